@@ -1,0 +1,154 @@
+import { createNodeResolver, importX } from "eslint-plugin-import-x";
+import jsdoc from "eslint-plugin-jsdoc";
+import tseslint from "typescript-eslint";
+
+// Who may import whom. The same picture stands in docs/architecture.md.
+const layer = (target, allowed, message) => ({
+  target,
+  from: ["./src", "./capabilities", "./test", "./scripts", "./pepr.ts"],
+  except: allowed,
+  message,
+});
+const clientLibraries = [
+  "@kubernetes/*",
+  "kubernetes-fluent-client",
+  "kubernetes-fluent-client/*",
+  "pepr",
+  "prom-client",
+  "pino",
+  "node:fs*",
+  "node:http*",
+  "node:https",
+  "node:net",
+  "node:child_process",
+];
+const noTime = [
+  {
+    selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
+    message: "Time enters as `now` or through the Clock port.",
+  },
+  {
+    selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+    message: "Time enters as `now` or through the Clock port.",
+  },
+  {
+    selector: "CallExpression[callee.name=/^(setTimeout|setInterval|setImmediate)$/]",
+    message: "Timers come from the Clock port.",
+  },
+  {
+    selector: "MemberExpression[object.name='process'][property.name='env']",
+    message: "Only src/main.ts and src/cli read the environment.",
+  },
+  {
+    selector: "MemberExpression[object.name='Math'][property.name='random']",
+    message: "Randomness comes from the Random port.",
+  },
+];
+
+export default tseslint.config(
+  { ignores: ["dist/", "node_modules/", "coverage/", "src/api/generated/", "test/fixtures/", "**/*.mjs", "**/*.mts"] },
+  tseslint.configs.strictTypeChecked,
+  {
+    languageOptions: { parserOptions: { project: "./tsconfig.check.json", tsconfigRootDir: import.meta.dirname } },
+    plugins: { "import-x": importX, jsdoc },
+    settings: { "import-x/resolver-next": [createNodeResolver({ extensions: [".ts", ".js", ".json"] })] },
+    rules: {
+      complexity: ["error", 10],
+      "max-depth": ["error", 3],
+      "max-lines": ["error", { max: 250, skipBlankLines: true, skipComments: true }],
+      "max-lines-per-function": ["error", { max: 40, skipBlankLines: true, skipComments: true }],
+      "max-params": ["error", 4],
+      "import-x/no-cycle": "error",
+      "import-x/no-duplicates": "error",
+      "@typescript-eslint/consistent-type-imports": "error",
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
+      "@typescript-eslint/no-extraneous-class": "off",
+      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
+    },
+  },
+  {
+    files: ["src/**/*.ts", "capabilities/**/*.ts"],
+    ignores: ["**/*.test.ts"],
+    rules: {
+      "no-restricted-syntax": ["error", ...noTime],
+      "jsdoc/require-jsdoc": [
+        "error",
+        {
+          publicOnly: true,
+          require: { ClassDeclaration: true, FunctionDeclaration: true, MethodDefinition: true },
+          contexts: [
+            "TSInterfaceDeclaration",
+            "TSTypeAliasDeclaration",
+            "ExportNamedDeclaration > VariableDeclaration",
+          ],
+          checkConstructors: false,
+        },
+      ],
+      "import-x/no-restricted-paths": [
+        "error",
+        {
+          zones: [
+            layer("./src/core", ["./src/core", "./src/api"], "core imports nothing of ours but the API's types."),
+            layer("./src/api", ["./src/api"], "api imports nothing of ours."),
+            layer(
+              "./src/remedies/token-restart",
+              ["./src/core", "./src/api", "./src/remedies/token-restart"],
+              "A remedy imports core and api only.",
+            ),
+            layer(
+              "./src/engine",
+              ["./src/core", "./src/api", "./src/engine"],
+              "engine imports core and api; the registry is handed in.",
+            ),
+            layer(
+              "./src/cluster",
+              ["./src/core", "./src/api", "./src/cluster"],
+              "cluster imports core and client libraries.",
+            ),
+            layer(
+              "./src/telemetry",
+              ["./src/core", "./src/api", "./src/telemetry"],
+              "telemetry imports core and its libraries.",
+            ),
+            layer(
+              "./capabilities",
+              ["./src/core", "./src/api", "./capabilities"],
+              "capabilities import core, api and a queue handle.",
+            ),
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: ["src/core/**/*.ts", "src/remedies/**/*.ts", "src/engine/**/*.ts"],
+    ignores: ["**/*.test.ts"],
+    rules: {
+      "@typescript-eslint/no-restricted-imports": [
+        "error",
+        {
+          patterns: [
+            {
+              group: clientLibraries,
+              allowTypeImports: true,
+              message: "No I/O here: adapters live in src/cluster and src/telemetry.",
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    // The only places where real time, randomness and the environment enter.
+    files: ["src/main.ts", "src/cli/**/*.ts", "src/cluster/system.ts"],
+    rules: { "no-restricted-syntax": "off" },
+  },
+  {
+    files: ["**/*.test.ts", "test/**/*.ts", "scripts/**/*.ts"],
+    rules: {
+      "max-lines-per-function": "off",
+      "max-lines": ["error", { max: 500, skipBlankLines: true, skipComments: true }],
+      "@typescript-eslint/no-non-null-assertion": "off",
+    },
+  },
+);
