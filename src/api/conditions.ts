@@ -1,0 +1,89 @@
+// Condition types and reasons are API: programs compare them, so renaming one is a breaking change.
+
+/** Every condition type that the operator writes. Those of remedies are positive: True is good. */
+export const ConditionType = {
+  /** Every remedy that is on holds. */
+  Ready: "Ready",
+  /** tokenRestart: no pod of a target is persistently answered 401. */
+  TokensAccepted: "TokensAccepted",
+  /** bindingRenewal: no binding expires unattended. */
+  BindingsCurrent: "BindingsCurrent",
+  /** tokenLifetime: the DaemonSets' tokens live no longer than asked for. */
+  TokenLifetimeBounded: "TokenLifetimeBounded",
+  /** flowIsolation: each ServiceAccount has its own flow, and none is a runaway. */
+  FlowsIsolated: "FlowsIsolated",
+  /** kstatus, abnormal-true: the operator is in the middle of something. */
+  Reconciling: "Reconciling",
+  /** kstatus, abnormal-true: nothing will happen until a person acts; the message says what is needed. */
+  Stalled: "Stalled",
+} as const;
+
+/** One of the condition types. */
+export type ConditionType = (typeof ConditionType)[keyof typeof ConditionType];
+
+/** Every reason that the operator writes, short enough for a column of `kubectl get cres`. */
+export const Reason = {
+  // Any remedy.
+  /** Ready: every remedy that is on holds. */
+  AllHold: "AllHold",
+  /** Ready: no remedy is on. */
+  NoRemedies: "NoRemedies",
+  /** spec.suspend is true. */
+  Suspended: "Suspended",
+  /** This version of the operator does not have that remedy yet. */
+  NotImplemented: "NotImplemented",
+  /** Something could not be read; the message names it. Nothing is done while it lasts. */
+  ObserveFailed: "ObserveFailed",
+  /** The remedy itself failed on its facts; a bug. Nothing is done. */
+  DecideFailed: "DecideFailed",
+  /** The operator lacks a right; the message names verb and resource. */
+  Forbidden: "Forbidden",
+  /** Reconciling: writes are under way or being watched. */
+  Progressing: "Progressing",
+  /** Stalled and Reconciling: the normal state. */
+  Idle: "Idle",
+
+  // TokensAccepted.
+  /** No pod is persistently answered 401. */
+  Accepted: "Accepted",
+  /** No workload matches the targets (yet). */
+  TargetNotFound: "TargetNotFound",
+  /** The workloads have no running pods. */
+  NoPods: "NoPods",
+  /** 401s are seen, but not yet persistently. */
+  Suspected: "Suspected",
+  /** A pod is persistently answered 401 and is about to be restarted. */
+  Rejected: "Rejected",
+  /** Observe mode: a pod would be restarted now. */
+  WouldRestart: "WouldRestart",
+  /** A pod was restarted; its successor is being watched. */
+  Restarting: "Restarting",
+  /** A PodDisruptionBudget does not allow the eviction now. */
+  RestartBlocked: "RestartBlocked",
+  /** Cooldown, maxUnavailable or the operator's overall pace holds the restart back; the message says until when. */
+  RestartDeferred: "RestartDeferred",
+  /** maxRestarts is used up; a person is needed. */
+  RestartsExhausted: "RestartsExhausted",
+  /** The ServiceAccount does not exist; a restart can't help. */
+  ServiceAccountMissing: "ServiceAccountMissing",
+  /** extraPatterns has a pattern that is not valid; the message names its position. */
+  InvalidPattern: "InvalidPattern",
+} as const;
+
+/** One of the reasons. */
+export type Reason = (typeof Reason)[keyof typeof Reason];
+
+/** Why a pod's token is rejected. Stands in status, Events and metrics, where log text never does. */
+export const Cause = {
+  /** The pod is older than its ServiceAccount, so its token names a ServiceAccount that is gone: proof without a log line. */
+  ServiceAccountRecreated: "ServiceAccountRecreated",
+  /** The ServiceAccount is gone; a restart can't help. */
+  ServiceAccountMissing: "ServiceAccountMissing",
+  /** Several workloads with different ServiceAccounts began to be rejected at the same time. */
+  SigningKeyRotated: "SigningKeyRotated",
+  /** Persistent 401s, and nothing that says why. */
+  Unknown: "Unknown",
+} as const;
+
+/** One of the causes. */
+export type Cause = (typeof Cause)[keyof typeof Cause];

@@ -1,0 +1,31 @@
+import type { ControllerResilienceBody } from "./generated/controller-resilience";
+
+export type {
+  ControllerResilienceSpec,
+  ControllerResilienceStatus,
+  LabelSelector,
+  RestartStatus,
+  StatusCondition,
+  TargetSelector,
+  TargetStatus,
+  TokenRestartSpec,
+} from "./generated/controller-resilience";
+
+/** The part of the metadata that this project reads. Times are RFC 3339 strings, as the API server gives them. */
+export interface ObjectMetadata {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation: number;
+  readonly creationTimestamp: string;
+  readonly deletionTimestamp?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** A ControllerResilience as read from the API server, with everything defaulted that the schema defaults. */
+export interface ControllerResilience extends ControllerResilienceBody {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ObjectMetadata;
+}

@@ -1,0 +1,20 @@
+/** API group of the custom resource. */
+export const GROUP = "controller-resilience.io";
+
+/** Served version of the custom resource. */
+export const VERSION = "v1alpha1";
+
+/** Kind of the custom resource. */
+export const KIND = "ControllerResilience";
+
+/** Plural of the custom resource, as in URLs and RBAC rules. */
+export const PLURAL = "controllerresiliences";
+
+/** Field manager of every write, value of `app.kubernetes.io/managed-by`, and reporting controller of every Event. */
+export const MANAGER = "controller-resilience";
+
+/** On any pod, workload or binding: `"true"` makes the operator leave it alone. */
+export const SKIP_ANNOTATION = `${GROUP}/skip`;
+
+/** On a pod template: set by the strategy RolloutRestart, as kubectl sets `kubectl.kubernetes.io/restartedAt`. */
+export const RESTARTED_AT_ANNOTATION = `${GROUP}/restarted-at`;

@@ -1,0 +1,44 @@
+// One small hierarchy: what the engine does next depends on the class alone.
+
+/** Base of every error that this project throws on purpose. The message is a sentence for people; `cause` is kept. */
+export abstract class ResilienceError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** Worth trying again: goes back into the queue with backoff. */
+export class TransientError extends ResilienceError {}
+
+/** The API server asked for patience (429 or 503 with Retry-After, or a PodDisruptionBudget's no). */
+export class WaitError extends ResilienceError {
+  constructor(
+    message: string,
+    /** How long to wait at least, in milliseconds. */
+    readonly afterMs: number,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** Trying again changes nothing: waits for a new generation or the timed pass. */
+export class TerminalError extends ResilienceError {}
+
+/** 403: the operator lacks a right. The message names verb and resource. */
+export class ForbiddenError extends TerminalError {}
+
+/** 401: the operator's own identity is not accepted. */
+export class UnauthorizedError extends TransientError {}
+
+/** 409, or a uid or resourceVersion precondition that did not hold: the world has moved on; observe again. */
+export class ConflictError extends TransientError {}
+
+/** 404: the object of a write is gone. Reads return null instead. */
+export class GoneError extends TransientError {}
+
+/** The message of anything that was thrown, for logs and conditions. */
+export function describeError(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,72 @@
+import type { Cause } from "../api/conditions";
+
+/** Points at one object of the cluster; `uid` and `resourceVersion` are preconditions of a write. */
+export interface ObjectRef {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+}
+
+/** Something that a remedy may ever do, as a rule of the operator's ClusterRole. */
+export interface Permission {
+  readonly apiGroup: string;
+  readonly resource: string;
+  readonly verbs: readonly string[];
+  /** One sentence for whoever reviews the rights. */
+  readonly why: string;
+}
+
+/** How often and how closely the pods of one workload may be restarted. All from the spec; durations in milliseconds. */
+export interface RestartLimits {
+  readonly cooldownMs: number;
+  readonly maxRestarts: number;
+  readonly maxRestartsWindowMs: number;
+}
+
+/** What an intent that restarts something must say of itself, so that the executor can hold it against the budgets. */
+export interface RestartClaim {
+  /** Kind and name, as `Deployment/kai-scheduler`. */
+  readonly workload: string;
+  readonly pod: string;
+  readonly podUID: string;
+  readonly cause: Cause;
+  /** The ServiceAccount that the pod can't know, where that is proven: restarts of one incident share it. */
+  readonly serviceAccountUID?: string;
+  readonly limits: RestartLimits;
+}
+
+/** A write that a remedy wants. Plans are data: Observe mode and tests print the very plan that Enforce runs. */
+export interface Intent {
+  readonly verb: "create" | "apply" | "patch" | "delete" | "evict";
+  readonly target: ObjectRef;
+  /** Body of create, apply (server-side apply) and patch (JSON merge patch). */
+  readonly body?: object;
+  /** One sentence for people: why. It stands in Events and logs, so it holds no log text. */
+  readonly why: string;
+  /** Reason of the Event that tells of it, such as `PodEvicted`. */
+  readonly eventReason: string;
+  /** Present on every intent that takes pods down. */
+  readonly restart?: RestartClaim;
+  /** The skip annotation was seen on the target or its workload; the executor then leaves it alone. */
+  readonly skip?: boolean;
+}
+
+/** What became of an intent. Outcomes are data, never exceptions. */
+export type Outcome =
+  | { readonly result: "Executed" }
+  | { readonly result: "Observed" }
+  | { readonly result: "Skipped" }
+  | { readonly result: "NotLeader" }
+  /** A budget, a cooldown or the overall pace said no; worth trying again after that time. */
+  | { readonly result: "Limited"; readonly limit: LimitReason; readonly retryAfterMs: number }
+  /** The API server said no for now: 429, such as a PodDisruptionBudget. */
+  | { readonly result: "Blocked"; readonly message: string; readonly retryAfterMs: number }
+  | { readonly result: "Forbidden"; readonly message: string }
+  | { readonly result: "Conflict"; readonly message: string }
+  | { readonly result: "Failed"; readonly message: string };
+
+/** Which limit held an intent back. */
+export type LimitReason = "Cooldown" | "MaxRestarts" | "StormBrake";

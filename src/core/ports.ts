@@ -1,0 +1,97 @@
+import type { ControllerResilience, ControllerResilienceStatus } from "../api/controller-resilience";
+import type { Intent, ObjectRef } from "./intent";
+
+// What the engine needs from the outside; src/cluster and src/telemetry implement it, src/main.ts joins the two.
+
+/** `namespace/name` of a ControllerResilience: the unit of work. */
+export type Key = string;
+
+/** Reads and reports ControllerResiliences. */
+export interface ObjectStore {
+  /** Read live; null when it is gone. */
+  get(key: Key): Promise<ControllerResilience | null>;
+  /** Keys of all objects, read live: the safety net under every watch. */
+  list(): Promise<Key[]>;
+  /**
+   * Replaces status, if the object still has that resourceVersion. Returns the new resourceVersion.
+   *
+   * @throws ConflictError when it has another, GoneError when it is gone
+   */
+  writeStatus(object: ControllerResilience, status: ControllerResilienceStatus): Promise<string>;
+}
+
+/** Carries out one intent. Only the executor holds one. */
+export interface Writer {
+  /**
+   * Writes with the intent's uid and resourceVersion as preconditions and the project's field manager.
+   *
+   * @throws WaitError (429), ForbiddenError, ConflictError, GoneError, TransientError
+   */
+  write(intent: Intent): Promise<void>;
+}
+
+/** An Event (events.k8s.io/v1) to be recorded. */
+export interface EventRecord {
+  readonly regarding: ObjectRef;
+  readonly related?: ObjectRef;
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  /** What was done, in UpperCamelCase, such as `Evict`. */
+  readonly action: string;
+  /** Bounded to 1 kB by the adapter, as the API demands. */
+  readonly note: string;
+}
+
+/** Records Events. Never throws and never blocks the loop: a lost Event is logged and counted. */
+export interface EventSink {
+  record(event: EventRecord): void;
+}
+
+/** The spec of a coordination.k8s.io/v1 Lease, with times in milliseconds. */
+export interface LeaseRecord {
+  readonly holderIdentity: string;
+  readonly leaseDurationSeconds: number;
+  readonly acquireTimeMs: number;
+  readonly renewTimeMs: number;
+  readonly leaseTransitions: number;
+  /** Present on what was read; the precondition of what is written. */
+  readonly resourceVersion?: string;
+}
+
+/** One Lease object. Every call is bounded in time. */
+export interface LeaseStore {
+  /** Null when there is none. */
+  get(): Promise<LeaseRecord | null>;
+  /** @throws ConflictError when it exists already. */
+  create(record: LeaseRecord): Promise<LeaseRecord>;
+  /** @throws ConflictError when it has another resourceVersion. */
+  update(record: LeaseRecord): Promise<LeaseRecord>;
+}
+
+/** A structured logger with pino's signature. Log text of watched pods, tokens and secrets never go in. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+  child(fields: object): Log;
+}
+
+/** What the engine counts; src/telemetry/metrics.ts documents the metrics. */
+export interface EngineMetrics {
+  reconciled(result: "success" | "requeue" | "error" | "panic", seconds: number): void;
+  queueDepth(waiting: number, delayed: number): void;
+  intent(remedy: string, verb: string, result: string): void;
+  condition(key: Key, type: string, status: string | null): void;
+  leader(leading: boolean): void;
+  leaseTransition(what: "acquired" | "lost" | "renew-failed"): void;
+}
+
+/** What the adapters count. */
+export interface ClusterMetrics {
+  watchEnded(resource: string, reason: string): void;
+  relisted(resource: string): void;
+  watchAge(resource: string, seconds: number): void;
+  logRead(result: "ok" | "truncated" | "absent" | "error" | "timeout", bytes: number): void;
+  eventLost(): void;
+}

@@ -1,0 +1,49 @@
+import type { Clock } from "./clock";
+import type { PodView, ServiceAccountView, WorkloadView } from "./views";
+
+/** Which part of a container's log to read. */
+export interface LogRequest {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
+  /** Read the life before the current one. */
+  readonly previous: boolean;
+  /** From this moment on; the API server rounds it down to whole seconds. Absent: from the beginning. */
+  readonly sinceMs?: number;
+  /** At most this many bytes, counted from the oldest line on. */
+  readonly limitBytes: number;
+  /** Only this many last lines. */
+  readonly tailLines?: number;
+}
+
+/** A piece of log, with a timestamp before each line (`timestamps=true`). */
+export interface LogChunk {
+  readonly bytes: Uint8Array;
+  /** The byte limit was reached, so the last line may be cut and more may follow. */
+  readonly truncated: boolean;
+}
+
+/** Reads logs, bounded in bytes and time. A read that hangs hurts no other. */
+export interface LogReader {
+  /**
+   * Null when there is no such pod, container or previous life (any more, or yet).
+   *
+   * @throws ForbiddenError without the right `get pods/log`
+   * @throws TransientError on a timeout or any other failure
+   */
+  read(request: LogRequest): Promise<LogChunk | null>;
+}
+
+/** Everything a remedy's `observe` may read. Absence is null; any other failure is thrown. */
+export interface Readers {
+  readonly clock: Clock;
+  readonly logs: LogReader;
+  /** From the watch cache. @throws TransientError until that cache has been filled once, or when it is too old to be trusted */
+  pods(namespace: string): Promise<readonly PodView[]>;
+  /** Read live. */
+  workload(kind: WorkloadView["kind"], namespace: string, name: string): Promise<WorkloadView | null>;
+  /** Read live: all of that kind in the namespace; the caller applies selectors. */
+  workloads(kind: WorkloadView["kind"], namespace: string): Promise<readonly WorkloadView[]>;
+  /** Read live. */
+  serviceAccount(namespace: string, name: string): Promise<ServiceAccountView | null>;
+}

@@ -1,0 +1,73 @@
+import type { ConditionType, Reason } from "../api/conditions";
+import type {
+  ControllerResilience,
+  ControllerResilienceSpec,
+  ControllerResilienceStatus,
+} from "../api/controller-resilience";
+import type { Intent, Outcome, Permission } from "./intent";
+import type { Readers } from "./readers";
+
+/** Which objects' changes wake the ControllerResiliences of their namespace. */
+export interface Trigger {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** Key of a remedy's block in the spec. */
+export type RemedyKey = "tokenRestart" | "bindingRenewal" | "tokenLifetime" | "flowIsolation";
+
+/** The parts of status that remedies own; the engine owns the rest. */
+export type RemedyStatus = Partial<
+  Pick<ControllerResilienceStatus, "targets" | "restarts" | "bindings" | "daemonSets" | "flows">
+>;
+
+/** Something that users should read in `kubectl describe`, beside the Events that executed intents make by themselves. */
+export interface Announcement {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly note: string;
+}
+
+/** What a remedy concludes from its facts. */
+export interface Decision {
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: Reason;
+  /** A sentence for people; never log text. */
+  readonly message: string;
+  readonly intents: readonly Intent[];
+  /** Look again after this long at the latest. */
+  readonly recheckAfterMs?: number;
+  /** Something is under way (kstatus Reconciling). */
+  readonly progressing?: boolean;
+  /** A person is needed (kstatus Stalled): for what. */
+  readonly stalled?: { readonly reason: Reason; readonly message: string };
+  /** This remedy's part of status. */
+  readonly parts?: RemedyStatus;
+  readonly announcements?: readonly Announcement[];
+}
+
+/**
+ * One way of keeping controllers alive. `observe` does all the reading, `decide` all the thinking, and neither writes: what
+ * is to be written goes as intents to the executor, the only writer.
+ */
+export interface Remedy<Key extends RemedyKey = RemedyKey, Facts = unknown> {
+  /** Folder, metric label and log component. */
+  readonly name: string;
+  readonly key: Key;
+  readonly condition: ConditionType;
+  /** Everything it can ever touch; the ClusterRole is checked against the union of these. */
+  readonly may: readonly Permission[];
+  readonly triggers: readonly Trigger[];
+  /** May throw: then the condition becomes Unknown / ObserveFailed, and no intent is made. */
+  observe(
+    object: ControllerResilience,
+    spec: NonNullable<ControllerResilienceSpec[Key]>,
+    from: Readers,
+  ): Promise<Facts>;
+  /** Pure and total: same input, same output, never throws. */
+  decide(facts: Facts, spec: NonNullable<ControllerResilienceSpec[Key]>, now: Date): Decision;
+  /** Pure: how outcomes change what was decided, such as a PodDisruptionBudget's no. Default: the engine's general wording. */
+  conclude?(decision: Decision, outcomes: readonly { intent: Intent; outcome: Outcome }[], now: Date): Decision;
+  /** The object is gone: drop what is remembered of it. */
+  forget?(key: string): void;
+}

@@ -1,0 +1,61 @@
+// What is kept of the cluster's objects: only the fields that somebody reads, so that thousands of pods stay small.
+// Times are milliseconds since the epoch.
+
+/** One container of a pod. */
+export interface ContainerView {
+  readonly name: string;
+  /** Init containers are listed too; `sidecar` ones (restartPolicy Always) run beside the others. */
+  readonly role: "main" | "init" | "sidecar";
+  /** Counts the container's lives from 0. */
+  readonly restartCount: number;
+  readonly running: boolean;
+  readonly startedAtMs?: number;
+  /** End of the life before this one, if the kubelet still knows it. */
+  readonly lastFinishedAtMs?: number;
+}
+
+/** A pod. */
+export interface PodView {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly createdAtMs: number;
+  /** Present while the pod is being deleted: its token is dead by design then. */
+  readonly deletedAtMs?: number;
+  readonly phase: string;
+  readonly ready: boolean;
+  /** When the Ready condition last changed. */
+  readonly readySinceMs?: number;
+  readonly nodeName?: string;
+  readonly serviceAccountName: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** The skip annotation is set on it. */
+  readonly skip: boolean;
+  /** The controller ownerReference: ReplicaSet, StatefulSet, DaemonSet or whatever owns it. */
+  readonly owner?: { readonly kind: string; readonly name: string; readonly uid: string };
+  readonly containers: readonly ContainerView[];
+}
+
+/** A Deployment, StatefulSet or DaemonSet. */
+export interface WorkloadView {
+  readonly kind: "Deployment" | "StatefulSet" | "DaemonSet";
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly skip: boolean;
+  readonly serviceAccountName: string;
+  /** Desired replicas; for a DaemonSet the number of nodes it is scheduled to. */
+  readonly replicas: number;
+}
+
+/** A ServiceAccount. */
+export interface ServiceAccountView {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly createdAtMs: number;
+  readonly deletedAtMs?: number;
+}
