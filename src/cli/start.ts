@@ -1,0 +1,77 @@
+// `npm start`: the operator as a host process, against the current context of KUBECONFIG.
+import { Command, Option } from "commander";
+
+const program = new Command("npm start --")
+  .description("Run the operator as a host process against the cluster of the current kubeconfig context.")
+  .addOption(
+    new Option("--health-port <port>", "port of /healthz, /readyz and /metrics; 0 picks a free one")
+      .env("RESILIENCE_HEALTH_PORT")
+      .default("9440"),
+  )
+  .addOption(
+    new Option("--health-host <address>", "address of the health port")
+      .env("RESILIENCE_HEALTH_HOST")
+      .default("127.0.0.1"),
+  )
+  .addOption(
+    new Option("--namespace <name>", "namespace of the Lease")
+      .env("RESILIENCE_NAMESPACE")
+      .default("controller-resilience-system"),
+  )
+  .addOption(
+    new Option("--identity <name>", "identity in the Lease (default: host name and a random part)").env(
+      "RESILIENCE_IDENTITY",
+    ),
+  )
+  .addOption(
+    new Option("--restart-interval <seconds>", "least time between any two restarts, over all objects")
+      .env("RESILIENCE_RESTART_INTERVAL_SECONDS")
+      .default("10"),
+  )
+  .addOption(
+    new Option("--full-pass <seconds>", "every object is looked at again after this long, whatever the watches say")
+      .env("RESILIENCE_FULL_PASS_SECONDS")
+      .default("60"),
+  )
+  .addOption(
+    new Option("--log-level <level>", "how much to log")
+      .env("LOG_LEVEL")
+      .choices(["debug", "info", "warn", "error"])
+      .default("info"),
+  )
+  .addOption(new Option("--pretty", "log for people, not as JSON").env("PEPR_PRETTY_LOGS"));
+
+interface StartOptions {
+  healthPort: string;
+  healthHost: string;
+  namespace: string;
+  identity?: string;
+  restartInterval: string;
+  fullPass: string;
+  logLevel: string;
+  pretty?: boolean;
+}
+
+/** The one way in is the environment, as in a pod: src/main.ts reads it, and Pepr does while it is imported. */
+function toEnvironment(options: StartOptions): void {
+  Object.assign(process.env, {
+    RESILIENCE_HEALTH_PORT: options.healthPort,
+    RESILIENCE_HEALTH_HOST: options.healthHost,
+    RESILIENCE_NAMESPACE: options.namespace,
+    RESILIENCE_RESTART_INTERVAL_SECONDS: options.restartInterval,
+    RESILIENCE_FULL_PASS_SECONDS: options.fullPass,
+    LOG_LEVEL: options.logLevel,
+    PEPR_WATCH_MODE: "true",
+    // Pepr's watch gives up and ends the process after 5 failures; this one never may.
+    PEPR_RESYNC_FAILURE_MAX: String(2 ** 31 - 1),
+    ...(options.identity === undefined ? {} : { RESILIENCE_IDENTITY: options.identity }),
+    ...(options.pretty ? { PEPR_PRETTY_LOGS: "true" } : {}),
+  });
+}
+
+program.action(async (options: StartOptions) => {
+  toEnvironment(options);
+  await import("../../pepr");
+});
+
+void program.parseAsync();
