@@ -1,0 +1,43 @@
+// Runs a TypeScript file of this project: node scripts/run.mjs <file> [arguments]
+// On a fresh clone it installs the locked dependencies first, so that `npm run demo` and `npm test` are all a newcomer types.
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+
+const [major, minor] = process.versions.node.split(".").map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(`Found Node ${process.versions.node}, expected 20.19 or newer.`);
+  process.exit(1);
+}
+
+/** Whether node_modules is what the lock file says; npm leaves its own copy of the lock file there. */
+function installed() {
+  try {
+    const wanted = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
+    const found = JSON.parse(readFileSync(join(root, "node_modules", ".package-lock.json"), "utf8")).packages;
+    return Object.entries(wanted).every(
+      ([path, entry]) => path === "" || entry.optional || found[path]?.version === entry.version,
+    );
+  } catch {
+    return false;
+  }
+}
+
+if (!installed()) {
+  console.error("Installing the locked dependencies (npm ci) ...");
+  // Standard output belongs to the program that is being run.
+  const npm = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: root, stdio: ["ignore", 2, 2] });
+  if (npm.status !== 0) {
+    console.error(`npm ci failed (exit ${npm.status ?? npm.signal}); its own words are above.`);
+    process.exit(1);
+  }
+}
+
+const [, , file, ...rest] = process.argv;
+const script = resolve(root, file);
+process.argv = [process.argv[0], script, ...rest];
+await import("tsx");
+await import(pathToFileURL(script).href);
