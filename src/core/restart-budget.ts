@@ -4,7 +4,7 @@ import type { LimitReason, RestartClaim } from "./intent";
 
 // Budgets are computed from status alone, so a restarted or newly leading operator continues where the last one was.
 // "Restart" below means one of a workload; pods of one proven incident, replaced one after the other, are one restart
-// as long as each replacement helped (docs/adr/0006-restarts-are-counted-by-incident.md).
+// as long as each replacement helped (docs/adr/0005-restarts-are-counted-by-incident.md).
 
 /** How many entries status.restarts keeps at least. */
 export const RESTARTS_KEPT = 10;
