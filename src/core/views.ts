@@ -29,6 +29,18 @@ export interface PodView {
   readonly readySinceMs?: number;
   readonly nodeName?: string;
   readonly serviceAccountName: string;
+  /**
+   * A projected ServiceAccount token for the API server (a serviceAccountToken source without an audience of its own) is
+   * among its volumes. Absent: not known.
+   */
+  readonly mountsToken?: boolean;
+  /** Shortest `expirationSeconds` of those sources. Absent: the default of 3607 s. */
+  readonly tokenExpirationSeconds?: number;
+  /**
+   * When the condition PodReadyToStartContainers became True: its volumes, hence its first token, were there before that.
+   * Absent: the kubelet does not report it.
+   */
+  readonly volumesReadyMs?: number;
   readonly labels: Readonly<Record<string, string>>;
   /** The skip annotation is set on it. */
   readonly skip: boolean;
@@ -49,6 +61,8 @@ export interface WorkloadView {
   readonly serviceAccountName: string;
   /** Desired replicas; for a DaemonSet the number of nodes it is scheduled to. */
   readonly replicas: number;
+  /** When the strategy RolloutRestart last rolled it: this project's annotation on its pod template. */
+  readonly restartedAtMs?: number;
 }
 
 /** A ServiceAccount. */
