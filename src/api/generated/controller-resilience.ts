@@ -191,7 +191,7 @@ export interface FlowIsolationSpec {
      */
     lendablePercent: number;
     /**
-     * How much it may borrow
+     * How much it may borrow, in percent of its own seats.
      */
     borrowingLimitPercent: number;
     /**
