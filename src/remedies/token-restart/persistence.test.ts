@@ -1,0 +1,222 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  judge,
+  MAX_OCCASIONS,
+  NO_TRACE,
+  withGap,
+  withLine,
+  withUnauthorized,
+  type PersistenceRule,
+  type UnauthorizedTrace,
+} from "./persistence";
+
+const RULE: PersistenceRule = { occasions: 3, windowMs: 900_000, minDurationMs: 60_000 };
+
+/** A log, as seconds: a number is a 401, `{line}` another line; `life` where it is not the first. */
+type Entry = number | { line: number; life?: number } | { at: number; life: number };
+
+function fold(trace: UnauthorizedTrace, entry: Entry): UnauthorizedTrace {
+  if (typeof entry === "number") return withUnauthorized(trace, entry * 1000, 1);
+  if ("line" in entry) return withLine(trace, entry.line * 1000, entry.life ?? 1);
+  return withUnauthorized(trace, entry.at * 1000, entry.life);
+}
+
+const timeOf = (entry: Entry): number => (typeof entry === "number" ? entry : "line" in entry ? entry.line : entry.at);
+
+/** The second at which it is first persistent, judged at every entry; null if never. */
+function actsAt(entries: readonly Entry[], rule = RULE): number | null {
+  let trace = NO_TRACE;
+  for (const entry of entries) {
+    trace = fold(trace, entry);
+    if (judge(trace, rule, timeOf(entry) * 1000).state === "persistent") return timeOf(entry);
+  }
+  return null;
+}
+
+const every = (seconds: number, from: number, to: number): number[] => {
+  const times: number[] = [];
+  for (let t = from; t <= to; t += seconds) times.push(t);
+  return times;
+};
+
+const after = (...pauses: number[]): number[] => {
+  let at = 0;
+  return [0, ...pauses.map(pause => (at += pause))];
+};
+
+describe("what is persistent", () => {
+  const cases: [string, Entry[], number][] = [
+    ["a reflector of old, one line per second", every(1, 0, 300), 60],
+    ["five reflectors of old, shifted", every(0.25, 0, 300), 60],
+    ["a reflector backing off to 30 s", after(1.3, 2.7, 5.5, 11, 22, 30, 41, 27), 72.5],
+    ["a single informer, one line every 30 s", every(30, 0, 600), 60],
+    ["a single informer, one line every 60 s", every(60, 0, 600), 120],
+    ["leader election every 4.4 s", every(4.4, 0, 300).map(t => Math.round(t * 10) / 10), 61.6],
+    ["leader election every 13 s", every(13, 0, 300), 65],
+    ["a pause of 0.1 s", every(0.1, 0, 100).map(t => Math.round(t * 10) / 10), 60],
+    ["a pause of 5 s", every(5, 0, 300), 60],
+    ["a pause of 10 s", every(10, 0, 300), 60],
+    ["a pause of 11 s", every(11, 0, 300), 66],
+    ["a work queue backing off", after(15, 26, 46, 87, 168), 87],
+    ["a work queue at 15, 26, 46, 87, 168 s", [15, 26, 46, 87, 168], 87],
+    ["a poll every five minutes", every(300, 0, 1200), 600],
+    [
+      "a crash loop with one line per life",
+      [1, 2, 3, 4].flatMap((life): Entry[] => [
+        { line: life * 330 - 2, life },
+        { at: life * 330, life },
+      ]),
+      990,
+    ],
+    [
+      "a crash loop whose lives log on for four minutes after the line",
+      [1, 2, 3].flatMap((life): Entry[] => [
+        { at: life * 360, life },
+        { line: life * 360 + 240, life },
+      ]),
+      1080,
+    ],
+    ["lines every 30 s among many others", every(1, 0, 200).map((t): Entry => (t % 30 === 0 ? t : { line: t })), 60],
+  ];
+  it.each(cases)("%s", (_, entries, at) => expect(actsAt(entries)).toBe(at));
+});
+
+describe("what is not", () => {
+  const healthy = (from: number, to: number): Entry[] => every(5, from, to).map(line => ({ line }));
+  const cases: [string, Entry[]][] = [
+    ["one line", [0, ...healthy(1, 3600)]],
+    ["20 informers within 10 ms at the start", [...every(0.0005, 0, 0.01), ...healthy(1, 3600)]],
+    ["4 lines in 3 ms during a rotation", [0, 0.001, 0.002, 0.003]],
+    ["3 calls in 21 ms at shutdown", [...healthy(0, 600), 601, 601.01, 601.021]],
+    ["an API server away for under a minute", [...every(5, 0, 55), ...healthy(56, 3600)]],
+    ["a burst of 10 s at the start and one line much later", [...every(1, 0, 10), ...healthy(11, 480), 480]],
+    ["the same in a log that is silent otherwise", [...every(1, 0, 10), 480]],
+    ["a burst at the start and a short outage much later", [0, 0.01, 480, 490, 505]],
+    ["one every half hour", every(1800, 0, 36_000)],
+    [
+      "a burst at the start of each of three long lives, cured each time",
+      [1, 2, 3].flatMap((life): Entry[] => [
+        { at: life * 400, life },
+        { at: life * 400 + 3, life },
+        { line: life * 400 + 390, life },
+      ]),
+    ],
+  ];
+  it.each(cases)("%s", (_, entries) => expect(actsAt(entries)).toBeNull());
+});
+
+describe("still going on", () => {
+  const sick = every(10, 0, 100).reduce<UnauthorizedTrace>(fold, NO_TRACE);
+
+  it("is no longer persistent once the 401s ended", () => {
+    expect(judge(sick, RULE, 190_000).state).toBe("persistent");
+    expect(judge(sick, RULE, 190_001)).toEqual({ state: "quiet", occasions: 0 });
+  });
+
+  it("waits for the next life of a crash loop, but not for ever", () => {
+    const loop = [1, 2, 3].reduce((trace, life) => withUnauthorized(trace, life * 340_000, life), NO_TRACE);
+    expect(judge(loop, RULE, 1_020_000 + 200_000).state).toBe("persistent");
+    expect(judge(loop, RULE, 1_020_000 + 600_001).state).toBe("quiet");
+  });
+
+  it("ends when the next life is seen to live on without 401s", () => {
+    const loop = [1, 2, 3].reduce((trace, life) => withUnauthorized(trace, life * 340_000, life), NO_TRACE);
+    const revived = withLine(withLine(loop, 1_330_000, 4), 1_511_000, 4);
+    expect(judge(revived, RULE, 1_511_000).state).toBe("quiet");
+  });
+
+  it("counts only what is younger than the window", () => {
+    expect(actsAt([0, 450, 900])).toBeNull();
+    expect(actsAt([0, 449, 899])).toBe(899);
+  });
+
+  it("takes a part of the log that could not be read for no silence", () => {
+    const before = every(5, 0, 50).reduce<UnauthorizedTrace>(fold, NO_TRACE);
+    const skipped = [withLine(before, 250_000, 1), withGap(before, 250_000)].map(trace =>
+      withUnauthorized(trace, 250_001, 1),
+    );
+    expect(skipped.map(trace => judge(trace, RULE, 250_001).state)).toEqual(["suspected", "persistent"]);
+  });
+});
+
+describe("clocks that jump", () => {
+  it("does not count what lies in the future, and goes on afterwards", () => {
+    expect(actsAt([5000, 0, 20, 40, 60])).toBe(60);
+    expect(actsAt([0, 20, 7200, 7230, 7260])).toBe(7260);
+  });
+
+  it("takes lines out of order", () => {
+    expect(actsAt([0, 30, 29.5, 10, 60])).toBe(60);
+  });
+});
+
+describe("properties", () => {
+  const times = fc.array(fc.integer({ min: 0, max: 3_000_000 }), { maxLength: 60 });
+  const rules = fc.record({
+    occasions: fc.integer({ min: 2, max: 100 }),
+    windowMs: fc.integer({ min: 60_000, max: 3_600_000 }),
+    minDurationMs: fc.integer({ min: 10_000, max: 600_000 }),
+  });
+
+  it("is never persistent with fewer occasions or over a shorter time than asked, and never throws", () => {
+    fc.assert(
+      fc.property(times, rules, fc.integer({ min: 0, max: 4_000_000 }), (unsorted, rule, now) => {
+        const verdict = judge(
+          unsorted.reduce((trace, at) => withUnauthorized(trace, at, at % 3), NO_TRACE),
+          rule,
+          now,
+        );
+        if (verdict.state !== "persistent") return;
+        const apart = [...new Set(unsorted.filter(at => at <= now && now - at < rule.windowMs))].sort((a, b) => a - b);
+        expect(verdict.occasions).toBeGreaterThanOrEqual(rule.occasions);
+        expect(apart.at(-1)! - apart[0]!).toBeGreaterThanOrEqual(rule.minDurationMs);
+        expect(apart.length).toBeGreaterThanOrEqual(rule.occasions);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("stays persistent when 401s are added inside an episode", () => {
+    const episode = fc.array(fc.integer({ min: 1, max: 170_000 }), { minLength: 2, maxLength: 40 });
+    fc.assert(
+      fc.property(episode, fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 10 }), (gaps, places) => {
+        const at = gaps.map(
+          (
+            (sum: number) => (gap: number) =>
+              (sum += gap)
+          )(0),
+        );
+        const span = at.at(-1)! - at[0]!;
+        const more = [...at, ...places.map(place => at[0]! + Math.floor(place * span))].sort((a, b) => a - b);
+        const states = [at, more].map(list => {
+          const trace = list.reduce((folded, ms) => withUnauthorized(folded, ms, 1), NO_TRACE);
+          return judge(trace, RULE, at.at(-1)!).state;
+        });
+        if (states[0] === "persistent") expect(states[1]).toBe("persistent");
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("does not care whether a line is seen once or twice", () => {
+    fc.assert(
+      fc.property(times, unsorted => {
+        const sorted = unsorted.sort((a, b) => a - b);
+        const once = sorted.reduce((trace, at) => withUnauthorized(trace, at, 1), NO_TRACE);
+        const twice = sorted.flatMap(at => [at, at]).reduce((trace, at) => withUnauthorized(trace, at, 1), NO_TRACE);
+        expect(twice).toEqual(once);
+      }),
+    );
+  });
+
+  it("keeps a bounded number of occasions, the newest whole and the first of all", () => {
+    const trace = every(2, 0, 100_000).reduce<UnauthorizedTrace>(fold, NO_TRACE);
+    expect(trace.occasions.length).toBeLessThanOrEqual(MAX_OCCASIONS);
+    expect(trace.occasions[0]?.startMs).toBe(0);
+    const newest = trace.occasions.slice(-100).map(occasion => occasion.startMs);
+    expect(newest).toEqual(every(2, 100_000 - 198, 100_000).map(t => t * 1000));
+    const day = { occasions: 100, windowMs: 86_400_000, minDurationMs: 21_600_000 };
+    expect(judge(trace, day, 100_000_000).state).toBe("persistent");
+  });
+});
