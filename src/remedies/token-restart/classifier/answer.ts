@@ -1,0 +1,236 @@
+import type { Denial } from "./denial";
+import { includesAny, indexOfWord, isSpaceCode, isWholeWord, isWordCode, lowerCase } from "./text";
+
+/**
+ * A place in a sentence where somebody's request was denied.
+ * - `bare`: the API server's whole answer as the end of a chain of errors. It is the API server's unless something says otherwise.
+ * - `http`: a status that any HTTP server gives. It is the API server's only if something says so.
+ */
+export interface Answer {
+  readonly at: number;
+  readonly end: number;
+  readonly kind: "bare" | "http";
+}
+
+/** Every answer of this kind in a sentence, in order. */
+export function answersIn(key: string, sentence: string, denial: Denial): Answer[] {
+  const lower = lowerCase(sentence);
+  return [...wordAnswers(key, sentence, lower, denial), ...codeAnswers(key, lower, denial)];
+}
+
+function wordAnswers(key: string, sentence: string, lower: string, denial: Denial): Answer[] {
+  const word = lowerCase(denial.word);
+  const failing = includesAny(lower, FAILING);
+  const found: Answer[] = [];
+  for (let at = indexOfWord(lower, word); at >= 0; at = indexOfWord(lower, word, at + word.length)) {
+    const end = at + word.length;
+    const exact = sentence.startsWith(denial.word, at);
+    const kind = kindOf(headOf(key, lower, at, denial), tailOf(lower, end, word), exact, failing);
+    if (kind !== null) found.push({ at, end, kind });
+  }
+  return found;
+}
+
+/** What leads up to the word: its number, a chain of errors, nothing, or other words. */
+type Head = "code" | "chain" | "words" | "name";
+/** What comes after the word: the end of the statement, an explanation, or other words. */
+type Tail = "end" | "explained" | "words";
+
+function kindOf(head: Head, tail: Tail, exact: boolean, failing: boolean): Answer["kind"] | null {
+  if (head === "code") return "http";
+  if (head === "name" || tail === "words") return null;
+  // The API server explains nothing: "Unauthorized: no basic auth credentials" is somebody else's.
+  if (tail === "explained") return null;
+  if (head === "words" && !failing) return null;
+  // Its reason is spelled with a capital; registries and proxies say "unauthorized".
+  return exact ? "bare" : head === "chain" ? "http" : null;
+}
+
+/** A sentence that reports a failure may end in the reason without a colon. */
+const FAILING = [
+  "error",
+  "fail",
+  "unable",
+  "could not",
+  "couldn't",
+  "cannot",
+  "can't",
+  "refused",
+  "lost",
+  "fatal",
+  "panic",
+];
+/** Opening quotes and brackets between the chain and the word. */
+const OPENING = new Set([..."\"'`([{< \t"]);
+const CHAINING = new Set([...":=,;-|>│"]);
+/** Words between an article and a full stop describe; they report no answer. */
+const DESCRIBING = new Set([
+  "is",
+  "are",
+  "was",
+  "be",
+  "an",
+  "a",
+  "the",
+  "not",
+  "as",
+  "for",
+  "of",
+  "and",
+  "or",
+  "no",
+  "with",
+  "to",
+]);
+
+function headOf(key: string, lower: string, at: number, denial: Denial): Head {
+  let i = at - 1;
+  while (i >= 0 && OPENING.has(lower.charAt(i))) i--;
+  if (i < 0) return at > 0 || carriesErrors(key) ? "chain" : "name";
+  if (lower.charAt(i) === "." || lower.charAt(i) === "_" || lower.charAt(i) === "/") return "name";
+  if (precededByCode(lower, at, denial)) return "code";
+  if (CHAINING.has(lower.charAt(i))) return lower.startsWith("->", i - 1) ? "words" : chainOrKey(lower, i);
+  if (lower.charAt(i) === "!" || lower.charAt(i) === "]") return "chain";
+  const word = wordBefore(lower, i + 1);
+  if (word === "code" && lower.charAt(at - 1) === "'") return "chain";
+  return i < at - 1 && !DESCRIBING.has(word) ? "words" : "name";
+}
+
+/** `title: Unauthorized` and `description: Unauthorized` document an answer; they don't give one. */
+function chainOrKey(lower: string, colon: number): Head {
+  return DOCUMENTING.has(wordBefore(lower, colon)) ? "name" : "chain";
+}
+
+const DOCUMENTING = new Set(["description", "title", "summary", "statustext", "label", "example", "class"]);
+
+/** Whether a field of this name says what went wrong. Free text has no name. */
+function carriesErrors(key: string): boolean {
+  return key === "" || (includesAny(key, ERROR_KEYS) && !key.includes("status"));
+}
+
+const ERROR_KEYS = [
+  ...[
+    "err",
+    "exc",
+    "msg",
+    "message",
+    "reason",
+    "cause",
+    "fail",
+    "fault",
+    "detail",
+    "event",
+    "log",
+    "text",
+    "body",
+    "warn",
+  ],
+  ...["@x", "@m", "output", "problem", "response", "stack", "data", "@r", "result"],
+];
+
+/** `401 Unauthorized`, `401, message='Unauthorized'`, `401 Client Error: Unauthorized`, `(401): Unauthorized`. */
+function precededByCode(lower: string, at: number, denial: Denial): boolean {
+  const from = Math.max(0, at - CODE_REACH);
+  const code = lower.slice(from, at).lastIndexOf(denial.code);
+  if (code < 0 || !isWholeWord(lower, from + code, from + code + denial.code.length)) return false;
+  const between = lower.slice(from + code + denial.code.length, at);
+  // "(401) Reason: Unauthorized" is how Kubernetes' generated clients print their exception: a chain, not a status line.
+  return !between.includes("reason");
+}
+
+/** As far as a status line's number stands before its word. */
+const CODE_REACH = 24;
+
+function wordBefore(lower: string, end: number): string {
+  let start = end;
+  while (start > 0 && isWordCode(lower.charCodeAt(start - 1)) && end - start < LONGEST_WORD) start--;
+  return lower.slice(start, end);
+}
+
+const LONGEST_WORD = 32;
+/** Closing quotes and brackets after the word. */
+const CLOSING = new Set([..."\"'`)]}>\\"]);
+const ENDING = new Set([...".,;!(|│-["]);
+/** Words that go on with the story, not with the answer. */
+const CONTINUING = [
+  "in ",
+  "while ",
+  "when ",
+  "retry",
+  "requeu",
+  "will ",
+  "after ",
+  "during ",
+  "falling",
+  "next ",
+  "at ",
+];
+
+function tailOf(lower: string, end: number, word: string): Tail {
+  let i = end;
+  while (i < lower.length && CLOSING.has(lower.charAt(i))) i++;
+  while (isSpaceCode(lower.charCodeAt(i))) i++;
+  if (i >= lower.length || ENDING.has(lower.charAt(i))) return "end";
+  // The path that was asked for is no explanation: Forbidden: "/apis/apps/v1" (get deployments).
+  if (lower.startsWith(': "/', i)) return "end";
+  if (lower.charAt(i) === ":") return lower.startsWith(word, i + 2) ? "words" : "explained";
+  return CONTINUING.some(w => lower.startsWith(w, i)) ? "end" : "words";
+}
+
+function codeAnswers(key: string, lower: string, denial: Denial): Answer[] {
+  const found: Answer[] = [];
+  for (let at = indexOfWord(lower, denial.code); at >= 0; at = indexOfWord(lower, denial.code, at + 1)) {
+    const end = at + denial.code.length;
+    const kind = codeKind(key, lower, at, end);
+    if (kind !== null) found.push({ at, end, kind });
+  }
+  return found;
+}
+
+function codeKind(key: string, lower: string, at: number, end: number): Answer["kind"] | null {
+  if (isPartOfNumber(lower, at, end)) return null;
+  if (isGeneratedException(lower, at, end)) return "bare";
+  let i = at - 1;
+  while (i >= 0 && (OPENING.has(lower.charAt(i)) || lower.charAt(i) === ":" || lower.charAt(i) === "=")) i--;
+  if (i < 0) return includesAny(key, STATUS_WORDS) || lower.startsWith(" client error", end) ? "http" : null;
+  const word = wordBefore(lower, i + 1);
+  return includesAny(word, STATUS_WORDS) || STATUS_VERBS.has(word) ? "http" : null;
+}
+
+/** 401.04, 401ms, :401], 10-401, 2.401: a digit string inside something larger. */
+function isPartOfNumber(lower: string, at: number, end: number): boolean {
+  const before = lower.charAt(at - 1);
+  const after = lower.charAt(end);
+  if (before === "." || before === "-" || before === "/" || before === "#") return true;
+  if (after === "-" || after === "/" || after === "%") return true;
+  return (after === "." || after === ":") && isWordCode(lower.charCodeAt(end + 1));
+}
+
+/** Kubernetes' generated clients print an exception as "(401)" and the reason on the next line. */
+function isGeneratedException(lower: string, at: number, end: number): boolean {
+  if (
+    lower.charAt(at - 1) !== "(" ||
+    lower.charAt(end) !== ")" ||
+    !lower
+      .slice(0, at - 1)
+      .trimEnd()
+      .endsWith(":")
+  ) {
+    return at === 1 && lower.charAt(0) === "(" && lower.slice(end) === ")";
+  }
+  const rest = lower.slice(end + 1).trimStart();
+  return rest === "" || rest === "'" || rest.startsWith("reason:");
+}
+
+const STATUS_WORDS = ["status", "code", "http"];
+const STATUS_VERBS = new Set([
+  "error",
+  "returned",
+  "returns",
+  "answered",
+  "got",
+  "received",
+  "response",
+  "responded",
+  "with",
+]);

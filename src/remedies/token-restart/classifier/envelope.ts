@@ -1,0 +1,65 @@
+import { isDigitCode } from "./text";
+
+const ESCAPE = 0x1b;
+/** RFC 3339 with nanoseconds and an offset is 35 characters long. */
+const LONGEST_TIMESTAMP = 36;
+const STREAM_TAGS = ["stdout F ", "stderr F ", "stdout P ", "stderr P "];
+
+/** The text without terminal colours: ESC [ parameters letter. */
+export function stripColours(text: string): string {
+  let at = text.indexOf("\x1b");
+  if (at < 0) return text;
+  const kept: string[] = [];
+  let from = 0;
+  while (at >= 0) {
+    kept.push(text.slice(from, at));
+    from = endOfEscape(text, at);
+    at = text.indexOf("\x1b", from);
+  }
+  kept.push(text.slice(from));
+  return kept.join("");
+}
+
+function endOfEscape(text: string, at: number): number {
+  if (text.charCodeAt(at + 1) !== 0x5b) return at + 1;
+  let end = at + 2;
+  // Parameter and intermediate bytes run from 0x20 to 0x3f; the letter after them ends the sequence.
+  while (text.charCodeAt(end) >= 0x20 && text.charCodeAt(end) <= 0x3f) end++;
+  return text.charCodeAt(end) === ESCAPE ? end : Math.min(end + 1, text.length);
+}
+
+/** The length of a leading RFC 3339 timestamp and the blank after it; 0 if the line starts otherwise. */
+export function timestampLength(line: string): number {
+  if (!isDigitCode(line.charCodeAt(0)) || line.charAt(4) !== "-" || line.charAt(7) !== "-") return 0;
+  if (line.charAt(10) !== "T" || line.charAt(13) !== ":") return 0;
+  const blank = line.slice(0, LONGEST_TIMESTAMP).indexOf(" ");
+  return blank < 0 ? 0 : blank + 1;
+}
+
+/** One physical line without what the container runtime or `kubectl logs --timestamps` put before it. */
+function unwrapLine(line: string): { text: string; partial: boolean } {
+  let text = line.endsWith("\r") ? line.slice(0, -1) : line;
+  let partial = false;
+  // Twice at most: --timestamps in front of the runtime's own prefix.
+  for (let i = 0; i < 2; i++) {
+    const skip = timestampLength(text);
+    if (skip === 0) break;
+    const tag = STREAM_TAGS.find(t => text.startsWith(t, skip));
+    partial = tag?.charAt(7) === "P";
+    text = text.slice(skip + (tag?.length ?? 0));
+  }
+  return { text, partial };
+}
+
+/**
+ * The record as the program wrote it: colours, runtime prefixes and timestamps taken off every line.
+ * A line that the runtime cut (tag P) is put together with the next.
+ */
+export function unwrap(record: string): string {
+  const parts: string[] = [];
+  for (const line of stripColours(record).split("\n")) {
+    const { text, partial } = unwrapLine(line);
+    parts.push(text, partial ? "" : "\n");
+  }
+  return parts.join("");
+}

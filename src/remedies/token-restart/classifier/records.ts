@@ -1,0 +1,136 @@
+// Which physical lines make one record. Decided by a line and the one before it, so that a reader may begin anywhere.
+
+/** A record has no more lines than this; what follows begins another. A Java exception with its causes has some 200. */
+export const MAX_RECORD_LINES = 256;
+/** A record has no more bytes than this; what follows begins another. The container runtimes cut lines at 16 KiB. */
+export const MAX_RECORD_BYTES = 64 * 1024;
+/** No decision about a line looks further into it than this many bytes. */
+export const LINE_LOOKAHEAD = 320;
+
+const NEWLINE = 0x0a;
+const BLANK = 0x20;
+
+/** The end of the record that begins at `start`, behind its last line break; `bytes.length` if the text ends first. */
+export function recordEnd(bytes: Buffer, start: number): number {
+  let line = start;
+  let end = lineEnd(bytes, start);
+  if (end - start > MAX_RECORD_BYTES) return start + MAX_RECORD_BYTES;
+  for (let lines = 1; lines < MAX_RECORD_LINES && end < bytes.length; lines++) {
+    if (!isContinuation(bytes, end, line)) return end;
+    const next = lineEnd(bytes, end);
+    if (next - start > MAX_RECORD_BYTES) return end;
+    line = end;
+    end = next;
+  }
+  return end;
+}
+
+/** The start of the nearest line at or before `at` that begins a record by itself; `floor` if there is none above it. */
+export function headBefore(bytes: Buffer, at: number, floor: number): number {
+  let line = lineStart(bytes, at, floor);
+  while (line > floor) {
+    const previous = lineStart(bytes, line - 1, floor);
+    if (!isContinuation(bytes, line, previous)) return line;
+    line = previous;
+  }
+  return floor;
+}
+
+/** The offset behind the line break that ends the line at `from`. */
+function lineEnd(bytes: Buffer, from: number): number {
+  const at = bytes.indexOf(NEWLINE, from);
+  return at < 0 ? bytes.length : at + 1;
+}
+
+function lineStart(bytes: Buffer, at: number, floor: number): number {
+  if (at <= floor) return floor;
+  return Math.max(floor, bytes.lastIndexOf(NEWLINE, at - 1) + 1);
+}
+
+/**
+ * Whether the line at `line` goes on with the record of the line before it:
+ * it is empty, indented or closes a bracket (pretty JSON, stack frames, objects of Node and Rust); it is framed by a
+ * border; it begins as the second line of an exception does; or it is an exception that its logger put on a line of its
+ * own, in the same ten seconds and not behind an access line.
+ */
+function isContinuation(bytes: Buffer, line: number, previous: number): boolean {
+  const start = skipEnvelope(bytes, line);
+  const first = bytes[start];
+  if (first === undefined) return false;
+  if (first <= BLANK || CLOSING.has(first) || startsWithAny(bytes, start, BORDERS)) return first !== ESCAPE;
+  if (startsWithAny(bytes, start, SECOND_LINES)) return true;
+  const raises = startsWithAny(bytes, start, TRACEBACKS) || isException(bytes, start);
+  return raises && isSameMoment(bytes, line, previous) && !isAccessLine(bytes, previous, line);
+}
+
+const ESCAPE = 0x1b;
+const CLOSING = new Set(Buffer.from("}])"));
+/** Terraform and its kin draw a border beside every line of a message. */
+const BORDERS = ["│", "╵", "┃"].map(b => Buffer.from(b));
+const SECOND_LINES = [
+  ...[
+    "Caused by: ",
+    "Reason: ",
+    "HTTP response ",
+    "Message: ",
+    "Body: ",
+    "Headers: ",
+    "Suppressed: ",
+    "During handling of ",
+  ],
+  ...["The above exception ", "--- End of "],
+].map(b => Buffer.from(b));
+const TRACEBACKS = ["Traceback (most recent "].map(b => Buffer.from(b));
+
+function startsWithAny(bytes: Buffer, at: number, prefixes: readonly Buffer[]): boolean {
+  return prefixes.some(p => bytes[at] === p[0] && bytes.compare(p, 0, p.length, at, at + p.length) === 0);
+}
+
+/** Skips a timestamp with its blank and, behind it, the runtime's stream and tag. */
+function skipEnvelope(bytes: Buffer, line: number): number {
+  if (bytes[line + 4] !== 0x2d || bytes[line + 10] !== 0x54) return line;
+  const blank = bytes.subarray(line, line + LONGEST_TIMESTAMP).indexOf(BLANK);
+  if (blank < 0) return line;
+  const behind = line + blank + 1;
+  return startsWithAny(bytes, behind, STREAMS) ? behind + STREAM_LENGTH : behind;
+}
+
+const LONGEST_TIMESTAMP = 36;
+const STREAMS = ["stdout F ", "stderr F "].map(b => Buffer.from(b));
+const STREAM_LENGTH = 9;
+
+/** `some.package.NameOfException: message`, as Java and Python print it. */
+function isException(bytes: Buffer, start: number): boolean {
+  const head = bytes.toString("latin1", start, start + LONGEST_NAME);
+  let end = 0;
+  while (end < head.length && isNameCharacter(head.charCodeAt(end))) end++;
+  const name = head.slice(0, end);
+  if (!name.includes(".") || !(name.includes("Exception") || name.includes("Error"))) return false;
+  return end < head.length && (head.charAt(end) === ":" || head.charCodeAt(end) <= BLANK);
+}
+
+const LONGEST_NAME = 256;
+
+function isNameCharacter(code: number): boolean {
+  const lower = code | BLANK;
+  return (
+    (lower >= 0x61 && lower <= 0x7a) ||
+    (code >= 0x30 && code <= 0x39) ||
+    code === 0x2e ||
+    code === 0x5f ||
+    code === 0x24
+  );
+}
+
+/** Whether two lines were written in the same ten seconds, as far as their timestamps tell. */
+function isSameMoment(bytes: Buffer, line: number, previous: number): boolean {
+  const stamped = skipEnvelope(bytes, line) > line && skipEnvelope(bytes, previous) > previous;
+  return !stamped || bytes.compare(bytes, previous, previous + TEN_SECONDS, line, line + TEN_SECONDS) === 0;
+}
+
+/** 2006-01-02T15:04:0 */
+const TEN_SECONDS = 18;
+
+function isAccessLine(bytes: Buffer, start: number, end: number): boolean {
+  return bytes.subarray(start, Math.min(end, start + MAX_RECORD_BYTES)).includes(" HTTP/");
+}

@@ -1,0 +1,230 @@
+import { unwrap } from "./envelope";
+import { takeJson } from "./json";
+import { pairsOf } from "./pairs";
+import { isSpaceCode, lowerCase } from "./text";
+
+/** One sentence of a record: what was said, and under which key ("" for free text). */
+export interface Sentence {
+  /** Lower-cased key of the field it stood in. */
+  readonly key: string;
+  /** The text, unquoted and unescaped. */
+  readonly text: string;
+}
+
+/** A record taken apart. */
+export interface Reading {
+  /** The whole record without envelopes, colours and escapes, for phrases that stand where they stand. */
+  readonly text: string;
+  /** `text` in lower case. */
+  readonly lower: string;
+  /** What the process says, in order, without the fields that only say who speaks. */
+  readonly sentences: readonly Sentence[];
+  /** First value of every key, keys in lower case. */
+  readonly fields: ReadonlyMap<string, string>;
+}
+
+/** Logs quote logs (a shipper's line holds klog, which holds JSON); four levels are more than was ever seen. */
+const MAX_QUOTING = 4;
+
+/** Takes a record apart. Never throws; walks the record a fixed number of times. */
+export function read(record: string): Reading {
+  const plain = unwrap(record);
+  const text = unescapeAll(plain);
+  const parts: Parts = { sentences: [], fields: new Map() };
+  readText(plain, "", 0, parts);
+  return { text, lower: lowerCase(text), ...parts };
+}
+
+interface Parts {
+  sentences: Sentence[];
+  fields: Map<string, string>;
+}
+
+function readText(text: string, key: string, depth: number, parts: Parts): void {
+  const json = depth <= MAX_QUOTING ? takeJson(text) : null;
+  if (json === null) return readLines(text, key, depth, parts);
+  readLines(json.before, key, depth, parts);
+  for (const leaf of json.leaves) readField(leaf.key || key, leaf.value, depth + 1, parts);
+  readText(json.after, key, depth + 1, parts);
+}
+
+function readLines(text: string, key: string, depth: number, parts: Parts): void {
+  for (const line of text.split("\n")) {
+    if (isFrame(line)) continue;
+    const { free, pairs } = pairsOf(messageColumn(line));
+    for (const said of unescapeAll(free).split("\n")) {
+      if (said.trim() !== "") parts.sentences.push({ key, text: said.trim() });
+    }
+    for (const pair of pairs) readField(pair.key, pair.value, depth + 1, parts);
+  }
+}
+
+function readField(rawKey: string, value: string, depth: number, parts: Parts): void {
+  const key = lowerCase(rawKey);
+  if (!parts.fields.has(key)) parts.fields.set(key, value);
+  if (SPEAKER_KEYS.has(key) || value === "") return;
+  if (depth <= MAX_QUOTING) readText(value, key, depth, parts);
+  else parts.sentences.push({ key, text: value });
+}
+
+/** A stack frame names code, not services: it is no sentence. */
+function isFrame(line: string): boolean {
+  let start = 0;
+  while (isSpaceCode(line.charCodeAt(start))) start++;
+  if (start === line.length) return true;
+  // Go prints a frame as package/path.Function and, below it, its file.
+  if (line.indexOf(" ", start) < 0 && line.includes("/") && !line.includes("://") && !line.includes('"')) return true;
+  return (
+    start > 0 && (line.startsWith("at ", start) || line.startsWith('File "', start) || line.startsWith("... ", start))
+  );
+}
+
+/** Of a line in tab-separated columns (time, level, logger, caller, message) only the last speaks. */
+function messageColumn(line: string): string {
+  const tab = line.indexOf("\t");
+  if (tab < 0) return line;
+  const columns = line.split("\t").filter(c => c.trim() !== "");
+  const level = lowerCase((columns[1] ?? "").trim());
+  return LEVELS.has(level) ? (columns.at(-1) ?? "") : line;
+}
+
+const LEVELS = new Set(["debug", "info", "warn", "warning", "error", "fatal", "panic", "dpanic", "trace", "critical"]);
+
+/** Keys that say who speaks, when and about which object of its own, never whom it asked. */
+const SPEAKER_KEYS = new Set([
+  ...[
+    "ts",
+    "time",
+    "timestamp",
+    "@timestamp",
+    "@t",
+    "t",
+    "date",
+    "datetime",
+    "asctime",
+    "eventtime",
+    "uptime",
+    "epoch",
+  ],
+  ...[
+    "level",
+    "lvl",
+    "severity",
+    "@l",
+    "loglevel",
+    "log.level",
+    "levelname",
+    "level_name",
+    "priority",
+    "stream",
+    "tag",
+  ],
+  ...[
+    "logger",
+    "log.logger",
+    "logger_name",
+    "loggername",
+    "logname",
+    "name",
+    "caller",
+    "file",
+    "filename",
+    "line",
+    "lineno",
+  ],
+  ...[
+    "func",
+    "function",
+    "funcname",
+    "module",
+    "component",
+    "subsys",
+    "subsystem",
+    "source",
+    "sourcecontext",
+    "target",
+  ],
+  ...[
+    "app",
+    "application",
+    "service",
+    "service.name",
+    "program",
+    "process",
+    "pid",
+    "thread",
+    "thread_name",
+    "threadname",
+  ],
+  ...[
+    "host",
+    "hostname",
+    "host.name",
+    "_hostname",
+    "pod",
+    "pod_name",
+    "podname",
+    "container",
+    "container_name",
+    "container_id",
+  ],
+  ...[
+    "namespace",
+    "ns",
+    "namespace_name",
+    "labels",
+    "kind",
+    "controller",
+    "controllerkind",
+    "controllergroup",
+    "reconciler",
+  ],
+  ...[
+    "reconcileid",
+    "object",
+    "key",
+    "uid",
+    "version",
+    "trace_id",
+    "span_id",
+    "traceid",
+    "spanid",
+    "stacktrace",
+    "category",
+  ],
+  ...[
+    "_comm",
+    "_exe",
+    "_cmdline",
+    "_systemd_unit",
+    "syslog_identifier",
+    "image",
+    "image_name",
+    "user_agent",
+    "useragent",
+  ],
+]);
+
+/** Undoes every level of backslash escaping at once: a run of backslashes and the character after it is that character. */
+function unescapeAll(text: string): string {
+  let at = text.indexOf("\\");
+  if (at < 0) return text;
+  const kept: string[] = [];
+  let from = 0;
+  while (at >= 0) {
+    kept.push(text.slice(from, at));
+    let end = at;
+    while (text.charAt(end) === "\\") end++;
+    kept.push(ESCAPED.get(text.charAt(end)) ?? text.charAt(end));
+    from = end + 1;
+    at = text.indexOf("\\", from);
+  }
+  kept.push(text.slice(from));
+  return kept.join("");
+}
+
+const ESCAPED = new Map([
+  ["n", "\n"],
+  ["t", "\t"],
+  ["r", "\n"],
+]);

@@ -1,0 +1,101 @@
+import type { Reading } from "./sentences";
+import { includesAny } from "./text";
+
+/** Whether leadership was lost, or the lock could not be renewed, for another reason than a denial. */
+export function isLeaseLost(reading: Reading): boolean {
+  const { lower } = reading;
+  if (includesAny(lower, LEADERSHIP_LOST)) return true;
+  // Two candidates wrote at once; the next try settles it.
+  if (lower.includes("operation cannot be fulfilled")) return false;
+  if (includesAny(lower, LOCK_NOT_RENEWED)) return true;
+  return includesAny(lower, LOCK_NOT_READ) && includesAny(lower, TOO_LATE);
+}
+
+const LEADERSHIP_LOST = [
+  ...[
+    "leader election lost",
+    "leaderelection lost",
+    "lost leader election",
+    "leadership lost",
+    "lost leadership",
+    "lost lease",
+  ],
+  ...[
+    "lost the lease",
+    "lost the leader",
+    "failed to renew lease",
+    "failed to renew leader",
+    "failed to renew leadership",
+  ],
+  ...["no longer the leader", "no longer leader", "stopped leading", "lease lost", "lost lock", "leader lost"],
+];
+const LOCK_NOT_RENEWED = ["failed to update lock", "failed to update lease", "failed to tryacquireorrenew"];
+const LOCK_NOT_READ = [
+  "error retrieving resource lock",
+  "error retrieving lease lock",
+  "error initially creating lease",
+];
+const TOO_LATE = ["timeout", "timed out", "deadline exceeded", "request canceled"];
+
+/** Whether a watch ended or its place in history expired: the client lists again and goes on. */
+export function isWatchEnded(reading: Reading): boolean {
+  const { lower } = reading;
+  if (includesAny(lower, WATCH_ENDED)) return true;
+  return lower.includes("watch") && includesAny(lower, STREAM_CUT);
+}
+
+const WATCH_ENDED = [
+  ...[
+    "too old resource version",
+    "resource version too old",
+    "resourceversion too old",
+    "watch is too old",
+    "list is too old",
+  ],
+  ...[
+    "an event from the watch stream",
+    "watch closed",
+    "watch channel closed",
+    "watch stream closed",
+    "watch stream ended",
+  ],
+  ...["very short watch", "watch expired", "reason:expired,code:410", "closed the watch", "watch connection closed"],
+];
+const STREAM_CUT = [
+  ...[
+    "unexpected eof",
+    "410 gone",
+    "ended with",
+    "client connection lost",
+    "connection reset by peer",
+    "code: 410",
+    '"code":410',
+  ],
+  ...[
+    "stream error",
+    "received goaway",
+    "server sent goaway",
+    "error 410",
+    "status 410",
+    "(410)",
+    "might have been closed",
+  ],
+];
+
+/** Whether requests to the API server wait or are refused for their rate. */
+export function isThrottled(reading: Reading): boolean {
+  const { lower } = reading;
+  if (includesAny(lower, THROTTLED)) return true;
+  const tooMany = includesAny(lower, ["toomanyrequests", "too many requests", "throttl"]);
+  return tooMany && includesAny(lower, ["kubernetes", "apiserver", "/apis/", "/api/v1/", "kopf"]);
+}
+
+const THROTTLED = [
+  ...[
+    "client-side throttling",
+    "server-side throttling",
+    "throttling request took",
+    "rate limiter wait returned an error",
+  ],
+  ...["server has received too many requests", "throttling is over", "throttling for "],
+];

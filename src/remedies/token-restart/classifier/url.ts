@@ -1,0 +1,92 @@
+import { isDigitCode, lowerCase } from "./text";
+import type { Side } from "./evidence";
+
+/** Kinds of the core group: `/api/v1/...` is everybody's prefix, followed by one of these it is the API server's. */
+const CORE_RESOURCES = new Set([
+  ...["namespaces", "pods", "nodes", "services", "endpoints", "configmaps", "secrets", "events", "serviceaccounts"],
+  ...["persistentvolumes", "persistentvolumeclaims", "replicationcontrollers", "limitranges", "resourcequotas"],
+  ...["podtemplates", "componentstatuses", "bindings", "watch"],
+]);
+/** Whole paths that only discovery and health checks of an API server use. */
+const WHOLE_PATHS = new Set(["/api", "/apis", "/openapi/v2", "/openapi/v3", "/swagger.json", "/swaggerapi"]);
+/** The port of the kubelet's API, and of its old read-only one. */
+const KUBELET_PORTS = new Set(["10250", "10255"]);
+/** The port kubeadm and most installers give the API server. */
+const API_SERVER_PORT = "6443";
+/** Ends of host names under which clouds run API servers. */
+const API_SERVER_HOSTS = [".eks.amazonaws.com", ".azmk8s.io", ".k8s.ondigitalocean.com"];
+/** A URL below such a host explains an error; nobody asked it anything. */
+const MANUALS = [
+  "docs.",
+  "doc.",
+  "kubernetes.io",
+  "www.",
+  "aka.ms",
+  "developer.",
+  "help.",
+  "support.",
+  "go.dev",
+  "pkg.go.dev",
+];
+
+/** Whom a token asks, if it is a URL, a path of the API server or host:port; null otherwise. */
+export function askedUrl(token: string): Side | null {
+  const scheme = token.indexOf("://");
+  if (scheme < 0) return token.startsWith("/") ? pathSide(token) : hostPortSide(token);
+  const rest = token.slice(scheme + 3);
+  const slash = rest.indexOf("/");
+  const authority = lowerCase(slash < 0 ? rest : rest.slice(0, slash));
+  if (MANUALS.some(m => authority.startsWith(m))) return null;
+  const host = hostSide(authority);
+  if (host !== null) return host;
+  return (slash < 0 ? null : pathSide(rest.slice(slash))) ?? "other";
+}
+
+/** `kubernetes` if the path is one that only an API server serves. */
+function pathSide(path: string): "kubernetes" | null {
+  const query = path.indexOf("?");
+  const bare = query < 0 ? path : path.slice(0, query);
+  if (WHOLE_PATHS.has(bare.endsWith("/") ? bare.slice(0, -1) : bare)) return "kubernetes";
+  // Behind a proxy the API server's path stands further right: /k8s/clusters/c-1/api/v1/pods.
+  const core = bare.indexOf("/api/v1/");
+  if (core >= 0) {
+    const resource = bare.slice(core + "/api/v1/".length).split("/", 1)[0] ?? "";
+    if (CORE_RESOURCES.has(resource)) return "kubernetes";
+  }
+  return isGroupPath(bare) ? "kubernetes" : null;
+}
+
+/** `/apis/<group>/<version>...` */
+function isGroupPath(path: string): boolean {
+  const at = path.indexOf("/apis/");
+  if (at < 0) return false;
+  const [group, version] = path.slice(at + "/apis/".length).split("/", 3);
+  return group !== undefined && group !== "" && (version === undefined || isVersion(version));
+}
+
+function isVersion(part: string): boolean {
+  return part === "" || (part.startsWith("v") && isDigitCode(part.charCodeAt(1)));
+}
+
+function hostSide(authority: string): Side | null {
+  const colon = authority.lastIndexOf(":");
+  const port = colon < 0 ? "" : authority.slice(colon + 1);
+  const name = colon < 0 ? authority : authority.slice(0, colon);
+  if (KUBELET_PORTS.has(port)) return "other";
+  if (port === API_SERVER_PORT || isApiServerName(name)) return "kubernetes";
+  return null;
+}
+
+function isApiServerName(name: string): boolean {
+  // 10.96.0.1 is the first address of kubeadm's default service range.
+  if (name === "kubernetes" || name.startsWith("kubernetes.default") || name === "10.96.0.1") return true;
+  return API_SERVER_HOSTS.some(end => name.endsWith(end));
+}
+
+/** host:port without a scheme; `file.go:12` looks the same and is none. */
+function hostPortSide(token: string): Side | null {
+  const colon = token.lastIndexOf(":");
+  if (colon <= 0 || colon === token.length - 1) return null;
+  for (let i = colon + 1; i < token.length; i++) if (!isDigitCode(token.charCodeAt(i))) return null;
+  return hostSide(lowerCase(token));
+}
