@@ -1,0 +1,49 @@
+import { spawn } from "node:child_process";
+
+/** What a command that has ended left behind. */
+export interface CommandResult {
+  stdout: string;
+  stderr: string;
+  /** The exit code; 128 + n if signal n or our own time limit ended it, 127 if it could not be started. */
+  code: number;
+}
+
+export interface CommandOptions {
+  stdin?: string;
+  env?: NodeJS.ProcessEnv;
+  timeoutMs?: number;
+}
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+const KILLED = 128 + 9;
+
+/** Runs a command to its end and returns what it said, also when it failed. */
+export function run(argv: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  const { stdin = "", env = process.env, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+  return new Promise(resolve => {
+    const child = spawn(argv[0] ?? "", argv.slice(1), {
+      env,
+      stdio: "pipe",
+      timeout: timeoutMs,
+      killSignal: "SIGKILL",
+    });
+    const stdout: Buffer[] = [];
+    const stderr: Buffer[] = [];
+    child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
+    const end = (code: number, note = "") =>
+      resolve({ stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() + note, code });
+    child.once("error", error => end(127, error.message));
+    child.once("close", (code, signal) => end(code ?? KILLED, signal === null ? "" : `ended by ${signal}`));
+    // A command that does not read its input closes the pipe; its exit code says what matters.
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(stdin);
+  });
+}
+
+/** Runs a command that must succeed; throws with the command and what it said. */
+export async function must(argv: readonly string[], options: CommandOptions = {}): Promise<string> {
+  const { stdout, stderr, code } = await run(argv, options);
+  if (code === 0) return stdout;
+  throw new Error(`\`${argv.join(" ")}\` failed with code ${code}: ${(stderr.trim() || stdout.trim()).slice(-2000)}`);
+}

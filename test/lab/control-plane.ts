@@ -1,0 +1,150 @@
+import { readFileSync } from "node:fs";
+import { request } from "node:https";
+import { join } from "node:path";
+import { makeCgroups, ownProcs } from "./cgroups";
+import {
+  apiServerArgs,
+  apiServerUrl,
+  type Component,
+  controllerManagerArgs,
+  etcdArgs,
+  innerApiServerUrl,
+  schedulerArgs,
+} from "./components";
+import { foldersOf } from "./folders";
+import { kubeconfig, makeSigningKey, pkiFiles, tokenOf, type User, writeKubeconfig } from "./pki";
+import { running, start, stop } from "./processes";
+import { type Program, programPath } from "./programs";
+import type { Progress } from "./progress";
+import { inside, makeSandbox, SANDBOX } from "./sandbox";
+import { type LabState, writeState } from "./state";
+import { waitFor } from "./wait";
+
+const READY_TIMEOUT_MS = 120_000;
+const REQUEST_TIMEOUT_MS = 5000;
+/** An API server waits for open requests to end; nobody in a lab needs that. */
+const GRACE_MS = 1000;
+
+/** Starts what does not run of etcd, API server, controller-manager and scheduler, and waits until they work. */
+export async function startControlPlane(lab: LabState, progress: Progress): Promise<void> {
+  if (lab.kind === "node" && running(lab, SANDBOX) === undefined) {
+    progress("making the lab's network and cgroups");
+    await makeSandbox(lab, makeCgroups(lab));
+  }
+  if (running(lab, "kube-apiserver") === undefined) progress("starting etcd and the API server");
+  await startProgram(lab, "etcd", etcdArgs(lab));
+  await startApiServer(lab);
+  await startClients(lab, progress);
+}
+
+export interface ApiServerChange {
+  /** Replaces the extra arguments of before; undefined keeps them. */
+  extraArgs?: readonly string[];
+  /** With true, ServiceAccount tokens are signed by a new key, and every earlier one is dead. */
+  newSigningKey?: boolean;
+}
+
+/** Restarts the API server with other arguments or another signing key, and waits until it is ready. */
+export async function restartApiServer(lab: LabState, change: ApiServerChange, progress: Progress): Promise<void> {
+  lab.extraApiServerArgs = [...(change.extraArgs ?? lab.extraApiServerArgs)];
+  if (change.newSigningKey === true) {
+    lab.signingKey += 1;
+    await makeSigningKey(lab);
+    // Its controllers speak with tokens of the old key, and it signs with the key it was started with.
+    await stop(lab, "kube-controller-manager", GRACE_MS);
+  }
+  writeState(lab);
+  await stop(lab, "kube-apiserver", GRACE_MS);
+  await startControlPlane(lab, progress);
+}
+
+/** The kubeconfig that one of the lab's own components uses. */
+export function componentKubeconfig(lab: LabState, user: User): string {
+  const path = join(foldersOf(lab.name).kubeconfigs, `${user}.kubeconfig`);
+  return writeKubeconfig(path, kubeconfig(lab, innerApiServerUrl(lab), tokenOf(lab, user)));
+}
+
+/** The status code of a GET as admin, and the body. */
+export function get(lab: LabState, path: string): Promise<{ status: number; body: string }> {
+  const options = {
+    ca: readFileSync(pkiFiles(lab).ca),
+    headers: { authorization: `Bearer ${tokenOf(lab, "admin")}` },
+    timeout: REQUEST_TIMEOUT_MS,
+    agent: false as const,
+  };
+  return new Promise((resolve, reject) => {
+    const call = request(`${apiServerUrl(lab)}${path}`, options, response => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
+      response.on("error", reject);
+    });
+    call.on("timeout", () => call.destroy(new Error(`no answer to ${path} within ${REQUEST_TIMEOUT_MS / 1000} s`)));
+    call.on("error", reject);
+    call.end();
+  });
+}
+
+/** Waits until the API server answers a path with 200. */
+export async function waitForPath(lab: LabState, what: string, path: string, component: Component): Promise<void> {
+  await waitFor({
+    what,
+    timeoutMs: READY_TIMEOUT_MS,
+    until: async () => {
+      const { status, body } = await get(lab, path);
+      if (status !== 200) throw new Error(`${path} answered ${status}: ${body.slice(-300)}`);
+      return true;
+    },
+    check: () => mustRun(lab, component),
+    log: logOf(lab, component),
+  });
+}
+
+/** Starts a component of the lab's if it does not run. */
+export async function startProgram(lab: LabState, program: Program, args: readonly string[]): Promise<void> {
+  const path = programPath(lab, program);
+  if (path !== undefined) await startComponent(lab, program, [path, ...args]);
+}
+
+/** Starts a process in the lab's network if it does not run. */
+export async function startComponent(
+  lab: LabState,
+  name: string,
+  argv: readonly string[],
+  namespaces: "network" | "network-and-mounts" = "network",
+): Promise<void> {
+  if (running(lab, name) !== undefined) return;
+  const entered = lab.kind === "node" ? [...inside(lab, namespaces), ...argv] : argv;
+  await start(lab, { name, argv: entered, group: lab.kind === "node" ? ownProcs(lab) : "" });
+}
+
+/** Throws if a component that should run does not. */
+export function mustRun(lab: LabState, component: string): void {
+  if (running(lab, component) === undefined) throw new Error(`${component} has ended`);
+}
+
+export function logOf(lab: LabState, component: string): string {
+  return join(foldersOf(lab.name).logs, `${component}.log`);
+}
+
+async function startApiServer(lab: LabState): Promise<void> {
+  const admin = kubeconfig(lab, apiServerUrl(lab), tokenOf(lab, "admin"));
+  await startProgram(lab, "kube-apiserver", apiServerArgs(lab));
+  await waitForPath(lab, "the API server to be ready", "/readyz", "kube-apiserver");
+  writeKubeconfig(foldersOf(lab.name).adminKubeconfig, admin);
+}
+
+async function startClients(lab: LabState, progress: Progress): Promise<void> {
+  if (programPath(lab, "kube-controller-manager") === undefined) {
+    progress(
+      "without a controller-manager: no garbage collection, no default ServiceAccounts, namespaces stay Terminating",
+    );
+    return;
+  }
+  const config = componentKubeconfig(lab, "kube-controller-manager");
+  await startProgram(lab, "kube-controller-manager", controllerManagerArgs(lab, config));
+  if (lab.kind === "node")
+    await startProgram(lab, "kube-scheduler", schedulerArgs(componentKubeconfig(lab, "kube-scheduler")));
+  const what = "the controller-manager to make the first ServiceAccount";
+  await waitForPath(lab, what, "/api/v1/namespaces/default/serviceaccounts/default", "kube-controller-manager");
+}

@@ -1,0 +1,71 @@
+import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { endCgroups } from "./cgroups";
+import { must } from "./commands";
+import { foldersOf, labsFolder } from "./folders";
+import { takeLock } from "./lock";
+import { killAll } from "./processes";
+import { removeLink } from "./sandbox";
+import { labNames, readState } from "./state";
+
+/** An `up` that is at work ends within this time, or was stopped by whoever wants it down. */
+const LOCK_TIMEOUT_MS = 60_000;
+
+/** Takes a lab down, whole or half-made; false if there was none. */
+export async function bringDown(name: string): Promise<boolean> {
+  const { folder, lock: path } = foldersOf(name);
+  if (!existsSync(folder) && !existsSync(path)) return false;
+  const lock = await takeLock({ path, timeoutMs: LOCK_TIMEOUT_MS });
+  try {
+    await takeDown(name);
+    rmSync(path, { force: true });
+    removeEmptyRoots();
+  } finally {
+    lock.release();
+  }
+  return true;
+}
+
+/** Ends and removes everything that the lab's state names; its lock must be held. */
+export async function takeDown(name: string): Promise<void> {
+  const lab = readState(name);
+  const { folder } = foldersOf(name);
+  if (lab !== undefined) {
+    if (lab.kind === "node") await endCgroups(lab);
+    await killAll(lab);
+    if (lab.kind === "node") await removeLink(lab);
+  }
+  await unmountBelow(folder);
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** The mount points at or below a folder in the text of /proc/self/mountinfo, the innermost first. */
+export function mountsBelow(mountinfo: string, folder: string): string[] {
+  const points = mountinfo.split("\n").map(line => unescapeMount(line.split(" ")[4] ?? ""));
+  return points.filter(point => point === folder || point.startsWith(`${folder}/`)).reverse();
+}
+
+/**
+ * A lab's mounts are in its own mount namespace and end with it. Should one have come here all the same,
+ * it must go before the folder does: deleting must never reach through a mount.
+ */
+async function unmountBelow(folder: string): Promise<void> {
+  const mountinfo = "/proc/self/mountinfo";
+  if (!existsSync(mountinfo)) return;
+  for (const point of mountsBelow(readFileSync(mountinfo, "utf8"), folder)) await must(["umount", "--lazy", point]);
+}
+
+/** The kernel writes space, tab, newline and backslash in octal. */
+function unescapeMount(path: string): string {
+  return path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+}
+
+/** Without labs, no folder of labs. */
+function removeEmptyRoots(): void {
+  const labs = labsFolder();
+  if (labNames().length > 0) return;
+  rmSync(join(labs, ".allocation"), { force: true });
+  for (const folder of [labs, join(labs, "..")]) {
+    if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
+  }
+}

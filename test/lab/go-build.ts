@@ -1,0 +1,160 @@
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { must, run } from "./commands";
+import { cacheFolder } from "./folders";
+import { takeLock } from "./lock";
+import { MARKER } from "./processes";
+import type { Progress } from "./progress";
+import { waitFor } from "./wait";
+
+/** A Go program of the lab's, or one that a Go module offers. */
+export interface GoProgram {
+  /** The name of the file that is made. */
+  name: string;
+  version: string;
+  /** The folder with go.mod and go.sum, and the sources if they are ours. */
+  sources: string;
+  /** The package to build, as `go build` wants it. */
+  package: string;
+  ldflags: string;
+}
+
+const BUILD_TIMEOUT_MS = 3_600_000;
+const TELL_EVERY_MS = 1000;
+
+/** The Kubernetes that a lab runs; go.mod of the control plane names the same. */
+export const KUBERNETES_VERSION = "v1.36.3";
+
+const VERSION_PACKAGE = "k8s.io/component-base/version";
+
+/** etcd, API server, controller-manager, scheduler, kubelet and kubectl in one file. */
+export const CONTROL_PLANE: GoProgram = {
+  name: "control-plane",
+  version: KUBERNETES_VERSION,
+  sources: join(__dirname, "controlplane"),
+  package: ".",
+  // Without a version the kubelet refuses to register.
+  ldflags: [
+    "-s -w",
+    `-X ${VERSION_PACKAGE}.gitVersion=${KUBERNETES_VERSION}`,
+    `-X ${VERSION_PACKAGE}.gitMajor=${KUBERNETES_VERSION.split(".")[0]?.slice(1) ?? ""}`,
+    `-X ${VERSION_PACKAGE}.gitMinor=${KUBERNETES_VERSION.split(".")[1] ?? ""}`,
+  ].join(" "),
+};
+
+/** Where a program is, or will be, once built: its sources are part of the name. */
+export function builtPath(program: GoProgram): string {
+  const hash = createHash("sha256").update(JSON.stringify([program, process.arch, process.platform]));
+  for (const file of readdirSync(program.sources).sort()) hash.update(readFileSync(join(program.sources, file)));
+  return join(cacheFolder(), `${program.name}-${program.version}-${hash.digest("hex").slice(0, 12)}`, program.name);
+}
+
+/** True if `go` can be called. */
+export async function hasGo(): Promise<boolean> {
+  return (await run(["go", "version"])).code === 0;
+}
+
+/** The path of a program; builds it if that was not done before. Two runs never build the same at once. */
+export async function built(program: GoProgram, labId: string, progress: Progress): Promise<string> {
+  const path = builtPath(program);
+  if (existsSync(path)) return path;
+  if (!(await hasGo())) {
+    throw new Error(
+      `${program.name} ${program.version} has to be built, and there is no \`go\`: install Go 1.26 or later`,
+    );
+  }
+  const lock = await takeLock({
+    path: join(cacheFolder(), `${program.name}.lock`),
+    timeoutMs: BUILD_TIMEOUT_MS,
+    onWait: () => progress(`another run is building ${program.name}; waiting for it`),
+  });
+  try {
+    if (!existsSync(path)) await build({ program, path, labId, progress });
+  } finally {
+    lock.release();
+  }
+  return path;
+}
+
+interface Build {
+  program: GoProgram;
+  path: string;
+  labId: string;
+  progress: Progress;
+}
+
+async function build({ program, path, labId, progress }: Build): Promise<void> {
+  progress(`building ${program.name} ${program.version} from Go modules: several minutes, once`);
+  const env = { ...process.env, CGO_ENABLED: "0", [MARKER]: labId };
+  const unfinished = `${path}.unfinished`;
+  mkdirSync(join(path, ".."), { recursive: true });
+  let modules = 0;
+  await go(["mod", "download"], {
+    program,
+    env,
+    onLine: () => undefined,
+    onTick: () => progress(`downloading Go modules`, true),
+  });
+  const list = await must(["go", "-C", program.sources, "list", "-deps", program.package], {
+    env,
+    timeoutMs: BUILD_TIMEOUT_MS,
+  });
+  const total = list.trim().split("\n").length;
+  const argv = ["build", "-v", "-trimpath", "-ldflags", program.ldflags, "-o", unfinished, program.package];
+  await go(argv, {
+    program,
+    env,
+    onLine: () => (modules += 1),
+    onTick: () => progress(`compiling ${program.name}: ${modules} packages of at most ${total}`, true),
+  });
+  chmodSync(unfinished, 0o755);
+  renameSync(unfinished, path);
+  removeOlder(program, path);
+  progress(`built ${program.name} ${program.version}`);
+}
+
+interface GoRun {
+  program: GoProgram;
+  env: NodeJS.ProcessEnv;
+  onLine: () => void;
+  onTick: () => void;
+}
+
+/** Runs `go`; the kernel ends it when we end. */
+async function go(args: string[], { program, env, onLine, onTick }: GoRun): Promise<void> {
+  const bound = process.platform === "linux" ? ["setpriv", "--pdeathsig", "TERM"] : [];
+  const argv = [...bound, "go", "-C", program.sources, ...args];
+  const child = spawn(argv[0] ?? "", argv.slice(1), { env, stdio: ["ignore", "ignore", "pipe"] });
+  const said: string[] = [];
+  createInterface({ input: child.stderr }).on("line", line => {
+    said.push(line);
+    onLine();
+  });
+  let nextTick = 0;
+  await waitFor({
+    what: `\`go ${args[0] ?? ""}\` of ${program.name}`,
+    timeoutMs: BUILD_TIMEOUT_MS,
+    until: () => {
+      if (Date.now() >= nextTick) {
+        onTick();
+        nextTick = Date.now() + TELL_EVERY_MS;
+      }
+      return child.exitCode !== null || child.signalCode !== null;
+    },
+  });
+  if (child.exitCode === 0) return;
+  throw new Error(`\`go ${args.join(" ")}\` in ${program.sources} failed:\n${said.slice(-20).join("\n")}`);
+}
+
+/** Programs of earlier sources, which nothing will ask for again. Those that run keep their file. */
+function removeOlder(program: GoProgram, path: string): void {
+  for (const folder of readdirSync(cacheFolder())) {
+    const other = join(cacheFolder(), folder);
+    if (folder.startsWith(`${program.name}-${program.version}-`) && other !== join(path, "..")) {
+      rmSync(other, { recursive: true, force: true });
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import { createHash } from "node:crypto";
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { pack, type Pack } from "tar-stream";
+import { cacheFolder } from "../folders";
+
+/** One thing in an image; folders above it need not be named. */
+export type Entry =
+  | { path: string; content: string | Buffer; mode?: number }
+  | { path: string; /** A file of this machine. */ copy: string; mode?: number }
+  | { path: string; link: string };
+
+/** A container image of one layer. */
+export interface ImageSource {
+  /** Name and tag by which a pod names it, such as "lab.local/pause:1". */
+  reference: string;
+  entries: readonly Entry[];
+  command: readonly string[];
+  env?: Readonly<Record<string, string>>;
+  workingDir?: string;
+}
+
+/** An image as a tar that `ctr images import` takes. */
+export interface Image {
+  reference: string;
+  tar: string;
+}
+
+const ARCHITECTURES: Partial<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
+const SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/**
+ * Writes an image in the format of `docker save`: manifest.json, a configuration and one layer. The same source
+ * gives the same bytes, and what was written once is taken from the cache.
+ */
+export async function buildImage(source: ImageSource): Promise<Image> {
+  const images = join(cacheFolder(), "images");
+  const tar = join(images, `${source.reference.replace(/[^a-z0-9.-]+/gi, "_")}-${fingerprint(source)}.tar`);
+  if (existsSync(tar)) return { reference: source.reference, tar };
+  mkdirSync(images, { recursive: true });
+  const layer = `${tar}.${process.pid}.layer`;
+  const unfinished = `${tar}.${process.pid}.unfinished`;
+  try {
+    await writeTar(layer, withFolders(source.entries));
+    await writeTar(unfinished, await archive(source, layer));
+    renameSync(unfinished, tar);
+  } finally {
+    rmSync(layer, { force: true });
+    rmSync(unfinished, { force: true });
+  }
+  return { reference: source.reference, tar };
+}
+
+/** Entries for everything in a folder of this machine; the order is that of the names. */
+export function folderEntries(folder: string, path: string, wanted: (path: string) => boolean = () => true): Entry[] {
+  const names = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  return names.flatMap(item => {
+    const from = join(folder, item.name);
+    const to = `${path}/${item.name}`;
+    if (!wanted(to)) return [];
+    if (item.isDirectory()) return folderEntries(from, to, wanted);
+    if (item.isSymbolicLink()) return [{ path: to, link: readlinkSync(from) }];
+    return item.isFile() ? [{ path: to, copy: from }] : [];
+  });
+}
+
+/** The configuration of an image, as the OCI image specification has it. */
+export function configuration(source: ImageSource, layerDigest: string): object {
+  const env = { PATH: SEARCH_PATH, ...source.env };
+  return {
+    architecture: ARCHITECTURES[process.arch] ?? process.arch,
+    os: "linux",
+    config: {
+      Cmd: source.command,
+      Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+      WorkingDir: source.workingDir ?? "/",
+    },
+    rootfs: { type: "layers", diff_ids: [`sha256:${layerDigest}`] },
+  };
+}
+
+async function archive(source: ImageSource, layer: string): Promise<Entry[]> {
+  const config = JSON.stringify(configuration(source, await digestOf(layer)));
+  const name = `${createHash("sha256").update(config).digest("hex")}.json`;
+  const manifest = [{ Config: name, RepoTags: [source.reference], Layers: ["layer.tar"] }];
+  return [
+    { path: "manifest.json", content: JSON.stringify(manifest) },
+    { path: name, content: config },
+    { path: "layer.tar", copy: layer },
+  ];
+}
+
+/** Tells sources apart: by content, or for files of this machine by size and time of change. */
+function fingerprint(source: ImageSource): string {
+  const hash = createHash("sha256").update(JSON.stringify({ ...source, entries: [] }));
+  for (const entry of source.entries) {
+    hash.update(JSON.stringify("content" in entry ? { ...entry, content: "" } : entry));
+    if ("content" in entry) hash.update(entry.content);
+    if ("copy" in entry) {
+      const { size, mtimeMs, mode } = statSync(entry.copy);
+      hash.update(`${size} ${mtimeMs} ${mode}`);
+    }
+  }
+  return hash.digest("hex").slice(0, 16);
+}
+
+interface Folder {
+  path: string;
+  folder: true;
+}
+
+function withFolders(entries: readonly Entry[]): (Entry | Folder)[] {
+  const folders = new Set<string>();
+  for (const { path } of entries) {
+    const parts = path.split("/").filter(part => part !== "");
+    for (let depth = 1; depth < parts.length; depth += 1) folders.add(parts.slice(0, depth).join("/"));
+  }
+  // Programs write there, and pods with a tmpfs over it need it.
+  folders.add("tmp");
+  return [...[...folders].sort().map(path => ({ path, folder: true as const })), ...entries];
+}
+
+async function writeTar(file: string, entries: readonly (Entry | Folder)[]): Promise<void> {
+  const tar = pack();
+  const written = pipeline(tar, createWriteStream(file));
+  // Failing to read an entry must end the writing as well.
+  const fed = (async () => {
+    for (const entry of entries) await add(tar, entry);
+    tar.finalize();
+  })().catch((error: unknown) => tar.destroy(error as Error));
+  await Promise.all([written, fed]);
+}
+
+async function add(tar: Pack, entry: Entry | Folder): Promise<void> {
+  const name = entry.path.replace(/^\/+/, "");
+  const common = { name, mtime: new Date(0), uid: 0, gid: 0 };
+  if ("folder" in entry) {
+    tar.entry({ ...common, name: `${name}/`, type: "directory", mode: name === "tmp" ? 0o1777 : 0o755 });
+  } else if ("link" in entry) {
+    tar.entry({ ...common, type: "symlink", linkname: entry.link });
+  } else if ("content" in entry) {
+    tar.entry({ ...common, mode: entry.mode ?? 0o644 }, entry.content);
+  } else {
+    await copyInto(tar, { ...common, mode: entry.mode }, entry.copy);
+  }
+}
+
+async function copyInto(tar: Pack, header: { name: string; mode: number | undefined }, file: string): Promise<void> {
+  const { size, mode } = statSync(file);
+  const entry = tar.entry({ ...header, size, mode: header.mode ?? mode & 0o777 });
+  await pipeline(createReadStream(file), entry);
+}
+
+async function digestOf(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(file), hash);
+  return hash.digest("hex");
+}

@@ -1,0 +1,3 @@
+export { Lab, type LabOptions } from "./lab";
+export type { ApiServerChange } from "./control-plane";
+export type { CommandResult } from "./commands";

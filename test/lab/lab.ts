@@ -1,0 +1,127 @@
+import { readFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { run, type CommandOptions, type CommandResult } from "./commands";
+import { apiServerUrl } from "./components";
+import { restartApiServer, type ApiServerChange } from "./control-plane";
+import { bringDown } from "./down";
+import { foldersOf } from "./folders";
+import { kubeconfig, writeKubeconfig } from "./pki";
+import { programPath } from "./programs";
+import { loadImage } from "./node";
+import { silent, type Progress } from "./progress";
+import { readState, type LabState } from "./state";
+import { bringUp } from "./up";
+
+export interface LabOptions {
+  /** "lab" if left out. */
+  name?: string;
+  controlPlaneOnly?: boolean;
+  onProgress?: Progress;
+}
+
+const TOKEN_DURATION = "1h";
+const FIELD_MANAGER = "lab";
+
+/** A cluster of its own, made of the real components. */
+export class Lab {
+  private constructor(
+    private readonly state: LabState,
+    private readonly progress: Progress,
+  ) {}
+
+  /** Brings a lab up; if it is up already, this takes a moment. */
+  static async up({ name = "lab", controlPlaneOnly = false, onProgress = silent }: LabOptions = {}): Promise<Lab> {
+    return new Lab(await bringUp({ name, controlPlaneOnly, progress: onProgress }), onProgress);
+  }
+
+  /** A lab that is up already; undefined if there is none of this name. */
+  static find(name = "lab", onProgress: Progress = silent): Lab | undefined {
+    const state = readState(name);
+    return state?.phase === "ready" ? new Lab(state, onProgress) : undefined;
+  }
+
+  get name(): string {
+    return this.state.name;
+  }
+
+  /** True if it has a kubelet and runs pods. */
+  get hasNode(): boolean {
+    return this.state.kind === "node";
+  }
+
+  /** The URL of the API server for programs on this machine. */
+  get server(): string {
+    return apiServerUrl(this.state);
+  }
+
+  /** The path of the kubeconfig of an administrator. */
+  get kubeconfigPath(): string {
+    return foldersOf(this.name).adminKubeconfig;
+  }
+
+  /** The text of that kubeconfig. */
+  get adminKubeconfig(): string {
+    return readFileSync(this.kubeconfigPath, "utf8");
+  }
+
+  /** The environment in which `kubectl`, and every client that reads KUBECONFIG, speaks to this lab. */
+  get environment(): NodeJS.ProcessEnv {
+    const host = new URL(this.server).hostname;
+    const noProxy = [process.env["NO_PROXY"], host].filter(Boolean).join(",");
+    return {
+      ...process.env,
+      KUBECONFIG: this.kubeconfigPath,
+      PATH: [foldersOf(this.name).programs, process.env["PATH"]].join(delimiter),
+      NO_PROXY: noProxy,
+      no_proxy: noProxy,
+    };
+  }
+
+  /** The path of a component's log. */
+  logPath(component: string): string {
+    return join(foldersOf(this.name).logs, `${component}.log`);
+  }
+
+  /** Runs the lab's kubectl as administrator; a failure is a result, not an exception. */
+  kubectl(args: readonly string[], options: Pick<CommandOptions, "stdin" | "timeoutMs"> = {}): Promise<CommandResult> {
+    const program = programPath(this.state, "kubectl") ?? "kubectl";
+    return run([program, ...args], { ...options, env: this.environment });
+  }
+
+  /** Applies manifests (YAML text, or objects) by server-side apply; throws with what kubectl said. */
+  async apply(manifests: string | object | readonly object[]): Promise<void> {
+    const stdin = typeof manifests === "string" ? manifests : asList(manifests);
+    const args = ["apply", "--server-side", "--force-conflicts", `--field-manager=${FIELD_MANAGER}`, "--filename=-"];
+    const { stderr, code } = await this.kubectl(args, { stdin });
+    if (code !== 0) throw new Error(`\`kubectl apply\` failed: ${stderr.trim()}`);
+  }
+
+  /** The path of a kubeconfig with the rights of a ServiceAccount: a real token, from the API server's TokenRequest. */
+  async serviceAccountKubeconfig(namespace: string, name: string, duration = TOKEN_DURATION): Promise<string> {
+    const args = ["create", "token", name, `--namespace=${namespace}`, `--duration=${duration}`];
+    const { stdout, stderr, code } = await this.kubectl(args);
+    if (code !== 0) throw new Error(`no token for ServiceAccount ${namespace}/${name}: ${stderr.trim()}`);
+    const path = join(foldersOf(this.name).kubeconfigs, `${namespace}.${name}.kubeconfig`);
+    return writeKubeconfig(path, kubeconfig(this.state, this.server, stdout.trim()));
+  }
+
+  /** Restarts the API server with other arguments or another key for tokens, and waits until it is ready. */
+  async restartApiServer(change: ApiServerChange = {}): Promise<void> {
+    await restartApiServer(this.state, change, this.progress);
+  }
+
+  /** Gives the node an image from a tar; pods name it with `imagePullPolicy: Never`. */
+  async loadImage(tar: string): Promise<void> {
+    await loadImage(this.state, tar);
+  }
+
+  /** Ends everything that belongs to the lab, and removes what it made. */
+  async down(): Promise<void> {
+    await bringDown(this.name);
+  }
+}
+
+function asList(objects: object | readonly object[]): string {
+  const items = Array.isArray(objects) ? objects : [objects];
+  return JSON.stringify({ apiVersion: "v1", kind: "List", items });
+}

@@ -1,0 +1,112 @@
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { POD_RANGE } from "./addresses";
+import { must, run } from "./commands";
+import { cniConfig, containerdConfig, kubeletArgs, kubeletConfig, PAUSE_IMAGE } from "./components";
+import { componentKubeconfig, get, logOf, mustRun, startComponent } from "./control-plane";
+import { foldersOf } from "./folders";
+import { pauseImage } from "./images/pause";
+import { cniFolder } from "./packages";
+import { NODE_NAME } from "./pki";
+import { running } from "./processes";
+import { programPath } from "./programs";
+import type { Progress } from "./progress";
+import { inside } from "./sandbox";
+import type { LabState } from "./state";
+import { waitFor } from "./wait";
+
+const CONTAINERD_TIMEOUT_MS = 30_000;
+const NODE_TIMEOUT_MS = 120_000;
+const IMPORT_TIMEOUT_MS = 300_000;
+
+/** Starts containerd, if it does not run; it needs no API server. */
+export async function startContainerd(lab: LabState): Promise<void> {
+  const { node } = foldersOf(lab.name);
+  const plugins = cniFolder();
+  if (plugins === undefined)
+    throw new Error("no CNI plugins; on Debian and Ubuntu: apt-get install containernetworking-plugins");
+  mkdirSync(join(node, "cni"), { recursive: true });
+  writeFileSync(join(node, "cni", "lab.conflist"), JSON.stringify(cniConfig(POD_RANGE), undefined, 2));
+  const config = join(node, "containerd.toml");
+  const snapshotter = (await canOverlay(lab)) ? "overlayfs" : "native";
+  writeFileSync(config, containerdConfig(lab, { cniPlugins: plugins, snapshotter }));
+  await startComponent(lab, "containerd", ["containerd", "--config", config], "network-and-mounts");
+}
+
+/** Starts containerd and kubelet, if they don't run, and waits until the node is Ready. */
+export async function makeNode(lab: LabState, progress: Progress): Promise<void> {
+  const kubelet = programPath(lab, "kubelet");
+  if (kubelet === undefined) throw new Error("no kubelet among the programs of this lab");
+  const wasReady = running(lab, "kubelet") !== undefined && running(lab, "containerd") !== undefined;
+  if (!wasReady) progress("starting containerd and the kubelet");
+  await startContainerd(lab);
+  await waitForContainerd(lab);
+  if (!(await hasImage(lab, PAUSE_IMAGE))) await loadImage(lab, (await pauseImage()).tar);
+  writeKubeletFiles(lab);
+  const args = kubeletArgs(lab, componentKubeconfig(lab, "kubelet"));
+  await startComponent(lab, "kubelet", [kubelet, ...args], "network-and-mounts");
+  await waitFor({
+    what: "the node to be Ready",
+    timeoutMs: NODE_TIMEOUT_MS,
+    until: () => nodeIsReady(lab),
+    check: () => mustRun(lab, "kubelet"),
+    log: logOf(lab, "kubelet"),
+  });
+}
+
+/** Gives the node an image, so that pods can name it with `imagePullPolicy: Never`. */
+export async function loadImage(lab: LabState, tar: string): Promise<void> {
+  if (lab.kind !== "node")
+    throw new Error(`the lab "${lab.name}" is a control plane alone: it has no node that could hold an image`);
+  const argv = [...ctr(lab), "images", "import", tar];
+  await must(argv, { timeoutMs: IMPORT_TIMEOUT_MS });
+}
+
+async function hasImage(lab: LabState, reference: string): Promise<boolean> {
+  const { stdout } = await run([...ctr(lab), "images", "list", "--quiet", `name==${reference}`]);
+  return stdout.trim() !== "";
+}
+
+async function waitForContainerd(lab: LabState): Promise<void> {
+  await waitFor({
+    what: "containerd to answer",
+    timeoutMs: CONTAINERD_TIMEOUT_MS,
+    until: async () =>
+      existsSync(foldersOf(lab.name).containerdSocket) && (await run([...ctr(lab), "version"])).code === 0,
+    check: () => mustRun(lab, "containerd"),
+    log: logOf(lab, "containerd"),
+  });
+}
+
+function writeKubeletFiles(lab: LabState): void {
+  const { node } = foldersOf(lab.name);
+  writeFileSync(join(node, "kubelet.json"), JSON.stringify(kubeletConfig(lab), undefined, 2));
+  const resolv = join(node, "resolv.conf");
+  // The host's own is often a link into /run, which the kubelet does not see.
+  if (existsSync("/etc/resolv.conf")) copyFileSync("/etc/resolv.conf", resolv);
+  else writeFileSync(resolv, "");
+}
+
+async function nodeIsReady(lab: LabState): Promise<boolean> {
+  const { status, body } = await get(lab, `/api/v1/nodes/${NODE_NAME}`);
+  if (status !== 200) return false;
+  const node = JSON.parse(body) as { status?: { conditions?: { type: string; status: string; message: string }[] } };
+  const ready = node.status?.conditions?.find(({ type }) => type === "Ready");
+  if (ready?.status === "True") return true;
+  throw new Error(ready?.message ?? "the node has no status yet");
+}
+
+/** Layers can't be stacked where the lab's folder is itself on a stack, as in a container. */
+async function canOverlay(lab: LabState): Promise<boolean> {
+  const probe = join(foldersOf(lab.name).node, "overlay-probe");
+  for (const name of ["lower", "upper", "work", "merged"]) mkdirSync(join(probe, name), { recursive: true });
+  const layers = `lowerdir=${probe}/lower,upperdir=${probe}/upper,workdir=${probe}/work`;
+  const mount = ["mount", "-t", "overlay", "overlay", "-o", layers, join(probe, "merged")];
+  const { code } = await run([...inside(lab, "network-and-mounts"), ...mount]);
+  if (code === 0) await run([...inside(lab, "network-and-mounts"), "umount", join(probe, "merged")]);
+  return code === 0;
+}
+
+function ctr(lab: LabState): string[] {
+  return ["ctr", "--address", foldersOf(lab.name).containerdSocket, "--namespace", "k8s.io"];
+}

@@ -1,0 +1,156 @@
+import { createPrivateKey, createPublicKey, generateKeyPair, randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { md, pki } from "node-forge";
+import { API_SERVICE_ADDRESS, jointOf, NODE_ADDRESS } from "./addresses";
+import { foldersOf } from "./folders";
+import type { LabState } from "./state";
+
+const generate = promisify(generateKeyPair);
+const VALID_DAYS = 365;
+/** How forge is to compute the identifier of a key: as it computes `subjectKeyIdentifier` itself. */
+const BIT_STRING = { type: "RSAPublicKey" } as const;
+
+/** Who may speak to the API server by a token of its own: name in the token file -> [user, group]. */
+const USERS = {
+  admin: ["admin", "system:masters"],
+  "kube-controller-manager": ["system:kube-controller-manager", ""],
+  "kube-scheduler": ["system:kube-scheduler", ""],
+  kubelet: ["system:node:node", "system:nodes"],
+} as const;
+
+/** What makes a certificate an authority's; strict verifiers (Python 3.13) want all three. */
+const AUTHORITY = [
+  { name: "basicConstraints", cA: true, critical: true },
+  { name: "keyUsage", keyCertSign: true, critical: true },
+  { name: "subjectKeyIdentifier" },
+];
+
+export type User = keyof typeof USERS;
+
+/** The name of the lab's node; the kubelet's user name ends in it, as the Node authorizer wants it. */
+export const NODE_NAME = "node";
+
+/** Files in the pki folder that components are pointed at. */
+export function pkiFiles(lab: LabState) {
+  const { pki: folder } = foldersOf(lab.name);
+  return {
+    folder,
+    ca: join(folder, "ca.crt"),
+    apiServerCertificate: join(folder, "apiserver.crt"),
+    apiServerKey: join(folder, "apiserver.key"),
+    kubeletClientCertificate: join(folder, "kubelet-client.crt"),
+    kubeletClientKey: join(folder, "kubelet-client.key"),
+    tokens: join(folder, "tokens.csv"),
+    signingKey: join(folder, `service-account-${lab.signingKey}.key`),
+    signingPublicKey: join(folder, `service-account-${lab.signingKey}.pub`),
+  };
+}
+
+/** Makes everything that proves an identity in this lab, once. */
+export async function makePki(lab: LabState): Promise<void> {
+  const files = pkiFiles(lab);
+  const [ca, server, client] = await Promise.all([newKey(), newKey(), newKey(), makeSigningKey(lab)]);
+  const issuer = { name: "lab-ca", key: ca };
+  write(files.ca, certificate(issuer, issuer, AUTHORITY));
+  write(files.apiServerKey, server);
+  write(files.apiServerCertificate, certificate({ name: "kube-apiserver", key: server }, issuer, [serverNames(lab)]));
+  write(files.kubeletClientKey, client);
+  const usage = { name: "extKeyUsage", clientAuth: true };
+  write(files.kubeletClientCertificate, certificate({ name: "kube-apiserver", key: client }, issuer, [usage]));
+  const lines = Object.entries(USERS).map(([name, [user, group]]) => `${secret()},${user},${name},${group}`);
+  write(files.tokens, `${lines.join("\n")}\n`);
+}
+
+/** Makes the key that the state's `signingKey` counts. */
+export async function makeSigningKey(lab: LabState): Promise<void> {
+  const files = pkiFiles(lab);
+  const key = await newKey();
+  write(files.signingKey, key);
+  write(files.signingPublicKey, createPublicKey(createPrivateKey(key)).export({ type: "spki", format: "pem" }));
+}
+
+/** The token of one of the lab's own users. */
+export function tokenOf(lab: LabState, user: User): string {
+  const line = readFileSync(pkiFiles(lab).tokens, "utf8")
+    .split("\n")
+    .find(text => text.split(",")[2] === user);
+  if (line === undefined) throw new Error(`no token for ${user} in ${pkiFiles(lab).tokens}`);
+  return line.split(",")[0] ?? "";
+}
+
+/** A kubeconfig that needs no other file; `server` is the URL as its user reaches it. */
+export function kubeconfig(lab: LabState, server: string, token: string): string {
+  const ca = readFileSync(pkiFiles(lab).ca).toString("base64");
+  const config = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: lab.name, cluster: { server, "certificate-authority-data": ca } }],
+    users: [{ name: lab.name, user: { token } }],
+    contexts: [{ name: lab.name, context: { cluster: lab.name, user: lab.name } }],
+    "current-context": lab.name,
+  };
+  return `${JSON.stringify(config, undefined, 2)}\n`;
+}
+
+/** Writes a kubeconfig, readable by its owner alone, and returns its path. */
+export function writeKubeconfig(path: string, text: string): string {
+  if (!existsSync(path) || readFileSync(path, "utf8") !== text) write(path, text);
+  return path;
+}
+
+interface Party {
+  name: string;
+  /** The private key, PEM. */
+  key: string;
+}
+
+function certificate(subject: Party, issuer: Party, extensions: object[]): string {
+  const made = pki.createCertificate();
+  const key = pki.privateKeyFromPem(subject.key);
+  made.publicKey = pki.rsa.setPublicKey(key.n, key.e);
+  // A leading zero keeps the number positive.
+  made.serialNumber = `00${randomBytes(8).toString("hex")}`;
+  const hour = 3_600_000;
+  made.validity.notBefore = new Date(Date.now() - hour);
+  made.validity.notAfter = new Date(Date.now() + VALID_DAYS * 24 * hour);
+  // The API server's own client certificate is that of a superuser, so that kubelets obey it.
+  made.setSubject([
+    { name: "commonName", value: subject.name },
+    { name: "organizationName", value: "system:masters" },
+  ]);
+  made.setIssuer([
+    { name: "commonName", value: issuer.name },
+    { name: "organizationName", value: "system:masters" },
+  ]);
+  const issuerKey = pki.privateKeyFromPem(issuer.key);
+  const keyIdentifier = pki
+    .getPublicKeyFingerprint(pki.rsa.setPublicKey(issuerKey.n, issuerKey.e), BIT_STRING)
+    .getBytes();
+  made.setExtensions([...extensions, { name: "authorityKeyIdentifier", keyIdentifier }]);
+  made.sign(issuerKey, md.sha256.create());
+  return pki.certificateToPem(made);
+}
+
+function serverNames(lab: LabState): object {
+  const addresses = ["127.0.0.1", API_SERVICE_ADDRESS, NODE_ADDRESS, jointOf(lab.index).labAddress];
+  const names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
+  // In a certificate, 7 marks an IP address and 2 a DNS name.
+  const altNames = [...addresses.map(ip => ({ type: 7, ip })), ...names.map(value => ({ type: 2, value }))];
+  return { name: "subjectAltName", altNames };
+}
+
+async function newKey(): Promise<string> {
+  const { privateKey } = await generate("rsa", { modulusLength: 2048 });
+  return privateKey.export({ type: "pkcs1", format: "pem" }).toString();
+}
+
+function secret(): string {
+  return randomBytes(24).toString("hex");
+}
+
+function write(path: string, content: string | Buffer): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeFileSync(path, content, { mode: 0o600 });
+}

@@ -1,0 +1,116 @@
+import { existsSync, mkdirSync, readlinkSync, renameSync, symlinkSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { run } from "./commands";
+import { foldersOf } from "./folders";
+import { built, builtPath, CONTROL_PLANE, hasGo, KUBERNETES_VERSION } from "./go-build";
+import type { Progress } from "./progress";
+import type { LabState } from "./state";
+
+/** Without these there is no lab at all. They are what envtest lays out, too. */
+const NEEDED = ["etcd", "kube-apiserver", "kubectl"] as const;
+const FOR_ANY = [...NEEDED, "kube-controller-manager"] as const;
+const FOR_NODE = [...FOR_ANY, "kube-scheduler", "kubelet"] as const;
+
+export type Program = (typeof FOR_NODE)[number];
+
+/** Which file is which program. A program that is not there can't be run in this lab. */
+export interface Programs {
+  version: string;
+  paths: Partial<Record<Program, string>>;
+}
+
+/** What is known when it is decided where programs come from. */
+export interface Sources {
+  wanted: readonly Program[];
+  /** KUBEBUILDER_ASSETS: its programs, and the version of its API server; undefined if it is not set. */
+  assets: { folder: string; has: readonly Program[]; version: string } | undefined;
+  canBuild: boolean;
+}
+
+export interface Choice {
+  fromAssets: Program[];
+  build: Program[];
+  missing: Program[];
+  /** To be said to the user; "" if there is nothing to say. */
+  note: string;
+}
+
+/**
+ * Decides where each program comes from: KUBEBUILDER_ASSETS first; what is not in there is built, but only to
+ * go with an API server of the same minor version, since a controller-manager may not be newer than that.
+ */
+export function choosePrograms({ wanted, assets, canBuild }: Sources): Choice {
+  if (assets === undefined) return { fromAssets: [], build: [...wanted], missing: [], note: "" };
+  const lacking = wanted.filter(program => !assets.has.includes(program));
+  const where = `KUBEBUILDER_ASSETS (${assets.folder}, ${assets.version})`;
+  const fromAssets = wanted.filter(program => assets.has.includes(program));
+  if (lacking.length === 0) return { fromAssets, build: [], missing: [], note: `all programs are from ${where}` };
+  if (!canBuild) {
+    const note = `${where} has no ${lacking.join(", ")}, and without Go they can't be built: the lab is without them`;
+    return { fromAssets, build: [], missing: lacking, note };
+  }
+  if (minorOf(assets.version) === minorOf(KUBERNETES_VERSION)) {
+    return {
+      fromAssets,
+      build: lacking,
+      missing: [],
+      note: `${lacking.join(", ")} are built, the others from ${where}`,
+    };
+  }
+  const note = `${where} has no ${lacking.join(", ")}, and those of ${KUBERNETES_VERSION} don't go with it: all are built`;
+  return { fromAssets: [], build: [...wanted], missing: [], note };
+}
+
+/** Finds or builds the programs that a lab of this kind needs. */
+export async function findPrograms(kind: LabState["kind"], labId: string, progress: Progress): Promise<Programs> {
+  const assets = await findAssets();
+  const canBuild = existsSync(builtPath(CONTROL_PLANE)) || (await hasGo());
+  const choice = choosePrograms({ wanted: kind === "node" ? FOR_NODE : FOR_ANY, assets, canBuild });
+  if (choice.note !== "") progress(choice.note);
+  refuseIfUseless(choice);
+  const paths = choice.build.length > 0 ? pathsTo(choice.build, await built(CONTROL_PLANE, labId, progress)) : {};
+  if (assets === undefined) return { version: KUBERNETES_VERSION, paths };
+  for (const program of choice.fromAssets) paths[program] = resolve(assets.folder, program);
+  return { version: choice.fromAssets.includes("kube-apiserver") ? assets.version : KUBERNETES_VERSION, paths };
+}
+
+function pathsTo(programs: readonly Program[], path: string): Programs["paths"] {
+  return Object.fromEntries(programs.map(program => [program, path]));
+}
+
+function refuseIfUseless({ missing }: Choice): void {
+  const needed = NEEDED.filter(program => missing.includes(program));
+  if (needed.length === 0) return;
+  throw new Error(`no ${needed.join(", ")} in KUBEBUILDER_ASSETS, and there is no Go to build it`);
+}
+
+/** Puts the programs into the lab's bin folder, under their own names, which is how they know what to be. */
+export function linkPrograms(lab: LabState, { paths }: Programs): void {
+  const { programs } = foldersOf(lab.name);
+  mkdirSync(programs, { recursive: true });
+  for (const [program, path] of Object.entries(paths)) link(path, join(programs, program));
+}
+
+/** The path of a program of this lab, or undefined if the lab has to do without it. */
+export function programPath(lab: LabState, program: Program): string | undefined {
+  const path = join(foldersOf(lab.name).programs, program);
+  return existsSync(path) ? path : undefined;
+}
+
+async function findAssets(): Promise<Sources["assets"]> {
+  const folder = process.env["KUBEBUILDER_ASSETS"] ?? "";
+  if (folder === "") return undefined;
+  const has = FOR_NODE.filter(program => existsSync(join(folder, program)));
+  const said = await run([join(folder, "kube-apiserver"), "--version"]);
+  return { folder, has, version: /v\d+\.\d+\.\d+/.exec(said.stdout)?.[0] ?? "of unknown version" };
+}
+
+function minorOf(version: string): string {
+  return version.split(".").slice(0, 2).join(".");
+}
+
+function link(path: string, name: string): void {
+  if (existsSync(name) && readlinkSync(name) === path) return;
+  symlinkSync(path, `${name}.new`);
+  renameSync(`${name}.new`, name);
+}

@@ -1,0 +1,121 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { jointOf } from "./addresses";
+import { must, run } from "./commands";
+import { networkCommands } from "./components";
+import { cacheFolder, foldersOf } from "./folders";
+import { recordOf, running, start } from "./processes";
+import type { LabState } from "./state";
+import { waitFor } from "./wait";
+
+/** The process that holds the lab's network and mount namespace, and with its death ends them. */
+export const SANDBOX = "sandbox";
+
+/**
+ * What the kubelet writes to, wherever its own folder is: it, containerd and CNI see folders of the lab there.
+ * All their mounts live in the same mount namespace, so none is left when the lab's last process has ended.
+ */
+const MASKED = { lib: "/var/lib", log: "/var/log", run: "/run" };
+
+/**
+ * The kubelet sets these for the whole machine unless they have the value it wants already. It finds
+ * files there that say so; the machine keeps its own.
+ */
+const KERNEL_SETTINGS = {
+  "vm/overcommit_memory": "1",
+  "vm/panic_on_oom": "0",
+  "kernel/panic": "10",
+  "kernel/panic_on_oops": "1",
+  "kernel/keys/root_maxkeys": "1000000",
+  "kernel/keys/root_maxbytes": "25000000",
+};
+
+/** Makes the namespaces: $1 is the lab's node folder; the others must stay visible wherever they are. */
+const HOLD = `
+set -e
+node=$1
+shift
+i=0
+mkdir -p "$node/keep"
+for kept in "$@"; do
+  i=$((i + 1))
+  mkdir -p "$node/keep/$i"
+  mount --bind "$kept" "$node/keep/$i"
+done
+exec 9< "$node/keep"
+${Object.entries(KERNEL_SETTINGS)
+  .map(([name]) => `mount --bind "$node/sys/${name.replaceAll("/", ".")}" /proc/sys/${name}`)
+  .join("\n")}
+${Object.entries(MASKED)
+  .map(([name, path]) => `mount --bind "$node/${name}" ${path}`)
+  .join("\n")}
+i=0
+for kept in "$@"; do
+  i=$((i + 1))
+  if [ ! -e "$kept" ]; then
+    mkdir -p "$kept"
+    mount --no-canonicalize --bind "/proc/self/fd/9/$i" "$kept"
+  fi
+done
+exec 9<&-
+echo 1 > /proc/sys/net/ipv4/ip_forward
+: > "$node/ready"
+exec sleep infinity
+`;
+
+const READY_TIMEOUT_MS = 10_000;
+
+/** Makes the lab's namespaces, and its network in them. */
+export async function makeSandbox(lab: LabState, group: string): Promise<void> {
+  const { folder, node, logs } = foldersOf(lab.name);
+  mkdirSync(join(node, "sys"), { recursive: true });
+  for (const name of Object.keys(MASKED)) mkdirSync(join(node, name), { recursive: true });
+  for (const [name, value] of Object.entries(KERNEL_SETTINGS)) {
+    writeFileSync(join(node, "sys", name.replaceAll("/", ".")), `${value}\n`);
+  }
+  mkdirSync(cacheFolder(), { recursive: true });
+  const argv = ["unshare", "--net", "--mount", "--propagation", "private", "sh", "-c", HOLD, "sh"];
+  await start(lab, { name: SANDBOX, argv: [...argv, node, folder, cacheFolder()], group });
+  await waitFor({
+    what: "the lab's namespaces",
+    timeoutMs: READY_TIMEOUT_MS,
+    until: () => existsSync(join(node, "ready")),
+    check: () => holder(lab),
+    log: join(logs, `${SANDBOX}.log`),
+  });
+  await makeNetwork(lab);
+}
+
+/** Argv to run a program inside the lab's network, and unless it needs the host's files, its mounts. */
+export function inside(lab: LabState, namespaces: "network" | "network-and-mounts"): string[] {
+  const mounts = namespaces === "network" ? [] : ["--mount"];
+  return ["nsenter", "--target", String(holder(lab)), "--net", ...mounts, "--"];
+}
+
+/** Deletes the host's end of the veth pair, and with it the other one. */
+export async function removeLink(lab: LabState): Promise<void> {
+  if (!existsSync(join("/sys/class/net", lab.link))) return;
+  const { stderr } = await run(["ip", "link", "delete", lab.link]);
+  // It goes by itself with its namespace, maybe just now.
+  if (existsSync(join("/sys/class/net", lab.link))) throw new Error(`${lab.link} can't be deleted: ${stderr}`);
+}
+
+async function makeNetwork(lab: LabState): Promise<void> {
+  const joint = jointOf(lab.index);
+  const host = [
+    `link add ${lab.link} type veth peer name eth0 netns ${holder(lab)}`,
+    `address add ${joint.hostAddress}/${joint.prefixLength} dev ${lab.link}`,
+    `link set ${lab.link} up`,
+    "",
+  ];
+  await must(["ip", "-batch", "-"], { stdin: host.join("\n") });
+  await must([...inside(lab, "network"), "ip", "-batch", "-"], { stdin: networkCommands(lab) });
+}
+
+function holder(lab: LabState): number {
+  const record = running(lab, SANDBOX);
+  if (record !== undefined) return record.pid;
+  throw new Error(
+    `the process that holds the lab's namespaces has ended (it was ${recordOf(lab, SANDBOX)?.pid ?? "never there"})`,
+  );
+}

@@ -1,0 +1,142 @@
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { freeIndex, jointOf, overlaps, parseRoutes, portsOf } from "./addresses";
+import { run } from "./commands";
+import { takeDown } from "./down";
+import { foldersOf, labsFolder, PROJECT } from "./folders";
+import { takeLock, type Lock } from "./lock";
+import { ensurePackages, NODE_REQUIREMENTS } from "./packages";
+import { makePki } from "./pki";
+import { findPrograms, linkPrograms } from "./programs";
+import type { Progress } from "./progress";
+import { makeNode } from "./node";
+import { startControlPlane } from "./control-plane";
+import { heldIndices, readState, writeState, type LabState } from "./state";
+
+export interface UpOptions {
+  name: string;
+  /** Without kubelet and containerd: needs no root, and is up in a few seconds. */
+  controlPlaneOnly: boolean;
+  progress: Progress;
+}
+
+/** Longer than building everything on a slow machine. */
+const LOCK_TIMEOUT_MS = 3_600_000;
+const ALLOCATION_TIMEOUT_MS = 30_000;
+
+/** Brings a lab up, or what is missing of it if it is up already; a lab whose start was interrupted is made anew. */
+export async function bringUp(options: UpOptions): Promise<LabState> {
+  const lock = await takeLock({
+    path: foldersOf(options.name).lock,
+    timeoutMs: LOCK_TIMEOUT_MS,
+    onWait: () => options.progress(`another run is at work on the lab "${options.name}"; waiting for it`),
+  });
+  try {
+    return await bringUpLocked(options);
+  } finally {
+    lock.release();
+  }
+}
+
+async function bringUpLocked({ name, controlPlaneOnly, progress }: UpOptions): Promise<LabState> {
+  await removeRemains(name, progress);
+  const lab = readState(name) ?? (await create(name, kindOf(controlPlaneOnly, progress)));
+  if (lab.kind === "control-plane" && !controlPlaneOnly && whyNoNode() === undefined) {
+    throw new Error(`the lab "${name}" is a control plane alone; take it down first, or choose another name`);
+  }
+  if (lab.phase === "creating") await prepare(lab, progress);
+  await startControlPlane(lab, progress);
+  if (lab.kind === "node") await makeNode(lab, progress);
+  lab.phase = "ready";
+  writeState(lab);
+  return lab;
+}
+
+/** What an interrupted start or a restart of the machine left is of no use. */
+async function removeRemains(name: string, progress: Progress): Promise<void> {
+  const before = readState(name);
+  if (before === undefined || (before.phase === "ready" && isWhole(before))) return;
+  progress(`an earlier start of "${name}" was interrupted: taking away what it left`);
+  await takeDown(name);
+}
+
+/** Why a node can't run on this machine, or undefined if it can. */
+export function whyNoNode(): string | undefined {
+  if (process.platform !== "linux") return `a kubelet needs Linux, and this is ${process.platform}`;
+  if (process.getuid?.() !== 0) return "a kubelet needs root";
+  return undefined;
+}
+
+function kindOf(controlPlaneOnly: boolean, progress: Progress): LabState["kind"] {
+  if (controlPlaneOnly) return "control-plane";
+  const why = whyNoNode();
+  if (why === undefined) return "node";
+  progress(`${why}: this lab is the control plane alone (etcd, API server, controller-manager). Pods will not run.`);
+  return "control-plane";
+}
+
+/** Writes down what the lab will own, before any of it exists. */
+async function create(name: string, kind: LabState["kind"]): Promise<LabState> {
+  const lock = await takeAllocation();
+  try {
+    const id = randomBytes(8).toString("hex");
+    const lab: LabState = {
+      name,
+      id,
+      kind,
+      index: await freeIndex(heldIndices(), kind === "node" ? await jointIsFree() : portsAreFree),
+      phase: "creating",
+      createdAt: new Date().toISOString(),
+      version: "",
+      cgroup: kind === "node" ? `${PROJECT}-${name}-${id}` : "",
+      // An interface's name has 15 characters at most.
+      link: kind === "node" ? `crlab-${id.slice(0, 8)}` : "",
+      extraApiServerArgs: [],
+      signingKey: 1,
+      kwokNodes: 0,
+    };
+    writeState(lab);
+    return lab;
+  } finally {
+    lock.release();
+  }
+}
+
+async function prepare(lab: LabState, progress: Progress): Promise<void> {
+  if (lab.kind === "node") await ensurePackages(NODE_REQUIREMENTS, progress);
+  const [programs] = await Promise.all([findPrograms(lab.kind, lab.id, progress), makePki(lab)]);
+  linkPrograms(lab, programs);
+  lab.version = programs.version;
+  writeState(lab);
+}
+
+/** Held while an index is chosen, by all labs of this user. */
+export function takeAllocation(): Promise<Lock> {
+  return takeLock({ path: join(labsFolder(), ".allocation"), timeoutMs: ALLOCATION_TIMEOUT_MS });
+}
+
+/** False after a restart of the machine: then nothing of the lab runs any more. */
+function isWhole(lab: LabState): boolean {
+  return lab.kind === "control-plane" || existsSync(join("/sys/class/net", lab.link));
+}
+
+async function jointIsFree(): Promise<(index: number) => boolean> {
+  const { stdout } = await run(["ip", "-json", "-4", "route", "show", "table", "all"]);
+  const routes = parseRoutes(stdout.trim());
+  return index => !overlaps(jointOf(index), routes);
+}
+
+async function portsAreFree(index: number): Promise<boolean> {
+  const free = await Promise.all(Object.values(portsOf(index)).map(isFree));
+  return free.every(Boolean);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,61 @@
+import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface Wait {
+  /** What is waited for, as the error will say it: "the API server to be ready". */
+  what: string;
+  timeoutMs: number;
+  /** True when it has come; undefined or false to ask again. What it throws is kept for the error. */
+  until: () => Promise<boolean> | boolean;
+  /** Throws when there is no sense in waiting on: the process has ended. */
+  check?: () => void;
+  /** Its last lines go into the error. */
+  log?: string;
+}
+
+const POLL_MS = 50;
+const TAIL_BYTES = 16_384;
+
+/** Waits until something has come; on giving up, throws with what was waited for and the end of the log. */
+export async function waitFor(wait: Wait): Promise<void> {
+  const deadline = Date.now() + wait.timeoutMs;
+  let last: unknown;
+  for (;;) {
+    try {
+      if (await wait.until()) return;
+    } catch (error) {
+      last = error;
+    }
+    try {
+      wait.check?.();
+    } catch (error) {
+      throw failure(`waited for ${wait.what}, but ${messageOf(error)}`, last, wait.log);
+    }
+    if (Date.now() >= deadline) throw failure(`waited ${wait.timeoutMs / 1000} s for ${wait.what}`, last, wait.log);
+    await sleep(POLL_MS);
+  }
+}
+
+/** The last lines of a file, or "" if there is none. */
+export function tail(file: string, lines = 20): string {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (size === 0) return "";
+  const handle = openSync(file, "r");
+  try {
+    const buffer = Buffer.alloc(Math.min(size, TAIL_BYTES));
+    readSync(handle, buffer, 0, buffer.length, size - buffer.length);
+    return buffer.toString().trimEnd().split("\n").slice(-lines).join("\n");
+  } finally {
+    closeSync(handle);
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function failure(head: string, last: unknown, log: string | undefined): Error {
+  const why = last === undefined ? "" : ` (last: ${messageOf(last)})`;
+  const end = log === undefined ? "" : `\nThe end of ${log}:\n${tail(log)}`;
+  return new Error(`${head}${why}${end}`, { cause: last });
+}
