@@ -1,0 +1,89 @@
+// A real controller to break: kube-scheduler in a Deployment of its own, with a ServiceAccount of its own, scheduling for a name that
+// nobody uses. It is written on client-go: informers, leader election, the lot.
+
+/** Where and with which image it runs. */
+export interface SchedulerOptions {
+  readonly namespace: string;
+  readonly name: string;
+  readonly image: string;
+  readonly replicas?: number;
+}
+
+/** Everything that it needs but its namespace. Delete and recreate `serviceAccount()` to kill its token. */
+export function kubeScheduler(options: SchedulerOptions): object[] {
+  return [serviceAccount(options), ...rights(options), configuration(options), deployment(options)];
+}
+
+/** Its ServiceAccount. */
+export function serviceAccount({ namespace, name }: SchedulerOptions): object {
+  return { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name } };
+}
+
+function rights({ namespace, name }: SchedulerOptions): object[] {
+  const subjects = [{ kind: "ServiceAccount", namespace, name }];
+  const group = "rbac.authorization.k8s.io";
+  const binding = (kind: string, metadata: object, roleKind: string, role: string): object => ({
+    apiVersion: `${group}/v1`,
+    kind,
+    metadata,
+    roleRef: { apiGroup: group, kind: roleKind, name: role },
+    subjects,
+  });
+  return [
+    binding("ClusterRoleBinding", { name: `${namespace}-${name}` }, "ClusterRole", "system:kube-scheduler"),
+    binding("ClusterRoleBinding", { name: `${namespace}-${name}-volumes` }, "ClusterRole", "system:volume-scheduler"),
+    {
+      apiVersion: `${group}/v1`,
+      kind: "Role",
+      metadata: { namespace, name },
+      rules: [{ apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create", "get", "update"] }],
+    },
+    binding("RoleBinding", { namespace, name }, "Role", name),
+  ];
+}
+
+function configuration({ namespace, name }: SchedulerOptions): object {
+  const config = {
+    apiVersion: "kubescheduler.config.k8s.io/v1",
+    kind: "KubeSchedulerConfiguration",
+    leaderElection: { leaderElect: true, resourceNamespace: namespace, resourceName: name },
+    profiles: [{ schedulerName: name }],
+  };
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { namespace, name },
+    data: { "config.json": JSON.stringify(config) },
+  };
+}
+
+function deployment({ namespace, name, image, replicas = 1 }: SchedulerOptions): object {
+  const labels = { "app.kubernetes.io/name": name };
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { namespace, name, labels },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          serviceAccountName: name,
+          // The lab's node ends it at once, so that a demonstration is about the cure and not about waiting.
+          terminationGracePeriodSeconds: 1,
+          containers: [
+            {
+              name: "kube-scheduler",
+              image,
+              imagePullPolicy: "IfNotPresent",
+              command: ["kube-scheduler", "--config=/etc/scheduler/config.json", "--secure-port=0"],
+              volumeMounts: [{ name: "config", mountPath: "/etc/scheduler", readOnly: true }],
+            },
+          ],
+          volumes: [{ name: "config", configMap: { name } }],
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,68 @@
+// `npm run demo`: a controller dies silently on a real cluster, and is healed.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command } from "commander";
+import { OperatorProcess } from "../operator/process";
+import { contextCluster, installation, labCluster, type DemoCluster } from "./cluster";
+import { install, StaleToken } from "./stale-token";
+import { Timeline } from "./timeline";
+
+interface DemoOptions {
+  readonly context?: string;
+  readonly keep?: boolean;
+}
+
+async function demo({ context, keep = false }: DemoOptions): Promise<void> {
+  const timeline = new Timeline();
+  const folder = mkdtempSync(join(tmpdir(), "controller-resilience-demo-"));
+  let cluster: DemoCluster | undefined;
+  let operator: OperatorProcess | undefined;
+  let scenario: StaleToken | undefined;
+  const end = async (): Promise<void> => {
+    await operator?.stop();
+    if (!keep) await scenario?.cleanUp();
+    if (!keep) await cluster?.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const onSignal = (): void => void end().finally(() => process.exit(130));
+  process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
+  try {
+    timeline.heading("A cluster");
+    cluster = await (context === undefined
+      ? labCluster(line => timeline.say("lab", line))
+      : contextCluster(context, folder));
+    timeline.say("cluster", cluster.description, "good");
+
+    timeline.heading("The operator, with the rights of its own ServiceAccount");
+    await install(cluster, installation);
+    operator = OperatorProcess.start({ kubeconfig: await cluster.operatorKubeconfig() });
+    await operator.ready();
+    timeline.say("operator", "is ready", "good");
+
+    scenario = new StaleToken(cluster, timeline);
+    await scenario.prepare();
+    const seconds = await scenario.breakAndWatch();
+    await scenario.show();
+    timeline.heading(`Healed: the new pod was Ready ${seconds.toFixed(1)} s after its ServiceAccount was recreated.`);
+    if (keep) timeline.quote(`The cluster stays open (the operator has ended): ${cluster.hint}`);
+  } finally {
+    process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+    await end();
+  }
+}
+
+const program = new Command("npm run demo --")
+  .description("Show a silently dead controller being found and healed on a real cluster.")
+  .option("--context <name>", "a context of your kubeconfig (default: a lab of its own, which needs Linux and root)")
+  .option("--keep", "leave the cluster open at the end")
+  .action(async (options: DemoOptions) => {
+    try {
+      await demo(options);
+    } catch (error) {
+      console.error(`\nThe demonstration failed: ${error instanceof Error ? error.message : String(error)}`);
+      process.exitCode = 1;
+    }
+  });
+
+void program.parseAsync();

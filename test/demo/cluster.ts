@@ -1,0 +1,115 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Lab } from "../lab";
+import { schedulerImage } from "../lab/images";
+
+const root = join(__dirname, "..", "..");
+
+/** Result of a kubectl call. */
+export interface Said {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The cluster that a demonstration runs on: a lab of its own, or one that the user named. */
+export interface DemoCluster {
+  readonly description: string;
+  readonly schedulerImage: string;
+  kubectl(args: readonly string[], stdin?: string): Promise<Said>;
+  /** Kubeconfig with the rights of the operator's own ServiceAccount. */
+  operatorKubeconfig(): Promise<string>;
+  /** How a user reaches it while it is kept open. */
+  readonly hint: string;
+  close(): Promise<void>;
+}
+
+/** A lab of its own. */
+export async function labCluster(onProgress: (line: string) => void): Promise<DemoCluster> {
+  const name = "demo";
+  const lab = await Lab.up({ name, onProgress });
+  if (!lab.hasNode) {
+    await lab.down();
+    throw new Error(
+      "the demonstration needs a real node, which needs Linux and root; without these, name a cluster with --context",
+    );
+  }
+  onProgress("loading the image of kube-scheduler");
+  const image = await schedulerImage();
+  await lab.loadImage(image.tar);
+  return {
+    description: `a lab of its own (${lab.server})`,
+    schedulerImage: image.reference,
+    kubectl: (args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }),
+    operatorKubeconfig: () => lab.serviceAccountKubeconfig("controller-resilience-system", "controller-resilience"),
+    hint: `npm run lab -- shell --name ${name}   (and when you are done: npm run lab -- down --name ${name})`,
+    close: () => lab.down(),
+  };
+}
+
+/** The cluster of a context of the user's kubeconfig. */
+export async function contextCluster(context: string, folder: string): Promise<DemoCluster> {
+  const kubectl = (args: readonly string[], stdin?: string): Promise<Said> =>
+    runKubectl(["--context", context, ...args], stdin);
+  const version = JSON.parse(await output(kubectl(["version", "-o", "json"]))) as {
+    serverVersion: { gitVersion: string };
+  };
+  const release = version.serverVersion.gitVersion.replace(/[+-].*$/, "");
+  return {
+    description: `context ${context} (Kubernetes ${release})`,
+    schedulerImage: `registry.k8s.io/kube-scheduler:${release}`,
+    kubectl,
+    operatorKubeconfig: async () => {
+      const token = await output(
+        kubectl(["create", "token", "controller-resilience", "-n", "controller-resilience-system", "--duration=1h"]),
+      );
+      return writeTokenKubeconfig(
+        await output(kubectl(["config", "view", "--minify", "--raw", "-o", "json"])),
+        token.trim(),
+        folder,
+      );
+    },
+    hint: `kubectl --context ${context}`,
+    close: () => Promise.resolve(),
+  };
+}
+
+/** The manifests that a demonstration installs, in order. */
+export const installation = ["crds/controllerresilience.yaml", "deploy/rbac.yaml", "deploy/pepr-store.yaml"].map(path =>
+  join(root, path),
+);
+
+async function writeTokenKubeconfig(view: string, token: string, folder: string): Promise<string> {
+  const config = JSON.parse(view) as { users: { name: string; user: object }[] };
+  config.users = config.users.map(({ name }) => ({ name, user: { token } }));
+  const { writeFile } = await import("node:fs/promises");
+  const path = join(folder, "operator.kubeconfig");
+  await writeFile(path, JSON.stringify(config), { mode: 0o600 });
+  return path;
+}
+
+/** Standard output of a call that must succeed. */
+export async function output(call: Promise<Said>): Promise<string> {
+  const { code, stdout, stderr } = await call;
+  if (code !== 0) throw new Error(`kubectl failed: ${stderr.trim()}`);
+  return stdout;
+}
+
+/** The text of a manifest. */
+export function manifest(path: string): string {
+  return readFileSync(path, "utf8");
+}
+
+function runKubectl(args: readonly string[], stdin = ""): Promise<Said> {
+  return new Promise((resolve, reject) => {
+    const child = spawn("kubectl", args, { stdio: "pipe" });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+    child.on("error", reject);
+    child.on("close", code => resolve({ code: code ?? 1, stdout, stderr }));
+    child.stdin.end(stdin);
+  });
+}

@@ -1,0 +1,107 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const root = join(__dirname, "..", "..");
+
+/** How to run the operator as a host process. */
+export interface OperatorOptions {
+  /** Path of a kubeconfig with the rights of the operator's own ServiceAccount. */
+  readonly kubeconfig: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** One line of the operator's log. */
+export interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** The operator, run by `npm start`'s own entry point, with a free health port. */
+export class OperatorProcess {
+  readonly log: LogLine[] = [];
+  /** Whatever it wrote that is no JSON line: a crash, mostly. */
+  readonly noise: string[] = [];
+  private port: number | undefined;
+  private exit: { code: number | null; signal: NodeJS.Signals | null } | undefined;
+
+  private constructor(private readonly child: ChildProcess) {
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream) createInterface({ input: stream }).on("line", line => this.take(line));
+    }
+    child.on("exit", (code, signal) => (this.exit = { code, signal }));
+  }
+
+  /** Starts it; it may not be ready yet. */
+  static start({ kubeconfig, args = [], env = {} }: OperatorOptions): OperatorProcess {
+    const command = [join(root, "scripts", "run.mjs"), "src/cli/start.ts", "--health-port", "0", ...args];
+    const child = spawn(process.execPath, command, {
+      cwd: root,
+      env: { ...process.env, KUBECONFIG: kubeconfig, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    return new OperatorProcess(child);
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  /** Undefined while it runs. */
+  get exitCode(): number | undefined {
+    return this.exit === undefined ? undefined : (this.exit.code ?? 128);
+  }
+
+  /** Status and text of /healthz, /readyz or /metrics. Status 0: nobody answers. */
+  async probe(path: string): Promise<{ status: number; text: string }> {
+    if (this.port === undefined) return { status: 0, text: "the health port is not open yet" };
+    try {
+      const response = await fetch(`http://127.0.0.1:${this.port}${path}`, { signal: AbortSignal.timeout(5_000) });
+      return { status: response.status, text: await response.text() };
+    } catch (error) {
+      return { status: 0, text: String(error) };
+    }
+  }
+
+  /** Waits until /readyz says 200; throws with the end of its log if it doesn't, or ends before. */
+  async ready(timeoutMs = 60_000): Promise<void> {
+    const deadline = performance.now() + timeoutMs;
+    let last = { status: 0, text: "" };
+    while (performance.now() < deadline && this.exit === undefined) {
+      last = await this.probe("/readyz");
+      if (last.status === 200) return;
+      await sleep(200);
+    }
+    const end = [...this.log.slice(-10).map(line => JSON.stringify(line)), ...this.noise.slice(-20)].join("\n");
+    throw new Error(
+      `the operator is not ready (/readyz: ${last.status} ${last.text.trim()}; exit ${this.exitCode ?? "none"}):\n${end}`,
+    );
+  }
+
+  /** Sends a signal. */
+  signal(name: NodeJS.Signals): void {
+    this.child.kill(name);
+  }
+
+  /** Ends it with SIGTERM, and after 10 s with SIGKILL. Returns its exit code. */
+  async stop(): Promise<number> {
+    if (this.exit === undefined) this.child.kill("SIGTERM");
+    for (let waitedMs = 0; this.exit === undefined && waitedMs < 10_000; waitedMs += 50) await sleep(50);
+    if (this.exit === undefined) this.child.kill("SIGKILL");
+    while (this.exit === undefined) await sleep(20);
+    return this.exitCode ?? 128;
+  }
+
+  private take(line: string): void {
+    try {
+      const parsed = JSON.parse(line) as LogLine;
+      if (parsed.msg === "health port is open" && typeof parsed["port"] === "number") this.port = parsed["port"];
+      this.log.push(parsed);
+    } catch {
+      this.noise.push(line);
+    }
+  }
+}
