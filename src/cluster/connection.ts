@@ -1,0 +1,194 @@
+import { type Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps, type RequestOptions } from "node:https";
+import { KubeConfig } from "@kubernetes/client-node";
+import type { Clock } from "../core/clock";
+import { describeError, TerminalError, TransientError } from "../core/errors";
+
+/** Everything that a request needs to reach and convince the API server. */
+export interface Access {
+  readonly server: URL;
+  readonly agent: Agent;
+  /** Authorization, and Impersonate-User if the kubeconfig asks for it. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** `user:password` of a kubeconfig with basic credentials. */
+  readonly auth?: string | undefined;
+}
+
+/** One request as it goes over the wire. */
+export interface WireRequest {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+}
+
+/** Credentials are asked for again after this long; client-node adds up to 60 s of its own for token files. */
+const ACCESS_LIFE_MS = 30_000;
+
+/** Rejected credentials are read anew no more often than this. */
+const RENEW_INTERVAL_MS = 5_000;
+
+/** Sockets that are idle for this long are closed, before a load balancer in between does it unseen. */
+const IDLE_SOCKET_MS = 30_000;
+
+/** Sockets that stay open between requests. */
+const MAX_IDLE_SOCKETS = 8;
+
+/** TCP keep-alive probes find half-open connections even where no timer of ours runs. */
+const TCP_KEEPALIVE_MS = 30_000;
+
+/** Loads the kubeconfig that the environment names, or that of the pod's ServiceAccount; `context` overrides the current one. */
+export function loadKubeConfig(context?: string): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromDefault();
+  if (context !== undefined) config.setCurrentContext(context);
+  return config;
+}
+
+/** Loads one kubeconfig file. */
+export function loadKubeConfigFile(file: string): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromFile(file);
+  return config;
+}
+
+/**
+ * The way to one API server. client-node's KubeConfig does what is hard (contexts, TLS, exec plugins, proxies); this keeps its
+ * agent, which client-node would make anew for each call, and reads the kubeconfig anew when its credentials are rejected.
+ */
+export class Connection {
+  readonly #load: () => KubeConfig;
+  readonly #clock: Clock;
+  #config: KubeConfig | null = null;
+  #access: Promise<Access> | null = null;
+  #agent: { readonly agent: Agent; readonly identity: string } | null = null;
+  #accessSinceMs = -Infinity;
+  #renewedAtMs = -Infinity;
+
+  constructor(load: () => KubeConfig, clock: Clock) {
+    this.#load = load;
+    this.#clock = clock;
+  }
+
+  /**
+   * The credentials to use now.
+   *
+   * @throws TerminalError when the kubeconfig has none or can't be read, TransientError when a plugin fails to give some
+   */
+  async access(): Promise<Access> {
+    if (this.#access === null || this.#clock.monotonicMs() - this.#accessSinceMs > ACCESS_LIFE_MS) {
+      this.#accessSinceMs = this.#clock.monotonicMs();
+      this.#access = this.#resolve();
+    }
+    const current = this.#access;
+    try {
+      return await current;
+    } catch (error) {
+      if (this.#access === current) this.#access = null;
+      throw error;
+    }
+  }
+
+  /** Other credentials than those that were rejected, or null if there are none to be had now. */
+  async renew(rejected: Access): Promise<Access | null> {
+    const sinceMs = this.#clock.monotonicMs() - this.#renewedAtMs;
+    const isCurrent = (await this.access()) === rejected;
+    if (isCurrent && sinceMs < RENEW_INTERVAL_MS) return null;
+    if (isCurrent) {
+      this.#renewedAtMs = this.#clock.monotonicMs();
+      this.#config = null;
+      this.#access = null;
+    }
+    return this.access();
+  }
+
+  /** Sends a request; resolves with the head of the answer, whose body the caller reads. Rejects with the network's own error. */
+  static send(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const options: RequestOptions = {
+      agent: access.agent,
+      hostname: access.server.hostname.replace(/^\[|\]$/g, ""),
+      port: access.server.port === "" ? (access.server.protocol === "http:" ? 80 : 443) : Number(access.server.port),
+      path: access.server.pathname.replace(/\/$/, "") + wire.path,
+      method: wire.method,
+      headers: { ...wire.headers, ...access.headers },
+      signal,
+      ...(access.auth === undefined ? {} : { auth: access.auth }),
+    };
+    const send = access.server.protocol === "http:" ? requestHttp : requestHttps;
+    return new Promise((resolve, reject) => {
+      const request = send(options, resolve);
+      request.on("socket", socket => socket.setKeepAlive(true, TCP_KEEPALIVE_MS));
+      request.on("error", (error: Error) => reject(new WireError(error, request)));
+      request.end(wire.body);
+    });
+  }
+
+  /** Closes all sockets at once. */
+  close(): void {
+    this.#agent?.agent.destroy();
+    this.#agent = null;
+    this.#access = null;
+  }
+
+  async #resolve(): Promise<Access> {
+    const config = (this.#config ??= this.#loadConfig());
+    const cluster = config.getCurrentCluster();
+    if (cluster === null) throw new TerminalError("the kubeconfig has no current context with a cluster");
+    const options: RequestOptions = { headers: {}, timeout: IDLE_SOCKET_MS };
+    try {
+      await config.applyToHTTPSOptions(options);
+    } catch (error) {
+      throw new TransientError(`credentials: ${describeError(error)}`, { cause: error });
+    }
+    return {
+      server: new URL(cluster.server),
+      agent: this.#keepAgent(options),
+      headers: options.headers as Record<string, string>,
+      auth: options.auth ?? undefined,
+    };
+  }
+
+  #loadConfig(): KubeConfig {
+    try {
+      return this.#load();
+    } catch (error) {
+      throw new TerminalError(`kubeconfig: ${describeError(error)}`, { cause: error });
+    }
+  }
+
+  /** The agent in use, unless certificates or the server's name have changed. */
+  #keepAgent(options: RequestOptions): Agent {
+    const identity = identityOf(options);
+    if (this.#agent?.identity === identity) return this.#agent.agent;
+    if (this.#agent !== null) retire(this.#agent.agent);
+    const agent = options.agent as Agent;
+    Object.assign(agent, { keepAlive: true, maxFreeSockets: MAX_IDLE_SOCKETS });
+    this.#agent = { agent, identity };
+    return agent;
+  }
+}
+
+/** A failure below HTTP. */
+export class WireError extends Error {
+  /** The server had closed a kept connection just as it was used again: nothing was wrong with the request. */
+  readonly staleSocket: boolean;
+
+  constructor(cause: Error, request: ClientRequest) {
+    super(cause.message, { cause });
+    this.name = "WireError";
+    this.staleSocket = request.reusedSocket && (cause as NodeJS.ErrnoException).code === "ECONNRESET";
+  }
+}
+
+function identityOf(options: RequestOptions): string {
+  const { ca, cert, key, pfx, servername, rejectUnauthorized } = options;
+  const parts = [ca, cert, key, pfx].map(part => (Buffer.isBuffer(part) ? part.toString("base64") : part));
+  return JSON.stringify([...parts, servername, rejectUnauthorized]);
+}
+
+/** Lets requests under way finish; their sockets close after that. */
+function retire(agent: Agent): void {
+  Object.assign(agent, { keepAlive: false, maxFreeSockets: 0 });
+  for (const sockets of Object.values(agent.freeSockets)) sockets?.forEach(socket => socket.destroy());
+}

@@ -1,0 +1,69 @@
+import type { Clock } from "../core/clock";
+import type { LogReader, Readers } from "../core/readers";
+import type { PodView, ServiceAccountView, WorkloadView } from "../core/views";
+import type { Api } from "./api";
+import type { Informers } from "./informers";
+import { arrayOf, type JsonObject, objectOf, textOf } from "./json";
+import { describeCall, pathOf, resourceOf, RESOURCES } from "./resources";
+import { serviceAccountView, workloadView } from "./views";
+
+/** client-go's page size. */
+const PAGE_SIZE = 500;
+
+/** What remedies read: pods from the watches, everything else live. */
+export class ClusterReaders implements Readers {
+  readonly clock: Clock;
+  readonly logs: LogReader;
+  readonly #api: Api;
+  readonly #informers: Informers;
+
+  constructor(clock: Clock, api: Api, informers: Informers, logs: LogReader) {
+    this.clock = clock;
+    this.logs = logs;
+    this.#api = api;
+    this.#informers = informers;
+  }
+
+  /** See {@link Readers.pods}. */
+  pods(namespace: string): Promise<readonly PodView[]> {
+    return this.#informers.pods(namespace);
+  }
+
+  /** See {@link Readers.workload}. */
+  async workload(kind: WorkloadView["kind"], namespace: string, name: string): Promise<WorkloadView | null> {
+    const resource = resourceOf({ apiVersion: "apps/v1", kind });
+    const place = { namespace, name };
+    const raw = await this.#api.jsonOrNull({
+      what: describeCall("get", resource, place),
+      path: pathOf(resource, place),
+    });
+    return raw === null ? null : workloadView(kind, raw);
+  }
+
+  /** See {@link Readers.workloads}. */
+  async workloads(kind: WorkloadView["kind"], namespace: string): Promise<readonly WorkloadView[]> {
+    const resource = resourceOf({ apiVersion: "apps/v1", kind });
+    const views: WorkloadView[] = [];
+    let token: string | undefined;
+    do {
+      const list: JsonObject = await this.#api.json({
+        what: describeCall("list", resource, { namespace }),
+        path: pathOf(resource, { namespace }),
+        query: { limit: PAGE_SIZE, continue: token },
+      });
+      views.push(...arrayOf(list["items"]).flatMap(item => workloadView(kind, item) ?? []));
+      token = textOf(objectOf(list["metadata"])["continue"]);
+    } while (token !== undefined && token !== "");
+    return views;
+  }
+
+  /** See {@link Readers.serviceAccount}. */
+  async serviceAccount(namespace: string, name: string): Promise<ServiceAccountView | null> {
+    const place = { namespace, name };
+    const raw = await this.#api.jsonOrNull({
+      what: describeCall("get", RESOURCES.serviceAccounts, place),
+      path: pathOf(RESOURCES.serviceAccounts, place),
+    });
+    return raw === null ? null : serviceAccountView(raw);
+  }
+}

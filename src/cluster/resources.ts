@@ -1,0 +1,74 @@
+import { GROUP, KIND, PLURAL, VERSION } from "../api/names";
+import { TerminalError } from "../core/errors";
+import type { ObjectRef } from "../core/intent";
+
+/** A resource of the Kubernetes API, as URLs and RBAC rules name it. */
+export interface Resource {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+}
+
+/** Where one object or collection is. */
+export interface Place {
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  readonly subresource?: string;
+}
+
+/** The resources that this project reads. */
+export const RESOURCES = {
+  pods: { group: "", version: "v1", plural: "pods" },
+  serviceAccounts: { group: "", version: "v1", plural: "serviceaccounts" },
+  controllerResiliences: { group: GROUP, version: VERSION, plural: PLURAL },
+  leases: { group: "coordination.k8s.io", version: "v1", plural: "leases" },
+  events: { group: "events.k8s.io", version: "v1", plural: "events" },
+  selfSubjectAccessReviews: { group: "authorization.k8s.io", version: "v1", plural: "selfsubjectaccessreviews" },
+} as const satisfies Record<string, Resource>;
+
+/** Plurals of the kinds that intents may name. No rule leads from one to the other, and asking the API server costs a call. */
+const PLURALS: Readonly<Record<string, string>> = {
+  Pod: "pods",
+  ServiceAccount: "serviceaccounts",
+  Deployment: "deployments",
+  StatefulSet: "statefulsets",
+  DaemonSet: "daemonsets",
+  RoleBinding: "rolebindings",
+  ClusterRoleBinding: "clusterrolebindings",
+  FlowSchema: "flowschemas",
+  PriorityLevelConfiguration: "prioritylevelconfigurations",
+  MutatingAdmissionPolicy: "mutatingadmissionpolicies",
+  MutatingAdmissionPolicyBinding: "mutatingadmissionpolicybindings",
+  [KIND]: PLURAL,
+};
+
+/** The resource of an object. @throws TerminalError for a kind that this project never writes */
+export function resourceOf(ref: Pick<ObjectRef, "apiVersion" | "kind">): Resource {
+  const plural = PLURALS[ref.kind];
+  if (plural === undefined) throw new TerminalError(`kind ${ref.kind} is none that the operator writes`);
+  const [version = "", group = ""] = ref.apiVersion.split("/").reverse();
+  return { group, version, plural };
+}
+
+/** The URL path; names are escaped, so that none can lead elsewhere. */
+export function pathOf(resource: Resource, place: Place = {}): string {
+  const segments = [
+    ...(resource.group === "" ? ["api"] : ["apis", resource.group]),
+    resource.version,
+    ...(place.namespace === undefined ? [] : ["namespaces", place.namespace]),
+    resource.plural,
+    ...(place.name === undefined ? [] : [place.name]),
+    ...(place.subresource === undefined ? [] : [place.subresource]),
+  ];
+  return segments.map(segment => `/${encodeURIComponent(segment)}`).join("");
+}
+
+/** For people: `get pods kai/scheduler-0`, `list pods in kai`. */
+export function describeCall(verb: string, resource: Resource, place: Place = {}): string {
+  const plural = place.subresource === undefined ? resource.plural : `${resource.plural}/${place.subresource}`;
+  if (place.name !== undefined) {
+    return `${verb} ${plural} ${place.namespace === undefined ? "" : `${place.namespace}/`}${place.name}`;
+  }
+  return place.namespace === undefined ? `${verb} ${plural}` : `${verb} ${plural} in ${place.namespace}`;
+}

@@ -1,0 +1,148 @@
+import { SKIP_ANNOTATION } from "../api/names";
+import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from "../core/views";
+import { arrayOf, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "./json";
+
+// From the API server's JSON to what the project keeps of it. Pure and total: odd or missing fields never throw, and an object
+// without identity or age is null, since decisions rest on both.
+
+interface Identity {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly createdAtMs: number;
+  readonly deletedAtMs?: number;
+}
+
+/** A v1 Pod as a view; null without uid, name or creation time. */
+export function podView(raw: unknown): PodView | null {
+  const pod = objectOf(raw);
+  const identity = identityOf(pod);
+  if (identity === null) return null;
+  const metadata = objectOf(pod["metadata"]);
+  const spec = objectOf(pod["spec"]);
+  const status = objectOf(pod["status"]);
+  const nodeName = textOf(spec["nodeName"]);
+  const owner = ownerOf(metadata);
+  return {
+    ...identity,
+    phase: textOf(status["phase"]) ?? "Unknown",
+    ...readiness(status),
+    ...(nodeName === undefined ? {} : { nodeName }),
+    serviceAccountName: serviceAccountNameOf(spec),
+    labels: textsOf(metadata["labels"]),
+    skip: isSkipped(metadata),
+    ...(owner === undefined ? {} : { owner }),
+    containers: containersOf(spec, status),
+  };
+}
+
+/** A v1 ServiceAccount as a view; null without uid, name or creation time. */
+export function serviceAccountView(raw: unknown): ServiceAccountView | null {
+  const identity = identityOf(objectOf(raw));
+  if (identity === null) return null;
+  const { namespace, name, uid, createdAtMs, deletedAtMs } = identity;
+  return { namespace, name, uid, createdAtMs, ...(deletedAtMs === undefined ? {} : { deletedAtMs }) };
+}
+
+/** An apps/v1 Deployment, StatefulSet or DaemonSet as a view; null without uid, name or creation time. */
+export function workloadView(kind: WorkloadView["kind"], raw: unknown): WorkloadView | null {
+  const workload = objectOf(raw);
+  const identity = identityOf(workload);
+  if (identity === null) return null;
+  const metadata = objectOf(workload["metadata"]);
+  const spec = objectOf(workload["spec"]);
+  const { namespace, name, uid, resourceVersion } = identity;
+  return {
+    kind,
+    namespace,
+    name,
+    uid,
+    resourceVersion,
+    labels: textsOf(metadata["labels"]),
+    skip: isSkipped(metadata),
+    serviceAccountName: serviceAccountNameOf(objectOf(objectOf(spec["template"])["spec"])),
+    replicas:
+      kind === "DaemonSet"
+        ? (numberOf(objectOf(workload["status"])["desiredNumberScheduled"]) ?? 0)
+        : (numberOf(spec["replicas"]) ?? 1),
+  };
+}
+
+function identityOf(object: JsonObject): Identity | null {
+  const metadata = objectOf(object["metadata"]);
+  const name = textOf(metadata["name"]);
+  const uid = textOf(metadata["uid"]);
+  const createdAtMs = timeOf(metadata["creationTimestamp"]);
+  if (name === undefined || uid === undefined || createdAtMs === undefined) return null;
+  const deletedAtMs = timeOf(metadata["deletionTimestamp"]);
+  return {
+    namespace: textOf(metadata["namespace"]) ?? "",
+    name,
+    uid,
+    resourceVersion: textOf(metadata["resourceVersion"]) ?? "",
+    createdAtMs,
+    ...(deletedAtMs === undefined ? {} : { deletedAtMs }),
+  };
+}
+
+function readiness(status: JsonObject): Pick<PodView, "ready" | "readySinceMs"> {
+  const condition = arrayOf(status["conditions"])
+    .map(objectOf)
+    .find(candidate => candidate["type"] === "Ready");
+  const readySinceMs = timeOf(condition?.["lastTransitionTime"]);
+  return { ready: condition?.["status"] === "True", ...(readySinceMs === undefined ? {} : { readySinceMs }) };
+}
+
+function ownerOf(metadata: JsonObject): PodView["owner"] {
+  const reference = arrayOf(metadata["ownerReferences"])
+    .map(objectOf)
+    .find(candidate => candidate["controller"] === true);
+  const kind = textOf(reference?.["kind"]);
+  const name = textOf(reference?.["name"]);
+  const uid = textOf(reference?.["uid"]);
+  return kind === undefined || name === undefined || uid === undefined ? undefined : { kind, name, uid };
+}
+
+/** The API server fills in `default` itself; so does this. */
+function serviceAccountNameOf(podSpec: JsonObject): string {
+  return textOf(podSpec["serviceAccountName"]) ?? textOf(podSpec["serviceAccount"]) ?? "default";
+}
+
+function isSkipped(metadata: JsonObject): boolean {
+  return objectOf(metadata["annotations"])[SKIP_ANNOTATION] === "true";
+}
+
+function containersOf(spec: JsonObject, status: JsonObject): readonly ContainerView[] {
+  const statuses = new Map<unknown, JsonObject>();
+  for (const field of ["initContainerStatuses", "containerStatuses"]) {
+    for (const entry of arrayOf(status[field]).map(objectOf)) statuses.set(entry["name"], entry);
+  }
+  const init = arrayOf(spec["initContainers"]).map(objectOf);
+  const main = arrayOf(spec["containers"]).map(objectOf);
+  const roles = [
+    ...init.map(
+      container => ({ container, role: container["restartPolicy"] === "Always" ? "sidecar" : "init" }) as const,
+    ),
+    ...main.map(container => ({ container, role: "main" }) as const),
+  ];
+  return roles.flatMap(({ container, role }) => {
+    const name = textOf(container["name"]);
+    return name === undefined ? [] : [containerView(name, role, objectOf(statuses.get(name)))];
+  });
+}
+
+function containerView(name: string, role: ContainerView["role"], status: JsonObject): ContainerView {
+  const state = objectOf(status["state"]);
+  const running = typeof state["running"] === "object" && state["running"] !== null;
+  const startedAtMs = timeOf(objectOf(running ? state["running"] : state["terminated"])["startedAt"]);
+  const lastFinishedAtMs = timeOf(objectOf(objectOf(status["lastState"])["terminated"])["finishedAt"]);
+  return {
+    name,
+    role,
+    restartCount: numberOf(status["restartCount"]) ?? 0,
+    running,
+    ...(startedAtMs === undefined ? {} : { startedAtMs }),
+    ...(lastFinishedAtMs === undefined ? {} : { lastFinishedAtMs }),
+  };
+}
