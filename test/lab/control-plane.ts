@@ -25,12 +25,18 @@ const REQUEST_TIMEOUT_MS = 5000;
 /** An API server waits for open requests to end; nobody in a lab needs that. */
 const GRACE_MS = 1000;
 
-/** Starts what does not run of etcd, API server, controller-manager and scheduler, and waits until they work. */
+/** Makes the namespaces and cgroups of a lab with a node, unless they are there. */
+export async function startSandbox(lab: LabState, progress: Progress): Promise<void> {
+  if (running(lab, SANDBOX) !== undefined) return;
+  progress("making the lab's network and cgroups");
+  await makeSandbox(lab, makeCgroups(lab));
+}
+
+/**
+ * Starts what does not run of etcd, API server, controller-manager and scheduler, and waits until the API server is
+ * ready. The controllers need some time more: `waitForControllers`.
+ */
 export async function startControlPlane(lab: LabState, progress: Progress): Promise<void> {
-  if (lab.kind === "node" && running(lab, SANDBOX) === undefined) {
-    progress("making the lab's network and cgroups");
-    await makeSandbox(lab, makeCgroups(lab));
-  }
   if (running(lab, "kube-apiserver") === undefined) progress("starting etcd and the API server");
   await startProgram(lab, "etcd", etcdArgs(lab));
   await startApiServer(lab);
@@ -56,6 +62,14 @@ export async function restartApiServer(lab: LabState, change: ApiServerChange, p
   writeState(lab);
   await stop(lab, "kube-apiserver", GRACE_MS);
   await startControlPlane(lab, progress);
+  await waitForControllers(lab);
+}
+
+/** Waits until the controller-manager works, as far as pods depend on it. */
+export async function waitForControllers(lab: LabState): Promise<void> {
+  if (programPath(lab, "kube-controller-manager") === undefined) return;
+  const what = "the controller-manager to make the first ServiceAccount";
+  await waitForPath(lab, what, "/api/v1/namespaces/default/serviceaccounts/default", "kube-controller-manager");
 }
 
 /** The kubeconfig that one of the lab's own components uses. */
@@ -145,6 +159,4 @@ async function startClients(lab: LabState, progress: Progress): Promise<void> {
   await startProgram(lab, "kube-controller-manager", controllerManagerArgs(lab, config));
   if (lab.kind === "node")
     await startProgram(lab, "kube-scheduler", schedulerArgs(componentKubeconfig(lab, "kube-scheduler")));
-  const what = "the controller-manager to make the first ServiceAccount";
-  await waitForPath(lab, what, "/api/v1/namespaces/default/serviceaccounts/default", "kube-controller-manager");
 }

@@ -21,6 +21,7 @@ const IMPORT_TIMEOUT_MS = 300_000;
 
 /** Starts containerd, if it does not run; it needs no API server. */
 export async function startContainerd(lab: LabState): Promise<void> {
+  if (running(lab, "containerd") !== undefined) return;
   const { node } = foldersOf(lab.name);
   const plugins = cniFolder();
   if (plugins === undefined)
@@ -33,13 +34,11 @@ export async function startContainerd(lab: LabState): Promise<void> {
   await startComponent(lab, "containerd", ["containerd", "--config", config], "network-and-mounts");
 }
 
-/** Starts containerd and kubelet, if they don't run, and waits until the node is Ready. */
-export async function makeNode(lab: LabState, progress: Progress): Promise<void> {
+/** Starts the kubelet, if it does not run, and waits until the node is Ready. */
+export async function startNode(lab: LabState, progress: Progress): Promise<void> {
   const kubelet = programPath(lab, "kubelet");
   if (kubelet === undefined) throw new Error("no kubelet among the programs of this lab");
-  const wasReady = running(lab, "kubelet") !== undefined && running(lab, "containerd") !== undefined;
-  if (!wasReady) progress("starting containerd and the kubelet");
-  await startContainerd(lab);
+  if (running(lab, "kubelet") === undefined) progress("starting the kubelet");
   await waitForContainerd(lab);
   if (!(await hasImage(lab, PAUSE_IMAGE))) await loadImage(lab, (await pauseImage()).tar);
   writeKubeletFiles(lab);

@@ -11,8 +11,8 @@ import { ensurePackages, NODE_REQUIREMENTS } from "./packages";
 import { makePki } from "./pki";
 import { findPrograms, linkPrograms } from "./programs";
 import type { Progress } from "./progress";
-import { makeNode } from "./node";
-import { startControlPlane } from "./control-plane";
+import { startContainerd, startNode } from "./node";
+import { startControlPlane, startSandbox, waitForControllers } from "./control-plane";
 import { heldIndices, readState, writeState, type LabState } from "./state";
 
 export interface UpOptions {
@@ -47,8 +47,13 @@ async function bringUpLocked({ name, controlPlaneOnly, progress }: UpOptions): P
     throw new Error(`the lab "${name}" is a control plane alone; take it down first, or choose another name`);
   }
   if (lab.phase === "creating") await prepare(lab, progress);
+  if (lab.kind === "node") {
+    await startSandbox(lab, progress);
+    await startContainerd(lab);
+  }
   await startControlPlane(lab, progress);
-  if (lab.kind === "node") await makeNode(lab, progress);
+  if (lab.kind === "node") await startNode(lab, progress);
+  await waitForControllers(lab);
   lab.phase = "ready";
   writeState(lab);
   return lab;
