@@ -1,0 +1,174 @@
+import type {
+  Key,
+  EngineMetrics,
+  EventRecord,
+  EventSink,
+  LeaseRecord,
+  LeaseStore,
+  Log,
+  ObjectStore,
+  Writer,
+} from "../../core/ports";
+import type {
+  ControllerResilience,
+  ControllerResilienceSpec,
+  ControllerResilienceStatus,
+} from "../../api/controller-resilience";
+import { GROUP, KIND, VERSION } from "../../api/names";
+import { ConflictError, GoneError } from "../../core/errors";
+import type { Intent } from "../../core/intent";
+
+/** One line of a recorded log. */
+export interface LogLine {
+  readonly level: "debug" | "info" | "warn" | "error";
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+/** A log that a test can read. */
+export class RecordingLog implements Log {
+  constructor(
+    readonly lines: LogLine[] = [],
+    private readonly bound: object = {},
+  ) {}
+  debug = (fields: object, message: string) => this.#note("debug", fields, message);
+  info = (fields: object, message: string) => this.#note("info", fields, message);
+  warn = (fields: object, message: string) => this.#note("warn", fields, message);
+  error = (fields: object, message: string) => this.#note("error", fields, message);
+  /** Lines of the child go to the same place. */
+  child(fields: object): Log {
+    return new RecordingLog(this.lines, { ...this.bound, ...fields });
+  }
+  #note(level: LogLine["level"], fields: object, message: string): void {
+    this.lines.push({ level, fields: { ...this.bound, ...fields }, message });
+  }
+}
+
+/** Metrics that a test can read, as `name:labels` in order. */
+export class RecordingMetrics implements EngineMetrics {
+  readonly seen: string[] = [];
+  readonly conditions = new Map<string, string>();
+  leading = false;
+  reconciled = (result: string) => void this.seen.push(`reconciled:${result}`);
+  queueDepth = () => undefined;
+  intent = (remedy: string, verb: string, result: string) => void this.seen.push(`intent:${remedy}:${verb}:${result}`);
+  condition = (key: Key, type: string, status: string | null) => {
+    if (status === null) this.conditions.delete(`${key}:${type}`);
+    else this.conditions.set(`${key}:${type}`, status);
+  };
+  leader = (leading: boolean) => void (this.leading = leading);
+  leaseTransition = (what: string) => void this.seen.push(`lease:${what}`);
+}
+
+/** Events that a test can read. */
+export class RecordingEvents implements EventSink {
+  readonly records: EventRecord[] = [];
+  record = (event: EventRecord) => void this.records.push(event);
+}
+
+/** A Lease with the API server's optimistic concurrency, which can be made to fail. */
+export class MemoryLease implements LeaseStore {
+  calls = 0;
+  /** While set, calls do this instead. */
+  fault: (() => Promise<never>) | undefined;
+  /** While set, calls take effect, and are answered after this. */
+  beforeAnswer: (() => Promise<void>) | undefined;
+  #record: LeaseRecord | null = null;
+  #version = 0;
+
+  get = () => this.#serve(() => this.#record);
+  create = (record: LeaseRecord) =>
+    this.#serve(() => {
+      if (this.#record !== null) throw new ConflictError("the Lease exists");
+      return this.put(record);
+    });
+  update = (record: LeaseRecord) =>
+    this.#serve(() => {
+      if (this.#record === null) throw new GoneError("there is no Lease");
+      if (record.resourceVersion !== this.#record.resourceVersion) throw new ConflictError("the Lease has changed");
+      return this.put(record);
+    });
+
+  /** The record as it is now. */
+  get record(): LeaseRecord | null {
+    return this.#record;
+  }
+  /** What a person with kubectl does. */
+  put(record: LeaseRecord): LeaseRecord {
+    this.#record = { ...record, resourceVersion: String(++this.#version) };
+    return this.#record;
+  }
+  /** What a person with kubectl does. */
+  remove(): void {
+    this.#record = null;
+  }
+
+  async #serve<T>(work: () => T): Promise<T> {
+    this.calls++;
+    if (this.fault) return this.fault();
+    const result = work();
+    if (this.beforeAnswer) await this.beforeAnswer();
+    return result;
+  }
+}
+
+/** ControllerResiliences with the API server's optimistic concurrency. Every status that was ever written is kept. */
+export class MemoryObjects implements ObjectStore {
+  readonly objects = new Map<Key, ControllerResilience>();
+  readonly writes: { readonly key: Key; readonly status: ControllerResilienceStatus }[] = [];
+  #version = 100;
+  get = (key: Key) => Promise.resolve(structuredClone(this.objects.get(key) ?? null));
+  list = () => Promise.resolve([...this.objects.keys()]);
+  writeStatus = (object: ControllerResilience, status: ControllerResilienceStatus): Promise<string> => {
+    const key = `${object.metadata.namespace}/${object.metadata.name}`;
+    const current = this.objects.get(key);
+    if (current === undefined) return Promise.reject(new GoneError(`${key} is gone`));
+    if (current.metadata.resourceVersion !== object.metadata.resourceVersion) return reject(`${key} has changed`);
+    this.writes.push({ key, status: structuredClone(status) });
+    return Promise.resolve(this.put({ ...current, status: structuredClone(status) }).metadata.resourceVersion);
+  };
+  /** Stores an object with a new resourceVersion. */
+  put(object: ControllerResilience): ControllerResilience {
+    const { namespace, name } = object.metadata;
+    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } };
+    this.objects.set(`${namespace}/${name}`, stored);
+    return stored;
+  }
+}
+
+/** A writer that notes what it is asked, and answers as the test says. */
+export class RecordingWriter implements Writer {
+  readonly written: Intent[] = [];
+  answer: (intent: Intent) => Promise<void> = () => Promise.resolve();
+  write = (intent: Intent): Promise<void> => {
+    this.written.push(intent);
+    return this.answer(intent);
+  };
+}
+
+/** An object as the API server returns it. */
+export function makeObject(
+  key: Key = "team/app",
+  spec: Partial<ControllerResilienceSpec> = {},
+  status?: ControllerResilienceStatus,
+): ControllerResilience {
+  const [namespace = "", name = ""] = key.split("/");
+  return {
+    apiVersion: `${GROUP}/${VERSION}`,
+    kind: KIND,
+    metadata: {
+      name,
+      namespace,
+      uid: `uid-of-${name}`,
+      resourceVersion: "1",
+      generation: 1,
+      creationTimestamp: "2025-01-01T00:00:00Z",
+    },
+    spec: { mode: "Enforce", suspend: false, targets: [{ kind: "Deployment", name: "app" }], ...spec },
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+function reject(message: string): Promise<never> {
+  return Promise.reject(new ConflictError(message));
+}
