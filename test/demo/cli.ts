@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
+import { ClusterClient } from "../cluster/client";
 import { OperatorProcess } from "../operator/process";
 import { contextCluster, installation, labCluster, type DemoCluster } from "./cluster";
 import { install, StaleToken } from "./stale-token";
@@ -35,7 +36,7 @@ async function demo({ context, keep = false }: DemoOptions): Promise<void> {
     timeline.say("cluster", cluster.description, "good");
 
     timeline.heading("The operator, with the rights of its own ServiceAccount");
-    await install(cluster, installation);
+    await install(new ClusterClient(cluster.kubectl), installation);
     operator = OperatorProcess.start({ kubeconfig: await cluster.operatorKubeconfig() });
     await operator.ready();
     timeline.say("operator", "is ready", "good");

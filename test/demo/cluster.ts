@@ -1,23 +1,18 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { ClusterClient, type Kubectl, type Said } from "../cluster/client";
 import { Lab } from "../lab";
 import { schedulerImage } from "../lab/images";
 
 const root = join(__dirname, "..", "..");
 
-/** Result of a kubectl call. */
-export interface Said {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** The cluster that a demonstration runs on: a lab of its own, or one that the user named. */
 export interface DemoCluster {
   readonly description: string;
   readonly schedulerImage: string;
-  kubectl(args: readonly string[], stdin?: string): Promise<Said>;
+  readonly kubectl: Kubectl;
   /** Kubeconfig with the rights of the operator's own ServiceAccount. */
   operatorKubeconfig(): Promise<string>;
   /** How a user reaches it while it is kept open. */
@@ -52,7 +47,8 @@ export async function labCluster(onProgress: (line: string) => void): Promise<De
 export async function contextCluster(context: string, folder: string): Promise<DemoCluster> {
   const kubectl = (args: readonly string[], stdin?: string): Promise<Said> =>
     runKubectl(["--context", context, ...args], stdin);
-  const version = JSON.parse(await output(kubectl(["version", "-o", "json"]))) as {
+  const client = new ClusterClient(kubectl);
+  const version = JSON.parse(await client.output(["version", "-o", "json"])) as {
     serverVersion: { gitVersion: string };
   };
   const release = version.serverVersion.gitVersion.replace(/[+-].*$/, "");
@@ -61,11 +57,16 @@ export async function contextCluster(context: string, folder: string): Promise<D
     schedulerImage: `registry.k8s.io/kube-scheduler:${release}`,
     kubectl,
     operatorKubeconfig: async () => {
-      const token = await output(
-        kubectl(["create", "token", "controller-resilience", "-n", "controller-resilience-system", "--duration=1h"]),
-      );
+      const token = await client.output([
+        "create",
+        "token",
+        "controller-resilience",
+        "-n",
+        "controller-resilience-system",
+        "--duration=1h",
+      ]);
       return writeTokenKubeconfig(
-        await output(kubectl(["config", "view", "--minify", "--raw", "-o", "json"])),
+        await client.output(["config", "view", "--minify", "--raw", "-o", "json"]),
         token.trim(),
         folder,
       );
@@ -83,17 +84,9 @@ export const installation = ["crds/controllerresilience.yaml", "deploy/rbac.yaml
 async function writeTokenKubeconfig(view: string, token: string, folder: string): Promise<string> {
   const config = JSON.parse(view) as { users: { name: string; user: object }[] };
   config.users = config.users.map(({ name }) => ({ name, user: { token } }));
-  const { writeFile } = await import("node:fs/promises");
   const path = join(folder, "operator.kubeconfig");
   await writeFile(path, JSON.stringify(config), { mode: 0o600 });
   return path;
-}
-
-/** Standard output of a call that must succeed. */
-export async function output(call: Promise<Said>): Promise<string> {
-  const { code, stdout, stderr } = await call;
-  if (code !== 0) throw new Error(`kubectl failed: ${stderr.trim()}`);
-  return stdout;
 }
 
 /** The text of a manifest. */

@@ -1,8 +1,9 @@
 // The demonstration: a real kube-scheduler whose ServiceAccount is recreated, which is how a controller dies without a word.
-import { setTimeout as sleep } from "node:timers/promises";
+import type { ControllerResilienceStatus, StatusCondition } from "../../src/api/controller-resilience";
 import { classify } from "../../src/remedies/token-restart/classifier";
-import { kubeScheduler, serviceAccount, type SchedulerOptions } from "../controllers/kube-scheduler";
-import { manifest, output, type DemoCluster } from "./cluster";
+import { ClusterClient, isReady, type Pod } from "../cluster/client";
+import { kubeScheduler, type SchedulerOptions } from "../controllers/kube-scheduler";
+import { manifest, type DemoCluster } from "./cluster";
 import type { Timeline } from "./timeline";
 
 const NAMESPACE = "stale-token";
@@ -10,51 +11,31 @@ const NAME = "my-scheduler";
 /** Longer than any healthy run by far; then it says what it saw and fails. */
 const PATIENCE_MS = 240_000;
 
-interface Pod {
-  metadata: { name: string; uid: string; deletionTimestamp?: string };
-  status: { phase: string; conditions?: { type: string; status: string }[] };
-}
-
-interface Condition {
-  type: string;
-  status: string;
-  reason: string;
-  message: string;
-}
-
-interface Status {
-  conditions?: Condition[];
-  restarts?: { pod: string; cause: string; outcome: string }[];
-}
-
-const protection = {
-  apiVersion: "controller-resilience.io/v1alpha1",
-  kind: "ControllerResilience",
-  metadata: { namespace: NAMESPACE, name: NAME },
-  spec: { targets: [{ kind: "Deployment", name: NAME }], tokenRestart: {} },
-};
+const SPEC = { targets: [{ kind: "Deployment", name: NAME }], tokenRestart: {} };
 
 /** Plays the scenario on one cluster and tells of it on one timeline. */
 export class StaleToken {
   private readonly options: SchedulerOptions;
+  private readonly client: ClusterClient;
 
   constructor(
-    private readonly cluster: DemoCluster,
+    cluster: DemoCluster,
     private readonly timeline: Timeline,
   ) {
+    this.client = new ClusterClient(cluster.kubectl);
     this.options = { namespace: NAMESPACE, name: NAME, image: cluster.schedulerImage };
   }
 
   /** The controller and the object that protects it. */
   async prepare(): Promise<void> {
     this.timeline.heading("A controller to protect: kube-scheduler, with leader election, in a Deployment of its own");
-    await this.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });
-    await this.apply(...kubeScheduler(this.options));
-    await this.apply(protection);
+    await this.client.createNamespace(NAMESPACE);
+    await this.client.apply(kubeScheduler(this.options));
+    await this.client.protect(NAMESPACE, NAME, SPEC);
     await this.until("the scheduler to lead", async () => (await this.leaseHolder()) !== "");
     const pod = await this.runningPod();
     this.timeline.say("pod", `${pod?.metadata.name ?? "?"} is running and leads`, "good");
-    this.timeline.quote(JSON.stringify(protection.spec));
+    this.timeline.quote(JSON.stringify(SPEC));
     await this.until(
       "condition TokensAccepted to be True",
       async () => (await this.condition("TokensAccepted"))?.status === "True",
@@ -68,8 +49,7 @@ export class StaleToken {
     if (!before) throw new Error("the scheduler has no running pod");
     const oldHolder = await this.leaseHolder();
     this.timeline.heading("Its ServiceAccount is deleted and created again, as a reinstalled chart does");
-    await this.run("delete", "serviceaccount", NAME, "-n", NAMESPACE);
-    await this.apply(serviceAccount(this.options));
+    await this.client.recreateServiceAccount(NAMESPACE, NAME);
     this.timeline.setZero();
     this.timeline.say("you", `recreated ServiceAccount ${NAMESPACE}/${NAME}`);
     let readyAfter: number | undefined;
@@ -99,7 +79,7 @@ export class StaleToken {
       ["get", "events", "-n", NAMESPACE, "--field-selector", `involvedObject.name=${NAME}`],
     ]) {
       this.timeline.heading(`$ kubectl ${args.map(arg => (/[\s{]/.test(arg) ? `'${arg}'` : arg)).join(" ")}`);
-      this.timeline.quote(await output(this.cluster.kubectl(args)));
+      this.timeline.quote(await this.client.output(args));
     }
   }
 
@@ -107,12 +87,12 @@ export class StaleToken {
   async cleanUp(): Promise<void> {
     const objects = kubeScheduler(this.options) as { kind: string; metadata: { name: string } }[];
     const bindings = objects.filter(({ kind }) => kind === "ClusterRoleBinding").map(({ metadata }) => metadata.name);
-    await this.cluster.kubectl(["delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=false"]);
-    await this.cluster.kubectl(["delete", "clusterrolebinding", ...bindings, "--ignore-not-found"]);
+    await this.client.deleteNamespace(NAMESPACE);
+    await this.client.output(["delete", "clusterrolebinding", ...bindings, "--ignore-not-found"]);
   }
 
   private async tellLog(pod: Pod): Promise<void> {
-    const { code, stdout } = await this.cluster.kubectl(["logs", "-n", NAMESPACE, pod.metadata.name, "--tail=400"]);
+    const { code, stdout } = await this.client.kubectl(["logs", "-n", NAMESPACE, pod.metadata.name, "--tail=400"]);
     if (code !== 0) return;
     const rejected = stdout.split("\n").filter(line => classify(line) === "unauthorized");
     if (rejected.length > 0)
@@ -135,29 +115,21 @@ export class StaleToken {
 
   private lastReason = "";
 
-  private seen({ status, reason }: Condition): boolean {
+  private seen({ status, reason }: StatusCondition): boolean {
     const same = this.lastReason === `${status} ${reason}`;
     this.lastReason = `${status} ${reason}`;
     return same;
   }
 
   private async tellEvents(): Promise<void> {
-    const list = JSON.parse(await output(this.cluster.kubectl(["get", "events", "-n", NAMESPACE, "-o", "json"]))) as {
-      items: {
-        involvedObject: { kind: string; name: string };
-        reason: string;
-        message: string;
-        reportingComponent?: string;
-      }[];
-    };
-    for (const { involvedObject, reason, message, reportingComponent } of list.items) {
-      if (reportingComponent !== "controller-resilience" || involvedObject.kind !== "Pod") continue;
+    for (const { involvedObject, reason, message } of await this.client.events(NAMESPACE)) {
+      if (involvedObject.kind !== "Pod") continue;
       this.timeline.say("event", `${reason} on ${involvedObject.kind} ${involvedObject.name}: ${message}`, "busy");
     }
   }
 
   private async tellPods(before: Pod, readyAfter: number | undefined): Promise<number | undefined> {
-    for (const pod of await this.pods()) {
+    for (const pod of await this.client.pods(NAMESPACE)) {
       if (pod.metadata.uid === before.metadata.uid) {
         if (pod.metadata.deletionTimestamp) this.timeline.say("pod", `${pod.metadata.name} is going`, "busy");
         continue;
@@ -183,17 +155,16 @@ export class StaleToken {
     return last?.outcome === "Recovered" && (await this.condition("TokensAccepted"))?.status === "True";
   }
 
-  private async status(): Promise<Status> {
-    const { code, stdout } = await this.cluster.kubectl(["get", "cres", NAME, "-n", NAMESPACE, "-o", "json"]);
-    return code === 0 ? ((JSON.parse(stdout) as { status?: Status }).status ?? {}) : {};
+  private async status(): Promise<ControllerResilienceStatus> {
+    return (await this.client.resilience(NAMESPACE, NAME)).status ?? {};
   }
 
-  private async condition(type: string): Promise<Condition | undefined> {
-    return (await this.status()).conditions?.find(condition => condition.type === type);
+  private condition(type: string): Promise<StatusCondition | undefined> {
+    return this.client.condition(NAMESPACE, NAME, type);
   }
 
   private async leaseHolder(): Promise<string> {
-    const { stdout } = await this.cluster.kubectl([
+    const { stdout } = await this.client.kubectl([
       "get",
       "lease",
       NAME,
@@ -205,54 +176,20 @@ export class StaleToken {
     return stdout.trim();
   }
 
-  private async pods(): Promise<Pod[]> {
-    return (
-      JSON.parse(await output(this.cluster.kubectl(["get", "pods", "-n", NAMESPACE, "-o", "json"]))) as { items: Pod[] }
-    ).items;
-  }
-
   private async runningPod(): Promise<Pod | undefined> {
-    return (await this.pods()).find(pod => pod.status.phase === "Running" && !pod.metadata.deletionTimestamp);
-  }
-
-  private async apply(...objects: object[]): Promise<void> {
-    await output(
-      this.cluster.kubectl(
-        ["apply", "--server-side", "--force-conflicts", "-f", "-"],
-        JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }),
-      ),
+    return (await this.client.pods(NAMESPACE)).find(
+      pod => pod.status.phase === "Running" && !pod.metadata.deletionTimestamp,
     );
   }
 
-  private async run(...args: string[]): Promise<void> {
-    await output(this.cluster.kubectl(args));
-  }
-
   private async until(what: string, done: () => Promise<boolean>): Promise<void> {
-    const deadline = performance.now() + PATIENCE_MS;
-    while (!(await done())) {
-      if (performance.now() > deadline) throw new Error(`waited ${PATIENCE_MS / 1000} s in vain for ${what}`);
-      await sleep(300);
-    }
+    await this.client.until(what, done, PATIENCE_MS);
   }
 }
 
-function isReady(pod: Pod): boolean {
-  return pod.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
-}
-
-/** Text of the manifests that are installed, for {@link DemoCluster.kubectl}. */
-export async function install(cluster: DemoCluster, paths: readonly string[]): Promise<void> {
-  for (const path of paths) {
-    await output(cluster.kubectl(["apply", "--server-side", "--force-conflicts", "-f", "-"], manifest(path)));
-  }
-  await output(
-    cluster.kubectl([
-      "wait",
-      "--for=condition=Established",
-      "--timeout=30s",
-      "crd/controllerresiliences.controller-resilience.io",
-      "crd/peprstores.pepr.dev",
-    ]),
-  );
+/** Installs what the operator needs on a cluster: its API, its rights, Pepr's store. */
+export async function install(client: ClusterClient, paths: readonly string[]): Promise<void> {
+  for (const path of paths) await client.apply(manifest(path));
+  const crds = ["crd/controllerresiliences.controller-resilience.io", "crd/peprstores.pepr.dev"];
+  await client.output(["wait", "--for=condition=Established", "--timeout=30s", ...crds]);
 }

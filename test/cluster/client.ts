@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type {
+  ControllerResilience,
+  ControllerResilienceSpec,
+  StatusCondition,
+} from "../../src/api/controller-resilience";
+
+/** Result of a kubectl call. */
+export interface Said {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs kubectl against one cluster; a failure is a result. */
+export type Kubectl = (args: readonly string[], stdin?: string) => Promise<Said>;
+
+/** A pod, as far as tests look at it. */
+export interface Pod {
+  readonly metadata: { name: string; uid: string; creationTimestamp: string; deletionTimestamp?: string };
+  readonly status: {
+    phase: string;
+    conditions?: { type: string; status: string }[];
+    containerStatuses?: { restartCount: number }[];
+  };
+}
+
+/** An Event of the operator. */
+export interface OperatorEvent {
+  readonly involvedObject: { kind: string; name: string };
+  readonly reason: string;
+  readonly message: string;
+  readonly type: string;
+  readonly eventTime?: string;
+  readonly reportingComponent?: string;
+}
+
+/** What demonstrations and tests ask of a cluster, in words. They see it as a user does: through kubectl. */
+export class ClusterClient {
+  constructor(readonly kubectl: Kubectl) {}
+
+  /** Standard output of a call that must succeed. */
+  async output(args: readonly string[], stdin?: string): Promise<string> {
+    const { code, stdout, stderr } = await this.kubectl(args, stdin);
+    if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr.trim()}`);
+    return stdout;
+  }
+
+  /** Server-side apply of objects, or of YAML text. */
+  async apply(manifests: string | readonly object[]): Promise<void> {
+    const text =
+      typeof manifests === "string" ? manifests : JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests });
+    await this.output(["apply", "--server-side", "--force-conflicts", "-f", "-"], text);
+  }
+
+  async createNamespace(name: string): Promise<void> {
+    await this.apply([{ apiVersion: "v1", kind: "Namespace", metadata: { name } }]);
+  }
+
+  /** Without waiting, and whether or not it is there. */
+  async deleteNamespace(name: string): Promise<void> {
+    await this.output(["delete", "namespace", name, "--ignore-not-found", "--wait=false"]);
+  }
+
+  /** How a controller's token dies: the same name, another uid. */
+  async recreateServiceAccount(namespace: string, name: string): Promise<void> {
+    await this.output(["delete", "serviceaccount", name, "-n", namespace]);
+    await this.apply([{ apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name } }]);
+  }
+
+  async pods(namespace: string, app?: string): Promise<Pod[]> {
+    const selector = app === undefined ? [] : ["-l", `app.kubernetes.io/name=${app}`];
+    return (
+      JSON.parse(await this.output(["get", "pods", "-n", namespace, "-o", "json", ...selector])) as { items: Pod[] }
+    ).items;
+  }
+
+  /** Creates or replaces the spec of a ControllerResilience. */
+  async protect(
+    namespace: string,
+    name: string,
+    spec: Partial<Record<keyof ControllerResilienceSpec, unknown>>,
+  ): Promise<void> {
+    const metadata = { namespace, name };
+    await this.apply([
+      { apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience", metadata, spec },
+    ]);
+  }
+
+  async resilience(namespace: string, name: string): Promise<ControllerResilience> {
+    return JSON.parse(await this.output(["get", "cres", name, "-n", namespace, "-o", "json"])) as ControllerResilience;
+  }
+
+  async condition(namespace: string, name: string, type: string): Promise<StatusCondition | undefined> {
+    return (await this.resilience(namespace, name)).status?.conditions?.find(condition => condition.type === type);
+  }
+
+  /** The operator's Events in a namespace, oldest first. */
+  async events(namespace: string): Promise<OperatorEvent[]> {
+    const list = JSON.parse(await this.output(["get", "events", "-n", namespace, "-o", "json"])) as {
+      items: OperatorEvent[];
+    };
+    return list.items.filter(({ reportingComponent }) => reportingComponent === "controller-resilience");
+  }
+
+  /** Looks twice a second until it is so; throws with what it saw last when it never is. */
+  async until<T>(what: string, look: () => Promise<T | false | undefined>, timeoutMs = 60_000): Promise<T> {
+    const deadline = performance.now() + timeoutMs;
+    let trouble = "it was not so";
+    for (;;) {
+      try {
+        const seen = await look();
+        if (seen !== false && seen !== undefined) return seen;
+      } catch (error) {
+        trouble = error instanceof Error ? error.message : String(error);
+      }
+      if (performance.now() > deadline) throw new Error(`waited ${timeoutMs / 1000} s in vain for ${what}: ${trouble}`);
+      await sleep(500);
+    }
+  }
+
+  /** Waits until exactly that many pods of an app are Ready and none is going. */
+  async readyPods(namespace: string, app: string, count = 1, timeoutMs = 90_000): Promise<Pod[]> {
+    return this.until(
+      `${count} ready pods of ${namespace}/${app}`,
+      async () => {
+        const pods = await this.pods(namespace, app);
+        return pods.length === count && pods.every(pod => isReady(pod) && !pod.metadata.deletionTimestamp) && pods;
+      },
+      timeoutMs,
+    );
+  }
+
+  /** Waits until TokensAccepted has one of these reasons; says what it says instead when it never has. */
+  async untilTokens(
+    namespace: string,
+    name: string,
+    reasons: readonly string[],
+    timeoutMs = 60_000,
+  ): Promise<StatusCondition> {
+    const look = async (): Promise<StatusCondition | false> => {
+      const condition = await this.condition(namespace, name, "TokensAccepted");
+      if (condition === undefined) return false;
+      if (reasons.includes(condition.reason)) return condition;
+      throw new Error(`${condition.status} ${condition.reason}: ${condition.message}`);
+    };
+    return this.until(`TokensAccepted of ${namespace}/${name} to say ${reasons.join(" or ")}`, look, timeoutMs);
+  }
+}
+
+/** Whether the pod's Ready condition is True. */
+export function isReady(pod: Pod): boolean {
+  return pod.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+}
