@@ -1,0 +1,87 @@
+import { MANAGER } from "../api/names";
+import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../api/controller-resilience";
+import type { Key, ObjectStore } from "../core/ports";
+import type { Api } from "./api";
+import { arrayOf, type JsonObject, objectOf, textOf } from "./json";
+import { describeCall, pathOf, RESOURCES } from "./resources";
+
+const RESOURCE = RESOURCES.controllerResiliences;
+
+/** Only the metadata of each object: specs and statuses are not sent. */
+const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+
+/** client-go's page size. */
+const PAGE_SIZE = 500;
+
+/** ControllerResiliences, read live. */
+export class ApiObjectStore implements ObjectStore {
+  readonly #api: Api;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  /** See {@link ObjectStore.get}. */
+  async get(key: Key): Promise<ControllerResilience | null> {
+    const place = placeOf(key);
+    const object = await this.#api.jsonOrNull<ControllerResilience>({
+      what: describeCall("get", RESOURCE, place),
+      path: pathOf(RESOURCE, place),
+    });
+    return object === null ? null : { ...object, metadata: onlyNeeded(object.metadata) };
+  }
+
+  /** See {@link ObjectStore.list}. */
+  async list(): Promise<Key[]> {
+    const keys: Key[] = [];
+    let token: string | undefined;
+    do {
+      const list: JsonObject = await this.#api.json({
+        what: describeCall("list", RESOURCE),
+        path: pathOf(RESOURCE),
+        query: { limit: PAGE_SIZE, continue: token },
+        accept: METADATA_ONLY,
+      });
+      for (const item of arrayOf(list["items"])) {
+        const metadata = objectOf(objectOf(item)["metadata"]);
+        keys.push(`${textOf(metadata["namespace"]) ?? ""}/${textOf(metadata["name"]) ?? ""}`);
+      }
+      token = textOf(objectOf(list["metadata"])["continue"]);
+    } while (token !== undefined && token !== "");
+    return keys;
+  }
+
+  /** See {@link ObjectStore.writeStatus}. Strict: a field that the schema doesn't know is refused, not dropped in silence. */
+  async writeStatus(object: ControllerResilience, status: ControllerResilienceStatus): Promise<string> {
+    const place = { namespace: object.metadata.namespace, name: object.metadata.name, subresource: "status" };
+    const written = await this.#api.json<ControllerResilience>({
+      what: describeCall("update", RESOURCE, place),
+      method: "PUT",
+      path: pathOf(RESOURCE, place),
+      query: { fieldManager: MANAGER, fieldValidation: "Strict" },
+      body: { ...object, status },
+    });
+    return written.metadata.resourceVersion;
+  }
+}
+
+function placeOf(key: Key): { namespace: string; name: string } {
+  const slash = key.indexOf("/");
+  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** managedFields, labels and the like are read by nobody, and a status write ignores them. */
+function onlyNeeded(metadata: ObjectMetadata): ObjectMetadata {
+  const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, annotations } =
+    metadata;
+  return {
+    name,
+    namespace,
+    uid,
+    resourceVersion,
+    generation,
+    creationTimestamp,
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    ...(annotations === undefined ? {} : { annotations }),
+  };
+}

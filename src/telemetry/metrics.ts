@@ -1,0 +1,166 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { ClusterMetrics, EngineMetrics, Key } from "../core/ports";
+
+/** Objects whose conditions are exported; beyond it new ones are left out and counted, so that no user can flood Prometheus. */
+const MAX_OBJECTS = 2_000;
+
+/** From 5 ms to a minute: a pass reads logs, each of which may take up to 10 s. */
+const RECONCILE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
+
+/** How the metrics behave. */
+export interface MetricsOptions {
+  /** Also export Node's own metrics (`process_*`, `nodejs_*`). */
+  readonly processMetrics?: boolean;
+  /** Most objects with conditions; {@link MAX_OBJECTS} by default. */
+  readonly maxObjects?: number;
+}
+
+/** All metrics of the operator, in a registry of their own. Every name begins with `controller_resilience_`. */
+export class Metrics implements EngineMetrics, ClusterMetrics {
+  readonly registry = new Registry();
+  readonly #maxObjects: number;
+  /** Per object and condition type the status that is exported now. */
+  readonly #conditions = new Map<Key, Map<string, string>>();
+  readonly #reconciles = this.#counter("reconciles_total", "Reconciliations by result.", "result");
+  readonly #reconcileSeconds = this.#histogram("reconcile_duration_seconds", "Duration of one reconciliation.");
+  readonly #queueDepth = this.#gauge("queue_depth", "Keys in the work queue by state: waiting or delayed.", "state");
+  readonly #intents = this.#counter(
+    "intents_total",
+    "Writes that remedies asked for, by what became of them.",
+    "remedy",
+    "verb",
+    "result",
+  );
+  readonly #condition = this.#gauge(
+    "condition",
+    "Conditions of each ControllerResilience: 1 on the series of the present status.",
+    "namespace",
+    "name",
+    "type",
+    "status",
+  );
+  readonly #conditionsDropped = this.#counter("conditions_dropped_total", "Conditions left out: too many objects.");
+  readonly #leader = this.#gauge("leader", "1 while this process leads, else 0.");
+  readonly #leaseTransitions = this.#counter("lease_transitions_total", "What happened to the Lease.", "event");
+  readonly #watchEnds = this.#counter(
+    "watch_ends_total",
+    "Lists and watches that ended, by reason; all but closed were followed by backoff.",
+    "resource",
+    "reason",
+  );
+  readonly #relists = this.#counter("watch_relists_total", "Complete lists that filled a cache.", "resource");
+  readonly #watchAge = this.#gauge(
+    "watch_age_seconds",
+    "Time since the server last confirmed the oldest cache of that resource.",
+    "resource",
+  );
+  readonly #logReads = this.#counter("log_reads_total", "Reads of container logs by result.", "result");
+  readonly #logBytes = this.#counter("log_read_bytes_total", "Bytes of container logs that were read.");
+  readonly #eventsLost = this.#counter("events_lost_total", "Kubernetes Events that could not be recorded.");
+
+  constructor(options: MetricsOptions = {}) {
+    this.#maxObjects = options.maxObjects ?? MAX_OBJECTS;
+    if (options.processMetrics === true) collectDefaultMetrics({ register: this.registry });
+    this.#leader.set(0);
+  }
+
+  /** The exposition format of Prometheus. */
+  text(): Promise<string> {
+    return this.registry.metrics();
+  }
+
+  /** See {@link EngineMetrics.reconciled}. */
+  reconciled(result: "success" | "requeue" | "error" | "panic", seconds: number): void {
+    this.#reconciles.inc({ result });
+    this.#reconcileSeconds.observe(seconds);
+  }
+
+  /** See {@link EngineMetrics.queueDepth}. */
+  queueDepth(waiting: number, delayed: number): void {
+    this.#queueDepth.set({ state: "waiting" }, waiting);
+    this.#queueDepth.set({ state: "delayed" }, delayed);
+  }
+
+  /** See {@link EngineMetrics.intent}. */
+  intent(remedy: string, verb: string, result: string): void {
+    this.#intents.inc({ remedy, verb, result });
+  }
+
+  /** See {@link EngineMetrics.condition}. A status of null takes the series away. */
+  condition(key: Key, type: string, status: string | null): void {
+    const [namespace = "", name = ""] = key.split("/");
+    const types = this.#typesOf(key, status);
+    if (types === null) return;
+    const before = types.get(type);
+    if (before !== undefined && before !== status) this.#condition.remove({ namespace, name, type, status: before });
+    if (status === null) types.delete(type);
+    else {
+      types.set(type, status);
+      this.#condition.set({ namespace, name, type, status }, 1);
+    }
+    if (types.size === 0) this.#conditions.delete(key);
+  }
+
+  /** See {@link EngineMetrics.leader}. */
+  leader(leading: boolean): void {
+    this.#leader.set(leading ? 1 : 0);
+  }
+
+  /** See {@link EngineMetrics.leaseTransition}. */
+  leaseTransition(what: "acquired" | "lost" | "renew-failed"): void {
+    this.#leaseTransitions.inc({ event: what });
+  }
+
+  /** See {@link ClusterMetrics.watchEnded}. */
+  watchEnded(resource: string, reason: string): void {
+    this.#watchEnds.inc({ resource, reason });
+  }
+
+  /** See {@link ClusterMetrics.relisted}. */
+  relisted(resource: string): void {
+    this.#relists.inc({ resource });
+  }
+
+  /** See {@link ClusterMetrics.watchAge}. */
+  watchAge(resource: string, seconds: number): void {
+    this.#watchAge.set({ resource }, seconds);
+  }
+
+  /** See {@link ClusterMetrics.logRead}. */
+  logRead(result: "ok" | "truncated" | "absent" | "error" | "timeout", bytes: number): void {
+    this.#logReads.inc({ result });
+    this.#logBytes.inc(bytes);
+  }
+
+  /** See {@link ClusterMetrics.eventLost}. */
+  eventLost(): void {
+    this.#eventsLost.inc();
+  }
+
+  /** Null when the object is one too many. */
+  #typesOf(key: Key, status: string | null): Map<string, string> | null {
+    const known = this.#conditions.get(key);
+    if (known !== undefined) return known;
+    if (status === null) return null;
+    if (this.#conditions.size >= this.#maxObjects) {
+      this.#conditionsDropped.inc();
+      return null;
+    }
+    const types = new Map<string, string>();
+    this.#conditions.set(key, types);
+    return types;
+  }
+
+  #counter<L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> {
+    return new Counter({ name: `controller_resilience_${name}`, help, labelNames, registers: [this.registry] });
+  }
+
+  #gauge<L extends string>(name: string, help: string, ...labelNames: L[]): Gauge<L> {
+    return new Gauge({ name: `controller_resilience_${name}`, help, labelNames, registers: [this.registry] });
+  }
+
+  #histogram(name: string, help: string): Histogram {
+    const registers = [this.registry];
+    return new Histogram({ name: `controller_resilience_${name}`, help, buckets: RECONCILE_BUCKETS, registers });
+  }
+}
