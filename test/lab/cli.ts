@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
-import { Command } from "commander";
+import { resolve } from "node:path";
+import { Command, InvalidArgumentError } from "commander";
 import { bringDown } from "./down";
 import { labsFolder } from "./folders";
 import { Lab } from "./lab";
@@ -10,6 +11,7 @@ import { messageOf } from "./wait";
 
 const progress = printer(process.stderr);
 const INTERRUPTED = 130;
+const MOST_NODES = 10_000;
 
 interface NameOption {
   name: string;
@@ -72,12 +74,12 @@ command("shell", "a shell (or, after --, a command) with KUBECONFIG set and the 
   .action(async (argv: string[], { name }: NameOption) => {
     const lab = find(name);
     const [file = process.env["SHELL"] ?? "sh", ...args] = argv;
-    process.exitCode = await new Promise<number>((resolve, reject) => {
+    process.exitCode = await new Promise<number>((ended, reject) => {
       // The shell and what runs in it get the keyboard's interrupts; we wait for its end.
       process.on("SIGINT", () => undefined);
       spawn(file, args, { stdio: "inherit", env: lab.environment })
         .once("error", reject)
-        .once("exit", code => resolve(code ?? INTERRUPTED));
+        .once("exit", code => ended(code ?? INTERRUPTED));
     });
   });
 
@@ -98,6 +100,22 @@ command("load-image", "give the node an image; pods use it with imagePullPolicy:
     await find(name).loadImage(tar);
     progress(`loaded ${tar}`);
   });
+
+command("add-nodes", "add simulated nodes (kwok), for which the first time another program is built")
+  .argument("<count>", "how many", parseCount)
+  .option("--config <file...>", "kwok configuration beside the usual: stages, ClusterLogs and the like")
+  .action(async (count: number, { name, config }: NameOption & { config?: string[] }) => {
+    const lab = find(name);
+    if (config !== undefined) await lab.configureKwok(config.map(file => resolve(file)));
+    await lab.addKwokNodes(count);
+    progress(`${count} more simulated nodes are Ready`);
+  });
+
+function parseCount(text: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count > 0 && count <= MOST_NODES) return count;
+  throw new InvalidArgumentError(`expected a whole number from 1 to ${MOST_NODES}`);
+}
 
 async function printStatus(name: string): Promise<void> {
   const lab = readState(name);

@@ -1,6 +1,15 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { must, run } from "./commands";
@@ -20,6 +29,8 @@ export interface GoProgram {
   /** The package to build, as `go build` wants it. */
   package: string;
   ldflags: string;
+  /** Files of a Go module that are kept, one after the other, in one file beside the program. */
+  keep?: { module: string; files: readonly string[]; as: string };
 }
 
 const BUILD_TIMEOUT_MS = 3_600_000;
@@ -111,9 +122,16 @@ async function build({ program, path, labId, progress }: Build): Promise<void> {
     onTick: () => progress(`compiling ${program.name}: ${modules} packages of at most ${total}`, true),
   });
   chmodSync(unfinished, 0o755);
+  if (program.keep !== undefined) await keepFiles(program.sources, program.keep, join(path, ".."));
   renameSync(unfinished, path);
   removeOlder(program, path);
   progress(`built ${program.name} ${program.version}`);
+}
+
+async function keepFiles(sources: string, keep: NonNullable<GoProgram["keep"]>, folder: string): Promise<void> {
+  const module = (await must(["go", "-C", sources, "list", "-m", "-f", "{{.Dir}}", keep.module])).trim();
+  const texts = keep.files.map(file => readFileSync(join(module, file), "utf8"));
+  writeFileSync(join(folder, keep.as), texts.join("\n---\n"));
 }
 
 interface GoRun {

@@ -5,11 +5,12 @@ import { apiServerUrl } from "./components";
 import { restartApiServer, type ApiServerChange } from "./control-plane";
 import { bringDown } from "./down";
 import { foldersOf } from "./folders";
+import { configureKwok, kwokNodes, startKwok, waitForKwokNodes } from "./kwok";
 import { kubeconfig, writeKubeconfig } from "./pki";
 import { programPath } from "./programs";
 import { loadImage } from "./node";
 import { silent, type Progress } from "./progress";
-import { readState, type LabState } from "./state";
+import { type LabState, readState, writeState } from "./state";
 import { bringUp } from "./up";
 
 export interface LabOptions {
@@ -113,6 +114,20 @@ export class Lab {
   /** Gives the node an image from a tar; pods name it with `imagePullPolicy: Never`. */
   async loadImage(tar: string): Promise<void> {
     await loadImage(this.state, tar);
+  }
+
+  /** Adds simulated nodes, tainted so that only pods that tolerate `kwok.x-k8s.io/node` land there; waits until they are Ready. */
+  async addKwokNodes(count: number): Promise<void> {
+    await startKwok(this.state, this.progress);
+    await this.apply(kwokNodes(this.state.kwokNodes, count));
+    this.state.kwokNodes += count;
+    writeState(this.state);
+    await waitForKwokNodes(this.state);
+  }
+
+  /** Restarts kwok with these configuration files (stages, ClusterLogs, ...) beside its usual ones. */
+  async configureKwok(files: readonly string[]): Promise<void> {
+    await configureKwok(this.state, files, this.progress);
   }
 
   /** Ends everything that belongs to the lab, and removes what it made. */

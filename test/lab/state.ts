@@ -24,7 +24,10 @@ export interface LabState {
   extraApiServerArgs: string[];
   /** Counts the keys that ServiceAccount tokens were signed with; 1 is the first. */
   signingKey: number;
+  /** How many simulated nodes there are: kwok-0, kwok-1, ... */
   kwokNodes: number;
+  /** Configuration files for kwok beside the usual. */
+  kwokConfigs: string[];
 }
 
 /** The state of the lab of this name, or undefined if there is none or it was interrupted before it had one. */

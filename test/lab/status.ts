@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import Table from "cli-table3";
 import { apiServerUrl, COMPONENTS } from "./components";
 import { get, logOf } from "./control-plane";
@@ -37,14 +37,14 @@ export async function statusOf(lab: LabState): Promise<ComponentStatus[]> {
 
 /** A table for people, with a line above that says what the lab is. */
 export function renderStatus(lab: LabState, components: readonly ComponentStatus[], now: Date): string {
-  const table = new Table({ head: ["COMPONENT", "PID", "STATE", "FOR", "LOG"], ...PLAIN });
+  const table = new Table({ head: ["COMPONENT", "PID", "STATE", "FOR", "LOG FILE"], ...PLAIN });
   for (const { component, pid, state, since, log } of components) {
-    table.push([component, pid ?? "-", state, since === undefined ? "-" : age(since, now), log]);
+    table.push([component, pid ?? "-", state, since === undefined ? "-" : age(since, now), basename(log)]);
   }
   const kind = lab.kind === "node" ? "with a node" : "control plane alone";
   const phase = lab.phase === "ready" ? "" : "; its start was interrupted, or is going on";
   const head = `${lab.name}: Kubernetes ${lab.version === "" ? "(not known yet)" : lab.version}, ${kind}, ${apiServerUrl(lab)}${phase}`;
-  return components.length === 0 ? head : `${head}\n${table.toString()}`;
+  return components.length === 0 ? head : `${head}\nlog files in ${foldersOf(lab.name).logs}\n${table.toString()}`;
 }
 
 /** A duration as kubectl prints it: the largest unit, and the next below while the number is small. */

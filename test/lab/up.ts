@@ -7,6 +7,7 @@ import { run } from "./commands";
 import { takeDown } from "./down";
 import { foldersOf, labsFolder, PROJECT } from "./folders";
 import { takeLock, type Lock } from "./lock";
+import { startKwok } from "./kwok";
 import { ensurePackages, NODE_REQUIREMENTS } from "./packages";
 import { makePki } from "./pki";
 import { findPrograms, linkPrograms } from "./programs";
@@ -53,6 +54,7 @@ async function bringUpLocked({ name, controlPlaneOnly, progress }: UpOptions): P
   }
   await startControlPlane(lab, progress);
   if (lab.kind === "node") await startNode(lab, progress);
+  if (lab.kwokNodes > 0) await startKwok(lab, progress);
   await waitForControllers(lab);
   lab.phase = "ready";
   writeState(lab);
@@ -101,6 +103,7 @@ async function create(name: string, kind: LabState["kind"]): Promise<LabState> {
       extraApiServerArgs: [],
       signingKey: 1,
       kwokNodes: 0,
+      kwokConfigs: [],
     };
     writeState(lab);
     return lab;
