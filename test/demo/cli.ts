@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import { ClusterClient } from "../cluster/client";
+import { install } from "../cluster/installation";
 import { OperatorProcess } from "../operator/process";
-import { contextCluster, installation, labCluster, type DemoCluster } from "./cluster";
-import { install, StaleToken } from "./stale-token";
+import { contextCluster, labCluster, type DemoCluster } from "./cluster";
+import { StaleToken } from "./stale-token";
 import { Timeline } from "./timeline";
 
 interface DemoOptions {
@@ -36,7 +37,7 @@ async function demo({ context, keep = false }: DemoOptions): Promise<void> {
     timeline.say("cluster", cluster.description, "good");
 
     timeline.heading("The operator, with the rights of its own ServiceAccount");
-    await install(new ClusterClient(cluster.kubectl), installation);
+    await install(new ClusterClient(cluster.kubectl));
     operator = OperatorProcess.start({ kubeconfig: await cluster.operatorKubeconfig() });
     await operator.ready();
     timeline.say("operator", "is ready", "good");

@@ -1,12 +1,10 @@
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ClusterClient, type Kubectl, type Said } from "../cluster/client";
+import { OPERATOR } from "../cluster/installation";
 import { Lab } from "../lab";
 import { schedulerImage } from "../lab/images";
-
-const root = join(__dirname, "..", "..");
 
 /** The cluster that a demonstration runs on: a lab of its own, or one that the user named. */
 export interface DemoCluster {
@@ -37,7 +35,7 @@ export async function labCluster(onProgress: (line: string) => void): Promise<De
     description: `a lab of its own (${lab.server})`,
     schedulerImage: image.reference,
     kubectl: (args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }),
-    operatorKubeconfig: () => lab.serviceAccountKubeconfig("controller-resilience-system", "controller-resilience"),
+    operatorKubeconfig: () => lab.serviceAccountKubeconfig(OPERATOR.namespace, OPERATOR.serviceAccount),
     hint: `npm run lab -- shell --name ${name}   (and when you are done: npm run lab -- down --name ${name})`,
     close: () => lab.down(),
   };
@@ -60,9 +58,9 @@ export async function contextCluster(context: string, folder: string): Promise<D
       const token = await client.output([
         "create",
         "token",
-        "controller-resilience",
+        OPERATOR.serviceAccount,
         "-n",
-        "controller-resilience-system",
+        OPERATOR.namespace,
         "--duration=1h",
       ]);
       return writeTokenKubeconfig(
@@ -76,22 +74,12 @@ export async function contextCluster(context: string, folder: string): Promise<D
   };
 }
 
-/** The manifests that a demonstration installs, in order. */
-export const installation = ["crds/controllerresilience.yaml", "deploy/rbac.yaml", "deploy/pepr-store.yaml"].map(path =>
-  join(root, path),
-);
-
 async function writeTokenKubeconfig(view: string, token: string, folder: string): Promise<string> {
   const config = JSON.parse(view) as { users: { name: string; user: object }[] };
   config.users = config.users.map(({ name }) => ({ name, user: { token } }));
   const path = join(folder, "operator.kubeconfig");
   await writeFile(path, JSON.stringify(config), { mode: 0o600 });
   return path;
-}
-
-/** The text of a manifest. */
-export function manifest(path: string): string {
-  return readFileSync(path, "utf8");
 }
 
 function runKubectl(args: readonly string[], stdin = ""): Promise<Said> {

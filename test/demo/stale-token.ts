@@ -3,7 +3,7 @@ import type { ControllerResilienceStatus, StatusCondition } from "../../src/api/
 import { classify } from "../../src/remedies/token-restart/classifier";
 import { ClusterClient, isReady, type Pod } from "../cluster/client";
 import { kubeScheduler, type SchedulerOptions } from "../controllers/kube-scheduler";
-import { manifest, type DemoCluster } from "./cluster";
+import type { DemoCluster } from "./cluster";
 import type { Timeline } from "./timeline";
 
 const NAMESPACE = "stale-token";
@@ -185,11 +185,4 @@ export class StaleToken {
   private async until(what: string, done: () => Promise<boolean>): Promise<void> {
     await this.client.until(what, done, PATIENCE_MS);
   }
-}
-
-/** Installs what the operator needs on a cluster: its API, its rights, Pepr's store. */
-export async function install(client: ClusterClient, paths: readonly string[]): Promise<void> {
-  for (const path of paths) await client.apply(manifest(path));
-  const crds = ["crd/controllerresiliences.controller-resilience.io", "crd/peprstores.pepr.dev"];
-  await client.output(["wait", "--for=condition=Established", "--timeout=30s", ...crds]);
 }

@@ -1,0 +1,26 @@
+import { join } from "node:path";
+import { bundle, nodeImage, pythonImage, type Image } from "../lab/images";
+
+const programs = join(__dirname, "programs");
+
+/** The controller on @kubernetes/client-node: `node /app/controller.js`. */
+export async function nodeControllerImage(): Promise<Image> {
+  const content = await bundle(join(programs, "node-controller.ts"));
+  return nodeImage({
+    reference: "lab.local/node-controller:1",
+    entries: [{ path: "app/controller.js", content }],
+    args: ["/app/controller.js"],
+  });
+}
+
+/** The controller on Python's kubernetes client, `python3 /app/controller.py`, and `innocents.py` beside it. */
+export async function pythonControllerImage(): Promise<Image> {
+  return pythonImage({
+    reference: "lab.local/python-controller:1",
+    entries: [
+      { path: "app/controller.py", copy: join(programs, "python_controller.py") },
+      { path: "app/innocents.py", copy: join(programs, "innocents.py") },
+    ],
+    command: ["python3", "/app/controller.py"],
+  });
+}

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import type { ClusterClient } from "../cluster/client";
+import { smallController } from "../controllers/small-controller";
+import { kubeScheduler } from "../controllers/kube-scheduler";
+import type { OperatorProcess } from "../operator/process";
+import { startOperator, suiteClient } from "./operator";
+
+// Each kind of evidence by itself, and what happens where one of them can't be read.
+
+let client: ClusterClient;
+let operator: OperatorProcess;
+
+beforeAll(async () => {
+  client = suiteClient();
+  operator = await startOperator();
+});
+afterAll(async () => {
+  await operator.stop();
+});
+
+it("logs alone: three occasions over a minute, and not before", async () => {
+  const namespace = "evidence-logs";
+  const image = inject("images").python;
+  await client.createNamespace(namespace);
+  await client.apply(
+    smallController({ namespace, name: "a", image, command: ["python3", "-u", "/app/controller.py"] }),
+  );
+  const [before] = await client.readyPods(namespace, "a");
+  await client.protect(namespace, "a", {
+    targets: [{ kind: "Deployment", name: "a" }],
+    tokenRestart: { evidence: ["Logs"] },
+  });
+  await client.untilTokens(namespace, "a", ["Accepted"]);
+  await client.recreateServiceAccount(namespace, "a");
+  const recreated = Date.now();
+  await client.untilTokens(namespace, "a", ["Suspected"], 120_000);
+  const [restart] = await client.until(
+    "a restart",
+    async () => {
+      const restarts = (await client.resilience(namespace, "a")).status?.restarts ?? [];
+      return restarts.length > 0 && restarts;
+    },
+    240_000,
+  );
+  expect(restart!.podUID).toBe(before!.metadata.uid);
+  expect(Date.parse(restart!.time) - recreated).toBeGreaterThanOrEqual(60_000);
+  await client.untilTokens(namespace, "a", ["Accepted"], 180_000);
+  await client.deleteNamespace(namespace);
+});
+
+it("the ServiceAccount's age alone, where the right to read logs is missing", async () => {
+  const namespace = "evidence-age";
+  const role = "controller-resilience";
+  const saved = await client.output(["get", "clusterrole", role, "-o", "json"]);
+  const rules = (JSON.parse(saved) as { rules: { resources: string[] }[] }).rules;
+  await client.createNamespace(namespace);
+  await client.apply(kubeScheduler({ namespace, name: "b", image: inject("images").scheduler }));
+  const [before] = await client.readyPods(namespace, "b");
+  const without = JSON.stringify({ rules: rules.filter(({ resources }) => !resources.includes("pods/log")) });
+  await client.output(["patch", "clusterrole", role, "--type=merge", "-p", without]);
+  try {
+    await client.protect(namespace, "b", { targets: [{ kind: "Deployment", name: "b" }], tokenRestart: {} });
+    const condition = await client.untilTokens(namespace, "b", ["Forbidden", "ObserveFailed"], 90_000);
+    expect(condition.message).toContain("pods/log");
+    await client.recreateServiceAccount(namespace, "b");
+    const [restart] = await client.until(
+      "a restart on age alone",
+      async () => {
+        const restarts = (await client.resilience(namespace, "b")).status?.restarts ?? [];
+        return restarts.length > 0 && restarts;
+      },
+      180_000,
+    );
+    expect(restart).toMatchObject({ podUID: before!.metadata.uid, cause: "ServiceAccountRecreated" });
+  } finally {
+    await client.output(["patch", "clusterrole", role, "--type=merge", "-p", JSON.stringify({ rules })]);
+    await client.deleteNamespace(namespace);
+  }
+});
+
+it("RolloutRestart rolls the workload instead", async () => {
+  const namespace = "evidence-rollout";
+  await client.createNamespace(namespace);
+  const image = inject("images").node;
+  await client.apply(smallController({ namespace, name: "c", image, command: ["node", "/app/controller.js"] }));
+  const [before] = await client.readyPods(namespace, "c");
+  await client.protect(namespace, "c", {
+    targets: [{ kind: "Deployment", selector: { matchLabels: { "app.kubernetes.io/name": "c" } } }],
+    tokenRestart: { strategy: "RolloutRestart" },
+  });
+  await client.untilTokens(namespace, "c", ["Accepted"]);
+  await client.recreateServiceAccount(namespace, "c");
+  await client.until(
+    "it to recover",
+    async () => (await client.resilience(namespace, "c")).status?.restarts?.[0]?.outcome === "Recovered",
+    240_000,
+  );
+  const [after] = await client.readyPods(namespace, "c");
+  expect(after!.metadata.uid).not.toBe(before!.metadata.uid);
+  const annotation = "jsonpath={.spec.template.metadata.annotations.controller-resilience\\.io/restarted-at}";
+  expect(await client.output(["get", "deployment", "c", "-n", namespace, "-o", annotation])).not.toBe("");
+  await client.deleteNamespace(namespace);
+});

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import type { ClusterClient, Pod } from "../cluster/client";
+import { kubeScheduler } from "../controllers/kube-scheduler";
+import { smallController } from "../controllers/small-controller";
+import type { OperatorProcess } from "../operator/process";
+import { startOperator, suiteClient } from "./operator";
+
+// Three real clients, each on another library, whose ServiceAccounts are recreated under them; and beside them programs that speak of
+// 401 and are healthy. The first are healed, each once and with ten seconds between any two; the others are not touched.
+
+const NAMESPACE = "healing";
+const dying = ["scheduler", "node-client", "python-client"];
+const innocent = ["healthy-scheduler", "rejecting-server", "rejected-elsewhere", "forbidden"];
+
+let client: ClusterClient;
+let operator: OperatorProcess;
+
+function workloads(): object[] {
+  const { scheduler, node, python } = inject("images");
+  const small = { namespace: NAMESPACE };
+  return [
+    ...kubeScheduler({ namespace: NAMESPACE, name: "scheduler", image: scheduler }),
+    ...smallController({ ...small, name: "node-client", image: node, command: ["node", "/app/controller.js"] }),
+    ...smallController({
+      ...small,
+      name: "python-client",
+      image: python,
+      command: ["python3", "-u", "/app/controller.py"],
+      kind: "StatefulSet",
+    }),
+    ...kubeScheduler({ namespace: NAMESPACE, name: "healthy-scheduler", image: scheduler }),
+    ...smallController({
+      ...small,
+      name: "rejecting-server",
+      image: python,
+      command: ["python3", "-u", "/app/innocents.py", "server"],
+    }),
+    ...smallController({
+      ...small,
+      name: "rejected-elsewhere",
+      image: python,
+      command: ["python3", "-u", "/app/innocents.py", "client"],
+    }),
+    ...smallController({
+      ...small,
+      name: "forbidden",
+      image: node,
+      command: ["node", "/app/controller.js"],
+      mayRead: false,
+    }),
+  ];
+}
+
+const kindOf = (name: string): string => (name === "python-client" ? "StatefulSet" : "Deployment");
+
+beforeAll(async () => {
+  client = suiteClient();
+  await client.createNamespace(NAMESPACE);
+  await client.apply(workloads());
+  for (const name of [...dying, ...innocent]) {
+    await client.readyPods(NAMESPACE, name);
+    await client.protect(NAMESPACE, name, { targets: [{ kind: kindOf(name), name }], tokenRestart: {} });
+  }
+  operator = await startOperator();
+});
+
+afterAll(async () => {
+  await operator.stop();
+  await client.deleteNamespace(NAMESPACE);
+});
+
+async function podOf(name: string): Promise<Pod> {
+  const [pod] = await client.readyPods(NAMESPACE, name);
+  return pod!;
+}
+
+describe("controllers whose ServiceAccount is recreated", () => {
+  const before = new Map<string, Pod>();
+
+  it("are accepted as long as nothing happens", async () => {
+    for (const name of [...dying, ...innocent]) {
+      await client.untilTokens(NAMESPACE, name, ["Accepted"]);
+      before.set(name, await podOf(name));
+    }
+  });
+
+  it("are each given a new pod, and recover", async () => {
+    for (const name of dying) await client.recreateServiceAccount(NAMESPACE, name);
+    for (const name of dying) {
+      const restart = await client.until(
+        `${name} to recover`,
+        async () => {
+          const [last] = (await client.resilience(NAMESPACE, name)).status?.restarts ?? [];
+          return last?.outcome === "Recovered" && last;
+        },
+        240_000,
+      );
+      expect(restart).toMatchObject({
+        podUID: before.get(name)!.metadata.uid,
+        workload: `${kindOf(name)}/${name}`,
+        cause: "ServiceAccountRecreated",
+      });
+      expect((await podOf(name)).metadata.uid).not.toBe(before.get(name)!.metadata.uid);
+      await client.untilTokens(NAMESPACE, name, ["Accepted"]);
+    }
+  });
+
+  it("were restarted once each, at least ten seconds apart", async () => {
+    const times: number[] = [];
+    for (const name of dying) {
+      const status = (await client.resilience(NAMESPACE, name)).status;
+      expect(status?.restartsTotal).toBe(1);
+      expect(status?.restarts).toHaveLength(1);
+      times.push(Date.parse(status!.restarts![0]!.time));
+    }
+    times.sort((a, b) => a - b);
+    // What is written down is when it was asked for, so allow for the time between that and the brake.
+    for (let i = 1; i < times.length; i++) expect(times[i]! - times[i - 1]!).toBeGreaterThanOrEqual(9_500);
+  });
+
+  it("have the story told by Events on the pod and on the object, without a word of the log", async () => {
+    const events = await client.events(NAMESPACE);
+    for (const name of dying) {
+      const evicted = events.filter(
+        ({ reason, involvedObject }) => reason === "PodEvicted" && involvedObject.name.startsWith(name),
+      );
+      expect(evicted.map(({ involvedObject }) => involvedObject.kind).sort()).toEqual(["ControllerResilience", "Pod"]);
+    }
+    for (const { message } of events) expect(message).not.toMatch(/reflector|Traceback|HTTP-Code|failed to list/);
+  });
+
+  it("leave the innocent ones beside them untouched", async () => {
+    for (const name of innocent) {
+      expect((await podOf(name)).metadata.uid, name).toBe(before.get(name)!.metadata.uid);
+      const status = (await client.resilience(NAMESPACE, name)).status;
+      expect(status?.restarts ?? [], name).toEqual([]);
+      expect(status?.conditions?.find(({ type }) => type === "TokensAccepted")?.reason, name).toBe("Accepted");
+    }
+  });
+
+  it("print in kubectl get as the API promises", async () => {
+    const [header, ...rows] = (await client.output(["get", "cres", "-n", NAMESPACE])).trim().split("\n");
+    expect(header!.split(/\s+/)).toEqual([
+      "NAME",
+      "READY",
+      "MODE",
+      "TOKENS",
+      "BINDINGS",
+      "LIFETIME",
+      "FLOWS",
+      "RESTARTS",
+      "AGE",
+    ]);
+    expect(rows).toHaveLength(dying.length + innocent.length);
+    expect(
+      rows
+        .find(row => row.startsWith("scheduler"))!
+        .split(/\s+/)
+        .slice(1, 4),
+    ).toEqual(["True", "Enforce", "Accepted"]);
+  });
+});
