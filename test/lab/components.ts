@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { API_SERVICE_ADDRESS, DNS_SERVICE_ADDRESS, jointOf, NODE_ADDRESS, portsOf, SERVICE_RANGE } from "./addresses";
 import { foldersOf } from "./folders";
-import { NODE_NAME, pkiFiles } from "./pki";
+import { API_SERVER_NAME, NODE_NAME, pkiFiles } from "./pki";
 import type { LabState } from "./state";
 
 /** How each component is called in this lab, as pure functions of its state; the order is that of starting. */
@@ -61,6 +61,14 @@ export function apiServerArgs(lab: LabState): string[] {
     `--client-ca-file=${files.ca}`,
     `--token-auth-file=${files.tokens}`,
     `--cert-dir=${files.folder}`,
+    // How aggregated API servers, and every controller that serves HTTPS, know whom the API server speaks for.
+    `--requestheader-client-ca-file=${files.ca}`,
+    `--requestheader-allowed-names=${API_SERVER_NAME}`,
+    "--requestheader-username-headers=X-Remote-User",
+    "--requestheader-group-headers=X-Remote-Group",
+    "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+    `--proxy-client-cert-file=${files.clientCertificate}`,
+    `--proxy-client-key-file=${files.clientKey}`,
     "--authorization-mode=Node,RBAC",
     "--enable-admission-plugins=NodeRestriction",
     "--allow-privileged=true",
@@ -76,8 +84,8 @@ function nodeApiServerArgs(lab: LabState): string[] {
     "--bind-address=0.0.0.0",
     `--secure-port=${HTTPS_PORT}`,
     `--advertise-address=${NODE_ADDRESS}`,
-    `--kubelet-client-certificate=${files.kubeletClientCertificate}`,
-    `--kubelet-client-key=${files.kubeletClientKey}`,
+    `--kubelet-client-certificate=${files.clientCertificate}`,
+    `--kubelet-client-key=${files.clientKey}`,
     // By default it looks up the node's name, which nobody resolves.
     "--kubelet-preferred-address-types=InternalIP",
     // Without kube-proxy the services of webhooks are reached by their endpoints alone.

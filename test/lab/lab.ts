@@ -8,6 +8,7 @@ import { foldersOf } from "./folders";
 import { configureKwok, kwokNodes, startKwok, waitForKwokNodes } from "./kwok";
 import { kubeconfig, writeKubeconfig } from "./pki";
 import { programPath } from "./programs";
+import { takeLock } from "./lock";
 import { loadImage } from "./node";
 import { silent, type Progress } from "./progress";
 import { type LabState, readState, writeState } from "./state";
@@ -21,6 +22,8 @@ export interface LabOptions {
 }
 
 const TOKEN_DURATION = "1h";
+/** Longer than building kwok. */
+const CHANGE_TIMEOUT_MS = 1_800_000;
 const FIELD_MANAGER = "lab";
 
 /** A cluster of its own, made of the real components. */
@@ -108,7 +111,7 @@ export class Lab {
 
   /** Restarts the API server with other arguments or another key for tokens, and waits until it is ready. */
   async restartApiServer(change: ApiServerChange = {}): Promise<void> {
-    await restartApiServer(this.state, change, this.progress);
+    await this.change(state => restartApiServer(state, change, this.progress));
   }
 
   /** Gives the node an image from a tar; pods name it with `imagePullPolicy: Never`. */
@@ -118,21 +121,35 @@ export class Lab {
 
   /** Adds simulated nodes, tainted so that only pods that tolerate `kwok.x-k8s.io/node` land there; waits until they are Ready. */
   async addKwokNodes(count: number): Promise<void> {
-    await startKwok(this.state, this.progress);
-    await this.apply(kwokNodes(this.state.kwokNodes, count));
-    this.state.kwokNodes += count;
-    writeState(this.state);
-    await waitForKwokNodes(this.state);
+    await this.change(async state => {
+      await startKwok(state, this.progress);
+      await this.apply(kwokNodes(state.kwokNodes, count));
+      state.kwokNodes += count;
+      writeState(state);
+      await waitForKwokNodes(state);
+    });
   }
 
   /** Restarts kwok with these configuration files (stages, ClusterLogs, ...) beside its usual ones. */
   async configureKwok(files: readonly string[]): Promise<void> {
-    await configureKwok(this.state, files, this.progress);
+    await this.change(state => configureKwok(state, files, this.progress));
   }
 
   /** Ends everything that belongs to the lab, and removes what it made. */
   async down(): Promise<void> {
     await bringDown(this.name);
+  }
+
+  /** Alone with the lab, and with its state as others may have changed it since. */
+  private async change(action: (state: LabState) => Promise<void>): Promise<void> {
+    const lock = await takeLock({ path: foldersOf(this.name).lock, timeoutMs: CHANGE_TIMEOUT_MS });
+    try {
+      const state = readState(this.name);
+      if (state?.id !== this.state.id) throw new Error(`the lab "${this.name}" was taken down`);
+      await action(state);
+    } finally {
+      lock.release();
+    }
   }
 }
 

@@ -32,6 +32,9 @@ export type User = keyof typeof USERS;
 /** The name of the lab's node; the kubelet's user name ends in it, as the Node authorizer wants it. */
 export const NODE_NAME = "node";
 
+/** The common name in the API server's certificates. */
+export const API_SERVER_NAME = "kube-apiserver";
+
 /** Files in the pki folder that components are pointed at. */
 export function pkiFiles(lab: LabState) {
   const { pki: folder } = foldersOf(lab.name);
@@ -40,8 +43,9 @@ export function pkiFiles(lab: LabState) {
     ca: join(folder, "ca.crt"),
     apiServerCertificate: join(folder, "apiserver.crt"),
     apiServerKey: join(folder, "apiserver.key"),
-    kubeletClientCertificate: join(folder, "kubelet-client.crt"),
-    kubeletClientKey: join(folder, "kubelet-client.key"),
+    // With these the API server speaks to kubelets and to aggregated API servers.
+    clientCertificate: join(folder, "apiserver-client.crt"),
+    clientKey: join(folder, "apiserver-client.key"),
     tokens: join(folder, "tokens.csv"),
     signingKey: join(folder, `service-account-${lab.signingKey}.key`),
     signingPublicKey: join(folder, `service-account-${lab.signingKey}.pub`),
@@ -55,10 +59,10 @@ export async function makePki(lab: LabState): Promise<void> {
   const issuer = { name: "lab-ca", key: ca };
   write(files.ca, certificate(issuer, issuer, AUTHORITY));
   write(files.apiServerKey, server);
-  write(files.apiServerCertificate, certificate({ name: "kube-apiserver", key: server }, issuer, [serverNames(lab)]));
-  write(files.kubeletClientKey, client);
+  write(files.apiServerCertificate, certificate({ name: API_SERVER_NAME, key: server }, issuer, [serverNames(lab)]));
+  write(files.clientKey, client);
   const usage = { name: "extKeyUsage", clientAuth: true };
-  write(files.kubeletClientCertificate, certificate({ name: "kube-apiserver", key: client }, issuer, [usage]));
+  write(files.clientCertificate, certificate({ name: API_SERVER_NAME, key: client }, issuer, [usage]));
   const lines = Object.entries(USERS).map(([name, [user, group]]) => `${secret()},${user},${name},${group}`);
   write(files.tokens, `${lines.join("\n")}\n`);
 }

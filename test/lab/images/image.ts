@@ -9,10 +9,11 @@ import {
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
 } from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { pack, type Pack } from "tar-stream";
+import { type Headers, pack, type Pack } from "tar-stream";
 import { cacheFolder } from "../folders";
 
 /** One thing in an image; folders above it need not be named. */
@@ -38,6 +39,7 @@ export interface Image {
 }
 
 const ARCHITECTURES: Partial<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
+const UNUSED_AFTER_MS = 24 * 3_600_000;
 const SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
@@ -46,20 +48,37 @@ const SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
  */
 export async function buildImage(source: ImageSource): Promise<Image> {
   const images = join(cacheFolder(), "images");
-  const tar = join(images, `${source.reference.replace(/[^a-z0-9.-]+/gi, "_")}-${fingerprint(source)}.tar`);
-  if (existsSync(tar)) return { reference: source.reference, tar };
+  const tar = join(images, `${nameOf(source)}-${await fingerprint(source)}.tar`);
   mkdirSync(images, { recursive: true });
+  if (existsSync(tar)) {
+    utimesSync(tar, new Date(), new Date());
+    return { reference: source.reference, tar };
+  }
   const layer = `${tar}.${process.pid}.layer`;
   const unfinished = `${tar}.${process.pid}.unfinished`;
   try {
     await writeTar(layer, withFolders(source.entries));
     await writeTar(unfinished, await archive(source, layer));
     renameSync(unfinished, tar);
+    removeUnused(images, `${nameOf(source)}-`);
   } finally {
     rmSync(layer, { force: true });
     rmSync(unfinished, { force: true });
   }
   return { reference: source.reference, tar };
+}
+
+function nameOf({ reference }: ImageSource): string {
+  return reference.replace(/[^a-z0-9.-]+/gi, "_");
+}
+
+/** Earlier contents of an image, once nobody has asked for them for a while. */
+function removeUnused(images: string, prefix: string): void {
+  for (const name of readdirSync(images).filter(file => file.startsWith(prefix))) {
+    const path = join(images, name);
+    const changed = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - changed > UNUSED_AFTER_MS) rmSync(path, { force: true });
+  }
 }
 
 /** Entries for everything in a folder of this machine; the order is that of the names. */
@@ -101,18 +120,19 @@ async function archive(source: ImageSource, layer: string): Promise<Entry[]> {
   ];
 }
 
-/** Tells sources apart: by content, or for files of this machine by size and time of change. */
-function fingerprint(source: ImageSource): string {
+/** Tells sources apart by their content, wherever on this machine it is. */
+async function fingerprint(source: ImageSource): Promise<string> {
   const hash = createHash("sha256").update(JSON.stringify({ ...source, entries: [] }));
   for (const entry of source.entries) {
-    hash.update(JSON.stringify("content" in entry ? { ...entry, content: "" } : entry));
-    if ("content" in entry) hash.update(entry.content);
-    if ("copy" in entry) {
-      const { size, mtimeMs, mode } = statSync(entry.copy);
-      hash.update(`${size} ${mtimeMs} ${mode}`);
-    }
+    hash.update(JSON.stringify({ ...entry, content: undefined, copy: undefined }));
+    if ("content" in entry) hash.update(createHash("sha256").update(entry.content).digest());
+    if ("copy" in entry) hash.update(`${modeOf(entry)} ${await digestOf(entry.copy)}`);
   }
   return hash.digest("hex").slice(0, 16);
+}
+
+function modeOf(entry: { copy: string; mode?: number }): number {
+  return entry.mode ?? statSync(entry.copy).mode & 0o777;
 }
 
 interface Folder {
@@ -152,14 +172,12 @@ async function add(tar: Pack, entry: Entry | Folder): Promise<void> {
   } else if ("content" in entry) {
     tar.entry({ ...common, mode: entry.mode ?? 0o644 }, entry.content);
   } else {
-    await copyInto(tar, { ...common, mode: entry.mode }, entry.copy);
+    await copyInto(tar, { ...common, mode: modeOf(entry), size: statSync(entry.copy).size }, entry.copy);
   }
 }
 
-async function copyInto(tar: Pack, header: { name: string; mode: number | undefined }, file: string): Promise<void> {
-  const { size, mode } = statSync(file);
-  const entry = tar.entry({ ...header, size, mode: header.mode ?? mode & 0o777 });
-  await pipeline(createReadStream(file), entry);
+async function copyInto(tar: Pack, header: Headers, file: string): Promise<void> {
+  await pipeline(createReadStream(file), tar.entry(header));
 }
 
 async function digestOf(file: string): Promise<string> {

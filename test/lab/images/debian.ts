@@ -1,0 +1,74 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { must, run } from "../commands";
+import { cacheFolder } from "../folders";
+import { takeLock } from "../lock";
+import type { Progress } from "../progress";
+import { type Entry, folderEntries } from "./image";
+
+const DOWNLOAD_TIMEOUT_MS = 600_000;
+
+/** What a container has no use for: the package system itself, dialogs, Perl, and time zones. */
+const NOT_IN_IMAGES =
+  /^(cdebconf|debconf|dpkg|gcc-\d+-base|install-info|lib(debian-installer|newt|perl|slang|textwrap|db5).*|mailcap|media-types|mime-support|openssl|perl.*|readline-common|tar|tzdata)$/;
+const NOT_FOR_READING = /^\/usr\/share\/(doc|man|locale|lintian|info|bug|menu|pixmaps|applications)$/;
+
+export interface DebianFiles {
+  packages: readonly string[];
+  /** Shell commands that finish what package scripts would have done, inside the unpacked files. */
+  finish?: string;
+  progress: Progress;
+}
+
+/**
+ * The files of Debian packages and of all they need, unpacked and not installed: this machine stays as it is.
+ * Kept in the cache.
+ */
+export async function debianEntries({ packages, finish = "", progress }: DebianFiles): Promise<Entry[]> {
+  const key = createHash("sha256")
+    .update(JSON.stringify([packages, finish, process.arch]))
+    .digest("hex")
+    .slice(0, 12);
+  const root = join(cacheFolder(), `debian-${key}`);
+  const lock = await takeLock({ path: `${root}.lock`, timeoutMs: DOWNLOAD_TIMEOUT_MS });
+  try {
+    if (!existsSync(root)) await unpack(root, { packages, finish, progress });
+  } finally {
+    lock.release();
+  }
+  return folderEntries(root, "", path => !NOT_FOR_READING.test(path));
+}
+
+/** Package names in the output of `apt-cache depends --recurse`, without those that are of no use in an image. */
+export function parseClosure(output: string): string[] {
+  const names = output.split("\n").filter(line => /^[a-z0-9]/.test(line));
+  return [...new Set(names.map(name => name.trim()))].filter(name => !NOT_IN_IMAGES.test(name)).sort();
+}
+
+async function unpack(root: string, { packages, finish = "", progress }: DebianFiles): Promise<void> {
+  progress(`downloading ${packages.join(", ")} and what they need from Debian`);
+  const unfinished = `${root}.unfinished`;
+  const downloads = join(unfinished, "downloads");
+  rmSync(unfinished, { recursive: true, force: true });
+  mkdirSync(downloads, { recursive: true });
+  const names = await closure(packages);
+  const script = 'cd "$1" && shift && exec apt-get download --quiet=2 "$@"';
+  await must(["sh", "-c", script, "sh", downloads, ...names], { timeoutMs: DOWNLOAD_TIMEOUT_MS });
+  for (const file of readdirSync(downloads)) await must(["dpkg-deb", "--extract", join(downloads, file), unfinished]);
+  rmSync(downloads, { recursive: true });
+  if (finish !== "")
+    await must(["chroot", unfinished, "/bin/busybox", "sh", "-ec", finish], { timeoutMs: DOWNLOAD_TIMEOUT_MS });
+  renameSync(unfinished, root);
+}
+
+async function closure(packages: readonly string[]): Promise<string[]> {
+  const without = ["recommends", "suggests", "conflicts", "breaks", "replaces", "enhances"].map(kind => `--no-${kind}`);
+  const argv = ["apt-cache", "depends", "--recurse", ...without, ...packages];
+  const first = await run(argv);
+  if (first.code === 0) return parseClosure(first.stdout);
+  if (first.code === 127) throw new Error("images with Python are made of Debian packages, and there is no apt here");
+  // The list of packages may be empty, as in a fresh container.
+  await must(["apt-get", "update"], { timeoutMs: DOWNLOAD_TIMEOUT_MS });
+  return parseClosure(await must(argv));
+}

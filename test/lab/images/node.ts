@@ -1,0 +1,46 @@
+import { build } from "esbuild";
+import { must } from "../commands";
+import { buildImage, type Entry, type Image } from "./image";
+import { busyboxEntries } from "./pause";
+
+export interface NodeImageSource {
+  /** The image's name and tag, such as "lab.local/node-controller:1". */
+  reference: string;
+  /** The program, and what it reads. */
+  entries: readonly Entry[];
+  /** What `node` is called with. */
+  args: readonly string[];
+  env?: Readonly<Record<string, string>>;
+}
+
+/** An image with the Node.js that runs now, the libraries it is linked to, and a shell. */
+export async function nodeImage({ reference, entries, args, env = {} }: NodeImageSource): Promise<Image> {
+  const libraries = parseLdd(await must(["ldd", process.execPath]));
+  const node: Entry[] = [
+    { path: "usr/local/bin/node", copy: process.execPath },
+    ...libraries.map(path => ({ path, copy: path })),
+    { path: "etc/passwd", content: "root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n" },
+  ];
+  const all = [...node, ...(await busyboxEntries()), ...entries];
+  return buildImage({ reference, entries: all, command: ["node", ...args], env });
+}
+
+/** A TypeScript or JavaScript program and all its imports, as one file for Node.js. */
+export async function bundle(entryPoint: string): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [entryPoint],
+    bundle: true,
+    write: false,
+    platform: "node",
+    target: "node20",
+    format: "cjs",
+    logLevel: "silent",
+  });
+  return outputFiles[0]?.text ?? "";
+}
+
+/** The files that `ldd` names; what the kernel itself provides (linux-vdso) has none. */
+export function parseLdd(output: string): string[] {
+  const paths = output.split("\n").map(line => /(?:=> |^\s*)(\/\S+) \(0x/.exec(line)?.[1]);
+  return paths.filter(path => path !== undefined);
+}
