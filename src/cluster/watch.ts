@@ -14,7 +14,7 @@ import { parseWatchEvent, type WatchEvent } from "./watch-event";
 
 /** What every watch needs. */
 export interface WatchContext {
-  readonly api: Api;
+  readonly api: Pick<Api, "json" | "open">;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

@@ -1,0 +1,164 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { podView, serviceAccountView, workloadView } from "./views";
+
+const metadata = {
+  name: "scheduler-0",
+  namespace: "kai",
+  uid: "u1",
+  resourceVersion: "7",
+  creationTimestamp: "2025-01-01T00:00:00Z",
+};
+const createdAtMs = Date.parse("2025-01-01T00:00:00Z");
+
+describe("podView", () => {
+  it("keeps what remedies read", () => {
+    const pod = {
+      metadata: {
+        ...metadata,
+        deletionTimestamp: "2025-01-01T01:00:00Z",
+        labels: { app: "kai" },
+        annotations: { "controller-resilience.io/skip": "true" },
+        managedFields: [{ manager: "kubelet" }],
+        ownerReferences: [
+          { kind: "Other", name: "o", uid: "u8" },
+          { kind: "ReplicaSet", name: "kai-1", uid: "u9", controller: true },
+        ],
+      },
+      spec: {
+        nodeName: "n1",
+        serviceAccountName: "kai",
+        initContainers: [{ name: "setup" }, { name: "proxy", restartPolicy: "Always" }],
+        containers: [{ name: "main", image: "kai:1" }],
+      },
+      status: {
+        phase: "Running",
+        conditions: [{ type: "Ready", status: "True", lastTransitionTime: "2025-01-01T00:00:30Z" }],
+        initContainerStatuses: [
+          { name: "setup", restartCount: 0, state: { terminated: { startedAt: "2025-01-01T00:00:01Z" } } },
+          { name: "proxy", restartCount: 1, state: { running: { startedAt: "2025-01-01T00:00:02Z" } } },
+        ],
+        containerStatuses: [
+          {
+            name: "main",
+            restartCount: 2,
+            state: { waiting: { reason: "CrashLoopBackOff" } },
+            lastState: { terminated: { finishedAt: "2025-01-01T00:00:20Z" } },
+          },
+        ],
+      },
+    };
+    expect(podView(pod)).toEqual({
+      namespace: "kai",
+      name: "scheduler-0",
+      uid: "u1",
+      resourceVersion: "7",
+      createdAtMs,
+      deletedAtMs: createdAtMs + 3_600_000,
+      phase: "Running",
+      ready: true,
+      readySinceMs: createdAtMs + 30_000,
+      nodeName: "n1",
+      serviceAccountName: "kai",
+      labels: { app: "kai" },
+      skip: true,
+      owner: { kind: "ReplicaSet", name: "kai-1", uid: "u9" },
+      containers: [
+        { name: "setup", role: "init", restartCount: 0, running: false, startedAtMs: createdAtMs + 1_000 },
+        { name: "proxy", role: "sidecar", restartCount: 1, running: true, startedAtMs: createdAtMs + 2_000 },
+        { name: "main", role: "main", restartCount: 2, running: false, lastFinishedAtMs: createdAtMs + 20_000 },
+      ],
+    });
+  });
+
+  it("knows a pod that nothing has happened to yet", () => {
+    expect(podView({ metadata, spec: { containers: [{ name: "main" }] } })).toMatchObject({
+      phase: "Unknown",
+      ready: false,
+      serviceAccountName: "default",
+      skip: false,
+      containers: [{ name: "main", role: "main", restartCount: 0, running: false }],
+    });
+  });
+
+  it.each(["name", "uid", "creationTimestamp"])("is null without %s, since decisions rest on it", field => {
+    expect(podView({ metadata: { ...metadata, [field]: undefined } })).toBeNull();
+    expect(podView({ metadata: { ...metadata, [field]: 7 } })).toBeNull();
+  });
+
+  it("takes no label for the prototype", () => {
+    const raw: unknown = JSON.parse(
+      `{"metadata": ${JSON.stringify({ ...metadata, labels: 0 }).replace('"labels":0', '"labels":{"__proto__":"x"}')}}`,
+    );
+    const labels = podView(raw)?.labels;
+    expect(Object.getPrototypeOf(labels)).toBe(Object.prototype);
+    expect(Object.keys(labels ?? {})).toEqual(["__proto__"]);
+  });
+});
+
+describe("workloadView", () => {
+  const template = { spec: { serviceAccountName: "kai" } };
+
+  it("takes one replica for granted, as the API server does", () => {
+    expect(workloadView("Deployment", { metadata, spec: { template } })).toEqual({
+      kind: "Deployment",
+      namespace: "kai",
+      name: "scheduler-0",
+      uid: "u1",
+      resourceVersion: "7",
+      labels: {},
+      skip: false,
+      serviceAccountName: "kai",
+      replicas: 1,
+    });
+  });
+
+  it("counts the nodes of a DaemonSet", () => {
+    const raw = { metadata, spec: { template }, status: { desiredNumberScheduled: 3 } };
+    expect(workloadView("DaemonSet", raw)?.replicas).toBe(3);
+    expect(workloadView("DaemonSet", { metadata })?.replicas).toBe(0);
+  });
+});
+
+describe("serviceAccountView", () => {
+  it("keeps identity and age", () => {
+    expect(serviceAccountView({ metadata, secrets: [{ name: "s" }] })).toEqual({
+      namespace: "kai",
+      name: "scheduler-0",
+      uid: "u1",
+      createdAtMs,
+    });
+  });
+});
+
+describe("all views", () => {
+  it("never throw, whatever they are given", () => {
+    const odd = fc.anything({ maxDepth: 4, withNullPrototype: true });
+    const almost = fc.record(
+      {
+        metadata: fc.oneof(
+          odd,
+          fc.record({
+            name: fc.string(),
+            uid: fc.string(),
+            creationTimestamp: fc.constant("2025-01-01T00:00:00Z"),
+            labels: odd,
+            annotations: odd,
+            ownerReferences: odd,
+          }),
+        ),
+        spec: fc.oneof(odd, fc.record({ containers: odd, initContainers: fc.array(odd), template: odd })),
+        status: fc.oneof(odd, fc.record({ containerStatuses: fc.array(odd), conditions: fc.array(odd) })),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.oneof(odd, almost), raw => {
+        podView(raw);
+        serviceAccountView(raw);
+        workloadView("StatefulSet", raw);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
