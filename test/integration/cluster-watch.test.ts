@@ -1,0 +1,159 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { Api } from "../../src/cluster/api";
+import { Connection } from "../../src/cluster/connection";
+import { RESOURCES } from "../../src/cluster/resources";
+import { systemClock } from "../../src/cluster/system";
+import type { Delta } from "../../src/cluster/view-cache";
+import { serviceAccountView } from "../../src/cluster/views";
+import { Watch } from "../../src/cluster/watch";
+import type { ServiceAccountView } from "../../src/core/views";
+import { type Fault, FaultProxy } from "./cluster-fault-proxy";
+import { Admin, eventually, keepingLog, keepingMetrics, options } from "./cluster-world";
+
+// Every fault meets a watch of a real API server while objects are created and deleted all the time. Afterwards the cache has to
+// equal the server's truth, and whoever listened to the differences has to know the same objects: nothing was missed.
+
+const admin = new Admin();
+const proxy = new FaultProxy(admin.connection);
+let namespace: string;
+let listening: Connection;
+let watch: Watch<ServiceAccountView>;
+let told: Map<string, string>;
+let log: ReturnType<typeof keepingLog>;
+let metrics: ReturnType<typeof keepingMetrics>;
+
+beforeAll(async () => {
+  await proxy.start();
+  namespace = await admin.namespace("watch");
+});
+
+afterAll(async () => {
+  await proxy.stop();
+  admin.connection.close();
+});
+
+beforeEach(async () => {
+  listening = new Connection(() => proxy.kubeConfig(), systemClock);
+  told = new Map();
+  log = keepingLog();
+  metrics = keepingMetrics();
+  const api = new Api(listening, systemClock, options);
+  const timing = { stallMs: 1_500, steadyMs: 200, serverTimeoutMs: 5_000 };
+  // Luck of 0.1 makes all delays short.
+  const context = { api, clock: systemClock, random: () => 0.1, log, metrics, timing };
+  watch = new Watch(context, {
+    resource: RESOURCES.serviceAccounts,
+    namespace,
+    project: serviceAccountView,
+    onDelta: listen,
+  });
+  watch.start();
+  await watch.attempted();
+});
+
+afterEach(async () => {
+  proxy.fault = "none";
+  await watch.stop();
+  listening.close();
+});
+
+/** Knows only what it is told, and notices what can't be. */
+function listen({ before, after }: Delta<ServiceAccountView>): void {
+  if (before !== null) expect(told.has(before.uid)).toBe(true);
+  if (after === null) told.delete(before?.uid ?? "");
+  else told.set(after.uid, after.name);
+}
+
+const path = (name = ""): string => `/api/v1/namespaces/${namespace}/serviceaccounts${name === "" ? "" : `/${name}`}`;
+let sequence = 0;
+
+async function create(): Promise<string> {
+  const name = `grüße-${sequence++}`.replace("ü", "u").replace("ß", "ss");
+  // Characters of two to four bytes, so that some are split across chunks.
+  await admin.create(path(), { metadata: { name, annotations: { note: "ÄÖ→漢字🙂".repeat(50) } } });
+  return name;
+}
+
+/** Creates and deletes for a while; each object that is deleted lived through part of the fault. */
+async function churn(rounds: number): Promise<void> {
+  const alive: string[] = [];
+  for (let i = 0; i < rounds; i++) {
+    alive.push(await create());
+    if (i % 2 === 1) await admin.delete(path(alive.shift()));
+    await sleep(20);
+  }
+}
+
+async function truth(): Promise<string[]> {
+  const { items } = await admin.get<{ items: { metadata: { uid: string } }[] }>(path());
+  return items.map(item => item.metadata.uid).sort();
+}
+
+async function expectTruth(): Promise<void> {
+  const expected = await truth();
+  const held = (): string[] => [...watch.views().map(view => view.uid)].sort();
+  expect(await eventually(held, uids => uids.join() === expected.join())).toEqual(expected);
+  expect([...told.keys()].sort()).toEqual(expected);
+}
+
+describe("a watch of a real API server", () => {
+  it.each<[string, Fault, string]>([
+    ["resets", "reset", "ended broken"],
+    ["events that are cut by a reset", "truncate", "ended broken"],
+    ["events that are cut by a clean end", "cut", "ended broken"],
+    ["clean closes", "close", "ended closed"],
+    ["silence", "silence", "ended stalled"],
+    ["nonsense", "nonsense", "ended malformed"],
+    ["410 within the stream", "gone-event", "ended expired"],
+    ["401", { code: 401 }, "ended unauthorized"],
+    ["403", { code: 403 }, "ended forbidden"],
+    ["410 as the answer", { code: 410 }, "ended expired"],
+    ["429", { code: 429, retryAfter: "1" }, "ended throttled"],
+    ["500", { code: 500 }, "ended broken"],
+    ["503", { code: 503 }, "ended broken"],
+  ])("misses nothing over %s", async (_, fault, counted) => {
+    await churn(4);
+    proxy.fault = fault;
+    await churn(30);
+    await eventually(
+      () => metrics.counted,
+      counts => counts.includes(counted),
+      5_000,
+    );
+    proxy.fault = "none";
+    await churn(2);
+    await expectTruth();
+    expect(metrics.counted).toContain(counted);
+    if (counted !== "ended closed") expect(log.kept.map(entry => entry.message)).toContain("watch ended, trying again");
+  });
+
+  it("understands an answer that comes byte by byte", async () => {
+    proxy.fault = "drip";
+    await churn(10);
+    await expectTruth();
+    expect(log.kept).toEqual([]);
+  });
+
+  it("pages through a list of more than 1,000 objects", async () => {
+    await Promise.all(Array.from({ length: 1_100 }, () => create()));
+    proxy.fault = { code: 410 };
+    await sleep(300);
+    proxy.fault = "none";
+    await expectTruth();
+  });
+
+  it("holds one socket, and none after it is stopped", async () => {
+    await churn(2);
+    await expectTruth();
+    expect(proxy.sockets).toBeLessThanOrEqual(2);
+    await watch.stop();
+    listening.close();
+    expect(
+      await eventually(
+        () => proxy.sockets,
+        sockets => sockets === 0,
+      ),
+    ).toBe(0);
+  });
+});
