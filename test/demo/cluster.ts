@@ -19,8 +19,7 @@ export interface DemoCluster {
 }
 
 /** A lab of its own. */
-export async function labCluster(onProgress: (line: string) => void): Promise<DemoCluster> {
-  const name = "demo";
+export async function labCluster(onProgress: (line: string) => void, name = "demo"): Promise<DemoCluster> {
   const lab = await Lab.up({ name, onProgress });
   if (!lab.hasNode) {
     await lab.down();

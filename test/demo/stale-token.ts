@@ -6,7 +6,6 @@ import { kubeScheduler, type SchedulerOptions } from "../controllers/kube-schedu
 import type { DemoCluster } from "./cluster";
 import type { Timeline } from "./timeline";
 
-const NAMESPACE = "stale-token";
 const NAME = "my-scheduler";
 /** Longer than any healthy run by far; then it says what it saw and fails. */
 const PATIENCE_MS = 240_000;
@@ -21,17 +20,18 @@ export class StaleToken {
   constructor(
     cluster: DemoCluster,
     private readonly timeline: Timeline,
+    private readonly namespace = "stale-token",
   ) {
     this.client = new ClusterClient(cluster.kubectl);
-    this.options = { namespace: NAMESPACE, name: NAME, image: cluster.schedulerImage };
+    this.options = { namespace, name: NAME, image: cluster.schedulerImage };
   }
 
   /** The controller and the object that protects it. */
   async prepare(): Promise<void> {
     this.timeline.heading("A controller to protect: kube-scheduler, with leader election, in a Deployment of its own");
-    await this.client.createNamespace(NAMESPACE);
+    await this.client.createNamespace(this.namespace);
     await this.client.apply(kubeScheduler(this.options));
-    await this.client.protect(NAMESPACE, NAME, SPEC);
+    await this.client.protect(this.namespace, NAME, SPEC);
     await this.until("the scheduler to lead", async () => (await this.leaseHolder()) !== "");
     const pod = await this.runningPod();
     this.timeline.say("pod", `${pod?.metadata.name ?? "?"} is running and leads`, "good");
@@ -49,9 +49,9 @@ export class StaleToken {
     if (!before) throw new Error("the scheduler has no running pod");
     const oldHolder = await this.leaseHolder();
     this.timeline.heading("Its ServiceAccount is deleted and created again, as a reinstalled chart does");
-    await this.client.recreateServiceAccount(NAMESPACE, NAME);
+    await this.client.recreateServiceAccount(this.namespace, NAME);
     this.timeline.setZero();
-    this.timeline.say("you", `recreated ServiceAccount ${NAMESPACE}/${NAME}`);
+    this.timeline.say("you", `recreated ServiceAccount ${this.namespace}/${NAME}`);
     let readyAfter: number | undefined;
     await this.until("the scheduler to be healed", async () => {
       await Promise.all([this.tellLog(before), this.tellCondition(), this.tellEvents()]);
@@ -67,16 +67,16 @@ export class StaleToken {
   /** The conditions as kubectl prints them. */
   async show(): Promise<void> {
     for (const args of [
-      ["get", "cres", "-n", NAMESPACE],
+      ["get", "cres", "-n", this.namespace],
       [
         "get",
         "cres",
         "-n",
-        NAMESPACE,
+        this.namespace,
         "-o",
         'jsonpath={range .items[0].status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\\n"}{end}',
       ],
-      ["get", "events", "-n", NAMESPACE, "--field-selector", `involvedObject.name=${NAME}`],
+      ["get", "events", "-n", this.namespace, "--field-selector", `involvedObject.name=${NAME}`],
     ]) {
       this.timeline.heading(`$ kubectl ${args.map(arg => (/[\s{]/.test(arg) ? `'${arg}'` : arg)).join(" ")}`);
       this.timeline.quote(await this.client.output(args));
@@ -87,12 +87,12 @@ export class StaleToken {
   async cleanUp(): Promise<void> {
     const objects = kubeScheduler(this.options) as { kind: string; metadata: { name: string } }[];
     const bindings = objects.filter(({ kind }) => kind === "ClusterRoleBinding").map(({ metadata }) => metadata.name);
-    await this.client.deleteNamespace(NAMESPACE);
+    await this.client.deleteNamespace(this.namespace);
     await this.client.output(["delete", "clusterrolebinding", ...bindings, "--ignore-not-found"]);
   }
 
   private async tellLog(pod: Pod): Promise<void> {
-    const { code, stdout } = await this.client.kubectl(["logs", "-n", NAMESPACE, pod.metadata.name, "--tail=400"]);
+    const { code, stdout } = await this.client.kubectl(["logs", "-n", this.namespace, pod.metadata.name, "--tail=400"]);
     if (code !== 0) return;
     const rejected = stdout.split("\n").filter(line => classify(line) === "unauthorized");
     if (rejected.length > 0)
@@ -122,14 +122,14 @@ export class StaleToken {
   }
 
   private async tellEvents(): Promise<void> {
-    for (const { involvedObject, reason, message } of await this.client.events(NAMESPACE)) {
+    for (const { involvedObject, reason, message } of await this.client.events(this.namespace)) {
       if (involvedObject.kind !== "Pod") continue;
       this.timeline.say("event", `${reason} on ${involvedObject.kind} ${involvedObject.name}: ${message}`, "busy");
     }
   }
 
   private async tellPods(before: Pod, readyAfter: number | undefined): Promise<number | undefined> {
-    for (const pod of await this.client.pods(NAMESPACE)) {
+    for (const pod of await this.client.pods(this.namespace)) {
       if (pod.metadata.uid === before.metadata.uid) {
         if (pod.metadata.deletionTimestamp) this.timeline.say("pod", `${pod.metadata.name} is going`, "busy");
         continue;
@@ -156,11 +156,11 @@ export class StaleToken {
   }
 
   private async status(): Promise<ControllerResilienceStatus> {
-    return (await this.client.resilience(NAMESPACE, NAME)).status ?? {};
+    return (await this.client.resilience(this.namespace, NAME)).status ?? {};
   }
 
   private condition(type: string): Promise<StatusCondition | undefined> {
-    return this.client.condition(NAMESPACE, NAME, type);
+    return this.client.condition(this.namespace, NAME, type);
   }
 
   private async leaseHolder(): Promise<string> {
@@ -169,7 +169,7 @@ export class StaleToken {
       "lease",
       NAME,
       "-n",
-      NAMESPACE,
+      this.namespace,
       "-o",
       "jsonpath={.spec.holderIdentity}",
     ]);
@@ -177,7 +177,7 @@ export class StaleToken {
   }
 
   private async runningPod(): Promise<Pod | undefined> {
-    return (await this.client.pods(NAMESPACE)).find(
+    return (await this.client.pods(this.namespace)).find(
       pod => pod.status.phase === "Running" && !pod.metadata.deletionTimestamp,
     );
   }

@@ -1,0 +1,205 @@
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { ClusterClient } from "../cluster/client";
+import { Lab } from "../lab";
+
+// What the API server itself refuses, and in which words: whoever writes a bad object learns what was expected.
+
+let client: ClusterClient;
+beforeAll(() => {
+  const lab = Lab.find(inject("lab"));
+  if (lab === undefined) throw new Error(`the lab "${inject("lab")}" is not up`);
+  client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+});
+
+const target = { kind: "Deployment", name: "a" };
+const restart = (tokenRestart: object) => ({ targets: [target], tokenRestart });
+const renewal = (bindingRenewal: object) => ({ targets: [target], bindingRenewal });
+const flows = (flowIsolation: object) => ({ targets: [target], flowIsolation });
+
+async function apply(spec: object): Promise<{ ok: boolean; said: string }> {
+  const object = {
+    apiVersion: "controller-resilience.io/v1alpha1",
+    kind: "ControllerResilience",
+    metadata: { name: "schema", namespace: "default" },
+    spec,
+  };
+  const { code, stdout, stderr } = await client.kubectl(
+    ["apply", "--dry-run=server", "-o", "json", "-f", "-"],
+    JSON.stringify(object),
+  );
+  return { ok: code === 0, said: code === 0 ? stdout : stderr };
+}
+
+describe("the schema refuses", () => {
+  it.each<[string, object, string]>([
+    ["an empty list of targets", { targets: [] }, "should have at least 1 items"],
+    [
+      "33 targets",
+      { targets: Array.from({ length: 33 }, (_, i) => ({ kind: "Deployment", name: `a${i}` })) },
+      "must have at most 32 items",
+    ],
+    [
+      "an unknown kind",
+      { targets: [{ kind: "Job", name: "a" }] },
+      'supported values: "Deployment", "StatefulSet", "DaemonSet"',
+    ],
+    [
+      "a target with neither name nor selector",
+      { targets: [{ kind: "Deployment" }] },
+      "expected exactly one of name and selector",
+    ],
+    [
+      "a target with both",
+      { targets: [{ ...target, selector: { matchLabels: { a: "b" } } }] },
+      "expected exactly one of name and selector",
+    ],
+    [
+      "an empty selector",
+      { targets: [{ kind: "Deployment", selector: {} }] },
+      "expected at least one label or expression",
+    ],
+    [
+      "a name that is none",
+      { targets: [{ kind: "Deployment", name: "A_b" }] },
+      "expected a name of lower-case letters",
+    ],
+    [
+      "In without values",
+      { targets: [{ kind: "Deployment", selector: { matchExpressions: [{ key: "a", operator: "In" }] } }] },
+      "expected values with In and NotIn",
+    ],
+    ["an unknown mode", { targets: [target], mode: "Maybe" }, 'supported values: "Enforce", "Observe"'],
+    ["a word for a boolean", { targets: [target], suspend: "yes" }, "boolean"],
+    ["an unknown field", restart({ ocasions: 3 }), 'unknown field "spec.tokenRestart.ocasions"'],
+    [
+      "unknown evidence",
+      restart({ evidence: ["Rumour"] }),
+      'supported values: "Logs", "ServiceAccountAge", "SandboxEvents"',
+    ],
+    ["no evidence at all", restart({ evidence: [] }), "should have at least 1 items"],
+    ["a single occasion: one line is never enough", restart({ occasions: 1 }), "greater than or equal to 2"],
+    ["101 occasions", restart({ occasions: 101 }), "less than or equal to 100"],
+    ["a duration with an unknown unit", restart({ window: "5x" }), '"5x": expected a duration between 1m and 24h'],
+    ["a negative duration", restart({ window: "-5m" }), '"-5m": expected a duration between 1m and 24h'],
+    ["an empty duration", restart({ window: "" }), "expected a duration between 1m and 24h"],
+    [
+      "a duration that overflows",
+      restart({ window: "99999999999999999999h" }),
+      "expected a duration between 1m and 24h",
+    ],
+    [
+      "a window that is too short",
+      restart({ window: "30s", minDuration: "10s" }),
+      '"30s": expected a duration between 1m and 24h',
+    ],
+    ["a minDuration below its bound", restart({ minDuration: "9s" }), "expected a duration between 10s and 6h"],
+    [
+      "a minDuration as long as the window",
+      restart({ minDuration: "15m" }),
+      "found minDuration 15m and window 15m, expected minDuration to be shorter than window",
+    ],
+    [
+      "a cooldown longer than what maxRestarts counts over",
+      restart({ cooldown: "2h" }),
+      "found cooldown 2h and maxRestartsWindow 1h, expected cooldown to be no longer than maxRestartsWindow",
+    ],
+    ["no restarts", restart({ maxRestarts: 0 }), "greater than or equal to 1"],
+    ["no pod down", restart({ maxUnavailable: 0 }), "greater than or equal to 1"],
+    ["an unknown strategy", restart({ strategy: "Kill" }), 'supported values: "Evict", "RolloutRestart"'],
+    ["a pattern that does not close", restart({ extraPatterns: ["a[bc"] }), "missing closing ]: `[bc`"],
+    [
+      "a look-ahead, which is not RE2",
+      restart({ extraPatterns: ["a(?=b)"] }),
+      "invalid or unsupported Perl syntax: `(?=`",
+    ],
+    [
+      "a pattern that matches nothing and so everything",
+      restart({ extraPatterns: ["(a*)*"] }),
+      "does not match the empty string",
+    ],
+    ["a date that is none", renewal({ renewUntil: "tomorrow" }), "must be of type date-time"],
+    [
+      "renewing before warning",
+      renewal({ renewBefore: "200h" }),
+      "found renewBefore 200h and warnBefore 168h, expected renewBefore to be no longer than warnBefore",
+    ],
+    [
+      "a token life that Kubernetes would refuse",
+      { targets: [target], tokenLifetime: { expirationSeconds: 599 } },
+      "greater than or equal to 600",
+    ],
+    ["more hands than queues", flows({ dedicated: { handSize: 20 } }), "expected handSize to be no larger than queues"],
+    [
+      "two levels at once",
+      flows({ dedicated: {}, priorityLevel: "x" }),
+      "expected at most one of priorityLevel and dedicated",
+    ],
+    ["a precedence among the built-in ones", flows({ matchingPrecedence: 100 }), "greater than or equal to 200"],
+  ])("%s", async (_sentence, spec, words) => {
+    const { ok, said } = await apply(spec);
+    expect(said).toContain(words);
+    expect(ok).toBe(false);
+  });
+});
+
+describe("the schema accepts", () => {
+  it("all four blocks, empty, and fills in every default", async () => {
+    const { ok, said } = await apply({
+      targets: [target],
+      tokenRestart: {},
+      bindingRenewal: {},
+      tokenLifetime: {},
+      flowIsolation: {},
+    });
+    expect(ok, said).toBe(true);
+    const { spec } = JSON.parse(said) as { spec: Record<string, unknown> };
+    expect(spec).toEqual({
+      mode: "Enforce",
+      suspend: false,
+      targets: [target],
+      tokenRestart: {
+        evidence: ["Logs", "ServiceAccountAge", "SandboxEvents"],
+        occasions: 3,
+        window: "15m",
+        minDuration: "60s",
+        containers: [],
+        extraPatterns: [],
+        strategy: "Evict",
+        cooldown: "10m",
+        maxRestarts: 3,
+        maxRestartsWindow: "1h",
+        maxUnavailable: 1,
+      },
+      bindingRenewal: { bindings: [], warnBefore: "168h", renewBefore: "24h", extendBy: "", restoreExpired: true },
+      tokenLifetime: { expirationSeconds: 600, via: "Template", defaultToken: "Project", revertOnUnauthorized: true },
+      flowIsolation: {
+        priorityLevel: "",
+        matchingPrecedence: 1000,
+        protectLeases: true,
+        requestRate: { threshold: 100, for: "30s", onRunaway: "Report", release: "5m" },
+      },
+    });
+  });
+
+  it("a selector, and every bound at its edge", async () => {
+    const { ok, said } = await apply({
+      targets: [{ kind: "DaemonSet", selector: { matchExpressions: [{ key: "app", operator: "Exists" }] } }],
+      tokenRestart: {
+        occasions: 2,
+        window: "24h",
+        minDuration: "6h",
+        cooldown: "24h",
+        maxRestarts: 20,
+        maxRestartsWindow: "168h",
+        extraPatterns: ["401 from .*"],
+      },
+      bindingRenewal: { renewUntil: "2027-01-01T00:00:00Z", extendBy: "720h" },
+    });
+    expect(ok, said).toBe(true);
+  });
+});
+
+it("teaches the API by kubectl explain", async () => {
+  const { stdout } = await client.kubectl(["explain", "cres.spec.tokenRestart.cooldown"]);
+  expect(stdout).toContain("It doubles while restarts");
+});
