@@ -1,0 +1,278 @@
+import { Reason, type Cause } from "../../api/conditions";
+import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
+import { RESTARTED_AT_ANNOTATION } from "../../api/names";
+import { parseDuration } from "../../core/duration";
+import type { Intent, RestartClaim } from "../../core/intent";
+import { checkRestartBudget } from "../../core/restart-budget";
+import { causeOf } from "./cause";
+import { isRejected, workloadId, type PodFacts, type TokenRestartFacts, type WorkloadFacts } from "./facts";
+import { isOpen } from "./outcomes";
+import { count, describeBlock, describeCause, describeEvidence, describeShare, describeTime } from "./wording";
+
+/** What there is to say and to do about one workload. */
+export interface Assessment {
+  readonly status: "True" | "False";
+  readonly reason: Reason;
+  readonly sentence: string;
+  readonly intent?: Intent;
+  /** A person is needed. */
+  readonly isStalled?: boolean;
+  /** Something will go on by itself. */
+  readonly isProgressing?: boolean;
+  readonly retryAfterMs?: number;
+}
+
+/** One workload before the checks. */
+export interface WorkloadCase {
+  readonly facts: TokenRestartFacts;
+  readonly own: WorkloadFacts;
+  readonly spec: TokenRestartSpec;
+  /** Its restarts, with their outcomes as of now. */
+  readonly history: readonly RestartStatus[];
+  readonly previous: TargetStatus | undefined;
+  /** Its pods that are condemned. */
+  readonly rejected: readonly PodFacts[];
+  readonly now: Date;
+}
+
+type Check = (given: WorkloadCase) => Assessment | undefined;
+
+/** The first that has something to say decides. */
+const CHECKS: readonly Check[] = [
+  // A restart can't bring back a ServiceAccount.
+  serviceAccountMissing,
+  // Somebody asked for it to be left alone.
+  leftAlone,
+  // It was tried often enough; only a person, a new generation or accepted tokens go on.
+  exhausted,
+  // As many pods as allowed are down by our hand.
+  tooManyDown,
+  // The last restart was not long ago, or did not help.
+  cooldown,
+  // A PodDisruptionBudget said no a moment ago.
+  blocked,
+  // A pod is condemned and nothing speaks against replacing it.
+  restart,
+  // A pod was replaced; is its successor well?
+  watching,
+  // Nobody is there to be rejected.
+  noPods,
+  // 401s, but not yet persistently.
+  suspected,
+];
+
+/** What the checks say of a workload; if none of them does, its tokens are accepted. */
+export function assess(given: WorkloadCase): Assessment {
+  for (const check of CHECKS) {
+    const assessment = check(given);
+    if (assessment !== undefined) return assessment;
+  }
+  const { own } = given;
+  const sentence = `No pod of ${workloadId(own.workload)} (${count(own.pods.length, "pod")}) is persistently answered 401.`;
+  return { status: "True", reason: Reason.Accepted, sentence };
+}
+
+function serviceAccountMissing({ own }: WorkloadCase): Assessment | undefined {
+  const orphan = own.pods.find(
+    ({ pod, serviceAccount }) => serviceAccount === "missing" && pod.deletedAtMs === undefined,
+  );
+  if (orphan === undefined) return undefined;
+  const { name, serviceAccountName } = orphan.pod;
+  const sentence = `ServiceAccount ${serviceAccountName} of pod ${name} does not exist, so its token is dead and a restart can't help: create the ServiceAccount.`;
+  return { status: "False", reason: Reason.ServiceAccountMissing, sentence, isStalled: true };
+}
+
+function leftAlone({ own, rejected }: WorkloadCase): Assessment | undefined {
+  const isAlone = own.workload.skip || rejected.every(({ pod }) => pod.skip);
+  if (rejected.length === 0 || !isAlone) return undefined;
+  const sentence = `${describeShare(own, rejected.length)} and left alone because of the skip annotation.`;
+  return { status: "False", reason: Reason.Rejected, sentence };
+}
+
+function exhausted(given: WorkloadCase): Assessment | undefined {
+  const { own, rejected, spec } = given;
+  if (rejected.length === 0 || !isExhausted(given)) return undefined;
+  const used = count(spec.maxRestarts, "restart");
+  const sentence = `${describeShare(own, rejected.length)}, and ${used} did not cure it: find out why its requests are answered 401. A change of the spec allows further restarts.`;
+  return { status: "False", reason: Reason.RestartsExhausted, sentence, isStalled: true };
+}
+
+/**
+ * Used up at this generation, or by the budget now, or that many restarts in a row that did not help: with a cooldown that
+ * doubles after each of these, they soon lie too far apart for the budget's window alone.
+ */
+function isExhausted(given: WorkloadCase): boolean {
+  const { facts, previous, history, spec, now } = given;
+  if (previous?.exhaustedGeneration !== undefined && previous.exhaustedGeneration >= facts.generation) return true;
+  const claim = nextClaim(given);
+  if (claim === undefined) return false;
+  const hasNoCooldown = { ...claim, limits: { ...claim.limits, cooldownMs: 0 } };
+  const verdict = checkRestartBudget(history, hasNoCooldown, now);
+  if (!verdict.allowed && verdict.limit === "MaxRestarts") return true;
+  const memoryMs = claim.limits.maxRestartsWindowMs + claim.limits.cooldownMs * 2 ** spec.maxRestarts;
+  const recent = history.filter(entry => now.getTime() - Date.parse(entry.time) < memoryMs).slice(-spec.maxRestarts);
+  return recent.length === spec.maxRestarts && recent.every(entry => entry.outcome === "Ineffective");
+}
+
+function tooManyDown({ own, rejected, history, spec }: WorkloadCase): Assessment | undefined {
+  const down = downNow(own, history);
+  if (rejected.length === 0 || down.length < spec.maxUnavailable) return undefined;
+  const sentence = `${describeShare(own, rejected.length)}; the next is restarted once the successor of ${down[0] ?? ""} is well (maxUnavailable ${spec.maxUnavailable}).`;
+  return { status: "False", reason: Reason.RestartDeferred, sentence, isProgressing: true };
+}
+
+/** Pods that are down by our hand: replaced by none that is known to be well, or still terminating. */
+function downNow(own: WorkloadFacts, history: readonly RestartStatus[]): string[] {
+  const open = history.filter(entry => isOpen(entry));
+  const ours = new Set(history.map(entry => entry.podUID));
+  const terminating = own.pods.filter(({ pod }) => pod.deletedAtMs !== undefined && ours.has(pod.uid));
+  const names = new Map(open.map(entry => [entry.podUID ?? entry.pod, entry.pod]));
+  for (const { pod } of terminating) names.set(pod.uid, pod.name);
+  return [...names.values()];
+}
+
+function cooldown(given: WorkloadCase): Assessment | undefined {
+  const claim = nextClaim(given);
+  if (claim === undefined) return undefined;
+  const verdict = checkRestartBudget(given.history, claim, given.now);
+  if (verdict.allowed) return undefined;
+  const time = describeTime(given.now.getTime() + verdict.retryAfterMs);
+  const sentence = `${describeShare(given.own, given.rejected.length)}; the next restart is possible at ${time} (cooldown).`;
+  const { retryAfterMs } = verdict;
+  return { status: "False", reason: Reason.RestartDeferred, sentence, isProgressing: true, retryAfterMs };
+}
+
+function blocked(given: WorkloadCase): Assessment | undefined {
+  const uid = nextCandidate(given)?.pod.uid;
+  const block = given.facts.blocks.find(({ podUID, untilMs }) => podUID === uid && untilMs > given.now.getTime());
+  if (block === undefined) return undefined;
+  const sentence = `${describeShare(given.own, given.rejected.length)}. ${describeBlock(block)}`;
+  const retryAfterMs = block.untilMs - given.now.getTime();
+  return { status: "False", reason: Reason.RestartBlocked, sentence, isProgressing: true, retryAfterMs };
+}
+
+function restart(given: WorkloadCase): Assessment | undefined {
+  const candidate = nextCandidate(given);
+  const claim = nextClaim(given);
+  if (candidate === undefined || claim === undefined) return undefined;
+  const observing = given.facts.mode === "Observe";
+  const why = `${describeEvidence(candidate)} (${describeCause(claim.cause)})`;
+  const deed = given.spec.strategy === "Evict" ? "evicted" : "replaced by rolling its workload";
+  const others = given.rejected.length - 1;
+  const more = others > 0 ? ` ${count(others, "more pod")} of ${claim.workload} will follow.` : "";
+  const sentence = `${why}: it ${observing ? "would be" : "is being"} ${deed}.${more}`;
+  const intent = given.spec.strategy === "Evict" ? eviction(candidate, claim, why) : rollout(given, claim, why);
+  const reason = observing ? Reason.WouldRestart : Reason.Rejected;
+  return { status: "False", reason, sentence, intent, isProgressing: !observing };
+}
+
+function watching({ own, history }: WorkloadCase): Assessment | undefined {
+  const down = downNow(own, history);
+  if (down.length === 0) return undefined;
+  const names = down.slice(0, 3).join(", ");
+  const sentence = `Pod ${names} of ${workloadId(own.workload)} was restarted; its successor is being watched.`;
+  return { status: "False", reason: Reason.Restarting, sentence, isProgressing: true };
+}
+
+function noPods({ own }: WorkloadCase): Assessment | undefined {
+  if (own.pods.some(({ pod }) => pod.deletedAtMs === undefined)) return undefined;
+  const { replicas } = own.workload;
+  const sentence = `${workloadId(own.workload)} has no pods and wants ${replicas}.`;
+  return { status: "True", reason: Reason.NoPods, sentence };
+}
+
+function suspected({ own }: WorkloadCase): Assessment | undefined {
+  const suspect = own.pods.find(({ pod, verdict }) => pod.deletedAtMs === undefined && verdict.state === "suspected");
+  if (suspect === undefined) return undefined;
+  return { status: "True", reason: Reason.Suspected, sentence: `${describeEvidence(suspect)}; not persistently yet.` };
+}
+
+/** The condemned pod to be replaced first: one that serves nobody, then the oldest. */
+function nextCandidate({ rejected }: WorkloadCase): PodFacts | undefined {
+  return rejected
+    .filter(({ pod }) => !pod.skip)
+    .toSorted(
+      (a, b) =>
+        Number(a.pod.ready) - Number(b.pod.ready) ||
+        a.pod.createdAtMs - b.pod.createdAtMs ||
+        (a.pod.name < b.pod.name ? -1 : 1),
+    )[0];
+}
+
+function nextClaim(given: WorkloadCase): RestartClaim | undefined {
+  const candidate = nextCandidate(given);
+  if (candidate === undefined) return undefined;
+  const { pod, proof } = candidate;
+  return {
+    workload: workloadId(given.own.workload),
+    pod: pod.name,
+    podUID: pod.uid,
+    cause: causeFor(candidate, given),
+    ...(proof === undefined ? {} : { serviceAccountUID: proof.serviceAccountUID }),
+    limits: {
+      cooldownMs: parseDuration(given.spec.cooldown),
+      maxRestarts: given.spec.maxRestarts,
+      maxRestartsWindowMs: parseDuration(given.spec.maxRestartsWindow),
+    },
+  };
+}
+
+function causeFor({ pod, verdict, proof, serviceAccount }: PodFacts, { own, facts }: WorkloadCase): Cause {
+  const onset = {
+    workload: workloadId(own.workload),
+    namespace: pod.namespace,
+    serviceAccount: pod.serviceAccountName,
+    sinceMs: verdict.firstMs ?? proof?.sinceMs ?? 0,
+  };
+  const rejection = { onset, isOlder: proof !== undefined, isServiceAccountMissing: serviceAccount === "missing" };
+  return causeOf(rejection, facts.onsets);
+}
+
+function eviction({ pod }: PodFacts, restartClaim: RestartClaim, why: string): Intent {
+  const { namespace, name, uid } = pod;
+  const target = { apiVersion: "v1", kind: "Pod", namespace, name, uid };
+  return { verb: "evict", target, why, eventReason: "PodEvicted", restart: restartClaim };
+}
+
+function rollout({ own, now }: WorkloadCase, restartClaim: RestartClaim, why: string): Intent {
+  const { kind, namespace, name, uid, resourceVersion } = own.workload;
+  const annotations = { [RESTARTED_AT_ANNOTATION]: now.toISOString() };
+  return {
+    verb: "patch",
+    target: { apiVersion: "apps/v1", kind, namespace, name, uid, resourceVersion },
+    body: { spec: { template: { metadata: { annotations } } } },
+    why,
+    eventReason: "WorkloadRolled",
+    restart: restartClaim,
+  };
+}
+
+/** What status says of the workload. */
+export function targetStatus(given: WorkloadCase, assessment: Assessment): TargetStatus {
+  const { kind, name } = given.own.workload;
+  const seen = lastUnauthorized(given);
+  const isUsedUp = assessment.reason === Reason.RestartsExhausted;
+  return {
+    kind,
+    name,
+    pods: given.own.pods.length,
+    rejectedPods: given.rejected.length,
+    ...(seen === undefined ? {} : { lastUnauthorizedTime: seen }),
+    ...(isUsedUp ? { exhaustedGeneration: given.facts.generation } : {}),
+  };
+}
+
+/** Not moved on for every line: each change of status is a write. */
+function lastUnauthorized({ own, previous }: WorkloadCase): string | undefined {
+  const lastMs = Math.max(...own.pods.map(({ verdict }) => verdict.lastMs ?? -Infinity));
+  const before = previous?.lastUnauthorizedTime;
+  const isNew = before === undefined || !(lastMs - Date.parse(before) < LAST_TIME_GRAIN_MS);
+  return isNew ? (describeTime(lastMs) ?? before) : before;
+}
+
+const LAST_TIME_GRAIN_MS = 60_000;
+
+/** The condemned pods of a workload. */
+export function rejectedOf(own: WorkloadFacts): PodFacts[] {
+  return own.pods.filter(facts => isRejected(facts));
+}

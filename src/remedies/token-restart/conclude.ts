@@ -1,0 +1,95 @@
+import { Reason } from "../../api/conditions";
+import type { Intent, Outcome } from "../../core/intent";
+import type { Decision } from "../../core/remedy";
+import { SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
+import { describeBlock, describeTime } from "./wording";
+
+/** An intent and what became of it. */
+export interface Carried {
+  readonly intent: Intent;
+  readonly outcome: Outcome;
+}
+
+/** When a refused eviction is tried again. */
+export interface Retry {
+  readonly podUID: string;
+  readonly pod: string;
+  readonly untilMs: number;
+}
+
+/** How outcomes change what was decided; the gravest has the word. `retries` says when refused evictions are tried again. Pure. */
+export function concludeTokens(
+  decision: Decision,
+  carried: readonly Carried[],
+  retries: readonly Retry[],
+  now: Date,
+): Decision {
+  const changes = carried.flatMap(item => changeOf(item, retries, now) ?? []);
+  if (changes.length === 0) return decision;
+  const reason = ORDER.find(candidate => changes.some(change => change.reason === candidate)) ?? decision.reason;
+  const first = changes.find(change => change.reason === reason);
+  // What another workload's condition says may be graver than what became of this one's restart.
+  const isOverruled = decision.reason === Reason.RestartsExhausted || decision.reason === Reason.ServiceAccountMissing;
+  const message = [decision.message, ...changes.map(change => change.sentence)].join(" ");
+  return {
+    ...decision,
+    reason: isOverruled ? decision.reason : reason,
+    message,
+    progressing: reason !== Reason.Forbidden,
+    recheckAfterMs: SUSPICIOUS_INTERVAL_MS,
+    ...(reason === Reason.Forbidden && first ? { stalled: { reason, message: first.sentence } } : {}),
+  };
+}
+
+const ORDER: readonly Reason[] = [
+  Reason.Forbidden,
+  Reason.RestartBlocked,
+  Reason.RestartDeferred,
+  Reason.Rejected,
+  Reason.Restarting,
+];
+
+interface Change {
+  readonly reason: Reason;
+  readonly sentence: string;
+}
+
+function changeOf({ intent, outcome }: Carried, retries: readonly Retry[], now: Date): Change | undefined {
+  const { kind, name } = intent.target;
+  switch (outcome.result) {
+    case "Executed":
+      return { reason: Reason.Restarting, sentence: "It was done; the successor is being watched." };
+    case "Blocked":
+      return { reason: Reason.RestartBlocked, sentence: describeBlock(blockOf(intent, outcome, retries, now)) };
+    case "Limited":
+      return { reason: Reason.RestartDeferred, sentence: describeLimit(outcome, now) };
+    case "Forbidden":
+      return {
+        reason: Reason.Forbidden,
+        sentence: `To ${intent.verb} ${kind} ${name} is forbidden: ${outcome.message}.`,
+      };
+    case "Conflict":
+    case "Failed":
+      return { reason: Reason.Rejected, sentence: `It did not work out and is tried again: ${outcome.message}.` };
+    default:
+      return undefined;
+  }
+}
+
+function blockOf(
+  { restart, target }: Intent,
+  { retryAfterMs }: Extract<Outcome, { result: "Blocked" }>,
+  retries: readonly Retry[],
+  now: Date,
+): Retry {
+  const known = retries.find(({ podUID }) => podUID === restart?.podUID);
+  return known ?? { podUID: restart?.podUID ?? "", pod: target.name, untilMs: now.getTime() + retryAfterMs };
+}
+
+/** The overall pace frees itself within seconds, so it is told without a time that would change with every pass. */
+function describeLimit(outcome: Extract<Outcome, { result: "Limited" }>, now: Date): string {
+  if (outcome.limit === "StormBrake")
+    return "It waits for its turn, since the operator restarts one pod after the other.";
+  const what = outcome.limit === "Cooldown" ? "cooldown" : "maxRestarts";
+  return `It is held back by ${what} until ${describeTime(now.getTime() + outcome.retryAfterMs) ?? "later"}.`;
+}

@@ -1,0 +1,151 @@
+import { Reason } from "../../api/conditions";
+import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
+import type { Announcement, Decision } from "../../core/remedy";
+import { assess, rejectedOf, targetStatus, type Assessment, type WorkloadCase } from "./assess";
+import { workloadId, type TokenRestartFacts, type WorkloadFacts } from "./facts";
+import { isOpen, settleRestarts } from "./outcomes";
+import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
+import { count, joinSentences } from "./wording";
+
+/** Not even overdue reads bring a pass about more often. */
+const MIN_RECHECK_MS = 1_000;
+
+/** Worst first: the first of these among the workloads becomes the condition's reason. */
+const BY_SEVERITY: readonly Reason[] = [
+  Reason.RestartsExhausted,
+  Reason.ServiceAccountMissing,
+  Reason.Rejected,
+  Reason.WouldRestart,
+  Reason.RestartBlocked,
+  Reason.RestartDeferred,
+  Reason.Restarting,
+  Reason.TargetNotFound,
+  Reason.Forbidden,
+  Reason.ObserveFailed,
+  Reason.Suspected,
+  Reason.NoPods,
+  Reason.Accepted,
+];
+
+interface Finding extends Omit<Assessment, "status"> {
+  readonly status: Decision["status"];
+}
+
+/** What the facts amount to. Pure and total. */
+export function decideTokens(facts: TokenRestartFacts, spec: TokenRestartSpec, now: Date): Decision {
+  if (facts.invalidPattern !== undefined) return invalidPattern(facts.invalidPattern);
+  const cases = facts.workloads.map(own => caseOf(own, facts, spec, now));
+  const assessments = cases.map(given => assess(given));
+  const findings = [...assessments, ...otherFindings(facts)].toSorted((a, b) => rank(a) - rank(b));
+  const restarts = mergeHistory(facts, cases);
+  const worst = findings[0] ?? nothingFound();
+  // Unknown means that nothing is known for certain, so nothing is done.
+  const intents = worst.status === "Unknown" ? [] : assessments.flatMap(({ intent }) => intent ?? []);
+  return {
+    status: worst.status,
+    reason: worst.reason,
+    message: messageOf(findings, facts, spec),
+    intents,
+    recheckAfterMs: recheckAfter(facts, assessments, restarts),
+    progressing: assessments.some(({ isProgressing }) => isProgressing),
+    ...stalledOf(assessments),
+    parts: { targets: cases.map((given, i) => targetStatus(given, assessments[i] ?? nothingFound())), restarts },
+    announcements: announce(facts.restarts, restarts),
+  };
+}
+
+function invalidPattern(message: string): Decision {
+  const stalled = { reason: Reason.InvalidPattern, message };
+  return { status: "False", reason: Reason.InvalidPattern, message, intents: [], stalled };
+}
+
+function nothingFound(): Assessment {
+  return { status: "True", reason: Reason.Accepted, sentence: "Nothing is to be watched." };
+}
+
+function caseOf(own: WorkloadFacts, facts: TokenRestartFacts, spec: TokenRestartSpec, now: Date): WorkloadCase {
+  const { kind, name } = own.workload;
+  const previous = facts.previousTargets.find(target => target.kind === kind && target.name === name);
+  const ofWorkload = facts.restarts.filter(entry => entry.workload === workloadId(own.workload));
+  // A new generation is a person's word that it is worth trying again: what was used up is forgotten.
+  const isForgiven = (previous?.exhaustedGeneration ?? Infinity) < facts.generation;
+  const strategy = { isRollout: spec.strategy === "RolloutRestart" };
+  const entries = isForgiven ? ofWorkload.filter(entry => isOpen(entry)) : ofWorkload;
+  const history = settleRestarts(entries, own, strategy, now.getTime());
+  return { facts, own, spec, history, previous, rejected: rejectedOf(own), now };
+}
+
+/** The entries of workloads that are no longer targets stay as they are; order is kept. */
+function mergeHistory(facts: TokenRestartFacts, cases: readonly WorkloadCase[]): RestartStatus[] {
+  const settled = new Map(cases.map(given => [workloadId(given.own.workload), given.history]));
+  const others = facts.restarts.filter(entry => !settled.has(entry.workload));
+  return [...others, ...[...settled.values()].flat()].toSorted(
+    (a, b) => (Date.parse(a.time) || 0) - (Date.parse(b.time) || 0),
+  );
+}
+
+/** What there is to say beside the workloads: targets that are missing, and what could not be read. */
+function otherFindings(facts: TokenRestartFacts): Finding[] {
+  const missing = facts.missingTargets.map((target): Finding => {
+    return { status: "False", reason: Reason.TargetNotFound, sentence: `There is no ${target} (yet).` };
+  });
+  const problems = facts.problems.map(({ forbidden, message }): Finding => {
+    const reason = forbidden ? Reason.Forbidden : Reason.ObserveFailed;
+    return { status: "Unknown", reason, sentence: `Not everything could be read: ${message}.` };
+  });
+  return [...missing, ...problems];
+}
+
+function rank(finding: Finding): number {
+  return BY_SEVERITY.indexOf(finding.reason);
+}
+
+function messageOf(findings: readonly Finding[], facts: TokenRestartFacts, spec: TokenRestartSpec): string {
+  const notable = findings.filter(({ reason }) => reason !== Reason.Accepted);
+  const pods = facts.workloads.reduce((sum, own) => sum + own.pods.length, 0);
+  const all = `${count(facts.workloads.length, "workload")} (${count(pods, "pod")})`;
+  const [only] = findings;
+  const accepted =
+    findings.length === 1 && only !== undefined ? only.sentence : `No pod of ${all} is persistently answered 401.`;
+  const message = notable.length === 0 ? accepted : joinSentences(notable.map(({ sentence }) => sentence));
+  const hasDaemonSet = facts.workloads.some(({ workload }) => workload.kind === "DaemonSet");
+  const isUnread = hasDaemonSet && spec.evidence.includes("SandboxEvents");
+  return isUnread ? `${message} (SandboxEvents are not read in this release.)` : message;
+}
+
+function recheckAfter(
+  facts: TokenRestartFacts,
+  assessments: readonly Assessment[],
+  restarts: readonly RestartStatus[],
+): number {
+  const isClose =
+    restarts.some(entry => isOpen(entry)) ||
+    assessments.some(
+      ({ reason }) => reason !== Reason.Accepted && reason !== Reason.NoPods && reason !== Reason.RestartsExhausted,
+    );
+  const intervalMs = isClose ? SUSPICIOUS_INTERVAL_MS : HEALTHY_INTERVAL_MS;
+  const waits = assessments.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
+  return Math.max(MIN_RECHECK_MS, Math.min(intervalMs, facts.nextReadInMs, ...waits));
+}
+
+function stalledOf(assessments: readonly Assessment[]): Pick<Decision, "stalled"> {
+  const stalled = assessments.filter(({ isStalled }) => isStalled).toSorted((a, b) => rank(a) - rank(b));
+  const [first] = stalled;
+  if (first === undefined) return {};
+  return { stalled: { reason: first.reason, message: joinSentences(stalled.map(({ sentence }) => sentence)) } };
+}
+
+/** Outcomes that are new with this decision. */
+function announce(before: readonly RestartStatus[], after: readonly RestartStatus[]): Announcement[] {
+  return after.flatMap((entry): Announcement[] => {
+    const previous = before.find(other => other.podUID === entry.podUID && other.time === entry.time);
+    if (previous === undefined || previous.outcome === entry.outcome) return [];
+    if (entry.outcome === "Recovered") {
+      const note = `The successor of pod ${entry.pod} of ${entry.workload} is Ready and its tokens are accepted.`;
+      return [{ type: "Normal", reason: "PodRecovered", note }];
+    }
+    if (entry.outcome !== "Ineffective") return [];
+    const note = `Restarting pod ${entry.pod} of ${entry.workload} did not help: tokens are still rejected.`;
+    return [{ type: "Warning", reason: "RestartIneffective", note }];
+  });
+}

@@ -1,0 +1,75 @@
+import type { RestartStatus, TargetStatus } from "../../api/controller-resilience";
+import type { PodView, WorkloadView } from "../../core/views";
+import type { Onset } from "./cause";
+import type { Verdict } from "./persistence";
+import type { AgeProof } from "./service-account-age";
+
+/** All that a decision rests on: plain data, as observed. */
+export interface TokenRestartFacts {
+  readonly generation: number;
+  readonly mode: "Enforce" | "Observe";
+  /** status.restarts and status.targets as last written. */
+  readonly restarts: readonly RestartStatus[];
+  readonly previousTargets: readonly TargetStatus[];
+  /** Why extraPatterns can't be used, with the position. Nothing else was read then. */
+  readonly invalidPattern?: string;
+  /** Targets that no workload matches, as `Deployment/web` or `DaemonSets that match the selector of target 2`. */
+  readonly missingTargets: readonly string[];
+  readonly workloads: readonly WorkloadFacts[];
+  /** What could not be read. The rest of the facts holds all the same. */
+  readonly problems: readonly Problem[];
+  /** Rejections without another explanation, of all workloads that the operator sees. */
+  readonly onsets: readonly Onset[];
+  /** Evictions that the API server refused for now. */
+  readonly blocks: readonly Block[];
+  /** When the next log read is due. */
+  readonly nextReadInMs: number;
+}
+
+/** An eviction that was refused, such as by a PodDisruptionBudget: not to be tried again before that time. */
+export interface Block {
+  readonly podUID: string;
+  readonly pod: string;
+  readonly untilMs: number;
+}
+
+/** One read that failed. */
+export interface Problem {
+  readonly forbidden: boolean;
+  /** A sentence that names what, without log text. */
+  readonly message: string;
+}
+
+/** One workload of the targets, with its pods. */
+export interface WorkloadFacts {
+  readonly workload: WorkloadView;
+  /** Pods that run or are about to, terminating ones too. */
+  readonly pods: readonly PodFacts[];
+}
+
+/** One pod and the evidence against it. */
+export interface PodFacts {
+  readonly pod: PodView;
+  /** Of the container that is worst off. */
+  readonly verdict: Verdict;
+  readonly proof?: AgeProof;
+  /** unknown: could not be read. */
+  readonly serviceAccount: "present" | "missing" | "unknown";
+  /** The logs of all its containers have been read up to this moment. Absent: not all have been read yet. */
+  readonly readMs?: number;
+  /** Its logs can't be read, so nothing is to be waited for from them. */
+  readonly unreadable: boolean;
+}
+
+/** `Deployment/web`, as in status.restarts. */
+export function workloadId(workload: Pick<WorkloadView, "kind" | "name">): string {
+  return `${workload.kind}/${workload.name}`;
+}
+
+/** Condemned: persistently answered 401, or older than its ServiceAccount and either answered 401 since or left alone long enough. */
+export function isRejected(facts: PodFacts): boolean {
+  if (facts.pod.deletedAtMs !== undefined) return false;
+  if (facts.verdict.state === "persistent") return true;
+  const { proof } = facts;
+  return proof !== undefined && (proof.alone || (facts.verdict.lastMs ?? -Infinity) >= proof.sinceMs);
+}

@@ -1,0 +1,39 @@
+import { compilePatterns, scanRecords } from "./classifier";
+import { recordEnd } from "./classifier/records";
+import type { FindUnauthorized } from "./container-log";
+
+/** What finds 401s in a log, or why the patterns of the spec can't be used. */
+export type Finder = { readonly find: FindUnauthorized } | { readonly invalid: string };
+
+/** The classifier, and beside it the user's patterns on an engine that needs linear time. */
+export function createFinder(extraPatterns: readonly string[]): Finder {
+  const compiled = compilePatterns(extraPatterns);
+  if (!compiled.ok) {
+    const sentences = compiled.errors.map(
+      ({ index, position, message }) => `extraPatterns[${index}] is not valid at position ${position}: ${message}.`,
+    );
+    return { invalid: sentences.join(" ") };
+  }
+  if (extraPatterns.length === 0) return { find: findByClass };
+  return {
+    find: (text, onRecord) => {
+      findByClass(text, onRecord);
+      findByPattern(text, compiled.match, onRecord);
+    },
+  };
+}
+
+const findByClass: FindUnauthorized = (text, onRecord) => {
+  scanRecords(text, (cls, start) => {
+    if (cls === "unauthorized") onRecord(start);
+  });
+};
+
+/** The same record may be found both ways; an occasion does not mind. */
+function findByPattern(text: Buffer, match: (record: string) => boolean, onRecord: (start: number) => void): void {
+  for (let start = 0; start < text.length; ) {
+    const end = recordEnd(text, start);
+    if (match(text.toString("utf8", start, end))) onRecord(start);
+    start = end;
+  }
+}

@@ -1,0 +1,124 @@
+import type { Intent, Outcome, Permission } from "../../core/intent";
+import type { Remedy } from "../../core/remedy";
+import { ConditionType } from "../../api/conditions";
+import type { Onset } from "./cause";
+import { concludeTokens } from "./conclude";
+import { decideTokens } from "./decide";
+import { EvictionBackoff } from "./eviction-backoff";
+import type { TokenRestartFacts } from "./facts";
+import { createFinder, type Finder } from "./find-unauthorized";
+import { LogWatch } from "./log-watch";
+import { observeTokens, onsetsOf } from "./observe";
+
+/** Everything that this remedy can ever touch. */
+const MAY: readonly Permission[] = [
+  {
+    apiGroup: "",
+    resource: "pods/eviction",
+    verbs: ["create"],
+    why: "Replaces a pod whose token is dead; a PodDisruptionBudget is respected.",
+  },
+  {
+    apiGroup: "",
+    resource: "pods",
+    verbs: ["get", "list", "watch"],
+    why: "Knows the pods of the targets, their age and their ServiceAccount.",
+  },
+  { apiGroup: "", resource: "pods/log", verbs: ["get"], why: "Finds the 401s that a pod's client logs." },
+  {
+    apiGroup: "",
+    resource: "serviceaccounts",
+    verbs: ["get", "list", "watch"],
+    why: "Sees that a ServiceAccount is younger than a pod, or gone.",
+  },
+  {
+    apiGroup: "apps",
+    resource: "deployments",
+    verbs: ["get", "list", "patch"],
+    why: "Finds the targets; patch rolls one where the strategy is RolloutRestart.",
+  },
+  {
+    apiGroup: "apps",
+    resource: "statefulsets",
+    verbs: ["get", "list", "patch"],
+    why: "Finds the targets; patch rolls one where the strategy is RolloutRestart.",
+  },
+  {
+    apiGroup: "apps",
+    resource: "daemonsets",
+    verbs: ["get", "list", "patch"],
+    why: "Finds the targets; patch rolls one where the strategy is RolloutRestart.",
+  },
+];
+
+/** What is remembered of one ControllerResilience. Losing it costs a look further back into the logs, nothing else. */
+interface Memory {
+  readonly logs: LogWatch;
+  readonly patterns: string;
+  readonly finder: Finder;
+  onsets: readonly Onset[];
+}
+
+/** Restarts pods whose requests are persistently answered 401 because their ServiceAccount token is dead. */
+export function createTokenRestart(): Remedy<"tokenRestart", TokenRestartFacts> {
+  const memories = new Map<string, Memory>();
+  const backoff = new EvictionBackoff();
+
+  function recall(key: string, extraPatterns: readonly string[]): Memory {
+    const patterns = JSON.stringify(extraPatterns);
+    const known = memories.get(key);
+    if (known?.patterns === patterns) return known;
+    const logs = known?.logs ?? new LogWatch();
+    const memory = { logs, patterns, finder: createFinder(extraPatterns), onsets: [] };
+    memories.set(key, memory);
+    return memory;
+  }
+
+  return {
+    name: "token-restart",
+    key: "tokenRestart",
+    condition: ConditionType.TokensAccepted,
+    may: MAY,
+    triggers: [
+      { apiVersion: "v1", kind: "Pod" },
+      { apiVersion: "v1", kind: "ServiceAccount" },
+    ],
+
+    async observe(object, spec, from) {
+      const { namespace, name, generation } = object.metadata;
+      const memory = recall(`${namespace}/${name}`, spec.extraPatterns);
+      if ("invalid" in memory.finder) return invalidPattern(generation, memory.finder.invalid);
+      const facts = await observeTokens(object, spec, from, { logs: memory.logs, find: memory.finder.find });
+      memory.onsets = onsetsOf(facts.workloads);
+      const onsets = [...memories.values()].flatMap(other => other.onsets);
+      return { ...facts, onsets, blocks: backoff.blocks(from.clock.now().getTime()) };
+    },
+
+    decide: decideTokens,
+
+    conclude(decision, outcomes, now) {
+      const retries = outcomes.flatMap(carried => noteRefusal(backoff, carried, now));
+      return concludeTokens(decision, outcomes, retries, now);
+    },
+
+    forget(key) {
+      memories.delete(key);
+    },
+  };
+}
+
+function invalidPattern(generation: number, message: string): TokenRestartFacts {
+  const nothing = { restarts: [], previousTargets: [], missingTargets: [], workloads: [], problems: [], onsets: [] };
+  return { ...nothing, generation, mode: "Enforce", blocks: [], nextReadInMs: Infinity, invalidPattern: message };
+}
+
+/** A refusal is remembered, so that the next passes leave the API server in peace. */
+function noteRefusal(
+  backoff: EvictionBackoff,
+  { intent, outcome }: { intent: Intent; outcome: Outcome },
+  now: Date,
+): { podUID: string; pod: string; untilMs: number }[] {
+  const podUID = intent.restart?.podUID;
+  if (podUID === undefined || outcome.result !== "Blocked") return [];
+  return [backoff.refused({ podUID, pod: intent.restart?.pod ?? "" }, outcome.retryAfterMs, now.getTime())];
+}

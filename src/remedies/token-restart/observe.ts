@@ -1,0 +1,229 @@
+import type { ControllerResilience, TargetSelector, TokenRestartSpec } from "../../api/controller-resilience";
+import { ForbiddenError } from "../../core/errors";
+import { parseDuration } from "../../core/duration";
+import type { Readers } from "../../core/readers";
+import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from "../../core/views";
+import type { Onset } from "./cause";
+import type { FindUnauthorized } from "./container-log";
+import { workloadId, type PodFacts, type Problem, type TokenRestartFacts, type WorkloadFacts } from "./facts";
+import type { LogFinding, LogWatch, Watched } from "./log-watch";
+import type { PersistenceRule, Verdict } from "./persistence";
+import { proveByAge, type AgeProof } from "./service-account-age";
+import { isOver, isPodOf, matchesSelector } from "./targets";
+
+/** What is remembered of one ControllerResilience between two passes. */
+export interface ObjectMemory {
+  readonly logs: LogWatch;
+  readonly find: FindUnauthorized;
+}
+
+/** The rule of persistence that a spec asks for. */
+export function ruleOf(spec: TokenRestartSpec): PersistenceRule {
+  return {
+    occasions: spec.occasions,
+    windowMs: parseDuration(spec.window),
+    minDurationMs: parseDuration(spec.minDuration),
+  };
+}
+
+/** A pod in the making: what is known of it before its logs are read. */
+interface Candidate {
+  readonly pod: PodView;
+  readonly proof: AgeProof | undefined;
+  readonly serviceAccount: PodFacts["serviceAccount"];
+  readonly watched: readonly Watched[];
+}
+
+/**
+ * Everything that a decision needs: workloads, their pods, ServiceAccounts, and what is new in the logs.
+ *
+ * @throws whatever a reader throws, but ForbiddenError, which becomes a problem among the facts
+ */
+export async function observeTokens(
+  object: ControllerResilience,
+  spec: TokenRestartSpec,
+  from: Readers,
+  memory: ObjectMemory,
+): Promise<Omit<TokenRestartFacts, "onsets" | "blocks">> {
+  const problems: Problem[] = [];
+  const found = await findWorkloads(object, from, problems);
+  const gathered = await gatherPods(object, spec, from, { workloads: found.workloads, problems });
+  const watched = gathered.flatMap(({ candidates }) => candidates.flatMap(candidate => candidate.watched));
+  const rule = ruleOf(spec);
+  await memory.logs.pass(from, watched, { windowMs: rule.windowMs, find: memory.find, rule });
+  const nowMs = from.clock.now().getTime();
+  const finding = (item: Watched): LogFinding => memory.logs.finding(item, rule, nowMs);
+  return {
+    generation: object.metadata.generation,
+    mode: object.spec.mode,
+    restarts: object.status?.restarts ?? [],
+    previousTargets: object.status?.targets ?? [],
+    missingTargets: found.missing,
+    workloads: gathered.map(({ workload, candidates }) => ({
+      workload,
+      pods: candidates.map(candidate => factsOf(candidate, finding, problems)),
+    })),
+    problems,
+    nextReadInMs: memory.logs.nextReadInMs(from, watched, rule),
+  };
+}
+
+async function gatherPods(
+  object: ControllerResilience,
+  spec: TokenRestartSpec,
+  from: Readers,
+  found: { readonly workloads: readonly WorkloadView[]; readonly problems: Problem[] },
+): Promise<{ workload: WorkloadView; candidates: Candidate[] }[]> {
+  const pods = (await from.pods(object.metadata.namespace)).filter(pod => !isOver(pod));
+  const accounts = await readServiceAccounts(found.workloads, pods, from, found.problems);
+  const open = openRestarts(object);
+  const nowMs = from.clock.now().getTime();
+  return found.workloads.map(workload => {
+    const by = { spec, nowMs, watching: open.has(workloadId(workload)) };
+    const own = pods.filter(pod => isPodOf(pod, workload));
+    return { workload, candidates: own.map(pod => candidateOf(pod, accounts, by)) };
+  });
+}
+
+function openRestarts(object: ControllerResilience): ReadonlySet<string> {
+  const open = (object.status?.restarts ?? []).filter(
+    entry => entry.outcome === "Requested" || entry.outcome === "Restarted",
+  );
+  return new Set(open.map(entry => entry.workload));
+}
+
+async function findWorkloads(
+  object: ControllerResilience,
+  from: Readers,
+  problems: Problem[],
+): Promise<{ workloads: WorkloadView[]; missing: string[] }> {
+  const byUid = new Map<string, WorkloadView>();
+  const missing: string[] = [];
+  for (const [index, target] of object.spec.targets.entries()) {
+    const matching = await allowed(() => readTarget(target, object.metadata.namespace, from), problems);
+    if (matching?.length === 0) missing.push(nameOf(target, index));
+    for (const workload of matching ?? []) byUid.set(workload.uid, workload);
+  }
+  return { workloads: [...byUid.values()], missing };
+}
+
+async function readTarget(target: TargetSelector, namespace: string, from: Readers): Promise<WorkloadView[]> {
+  if (target.name !== undefined) {
+    const workload = await from.workload(target.kind, namespace, target.name);
+    return workload === null ? [] : [workload];
+  }
+  const { selector } = target;
+  if (selector === undefined) return [];
+  const all = await from.workloads(target.kind, namespace);
+  return all.filter(workload => matchesSelector(workload.labels, selector));
+}
+
+function nameOf(target: TargetSelector, index: number): string {
+  return target.name === undefined
+    ? `any ${target.kind} that the selector of target ${index + 1} matches`
+    : `${target.kind}/${target.name}`;
+}
+
+type Accounts = ReadonlyMap<string, ServiceAccountView | null | undefined>;
+
+async function readServiceAccounts(
+  workloads: readonly WorkloadView[],
+  pods: readonly PodView[],
+  from: Readers,
+  problems: Problem[],
+): Promise<Accounts> {
+  const accounts = new Map<string, ServiceAccountView | null | undefined>();
+  for (const workload of workloads) {
+    const names = pods.filter(pod => isPodOf(pod, workload)).map(pod => pod.serviceAccountName);
+    for (const name of names) {
+      if (accounts.has(name)) continue;
+      accounts.set(name, await allowed(() => from.serviceAccount(workload.namespace, name), problems));
+    }
+  }
+  return accounts;
+}
+
+/** The answer; undefined, and a problem, if it is forbidden. */
+async function allowed<T>(read: () => Promise<T>, problems: Problem[]): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof ForbiddenError)) throw error;
+    if (!problems.some(problem => problem.message === error.message))
+      problems.push({ forbidden: true, message: error.message });
+    return undefined;
+  }
+}
+
+function candidateOf(
+  pod: PodView,
+  accounts: Accounts,
+  by: { readonly spec: TokenRestartSpec; readonly nowMs: number; readonly watching: boolean },
+): Candidate {
+  const account = accounts.get(pod.serviceAccountName);
+  const byAge = by.spec.evidence.includes("ServiceAccountAge");
+  const proof = byAge && account ? proveByAge(pod, account, by.nowMs) : undefined;
+  // A pod that is being deleted is answered 401 by design; what it says is no evidence.
+  const readable = by.spec.evidence.includes("Logs") && pod.deletedAtMs === undefined;
+  const suspicious = by.watching || proof !== undefined || account === null;
+  return {
+    pod,
+    proof,
+    serviceAccount: account === undefined ? "unknown" : isGone(account) ? "missing" : "present",
+    watched: readable ? watchedContainers(pod, by.spec).map(container => ({ pod, container, suspicious })) : [],
+  };
+}
+
+/** One that is being deleted is as good as gone: the API server rejects its tokens soon after. */
+function isGone(account: ServiceAccountView | null): boolean {
+  return account?.deletedAtMs !== undefined || account === null;
+}
+
+function watchedContainers(pod: PodView, spec: TokenRestartSpec): ContainerView[] {
+  const { containers } = spec;
+  return pod.containers.filter(container => {
+    const isWanted = containers.length === 0 ? container.role !== "init" : containers.includes(container.name);
+    const hasLog = container.running || container.startedAtMs !== undefined || container.lastFinishedAtMs !== undefined;
+    return isWanted && hasLog;
+  });
+}
+
+function factsOf(candidate: Candidate, finding: (item: Watched) => LogFinding, problems: Problem[]): PodFacts {
+  const findings = candidate.watched.map(item => finding(item));
+  for (const [i, { error }] of findings.entries()) {
+    const container = candidate.watched[i]?.container.name ?? "";
+    const message = `the log of container ${container} of pod ${candidate.pod.name} can't be read: ${error?.message ?? ""}`;
+    if (error !== undefined) problems.push({ forbidden: error.forbidden, message });
+  }
+  const readMs = Math.min(...findings.map(({ readMs }) => readMs ?? -Infinity));
+  return {
+    pod: candidate.pod,
+    verdict: worst(findings.map(({ verdict }) => verdict)),
+    ...(candidate.proof === undefined ? {} : { proof: candidate.proof }),
+    serviceAccount: candidate.serviceAccount,
+    ...(Number.isFinite(readMs) ? { readMs } : {}),
+    unreadable: findings.length === 0 || findings.some(({ error }) => error !== undefined),
+  };
+}
+
+const SEVERITY = { quiet: 0, suspected: 1, persistent: 2 } as const;
+
+function worst(verdicts: readonly Verdict[]): Verdict {
+  return verdicts.reduce<Verdict>((a, b) => (SEVERITY[b.state] > SEVERITY[a.state] ? b : a), {
+    state: "quiet",
+    occasions: 0,
+  });
+}
+
+/** Since when pods are rejected for reasons that the age of their ServiceAccount does not explain. */
+export function onsetsOf(workloads: readonly WorkloadFacts[]): Onset[] {
+  return workloads.flatMap(({ workload, pods }) =>
+    pods.flatMap(({ pod, verdict, proof, serviceAccount }): Onset[] => {
+      if (verdict.firstMs === undefined || proof !== undefined || serviceAccount === "missing") return [];
+      const { namespace, serviceAccountName } = pod;
+      return [
+        { workload: workloadId(workload), namespace, serviceAccount: serviceAccountName, sinceMs: verdict.firstMs },
+      ];
+    }),
+  );
+}

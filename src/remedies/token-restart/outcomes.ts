@@ -1,0 +1,136 @@
+import { Cause } from "../../api/conditions";
+import type { RestartStatus } from "../../api/controller-resilience";
+import { isRejected, type PodFacts, type WorkloadFacts } from "./facts";
+
+// What became of the restarts in status. Pure: history in, history out.
+
+/** A request as young as this may not have come back through the watch yet. */
+const IN_FLIGHT_MS = 10_000;
+
+/** A successor without a 401 for this long after it became Ready has a good token, where the dead one was proven. */
+const SETTLED_PROVEN_MS = 30_000;
+
+/** ... and where it was not: the slowest of clients log a 401 every 30 to 60 s. */
+const SETTLED_MS = 90_000;
+
+/** A pod that is still there after this long was not replaced, such as one of a DaemonSet with the update strategy OnDelete. */
+const NOT_REPLACED_MS = 600_000;
+
+/** Without a recognisable successor (the workload was scaled down): all its pods being well for this long will do. */
+const NO_SUCCESSOR_MS = 120_000;
+
+/** How restarts are brought about, as far as it matters for what comes after. */
+export interface Strategy {
+  readonly isRollout: boolean;
+}
+
+/** The entries of this workload after a look at its pods; those of others are not among them. */
+export function settleRestarts(
+  entries: readonly RestartStatus[],
+  facts: WorkloadFacts,
+  strategy: Strategy,
+  nowMs: number,
+): RestartStatus[] {
+  const settled: RestartStatus[] = [];
+  const taken = new Set<string>();
+  for (const entry of entries) {
+    const carriedOut = entry.outcome === "Requested" ? carryOut(entry, facts, strategy, nowMs) : entry;
+    if (carriedOut === undefined) continue;
+    settled.push(
+      carriedOut.outcome === "Restarted" ? judgeRestart(carriedOut, { facts, strategy, nowMs, taken }) : carriedOut,
+    );
+  }
+  return settled;
+}
+
+/** Whether the restart has an outcome yet. */
+export function isOpen(entry: RestartStatus): boolean {
+  return entry.outcome === "Requested" || entry.outcome === "Restarted";
+}
+
+/** A request that a crash left behind: carried out, still under way, or (undefined) never carried out. */
+function carryOut(
+  entry: RestartStatus,
+  facts: WorkloadFacts,
+  strategy: Strategy,
+  nowMs: number,
+): RestartStatus | undefined {
+  const wasRolled = strategy.isRollout && (facts.workload.restartedAtMs ?? -Infinity) >= wholeSecond(entry);
+  if (wasRolled || !isAlive(entry, facts)) return { ...entry, outcome: "Restarted" };
+  return nowMs - Date.parse(entry.time) < IN_FLIGHT_MS ? entry : undefined;
+}
+
+interface Case {
+  readonly facts: WorkloadFacts;
+  readonly strategy: Strategy;
+  readonly nowMs: number;
+  /** Successors that stand for an earlier restart. */
+  readonly taken: Set<string>;
+}
+
+function judgeRestart(entry: RestartStatus, given: Case): RestartStatus {
+  const ageMs = given.nowMs - Date.parse(entry.time);
+  if (isAlive(entry, given.facts)) {
+    if (ageMs >= NOT_REPLACED_MS) return { ...entry, outcome: "Ineffective" };
+    if (!given.strategy.isRollout) return entry;
+  }
+  const successors = successorsOf(entry, given);
+  if (successors.some(pod => isRejectedAgain(pod, entry))) return { ...entry, outcome: "Ineffective" };
+  return hasHelped(entry, successors, given) ? { ...entry, outcome: "Recovered" } : entry;
+}
+
+function hasHelped(entry: RestartStatus, successors: readonly PodFacts[], { facts, nowMs }: Case): boolean {
+  if (isAlive(entry, facts)) return false;
+  const accepted = (pod: PodFacts): boolean => isAccepted(pod, entry, nowMs);
+  if (successors.length > 0) return successors.every(accepted);
+  return nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && isWell(facts, accepted);
+}
+
+/** Evict: one pod, of the same name if it is a StatefulSet's. RolloutRestart: all that came after. */
+function successorsOf(entry: RestartStatus, { facts, strategy, taken }: Case): PodFacts[] {
+  const younger = facts.pods.filter(
+    ({ pod }) => pod.deletedAtMs === undefined && pod.uid !== entry.podUID && pod.createdAtMs >= wholeSecond(entry),
+  );
+  if (strategy.isRollout) return younger;
+  const named = facts.workload.kind === "StatefulSet" ? younger.filter(({ pod }) => pod.name === entry.pod) : younger;
+  const [first] = named
+    .filter(({ pod }) => !taken.has(pod.uid))
+    .sort((a, b) => a.pod.createdAtMs - b.pod.createdAtMs || (a.pod.uid < b.pod.uid ? -1 : 1));
+  if (first === undefined) return [];
+  taken.add(first.pod.uid);
+  return [first];
+}
+
+/** Not if its ServiceAccount was recreated once more since: that is another incident. */
+function isRejectedAgain(facts: PodFacts, entry: RestartStatus): boolean {
+  const isOtherIncident = facts.proof !== undefined && facts.proof.serviceAccountUID !== entry.serviceAccountUID;
+  return isRejected(facts) && !isOtherIncident;
+}
+
+/** Ready for long enough, without a 401 since, and its log was read since. One that another incident killed was well before. */
+function isAccepted(facts: PodFacts, entry: RestartStatus, nowMs: number): boolean {
+  if (isRejected(facts)) return true;
+  const readyMs = facts.pod.readySinceMs ?? facts.pod.createdAtMs;
+  const settledMs = readyMs + (entry.cause === Cause.ServiceAccountRecreated ? SETTLED_PROVEN_MS : SETTLED_MS);
+  if (!facts.pod.ready || nowMs < settledMs) return false;
+  const wasRead = facts.unreadable || (facts.readMs ?? -Infinity) >= settledMs;
+  return wasRead && isQuietSince(facts, readyMs);
+}
+
+function isQuietSince({ verdict }: PodFacts, ms: number): boolean {
+  return verdict.state === "quiet" || (verdict.lastMs ?? 0) < ms;
+}
+
+function isWell(facts: WorkloadFacts, accepted: (pod: PodFacts) => boolean): boolean {
+  const present = facts.pods.filter(({ pod }) => pod.deletedAtMs === undefined);
+  return present.length >= facts.workload.replicas && present.every(pod => !isRejected(pod) && accepted(pod));
+}
+
+function isAlive(entry: RestartStatus, facts: WorkloadFacts): boolean {
+  return facts.pods.some(({ pod }) => pod.uid === entry.podUID && pod.deletedAtMs === undefined);
+}
+
+/** Pods carry the whole second of their creation. */
+function wholeSecond(entry: RestartStatus): number {
+  return Math.floor(Date.parse(entry.time) / 1000) * 1000;
+}

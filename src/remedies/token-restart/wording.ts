@@ -1,0 +1,75 @@
+import { Cause } from "../../api/conditions";
+import { formatDuration } from "../../core/duration";
+import { workloadId, type Block, type PodFacts, type WorkloadFacts } from "./facts";
+
+// Sentences for somebody who reads them at three in the morning. Never log text.
+
+/** Steps of what is told, so that a message, and with it status, does not change with every line of a log. */
+const OCCASION_STEPS = [3, 5, 10, 20, 50, 100];
+const MINUTE_MS = 60_000;
+const SPAN_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 360, 720].map(minutes => minutes * MINUTE_MS);
+
+/** The evidence against one pod: `Pod web-1 was answered 401 on 5 or more occasions over more than 2m`. */
+export function describeEvidence({ pod, verdict, proof }: PodFacts): string {
+  const span = floorTo(SPAN_STEPS, (verdict.lastMs ?? 0) - (verdict.firstMs ?? 0));
+  const over = span === undefined ? "" : ` over ${formatDuration(span)} or more`;
+  const answered = `was answered 401 ${describeOccasions(verdict.occasions)}${over}`;
+  if (proof === undefined) return `Pod ${pod.name} ${answered}`;
+  const older = `Pod ${pod.name} is older than its ServiceAccount ${pod.serviceAccountName}, so its token is dead`;
+  return verdict.occasions === 0 ? older : `${older}, and ${answered}`;
+}
+
+function describeOccasions(occasions: number): string {
+  const known = floorTo(OCCASION_STEPS, occasions);
+  return known === undefined ? "a few times" : `on ${known} or more occasions`;
+}
+
+function floorTo(steps: readonly number[], amount: number): number | undefined {
+  return steps.findLast(step => step <= amount);
+}
+
+/** What a Date can hold. */
+const MAX_DATE_MS = 8.64e15;
+
+/** RFC 3339 in whole seconds, as the API server prints times; undefined if it is none. */
+export function describeTime(ms: number): string | undefined {
+  if (!(Math.abs(ms) <= MAX_DATE_MS)) return undefined;
+  return new Date(Math.floor(ms / 1000) * 1000).toISOString().replace(".000Z", "Z");
+}
+
+/** That a PodDisruptionBudget said no, and when it is asked again. */
+export function describeBlock({ pod, untilMs }: Block): string {
+  return `Its PodDisruptionBudget does not allow to evict pod ${pod} now; the next try is at ${describeTime(untilMs) ?? "an unknown time"}.`;
+}
+
+/** A cause in the middle of a sentence. */
+export function describeCause(cause: Cause): string {
+  switch (cause) {
+    case Cause.ServiceAccountRecreated:
+      return "the ServiceAccount was recreated";
+    case Cause.ServiceAccountMissing:
+      return "the ServiceAccount is missing";
+    case Cause.SigningKeyRotated:
+      return "other workloads began to be rejected at the same time, so the signing key may have been changed";
+    case Cause.Unknown:
+      return "cause unknown";
+  }
+}
+
+/** `1 pod` or `3 pods`. */
+export function count(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? "" : "s"}`;
+}
+
+/** `2 of 3 pods of Deployment/web are rejected` */
+export function describeShare(facts: WorkloadFacts, rejected: number): string {
+  const verb = rejected === 1 ? "is" : "are";
+  return `${rejected} of ${count(facts.pods.length, "pod")} of ${workloadId(facts.workload)} ${verb} rejected`;
+}
+
+/** Sentences of several workloads, the worst first and no more than a few. */
+export function joinSentences(sentences: readonly string[], most = 5): string {
+  const shown = sentences.slice(0, most).join(" ");
+  const rest = sentences.length - most;
+  return rest > 0 ? `${shown} So it is with ${rest} more.` : shown;
+}
