@@ -1,0 +1,224 @@
+import type { Cancel, Clock, Random } from "../core/clock";
+import type { EngineMetrics, Key, Log, ObjectStore } from "../core/ports";
+import { withDeadline } from "./deadline";
+import { framesOf, publicMessage } from "./judge";
+import { KnownKeys } from "./known-keys";
+import { RateLimiter } from "./rate-limiter";
+import type { PassResult } from "./reconcile";
+import { STORE_DEADLINE_MS } from "./restart-ledger";
+import { WorkQueue } from "./work-queue";
+
+/** How the loop runs. */
+export interface LoopSettings {
+  /** Passes at the same time, each for another key. */
+  readonly workers: number;
+  /** Between two full passes; the timed pass is the safety net under every watch. */
+  readonly fullPassMs: number;
+  /** The full pass comes up to this share earlier or later, so that several operators don't list at the same time. */
+  readonly fullPassJitter: number;
+  /** Between two passes of one key that events ask for: a busy namespace must not make a busy loop. */
+  readonly minPassIntervalMs: number;
+  /** How long stopping waits for passes in flight. */
+  readonly stopWithinMs: number;
+}
+
+const DEFAULT_SETTINGS: LoopSettings = {
+  workers: 4,
+  fullPassMs: 60_000,
+  fullPassJitter: 0.1,
+  minPassIntervalMs: 1_000,
+  stopWithinMs: 10_000,
+};
+
+/** What the loop works with. */
+export interface ControllerPorts {
+  readonly store: Pick<ObjectStore, "list">;
+  /** One pass; see Reconciler. */
+  readonly reconcile: (key: Key, mayWrite: () => boolean) => Promise<PassResult>;
+  /** Asked at every write. */
+  readonly isLeader: () => boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: EngineMetrics;
+}
+
+/** The key of the full pass in the rate limiter; no object can have it. */
+const FULL_PASS = "";
+
+/**
+ * The loop: takes keys from the queue while this process leads, runs a pass for each, and decides from its result when the key
+ * comes again. One queue for all terms of leadership, so that a key never has two passes, not even across a loss.
+ */
+export class Controller {
+  readonly known: KnownKeys;
+  readonly #ports: ControllerPorts;
+  readonly #settings: LoopSettings;
+  readonly #queue: WorkQueue;
+  readonly #limiter: RateLimiter;
+  readonly #lastPassMs = new Map<Key, number>();
+  /** Counts terms of leadership; undefined while not leading. */
+  #term: number | undefined;
+  #terms = 0;
+  #inFlight = 0;
+  #cancelFullPass: Cancel = () => undefined;
+  #turnedAtMs: number;
+  #stopped = false;
+
+  constructor(ports: ControllerPorts, settings: Partial<LoopSettings> = {}) {
+    this.#ports = ports;
+    this.#settings = { ...DEFAULT_SETTINGS, ...settings };
+    this.known = new KnownKeys(error => {
+      ports.log.error({ error: publicMessage(error), stack: framesOf(error) }, "a listener of the namespaces failed");
+    });
+    this.#queue = new WorkQueue(ports.clock, () => this.#takeMore());
+    this.#limiter = new RateLimiter(ports.clock);
+    this.#turnedAtMs = ports.clock.monotonicMs();
+  }
+
+  /** This process leads from now on: begins with a full pass. */
+  startLeading(): void {
+    if (this.#stopped || this.#term !== undefined) return;
+    this.#term = ++this.#terms;
+    this.#turn();
+    this.#scheduleFullPass(0);
+  }
+
+  /** This process leads no longer: no key is taken from now on, and passes in flight write nothing more. */
+  stopLeading(): void {
+    if (this.#term === undefined) return;
+    this.#term = undefined;
+    this.#cancelFullPass();
+    this.#queue.clear();
+    this.#reportDepth();
+  }
+
+  /** Ends the loop: takes no more keys, and waits for the passes in flight, up to a bound. They may write to their end. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelFullPass();
+    this.#queue.clear();
+    const drained = this.#queue.shutDownWithDrain();
+    const { clock, log } = this.#ports;
+    await withDeadline(clock, this.#settings.stopWithinMs, "passes in flight", () => drained).catch(
+      (error: unknown) => {
+        log.warn({ inFlight: this.#inFlight, error: publicMessage(error) }, "stopped with passes in flight");
+      },
+    );
+    this.stopLeading();
+  }
+
+  /** Something about this object may have changed. */
+  enqueue(key: Key): void {
+    this.known.add(key);
+    if (this.#term === undefined) return;
+    const lastMs = this.#lastPassMs.get(key);
+    const sinceMs = lastMs === undefined ? Infinity : this.#ports.clock.monotonicMs() - lastMs;
+    this.#queue.addAfter(key, this.#settings.minPassIntervalMs - sinceMs);
+  }
+
+  /** Something in this namespace may have changed: wakes the objects that are known there. */
+  enqueueNamespace(namespace: string): void {
+    for (const key of this.known.in(namespace)) this.enqueue(key);
+  }
+
+  /** Milliseconds since the loop last got something done; 0 while not leading. Well above the full pass, it is stuck. */
+  sinceLastTurnMs(): number {
+    return this.#term === undefined ? 0 : this.#ports.clock.monotonicMs() - this.#turnedAtMs;
+  }
+
+  #takeMore(): void {
+    while (this.#term !== undefined && !this.#stopped && this.#inFlight < this.#settings.workers) {
+      const key = this.#queue.take();
+      if (key === undefined) break;
+      this.#inFlight++;
+      void this.#runPass(key, this.#term);
+    }
+    this.#reportDepth();
+  }
+
+  async #runPass(key: Key, term: number): Promise<void> {
+    const { clock, metrics, reconcile, isLeader } = this.#ports;
+    const startedMs = clock.monotonicMs();
+    this.#lastPassMs.set(key, startedMs);
+    this.#turn();
+    let result: PassResult | undefined;
+    try {
+      result = await reconcile(key, () => this.#term === term && isLeader());
+    } catch (error) {
+      this.#reportPanic(key, error);
+    }
+    metrics.reconciled(metricOf(result), (clock.monotonicMs() - startedMs) / 1000);
+    if (this.#term === term) this.#requeue(key, result);
+    this.#inFlight--;
+    this.#queue.done(key);
+    this.#turn();
+    this.#takeMore();
+  }
+
+  #requeue(key: Key, result: PassResult | undefined): void {
+    switch (result?.next) {
+      case "forget":
+        this.#limiter.forget(key);
+        this.#lastPassMs.delete(key);
+        this.known.remove(key);
+        break;
+      case "recheck":
+        this.#limiter.forget(key);
+        if (result.afterMs !== undefined) {
+          this.#queue.addAfter(key, Math.max(result.afterMs, this.#settings.minPassIntervalMs));
+        }
+        break;
+      case "give-up":
+        break;
+      case "wait":
+        this.#queue.addAfter(key, Math.max(result.afterMs, this.#settings.minPassIntervalMs));
+        break;
+      default:
+        this.#queue.addAfter(key, this.#limiter.when(key));
+    }
+  }
+
+  #reportPanic(key: Key, error: unknown): void {
+    this.#ports.log.error({ key, error: publicMessage(error), stack: framesOf(error) }, "a pass failed: a bug");
+  }
+
+  #scheduleFullPass(delayMs: number): void {
+    const term = this.#term;
+    this.#cancelFullPass = this.#ports.clock.after(delayMs, () => void this.#fullPass(term));
+  }
+
+  /** Lists all objects and enqueues them, and those that were known and are not listed any more. Never throws. */
+  async #fullPass(term: number | undefined): Promise<void> {
+    const { clock, random, log, store } = this.#ports;
+    const { fullPassMs, fullPassJitter } = this.#settings;
+    let nextMs = fullPassMs * (1 + (2 * random() - 1) * fullPassJitter);
+    const knownBefore = this.known.all();
+    try {
+      const keys = await withDeadline(clock, STORE_DEADLINE_MS, "listing all objects", () => store.list());
+      if (this.#term !== term) return;
+      this.#limiter.forget(FULL_PASS);
+      for (const key of new Set([...keys, ...knownBefore])) this.enqueue(key);
+    } catch (error) {
+      nextMs = Math.min(nextMs, this.#limiter.when(FULL_PASS) + random() * 1_000);
+      log.error({ error: publicMessage(error), failures: this.#limiter.failures(FULL_PASS) }, "the full pass failed");
+    }
+    if (this.#term !== term || this.#stopped) return;
+    if (this.#inFlight === 0) this.#turn();
+    this.#scheduleFullPass(nextMs);
+  }
+
+  #turn(): void {
+    this.#turnedAtMs = this.#ports.clock.monotonicMs();
+  }
+
+  #reportDepth(): void {
+    this.#ports.metrics.queueDepth(this.#queue.length, this.#queue.delayed);
+  }
+}
+
+function metricOf(result: PassResult | undefined): Parameters<EngineMetrics["reconciled"]>[0] {
+  if (result === undefined) return "panic";
+  if (result.next === "give-up" || (result.next === "retry" && !result.conflict)) return "error";
+  return result.next === "retry" || result.next === "wait" ? "requeue" : "success";
+}

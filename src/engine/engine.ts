@@ -1,0 +1,101 @@
+import type { Random } from "../core/clock";
+import type { EngineMetrics, EventSink, Key, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
+import type { Readers } from "../core/readers";
+import type { Remedy } from "../core/remedy";
+import { Controller, type LoopSettings } from "./controller";
+import { LeaderElector, type ElectionTiming } from "./leader-election";
+import { Reconciler } from "./reconcile";
+import { DEFAULT_RESTART_INTERVAL_MS, StormBrake } from "./storm-brake";
+
+/** Everything that the engine needs from the outside. */
+export interface EnginePorts {
+  readonly store: ObjectStore;
+  readonly lease: LeaseStore;
+  readonly writer: Writer;
+  readonly events: EventSink;
+  /** Its clock is the engine's, too. */
+  readonly readers: Readers;
+  readonly remedies: readonly Remedy[];
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: EngineMetrics;
+}
+
+/** What an installer may choose. */
+export interface EngineSettings {
+  /** Who competes for the Lease; another name for each process, for people to read. */
+  readonly identity: string;
+  readonly election?: Partial<ElectionTiming>;
+  readonly loop?: Partial<LoopSettings>;
+  /** Least time between two restarts of anything. */
+  readonly restartIntervalMs?: number;
+}
+
+/** The running engine: election, loop, passes and brake, put together. */
+export class Engine {
+  readonly #elector: LeaderElector;
+  readonly #controller: Controller;
+
+  constructor(ports: EnginePorts, settings: EngineSettings) {
+    const { clock } = ports.readers;
+    const brake = new StormBrake(clock, settings.restartIntervalMs ?? DEFAULT_RESTART_INTERVAL_MS);
+    const reconciler = new Reconciler({ ...ports, brake });
+    const shared = { ...ports, clock };
+    this.#elector = new LeaderElector(
+      settings.identity,
+      {
+        ...shared,
+        store: ports.lease,
+        onStartedLeading: () => {
+          brake.startTerm();
+          this.#controller.startLeading();
+        },
+        onStoppedLeading: () => this.#controller.stopLeading(),
+      },
+      settings.election,
+    );
+    const reconcile = (key: Key, mayWrite: () => boolean) => reconciler.reconcile(key, mayWrite);
+    this.#controller = new Controller({ ...shared, reconcile, isLeader: () => this.isLeader() }, settings.loop);
+  }
+
+  /** Begins to compete for the lead; works while it has it. */
+  start(): void {
+    this.#elector.start();
+  }
+
+  /** Ends the loop, then hands the lead back. Bounded in time. */
+  async stop(): Promise<void> {
+    await this.#controller.stop();
+    await this.#elector.stop();
+  }
+
+  /** Whether this process leads now. */
+  isLeader(): boolean {
+    return this.#elector.isLeader();
+  }
+
+  /** Something about this object may have changed. */
+  enqueue(key: Key): void {
+    this.#controller.enqueue(key);
+  }
+
+  /** Something in this namespace may have changed. */
+  enqueueNamespace(namespace: string): void {
+    this.#controller.enqueueNamespace(namespace);
+  }
+
+  /** Namespaces that hold an object. */
+  knownNamespaces(): ReadonlySet<string> {
+    return this.#controller.known.namespaces();
+  }
+
+  /** Calls back with all known namespaces whenever their set changes. Returns how to end that. */
+  onNamespacesChanged(listener: (namespaces: ReadonlySet<string>) => void): () => void {
+    return this.#controller.known.onChange(listener);
+  }
+
+  /** Milliseconds since the loop last got something done; 0 while not leading. For /healthz: far above the full pass, it is stuck. */
+  sinceLastTurnMs(): number {
+    return this.#controller.sinceLastTurnMs();
+  }
+}

@@ -1,0 +1,164 @@
+import type { ControllerResilience } from "../api/controller-resilience";
+import type { Clock } from "../core/clock";
+import {
+  ConflictError,
+  describeError,
+  ForbiddenError,
+  GoneError,
+  TerminalError,
+  UnauthorizedError,
+  WaitError,
+} from "../core/errors";
+import type { Intent, Outcome, RestartClaim } from "../core/intent";
+import type { EngineMetrics, Log, Writer } from "../core/ports";
+import type { Remedy } from "../core/remedy";
+import { checkRestartBudget } from "../core/restart-budget";
+import { withDeadline } from "./deadline";
+import { isPermitted, requiredPermission } from "./permissions";
+import type { RestartLedger } from "./restart-ledger";
+import type { RestartPermit, StormBrake } from "./storm-brake";
+
+/** A write that gives no answer for this long is doubtful: it may still be carried out. */
+export const WRITE_DEADLINE_MS = 60_000;
+
+/** What an intent is held against, beside the remedy that wants it. */
+export interface ExecutionScope {
+  readonly object: ControllerResilience;
+  readonly log: Log;
+  /** Still leader, without a break since the pass began. */
+  readonly mayWrite: () => boolean;
+  readonly ledger: RestartLedger;
+}
+
+/** What the executor works with. */
+export interface ExecutorPorts {
+  readonly writer: Writer;
+  readonly brake: StormBrake;
+  readonly clock: Clock;
+  readonly metrics: EngineMetrics;
+}
+
+/** What comes again with every pass is not worth a line each time. */
+const LEVELS: Partial<Record<Outcome["result"], "info" | "warn">> = {
+  Executed: "info",
+  Forbidden: "warn",
+  Failed: "warn",
+};
+
+type By = Pick<Remedy, "name" | "may">;
+
+/** The only one that writes to the cluster, and the only place where budgets, mode and leadership are held against a write. */
+export class Executor {
+  readonly #ports: ExecutorPorts;
+
+  constructor(ports: ExecutorPorts) {
+    this.#ports = ports;
+  }
+
+  /** Carries out an intent, or says why not. Never throws. */
+  async execute(by: By, intent: Intent, scope: ExecutionScope): Promise<Outcome> {
+    let outcome: Outcome;
+    try {
+      outcome = firstObjection(by, intent, scope) ?? (await this.#writeWithinLimits(intent, scope));
+    } catch (error) {
+      outcome = outcomeOf(error);
+    }
+    this.#ports.metrics.intent(by.name, intent.verb, outcome.result);
+    const { target, verb, why } = intent;
+    scope.log[LEVELS[outcome.result] ?? "debug"]({ remedy: by.name, verb, target, why, outcome }, "intent");
+    return outcome;
+  }
+
+  async #writeWithinLimits(intent: Intent, scope: ExecutionScope): Promise<Outcome> {
+    if (intent.restart === undefined) {
+      await this.#write(intent);
+      return { result: "Executed" };
+    }
+    const { clock, brake } = this.#ports;
+    const budget = checkRestartBudget(scope.ledger.history, intent.restart, clock.now());
+    if (!budget.allowed) return { result: "Limited", limit: budget.limit, retryAfterMs: budget.retryAfterMs };
+    const pace = brake.ask();
+    if (!pace.allowed) return { result: "Limited", limit: "StormBrake", retryAfterMs: pace.retryAfterMs };
+    try {
+      return await this.#restart(intent, intent.restart, scope, pace.permit);
+    } finally {
+      // A permit that was used or given back before is not touched by this.
+      pace.permit.unused();
+    }
+  }
+
+  /** Written down first, then asked for: a crash in between can't lose the restart. */
+  async #restart(intent: Intent, claim: RestartClaim, scope: ExecutionScope, permit: RestartPermit): Promise<Outcome> {
+    await scope.ledger.request(claim);
+    // Writing it down took time. The entry stays, and the next leader finds it.
+    if (!scope.mayWrite()) return { result: "NotLeader" };
+    try {
+      await this.#write(intent);
+    } catch (error) {
+      if (isCertainlyNotDone(error)) scope.ledger.withdraw(claim);
+      else permit.used();
+      throw error;
+    }
+    permit.used();
+    scope.ledger.confirm(claim);
+    return { result: "Executed" };
+  }
+
+  #write(intent: Intent): Promise<void> {
+    const what = `${intent.verb} ${intent.target.kind} ${intent.target.name}`;
+    return withDeadline(this.#ports.clock, WRITE_DEADLINE_MS, what, () => this.#ports.writer.write(intent));
+  }
+}
+
+type Check = (by: By, intent: Intent, scope: ExecutionScope) => Outcome | undefined;
+
+/** In this order; the first that objects wins. */
+const CHECKS: readonly Check[] = [
+  // Whoever leads now decides.
+  (_by, _intent, { mayWrite }) => (mayWrite() ? undefined : { result: "NotLeader" }),
+  // The operator's rights are those of all remedies together; each has its own only.
+  (by, intent) => {
+    const required = requiredPermission(intent);
+    if (isPermitted(required, by.may)) return undefined;
+    const right = `${required.verb} ${required.resource}`;
+    return { result: "Forbidden", message: `${by.name} may not ${right}: it has not declared that right` };
+  },
+  // An object's effects end at its namespace.
+  (_by, { target }, { object }) => {
+    if (target.namespace === undefined || target.namespace === object.metadata.namespace) return undefined;
+    return {
+      result: "Forbidden",
+      message: `${target.kind} ${target.namespace}/${target.name} is in another namespace`,
+    };
+  },
+  // Without a uid a successor of the same name would be hit.
+  ({ name }, { verb, target }) => {
+    if (target.uid !== undefined || (verb !== "evict" && verb !== "delete")) return undefined;
+    return { result: "Forbidden", message: `${name} must name the uid of the ${target.kind} that it wants to ${verb}` };
+  },
+  (_by, _intent, { object }) => (object.spec.suspend ? { result: "Skipped" } : undefined),
+  (_by, _intent, { object }) => (object.spec.mode === "Enforce" ? undefined : { result: "Observed" }),
+  (_by, { skip }) => (skip === true ? { result: "Skipped" } : undefined),
+];
+
+function firstObjection(by: By, intent: Intent, scope: ExecutionScope): Outcome | undefined {
+  for (const check of CHECKS) {
+    const objection = check(by, intent, scope);
+    if (objection) return objection;
+  }
+  return undefined;
+}
+
+function outcomeOf(error: unknown): Outcome {
+  const message = describeError(error);
+  if (error instanceof WaitError) return { result: "Blocked", message, retryAfterMs: error.afterMs };
+  if (error instanceof ForbiddenError) return { result: "Forbidden", message };
+  if (error instanceof ConflictError || error instanceof GoneError) return { result: "Conflict", message };
+  return { result: "Failed", message };
+}
+
+/** The API server has said no. A lost answer, a timeout or a 5xx says nothing. */
+function isCertainlyNotDone(error: unknown): boolean {
+  const refusals = [WaitError, TerminalError, ConflictError, GoneError, UnauthorizedError];
+  return refusals.some(refusal => error instanceof refusal);
+}

@@ -1,0 +1,81 @@
+import { Reason } from "../api/conditions";
+import type { ControllerResilience } from "../api/controller-resilience";
+import { describeError, ForbiddenError, ResilienceError, TerminalError, WaitError } from "../core/errors";
+import type { Log } from "../core/ports";
+import type { Readers } from "../core/readers";
+import type { Decision, Remedy } from "../core/remedy";
+import { withDeadline } from "./deadline";
+import { checkedDecision } from "./decision";
+
+/** When to look again because of a failure: with backoff, after the time that the API server asked for, or not before the timed pass. */
+export type Retry = { readonly kind: "backoff" } | { readonly kind: "wait"; readonly afterMs: number };
+
+/** What a remedy makes of an object in one pass. */
+export interface Judgement {
+  readonly decision: Decision;
+  readonly retry?: Retry;
+}
+
+/** Longest time that a remedy may take to read. */
+export const OBSERVE_DEADLINE_MS = 45_000;
+
+/** Lets a remedy observe and decide. Never throws: what goes wrong ends in this remedy's condition, without intents. */
+export async function judge(
+  remedy: Remedy,
+  object: ControllerResilience,
+  readers: Readers,
+  log: Log,
+): Promise<Judgement> {
+  // Only remedies whose block is present are asked.
+  const spec = object.spec[remedy.key] ?? ({} as never);
+  let facts: unknown;
+  try {
+    const what = `observe of ${remedy.name}`;
+    facts = await withDeadline(readers.clock, OBSERVE_DEADLINE_MS, what, () => remedy.observe(object, spec, readers));
+  } catch (error) {
+    log.warn({ remedy: remedy.name, error: publicMessage(error), stack: framesOf(error) }, "observe failed");
+    return observeFailed(error);
+  }
+  try {
+    return { decision: checkedDecision(remedy.decide(facts, spec, readers.clock.now())) };
+  } catch (error) {
+    return decideFailed(remedy, error, log);
+  }
+}
+
+/** A remedy's bug: told to the log with its stack, and to the condition. */
+export function decideFailed(remedy: Remedy, error: unknown, log: Log): Judgement {
+  log.error({ remedy: remedy.name, error: publicMessage(error), stack: framesOf(error) }, "decide failed: a bug");
+  const message = `${remedy.name} failed on what it read, which is a bug; the operator's log has the details. Nothing is done.`;
+  return { decision: { status: "Unknown", reason: Reason.DecideFailed, message, intents: [] } };
+}
+
+function observeFailed(error: unknown): Judgement {
+  const reason = error instanceof ForbiddenError ? Reason.Forbidden : Reason.ObserveFailed;
+  const message = `Nothing is done while something can't be read: ${publicMessage(error)}.`;
+  const decision: Decision = { status: "Unknown", reason, message, intents: [] };
+  const retry = retryAfter(error);
+  // Nothing but a person's change makes a terminal error go away.
+  return retry ? { decision, retry } : { decision: { ...decision, stalled: { reason, message } } };
+}
+
+/** What an error says about trying again; undefined means that trying again changes nothing. */
+export function retryAfter(error: unknown): Retry | undefined {
+  if (error instanceof WaitError) return { kind: "wait", afterMs: error.afterMs };
+  return error instanceof TerminalError ? undefined : { kind: "backoff" };
+}
+
+/** The message of an error that this project made. Any other may quote what was read, such as log text, which must not get out. */
+export function publicMessage(error: unknown): string {
+  if (error instanceof ResilienceError) return describeError(error);
+  return error instanceof Error ? `an unexpected ${error.name}` : "an unexpected error";
+}
+
+/** Where an error comes from, without its message, which stands in the first lines of a stack. */
+export function framesOf(error: unknown): string[] {
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  return stack
+    .split("\n")
+    .map(line => line.trim())
+    .filter(line => /^at .*[:(]/.test(line));
+}

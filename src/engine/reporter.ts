@@ -1,0 +1,143 @@
+import { Reason } from "../api/conditions";
+import type { ControllerResilience, StatusCondition } from "../api/controller-resilience";
+import type { Intent, ObjectRef, Outcome } from "../core/intent";
+import type { EngineMetrics, EventSink, Key } from "../core/ports";
+import type { Announcement } from "../core/remedy";
+import type { Execution } from "./conclude";
+
+/** What was said of an object before, so that nothing is repeated pass after pass. */
+interface Told {
+  executions: ReadonlySet<string>;
+  announcements: ReadonlySet<string>;
+  conditions: ReadonlySet<string>;
+}
+
+/** Tells people and machines what happened: Events on the object and on what was acted on, and the metrics of conditions. */
+export class Reporter {
+  readonly #events: EventSink;
+  readonly #metrics: EngineMetrics;
+  readonly #told = new Map<Key, Told>();
+
+  constructor(events: EventSink, metrics: EngineMetrics) {
+    this.#events = events;
+    this.#metrics = metrics;
+  }
+
+  /** Tells of intents: of those carried out always, of those that something stands in the way of when that is new. */
+  executions(key: Key, object: ControllerResilience, executions: readonly Execution[]): void {
+    const told = this.#toldOf(key);
+    const now = new Set<string>();
+    for (const execution of executions) {
+      const words = wordsFor(execution.intent, execution.outcome);
+      if (words === undefined) continue;
+      const id = `${idOf(execution.intent)} ${words.reason}`;
+      if (execution.outcome.result === "Executed" || !told.executions.has(id)) {
+        this.#recordBoth(object, execution.intent, words);
+      }
+      now.add(id);
+    }
+    told.executions = now;
+  }
+
+  /** Tells of what remedies want people to know, unless the pass before said the same. */
+  announcements(key: Key, object: ControllerResilience, announcements: readonly Announcement[]): void {
+    const told = this.#toldOf(key);
+    const now = new Set<string>();
+    for (const { type, reason, note } of announcements) {
+      const id = `${reason} ${note}`;
+      if (!told.announcements.has(id) && !now.has(id)) {
+        this.#events.record({ regarding: refOf(object), type, reason, action: "Reconcile", note });
+      }
+      now.add(id);
+    }
+    told.announcements = now;
+  }
+
+  /** Tells of remedies' conditions whose status or reason has changed, and sets the metrics of all. */
+  conditions(key: Key, object: ControllerResilience, after: readonly StatusCondition[]): void {
+    const before = object.status?.conditions ?? [];
+    for (const condition of after) {
+      this.#metrics.condition(key, condition.type, condition.status);
+      if (isSummary(condition.type) || !hasChanged(condition, before)) continue;
+      const { status, reason, message } = condition;
+      // Somebody who suspends an object need not be warned of it.
+      const type = status === "True" || reason === Reason.Suspended ? "Normal" : "Warning";
+      this.#events.record({ regarding: refOf(object), type, reason, action: "Reconcile", note: message });
+    }
+    const told = this.#toldOf(key);
+    const types = new Set(after.map(({ type }) => type));
+    for (const type of told.conditions) if (!types.has(type)) this.#metrics.condition(key, type, null);
+    told.conditions = types;
+  }
+
+  /** The object is gone: its metrics go, too. */
+  forget(key: Key): void {
+    for (const type of this.#told.get(key)?.conditions ?? []) this.#metrics.condition(key, type, null);
+    this.#told.delete(key);
+  }
+
+  #recordBoth(object: ControllerResilience, intent: Intent, words: Words): void {
+    const own = refOf(object);
+    const { type, reason, note } = words;
+    const action = actionOf(intent);
+    this.#events.record({ regarding: intent.target, related: own, type, reason, action, note });
+    this.#events.record({ regarding: own, related: intent.target, type, reason, action, note });
+  }
+
+  #toldOf(key: Key): Told {
+    const told = this.#told.get(key) ?? { executions: new Set(), announcements: new Set(), conditions: new Set() };
+    this.#told.set(key, told);
+    return told;
+  }
+}
+
+interface Words {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly note: string;
+}
+
+/** What the Event of an outcome says; undefined where there is nothing to tell, or where a condition tells it. */
+function wordsFor(intent: Intent, outcome: Outcome): Words | undefined {
+  const what = `${actionOf(intent)} ${intent.target.kind} ${intent.target.name}`;
+  switch (outcome.result) {
+    case "Executed":
+      return { type: "Normal", reason: intent.eventReason, note: intent.why };
+    case "Limited": {
+      const reason = outcome.limit === "MaxRestarts" ? Reason.RestartsExhausted : Reason.RestartDeferred;
+      return { type: "Warning", reason, note: `${what} is held back by ${outcome.limit}. ${intent.why}` };
+    }
+    case "Blocked": {
+      const reason = intent.restart ? Reason.RestartBlocked : "WriteBlocked";
+      return { type: "Warning", reason, note: `${what} is not allowed now: ${outcome.message}` };
+    }
+    case "Forbidden":
+      return { type: "Warning", reason: Reason.Forbidden, note: `${what} is forbidden: ${outcome.message}` };
+    case "Failed":
+      return { type: "Warning", reason: "WriteFailed", note: `${what} failed: ${outcome.message}` };
+    default:
+      return undefined;
+  }
+}
+
+function actionOf(intent: Intent): string {
+  return intent.verb.charAt(0).toUpperCase() + intent.verb.slice(1);
+}
+
+function idOf({ verb, target }: Intent): string {
+  return [verb, target.kind, target.namespace, target.name, target.uid].join(" ");
+}
+
+function refOf({ apiVersion, kind, metadata }: ControllerResilience): ObjectRef {
+  const { namespace, name, uid, resourceVersion } = metadata;
+  return { apiVersion, kind, namespace, name, uid, resourceVersion };
+}
+
+function isSummary(type: string): boolean {
+  return type === "Ready" || type === "Reconciling" || type === "Stalled";
+}
+
+function hasChanged(condition: StatusCondition, before: readonly StatusCondition[]): boolean {
+  const previous = before.find(({ type }) => type === condition.type);
+  return previous?.status !== condition.status || previous.reason !== condition.reason;
+}

@@ -1,0 +1,67 @@
+import { isDeepStrictEqual } from "node:util";
+import type { ControllerResilienceStatus, RestartStatus } from "../api/controller-resilience";
+import { pruneRestarts } from "../core/restart-budget";
+
+/** The longest maxRestartsWindow that the schema takes (168h): younger restarts may still count against a budget. */
+const RESTARTS_COUNTED_MS = 168 * 3_600_000;
+/** A condition's message is for people; the schema's 32768 would let seven of them fill a screen for ever. */
+const MAX_MESSAGE = 4_096;
+/** Far below the 1.5 MB that etcd takes for one object, with room for managedFields. */
+const MAX_STATUS_BYTES = 512 * 1024;
+/** Lists that are shortened when status grows beyond that. Restarts are not: budgets rest on them, and they have a limit of their own. */
+const SHORTENED = ["targets", "bindings", "daemonSets", "flows"] as const;
+
+/** Status as it may be written: restarts pruned, messages and lists cut so that the object always fits. */
+export function boundStatus(status: ControllerResilienceStatus, now: Date): ControllerResilienceStatus {
+  const bounded: ControllerResilienceStatus = {
+    ...status,
+    ...(status.restarts && { restarts: pruneRestarts(status.restarts, now, RESTARTS_COUNTED_MS) }),
+    ...(status.conditions && {
+      conditions: status.conditions.map(condition => ({ ...condition, message: cutMessage(condition.message) })),
+    }),
+  };
+  for (let longest = longestList(bounded); longest !== undefined; longest = longestList(bounded)) {
+    if (Buffer.byteLength(JSON.stringify(bounded)) <= MAX_STATUS_BYTES) break;
+    Object.assign(bounded, { [longest]: bounded[longest]?.slice(0, Math.floor((bounded[longest]?.length ?? 0) / 2)) });
+  }
+  return bounded;
+}
+
+/** Cuts at a whole character, and says that it did. */
+export function cutMessage(message: string): string {
+  if (message.length <= MAX_MESSAGE) return message;
+  const end = /[\uD800-\uDBFF]/.test(message.charAt(MAX_MESSAGE - 2)) ? MAX_MESSAGE - 2 : MAX_MESSAGE - 1;
+  return `${message.slice(0, end)}…`;
+}
+
+function longestList(status: ControllerResilienceStatus): (typeof SHORTENED)[number] | undefined {
+  const sizes = SHORTENED.map(list => ({ list, length: status[list]?.length ?? 0 }));
+  sizes.sort((a, b) => b.length - a.length);
+  return sizes[0] && sizes[0].length > 0 ? sizes[0].list : undefined;
+}
+
+/** Whether two statuses are the same to the API server: the order of keys and absent values make no difference. */
+export function isSameStatus(
+  a: ControllerResilienceStatus | undefined,
+  b: ControllerResilienceStatus | undefined,
+): boolean {
+  return isDeepStrictEqual(asWritten(a), asWritten(b));
+}
+
+function asWritten(status: ControllerResilienceStatus | undefined): unknown {
+  return JSON.parse(JSON.stringify(status ?? {})) as unknown;
+}
+
+/** Restarts that `after` knows to have been carried out and `before` did not: new ones, and requests that a crash had left open. */
+export function countConfirmed(before: readonly RestartStatus[], after: readonly RestartStatus[]): number {
+  const known = new Set(before.filter(isConfirmed).map(restartId));
+  return after.filter(entry => isConfirmed(entry) && !known.has(restartId(entry))).length;
+}
+
+function isConfirmed(entry: RestartStatus): boolean {
+  return entry.outcome !== "Requested";
+}
+
+function restartId(entry: RestartStatus): string {
+  return `${entry.podUID ?? entry.pod} ${entry.time}`;
+}
