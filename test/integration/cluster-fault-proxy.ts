@@ -77,7 +77,10 @@ export class FaultProxy {
   async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.requests++;
     const fault = this.#fault;
-    if (fault === "reset") return void request.socket.resetAndDestroy();
+    if (fault === "reset") {
+      request.socket.resetAndDestroy();
+      return;
+    }
     if (typeof fault === "object") return refuse(response, fault);
     const watching = (request.url ?? "").includes("watch=true");
     const gone = new AbortController();
