@@ -1,10 +1,179 @@
-/** The operator, joined together. */
+import { hostname } from "node:os";
+import cfg from "../package.json";
+import { Api } from "./cluster/api";
+import { Connection, loadKubeConfig } from "./cluster/connection";
+import { ApiEventSink } from "./cluster/event-sink";
+import { Informers } from "./cluster/informers";
+import { ApiLeaseStore } from "./cluster/lease-store";
+import { ApiLogReader } from "./cluster/log-reader";
+import { ApiObjectStore } from "./cluster/object-store";
+import { ClusterReaders } from "./cluster/readers";
+import { missingRights } from "./cluster/rights";
+import { systemClock as clock, systemRandom as random } from "./cluster/system";
+import { ApiWriter } from "./cluster/writer";
+import { describeError } from "./core/errors";
+import type { Log } from "./core/ports";
+import { Engine } from "./engine/engine";
+import { createRemedies } from "./remedies/registry";
+import { ownPermissions } from "./rights";
+import { isToRun, readSettings, type Settings } from "./settings";
+import { HealthServer } from "./telemetry/health-server";
+import { createLogger } from "./telemetry/logger";
+import { Metrics } from "./telemetry/metrics";
+
+/** Name of the Lease, in the operator's namespace. */
+const LEASE = "controller-resilience";
+
+/** A loop that has not turned for this many full passes hangs; only a restart of the process would help. */
+const HUNG_AFTER_PASSES = 5;
+
+/** Stopping takes no longer than this; Kubernetes gives a pod 30 s. */
+const STOP_WITHIN_MS = 5_000;
+
+/** What pepr.ts needs of the operator. */
 export interface Operator {
+  /** Takes `namespace/name` of a ControllerResilience that has changed. */
   readonly enqueue: (key: string) => void;
+  /** Begins to work, unless this process is not to (Pepr's build, for one). Never throws. */
   start(): void;
 }
 
-/** The composition root. */
+/** Joins everything together: the only place that makes adapters and reads the environment. */
 export function createOperator(): Operator {
-  return { enqueue: () => undefined, start: () => undefined };
+  if (!isToRun(process.env)) return { enqueue: () => undefined, start: () => undefined };
+  let settings: Settings;
+  try {
+    settings = readSettings(process.env, hostname(), random);
+  } catch (error) {
+    process.stderr.write(`${describeError(error)}\n`);
+    process.exit(2);
+  }
+  return new RunningOperator(settings);
+}
+
+class RunningOperator implements Operator {
+  readonly #settings: Settings;
+  readonly #log: Log;
+  readonly #metrics = new Metrics({ processMetrics: true });
+  readonly #connection = new Connection(() => loadKubeConfig(), clock);
+  readonly #api = new Api(this.#connection, clock, { userAgent: `controller-resilience/${cfg.version}` });
+  readonly #remedies = createRemedies();
+  readonly #informers: Informers;
+  readonly #events: ApiEventSink;
+  readonly #engine: Engine;
+  readonly #health: HealthServer;
+  #stopping = false;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+    this.#log = createLogger({ level: settings.logLevel, pretty: settings.pretty });
+    const shared = { api: this.#api, clock, log: this.#log, metrics: this.#metrics, random };
+    this.#informers = new Informers(shared, namespace => this.#engine.enqueueNamespace(namespace));
+    this.#events = new ApiEventSink({ ...shared, instance: settings.identity });
+    this.#engine = this.#createEngine();
+    this.#health = this.#createHealthServer();
+  }
+
+  readonly enqueue = (key: string): void => this.#engine.enqueue(key);
+
+  start(): void {
+    this.#ownTheProcess();
+    this.#engine.onNamespacesChanged(namespaces => this.#informers.setNamespaces(namespaces));
+    this.#engine.start();
+    void this.#openHealthPort();
+    void this.#reviewRights();
+  }
+
+  #createEngine(): Engine {
+    const { identity, namespace, restartIntervalMs, fullPassMs } = this.#settings;
+    const logs = new ApiLogReader({ api: this.#api, clock, metrics: this.#metrics });
+    return new Engine(
+      {
+        store: new ApiObjectStore(this.#api),
+        lease: new ApiLeaseStore(this.#api, { namespace, name: LEASE }),
+        writer: new ApiWriter(this.#api),
+        events: this.#events,
+        readers: new ClusterReaders(clock, this.#api, this.#informers, logs),
+        remedies: this.#remedies,
+        random,
+        log: this.#log,
+        metrics: this.#metrics,
+      },
+      { identity, restartIntervalMs, loop: { fullPassMs, stopWithinMs: STOP_WITHIN_MS - 2_000 } },
+    );
+  }
+
+  #createHealthServer(): HealthServer {
+    const hungAfterMs = HUNG_AFTER_PASSES * this.#settings.fullPassMs;
+    return new HealthServer({
+      host: this.#settings.healthHost,
+      port: this.#settings.healthPort,
+      log: this.#log,
+      metrics: () => this.#metrics.text(),
+      health: [
+        {
+          name: "loop",
+          trouble: () => {
+            const sinceMs = this.#engine.sinceLastTurnMs();
+            return sinceMs <= hungAfterMs ? null : `has not turned for ${Math.round(sinceMs / 1000)} s`;
+          },
+        },
+      ],
+      readiness: [
+        { name: "stopping", trouble: () => (this.#stopping ? "is on its way out" : null) },
+        { name: "watches", trouble: () => this.#informers.troubles().join("; ") || null },
+      ],
+    });
+  }
+
+  async #openHealthPort(): Promise<void> {
+    const { healthHost: host, healthPort } = this.#settings;
+    try {
+      const port = await this.#health.start();
+      this.#log.info({ host, port }, "health port is open");
+    } catch (error) {
+      this.#log.error({ host, port: healthPort, error: describeError(error) }, "the health port can't be opened");
+      process.exit(1);
+    }
+  }
+
+  /** Says at once, one line each, what it will not be able to do. */
+  async #reviewRights(): Promise<void> {
+    const permissions = [...ownPermissions, ...this.#remedies.flatMap(({ may }) => may)];
+    try {
+      const missing = await missingRights(this.#api, permissions);
+      for (const sentence of missing) this.#log.warn({}, `the operator ${sentence}`);
+      if (missing.length === 0) this.#log.info({ permissions: permissions.length }, "the operator has all its rights");
+    } catch (error) {
+      this.#log.warn({ error: describeError(error) }, "the operator could not review its own rights");
+    }
+  }
+
+  /** Signals and stray errors are this project's business, whatever a framework may have registered. */
+  #ownTheProcess(): void {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      process.removeAllListeners(signal);
+      process.on(signal, () => void this.#stop(signal));
+    }
+    // A promise that nobody waits for, in a framework's watch for one, is no reason to die; a broken state is.
+    process.on("unhandledRejection", reason => {
+      this.#log.error({ error: describeError(reason) }, "a rejection that nobody handled");
+    });
+    process.on("uncaughtException", error => {
+      this.#log.error({ error: describeError(error), stack: error.stack ?? "" }, "an exception that nobody caught");
+      process.exit(1);
+    });
+  }
+
+  async #stop(signal: string): Promise<void> {
+    if (this.#stopping) return;
+    this.#stopping = true;
+    this.#log.info({ signal }, "stopping");
+    clock.after(STOP_WITHIN_MS, () => process.exit(1));
+    await this.#engine.stop();
+    await Promise.allSettled([this.#informers.stop(), this.#events.stop(500), this.#health.stop()]);
+    this.#connection.close();
+    this.#log.info({}, "stopped");
+    process.exit(0);
+  }
 }

@@ -1,0 +1,12 @@
+import { GROUP, PLURAL } from "./api/names";
+import type { Permission } from "./core/intent";
+
+/**
+ * What the operator needs beside the remedies' `may`, in every namespace that it looks after. Together with those it is the ClusterRole
+ * in deploy/rbac.yaml; a test compares the two. Leases and Pepr's store are Roles in their own namespaces.
+ */
+export const ownPermissions: readonly Permission[] = [
+  { apiGroup: GROUP, resource: PLURAL, verbs: ["get", "list", "watch"], why: "these are the objects it reconciles" },
+  { apiGroup: GROUP, resource: `${PLURAL}/status`, verbs: ["patch"], why: "status says what it sees and has done" },
+  { apiGroup: "events.k8s.io", resource: "events", verbs: ["create", "patch"], why: "Events tell people what it did" },
+];

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { isToRun, readSettings } from "./settings";
+
+const read = (env: Record<string, string>) => readSettings(env, "host", () => 0.5);
+
+describe("readSettings", () => {
+  it("has a default for everything", () => {
+    expect(read({})).toEqual({
+      namespace: "controller-resilience-system",
+      identity: "host_i",
+      healthHost: "127.0.0.1",
+      healthPort: 9440,
+      restartIntervalMs: 10_000,
+      fullPassMs: 60_000,
+      logLevel: "info",
+      pretty: false,
+    });
+  });
+
+  it("takes what is set", () => {
+    const env = {
+      RESILIENCE_HEALTH_PORT: "0",
+      RESILIENCE_RESTART_INTERVAL_SECONDS: "30",
+      LOG_LEVEL: "debug",
+      RESILIENCE_IDENTITY: "a",
+    };
+    expect(read(env)).toMatchObject({ healthPort: 0, restartIntervalMs: 30_000, logLevel: "debug", identity: "a" });
+  });
+
+  it.each([
+    [
+      { RESILIENCE_HEALTH_PORT: "http" },
+      'RESILIENCE_HEALTH_PORT: found "http", expected a whole number from 0 to 65535',
+    ],
+    [{ RESILIENCE_HEALTH_PORT: "70000" }, "expected a whole number from 0 to 65535"],
+    [{ RESILIENCE_RESTART_INTERVAL_SECONDS: "0" }, "expected a whole number from 1 to 3600"],
+    [{ RESILIENCE_FULL_PASS_SECONDS: "1.5" }, "expected a whole number from 5 to 3600"],
+    [{ LOG_LEVEL: "loud" }, 'LOG_LEVEL: found "loud", expected one of debug, info, warn, error'],
+  ])("refuses %j in words", (env, words) => {
+    expect(() => read(env as Record<string, string>)).toThrow(words);
+  });
+});
+
+describe("isToRun", () => {
+  it.each([
+    ["in the watcher's pod and by npm start", { PEPR_WATCH_MODE: "true" }, true],
+    ["under pepr dev", { PEPR_MODE: "dev" }, true],
+    ["not during the build", { PEPR_MODE: "build", PEPR_WATCH_MODE: "true" }, false],
+    ["not in a pod that serves webhooks", {}, false],
+  ])("%s", (_sentence, env, expected) => {
+    expect(isToRun(env)).toBe(expected);
+  });
+});
