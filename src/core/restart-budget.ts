@@ -25,10 +25,10 @@ export function checkRestartBudget(history: readonly RestartStatus[], claim: Res
   const cooldownMs = claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, trailingIneffective(ofWorkload));
   if (sinceLast < cooldownMs) return { allowed: false, limit: "Cooldown", retryAfterMs: cooldownMs - sinceLast };
 
-  const counted = inTheWay.filter(entry => age(Date.parse(entry.time), now) < claim.limits.maxRestartsWindowMs);
+  const counted = inTheWay.filter(entry => age(timeMs(entry), now) < claim.limits.maxRestartsWindowMs);
   const incidents = new Set(counted.map(entry => incidentKey(entry)));
   if (incidents.size < claim.limits.maxRestarts) return { allowed: true };
-  const oldest = Math.min(...counted.map(entry => Date.parse(entry.time)));
+  const oldest = Math.min(...counted.map(timeMs));
   return { allowed: false, limit: "MaxRestarts", retryAfterMs: claim.limits.maxRestartsWindowMs - age(oldest, now) };
 }
 
@@ -49,13 +49,23 @@ function incidentKey(entry: RestartStatus): string {
 }
 
 function trailingIneffective(entries: readonly RestartStatus[]): number {
-  const byTime = [...entries].sort((a, b) => Date.parse(b.time) - Date.parse(a.time));
+  const byTime = sortedByTime(entries).reverse();
   const firstOther = byTime.findIndex(entry => entry.outcome !== "Ineffective");
   return firstOther < 0 ? byTime.length : firstOther;
 }
 
 function lastTime(entries: readonly RestartStatus[]): number {
-  return Math.max(-Infinity, ...entries.map(entry => Date.parse(entry.time)));
+  return Math.max(-Infinity, ...entries.map(timeMs));
+}
+
+/** A time that can't be read counts as the latest there is: what is not understood must not hand out a restart. */
+function timeMs(entry: RestartStatus): number {
+  const ms = Date.parse(entry.time);
+  return Number.isNaN(ms) ? Infinity : ms;
+}
+
+function sortedByTime(entries: readonly RestartStatus[]): RestartStatus[] {
+  return [...entries].sort((a, b) => (timeMs(a) === timeMs(b) ? 0 : timeMs(a) - timeMs(b)));
 }
 
 /** Never negative: an entry from the future (a clock that was ahead) is as young as can be. */
@@ -86,9 +96,10 @@ export function withOutcome(
   return history.map((entry, i) => (i === index ? { ...entry, outcome } : entry));
 }
 
-/** Takes back a request that was not carried out (refused, blocked, conflicting), so that it costs no budget. */
+/** Takes back the newest request for that pod, which was not carried out (refused, blocked, conflicting), so that it costs no budget. */
 export function withoutRequest(history: readonly RestartStatus[], podUID: string): RestartStatus[] {
-  return history.filter(entry => !(entry.podUID === podUID && entry.outcome === "Requested"));
+  const index = history.findLastIndex(entry => entry.podUID === podUID && entry.outcome === "Requested");
+  return history.filter((_entry, i) => i !== index);
 }
 
 /**
@@ -102,13 +113,13 @@ export function pruneRestarts(
   countedMs: number,
   limit = 400,
 ): RestartStatus[] {
-  const byTime = [...history].sort((a, b) => Date.parse(a.time) - Date.parse(b.time));
+  const byTime = sortedByTime(history);
   const newest = new Map(byTime.map((entry, index) => [`${entry.workload} ${incidentKey(entry)}`, index]));
   const kept = byTime.filter((entry, index) => {
     if (index >= byTime.length - RESTARTS_KEPT) return true;
     if (newest.get(`${entry.workload} ${incidentKey(entry)}`) !== index) return false;
     const open = entry.outcome === "Requested" || entry.outcome === "Restarted";
-    return open || age(Date.parse(entry.time), now) < countedMs;
+    return open || age(timeMs(entry), now) < countedMs;
   });
   return kept.slice(-limit);
 }
