@@ -81,7 +81,10 @@ export class FaultProxy {
       request.socket.resetAndDestroy();
       return;
     }
-    if (typeof fault === "object") return refuse(response, fault);
+    if (typeof fault === "object") {
+      refuse(response, fault);
+      return;
+    }
     const watching = (request.url ?? "").includes("watch=true");
     const gone = new AbortController();
     response.on("close", () => gone.abort());

@@ -1,0 +1,340 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ControllerResilience } from "../../src/api/controller-resilience";
+import type { Api } from "../../src/cluster/api";
+import type { Connection } from "../../src/cluster/connection";
+import { ApiEventSink } from "../../src/cluster/event-sink";
+import { Informers } from "../../src/cluster/informers";
+import { ApiLeaseStore } from "../../src/cluster/lease-store";
+import { ApiLogReader } from "../../src/cluster/log-reader";
+import { ApiObjectStore } from "../../src/cluster/object-store";
+import { ClusterReaders } from "../../src/cluster/readers";
+import { missingRights } from "../../src/cluster/rights";
+import { systemClock, systemRandom } from "../../src/cluster/system";
+import { ApiWriter } from "../../src/cluster/writer";
+import { ConflictError, ForbiddenError, GoneError, TerminalError, WaitError } from "../../src/core/errors";
+import type { Intent, ObjectRef } from "../../src/core/intent";
+import { apiOver, clientWith, LEASE_RULES, RULES } from "./cluster-operator";
+import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
+
+// The adapters with exactly the rights that they need, against a real API server.
+
+interface Raw {
+  readonly metadata: {
+    name: string;
+    namespace: string;
+    uid: string;
+    resourceVersion: string;
+    labels?: Record<string, string>;
+  };
+}
+
+const admin = new Admin();
+let connection: Connection;
+let powerless: Connection;
+let api: Api;
+let namespace: string;
+let core: string;
+let apps: string;
+
+beforeAll(async () => {
+  namespace = await admin.namespace("adapters");
+  core = `/api/v1/namespaces/${namespace}`;
+  apps = `/apis/apps/v1/namespaces/${namespace}`;
+  connection = await clientWith(admin, namespace, [...RULES, ...LEASE_RULES]);
+  powerless = await clientWith(admin, namespace, []);
+  api = apiOver(connection);
+});
+
+afterAll(() => {
+  for (const each of [connection, powerless, admin.connection]) each.close();
+});
+
+let sequence = 0;
+const podSpec = {
+  containers: [{ name: "main", image: "none" }],
+  serviceAccountName: "kai",
+  automountServiceAccountToken: false,
+};
+
+async function createPod(labels: Record<string, string> = {}): Promise<Raw> {
+  await admin.create(`${core}/serviceaccounts`, { metadata: { name: "kai" } }).catch(() => undefined);
+  return admin.create(`${core}/pods`, { metadata: { name: `pod-${sequence++}`, labels }, spec: podSpec });
+}
+
+async function createDeployment(): Promise<Raw> {
+  const labels = { app: `d${sequence}` };
+  return admin.create(`${apps}/deployments`, {
+    metadata: { name: `d${sequence++}`, labels: { team: "kai" } },
+    spec: { replicas: 2, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: podSpec } },
+  });
+}
+
+const ref = (apiVersion: string, kind: string, { metadata }: Raw): ObjectRef => ({
+  apiVersion,
+  kind,
+  namespace: metadata.namespace,
+  name: metadata.name,
+  uid: metadata.uid,
+});
+
+function intent(verb: Intent["verb"], target: ObjectRef, body?: object): Intent {
+  return { verb, target, why: "test", eventReason: "Tested", ...(body === undefined ? {} : { body }) };
+}
+
+describe("the writer", () => {
+  const write = (...args: Parameters<typeof intent>) => new ApiWriter(api).write(intent(...args));
+
+  it("evicts the pod that was meant, and no other of that name", async () => {
+    const pod = await createPod();
+    const target = ref("v1", "Pod", pod);
+    await expect(write("evict", { ...target, uid: "another" })).rejects.toThrow(ConflictError);
+    await admin.get(`${core}/pods/${target.name}`);
+    await write("evict", target);
+    await expect(write("evict", target)).rejects.toThrow(GoneError);
+  });
+
+  it("takes a PodDisruptionBudget's no for a no", async () => {
+    const pod = await createPod({ app: "budget" });
+    await admin.create(`/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets`, {
+      metadata: { name: "budget" },
+      spec: { minAvailable: 1, selector: { matchLabels: { app: "budget" } } },
+    });
+    // An unscheduled pod may always go; one that is Running and Ready counts.
+    const binding = { target: { kind: "Node", name: "nowhere" }, metadata: { name: pod.metadata.name } };
+    await admin.create(`${core}/pods/${pod.metadata.name}/binding`, binding);
+    const conditions = [{ type: "Ready", status: "True", lastTransitionTime: new Date().toISOString() }];
+    await admin.patch(`${core}/pods/${pod.metadata.name}/status`, { status: { phase: "Running", conditions } });
+    const error: unknown = await write("evict", ref("v1", "Pod", pod)).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(WaitError);
+    expect((error as WaitError).message).toContain("disruption budget");
+    expect((error as WaitError).afterMs).toBeGreaterThanOrEqual(10_000);
+    await admin.get(`${core}/pods/${pod.metadata.name}`);
+  });
+
+  it("patches the object that was seen, or says that it has changed", async () => {
+    const deployment = await createDeployment();
+    const target = ref("apps/v1", "Deployment", deployment);
+    const body = { spec: { template: { metadata: { annotations: { a: "1" } } } } };
+    await write("patch", { ...target, resourceVersion: deployment.metadata.resourceVersion }, body);
+    const stale = { ...target, resourceVersion: deployment.metadata.resourceVersion };
+    await expect(write("patch", stale, { metadata: { labels: { b: "1" } } })).rejects.toThrow(ConflictError);
+    await expect(write("patch", { ...target, uid: "another" }, body)).rejects.toThrow(ConflictError);
+    await expect(write("patch", { ...target, name: "none" }, body)).rejects.toThrow(GoneError);
+    const { metadata, ...now } = await admin.get<Raw & { spec: object }>(`${apps}/deployments/${target.name}`);
+    expect(now.spec).toMatchObject({ template: { metadata: { annotations: { a: "1" } } } });
+    expect(metadata).toMatchObject({
+      managedFields: expect.arrayContaining([expect.objectContaining({ manager: "controller-resilience" })]) as unknown,
+    });
+  });
+
+  it("refuses a field that the API server does not know", async () => {
+    const target = ref("apps/v1", "Deployment", await createDeployment());
+    await expect(write("patch", target, { spec: { replicaz: 1 } })).rejects.toThrow(TerminalError);
+  });
+
+  it("names the right that it lacks", async () => {
+    const writer = new ApiWriter(apiOver(powerless));
+    const error: unknown = await writer
+      .write(intent("evict", ref("v1", "Pod", await createPod())))
+      .catch((e: unknown) => e);
+    expect(error).toBeInstanceOf(ForbiddenError);
+    expect((error as Error).message).toMatch(/create pods\/eviction .*cannot create resource "pods\/eviction"/);
+  });
+
+  it("creates, applies and deletes, with preconditions", async () => {
+    const writer = new ApiWriter(admin.api);
+    const target = { apiVersion: "v1", kind: "ServiceAccount", namespace, name: `made-${sequence++}` };
+    await writer.write(intent("create", target, { metadata: { labels: { a: "1" } } }));
+    await expect(writer.write(intent("create", target, {}))).rejects.toThrow(ConflictError);
+    await writer.write(intent("apply", target, { metadata: { labels: { b: "2" } } }));
+    const made = await admin.get<Raw>(`${core}/serviceaccounts/${target.name}`);
+    expect(made.metadata.labels).toEqual({ a: "1", b: "2" });
+    await expect(writer.write(intent("delete", { ...target, uid: "another" }))).rejects.toThrow(ConflictError);
+    await writer.write(intent("delete", { ...target, uid: made.metadata.uid }));
+    await expect(writer.write(intent("delete", target))).rejects.toThrow(GoneError);
+  });
+});
+
+describe("the store of ControllerResiliences", () => {
+  const path = (): string => `/apis/controller-resilience.io/v1alpha1/namespaces/${namespace}/controllerresiliences`;
+  const create = (name: string): Promise<Raw> =>
+    admin.create(path(), {
+      apiVersion: "controller-resilience.io/v1alpha1",
+      kind: "ControllerResilience",
+      metadata: { name },
+      spec: { targets: [{ kind: "Deployment", name: "a" }], tokenRestart: {} },
+    });
+
+  it("gets with defaults, lists, and writes status under the resourceVersion that it read", async () => {
+    const store = new ApiObjectStore(api);
+    await create("one");
+    await create("two");
+    expect(await store.list()).toEqual(expect.arrayContaining([`${namespace}/one`, `${namespace}/two`]));
+    const object = (await store.get(`${namespace}/one`)) as ControllerResilience;
+    expect(object.spec).toMatchObject({ mode: "Enforce", tokenRestart: { occasions: 3 } });
+    expect(object.metadata).not.toHaveProperty("managedFields");
+    const version = await store.writeStatus(object, { observedGeneration: 1 });
+    expect((await store.get(`${namespace}/one`))?.status).toEqual({ observedGeneration: 1 });
+    expect((await store.get(`${namespace}/one`))?.metadata.resourceVersion).toBe(version);
+    await expect(store.writeStatus(object, { observedGeneration: 2 })).rejects.toThrow(ConflictError);
+  });
+
+  it("refuses a status that the schema does not know, rather than losing parts of it", async () => {
+    const store = new ApiObjectStore(api);
+    const name = "strict";
+    await create(name);
+    const object = (await store.get(`${namespace}/${name}`)) as ControllerResilience;
+    await expect(store.writeStatus(object, { unheardOf: 1 } as never)).rejects.toThrow(
+      /unknown field "status.unheardOf"/,
+    );
+  });
+
+  it("knows what is gone, also when another has taken its name", async () => {
+    const store = new ApiObjectStore(api);
+    await create("gone");
+    const object = (await store.get(`${namespace}/gone`)) as ControllerResilience;
+    await admin.delete(`${path()}/gone`);
+    expect(await store.get(`${namespace}/gone`)).toBeNull();
+    await expect(store.writeStatus(object, {})).rejects.toThrow(GoneError);
+    await create("gone");
+    await expect(store.writeStatus(object, {})).rejects.toThrow(ConflictError);
+  });
+});
+
+describe("the readers", () => {
+  it("read workloads and ServiceAccounts live, and pods from a watch of that namespace", async () => {
+    const changed: string[] = [];
+    const context = { api, clock: systemClock, random: systemRandom, log: keepingLog(), metrics: keepingMetrics() };
+    const informers = new Informers(context, name => void changed.push(name));
+    const logs = new ApiLogReader({ ...context, api });
+    const readers = new ClusterReaders(systemClock, api, informers, logs);
+    try {
+      const deployment = await createDeployment();
+      expect(await readers.workload("Deployment", namespace, deployment.metadata.name)).toMatchObject({
+        uid: deployment.metadata.uid,
+        replicas: 2,
+        serviceAccountName: "kai",
+      });
+      expect(await readers.workload("StatefulSet", namespace, "none")).toBeNull();
+      expect((await readers.workloads("Deployment", namespace)).map(view => view.name)).toContain(
+        deployment.metadata.name,
+      );
+      expect(await readers.serviceAccount(namespace, "kai")).toMatchObject({ name: "kai" });
+      expect(await readers.serviceAccount(namespace, "none")).toBeNull();
+      const before = (await readers.pods(namespace)).length;
+      const pod = await createPod();
+      expect(
+        (
+          await eventually(
+            () => readers.pods(namespace),
+            pods => pods.length > before,
+          )
+        ).map(view => view.uid),
+      ).toContain(pod.metadata.uid);
+      expect(new Set(changed)).toEqual(new Set([namespace]));
+      expect(informers.troubles()).toEqual([]);
+    } finally {
+      await informers.stop();
+    }
+  });
+
+  it("say that they may not read, namespace by namespace", async () => {
+    const log = keepingLog();
+    const context = {
+      api: apiOver(powerless),
+      clock: systemClock,
+      random: systemRandom,
+      log,
+      metrics: keepingMetrics(),
+    };
+    const informers = new Informers(context, () => undefined);
+    try {
+      await expect(informers.pods(namespace)).rejects.toThrow(ForbiddenError);
+      expect(informers.troubles()[0]).toContain("not filled yet");
+    } finally {
+      await informers.stop();
+    }
+  });
+});
+
+describe("the lease", () => {
+  it("is created once, and updated only by who read it last", async () => {
+    const store = new ApiLeaseStore(api, { namespace, name: "leader" });
+    const record = {
+      holderIdentity: "a",
+      leaseDurationSeconds: 15,
+      acquireTimeMs: 1_700_000_000_123,
+      renewTimeMs: 1_700_000_000_456,
+      leaseTransitions: 0,
+    };
+    expect(await store.get()).toBeNull();
+    const first = await store.create(record);
+    expect(first).toMatchObject(record);
+    await expect(store.create(record)).rejects.toThrow(ConflictError);
+    const second = await store.update({ ...first, holderIdentity: "b", leaseTransitions: 1 });
+    expect(await store.get()).toEqual(second);
+    await expect(store.update({ ...first, holderIdentity: "c" })).rejects.toThrow(ConflictError);
+    expect(await store.update({ ...second, holderIdentity: "" })).toMatchObject({ holderIdentity: "" });
+  });
+});
+
+describe("Events", () => {
+  interface RawEvent {
+    readonly note: string;
+    readonly reason: string;
+    readonly series?: { count: number };
+    readonly regarding: { name: string };
+  }
+
+  it("are recorded once and counted when they repeat, notes cut to what the API takes", async () => {
+    const metrics = keepingMetrics();
+    const sink = new ApiEventSink({ api, clock: systemClock, log: keepingLog(), metrics, instance: "host-1" });
+    const regarding = ref("v1", "Pod", await createPod());
+    const event = { regarding, type: "Warning", reason: "Rejected", action: "Evict", note: "漢".repeat(600) } as const;
+    sink.record(event);
+    sink.record(event);
+    sink.record({ ...event, note: "another" });
+    sink.record({
+      ...event,
+      regarding: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", name: "view" },
+      note: "cluster-scoped",
+    });
+    await sink.stop(10_000);
+    expect(metrics.counted).toEqual([]);
+    const { items } = await admin.get<{ items: RawEvent[] }>(`/apis/events.k8s.io/v1/namespaces/${namespace}/events`);
+    const ours = items.filter(item => item.regarding.name === regarding.name);
+    expect(ours.map(item => [item.note.slice(0, 7), item.series?.count]).sort()).toEqual([
+      ["another", undefined],
+      ["漢".repeat(7), 2],
+    ]);
+  });
+
+  it("that can't be recorded are counted, and hurt nobody", async () => {
+    const metrics = keepingMetrics();
+    const sink = new ApiEventSink({
+      api: apiOver(powerless),
+      clock: systemClock,
+      log: keepingLog(),
+      metrics,
+      instance: "host-1",
+    });
+    const regarding = ref("v1", "Pod", await createPod());
+    sink.record({ regarding, type: "Normal", reason: "R", action: "A", note: "n" });
+    await sink.stop(10_000);
+    expect(metrics.counted).toEqual(["event lost"]);
+  });
+});
+
+describe("rights", () => {
+  const permissions = [
+    { apiGroup: "", resource: "pods/eviction", verbs: ["create"], why: "to restart pods" },
+    { apiGroup: "apps", resource: "deployments", verbs: ["get", "delete"], why: "to find targets" },
+  ];
+
+  it("that are missing are named, one line each", async () => {
+    expect(await missingRights(api, permissions)).toEqual([
+      "may not delete deployments.apps in all namespaces: to find targets",
+    ]);
+    expect(await missingRights(apiOver(powerless), permissions, namespace)).toHaveLength(3);
+  });
+});

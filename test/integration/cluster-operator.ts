@@ -1,0 +1,51 @@
+import { inject } from "vitest";
+import { Api } from "../../src/cluster/api";
+import { Connection, loadKubeConfigFile } from "../../src/cluster/connection";
+import { systemClock } from "../../src/cluster/system";
+import { KubeConfig } from "@kubernetes/client-node";
+import { type Admin, options } from "./cluster-world";
+
+/** Exactly what the adapters of src/cluster need in the namespaces of the objects, and nothing else. */
+export const RULES = [
+  { apiGroups: [""], resources: ["pods"], verbs: ["list", "watch"] },
+  { apiGroups: [""], resources: ["pods/log"], verbs: ["get"] },
+  { apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] },
+  { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "list", "watch"] },
+  { apiGroups: ["apps"], resources: ["deployments", "statefulsets", "daemonsets"], verbs: ["get", "list", "patch"] },
+  { apiGroups: ["controller-resilience.io"], resources: ["controllerresiliences"], verbs: ["get", "list", "watch"] },
+  { apiGroups: ["controller-resilience.io"], resources: ["controllerresiliences/status"], verbs: ["update"] },
+  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
+];
+
+/** In the operator's own namespace. */
+export const LEASE_RULES = [
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] },
+];
+
+const RBAC = "/apis/rbac.authorization.k8s.io/v1";
+
+/** An API client with the rights of a ServiceAccount that has these rules everywhere. */
+export async function clientWith(admin: Admin, namespace: string, rules: readonly object[]): Promise<Connection> {
+  const name = `operator-${Math.random().toString(36).slice(2, 8)}`;
+  const subject = { kind: "ServiceAccount", namespace, name };
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
+  await admin.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } });
+  await admin.create(`${RBAC}/clusterroles`, { metadata: { name }, rules });
+  await admin.create(`${RBAC}/clusterrolebindings`, { metadata: { name }, roleRef, subjects: [subject] });
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
+  const { status } = await admin.create<{ status: { token: string } }>(path, { spec: { expirationSeconds: 3600 } });
+  return new Connection(() => withToken(status.token), systemClock);
+}
+
+/** The bounded client over it that adapters take. */
+export function apiOver(connection: Connection): Api {
+  return new Api(connection, systemClock, options);
+}
+
+function withToken(token: string): KubeConfig {
+  const cluster = loadKubeConfigFile(inject("adminKubeconfig")).getCurrentCluster();
+  if (cluster === null) throw new Error("the lab's kubeconfig has no cluster");
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser(cluster, { name: "operator", token });
+  return config;
+}
