@@ -20,12 +20,17 @@ const USERS = {
   kubelet: ["system:node:node", "system:nodes"],
 } as const;
 
-/** What makes a certificate an authority's; strict verifiers (Python 3.13) want all three. */
-const AUTHORITY = [
-  { name: "basicConstraints", cA: true, critical: true },
-  { name: "keyUsage", keyCertSign: true, critical: true },
-  { name: "subjectKeyIdentifier" },
-];
+/**
+ * What makes a certificate an authority's; strict verifiers (Python 3.13) want all three. New ones each time,
+ * for forge writes the identifier of the key into them.
+ */
+function authority(): object[] {
+  return [
+    { name: "basicConstraints", cA: true, critical: true },
+    { name: "keyUsage", keyCertSign: true, critical: true },
+    { name: "subjectKeyIdentifier" },
+  ];
+}
 
 export type User = keyof typeof USERS;
 
@@ -57,7 +62,7 @@ export async function makePki(lab: LabState): Promise<void> {
   const files = pkiFiles(lab);
   const [ca, server, client] = await Promise.all([newKey(), newKey(), newKey(), makeSigningKey(lab)]);
   const issuer = { name: "lab-ca", key: ca };
-  write(files.ca, certificate(issuer, issuer, AUTHORITY));
+  write(files.ca, certificate(issuer, issuer, authority()));
   write(files.apiServerKey, server);
   write(files.apiServerCertificate, certificate({ name: API_SERVER_NAME, key: server }, issuer, [serverNames(lab)]));
   write(files.clientKey, client);
