@@ -1,5 +1,6 @@
 import type { Denial } from "./denial";
-import { includesAny, indexOfWord, isSpaceCode, isWholeWord, isWordCode, lowerCase } from "./text";
+import { codeAnswers } from "./status-line";
+import { includesAny, indexOfWord, isSpaceCode, isWholeWord, lowerCase, wordBefore } from "./text";
 
 /**
  * A place in a sentence where somebody's request was denied.
@@ -61,8 +62,8 @@ const FAILING = [
   "panic",
 ];
 /** Opening quotes and brackets between the chain and the word. */
-const OPENING = new Set([..."\"'`([{< \t"]);
-const CHAINING = new Set([...":=,;-|>│"]);
+const OPENING = new Set("\"'`([{< \t");
+const CHAINING = new Set(":=,;-|>│!]");
 /** Words between an article and a full stop describe; they report no answer. */
 const DESCRIBING = new Set([
   "is",
@@ -87,13 +88,22 @@ function headOf(key: string, lower: string, at: number, denial: Denial): Head {
   let i = at - 1;
   while (i >= 0 && OPENING.has(lower.charAt(i))) i--;
   if (i < 0) return at > 0 || carriesErrors(key) ? "chain" : "name";
-  if (lower.charAt(i) === "." || lower.charAt(i) === "_" || lower.charAt(i) === "/") return "name";
+  if (isPartOfName(lower, i)) return "name";
   if (precededByCode(lower, at, denial)) return "code";
   if (CHAINING.has(lower.charAt(i))) return lower.startsWith("->", i - 1) ? "words" : chainOrKey(lower, i);
-  if (lower.charAt(i) === "!" || lower.charAt(i) === "]") return "chain";
-  const word = wordBefore(lower, i + 1);
-  if (word === "code" && lower.charAt(at - 1) === "'") return "chain";
-  return i < at - 1 && !DESCRIBING.has(word) ? "words" : "name";
+  return headOfWord(wordBefore(lower, i + 1), lower.slice(i + 1, at));
+}
+
+/** `exceptions.Unauthorized`, `Error::Unauthorized`, `LOGIN_UNAUTHORIZED`, `path/unauthorized`: the name of something. */
+function isPartOfName(lower: string, i: number): boolean {
+  return [".", "_", "/"].includes(lower.charAt(i)) || lower.startsWith("::", i - 1);
+}
+
+/** @param between what stands between the word before and the answer */
+function headOfWord(word: string, between: string): Head {
+  // .NET: invalid status code 'Unauthorized'.
+  if (word === "code" && between.endsWith("'")) return "chain";
+  return between !== "" && !DESCRIBING.has(word) ? "words" : "name";
 }
 
 /** `title: Unauthorized` and `description: Unauthorized` document an answer; they don't give one. */
@@ -141,16 +151,9 @@ function precededByCode(lower: string, at: number, denial: Denial): boolean {
 /** As far as a status line's number stands before its word. */
 const CODE_REACH = 24;
 
-function wordBefore(lower: string, end: number): string {
-  let start = end;
-  while (start > 0 && isWordCode(lower.charCodeAt(start - 1)) && end - start < LONGEST_WORD) start--;
-  return lower.slice(start, end);
-}
-
-const LONGEST_WORD = 32;
 /** Closing quotes and brackets after the word. */
-const CLOSING = new Set([..."\"'`)]}>\\"]);
-const ENDING = new Set([...".,;!(|│-["]);
+const CLOSING = new Set("\"'`)]}>\\");
+const ENDING = new Set(".,;!(|│-[");
 /** Words that go on with the story, not with the answer. */
 const CONTINUING = [
   "in ",
@@ -176,61 +179,3 @@ function tailOf(lower: string, end: number, word: string): Tail {
   if (lower.charAt(i) === ":") return lower.startsWith(word, i + 2) ? "words" : "explained";
   return CONTINUING.some(w => lower.startsWith(w, i)) ? "end" : "words";
 }
-
-function codeAnswers(key: string, lower: string, denial: Denial): Answer[] {
-  const found: Answer[] = [];
-  for (let at = indexOfWord(lower, denial.code); at >= 0; at = indexOfWord(lower, denial.code, at + 1)) {
-    const end = at + denial.code.length;
-    const kind = codeKind(key, lower, at, end);
-    if (kind !== null) found.push({ at, end, kind });
-  }
-  return found;
-}
-
-function codeKind(key: string, lower: string, at: number, end: number): Answer["kind"] | null {
-  if (isPartOfNumber(lower, at, end)) return null;
-  if (isGeneratedException(lower, at, end)) return "bare";
-  let i = at - 1;
-  while (i >= 0 && (OPENING.has(lower.charAt(i)) || lower.charAt(i) === ":" || lower.charAt(i) === "=")) i--;
-  if (i < 0) return includesAny(key, STATUS_WORDS) || lower.startsWith(" client error", end) ? "http" : null;
-  const word = wordBefore(lower, i + 1);
-  return includesAny(word, STATUS_WORDS) || STATUS_VERBS.has(word) ? "http" : null;
-}
-
-/** 401.04, 401ms, :401], 10-401, 2.401: a digit string inside something larger. */
-function isPartOfNumber(lower: string, at: number, end: number): boolean {
-  const before = lower.charAt(at - 1);
-  const after = lower.charAt(end);
-  if (before === "." || before === "-" || before === "/" || before === "#") return true;
-  if (after === "-" || after === "/" || after === "%") return true;
-  return (after === "." || after === ":") && isWordCode(lower.charCodeAt(end + 1));
-}
-
-/** Kubernetes' generated clients print an exception as "(401)" and the reason on the next line. */
-function isGeneratedException(lower: string, at: number, end: number): boolean {
-  if (
-    lower.charAt(at - 1) !== "(" ||
-    lower.charAt(end) !== ")" ||
-    !lower
-      .slice(0, at - 1)
-      .trimEnd()
-      .endsWith(":")
-  ) {
-    return at === 1 && lower.charAt(0) === "(" && lower.slice(end) === ")";
-  }
-  const rest = lower.slice(end + 1).trimStart();
-  return rest === "" || rest === "'" || rest.startsWith("reason:");
-}
-
-const STATUS_WORDS = ["status", "code", "http"];
-const STATUS_VERBS = new Set([
-  "error",
-  "returned",
-  "returns",
-  "answered",
-  "got",
-  "received",
-  "response",
-  "responded",
-  "with",
-]);

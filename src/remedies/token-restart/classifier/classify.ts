@@ -2,7 +2,7 @@ import type { LogClass } from "./classes";
 import { FORBIDDEN, UNAUTHORIZED } from "./denial";
 import { hasLiteral } from "./literals";
 import { read, type Reading } from "./sentences";
-import { isInbound, isRejectedEvent, isRelayed } from "./speaker";
+import { isInbound, isOthersAnswer, isRejectedEvent, isRelayed } from "./speaker";
 import { isLeaseLost, isThrottled, isWatchEnded } from "./symptoms";
 import { includesAny } from "./text";
 import { isDenied } from "./verdict";
@@ -33,6 +33,8 @@ const CHECKLIST: readonly Check[] = [
   { class: "none", holds: isInbound },
   // Somebody else was asked, or asked: the denial is only passed on.
   { class: "none", holds: reading => isRelayed(reading) && !isSlow(reading) },
+  // The answer itself shows that it is not the API server's.
+  { class: "none", holds: isOthersAnswer },
   // "connection is unauthorized: pods is forbidden": 403 in the words of a 401 is a 403.
   { class: "forbidden", holds: reading => includesAny(reading.lower, FORBIDDEN.phrases) },
   // A lease that is lost because of a 401 is a 401: the cause is named, not its effect.

@@ -1,13 +1,7 @@
 import { askedUrl } from "./url";
 import { isDigitCode, lowerCase } from "./text";
-import {
-  KUBERNETES_NAMES,
-  KUBERNETES_NOUNS,
-  KUBERNETES_PAIRS,
-  KUBERNETES_WORDS,
-  OTHER_PAIRS,
-  OTHER_WORDS,
-} from "./vocabulary";
+import { KUBERNETES_NAMES, KUBERNETES_NOUNS, KUBERNETES_PAIRS, KUBERNETES_WORDS } from "./kubernetes-words";
+import { OTHER_PAIRS, OTHER_WORDS } from "./other-words";
 
 /**
  * Whom a word or an address speaks for.
@@ -49,9 +43,9 @@ interface Token {
 }
 
 /** Blanks, quotes, brackets and commas part tokens; everything else may stand inside one. */
-const PARTING = new Set([..." \t\r\n\"'`()[]{}<>,;|\\"]);
+const PARTING = new Set(" \t\r\n\"'`()[]{}<>,;|\\");
 /** Punctuation at a token's edges belongs to the sentence. */
-const EDGE = new Set([...":.!?=&#"]);
+const EDGE = new Set(":.!?=&#");
 /** Longer tokens are data (base64, certificates), no words. */
 const LONGEST_TOKEN = 2048;
 
@@ -109,6 +103,7 @@ const CLIENT_NAMES = [
     "kubernetes/",
     "kubernetes_",
     "watchconnectionmanager",
+    "openshift.dynamic",
   ],
 ];
 
@@ -118,7 +113,24 @@ function nameEvidence(word: string, at: number): Evidence | null {
   if (CLIENT_FILES.some(f => word.includes(f)) || CLIENT_NAMES.some(n => word.includes(n))) {
     return { at, side: "kubernetes", weight: "name" };
   }
+  const part = partEvidence(word);
+  if (part !== null) return { at, side: part, weight: "name" };
+  if (isObjectName(word)) return { at, side: "noun", weight: "name" };
   return isNamedAfterOther(word) ? { at, side: "other", weight: "name" } : null;
+}
+
+/** `output:splunk:splunk.0`, `filter:kubernetes`: plugins are named by the service they speak to. */
+function partEvidence(word: string): Side | null {
+  if (!word.includes(":") || word.startsWith("system:")) return null;
+  const parts = word.split(":", 4);
+  if (parts.some(part => OTHER_WORDS.has(part))) return "other";
+  return parts.some(part => KUBERNETES_NAMES.has(part)) ? "kubernetes" : null;
+}
+
+/** `namespace/name` */
+function isObjectName(word: string): boolean {
+  const slash = word.indexOf("/");
+  return slash > 0 && slash < word.length - 1 && slash === word.lastIndexOf("/") && !word.includes(".");
 }
 
 /** `*v1.Pod`, `*unstructured.Unstructured`, `/v1`: what client-go lists and watches. */
@@ -130,8 +142,11 @@ function isGoType(word: string): boolean {
 
 /** `docker.errors.APIError`, `vault.api:`, `resource.labels.vault`: a name whose first part is another service. */
 function isNamedAfterOther(word: string): boolean {
+  // Frameworks name exceptions after the status they answer their own callers with; Kubernetes' clients don't.
+  if (word.endsWith("unauthorizedexception") || word.endsWith("unauthorizederror")) return true;
   const dot = word.indexOf(".");
   if (dot <= 0) return false;
+  if (word.slice(0, dot).endsWith("_client")) return true;
   const isFailure = word.includes("error") || word.includes("exception") || word.includes("unauthorized");
   return isFailure && word.split(".", 4).some(part => OTHER_WORDS.has(part) || OTHER_CLIENTS.has(part));
 }

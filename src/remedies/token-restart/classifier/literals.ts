@@ -1,52 +1,71 @@
 // What a record must contain to be looked at: literals that are searched in raw bytes before anything is decoded.
 
+/** A literal, and the part of it that the search looks for first. */
+export interface Literal {
+  readonly text: string;
+  /** Offset of a window of WINDOW characters. */
+  readonly window: number;
+}
+
+/** Length of a window. The search skips by it, so that a shorter literal would slow all others down. */
+export const WINDOW = 8;
+
 /**
  * At least one of these, or a free-standing 401, is in every record that has a class.
- * Cut so that either case of a first letter matches, and no shorter than SHORTEST: the search skips by that length.
+ * Cut so that either case of a first letter matches. The window begins behind "^": of all windows of that literal the one
+ * whose pairs of letters, the last above all, are rarest in logs.
  */
-export const LITERALS: readonly string[] = [
+export const LITERALS: readonly Literal[] = [
   // unauthorized
-  ...["nauthorized", "NAUTHORIZED", "provide credentials", "valid credentials", "logged in to the server"],
+  ...["na^uthorized", "NAU^THORIZED", "provide cre^dentials", "valid cre^dentials"],
   // forbidden
-  ...["orbidden", "FORBIDDEN", 'ser "system:', "not allow access", "unknown (get "],
+  ...["^orbidden", "F^ORBIDDEN", 'ser ^"system:', "no^t allow access", "un^known (get "],
   // lease-lost
   ...[
-    "lection lost",
-    "adership lost",
-    "ost leader",
-    "ost lease",
-    "ost the lea",
-    "renew lease",
-    "renew leader",
-    "pdate lock",
+    "lec^tion lost",
+    "a^dership lost",
+    "o^st leader",
+    "^ost lease",
+    "^ost the lea",
+    "re^new lease",
+    "ren^ew leader",
+    "p^date lock",
+    "pd^ate lease",
+    "reso^urce lock",
+    "l^ease lock",
+    "o^nger the leader",
+    "ong^er leader",
+    "opp^ed leading",
+    "l^ease lost",
   ],
-  ...["pdate lease", "resource lock", "lease lock", "onger the leader", "onger leader", "opped leading", "lease lost"],
   // watch-ended
-  ...["too old resource", " is too old", "ersion too old", "watch stream", "atch closed", "nexpected EOF", "410 Gone"],
   ...[
-    "ended with: ",
-    "connection lost",
-    "reset by peer",
-    "stream error",
-    "very short watch",
-    "atch expired",
-    "have been closed",
+    "too old^ resource",
+    " is^ too old",
+    "ersion^ too old",
+    "^watch stream",
+    "a^tch closed",
+    "nexpe^cted EOF",
+    "^410 Gone",
+    "a^tch of *",
+    "client connec^tion lost",
+    "rese^t by peer",
+    "^stream error",
+    "very ^short watch",
+    "at^ch expired",
+    "^have been closed",
+    "close^d the watch",
+    "w^atch channel closed",
+    "sen^t GOAWAY",
+    "as^on:Expired",
   ],
-  ...["closed the watch", "channel closed", "sent GOAWAY", "ason:Expired"],
   // throttled
-  ...["hrottling", "rate limiter", "many requests", "Many Requests", "oManyRequests"],
-];
-
-/** Length of the shortest literal. */
-export const SHORTEST = Math.min(...LITERALS.map(l => l.length));
-
-const FOUR = 0x34;
-const ZERO = 0x30;
-const ONE = 0x31;
+  ...["h^rottling", "^rate limiter", "^many requests", "^Many Requests", "^oManyRequests"],
+].map(marked => ({ text: marked.replace("^", ""), window: marked.indexOf("^") }));
 
 /** Whether a record holds a literal or a free-standing 401. The same rule as the search in bytes, for one record. */
 export function hasLiteral(record: string): boolean {
-  if (LITERALS.some(literal => record.includes(literal))) return true;
+  if (LITERALS.some(({ text }) => record.includes(text))) return true;
   for (let at = record.indexOf("401"); at >= 0; at = record.indexOf("401", at + 1)) {
     if (standsFree(record.charCodeAt(at - 1), record.charCodeAt(at + 3))) return true;
   }
@@ -68,20 +87,10 @@ function isJoining(code: number): boolean {
   return code === 0x5f || code === 0x2d || code === 0x2f || code === 0x23 || code === 0x25;
 }
 
-/** The offset of the next free-standing 401 in [from, to), or `to`. Looks at every third byte only: one of three is hit. */
-export function next401(bytes: Uint8Array, from: number, to: number): number {
-  for (let i = from + 2; i < to; i += 3) {
-    const byte = bytes[i] as number;
-    if (byte > FOUR || byte < ZERO) continue;
-    const at = startOf401(bytes, i, byte);
-    if (at >= from && standsFree(bytes[at - 1] ?? 0, bytes[at + 3] ?? 0)) return at;
+/** The offset of the next free-standing 401 in [from, to), or `to`. */
+export function next401(bytes: Buffer, from: number, to: number): number {
+  for (let at = bytes.indexOf("401", from); at >= 0 && at < to; at = bytes.indexOf("401", at + 1)) {
+    if (standsFree(bytes[at - 1] ?? 0, bytes[at + 3] ?? 0)) return at;
   }
-  // The stride may have stopped inside the last bytes.
   return to;
-}
-
-/** Where 401 begins if the byte at `i` is one of its digits, else -1. */
-function startOf401(bytes: Uint8Array, i: number, byte: number): number {
-  const at = byte === ONE ? i - 2 : byte === ZERO ? i - 1 : i;
-  return bytes[at] === FOUR && bytes[at + 1] === ZERO && bytes[at + 2] === ONE ? at : -1;
 }

@@ -5,6 +5,8 @@ import { isSpaceCode, isWordCode } from "./text";
 export interface Pair {
   readonly key: string;
   readonly value: string;
+  /** Of a value without quotes, what stands behind its first word; it belongs to the value or to the sentence. */
+  readonly tail: string;
 }
 
 /** A line taken apart: free text, and the pairs that stood in it. */
@@ -20,15 +22,25 @@ export function pairsOf(line: string): Pairs {
   const free: string[] = [line.slice(0, key.start)];
   const pairs: Pair[] = [];
   while (key !== null) {
-    const quoted: Value | null = quotedValue(line, key.end);
-    const from: number = quoted?.end ?? key.end;
+    const value = quotedValue(line, key.end);
+    const from: number = value === null ? key.end : value.end;
     const next = nextKey(line, from);
-    const rest = line.slice(from, next?.start ?? line.length);
-    pairs.push({ key: key.name, value: quoted?.value ?? rest.trim() });
-    if (quoted !== null) free.push(rest);
+    const rest = line.slice(from, next === null ? line.length : next.start);
+    if (value !== null) free.push(rest);
+    pairs.push(value === null ? barePair(key.name, rest.trim()) : { key: key.name, value: value.value, tail: "" });
     key = next;
   }
   return { free: free.join(" "), pairs };
+}
+
+function barePair(key: string, value: string): Pair {
+  return { key, value, tail: value.slice(wordEnd(value)) };
+}
+
+function wordEnd(value: string): number {
+  let end = 0;
+  while (end < value.length && !isSpaceCode(value.charCodeAt(end))) end++;
+  return end;
 }
 
 interface Key {
@@ -46,18 +58,25 @@ interface Value {
 /** The next `key=` or `"key"=` that begins a word of its own. */
 function nextKey(line: string, from: number): Key | null {
   for (let at = line.indexOf("=", from); at >= 0; at = line.indexOf("=", at + 1)) {
-    const quoted = line.charAt(at - 1) === '"';
-    const end = quoted ? at - 1 : at;
-    let start = end;
-    while (start > from && isKeyCode(line.charCodeAt(start - 1))) start--;
-    const first = quoted ? start - 1 : start;
-    const opens = first <= from || isSpaceCode(line.charCodeAt(first - 1));
-    // "apps/v1, Kind=Deployment" is how Go prints a GroupVersionKind.
-    const isKind = line.startsWith(", Kind=", first - 2);
-    if (start < end && first >= from && opens && !isKind)
-      return { name: line.slice(start, end), start: first, end: at + 1 };
+    const key = keyBefore(line, at, from);
+    if (key !== null && opensWord(line, key.start, from)) return key;
   }
   return null;
+}
+
+function keyBefore(line: string, at: number, from: number): Key | null {
+  const quote = line.charAt(at - 1) === '"' ? 1 : 0;
+  const end = at - quote;
+  let start = end;
+  while (start > from && isKeyCode(line.charCodeAt(start - 1))) start--;
+  if (start >= end || start - quote < from) return null;
+  return { name: line.slice(start, end), start: start - quote, end: at + 1 };
+}
+
+function opensWord(line: string, start: number, from: number): boolean {
+  // "apps/v1, Kind=Deployment" is how Go prints a GroupVersionKind.
+  if (line.startsWith(", Kind=", start - 2)) return false;
+  return start <= from || isSpaceCode(line.charCodeAt(start - 1));
 }
 
 function isKeyCode(code: number): boolean {
@@ -67,7 +86,7 @@ function isKeyCode(code: number): boolean {
 
 function quotedValue(line: string, at: number): Value | null {
   const quote = line.charAt(at);
-  if (quote !== '"' && quote !== "`") return null;
+  if (quote !== '"' && quote !== "`" && quote !== "'") return null;
   const end = closingQuote(line, at, quote);
   if (end < 0) return null;
   return { value: unescapeOnce(line.slice(at + 1, end)), end: end + 1 };

@@ -57,6 +57,8 @@ function isContinuation(bytes: Buffer, line: number, previous: number): boolean 
   const start = skipEnvelope(bytes, line);
   const first = bytes[start];
   if (first === undefined) return false;
+  // Rust's tracing aligns its levels behind a timestamp of its own: no indentation.
+  if (startsWithAny(bytes, start, ALIGNED_LEVELS)) return false;
   if (first <= BLANK || CLOSING.has(first) || startsWithAny(bytes, start, BORDERS)) return first !== ESCAPE;
   if (startsWithAny(bytes, start, SECOND_LINES)) return true;
   const raises = startsWithAny(bytes, start, TRACEBACKS) || isException(bytes, start);
@@ -64,6 +66,7 @@ function isContinuation(bytes: Buffer, line: number, previous: number): boolean 
 }
 
 const ESCAPE = 0x1b;
+const ALIGNED_LEVELS = [" WARN ", " INFO "].map(b => Buffer.from(b));
 const CLOSING = new Set(Buffer.from("}])"));
 /** Terraform and its kin draw a border beside every line of a message. */
 const BORDERS = ["│", "╵", "┃"].map(b => Buffer.from(b));

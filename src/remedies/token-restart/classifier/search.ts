@@ -1,42 +1,68 @@
-import { LITERALS, SHORTEST } from "./literals";
+import { LITERALS, WINDOW } from "./literals";
 
 // Wu and Manber, "A fast algorithm for multi-pattern searching" (1994), with blocks of two bytes: look at the last block of
-// a window as long as the shortest literal; a block that is in no literal's window lets the search skip the whole window.
+// a window of fixed length; a block that is in no literal's window lets the search skip the whole window.
 
 const BLOCKS = 1 << 16;
-const SKIP = new Uint8Array(BLOCKS).fill(SHORTEST - 1);
-/** Literals by the block that ends their window. */
-const BY_BLOCK = new Map<number, Uint8Array[]>();
+const SKIP = new Uint8Array(BLOCKS).fill(WINDOW - 1);
+/** Literals by the block that ends their window, each with the window's offset in it. */
+const BY_BLOCK = new Map<number, Windowed[]>();
+/** 1 for every block that begins a window: most stops of the search are refuted by it. */
+const BEGINS = new Uint8Array(BLOCKS);
 
-for (const literal of LITERALS) {
-  const bytes = Buffer.from(literal);
-  for (let i = 1; i < SHORTEST; i++) {
-    const block = blockAt(bytes, i);
-    SKIP[block] = Math.min(SKIP[block] ?? 0, SHORTEST - 1 - i);
+interface Windowed {
+  readonly literal: Uint8Array;
+  readonly window: number;
+}
+
+for (const { text, window } of LITERALS) {
+  const literal = Buffer.from(text);
+  for (let i = 1; i < WINDOW; i++) {
+    const block = blockAt(literal, window + i);
+    SKIP[block] = Math.min(SKIP[block] ?? 0, WINDOW - 1 - i);
   }
-  const last = blockAt(bytes, SHORTEST - 1);
-  BY_BLOCK.set(last, [...(BY_BLOCK.get(last) ?? []), bytes]);
+  BEGINS[blockAt(literal, window + 1)] = 1;
+  const last = blockAt(literal, window + WINDOW - 1);
+  BY_BLOCK.set(last, [...(BY_BLOCK.get(last) ?? []), { literal, window }]);
 }
 
 function blockAt(bytes: Uint8Array, end: number): number {
   return ((bytes[end - 1] ?? 0) << 8) | (bytes[end] ?? 0);
 }
 
-/** The offset of the next literal that begins in [from, to), or `to`. */
+/** The offset of a literal's occurrence in [from, to), the first that the search meets, or `to`. */
 export function nextLiteral(bytes: Uint8Array, from: number, to: number): number {
-  let i = from + SHORTEST - 1;
+  // Local, or the engine asks the module for it at every step.
+  const skips = SKIP;
+  const begins = BEGINS;
+  let i = from + WINDOW - 1;
   while (i < to) {
     const block = ((bytes[i - 1] as number) << 8) | (bytes[i] as number);
-    const skip = SKIP[block] as number;
-    if (skip === 0) {
-      const start = i - SHORTEST + 1;
-      if (isLiteralAt(bytes, start, block)) return start;
-      i++;
-    } else i += skip;
+    const skip = skips[block] as number;
+    if (skip > 0) {
+      i += skip;
+      continue;
+    }
+    const first = ((bytes[i - WINDOW + 1] as number) << 8) | (bytes[i - WINDOW + 2] as number);
+    if (begins[first] === 1) {
+      const at = literalAt(bytes, i - WINDOW + 1, block);
+      if (at >= 0) return at;
+    }
+    i++;
   }
   return to;
 }
 
-function isLiteralAt(bytes: Uint8Array, start: number, block: number): boolean {
-  return (BY_BLOCK.get(block) ?? []).some(literal => literal.every((byte, i) => bytes[start + i] === byte));
+/** Where the literal begins whose window is at `start`, or -1. */
+function literalAt(bytes: Uint8Array, start: number, block: number): number {
+  for (const { literal, window } of BY_BLOCK.get(block) ?? []) {
+    const at = start - window;
+    if (at >= 0 && isAt(bytes, at, literal)) return at;
+  }
+  return -1;
+}
+
+function isAt(bytes: Uint8Array, at: number, literal: Uint8Array): boolean {
+  for (let i = 0; i < literal.length; i++) if (bytes[at + i] !== literal[i]) return false;
+  return true;
 }

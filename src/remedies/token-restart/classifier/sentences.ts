@@ -1,7 +1,7 @@
 import { unwrap } from "./envelope";
 import { takeJson } from "./json";
 import { pairsOf } from "./pairs";
-import { isSpaceCode, lowerCase } from "./text";
+import { isSpaceCode, lowerCase, words } from "./text";
 
 /** One sentence of a record: what was said, and under which key ("" for free text). */
 export interface Sentence {
@@ -42,7 +42,10 @@ interface Parts {
 
 function readText(text: string, key: string, depth: number, parts: Parts): void {
   const json = depth <= MAX_QUOTING ? takeJson(text) : null;
-  if (json === null) return readLines(text, key, depth, parts);
+  if (json === null) {
+    readLines(text, key, depth, parts);
+    return;
+  }
   readLines(json.before, key, depth, parts);
   for (const leaf of json.leaves) readField(leaf.key || key, leaf.value, depth + 1, parts);
   readText(json.after, key, depth + 1, parts);
@@ -52,7 +55,9 @@ function readLines(text: string, key: string, depth: number, parts: Parts): void
   for (const line of text.split("\n")) {
     if (isFrame(line)) continue;
     const { free, pairs } = pairsOf(messageColumn(line));
-    for (const said of unescapeAll(free).split("\n")) {
+    // An unquoted name is one word; what follows it is the sentence going on.
+    const tails = pairs.filter(pair => SPEAKER_KEYS.has(lowerCase(pair.key))).map(pair => pair.tail);
+    for (const said of unescapeAll([free, ...tails].join(" ")).split("\n")) {
       if (said.trim() !== "") parts.sentences.push({ key, text: said.trim() });
     }
     for (const pair of pairs) readField(pair.key, pair.value, depth + 1, parts);
@@ -92,117 +97,17 @@ const LEVELS = new Set(["debug", "info", "warn", "warning", "error", "fatal", "p
 
 /** Keys that say who speaks, when and about which object of its own, never whom it asked. */
 const SPEAKER_KEYS = new Set([
-  ...[
-    "ts",
-    "time",
-    "timestamp",
-    "@timestamp",
-    "@t",
-    "t",
-    "date",
-    "datetime",
-    "asctime",
-    "eventtime",
-    "uptime",
-    "epoch",
-  ],
-  ...[
-    "level",
-    "lvl",
-    "severity",
-    "@l",
-    "loglevel",
-    "log.level",
-    "levelname",
-    "level_name",
-    "priority",
-    "stream",
-    "tag",
-  ],
-  ...[
-    "logger",
-    "log.logger",
-    "logger_name",
-    "loggername",
-    "logname",
-    "name",
-    "caller",
-    "file",
-    "filename",
-    "line",
-    "lineno",
-  ],
-  ...[
-    "func",
-    "function",
-    "funcname",
-    "module",
-    "component",
-    "subsys",
-    "subsystem",
-    "source",
-    "sourcecontext",
-    "target",
-  ],
-  ...[
-    "app",
-    "application",
-    "service",
-    "service.name",
-    "program",
-    "process",
-    "pid",
-    "thread",
-    "thread_name",
-    "threadname",
-  ],
-  ...[
-    "host",
-    "hostname",
-    "host.name",
-    "_hostname",
-    "pod",
-    "pod_name",
-    "podname",
-    "container",
-    "container_name",
-    "container_id",
-  ],
-  ...[
-    "namespace",
-    "ns",
-    "namespace_name",
-    "labels",
-    "kind",
-    "controller",
-    "controllerkind",
-    "controllergroup",
-    "reconciler",
-  ],
-  ...[
-    "reconcileid",
-    "object",
-    "key",
-    "uid",
-    "version",
-    "trace_id",
-    "span_id",
-    "traceid",
-    "spanid",
-    "stacktrace",
-    "category",
-  ],
-  ...[
-    "_comm",
-    "_exe",
-    "_cmdline",
-    "_systemd_unit",
-    "syslog_identifier",
-    "image",
-    "image_name",
-    "user_agent",
+  ...words(
+    "ts time timestamp @timestamp @t t date datetime asctime eventtime uptime epoch level lvl severity @l",
+    "loglevel log.level levelname level_name priority stream tag logger log.logger logger_name loggername",
+    "logname name caller file filename line lineno func function funcname module component subsys",
+    "subsystem source sourcecontext target app application service service.name program process pid",
+    "thread thread_name threadname host hostname host.name _hostname pod pod_name podname container",
+    "container_name container_id namespace ns namespace_name labels kind controller controllerkind",
+    "controllergroup reconciler reconcileid object key uid version trace_id span_id traceid spanid",
+    "stacktrace category _comm _exe _cmdline _systemd_unit syslog_identifier image image_name user_agent",
     "useragent",
-  ],
+  ),
 ]);
 
 /** Undoes every level of backslash escaping at once: a run of backslashes and the character after it is that character. */

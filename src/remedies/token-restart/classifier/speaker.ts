@@ -1,5 +1,5 @@
 import type { Reading } from "./sentences";
-import { includesAny, isSpaceCode } from "./text";
+import { includesAny, isSpaceCode, phrases } from "./text";
 
 /** Whether the record is about a request made *to* this process: access lines, and clients it turned away. */
 export function isInbound(reading: Reading): boolean {
@@ -14,32 +14,17 @@ export function isInbound(reading: Reading): boolean {
 
 /** What servers say about callers they don't believe. */
 const TURNED_AWAY = [
-  ...[
-    "authenticate the request",
-    "authenticate request",
-    "authenticating request",
-    "invalid bearer token",
-    "rejected a caller",
-  ],
-  ...[
-    "rejecting request",
-    "request refused",
-    "incoming request",
-    "unauthenticated request",
-    "unauthorized request",
-    "bad token",
-  ],
-  ...[
-    "unauthorized connection",
-    "unauthorized access",
-    "unauthorized client",
-    "unauthorized user",
-    "missing bearer",
-    "no auth token",
-  ],
-  ...["authorization header", "bearer token required", "refused connection from", "connection from ", "login attempt"],
-  ...["request completed", "handled request", "finished request", "authentication failed for", "token review failed"],
-  ...["returning 401", "respond with 401", "responding with 401", "sending 401", "jwt_authn", "anonymous request"],
+  ...phrases(
+    "authenticate the request, authenticate request, authenticating request, invalid bearer token",
+    "rejected a caller, rejecting request, request refused, incoming request, unauthenticated request",
+    "unauthorized request, bad token, unauthorized connection, unauthorized access, unauthorized client",
+    "unauthorized user, missing bearer, no auth token, authorization header, bearer token required",
+    "refused connection from, connection from , login attempt, request completed, handled request",
+    "finished request, authentication failed for, token review failed, returning 401, respond with 401",
+    "responding with 401, sending 401, jwt_authn, anonymous request",
+  ),
+  // A sample of a server's metrics.
+  ...['{code="', ',code="', '{status="', ',status="', '{status_code="', ',status_code="'],
   // The API server's audit log.
   ...['"auditid"', "audit.k8s.io", '"responsestatus"'],
 ];
@@ -76,7 +61,7 @@ function hasPathAfter(text: string, method: string): boolean {
   for (let at = text.indexOf(method); at >= 0; at = text.indexOf(method, at + method.length)) {
     let i = at + method.length;
     if (!isSpaceCode(text.charCodeAt(i))) continue;
-    while (isSpaceCode(text.charCodeAt(i)) || text.charAt(i) === '"') i++;
+    while (isSpaceCode(text.charCodeAt(i)) || text.charAt(i) === '"' || text.charAt(i) === "|") i++;
     if (text.charAt(i) === "/") return true;
   }
   return false;
@@ -84,47 +69,13 @@ function hasPathAfter(text: string, method: string): boolean {
 
 /** Fields that only a server's record has: where the request came from. */
 const CLIENT_FIELDS = [
-  ...[
-    "remote_addr",
-    "remoteaddr",
-    "remote_ip",
-    "remoteip",
-    "client_ip",
-    "clientip",
-    "client.addr",
-    "client_addr",
-    "clientaddr",
-  ],
-  ...[
-    "srcip",
-    "src_ip",
-    "sourceip",
-    "source_ip",
-    "sourceips",
-    "remoteaddress",
-    "remote_address",
-    "remote-addr",
-    "peer_addr",
-  ],
-  ...[
-    "downstream_remote_address",
-    "x-forwarded-for",
-    "x_forwarded_for",
-    "http_user_agent",
-    "useragent",
-    "user_agent",
-    "user-agent",
-  ],
-  ...[
-    "referer",
-    "http_referer",
-    "peer.address",
-    "client.address",
-    "net.peer.ip",
-    "grpc.service",
-    "remote_host",
-    "remotehost",
-  ],
+  ...phrases(
+    "remote_addr, remoteaddr, remote_ip, remoteip, client_ip, clientip, client.addr, client_addr",
+    "clientaddr, srcip, src_ip, sourceip, source_ip, sourceips, remoteaddress, remote_address",
+    "remote-addr, peer_addr, downstream_remote_address, x-forwarded-for, x_forwarded_for, http_user_agent",
+    "useragent, user_agent, user-agent, referer, http_referer, peer.address, client.address, net.peer.ip",
+    "grpc.service, remote_host, remotehost",
+  ),
 ];
 
 function hasClientField(reading: Reading): boolean {
@@ -133,19 +84,10 @@ function hasClientField(reading: Reading): boolean {
 
 const METHOD_FIELDS = ["method", "verb", "http.method", "request_method", "requestmethod", "http_method", "httpmethod"];
 const PATH_FIELDS = [
-  ...[
-    "uri",
-    "url",
-    "path",
-    "request_uri",
-    "requesturi",
-    "http.target",
-    "request_path",
-    "requestpath",
-    "url.path",
-    "route",
-  ],
-  ...["http.path", "http.route", "http.url", "request", "originalurl", "requesturl"],
+  ...phrases(
+    "uri, url, path, request_uri, requesturi, http.target, request_path, requestpath, url.path, route",
+    "http.path, http.route, http.url, request, originalurl, requesturl",
+  ),
 ];
 
 /** A record with a method and a path without a host: who asks somebody else writes the address. */
@@ -161,23 +103,34 @@ export function isRelayed(reading: Reading): boolean {
 
 const RELAYED = [
   // A webhook's verdict, which the API server repeats.
-  ...["denied the request", "admission webhook", "failed calling webhook", "failed to call webhook"],
+  ...phrases("denied the request, admission webhook, failed calling webhook, failed to call webhook"),
   // What a network plugin told the kubelet.
-  ...["plugin type=", "failedcreatepodsandbox", "network for sandbox", "failed to create pod sandbox"],
+  ...phrases("plugin type=, failedcreatepodsandbox, network for sandbox, failed to create pod sandbox"),
   // Answered by the kubelet or a pod behind the API server, in the API server's words.
-  ...[
-    "unable to upgrade connection",
-    "pods/log",
-    "pods/exec",
-    "pods/attach",
-    "pods/portforward",
-    "pods/proxy",
-    "nodes/proxy",
-  ],
-  ...["services/proxy", "nodes/metrics", "nodes/stats", ":10250"],
+  ...phrases(
+    "unable to upgrade connection, pods/log, pods/exec, pods/attach, pods/portforward, pods/proxy",
+    "nodes/proxy, services/proxy, nodes/metrics, nodes/stats, :10250",
+  ),
   // Events of other processes, exported.
   ...['"event occurred"', '"involvedobject"', '"reportingcomponent"', '"reportingcontroller"'],
 ];
+
+/** Whether the answer bears the marks of another server: it asks for a password, or its body is no Status object. */
+export function isOthersAnswer(reading: Reading): boolean {
+  const { lower } = reading;
+  // API servers with basic authentication, up to 1.18, named themselves.
+  if (lower.includes("www-authenticate") && !lower.includes('realm="kubernetes')) return true;
+  const body = lower.indexOf(BODY);
+  if (body < 0) return false;
+  const start = lower.indexOf("{", body);
+  if (start < 0 || start > body + BODY.length + 4) return false;
+  return !lower.slice(start, start + BODY_REACH).includes("status");
+}
+
+/** How generated clients introduce the body of an answer. */
+const BODY = "http response body:";
+/** A Status object names its kind within this many characters. */
+const BODY_REACH = 120;
 
 /** A row of `kubectl get events` or `describe`: type, reason, age, speaker, in wide columns. */
 function isEventRow(text: string): boolean {

@@ -1,26 +1,35 @@
 import type { Denial } from "./denial";
-import { indexOfWord, isWordCode, lowerCase } from "./text";
+import { indexOfWord, isWordCode } from "./text";
 
 /** A Status object, however a language prints it, is shorter than this. */
 const STATUS_REACH = 700;
+/** Quotes, colons and brackets between a key and its value. */
+const KEY_REACH = 8;
 
 /**
  * Whether a text holds the API server's Status object with this code: as JSON, Go, Rust, Java, Scala or Node print it.
  * The words are the same in all of them: Failure, the code under `code`, the reason.
  */
-export function hasStatusObject(lower: string, denial: Denial): boolean {
-  const reason = lowerCase(denial.word);
-  for (let at = indexOfWord(lower, denial.code); at >= 0; at = indexOfWord(lower, denial.code, at + 1)) {
-    if (!isUnderCode(lower, at)) continue;
-    const around = lower.slice(Math.max(0, at - STATUS_REACH), at + STATUS_REACH);
-    if (indexOfWord(around, "failure") >= 0 && indexOfWord(around, reason) >= 0) return true;
+export function hasStatusObject(text: string, denial: Denial): boolean {
+  for (let at = indexOfWord(text, denial.code); at >= 0; at = indexOfWord(text, denial.code, at + 1)) {
+    if (!isUnderCode(text, at)) continue;
+    const around = text.slice(Math.max(0, at - STATUS_REACH), at + STATUS_REACH);
+    if (indexOfWord(around, "Failure") >= 0 && indexOfWord(around, denial.word) >= 0) return true;
   }
   return false;
 }
 
-/** `code: 401`, `"code":401`, `code=401`, `'code': 401`; Scala's case classes print no names: `Some(401)`. */
-function isUnderCode(lower: string, at: number): boolean {
+/** `code: 401`, `"code":401`, `Code:401`, `code: Optional(401)`; Scala's case classes print no names: `Some(401)`. */
+function isUnderCode(text: string, at: number): boolean {
+  let end = keyEnd(text, at);
+  if (text.endsWith("Optional", end)) end = keyEnd(text, end - "Optional".length);
+  return KEYS.some(key => text.endsWith(key, end) && !isWordCode(text.charCodeAt(end - key.length - 1)));
+}
+
+const KEYS = ["code", "Code", "Some"];
+
+function keyEnd(text: string, at: number): number {
   let end = at;
-  while (end > 0 && !isWordCode(lower.charCodeAt(end - 1)) && at - end < 8) end--;
-  return lower.startsWith("code", end - 4) || lower.startsWith("some", end - 4);
+  while (end > 0 && !isWordCode(text.charCodeAt(end - 1)) && at - end < KEY_REACH) end--;
+  return end;
 }

@@ -1,5 +1,5 @@
 import type { Reading } from "./sentences";
-import { includesAny } from "./text";
+import { includesAny, phrases } from "./text";
 
 /** Whether leadership was lost, or the lock could not be renewed, for another reason than a denial. */
 export function isLeaseLost(reading: Reading): boolean {
@@ -12,22 +12,12 @@ export function isLeaseLost(reading: Reading): boolean {
 }
 
 const LEADERSHIP_LOST = [
-  ...[
-    "leader election lost",
-    "leaderelection lost",
-    "lost leader election",
-    "leadership lost",
-    "lost leadership",
-    "lost lease",
-  ],
-  ...[
-    "lost the lease",
-    "lost the leader",
-    "failed to renew lease",
-    "failed to renew leader",
-    "failed to renew leadership",
-  ],
-  ...["no longer the leader", "no longer leader", "stopped leading", "lease lost", "lost lock", "leader lost"],
+  ...phrases(
+    "leader election lost, leaderelection lost, lost leader election, leadership lost, lost leadership",
+    "lost lease, lost the lease, lost the leader, failed to renew lease, failed to renew leader",
+    "failed to renew leadership, no longer the leader, no longer leader, stopped leading, lease lost",
+    "lost lock, leader lost",
+  ),
 ];
 const LOCK_NOT_RENEWED = ["failed to update lock", "failed to update lease", "failed to tryacquireorrenew"];
 const LOCK_NOT_READ = [
@@ -45,20 +35,11 @@ export function isWatchEnded(reading: Reading): boolean {
 }
 
 const WATCH_ENDED = [
-  ...[
-    "too old resource version",
-    "resource version too old",
-    "resourceversion too old",
-    "watch is too old",
-    "list is too old",
-  ],
-  ...[
-    "an event from the watch stream",
-    "watch closed",
-    "watch channel closed",
-    "watch stream closed",
-    "watch stream ended",
-  ],
+  ...phrases(
+    "too old resource version, resource version too old, resourceversion too old, watch is too old",
+    "list is too old, an event from the watch stream, watch closed, watch channel closed",
+    "watch stream closed, watch stream ended",
+  ),
   ...["very short watch", "watch expired", "reason:expired,code:410", "closed the watch", "watch connection closed"],
 ];
 const STREAM_CUT = [
@@ -71,15 +52,10 @@ const STREAM_CUT = [
     "code: 410",
     '"code":410',
   ],
-  ...[
-    "stream error",
-    "received goaway",
-    "server sent goaway",
-    "error 410",
-    "status 410",
-    "(410)",
+  ...phrases(
+    "stream error, received goaway, server sent goaway, error 410, status 410, (410)",
     "might have been closed",
-  ],
+  ),
 ];
 
 /** Whether requests to the API server wait or are refused for their rate. */
@@ -91,11 +67,9 @@ export function isThrottled(reading: Reading): boolean {
 }
 
 const THROTTLED = [
-  ...[
-    "client-side throttling",
-    "server-side throttling",
-    "throttling request took",
-    "rate limiter wait returned an error",
-  ],
-  ...["server has received too many requests", "throttling is over", "throttling for "],
+  ...phrases(
+    "client-side throttling, server-side throttling, throttling request took",
+    "rate limiter wait returned an error, server has received too many requests, throttling is over",
+    "throttling for",
+  ),
 ];

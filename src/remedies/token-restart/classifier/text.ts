@@ -47,7 +47,26 @@ export function isWholeWord(text: string, start: number, end: number): boolean {
   return !isWordCode(text.charCodeAt(start - 1)) && !isWordCode(text.charCodeAt(end));
 }
 
+/** The word that ends at `end`, at most 32 characters of it; "" if there is none. */
+export function wordBefore(text: string, end: number): string {
+  let start = end;
+  while (start > 0 && isWordCode(text.charCodeAt(start - 1)) && end - start < LONGEST_WORD) start--;
+  return text.slice(start, end);
+}
+
+const LONGEST_WORD = 32;
+
 /** Whether any of the phrases occurs in the text. */
 export function includesAny(text: string, phrases: readonly string[]): boolean {
   return phrases.some(phrase => text.includes(phrase));
+}
+
+/** The words of some lines, for lists that are easier to read without quotes. */
+export function words(...lines: string[]): string[] {
+  return lines.flatMap(line => line.split(" "));
+}
+
+/** The phrases of some lines, which commas part. */
+export function phrases(...lines: string[]): string[] {
+  return lines.flatMap(line => line.split(", "));
 }

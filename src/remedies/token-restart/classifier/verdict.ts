@@ -8,11 +8,22 @@ import { includesAny } from "./text";
 /** Whether the record reports that the API server denied a request of this process in this way. */
 export function isDenied(reading: Reading, denial: Denial): boolean {
   if (includesAny(reading.lower, denial.phrases)) return true;
-  if (hasStatusObject(reading.lower, denial)) return true;
+  if (hasStatusObject(reading.text, denial)) return true;
   const evidence = new EvidenceOf(reading);
-  return reading.sentences.some(({ key, text }, i) =>
-    answersIn(key, text, denial).some(answer => isFromApiServer(answer, evidence.near(i, answer))),
-  );
+  return answersOf(reading, denial).some(({ index, answer }) => isFromApiServer(answer, evidence.near(index, answer)));
+}
+
+/** A record that gives more answers is a list of something; looking at each of them would take quadratic time. */
+const MOST_ANSWERS = 32;
+
+/** The answers in a record, with the sentence that each stands in. */
+function answersOf(reading: Reading, denial: Denial): { index: number; answer: Answer }[] {
+  const found: { index: number; answer: Answer }[] = [];
+  for (const [index, { key, text }] of reading.sentences.entries()) {
+    for (const answer of answersIn(key, text, denial)) found.push({ index, answer });
+    if (found.length >= MOST_ANSWERS) break;
+  }
+  return found.slice(0, MOST_ANSWERS);
 }
 
 function isFromApiServer(answer: Answer, side: Side | null): boolean {
@@ -68,16 +79,19 @@ class EvidenceOf {
 /** The nearest evidence before the answer; an address further left outweighs another service's mere word. */
 function decideLeft(evidence: readonly Evidence[], answer: Answer): Side | null {
   const before = evidence.filter(e => e.at < answer.at);
-  const nearest = before.at(-1);
-  if (nearest?.side === "other" && nearest.weight === "word") {
-    return before.findLast(e => e.weight === "address")?.side ?? "other";
-  }
-  if (nearest?.side === "noun") return nounSide(before, answer);
-  return nearest?.side ?? null;
+  // An object's name says that it was asked for, not of whom: any other evidence goes before it.
+  const nearest = before.findLast(e => !isObjectName(e)) ?? before.at(-1);
+  if (nearest === undefined) return null;
+  return nearest.side === "kubernetes" || nearest.weight !== "word" ? nearest.side : weighWord(before, nearest, answer);
 }
 
-/** A noun stands for the API server unless an address, or for a status line any clearer word, says whose it is. */
-function nounSide(before: readonly Evidence[], answer: Answer): Side {
-  const clearer = before.findLast(e => e.weight === "address" || (answer.kind === "http" && e.side !== "noun"));
-  return clearer?.side ?? "noun";
+function isObjectName(evidence: Evidence): boolean {
+  return evidence.side === "noun" && evidence.weight === "name";
+}
+
+/** A word stands for its side unless an address, or before a status line any word that is no noun, says otherwise. */
+function weighWord(before: readonly Evidence[], word: Evidence, answer: Answer): Side {
+  const seeksClearer = word.side === "noun" && answer.kind === "http";
+  const clearer = before.findLast(e => e.weight === "address" || (seeksClearer && e.side !== "noun"));
+  return clearer?.side ?? word.side;
 }

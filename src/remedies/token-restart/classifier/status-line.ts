@@ -1,0 +1,88 @@
+import type { Answer } from "./answer";
+import type { Denial } from "./denial";
+import { includesAny, indexOfWord, isWholeWord, isWordCode, wordBefore } from "./text";
+
+/** Every place in a lower-cased sentence where the number stands for an HTTP status, in order. */
+export function codeAnswers(key: string, lower: string, denial: Denial): Answer[] {
+  const found: Answer[] = [];
+  for (let at = indexOfWord(lower, denial.code); at >= 0; at = indexOfWord(lower, denial.code, at + 1)) {
+    const end = at + denial.code.length;
+    const kind = codeKind(key, lower, at, end);
+    if (kind !== null) found.push({ at, end, kind });
+  }
+  return found;
+}
+
+/** Numbers of a status line stand behind the protocol's version. */
+const PROTOCOLS = ["http/1.0", "http/1.1", "http/2", "http/2.0", "http/3"];
+
+/** `[401 403 429]`, `401|403`: a list of statuses is a setting. */
+function isListed(lower: string, at: number, end: number): boolean {
+  return isStatusNumber(lower, end + 1) || isStatusNumber(lower, end + 2) || isStatusNumber(lower, at - 4);
+}
+
+function isStatusNumber(lower: string, at: number): boolean {
+  const number = Number(lower.slice(Math.max(0, at), at + 3));
+  return at >= 0 && number >= 400 && number < 600 && isWholeWord(lower, at, at + 3);
+}
+
+function codeKind(key: string, lower: string, at: number, end: number): Answer["kind"] | null {
+  if (isPartOfNumber(lower, at, end) || isListed(lower, at, end)) return null;
+  if (isGeneratedException(lower, at, end)) return "bare";
+  let i = at - 1;
+  while (i >= 0 && LEADING.has(lower.charAt(i))) i--;
+  const isStatus = i < 0 ? isWholeStatus(key, lower, end) : isStatusBefore(lower, i + 1);
+  return isStatus ? "http" : null;
+}
+
+/** Quotes, brackets and separators between the number and what it is the number of. */
+const LEADING = new Set("\"'`([{< \t:=");
+
+/** A sentence that begins with the number: the value of a field that holds a status, or requests' "401 Client Error". */
+function isWholeStatus(key: string, lower: string, end: number): boolean {
+  return includesAny(key, STATUS_WORDS) || lower.startsWith(" client error", end);
+}
+
+function isStatusBefore(lower: string, end: number): boolean {
+  if (PROTOCOLS.some(protocol => lower.endsWith(protocol, end))) return true;
+  const word = wordBefore(lower, end);
+  return includesAny(word, STATUS_WORDS) || STATUS_VERBS.has(word);
+}
+
+/** 401.04, 401ms, :401], 10-401, 2.401: a digit string inside something larger. */
+function isPartOfNumber(lower: string, at: number, end: number): boolean {
+  const before = lower.charAt(at - 1);
+  const after = lower.charAt(end);
+  if (before === "." || before === "-" || before === "/" || before === "#") return true;
+  if (after === "-" || after === "/" || after === "%") return true;
+  return (after === "." || after === ":") && isWordCode(lower.charCodeAt(end + 1));
+}
+
+/** Kubernetes' generated clients print an exception as "(401)" and the reason on the next line. */
+function isGeneratedException(lower: string, at: number, end: number): boolean {
+  if (
+    lower.charAt(at - 1) !== "(" ||
+    lower.charAt(end) !== ")" ||
+    !lower
+      .slice(0, at - 1)
+      .trimEnd()
+      .endsWith(":")
+  ) {
+    return at === 1 && lower.charAt(0) === "(" && lower.slice(end) === ")";
+  }
+  const rest = lower.slice(end + 1).trimStart();
+  return rest === "" || rest === "'" || rest.startsWith("reason:");
+}
+
+const STATUS_WORDS = ["status", "code", "http"];
+const STATUS_VERBS = new Set([
+  "error",
+  "returned",
+  "returns",
+  "answered",
+  "got",
+  "received",
+  "response",
+  "responded",
+  "with",
+]);
