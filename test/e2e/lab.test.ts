@@ -1,0 +1,165 @@
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Lab } from "../lab";
+import { foldersOf, labsFolder } from "../lab/folders";
+import { MARKER } from "../lab/processes";
+import { type LabState, readState } from "../lab/state";
+
+/** A lab must go away completely, whenever its start was interrupted, and leave others alone. */
+
+const NAME = `broken-${process.pid}`;
+const BYSTANDER = `stays-${process.pid}`;
+const CLI = ["--import", "tsx", join(__dirname, "..", "lab", "cli.ts")];
+const START_TIMEOUT_MS = 90_000;
+
+type Signal = "SIGINT" | "SIGTERM" | "SIGKILL";
+
+/** What is on disk the moment that the start is interrupted. */
+const moments: { moment: string; file: string; signal: Signal }[] = [
+  { moment: "it has only its lock", file: "../NAME.lock", signal: "SIGKILL" },
+  { moment: "it has written down what it will own", file: "state.json", signal: "SIGKILL" },
+  { moment: "its keys are being made", file: "pki", signal: "SIGTERM" },
+  { moment: "its namespaces are being made", file: "processes/sandbox", signal: "SIGKILL" },
+  { moment: "its network is being made", file: "node/ready", signal: "SIGKILL" },
+  { moment: "containerd is starting", file: "processes/containerd", signal: "SIGKILL" },
+  { moment: "etcd is starting", file: "processes/etcd", signal: "SIGINT" },
+  { moment: "the API server is starting", file: "processes/kube-apiserver", signal: "SIGKILL" },
+  { moment: "containerd has been given an image", file: "node/kubelet.json", signal: "SIGKILL" },
+  { moment: "the kubelet is starting", file: "processes/kubelet", signal: "SIGKILL" },
+];
+
+/** Everything that this machine has of one lab. */
+interface Traces {
+  processes: string[];
+  interfaces: string[];
+  cgroups: string[];
+  mounts: string[];
+  folders: string[];
+}
+
+const NOTHING: Traces = { processes: [], interfaces: [], cgroups: [], mounts: [], folders: [] };
+
+describe("a lab", () => {
+  let bystander: Lab;
+
+  beforeAll(async () => {
+    bystander = await Lab.up({ name: BYSTANDER });
+    await bystander.apply(pod("untouched"));
+    await mustSucceed(bystander, ["wait", "--for=condition=Ready", "pod/untouched", "--timeout=60s"]);
+  });
+
+  afterAll(async () => {
+    await bystander.down();
+    await runCli("down", "--name", NAME);
+  });
+
+  it.each(moments)("interrupted by $signal when $moment leaves nothing behind", async ({ file, signal }) => {
+    await interruptUp(join(foldersOf(NAME).folder, file.replace("NAME", NAME)), signal);
+    const state = readState(NAME);
+    expect(await runCli("down", "--name", NAME)).toBe(0);
+    expect(traces(state)).toEqual(NOTHING);
+  });
+
+  it("comes up after an interrupted start, once more in a moment, and goes down with its pods", async () => {
+    await interruptUp(join(foldersOf(NAME).processes, "kube-apiserver"), "SIGKILL");
+    const lab = await Lab.up({ name: NAME });
+    await lab.apply(pod("short-lived"));
+    await mustSucceed(lab, ["wait", "--for=condition=Ready", "pod/short-lived", "--timeout=60s"]);
+    const state = readState(NAME);
+    const { processes } = traces(state);
+    await Lab.up({ name: NAME });
+    expect(traces(state).processes).toEqual(processes);
+    await lab.down();
+    expect(traces(state)).toEqual(NOTHING);
+  });
+
+  it("brings back a component that has died, with what was in the cluster", async () => {
+    const lab = await Lab.up({ name: NAME });
+    await lab.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "kept", namespace: "default" } });
+    const [pid] = readFileSync(join(foldersOf(NAME).processes, "etcd"), "utf8").split(" ");
+    process.kill(Number(pid), "SIGKILL");
+    await sleep(500);
+    await Lab.up({ name: NAME });
+    await mustSucceed(lab, ["get", "configmap", "kept"]);
+    const state = readState(NAME);
+    await lab.down();
+    expect(traces(state)).toEqual(NOTHING);
+  });
+
+  it("does not disturb another one that is up", async () => {
+    const { stdout } = await bystander.kubectl(["get", "pod", "untouched", "--output=jsonpath={.status}"]);
+    const status = JSON.parse(stdout) as { phase: string; containerStatuses: { restartCount: number }[] };
+    expect(status.phase).toBe("Running");
+    expect(status.containerStatuses.map(({ restartCount }) => restartCount)).toEqual([0]);
+  });
+});
+
+/** Starts a lab with its command line, and interrupts it as soon as a file is there. */
+async function interruptUp(file: string, signal: Signal): Promise<void> {
+  const child = spawn(process.execPath, [...CLI, "up", "--name", NAME], { stdio: ["ignore", "ignore", "pipe"] });
+  const said: Buffer[] = [];
+  child.stderr.on("data", (chunk: Buffer) => said.push(chunk));
+  const ended = new Promise<void>(resolve => child.once("exit", () => resolve()));
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (!existsSync(file)) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      throw new Error(`the lab never had ${file}: ${Buffer.concat(said).toString()}`);
+    }
+    await sleep(2);
+  }
+  child.kill(signal);
+  await ended;
+}
+
+function runCli(...args: string[]): Promise<number | null> {
+  const child = spawn(process.execPath, [...CLI, ...args], { stdio: "ignore" });
+  return new Promise(resolve => child.once("exit", resolve));
+}
+
+async function mustSucceed(lab: Lab, args: string[]): Promise<void> {
+  const { code, stderr } = await lab.kubectl(args, { timeoutMs: START_TIMEOUT_MS });
+  expect(stderr).toBe("");
+  expect(code).toBe(0);
+}
+
+function pod(name: string): object {
+  const container = { name: "main", image: "lab.local/pause:1", imagePullPolicy: "Never" };
+  return { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default" }, spec: { containers: [container] } };
+}
+
+/** Searches by the names that the lab had written down, if it had come that far, and by its own name. */
+function traces(lab: LabState | undefined): Traces {
+  const { folder } = foldersOf(NAME);
+  const signs = lab === undefined ? [folder] : [folder, `${MARKER}=${lab.id}`];
+  const hierarchies = ["/sys/fs/cgroup", ...entries("/sys/fs/cgroup").map(name => join("/sys/fs/cgroup", name))];
+  const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
+  return {
+    processes: entries("/proc").filter(entry => /^\d+$/.test(entry) && carries(entry, signs)),
+    interfaces: entries("/sys/class/net").filter(name => name === lab?.link),
+    cgroups: hierarchies.flatMap(entries).filter(name => name.startsWith(`controller-resilience-${NAME}-`)),
+    mounts: mounts.filter(line => line.includes(folder)),
+    folders: entries(labsFolder()).filter(name => name.startsWith(NAME)),
+  };
+}
+
+function entries(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    // It is gone, or a file.
+    return [];
+  }
+}
+
+function carries(pid: string, signs: readonly string[]): boolean {
+  try {
+    const text = ["environ", "cmdline"].map(file => readFileSync(join("/proc", pid, file), "utf8")).join("\0");
+    return signs.some(sign => text.includes(sign));
+  } catch {
+    // It has ended meanwhile.
+    return false;
+  }
+}
