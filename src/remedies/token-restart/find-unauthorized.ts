@@ -1,9 +1,15 @@
-import { compilePatterns, scanRecords } from "./classifier";
+import { classify, compilePatterns, scanRecords } from "./classifier";
 import { recordEnd } from "./classifier/records";
 import type { FindUnauthorized } from "./container-log";
 
 /** What finds 401s in a log, or why the patterns of the spec can't be used. */
-export type Finder = { readonly find: FindUnauthorized } | { readonly invalid: string };
+export type Finder =
+  | {
+      readonly find: FindUnauthorized;
+      /** The same for one record that is known to be one. */
+      readonly isUnauthorized: (record: string) => boolean;
+    }
+  | { readonly invalid: string };
 
 /** The classifier, and beside it the user's patterns on an engine that needs linear time. */
 export function createFinder(extraPatterns: readonly string[]): Finder {
@@ -14,8 +20,10 @@ export function createFinder(extraPatterns: readonly string[]): Finder {
     );
     return { invalid: sentences.join(" ") };
   }
-  if (extraPatterns.length === 0) return { find: findByClass };
+  const isUnauthorized = (record: string): boolean => classify(record) === "unauthorized" || compiled.match(record);
+  if (extraPatterns.length === 0) return { find: findByClass, isUnauthorized };
   return {
+    isUnauthorized,
     find: (text, onRecord) => {
       findByClass(text, onRecord);
       findByPattern(text, compiled.match, onRecord);

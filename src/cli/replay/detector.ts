@@ -1,0 +1,77 @@
+import type { TokenRestartSpec } from "../../api/controller-resilience";
+import { createFinder, type Finder } from "../../remedies/token-restart/find-unauthorized";
+import { ruleOf } from "../../remedies/token-restart/observe";
+import {
+  judge,
+  NO_TRACE,
+  withLine,
+  withUnauthorized,
+  type PersistenceRule,
+  type Verdict,
+} from "../../remedies/token-restart/persistence";
+import { SpecError } from "./spec-file";
+
+/** What a spec makes of logs: the finder and the rule of the remedy itself. */
+export interface Detector {
+  readonly finder: Exclude<Finder, { invalid: string }>;
+  readonly rule: PersistenceRule;
+}
+
+/** @throws SpecError when a pattern is not valid */
+export function createDetector(spec: TokenRestartSpec): Detector {
+  const finder = createFinder(spec.extraPatterns);
+  if ("invalid" in finder) throw new SpecError(finder.invalid);
+  return { finder: spec.evidence.includes("Logs") ? finder : BLIND, rule: ruleOf(spec) };
+}
+
+/** Without Logs among the evidence no log makes it act. */
+const BLIND = { find: () => undefined, isUnauthorized: () => false };
+
+/** When it would have acted. */
+export interface Action {
+  readonly atMs: number;
+  readonly verdict: Verdict;
+  /** Beginnings of the occasions that were counted, in milliseconds. */
+  readonly occasionsMs: readonly number[];
+}
+
+/** One container's log, record by record. Only a 401 can make it act, so it is judged at each of them. */
+export class Replay {
+  #trace = NO_TRACE;
+  #action: Action | undefined;
+  readonly #rule: PersistenceRule;
+
+  constructor(rule: PersistenceRule) {
+    this.#rule = rule;
+  }
+
+  /** The first moment at which it would have acted, if any. */
+  get action(): Action | undefined {
+    return this.#action;
+  }
+
+  /** The occasions that are remembered. */
+  get occasionsMs(): readonly number[] {
+    return this.#trace.occasions.map(occasion => occasion.startMs);
+  }
+
+  /** What it amounts to at a moment. */
+  verdict(nowMs: number): Verdict {
+    return judge(this.#trace, this.#rule, nowMs);
+  }
+
+  /** A record that is no 401. */
+  line(atMs: number, life: number): void {
+    this.#trace = withLine(this.#trace, atMs, life);
+  }
+
+  /** A record that is one. */
+  unauthorized(atMs: number, life: number): void {
+    this.#trace = withUnauthorized(this.#trace, atMs, life);
+    if (this.#action !== undefined) return;
+    const verdict = this.verdict(atMs);
+    if (verdict.state !== "persistent") return;
+    const occasionsMs = this.occasionsMs.filter(ms => ms >= (verdict.firstMs ?? 0) && ms <= atMs);
+    this.#action = { atMs, verdict, occasionsMs };
+  }
+}

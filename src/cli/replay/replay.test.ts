@@ -1,0 +1,127 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { createDetector } from "./detector";
+import { LogText } from "./log-text";
+import { answer, parseQuestion, type Answer } from "./questions";
+import { loadSpec, SpecError } from "./spec-file";
+import { describeReplay } from "./verdict-text";
+
+const KLOG = 'E1120 13:47:14.474533 1 reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"';
+const PYTHON = "kubernetes.client.exceptions.ApiException: (401)\nReason: Unauthorized";
+const folder = mkdtempSync(join(tmpdir(), "replay-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function specOf(content: string): ReturnType<typeof loadSpec> {
+  const path = join(folder, "spec.yaml");
+  writeFileSync(path, content);
+  return loadSpec(path);
+}
+
+function ask(records: object[], spec = loadSpec(undefined)): Answer {
+  const question = parseQuestion(JSON.stringify({ id: "q", records }));
+  if (typeof question === "string") throw new Error(question);
+  return answer(question, createDetector(spec));
+}
+
+describe("--json", () => {
+  it("answers with the time of the record on which it would have acted", () => {
+    const records = [0, 25_000, 50_000, 75_000, 100_000].map(t_ms => ({ t_ms, line: KLOG }));
+    expect(ask(records)).toEqual({ id: "q", persistent: true, at_ms: 75_000 });
+  });
+
+  it("counts across lives, and takes records of several lines as one", () => {
+    const records = [1, 2, 3].map(life => ({ t_ms: life * 340_000, line: PYTHON, life }));
+    expect(ask(records)).toEqual({ id: "q", persistent: true, at_ms: 1_020_000 });
+  });
+
+  it("answers null when it would not have acted", () => {
+    const records = [{ t_ms: 0, line: KLOG }, ...[5, 65, 125].map(s => ({ t_ms: s * 1000, line: "all is well" }))];
+    expect(ask(records)).toEqual({ id: "q", persistent: false, at_ms: null });
+    expect(ask([])).toMatchObject({ persistent: false });
+  });
+
+  it("follows the spec, also where logs are no evidence", () => {
+    const records = [0, 6_000, 12_000].map(t_ms => ({ t_ms, line: "TOKEN-DEAD" }));
+    const spec = specOf('tokenRestart: {occasions: 2, minDuration: 10s, extraPatterns: ["TOKEN-D.AD"]}');
+    expect(ask(records, spec)).toMatchObject({ at_ms: 12_000 });
+    expect(ask(records, { ...spec, evidence: ["ServiceAccountAge"] })).toMatchObject({ at_ms: null });
+  });
+
+  it.each([
+    ["{", "not JSON"],
+    ["[]", "not an object"],
+    ['{"records":[]}', 'no "id"'],
+    ['{"id":1}', 'no "records"'],
+    ['{"id":1,"records":[{"line":""}]}', 'records[0] has no "t_ms"'],
+    ['{"id":1,"records":[{"t_ms":1}]}', 'records[0] has no "line"'],
+    ['{"id":1,"records":[{"t_ms":1,"line":"","life":0}]}', 'a "life"'],
+  ])("says what is wrong with %s", (text, complaint) => expect(parseQuestion(text)).toContain(complaint));
+});
+
+describe("a log as text", () => {
+  const lines = Array.from({ length: 100 }, (_, s) => {
+    const stamp = new Date(Date.UTC(2025, 0, 1) + s * 1000).toISOString();
+    return s % 20 === 10 ? `${stamp} ${PYTHON.replace("\n", `\n${stamp} `)}\n` : `${stamp} all is well\n`;
+  });
+  const bytes = Buffer.from(lines.join(""));
+
+  it("comes to the same however it is cut", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: bytes.length }), { maxLength: 20 }), cuts => {
+        const log = new LogText(createDetector(loadSpec(undefined)));
+        const places = [0, ...cuts.sort((a, b) => a - b), bytes.length];
+        places.slice(1).forEach((to, i) => log.push(bytes.subarray(places[i], to)));
+        log.end();
+        expect(log.replay.action?.atMs).toBe(Date.UTC(2025, 0, 1, 0, 1, 10));
+        expect(log.lines).toBe(105);
+        expect(log.actedOnLine).toBe(74);
+      }),
+    );
+  });
+
+  it("is told in a few lines", () => {
+    const detector = createDetector(loadSpec(undefined));
+    const log = new LogText(detector);
+    log.push(bytes);
+    log.end();
+    expect(describeReplay(log, detector.rule)).toContain("would have acted at 2025-01-01T00:01:10.000Z (line 74)");
+  });
+});
+
+describe("--spec", () => {
+  it("takes what the schema defaults, so that the two can't drift", () => {
+    expect(loadSpec(undefined)).toMatchObject({ occasions: 3, window: "15m", minDuration: "60s", strategy: "Evict" });
+  });
+
+  it("takes a whole ControllerResilience, also among others", () => {
+    const spec = specOf(
+      "kind: ConfigMap\n---\nkind: ControllerResilience\nspec: {targets: [], tokenRestart: {occasions: 5}}\n",
+    );
+    expect(spec.occasions).toBe(5);
+  });
+
+  it.each([
+    ["occasions: 1", "tokenRestart.occasions: found 1, expected 2 or more"],
+    ["occasions: many", 'found "many", expected a whole number'],
+    ["window: 10s", 'tokenRestart.window: found "10s", expected a duration between 1m and 24h'],
+    [
+      "{window: 1m, minDuration: 2m}",
+      "tokenRestart: found minDuration 2m and window 1m, expected minDuration to be shorter than window",
+    ],
+    ["evidence: [Tea]", 'tokenRestart.evidence[0]: found "Tea", expected one of Logs'],
+    ["ocasions: 3", "tokenRestart.ocasions: there is no such field"],
+    ["{kind: ControllerResilience, spec: {targets: []}}", "no tokenRestart block"],
+    ["[", "neither YAML nor JSON"],
+    ["- 1", "expected a ControllerResilience or a tokenRestart block"],
+  ])("refuses %s", (content, complaint) => expect(() => specOf(content)).toThrow(complaint));
+
+  it("refuses a pattern with its position, and a file that is not there", () => {
+    expect(() => createDetector(specOf('extraPatterns: ["ab(c"]'))).toThrow(
+      "extraPatterns[0] is not valid at position 2",
+    );
+    expect(() => loadSpec(join(folder, "none"))).toThrow(SpecError);
+  });
+});
