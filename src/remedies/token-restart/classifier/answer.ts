@@ -1,6 +1,6 @@
 import type { Denial } from "./denial";
 import { codeAnswers } from "./status-line";
-import { includesAny, indexOfWord, isSpaceCode, isWholeWord, lowerCase, wordBefore } from "./text";
+import { includesAny, indexOfWord, isSpaceCode, isWordCode, lowerCase, wordBefore } from "./text";
 
 /**
  * A place in a sentence where somebody's request was denied.
@@ -142,10 +142,28 @@ const ERROR_KEYS = [
 function precededByCode(lower: string, at: number, denial: Denial): boolean {
   const from = Math.max(0, at - CODE_REACH);
   const code = lower.slice(from, at).lastIndexOf(denial.code);
-  if (code < 0 || !isWholeWord(lower, from + code, from + code + denial.code.length)) return false;
-  const between = lower.slice(from + code + denial.code.length, at);
-  // "(401) Reason: Unauthorized" is how Kubernetes' generated clients print their exception: a chain, not a status line.
-  return !between.includes("reason");
+  if (code < 0 || !startsStatusLine(lower, from + code)) return false;
+  return wordsIn(lower.slice(from + code + denial.code.length, at)).every(word => STATUS_LINE_WORDS.has(word));
+}
+
+/** The number of a line of code, a process or a port sticks to a name: `sync.go:401]`, `web[401]`. */
+function startsStatusLine(lower: string, code: number): boolean {
+  const before = lower.charAt(code - 1);
+  if (before === ":" || before === "[") return !isWordCode(lower.charCodeAt(code - 2));
+  return !isWordCode(lower.charCodeAt(code - 1)) && before !== "." && before !== "-";
+}
+
+/** What stands between a status line's number and its reason. */
+const STATUS_LINE_WORDS = new Set(["client", "error", "message", "response", "http"]);
+
+function wordsIn(text: string): string[] {
+  const found: string[] = [];
+  for (let end = text.length; end > 0; end--) {
+    const word = wordBefore(text, end);
+    if (word !== "") found.push(word);
+    end -= word.length;
+  }
+  return found;
 }
 
 /** As far as a status line's number stands before its word. */

@@ -48,8 +48,23 @@ function unwrapLine(line: string): { text: string; partial: boolean } {
     partial = tag?.charAt(7) === "P";
     text = text.slice(skip + (tag?.length ?? 0));
   }
-  return { text, partial };
+  return { text: fromJsonFile(text) ?? text, partial };
 }
+
+/** A line of Docker's json-file: `{"log":"...\n","stream":"stdout","time":"..."}`; null if it is something else. */
+function fromJsonFile(line: string): string | null {
+  if (!line.startsWith('{"log":"') || !line.includes('"stream":"std')) return null;
+  try {
+    const entry = JSON.parse(line) as Record<string, unknown>;
+    if (typeof entry["log"] !== "string" || Object.keys(entry).length > JSON_FILE_KEYS) return null;
+    return stripColours(entry["log"].endsWith("\n") ? entry["log"].slice(0, -1) : entry["log"]);
+  } catch {
+    return null;
+  }
+}
+
+/** log, stream, time and, with labels, attrs. A shipper's record has more. */
+const JSON_FILE_KEYS = 4;
 
 /**
  * The record as the program wrote it: colours, runtime prefixes and timestamps taken off every line.

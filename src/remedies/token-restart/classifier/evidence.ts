@@ -92,7 +92,7 @@ const CLIENT_NAMES = [
     "kubeclient::",
     "k8s.autorest",
   ],
-  ...["kube::", "kube_client::", "kube_runtime::", "kopf", "pykube", "lightkube", "skuber", "swiftkube", "k8s.client"],
+  ...["kube::", "kube_client::", "kube_runtime::", "pykube", "lightkube", "skuber", "swiftkube", "k8s.client"],
   ...[
     "@kubernetes/client-node",
     "kubernetesapiexception",

@@ -1,3 +1,5 @@
+import { isDigitCode, isWordCode } from "./text";
+
 // What a record must contain to be looked at: literals that are searched in raw bytes before anything is decoded.
 
 /** A literal, and the part of it that the search looks for first. */
@@ -17,7 +19,7 @@ export const WINDOW = 8;
  */
 export const LITERALS: readonly Literal[] = [
   // unauthorized
-  ...["na^uthorized", "NAU^THORIZED", "provide cre^dentials", "valid cre^dentials"],
+  ...["na^uthorized", "NAU^THORIZED", "cre^dentials"],
   // forbidden
   ...["^orbidden", "F^ORBIDDEN", 'ser ^"system:', "no^t allow access", "un^known (get "],
   // lease-lost
@@ -67,30 +69,43 @@ export const LITERALS: readonly Literal[] = [
 export function hasLiteral(record: string): boolean {
   if (LITERALS.some(({ text }) => record.includes(text))) return true;
   for (let at = record.indexOf("401"); at >= 0; at = record.indexOf("401", at + 1)) {
-    if (standsFree(record.charCodeAt(at - 1), record.charCodeAt(at + 3))) return true;
+    if (standsFree(i => record.charCodeAt(i), at)) return true;
   }
   return false;
-}
-
-/**
- * Whether three digits between these two characters can be an HTTP status: not part of a number, an id, a time or a path.
- * A missing neighbour is NaN or 0 and stands for the record's edge.
- */
-export function standsFree(before: number, after: number): boolean {
-  return !isJoining(before) && !isJoining(after) && !(before === 0x3a && after === 0x5d);
-}
-
-/** Letters, digits, `_`, `-`, `/`, `#` and `%`; a dot before, though not after, where a sentence may end. */
-function isJoining(code: number): boolean {
-  const lower = code | 0x20;
-  if ((lower >= 0x61 && lower <= 0x7a) || (code >= 0x30 && code <= 0x39)) return true;
-  return code === 0x5f || code === 0x2d || code === 0x2f || code === 0x23 || code === 0x25;
 }
 
 /** The offset of the next free-standing 401 in [from, to), or `to`. */
 export function next401(bytes: Buffer, from: number, to: number): number {
   for (let at = bytes.indexOf("401", from); at >= 0 && at < to; at = bytes.indexOf("401", at + 1)) {
-    if (standsFree(bytes[at - 1] ?? 0, bytes[at + 3] ?? 0)) return at;
+    if (standsFree(i => bytes[i] ?? 0, at)) return at;
   }
   return to;
+}
+
+/** Whether the three digits at `at` can be an HTTP status: not part of a number, an id, a path or a line of code. */
+function standsFree(codeAt: (i: number) => number, at: number): boolean {
+  const before = codeAt(at - 1);
+  const after = codeAt(at + 3);
+  if (isJoining(after) || (before === COLON && after === BRACKET)) return false;
+  return !isJoining(before) || (before === LETTER_M && endsColour(codeAt, at - 1));
+}
+
+const COLON = 0x3a;
+const BRACKET = 0x5d;
+const LETTER_M = 0x6d;
+const OPENING_BRACKET = 0x5b;
+const ESCAPE = 0x1b;
+
+/** Whether the m at `at` ends a colour: ESC [ digits and semicolons m. */
+function endsColour(codeAt: (i: number) => number, at: number): boolean {
+  let i = at - 1;
+  while (isDigitCode(codeAt(i)) || codeAt(i) === SEMICOLON) i--;
+  return codeAt(i) === OPENING_BRACKET && codeAt(i - 1) === ESCAPE;
+}
+
+const SEMICOLON = 0x3b;
+
+/** Letters, digits, `_`, `-`, `/`, `#` and `%`. A missing neighbour, NaN or 0, joins nothing. */
+function isJoining(code: number): boolean {
+  return isWordCode(code) || code === 0x2d || code === 0x2f || code === 0x23 || code === 0x25;
 }

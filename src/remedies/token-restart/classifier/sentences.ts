@@ -1,4 +1,4 @@
-import { unwrap } from "./envelope";
+import { stripColours, unwrap } from "./envelope";
 import { takeJson } from "./json";
 import { pairsOf } from "./pairs";
 import { isSpaceCode, lowerCase, words } from "./text";
@@ -29,7 +29,8 @@ const MAX_QUOTING = 4;
 /** Takes a record apart. Never throws; walks the record a fixed number of times. */
 export function read(record: string): Reading {
   const plain = unwrap(record);
-  const text = unescapeAll(plain);
+  // Colours that were escaped with the text around them appear only now.
+  const text = stripColours(unescapeAll(plain));
   const parts: Parts = { sentences: [], fields: new Map() };
   readText(plain, "", 0, parts);
   return { text, lower: lowerCase(text), ...parts };
@@ -68,7 +69,7 @@ function readField(rawKey: string, value: string, depth: number, parts: Parts): 
   const key = lowerCase(rawKey);
   if (!parts.fields.has(key)) parts.fields.set(key, value);
   if (SPEAKER_KEYS.has(key) || value === "") return;
-  if (depth <= MAX_QUOTING) readText(value, key, depth, parts);
+  if (depth <= MAX_QUOTING) readText(stripColours(value), key, depth, parts);
   else parts.sentences.push({ key, text: value });
 }
 
@@ -120,12 +121,22 @@ function unescapeAll(text: string): string {
     kept.push(text.slice(from, at));
     let end = at;
     while (text.charAt(end) === "\\") end++;
-    kept.push(ESCAPED.get(text.charAt(end)) ?? text.charAt(end));
-    from = end + 1;
+    const unit = unicodeEscape(text, end);
+    kept.push(unit ?? ESCAPED.get(text.charAt(end)) ?? text.charAt(end));
+    from = end + (unit === null ? 1 : UNICODE_ESCAPE);
     at = text.indexOf("\\", from);
   }
   kept.push(text.slice(from));
   return kept.join("");
+}
+
+/** u and four hexadecimal digits. */
+const UNICODE_ESCAPE = 5;
+
+function unicodeEscape(text: string, at: number): string | null {
+  const digits = text.slice(at + 1, at + UNICODE_ESCAPE);
+  const code = text.charAt(at) === "u" && digits.length === 4 ? Number(`0x${digits}`) : Number.NaN;
+  return Number.isNaN(code) ? null : String.fromCharCode(code);
 }
 
 const ESCAPED = new Map([
