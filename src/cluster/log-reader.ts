@@ -42,6 +42,8 @@ export interface LogReaderContext {
   readonly metrics: ClusterMetrics;
   /** The node of a pod, if it is known: reads of one node share its kubelet. */
   readonly nodeOf?: (namespace: string, pod: string) => string | undefined;
+  /** In milliseconds; {@link READ_DEADLINE_MS} by default. */
+  readonly readDeadlineMs?: number;
 }
 
 /** Reads logs through `pods/log`, never following; few at once, fairly shared, each bounded in bytes and time. */
@@ -111,7 +113,7 @@ export class ApiLogReader implements LogReader {
         tailLines: request.tailLines,
       },
       accept: "*/*",
-      deadlineMs: READ_DEADLINE_MS,
+      deadlineMs: this.#context.readDeadlineMs ?? READ_DEADLINE_MS,
       maxBytes: request.limitBytes + MAX_REFUSAL_BYTES,
     });
     if (answer.code === 200) return chunkOf(answer.body, request.limitBytes);

@@ -1,0 +1,63 @@
+import { generateKeyPairSync } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { md, pki } from "node-forge";
+import type { Admin } from "./cluster-world";
+
+/** What the kubelet is asked for. */
+export interface LogCall {
+  readonly pod: string;
+  readonly container: string;
+  readonly query: URLSearchParams;
+}
+
+/** A stand-in for a kubelet, which can hang and fail at will, behind a real API server. */
+export class StandInKubelet {
+  readonly calls: LogCall[] = [];
+  answer: (call: LogCall, response: ServerResponse) => void = (_, response) => response.end();
+  readonly #server: Server = createServer(certificate(), (request, response) => this.#serve(request, response));
+
+  /** Listens, and makes a Node of that name whose kubelet it is. */
+  async start(admin: Admin, node: string): Promise<void> {
+    await new Promise<void>(resolve => this.#server.listen(0, "127.0.0.1", resolve));
+    const { port } = this.#server.address() as AddressInfo;
+    await admin.create("/api/v1/nodes", { metadata: { name: node } });
+    const status = {
+      addresses: [{ type: "InternalIP", address: "127.0.0.1" }],
+      daemonEndpoints: { kubeletEndpoint: { Port: port } },
+    };
+    await admin.patch(`/api/v1/nodes/${node}/status`, { status });
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise(resolve => this.#server.close(resolve));
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    const url = new URL(request.url ?? "/", "https://kubelet");
+    const [, , , pod = "", container = ""] = url.pathname.split("/");
+    const call = { pod, container, query: url.searchParams };
+    this.calls.push(call);
+    this.answer(call, response);
+  }
+}
+
+/** The API server takes any certificate of a kubelet unless it is told an authority. */
+function certificate(): { key: string; cert: string } {
+  const { privateKey, publicKey } = generateKeyPairSync("rsa", {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs1", format: "pem" },
+  });
+  const cert = pki.createCertificate();
+  cert.publicKey = pki.publicKeyFromPem(publicKey);
+  cert.serialNumber = "01";
+  cert.validity.notBefore = new Date(Date.now() - 60_000);
+  cert.validity.notAfter = new Date(Date.now() + 86_400_000);
+  cert.setSubject([{ name: "commonName", value: "kubelet" }]);
+  cert.setIssuer([{ name: "commonName", value: "kubelet" }]);
+  cert.sign(pki.privateKeyFromPem(privateKey), md.sha256.create());
+  return { key: privateKey, cert: pki.certificateToPem(cert) };
+}

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Connection } from "../../src/cluster/connection";
+import { ApiLogReader } from "../../src/cluster/log-reader";
+import { systemClock } from "../../src/cluster/system";
+import { ForbiddenError, ResilienceError, TransientError } from "../../src/core/errors";
+import type { LogRequest } from "../../src/core/readers";
+import { StandInKubelet } from "./cluster-kubelet";
+import { apiOver, clientWith, RULES } from "./cluster-operator";
+import { Admin, keepingMetrics } from "./cluster-world";
+
+// Logs through a real API server from a kubelet that says what kubelets say, and hangs when it is told to.
+
+const admin = new Admin();
+const kubelet = new StandInKubelet();
+const DEADLINE_MS = 1_500;
+const NODE = `node-${process.pid}`;
+let connection: Connection;
+let powerless: Connection;
+let namespace: string;
+let other: string;
+let metrics: ReturnType<typeof keepingMetrics>;
+let reader: ApiLogReader;
+
+beforeAll(async () => {
+  await kubelet.start(admin, NODE);
+  namespace = await admin.namespace("logs");
+  other = await admin.namespace("logs");
+  connection = await clientWith(admin, namespace, RULES);
+  powerless = await clientWith(admin, namespace, []);
+  await Promise.all([
+    ...Array.from({ length: 8 }, (_, i) => createPod(namespace, `hangs-${i}`)),
+    createPod(namespace, "well"),
+    createPod(other, "well"),
+  ]);
+});
+
+afterAll(async () => {
+  for (const each of [connection, powerless, admin.connection]) each.close();
+  await admin.delete(`/api/v1/nodes/${NODE}`);
+  await kubelet.stop();
+});
+
+beforeEach(() => {
+  metrics = keepingMetrics();
+  reader = new ApiLogReader({ api: apiOver(connection), clock: systemClock, metrics, readDeadlineMs: DEADLINE_MS });
+  kubelet.answer = (_, response) => response.end("2025-01-01T00:00:00.000000000Z hello\n");
+  kubelet.calls.length = 0;
+});
+
+async function createPod(where: string, name: string): Promise<void> {
+  await admin
+    .create(`/api/v1/namespaces/${where}/serviceaccounts`, { metadata: { name: "kai" } })
+    .catch(() => undefined);
+  const spec = {
+    nodeName: NODE,
+    serviceAccountName: "kai",
+    automountServiceAccountToken: false,
+    containers: [{ name: "main", image: "none" }],
+  };
+  await admin.create(`/api/v1/namespaces/${where}/pods`, { metadata: { name }, spec });
+}
+
+const ask = (more: Partial<LogRequest> = {}): LogRequest => ({
+  namespace,
+  pod: "well",
+  container: "main",
+  previous: false,
+  limitBytes: 1_000,
+  ...more,
+});
+
+function kubeletSays(code: number, text: string): void {
+  kubelet.answer = (_, response) => response.writeHead(code).end(text);
+}
+
+describe("a read", () => {
+  it("asks for what it was told to", async () => {
+    const chunk = await reader.read(
+      ask({ previous: true, sinceMs: Date.parse("2025-01-01T00:00:00.500Z"), tailLines: 5 }),
+    );
+    expect(chunk?.bytes.toString()).toBe("2025-01-01T00:00:00.000000000Z hello\n");
+    expect(chunk?.truncated).toBe(false);
+    const [call] = kubelet.calls;
+    expect(call?.container).toBe("main");
+    expect(Object.fromEntries(call?.query ?? [])).toMatchObject({
+      limitBytes: "1000",
+      previous: "true",
+      sinceTime: "2025-01-01T00:00:00Z",
+      tailLines: "5",
+      timestamps: "true",
+    });
+    expect(call?.query.has("follow")).toBe(false);
+    expect(metrics.counted).toEqual(["log ok"]);
+  });
+
+  it("takes no more bytes than it asked for, and says that there are more", async () => {
+    kubelet.answer = (_, response) => response.end("x".repeat(1_000));
+    expect(await reader.read(ask())).toMatchObject({ truncated: true });
+    kubelet.answer = (_, response) => response.end("x".repeat(20_000));
+    const chunk = await reader.read(ask());
+    expect(chunk?.bytes).toHaveLength(1_000);
+    expect(chunk?.truncated).toBe(true);
+  });
+
+  it.each<[string, () => void]>([
+    [
+      "a container that has not started",
+      () => kubeletSays(400, 'container "main" in pod "well" is waiting to start: ContainerCreating'),
+    ],
+    [
+      "a life that is not known any more",
+      () => kubeletSays(400, 'previous terminated container "main" in pod "well" not found'),
+    ],
+    ["a pod that the kubelet does not know", () => kubeletSays(404, 'pod "well" does not exist')],
+  ])("is null for %s", async (_, say) => {
+    say();
+    expect(await reader.read(ask())).toBeNull();
+    expect(metrics.counted).toEqual(["log absent"]);
+  });
+
+  it("is null for a pod and for a container that do not exist", async () => {
+    expect(await reader.read(ask({ pod: "none" }))).toBeNull();
+    expect(await reader.read(ask({ container: "none" }))).toBeNull();
+    expect(kubelet.calls).toEqual([]);
+  });
+
+  it.each([
+    ["a 400 that says something else", 400, "bad request"],
+    ["a kubelet in trouble", 500, "failed to read"],
+  ])("is an error for %s", async (_, code, text) => {
+    kubeletSays(code, text);
+    await expect(reader.read(ask())).rejects.toBeInstanceOf(ResilienceError);
+    expect(metrics.counted).toEqual(["log error"]);
+  });
+
+  it("names the right that it lacks", async () => {
+    const forbidden = new ApiLogReader({ api: apiOver(powerless), clock: systemClock, metrics });
+    await expect(forbidden.read(ask())).rejects.toThrow(ForbiddenError);
+    await expect(forbidden.read(ask())).rejects.toThrow(/pods\/log/);
+  });
+});
+
+describe("pods whose kubelet hangs", () => {
+  it("hold up no other namespace, and end at their deadline", async () => {
+    kubelet.answer = (call, response) => {
+      if (call.pod.startsWith("hangs")) response.write("2025-01-01T00:00:00Z begun, never");
+      else response.end("2025-01-01T00:00:00Z well\n");
+    };
+    const started = performance.now();
+    const hanging = Array.from({ length: 8 }, (_, i) =>
+      expect(reader.read(ask({ pod: `hangs-${i}` }))).rejects.toThrow(TransientError),
+    );
+    expect((await reader.read(ask({ namespace: other })))?.bytes.toString()).toContain("well");
+    expect(performance.now() - started).toBeLessThan(DEADLINE_MS);
+    await Promise.all(hanging);
+    // Four at once per namespace, so two rounds.
+    expect(performance.now() - started).toBeGreaterThan(1.9 * DEADLINE_MS);
+    expect(performance.now() - started).toBeLessThan(3 * DEADLINE_MS);
+    expect(metrics.counted.filter(entry => entry === "log timeout")).toHaveLength(8);
+
+    // Now they are known for it: even in their own namespace others go first.
+    const again = Array.from({ length: 8 }, (_, i) => reader.read(ask({ pod: `hangs-${i}` })));
+    const restarted = performance.now();
+    expect((await reader.read(ask()))?.bytes.toString()).toContain("well");
+    expect(performance.now() - restarted).toBeLessThan(DEADLINE_MS);
+    kubelet.answer = (_, response) => response.end();
+    await Promise.allSettled(again);
+  });
+});
