@@ -15,6 +15,7 @@ import type { Remedy } from "../core/remedy";
 import { checkRestartBudget } from "../core/restart-budget";
 import { withDeadline } from "./deadline";
 import { isPermitted, requiredPermission } from "./permissions";
+import { Refusals } from "./refusals";
 import type { RestartLedger } from "./restart-ledger";
 import type { RestartPermit, StormBrake } from "./storm-brake";
 
@@ -50,23 +51,32 @@ type By = Pick<Remedy, "name" | "may">;
 /** The only one that writes to the cluster, and the only place where budgets, mode and leadership are held against a write. */
 export class Executor {
   readonly #ports: ExecutorPorts;
+  readonly #refusals: Refusals;
 
   constructor(ports: ExecutorPorts) {
     this.#ports = ports;
+    this.#refusals = new Refusals(ports.clock);
   }
 
   /** Carries out an intent, or says why not. Never throws. */
   async execute(by: By, intent: Intent, scope: ExecutionScope): Promise<Outcome> {
-    let outcome: Outcome;
-    try {
-      outcome = firstObjection(by, intent, scope) ?? (await this.#writeWithinLimits(intent, scope));
-    } catch (error) {
-      outcome = outcomeOf(error);
-    }
+    const outcome =
+      firstObjection(by, intent, scope) ?? this.#refusals.standing(intent) ?? (await this.#try(intent, scope));
     this.#ports.metrics.intent(by.name, intent.verb, outcome.result);
     const { target, verb, why } = intent;
     scope.log[LEVELS[outcome.result] ?? "debug"]({ remedy: by.name, verb, target, why, outcome }, "intent");
     return outcome;
+  }
+
+  async #try(intent: Intent, scope: ExecutionScope): Promise<Outcome> {
+    try {
+      const outcome = await this.#writeWithinLimits(intent, scope);
+      if (outcome.result === "Executed") this.#refusals.clear(intent);
+      return outcome;
+    } catch (error) {
+      const outcome = outcomeOf(error);
+      return isWorthNoting(error, intent) ? this.#refusals.note(intent, outcome) : outcome;
+    }
   }
 
   async #writeWithinLimits(intent: Intent, scope: ExecutionScope): Promise<Outcome> {
@@ -161,4 +171,10 @@ function outcomeOf(error: unknown): Outcome {
 function isCertainlyNotDone(error: unknown): boolean {
   const refusals = [WaitError, TerminalError, ConflictError, GoneError, UnauthorizedError];
   return refusals.some(refusal => error instanceof refusal);
+}
+
+/** A plain write may be tried at any time unless the server asks for patience; a restart costs two writes of status each time. */
+function isWorthNoting(error: unknown, intent: Intent): boolean {
+  if (error instanceof WaitError) return true;
+  return intent.restart !== undefined && (error instanceof TerminalError || error instanceof UnauthorizedError);
 }

@@ -1,0 +1,228 @@
+import { describe, expect, it } from "vitest";
+import type { ControllerResilienceSpec, ControllerResilienceStatus } from "../api/controller-resilience";
+import {
+  ConflictError,
+  ForbiddenError,
+  GoneError,
+  TerminalError,
+  TransientError,
+  UnauthorizedError,
+  WaitError,
+} from "../core/errors";
+import type { Intent } from "../core/intent";
+import { FakeClock } from "../core/testing/fake-clock";
+import { Executor } from "./executor";
+import { RestartLedger } from "./restart-ledger";
+import { StormBrake } from "./storm-brake";
+import { makeObject, MemoryObjects, RecordingLog, RecordingMetrics, RecordingWriter } from "./testing/fakes";
+import { makeEviction, makePatch, makeRemedy } from "./testing/remedies";
+
+function makeBench(spec: Partial<ControllerResilienceSpec> = {}, status?: ControllerResilienceStatus) {
+  const clock = new FakeClock();
+  const store = new MemoryObjects();
+  const object = store.put(makeObject("team/app", spec, status));
+  const writer = new RecordingWriter();
+  const metrics = new RecordingMetrics();
+  const log = new RecordingLog();
+  const brake = new StormBrake(clock);
+  clock.advance(10_000);
+  const ledger = new RestartLedger(object, object.status?.restarts ?? [], store, clock);
+  const leading = { yes: true };
+  const executor = new Executor({ writer, brake, clock, metrics });
+  const scope = { object, log, ledger, mayWrite: () => leading.yes };
+  const execute = (intent: Intent, by = makeRemedy()) => executor.execute(by, intent, scope);
+  return { clock, store, writer, metrics, log, brake, ledger, leading, execute };
+}
+
+const outcomes = (bench: ReturnType<typeof makeBench>) => bench.ledger.history.map(({ outcome }) => outcome);
+
+describe("an intent", () => {
+  it("is written, counted and logged", async () => {
+    const { execute, writer, metrics, log } = makeBench();
+    expect(await execute(makePatch())).toEqual({ result: "Executed" });
+    expect(writer.written).toEqual([makePatch()]);
+    expect(metrics.seen).toEqual(["intent:token-restart:patch:Executed"]);
+    expect(log.lines[0]).toMatchObject({ level: "info", fields: { remedy: "token-restart", verb: "patch" } });
+  });
+
+  it.each<[string, Partial<ControllerResilienceSpec>, Intent, object]>([
+    ["outside the remedy's rights", {}, makePatch("x", { verb: "delete" }), { result: "Forbidden" }],
+    [
+      "of another namespace",
+      {},
+      makePatch("x", { target: { ...makePatch().target, namespace: "kube-system" } }),
+      { result: "Forbidden" },
+    ],
+    [
+      "to evict without a uid",
+      {},
+      makeEviction("x", { target: { apiVersion: "v1", kind: "Pod", namespace: "team", name: "x" } }),
+      { result: "Forbidden" },
+    ],
+    ["of a suspended object", { suspend: true }, makePatch(), { result: "Skipped" }],
+    ["in Observe mode", { mode: "Observe" }, makePatch(), { result: "Observed" }],
+    ["in Observe mode, of a restart", { mode: "Observe" }, makeEviction(), { result: "Observed" }],
+    ["with the skip annotation", {}, makePatch("x", { skip: true }), { result: "Skipped" }],
+  ])("%s is not written", async (_what, spec, intent, expected) => {
+    const { execute, writer, store } = makeBench(spec);
+    expect(await execute(intent)).toMatchObject(expected);
+    expect([writer.written, store.writes]).toEqual([[], []]);
+  });
+
+  it("is not written without leadership, which is asked first of all", async () => {
+    const { execute, writer, leading } = makeBench({ mode: "Observe" });
+    leading.yes = false;
+    expect(await execute(makePatch("x", { verb: "delete" }))).toEqual({ result: "NotLeader" });
+    expect(writer.written).toEqual([]);
+  });
+
+  it.each<[unknown, object]>([
+    [
+      new WaitError("the budget says no", 7_000),
+      { result: "Blocked", message: "the budget says no", retryAfterMs: 7_000 },
+    ],
+    [new ForbiddenError("patch deployments"), { result: "Forbidden", message: "patch deployments" }],
+    [new ConflictError("uid differs"), { result: "Conflict", message: "uid differs" }],
+    [new GoneError("not found"), { result: "Conflict", message: "not found" }],
+    [new TransientError("reset"), { result: "Failed", message: "reset" }],
+    [new TerminalError("invalid"), { result: "Failed", message: "invalid" }],
+    ["a string", { result: "Failed", message: "a string" }],
+  ])("that is answered %s has that as its outcome", async (error, expected) => {
+    const bench = makeBench();
+    bench.writer.answer = () => {
+      throw error;
+    };
+    expect(await bench.execute(makePatch())).toEqual(expected);
+  });
+
+  it("that gets no answer fails after a minute", async () => {
+    const bench = makeBench();
+    bench.writer.answer = () => new Promise(() => undefined);
+    const outcome = bench.execute(makePatch());
+    await bench.clock.run(60_000);
+    expect(await outcome).toEqual({ result: "Failed", message: "patch Deployment app gave no answer within 1m" });
+  });
+});
+
+describe("a restart", () => {
+  it("stands in status before it is asked for", async () => {
+    const bench = makeBench();
+    let writtenBefore: unknown;
+    bench.writer.answer = () => {
+      writtenBefore = bench.store.writes.map(({ status }) => status.restarts);
+      return Promise.resolve();
+    };
+    expect(await bench.execute(makeEviction())).toEqual({ result: "Executed" });
+    expect(writtenBefore).toMatchObject([[{ podUID: "uid-of-app-1", outcome: "Requested" }]]);
+    expect(outcomes(bench)).toEqual(["Restarted"]);
+  });
+
+  it("does not happen when it can't be written down", async () => {
+    const bench = makeBench();
+    bench.store.put(bench.store.objects.get("team/app")!);
+    expect(await bench.execute(makeEviction())).toMatchObject({ result: "Conflict" });
+    bench.store.writeStatus = () => Promise.reject(new ForbiddenError("update controllerresiliences/status"));
+    expect(await bench.execute(makeEviction())).toMatchObject({ result: "Forbidden" });
+    expect([bench.writer.written, outcomes(bench)]).toEqual([[], []]);
+    expect(bench.brake.ask().allowed).toBe(true);
+  });
+
+  it("does not happen when the lead was lost while it was written down; the entry stays for the next leader", async () => {
+    const bench = makeBench();
+    const { writeStatus } = bench.store;
+    bench.store.writeStatus = (object, status) => {
+      bench.leading.yes = false;
+      return writeStatus(object, status);
+    };
+    expect(await bench.execute(makeEviction())).toEqual({ result: "NotLeader" });
+    expect([bench.writer.written, outcomes(bench)]).toEqual([[], ["Requested"]]);
+  });
+
+  it("is refused within the cooldown, also by what this pass did", async () => {
+    const bench = makeBench();
+    await bench.execute(makeEviction("app-1"));
+    bench.clock.advance(60_000);
+    expect(await bench.execute(makeEviction("app-2"))).toEqual({
+      result: "Limited",
+      limit: "Cooldown",
+      retryAfterMs: 540_000,
+    });
+    expect(bench.writer.written).toHaveLength(1);
+  });
+
+  it("is refused because of a request that a crash has left open", async () => {
+    const time = new FakeClock().now().toISOString();
+    const open = {
+      pod: "app-0",
+      podUID: "0",
+      workload: "Deployment/app",
+      time,
+      cause: "Unknown",
+      outcome: "Requested",
+    } as const;
+    expect(await makeBench({}, { restarts: [open] }).execute(makeEviction())).toMatchObject({ limit: "Cooldown" });
+  });
+
+  it("of another workload waits for the storm brake", async () => {
+    const bench = makeBench();
+    await bench.execute(makeEviction("app-1"));
+    const other = makeEviction("b-1");
+    const intent = { ...other, restart: { ...other.restart!, workload: "Deployment/b" } };
+    expect(await bench.execute(intent)).toEqual({ result: "Limited", limit: "StormBrake", retryAfterMs: 10_000 });
+    bench.clock.advance(10_000);
+    expect(await bench.execute(intent)).toEqual({ result: "Executed" });
+  });
+
+  it.each([
+    new WaitError("a PodDisruptionBudget says no", 5_000),
+    new ForbiddenError("create pods/eviction"),
+    new ConflictError("uid differs"),
+    new GoneError("no such pod"),
+    new UnauthorizedError("401"),
+  ])("that is refused with %s costs nothing", async error => {
+    const bench = makeBench();
+    bench.writer.answer = () => Promise.reject(error);
+    expect((await bench.execute(makeEviction())).result).not.toBe("Executed");
+    expect(outcomes(bench)).toEqual([]);
+    expect(bench.brake.ask().allowed).toBe(true);
+  });
+
+  it("that is refused waits longer each time, up to a minute, and from the start after it was carried out", async () => {
+    const bench = makeBench();
+    const answer = async (error?: Error) => {
+      bench.writer.answer = () => (error ? Promise.reject(error) : Promise.resolve());
+      const outcome = await bench.execute(makePatch());
+      const waitMs = "retryAfterMs" in outcome ? outcome.retryAfterMs : 0;
+      bench.clock.advance(waitMs);
+      return waitMs;
+    };
+    const waits = [];
+    for (let i = 0; i < 6; i++) waits.push(await answer(new WaitError("no", 1_000)));
+    expect(waits).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+    expect(await answer(new WaitError("no", 300_000))).toBe(300_000);
+    expect(await answer()).toBe(0);
+    expect(await answer(new WaitError("no", 1_000))).toBe(5_000);
+  });
+
+  it("that is forbidden is not written down again and again", async () => {
+    const bench = makeBench();
+    bench.writer.answer = () => Promise.reject(new ForbiddenError("create pods/eviction"));
+    const first = await bench.execute(makeEviction());
+    expect(await bench.execute(makeEviction())).toEqual(first);
+    expect([bench.writer.written.length, bench.store.writes.length]).toEqual([1, 1]);
+    bench.clock.advance(5_000);
+    await bench.execute(makeEviction());
+    expect(bench.writer.written).toHaveLength(2);
+  });
+
+  it.each([new TransientError("reset by peer"), new Error("what?")])(
+    "that ends in doubt (%s) counts as one",
+    async error => {
+      const bench = makeBench();
+      bench.writer.answer = () => Promise.reject(error);
+      expect(await bench.execute(makeEviction())).toMatchObject({ result: "Failed" });
+      expect(outcomes(bench)).toEqual(["Requested"]);
+      expect(bench.brake.ask().allowed).toBe(false);
+    },
+  );
+});

@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import type { StatusCondition } from "../api/controller-resilience";
+import type { Outcome } from "../core/intent";
+import { Reporter } from "./reporter";
+import { makeObject, RecordingEvents, RecordingMetrics } from "./testing/fakes";
+import { makeEviction, makePatch } from "./testing/remedies";
+
+const KEY = "team/app";
+
+function makeReporter() {
+  const events = new RecordingEvents();
+  const metrics = new RecordingMetrics();
+  const reporter = new Reporter(events, metrics);
+  const seen = () =>
+    events.records.splice(0).map(({ regarding, type, reason }) => `${type} ${reason} on ${regarding.kind}`);
+  return { events, metrics, reporter, seen };
+}
+
+function condition(type: string, status: StatusCondition["status"], reason: string): StatusCondition {
+  return { type, status, reason, message: `It is ${reason}.`, lastTransitionTime: "2025-01-01T00:00:00Z" };
+}
+
+describe("Events on intents", () => {
+  it("are made for each that was carried out, on both objects, related to each other", () => {
+    const { reporter, events } = makeReporter();
+    reporter.executions(KEY, makeObject(), [{ intent: makeEviction(), outcome: { result: "Executed" } }]);
+    const [onPod, onObject] = events.records;
+    expect(onPod).toMatchObject({
+      regarding: { kind: "Pod", name: "app-1", uid: "uid-of-app-1" },
+      related: { kind: "ControllerResilience", namespace: "team", name: "app", uid: "uid-of-app" },
+      type: "Normal",
+      reason: "PodEvicted",
+      action: "Evict",
+      note: "Pod app-1 is answered 401.",
+    });
+    expect(onObject).toMatchObject({ regarding: onPod?.related, related: onPod?.regarding, reason: "PodEvicted" });
+    expect(events.records).toHaveLength(2);
+  });
+
+  it.each<[Outcome, string]>([
+    [{ result: "Limited", limit: "Cooldown", retryAfterMs: 1 }, "RestartDeferred"],
+    [{ result: "Limited", limit: "StormBrake", retryAfterMs: 1 }, "RestartDeferred"],
+    [{ result: "Limited", limit: "MaxRestarts", retryAfterMs: 1 }, "RestartsExhausted"],
+    [{ result: "Blocked", message: "no", retryAfterMs: 1 }, "RestartBlocked"],
+    [{ result: "Forbidden", message: "no" }, "Forbidden"],
+    [{ result: "Failed", message: "no" }, "WriteFailed"],
+  ])("tell of %o once, and again after it has changed", (outcome, reason) => {
+    const { reporter, seen } = makeReporter();
+    const tell = (what: Outcome) => reporter.executions(KEY, makeObject(), [{ intent: makeEviction(), outcome: what }]);
+    tell(outcome);
+    expect(seen()).toEqual([`Warning ${reason} on Pod`, `Warning ${reason} on ControllerResilience`]);
+    tell(outcome);
+    tell("retryAfterMs" in outcome ? { ...outcome, retryAfterMs: 99 } : outcome);
+    expect(seen()).toEqual([]);
+    tell({ result: "Executed" });
+    expect(seen()).toHaveLength(2);
+    tell(outcome);
+    expect(seen()).toHaveLength(2);
+  });
+
+  it("tell of each target by itself, and of a block that is no restart", () => {
+    const { reporter, seen } = makeReporter();
+    const blocked: Outcome = { result: "Blocked", message: "no", retryAfterMs: 1 };
+    reporter.executions(KEY, makeObject(), [{ intent: makePatch("a"), outcome: blocked }]);
+    seen();
+    reporter.executions(KEY, makeObject(), [
+      { intent: makePatch("a"), outcome: blocked },
+      { intent: makePatch("b"), outcome: blocked },
+    ]);
+    expect(seen()).toEqual(["Warning WriteBlocked on Deployment", "Warning WriteBlocked on ControllerResilience"]);
+  });
+
+  it("are silent about what conditions tell, or what is nobody's concern", () => {
+    const { reporter, seen } = makeReporter();
+    const quiet: Outcome[] = [
+      { result: "Observed" },
+      { result: "Skipped" },
+      { result: "NotLeader" },
+      { result: "Conflict", message: "changed" },
+    ];
+    reporter.executions(
+      KEY,
+      makeObject(),
+      quiet.map(outcome => ({ intent: makePatch(), outcome })),
+    );
+    expect(seen()).toEqual([]);
+  });
+});
+
+describe("Events on conditions", () => {
+  const tokens = condition("TokensAccepted", "False", "Rejected");
+
+  it("are made when status or reason of a remedy's condition has changed, and never for the summaries", () => {
+    const { reporter, seen } = makeReporter();
+    reporter.conditions(KEY, makeObject(), [
+      condition("Ready", "False", "Rejected"),
+      tokens,
+      condition("Stalled", "False", "Idle"),
+    ]);
+    expect(seen()).toEqual(["Warning Rejected on ControllerResilience"]);
+    const object = makeObject(KEY, {}, { conditions: [tokens] });
+    reporter.conditions(KEY, object, [{ ...tokens, message: "Other words." }]);
+    expect(seen()).toEqual([]);
+    reporter.conditions(KEY, object, [{ ...tokens, reason: "RestartBlocked" }]);
+    reporter.conditions(KEY, object, [{ ...tokens, status: "True" }]);
+    expect(seen()).toEqual([
+      "Warning RestartBlocked on ControllerResilience",
+      "Normal Rejected on ControllerResilience",
+    ]);
+  });
+
+  it("don't warn somebody who suspends the object", () => {
+    const { reporter, seen } = makeReporter();
+    reporter.conditions(KEY, makeObject(), [condition("TokensAccepted", "Unknown", "Suspended")]);
+    expect(seen()).toEqual(["Normal Suspended on ControllerResilience"]);
+  });
+});
+
+describe("announcements", () => {
+  it("are made once while a remedy repeats them", () => {
+    const { reporter, seen } = makeReporter();
+    const one = { type: "Normal", reason: "Recovered", note: "Pod a." } as const;
+    reporter.announcements(KEY, makeObject(), [one, one, { ...one, note: "Pod b." }]);
+    reporter.announcements(KEY, makeObject(), [one]);
+    expect(seen()).toHaveLength(2);
+    reporter.announcements(KEY, makeObject(), []);
+    reporter.announcements(KEY, makeObject(), [one]);
+    expect(seen()).toHaveLength(1);
+  });
+});
+
+describe("metrics of conditions", () => {
+  it("follow the conditions, and go with the remedy or the object", () => {
+    const { reporter, metrics } = makeReporter();
+    reporter.conditions(KEY, makeObject(), [
+      condition("Ready", "True", "AllHold"),
+      condition("TokensAccepted", "True", "Accepted"),
+    ]);
+    expect(Object.fromEntries(metrics.conditions)).toEqual({
+      "team/app:Ready": "True",
+      "team/app:TokensAccepted": "True",
+    });
+    reporter.conditions(KEY, makeObject(), [condition("Ready", "Unknown", "NotImplemented")]);
+    expect(Object.fromEntries(metrics.conditions)).toEqual({ "team/app:Ready": "Unknown" });
+    reporter.forget(KEY);
+    reporter.forget("never/seen");
+    expect(metrics.conditions.size).toBe(0);
+  });
+});
