@@ -1,0 +1,47 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { buildEvent, cutNote, eventNamespace } from "./event-body";
+
+const record = {
+  regarding: { apiVersion: "v1", kind: "Pod", namespace: "kai", name: "a", uid: "u" },
+  type: "Normal",
+  reason: "PodEvicted",
+  action: "Evict",
+  note: "n",
+} as const;
+
+describe("an Event", () => {
+  it("has what events.k8s.io/v1 demands", () => {
+    expect(buildEvent(record, { name: "a.1", timeMs: 1_700_000_000_123, instance: "x".repeat(200) })).toEqual({
+      apiVersion: "events.k8s.io/v1",
+      kind: "Event",
+      metadata: { namespace: "kai", name: "a.1" },
+      eventTime: "2023-11-14T22:13:20.123000Z",
+      reportingController: "controller-resilience",
+      reportingInstance: "x".repeat(128),
+      type: "Normal",
+      reason: "PodEvicted",
+      action: "Evict",
+      note: "n",
+      regarding: { ...record.regarding, resourceVersion: undefined },
+    });
+  });
+
+  it("of a cluster-scoped object is in default", () => {
+    const regarding = { apiVersion: "v1", kind: "Node", name: "n" };
+    expect(eventNamespace({ ...record, regarding })).toBe("default");
+  });
+
+  it("has a note of at most 1 kB, cut between characters", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", maxLength: 2_000 }), note => {
+        const cut = cutNote(note);
+        expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(1024);
+        expect(cut).not.toContain("\ufffd");
+        if (cut !== note) expect(note.startsWith(cut.slice(0, -1))).toBe(true);
+      }),
+    );
+    expect(cutNote("🙂".repeat(256))).toBe("🙂".repeat(256));
+    expect(cutNote("🙂".repeat(257))).toBe(`${"🙂".repeat(255)}…`);
+  });
+});

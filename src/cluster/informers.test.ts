@@ -1,0 +1,140 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { TransientError } from "../core/errors";
+import type { ClusterMetrics, Log } from "../core/ports";
+import { FakeClock, settle } from "../core/testing/fake-clock";
+import type { ApiRequest } from "./api";
+import { Informers } from "./informers";
+
+const log: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => log,
+};
+
+function setUp() {
+  const clock = new FakeClock();
+  const open = new Set<string>();
+  const streams = new Map<string, Readable>();
+  const lists: string[] = [];
+  let answers = true;
+  const api = {
+    json: <T>(request: ApiRequest): Promise<T> => {
+      lists.push(request.path);
+      const list = { metadata: { resourceVersion: "1" }, items: [] };
+      return answers ? Promise.resolve(list as T) : new Promise(() => undefined);
+    },
+    open: (request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> => {
+      const stream = new Readable({ read: () => undefined });
+      open.add(request.path);
+      streams.set(request.path, stream);
+      signal.addEventListener("abort", () => {
+        open.delete(request.path);
+        stream.destroy(new Error("aborted"));
+      });
+      return Promise.resolve(stream as IncomingMessage);
+    },
+  };
+  const ages: [string, number][] = [];
+  const metrics: ClusterMetrics = {
+    watchEnded: () => undefined,
+    relisted: () => undefined,
+    watchAge: (resource, seconds) => void ages.push([resource, seconds]),
+    logRead: () => undefined,
+    eventLost: () => undefined,
+  };
+  const changed: string[] = [];
+  const informers = new Informers({ api, clock, random: () => 0.5, log, metrics }, name => void changed.push(name));
+  return { clock, open, streams, lists, ages, changed, informers, hang: () => (answers = false) };
+}
+
+let informers: Informers | undefined;
+afterEach(() => informers?.stop());
+
+const path = (namespace: string, plural: string): string => `/api/v1/namespaces/${namespace}/${plural}`;
+
+describe("informers", () => {
+  it("watch the namespaces that are wanted, and tell of their changes", async () => {
+    const world = setUp();
+    informers = world.informers;
+    informers.setNamespaces(new Set(["kai", "flux"]));
+    informers.setNamespaces(new Set(["kai", "flux"]));
+    await settle();
+    expect([...world.open].sort()).toEqual(
+      ["flux", "kai"].flatMap(name => [path(name, "pods"), path(name, "serviceaccounts")]),
+    );
+    expect(world.lists).toHaveLength(4);
+    const metadata = {
+      uid: "u",
+      name: "p",
+      namespace: "kai",
+      resourceVersion: "2",
+      creationTimestamp: "2025-01-01T00:00:00Z",
+    };
+    world.streams.get(path("kai", "pods"))?.push(`${JSON.stringify({ type: "ADDED", object: { metadata } })}\n`);
+    await settle();
+    await settle();
+    expect(world.changed).toEqual(["kai"]);
+    expect((await informers.pods("kai")).map(pod => pod.name)).toEqual(["p"]);
+    expect(await informers.pods("flux")).toEqual([]);
+  });
+
+  it("let a namespace go after a grace period, unless it is wanted again", async () => {
+    const world = setUp();
+    informers = world.informers;
+    informers.setNamespaces(new Set(["kai", "flux"]));
+    await settle();
+    informers.setNamespaces(new Set());
+    await world.clock.run(59_000);
+    expect(world.open.size).toBe(4);
+    informers.setNamespaces(new Set(["kai"]));
+    await world.clock.run(1_000);
+    await settle();
+    expect(informers.namespaces()).toEqual(["kai"]);
+    expect([...world.open].sort()).toEqual([path("kai", "pods"), path("kai", "serviceaccounts")]);
+    await world.clock.run(120_000);
+    expect(informers.namespaces()).toEqual(["kai"]);
+  });
+
+  it("begin to watch a namespace whose pods are asked for", async () => {
+    const world = setUp();
+    informers = world.informers;
+    expect(await informers.pods("kai")).toEqual([]);
+    expect(informers.namespaces()).toEqual(["kai"]);
+  });
+
+  it("do not wait for ever for a list that does not come", async () => {
+    const world = setUp();
+    informers = undefined;
+    world.hang();
+    const read = expect(world.informers.pods("kai")).rejects.toThrow(TransientError);
+    await world.clock.run(5_000);
+    await read;
+    expect(world.informers.troubles()[0]).toBe("watch pods in kai: not filled yet");
+  });
+
+  it("measure the age of the oldest cache", async () => {
+    const world = setUp();
+    informers = world.informers;
+    informers.setNamespaces(new Set(["kai"]));
+    await world.clock.run(20_000);
+    expect(world.ages.at(-1)).toEqual(["serviceaccounts", 20]);
+  });
+
+  it("leave nothing behind when they stop, and begin nothing after that", async () => {
+    const world = setUp();
+    informers = world.informers;
+    informers.setNamespaces(new Set(["kai", "flux"]));
+    await settle();
+    informers.setNamespaces(new Set(["kai"]));
+    await informers.stop();
+    expect(world.open.size).toBe(0);
+    expect(world.clock.pendingTimers).toBe(0);
+    informers.setNamespaces(new Set(["kai"]));
+    await expect(informers.pods("kai")).rejects.toThrow("stopping");
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+});

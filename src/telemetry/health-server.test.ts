@@ -1,0 +1,91 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { createLogger } from "./logger";
+import { type HealthCheck, HealthServer } from "./health-server";
+
+const log = createLogger({ level: "error", destination: { write: () => undefined } });
+let server: HealthServer | undefined;
+afterEach(() => server?.stop());
+
+async function serve(checks: { health?: HealthCheck[]; readiness?: HealthCheck[]; metrics?: () => Promise<string> }) {
+  server = new HealthServer({
+    host: "127.0.0.1",
+    port: 0,
+    health: checks.health ?? [],
+    readiness: checks.readiness ?? [],
+    metrics: checks.metrics ?? (() => Promise.resolve("a 1\n")),
+    log,
+  });
+  const port = await server.start();
+  return async (path: string, init: RequestInit = {}) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
+    return { code: response.status, text: await response.text(), type: response.headers.get("content-type") };
+  };
+}
+
+describe("the health server", () => {
+  it("says that all is well, check by check", async () => {
+    const ask = await serve({ health: [{ name: "loop", trouble: () => null }] });
+    expect(await ask("/healthz")).toMatchObject({ code: 200, text: "[+]loop ok\nhealthz check passed\n" });
+    expect(await ask("/readyz?verbose")).toMatchObject({ code: 200, text: "readyz check passed\n" });
+  });
+
+  it("says what is wrong in words, on one line each, also if the check itself fails", async () => {
+    const ask = await serve({
+      readiness: [
+        { name: "list", trouble: () => null },
+        { name: "watches", trouble: () => "watch pods in kai:\nstale for 300 s" },
+        {
+          name: "bug",
+          trouble: () => {
+            throw new Error("no such thing");
+          },
+        },
+      ],
+    });
+    expect(await ask("/readyz")).toMatchObject({
+      code: 503,
+      text: "[+]list ok\n[-]watches failed: watch pods in kai: stale for 300 s\n[-]bug failed: no such thing\nreadyz check failed\n",
+    });
+    expect((await ask("/healthz")).code).toBe(200);
+  });
+
+  it("gives metrics, or says why it can't", async () => {
+    let broken = false;
+    const ask = await serve({ metrics: () => (broken ? Promise.reject(new Error("no")) : Promise.resolve("a 1\n")) });
+    expect(await ask("/metrics")).toEqual({
+      code: 200,
+      text: "a 1\n",
+      type: "text/plain; version=0.0.4; charset=utf-8",
+    });
+    broken = true;
+    expect(await ask("/metrics")).toMatchObject({ code: 500, text: "metrics: no\n" });
+  });
+
+  it("refuses everything else", async () => {
+    const ask = await serve({});
+    expect((await ask("/")).code).toBe(404);
+    expect((await ask("/healthz", { method: "POST", body: "x" })).code).toBe(405);
+    expect(await ask("/healthz", { method: "HEAD" })).toMatchObject({ code: 200, text: "" });
+  });
+
+  it("says so when its port is taken", async () => {
+    server = new HealthServer({
+      host: "127.0.0.1",
+      port: 0,
+      health: [],
+      readiness: [],
+      metrics: () => Promise.resolve(""),
+      log,
+    });
+    const port = await server.start();
+    const second = new HealthServer({
+      host: "127.0.0.1",
+      port,
+      health: [],
+      readiness: [],
+      metrics: () => Promise.resolve(""),
+      log,
+    });
+    await expect(second.start()).rejects.toThrow("EADDRINUSE");
+  });
+});
