@@ -34,7 +34,7 @@ interface Remembered {
 
 /** What the sink needs. */
 export interface EventSinkContext {
-  readonly api: Api;
+  readonly api: Pick<Api, "json">;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: ClusterMetrics;
