@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 export interface CommandResult {
   stdout: string;
   stderr: string;
-  /** The exit code; 128 + n if signal n or our own time limit ended it, 127 if it could not be started. */
+  /** The exit code; 137 if a signal or our own time limit ended it, 127 if it could not be started. */
   code: number;
 }
 
@@ -16,24 +16,23 @@ export interface CommandOptions {
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const KILLED = 128 + 9;
+const NOT_STARTED = 127;
 
 /** Runs a command to its end and returns what it said, also when it failed. */
 export function run(argv: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   const { stdin = "", env = process.env, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   return new Promise(resolve => {
-    const child = spawn(argv[0] ?? "", argv.slice(1), {
-      env,
-      stdio: "pipe",
-      timeout: timeoutMs,
-      killSignal: "SIGKILL",
-    });
+    const child = spawn(argv[0] ?? "", argv.slice(1), { env, stdio: "pipe" });
+    const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
     child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
     child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
-    const end = (code: number, note = "") =>
+    const end = (code: number, note = "") => {
+      clearTimeout(timer);
       resolve({ stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() + note, code });
-    child.once("error", error => end(127, error.message));
+    };
+    child.once("error", error => end(NOT_STARTED, error.message));
     child.once("close", (code, signal) => end(code ?? KILLED, signal === null ? "" : `ended by ${signal}`));
     // A command that does not read its input closes the pipe; its exit code says what matters.
     child.stdin.on("error", () => undefined);

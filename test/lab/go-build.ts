@@ -39,6 +39,8 @@ const TELL_EVERY_MS = 1000;
 /** The Kubernetes that a lab runs; go.mod of the control plane names the same. */
 export const KUBERNETES_VERSION = "v1.36.3";
 
+const INSTEAD =
+  "or, for a control plane alone, set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver and kubectl";
 const VERSION_PACKAGE = "k8s.io/component-base/version";
 
 /** etcd, API server, controller-manager, scheduler, kubelet and kubectl in one file. */
@@ -74,7 +76,7 @@ export async function built(program: GoProgram, labId: string, progress: Progres
   if (existsSync(path)) return path;
   if (!(await hasGo())) {
     throw new Error(
-      `${program.name} ${program.version} has to be built, and there is no \`go\`: install Go 1.26 or later`,
+      `${program.name} ${program.version} has to be built, and there is no \`go\`: install Go 1.26 or later (${INSTEAD})`,
     );
   }
   const lock = await takeLock({

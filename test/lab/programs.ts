@@ -46,7 +46,7 @@ export function choosePrograms({ wanted, assets, canBuild }: Sources): Choice {
   const fromAssets = wanted.filter(program => assets.has.includes(program));
   if (lacking.length === 0) return { fromAssets, build: [], missing: [], note: `all programs are from ${where}` };
   if (!canBuild) {
-    const note = `${where} has no ${lacking.join(", ")}, and without Go they can't be built: the lab is without them`;
+    const note = `${where} has no ${lacking.join(", ")}, and without Go nothing can be built`;
     return { fromAssets, build: [], missing: lacking, note };
   }
   if (minorOf(assets.version) === minorOf(KUBERNETES_VERSION)) {
@@ -54,24 +54,34 @@ export function choosePrograms({ wanted, assets, canBuild }: Sources): Choice {
       fromAssets,
       build: lacking,
       missing: [],
-      note: `${lacking.join(", ")} are built, the others from ${where}`,
+      note: `built: ${lacking.join(", ")}; from ${where}: the others`,
     };
   }
   const note = `${where} has no ${lacking.join(", ")}, and those of ${KUBERNETES_VERSION} don't go with it: all are built`;
   return { fromAssets: [], build: [...wanted], missing: [], note };
 }
 
+/** True if there is a kubelet, or one can be built. */
+export async function canHaveKubelet(): Promise<boolean> {
+  const assets = await findAssets();
+  return assets === undefined || assets.has.includes("kubelet") || (await canBuild());
+}
+
 /** Finds or builds the programs that a lab of this kind needs. */
 export async function findPrograms(kind: LabState["kind"], labId: string, progress: Progress): Promise<Programs> {
   const assets = await findAssets();
-  const canBuild = existsSync(builtPath(CONTROL_PLANE)) || (await hasGo());
-  const choice = choosePrograms({ wanted: kind === "node" ? FOR_NODE : FOR_ANY, assets, canBuild });
+  const wanted = kind === "node" ? FOR_NODE : FOR_ANY;
+  const choice = choosePrograms({ wanted, assets, canBuild: await canBuild() });
   if (choice.note !== "") progress(choice.note);
   refuseIfUseless(choice);
   const paths = choice.build.length > 0 ? pathsTo(choice.build, await built(CONTROL_PLANE, labId, progress)) : {};
   if (assets === undefined) return { version: KUBERNETES_VERSION, paths };
   for (const program of choice.fromAssets) paths[program] = resolve(assets.folder, program);
   return { version: choice.fromAssets.includes("kube-apiserver") ? assets.version : KUBERNETES_VERSION, paths };
+}
+
+async function canBuild(): Promise<boolean> {
+  return existsSync(builtPath(CONTROL_PLANE)) || (await hasGo());
 }
 
 function pathsTo(programs: readonly Program[], path: string): Programs["paths"] {

@@ -30,36 +30,37 @@ const KERNEL_SETTINGS = {
   "kernel/keys/root_maxbytes": "25000000",
 };
 
-/** Makes the namespaces: $1 is the lab's node folder; the others must stay visible wherever they are. */
+/**
+ * Runs in the new namespaces, with the lab's node folder as $1; the folders after it stay visible even if they are
+ * inside a masked one. All sources are named from where we stand, since a mask may hide their full path.
+ */
 const HOLD = `
 set -e
-node=$1
+cd "$1"
 shift
 i=0
-mkdir -p "$node/keep"
 for kept in "$@"; do
   i=$((i + 1))
-  mkdir -p "$node/keep/$i"
-  mount --bind "$kept" "$node/keep/$i"
+  mkdir -p "keep/$i"
+  mount --bind "$kept" "keep/$i"
 done
-exec 9< "$node/keep"
-${Object.entries(KERNEL_SETTINGS)
-  .map(([name]) => `mount --bind "$node/sys/${name.replaceAll("/", ".")}" /proc/sys/${name}`)
+${Object.keys(KERNEL_SETTINGS)
+  .map(name => `mount --bind "sys/${name.replaceAll("/", ".")}" /proc/sys/${name}`)
   .join("\n")}
 ${Object.entries(MASKED)
-  .map(([name, path]) => `mount --bind "$node/${name}" ${path}`)
+  .map(([name, path]) => `mount --no-canonicalize --bind ${name} ${path}`)
   .join("\n")}
 i=0
 for kept in "$@"; do
   i=$((i + 1))
   if [ ! -e "$kept" ]; then
     mkdir -p "$kept"
-    mount --no-canonicalize --bind "/proc/self/fd/9/$i" "$kept"
+    mount --no-canonicalize --bind "keep/$i" "$kept"
   fi
 done
-exec 9<&-
 echo 1 > /proc/sys/net/ipv4/ip_forward
-: > "$node/ready"
+: > ready
+cd /
 exec sleep infinity
 `;
 

@@ -10,7 +10,7 @@ import { takeLock, type Lock } from "./lock";
 import { startKwok } from "./kwok";
 import { ensurePackages, NODE_REQUIREMENTS } from "./packages";
 import { makePki } from "./pki";
-import { findPrograms, linkPrograms } from "./programs";
+import { canHaveKubelet, findPrograms, linkPrograms } from "./programs";
 import type { Progress } from "./progress";
 import { startContainerd, startNode } from "./node";
 import { startControlPlane, startSandbox, waitForControllers } from "./control-plane";
@@ -43,8 +43,8 @@ export async function bringUp(options: UpOptions): Promise<LabState> {
 
 async function bringUpLocked({ name, controlPlaneOnly, progress }: UpOptions): Promise<LabState> {
   await removeRemains(name, progress);
-  const lab = readState(name) ?? (await create(name, kindOf(controlPlaneOnly, progress)));
-  if (lab.kind === "control-plane" && !controlPlaneOnly && whyNoNode() === undefined) {
+  const lab = readState(name) ?? (await create(name, await kindOf(controlPlaneOnly, progress)));
+  if (lab.kind === "control-plane" && !controlPlaneOnly && (await whyNoNode()) === undefined) {
     throw new Error(`the lab "${name}" is a control plane alone; take it down first, or choose another name`);
   }
   if (lab.phase === "creating") await prepare(lab, progress);
@@ -70,15 +70,15 @@ async function removeRemains(name: string, progress: Progress): Promise<void> {
 }
 
 /** Why a node can't run on this machine, or undefined if it can. */
-export function whyNoNode(): string | undefined {
+export async function whyNoNode(): Promise<string | undefined> {
   if (process.platform !== "linux") return `a kubelet needs Linux, and this is ${process.platform}`;
   if (process.getuid?.() !== 0) return "a kubelet needs root";
-  return undefined;
+  return (await canHaveKubelet()) ? undefined : "KUBEBUILDER_ASSETS has no kubelet, and without Go none can be built";
 }
 
-function kindOf(controlPlaneOnly: boolean, progress: Progress): LabState["kind"] {
+async function kindOf(controlPlaneOnly: boolean, progress: Progress): Promise<LabState["kind"]> {
   if (controlPlaneOnly) return "control-plane";
-  const why = whyNoNode();
+  const why = await whyNoNode();
   if (why === undefined) return "node";
   progress(`${why}: this lab is the control plane alone (etcd, API server, controller-manager). Pods will not run.`);
   return "control-plane";
