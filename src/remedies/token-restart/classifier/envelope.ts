@@ -76,5 +76,7 @@ export function unwrap(record: string): string {
     const { text, partial } = unwrapLine(line);
     parts.push(text, partial ? "" : "\n");
   }
+  // Line breaks stand between lines.
+  if (parts.at(-1) === "\n") parts.pop();
   return parts.join("");
 }

@@ -1,5 +1,6 @@
 import { askedUrl } from "./url";
-import { isDigitCode, lowerCase } from "./text";
+import { isDigitCode, lowerCase, words } from "./text";
+import { tokensOf, type Token } from "./tokens";
 import { KUBERNETES_NAMES, KUBERNETES_NOUNS, KUBERNETES_PAIRS, KUBERNETES_WORDS } from "./kubernetes-words";
 import { OTHER_PAIRS, OTHER_WORDS } from "./other-words";
 
@@ -28,99 +29,79 @@ export interface Evidence {
 export function evidenceIn(sentence: string): Evidence[] {
   const found: Evidence[] = [];
   let previous = "";
-  for (const { token, at } of tokensOf(sentence)) {
-    const word = lowerCase(token);
-    const evidence = addressEvidence(token, at) ?? wordEvidence(word, previous, at) ?? nameEvidence(word, at);
-    if (evidence !== null) found.push(evidence);
+  for (const token of tokensOf(sentence)) {
+    const word = lowerCase(token.token);
+    const claim =
+      addressClaim(token.token) ?? wordClaim(word, previous) ?? nameClaim(word) ?? partnerClaim(token, previous);
+    if (claim !== null) found.push({ at: token.at, ...claim });
     previous = word;
   }
   return found;
 }
 
-interface Token {
-  readonly token: string;
-  readonly at: number;
-}
+type Claim = Omit<Evidence, "at">;
 
-/** Blanks, quotes, brackets and commas part tokens; everything else may stand inside one. */
-const PARTING = new Set(" \t\r\n\"'`()[]{}<>,;|\\");
-/** Punctuation at a token's edges belongs to the sentence. */
-const EDGE = new Set(":.!?=&#");
-/** Longer tokens are data (base64, certificates), no words. */
-const LONGEST_TOKEN = 2048;
-
-function tokensOf(sentence: string): Token[] {
-  const tokens: Token[] = [];
-  let start = 0;
-  for (let i = 0; i <= sentence.length; i++) {
-    if (i < sentence.length && !PARTING.has(sentence.charAt(i))) continue;
-    if (i > start && i - start <= LONGEST_TOKEN) pushTrimmed(tokens, sentence, start, i);
-    start = i + 1;
-  }
-  return tokens;
-}
-
-function pushTrimmed(tokens: Token[], sentence: string, from: number, to: number): void {
-  let [start, end] = [from, to];
-  while (start < end && EDGE.has(sentence.charAt(start))) start++;
-  while (end > start && EDGE.has(sentence.charAt(end - 1))) end--;
-  if (end > start) tokens.push({ token: sentence.slice(start, end), at: start });
-}
-
-function addressEvidence(token: string, at: number): Evidence | null {
+function addressClaim(token: string): Claim | null {
   const side = askedUrl(token);
-  return side === null ? null : { at, side, weight: "address" };
+  return side === null ? null : { side, weight: "address" };
 }
 
-function wordEvidence(word: string, previous: string, at: number): Evidence | null {
+function wordClaim(word: string, previous: string): Claim | null {
   const pair = `${previous} ${word}`;
-  if (KUBERNETES_PAIRS.has(pair) || KUBERNETES_NAMES.has(word)) return { at, side: "kubernetes", weight: "name" };
-  if (OTHER_PAIRS.has(pair) || OTHER_WORDS.has(word)) return { at, side: "other", weight: "word" };
-  if (KUBERNETES_WORDS.has(word)) return { at, side: "kubernetes", weight: "word" };
-  return KUBERNETES_NOUNS.has(word) ? { at, side: "noun", weight: "word" } : null;
+  if (OTHER_PAIRS.has(pair)) return { side: "other", weight: "word" };
+  if (KUBERNETES_PAIRS.has(pair) || KUBERNETES_NAMES.has(word)) return { side: "kubernetes", weight: "name" };
+  if (OTHER_WORDS.has(word)) return { side: "other", weight: "word" };
+  // "list pods" is a request; "pod metrics" is only about pods.
+  if (KUBERNETES_WORDS.has(word)) return { side: "kubernetes", weight: API_VERBS.has(previous) ? "name" : "word" };
+  return KUBERNETES_NOUNS.has(word) ? { side: "noun", weight: "word" } : null;
 }
+
+/** What a client asks the API server to do. */
+const API_VERBS = new Set(
+  words(
+    "get getting list listing watch watching create creating update updating patch patching delete deleting",
+    "fetch fetching retrieve retrieving read reading query querying find finding the",
+  ),
+);
+
+/**
+ * Somebody named at the end of a link: "talking to PowerDNS: Unauthorized", "by the license server: Unauthorized".
+ * The API server and its kinds are known by name; whoever else is named so is another service.
+ */
+function partnerClaim({ token, endsLink }: Token, previous: string): Claim | null {
+  if (!endsLink) return null;
+  const isNamed = PREPOSITIONS.has(previous) && token.charAt(0) !== lowerCase(token.charAt(0));
+  const isServer = SERVERS.has(lowerCase(token)) && previous !== "" && !OUR_SERVERS.has(previous);
+  return isNamed || isServer ? { side: "other", weight: "word" } : null;
+}
+
+const PREPOSITIONS = new Set(words("from with at by via against"));
+const SERVERS = new Set(words("server api backend"));
+const OUR_SERVERS = new Set(words("the this our api kubernetes k8s kube core cluster resource remote"));
 
 /** Source files of client-go that only report its own requests. */
 const CLIENT_FILES = ["reflector.go:", "leaderelection.go:", "retrywatcher.go:", "round_trippers.go:", "client-go"];
 /** What a program's own client libraries are called in their types and packages. */
-const CLIENT_NAMES = [
-  ...[
-    "kubernetes.client",
-    "fabric8.kubernetes",
-    "kubernetes_asyncio",
-    "kubernetesclient",
-    "kubeclient::",
-    "k8s.autorest",
-  ],
-  ...["kube::", "kube_client::", "kube_runtime::", "pykube", "lightkube", "skuber", "swiftkube", "k8s.client"],
-  ...[
-    "@kubernetes/client-node",
-    "kubernetesapiexception",
-    "phpk8s",
-    "k8s::",
-    "k8s.io/client-go",
-    "kubeops",
-    "kubernetes/",
-    "kubernetes_",
-    "watchconnectionmanager",
-    "openshift.dynamic",
-  ],
-];
+const CLIENT_NAMES = words(
+  "kubernetes.client fabric8.kubernetes kubernetes_asyncio kubernetesclient kubeclient:: k8s.autorest k8s:: kube::",
+  "kube_client:: kube_runtime:: pykube lightkube skuber swiftkube k8s.client phpk8s kubernetesapiexception kubeops",
+  "@kubernetes/client-node kubernetes/ kubernetes_ watchconnectionmanager openshift.dynamic",
+);
 
 /** Names that are made of parts: Go types, files, packages, exceptions. */
-function nameEvidence(word: string, at: number): Evidence | null {
-  if (isGoType(word)) return { at, side: "kubernetes", weight: "name" };
+function nameClaim(word: string): Claim | null {
+  if (isGoType(word)) return { side: "kubernetes", weight: "name" };
   if (CLIENT_FILES.some(f => word.includes(f)) || CLIENT_NAMES.some(n => word.includes(n))) {
-    return { at, side: "kubernetes", weight: "name" };
+    return { side: "kubernetes", weight: "name" };
   }
-  const part = partEvidence(word);
-  if (part !== null) return { at, side: part, weight: "name" };
-  if (isObjectName(word)) return { at, side: "noun", weight: "name" };
-  return isNamedAfterOther(word) ? { at, side: "other", weight: "name" } : null;
+  const part = partSide(word);
+  if (part !== null) return { side: part, weight: "name" };
+  if (isObjectName(word)) return { side: "noun", weight: "name" };
+  return isNamedAfterOther(word) ? { side: "other", weight: "name" } : null;
 }
 
 /** `output:splunk:splunk.0`, `filter:kubernetes`: plugins are named by the service they speak to. */
-function partEvidence(word: string): Side | null {
+function partSide(word: string): Side | null {
   if (!word.includes(":") || word.startsWith("system:")) return null;
   const parts = word.split(":", 4);
   if (parts.some(part => OTHER_WORDS.has(part))) return "other";

@@ -27,7 +27,7 @@ export const OTHER_WORDS: ReadonlySet<string> = new Set([
 /** Pairs of words of the same weight. */
 export const OTHER_PAIRS: ReadonlySet<string> = new Set([
   ...phrases(
-    "identity provider, remote write, api key, api token, access key, access token, refresh token",
+    "kubernetes auth, kubernetes login, identity provider, remote write, api key, api token, access key, access token, refresh token",
     "id token, personal access, management api, token endpoint, token server, auth server",
     "authorization server, rest api, helm repo, helm repository, storage account, push gateway",
     "metrics store, log store, tunnel server, user name, session token, client secret, bearer realm",

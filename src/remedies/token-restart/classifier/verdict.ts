@@ -1,6 +1,6 @@
 import { answersIn, type Answer } from "./answer";
 import type { Denial } from "./denial";
-import { evidenceIn, type Evidence, type Side } from "./evidence";
+import { evidenceIn, type Evidence } from "./evidence";
 import type { Reading } from "./sentences";
 import { hasStatusObject } from "./status";
 import { includesAny } from "./text";
@@ -26,11 +26,11 @@ function answersOf(reading: Reading, denial: Denial): { index: number; answer: A
   return found.slice(0, MOST_ANSWERS);
 }
 
-function isFromApiServer(answer: Answer, side: Side | null): boolean {
+function isFromApiServer(answer: Answer, evidence: Evidence | null): boolean {
   // The bare reason is the API server's own word: it takes evidence to doubt it.
-  if (answer.kind === "bare") return side !== "other";
-  // A status line is everybody's: it takes evidence to believe it.
-  return side === "kubernetes";
+  if (answer.kind === "bare") return evidence?.side !== "other";
+  // A status line is everybody's: it takes more than a word to believe it.
+  return evidence?.side === "kubernetes" && evidence.weight !== "word";
 }
 
 /** Finds who answered: what stands nearest to the answer decides. Each sentence is looked through once. */
@@ -39,59 +39,50 @@ class EvidenceOf {
 
   constructor(private readonly reading: Reading) {}
 
-  near(index: number, answer: Answer): Side | null {
+  near(index: number, answer: Answer): Evidence | null {
     const here = this.#in(index);
-    const left = decideLeft(here, answer);
-    if (left === "kubernetes" || left === "other") return left;
+    const left = nearestBefore(here, answer);
+    if (left !== null && left.side !== "noun") return left;
     const right = here.find(e => e.at >= answer.end && e.side !== "noun");
-    if (right !== undefined) return right.side;
-    if (left === "noun" && answer.kind === "bare") return left;
-    return this.#elsewhere(index, answer.kind);
+    if (right !== undefined) return right;
+    return left !== null && answer.kind === "bare" ? left : this.#elsewhere(index);
   }
 
   #in(index: number): readonly Evidence[] {
     return (this.#found[index] ??= evidenceIn(this.reading.sentences[index]?.text ?? ""));
   }
 
-  /** Other sentences of the record, the nearest first; an address in any of them goes before words. */
-  #elsewhere(index: number, kind: Answer["kind"]): Side | null {
-    const others = this.#others(index);
-    const address =
-      others.find(e => e.weight === "address") ?? others.find(e => e.side === "kubernetes" && e.weight === "name");
-    if (address !== undefined) return address.side;
-    // A mere word of another sentence may excuse an answer, but never accuse one.
-    const word = others.find(e => e.side !== "noun");
-    return word?.side === "kubernetes" && kind === "http" ? null : (word?.side ?? null);
+  /** Other sentences of the record: an address in any of them, else the nearest that speaks for somebody. */
+  #elsewhere(index: number): Evidence | null {
+    let nearest: Evidence | null = null;
+    for (const sentence of this.#order(index)) {
+      const found = this.#in(sentence);
+      const address = found.findLast(e => e.weight === "address");
+      if (address !== undefined) return address;
+      nearest ??= found.findLast(e => e.side !== "noun") ?? null;
+    }
+    return nearest;
   }
 
-  #cache: { readonly index: number; readonly others: Evidence[] } | undefined;
-
-  #others(index: number): Evidence[] {
-    if (this.#cache?.index === index) return this.#cache.others;
-    const others: Evidence[] = [];
-    for (let i = index - 1; i >= 0; i--) others.push(...this.#in(i).toReversed());
-    for (let i = index + 1; i < this.reading.sentences.length; i++) others.push(...this.#in(i));
-    this.#cache = { index, others };
-    return others;
+  /** The sentences before this one, the nearest first, then those after it. */
+  *#order(index: number): Generator<number> {
+    for (let i = index - 1; i >= 0; i--) yield i;
+    for (let i = index + 1; i < this.reading.sentences.length; i++) yield i;
   }
 }
 
 /** The nearest evidence before the answer; an address further left outweighs another service's mere word. */
-function decideLeft(evidence: readonly Evidence[], answer: Answer): Side | null {
+function nearestBefore(evidence: readonly Evidence[], answer: Answer): Evidence | null {
   const before = evidence.filter(e => e.at < answer.at);
   // An object's name says that it was asked for, not of whom: any other evidence goes before it.
   const nearest = before.findLast(e => !isObjectName(e)) ?? before.at(-1);
   if (nearest === undefined) return null;
-  return nearest.side === "kubernetes" || nearest.weight !== "word" ? nearest.side : weighWord(before, nearest, answer);
+  if (nearest.side === "kubernetes" || nearest.weight !== "word") return nearest;
+  // Nor does a noun say of whom, before a status line.
+  const seeksClearer = nearest.side === "noun" && answer.kind === "http";
+  return before.findLast(e => e.weight === "address" || (seeksClearer && e.side !== "noun")) ?? nearest;
 }
 
 function isObjectName(evidence: Evidence): boolean {
   return evidence.side === "noun" && evidence.weight === "name";
-}
-
-/** A word stands for its side unless an address, or before a status line any word that is no noun, says otherwise. */
-function weighWord(before: readonly Evidence[], word: Evidence, answer: Answer): Side {
-  const seeksClearer = word.side === "noun" && answer.kind === "http";
-  const clearer = before.findLast(e => e.weight === "address" || (seeksClearer && e.side !== "noun"));
-  return clearer?.side ?? word.side;
 }

@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { classify } from "./classify";
+
+// Work is counted, not timed: every function of a string that looks at characters adds the characters it looked at.
+
+const COUNTED = ["indexOf", "lastIndexOf", "includes", "charCodeAt", "charAt", "startsWith", "endsWith"] as const;
+type StringMethod = (this: string, ...args: unknown[]) => unknown;
+const methods = String.prototype as unknown as Record<(typeof COUNTED)[number], StringMethod>;
+
+/** Characters that classifying these records looks at. */
+function workOf(records: readonly string[]): number {
+  let work = 0;
+  const originals = COUNTED.map(name => [name, methods[name]] as const);
+  for (const [name, original] of originals) {
+    methods[name] = function (...args) {
+      const result = original.apply(this, args);
+      work += looked(name, this.length, args, result);
+      return result;
+    };
+  }
+  try {
+    for (const record of records) classify(record);
+  } finally {
+    for (const [name, original] of originals) methods[name] = original;
+  }
+  return work;
+}
+
+/** From the start of a search to its hit, or to the end of the text; one for a single character. */
+function looked(name: string, length: number, args: readonly unknown[], result: unknown): number {
+  const from = typeof args[1] === "number" ? args[1] : 0;
+  if (name === "indexOf") return 1 + (result === -1 ? length - from : Number(result) - from);
+  if (name === "lastIndexOf") return 1 + (typeof args[1] === "number" ? args[1] : length) - Math.max(0, Number(result));
+  return name === "includes" ? 1 + length : 1;
+}
+
+const KILO = 1000;
+const MEGA = 100 * KILO;
+
+/** Texts that make careless code look again and again at what it has already seen. */
+const UNITS: Readonly<Record<string, string>> = {
+  answers: "Unauthorized: ",
+  "explained answers": "vault Unauthorized: no ",
+  "status lines": "HTTP/1.1 401 Unauthorized ",
+  "Status objects": "code: 401, ",
+  "request lines": "GET /x HTTP/1.1 ",
+  "urllib3's lines": 'https://h "GET /x HTTP/1.1" 401 ',
+  "opening braces": '{"',
+  objects: '{"error":"401"} ',
+  "broken objects": '{"error":"401} ',
+  quotes: '"',
+  pairs: 'err="401" ',
+  "bare pairs": "err=401 ",
+  "equals signs": "=",
+  "open pairs": 'err="',
+  backslashes: "\\",
+  escapes: '\\"401',
+  colours: "\x1b[31m401",
+  "unfinished colours": "\x1b[1;1;1",
+  tabs: "401\t",
+  lines: "401\n",
+  timestamps: "2024-03-01T09:12:44Z ",
+  paths: "/apis/a/v1",
+  "one word": "a",
+};
+
+describe("work grows with the length of a record, not faster", () => {
+  it.each(Object.entries(UNITS))("%s", { timeout: 60_000 }, (_, unit) => {
+    const tail = " 401 vault Unauthorized: no";
+    const fill = (length: number): string => unit.repeat(Math.ceil(length / unit.length)).slice(0, length) + tail;
+    const one = workOf([fill(MEGA)]);
+    const many = workOf(Array.from({ length: MEGA / KILO }, () => fill(KILO)));
+    // A long record may cost the same as the short ones together; a quadratic walk would cost a hundred times as much.
+    expect(one).toBeLessThan(many * 3);
+  });
+});
