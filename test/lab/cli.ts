@@ -40,9 +40,10 @@ command("up", "start a lab; if it runs already, only what is missing of it")
       "\nKUBEBUILDER_ASSETS if that is set. What is missing of Debian's containerd, runc and CNI plugins is installed.",
   )
   .action(async ({ name, controlPlaneOnly }: NameOption & { controlPlaneOnly: boolean }) => {
+    const flag = name === "lab" ? "" : ` --name ${name}`;
+    sayHowToCleanUp(flag);
     const lab = await Lab.up({ name, controlPlaneOnly, onProgress: progress });
     progress(`the lab "${name}" is up`);
-    const flag = name === "lab" ? "" : ` --name ${name}`;
     console.log(
       `export KUBECONFIG=${lab.kubeconfigPath}\n# a shell with kubectl: npm run lab -- shell${flag}; to end it: npm run lab -- down${flag}`,
     );
@@ -53,7 +54,7 @@ command("down", "end a lab, also one whose start was interrupted, and remove eve
   .action(async ({ name, all }: NameOption & { all: boolean }) => {
     const names = all ? labNames() : [name];
     for (const each of names) {
-      const was = await bringDown(each);
+      const was = await bringDown(each, progress);
       console.log(was ? `the lab "${each}" is gone` : `there is no lab "${each}"`);
     }
     if (names.length === 0) console.log("there are no labs");
@@ -117,6 +118,19 @@ function parseCount(text: string): number {
   throw new InvalidArgumentError(`expected a whole number from 1 to ${MOST_NODES}`);
 }
 
+/** An interrupted start is left as it is, so that ending takes no time; `down` finds all of it. */
+function sayHowToCleanUp(flag: string): void {
+  for (const [signal, number] of [
+    ["SIGINT", 2],
+    ["SIGTERM", 15],
+  ] as const) {
+    process.once(signal, () => {
+      console.error(`\ninterrupted; this removes what was made so far: npm run lab -- down${flag}`);
+      process.exit(128 + number);
+    });
+  }
+}
+
 async function printStatus(name: string): Promise<void> {
   const lab = readState(name);
   if (lab === undefined) {
@@ -134,16 +148,6 @@ function find(name: string): Lab {
   if (lab === undefined)
     throw new Error(`the lab "${name}" is not up; start it with: npm run lab -- up --name ${name}`);
   return lab;
-}
-
-for (const [signal, number] of [
-  ["SIGINT", 2],
-  ["SIGTERM", 15],
-] as const) {
-  process.once(signal, () => {
-    console.error("\ninterrupted; `npm run lab -- down` removes what was made so far");
-    process.exit(128 + number);
-  });
 }
 
 program.parseAsync().catch((error: unknown) => {

@@ -5,6 +5,7 @@ import { must } from "./commands";
 import { foldersOf, labsFolder } from "./folders";
 import { takeLock } from "./lock";
 import { killAll } from "./processes";
+import { type Progress, silent } from "./progress";
 import { removeLink } from "./sandbox";
 import { labNames, readState } from "./state";
 
@@ -12,10 +13,14 @@ import { labNames, readState } from "./state";
 const LOCK_TIMEOUT_MS = 60_000;
 
 /** Takes a lab down, whole or half-made; false if there was none. */
-export async function bringDown(name: string): Promise<boolean> {
+export async function bringDown(name: string, progress: Progress = silent): Promise<boolean> {
   const { folder, lock: path } = foldersOf(name);
   if (!existsSync(folder) && !existsSync(path)) return false;
-  const lock = await takeLock({ path, timeoutMs: LOCK_TIMEOUT_MS });
+  const lock = await takeLock({
+    path,
+    timeoutMs: LOCK_TIMEOUT_MS,
+    onWait: () => progress(`another run is at work on the lab "${name}"; waiting for it`),
+  });
   try {
     await takeDown(name);
     rmSync(path, { force: true });

@@ -17,7 +17,6 @@ import { cacheFolder } from "./folders";
 import { takeLock } from "./lock";
 import { MARKER } from "./processes";
 import type { Progress } from "./progress";
-import { waitFor } from "./wait";
 
 /** A Go program of the lab's, or one that a Go module offers. */
 export interface GoProgram {
@@ -104,25 +103,12 @@ async function build({ program, path, labId, progress }: Build): Promise<void> {
   const env = { ...process.env, CGO_ENABLED: "0", [MARKER]: labId };
   const unfinished = `${path}.unfinished`;
   mkdirSync(join(path, ".."), { recursive: true });
-  let modules = 0;
-  await go(["mod", "download"], {
-    program,
-    env,
-    onLine: () => undefined,
-    onTick: () => progress(`downloading Go modules`, true),
-  });
-  const list = await must(["go", "-C", program.sources, "list", "-deps", program.package], {
-    env,
-    timeoutMs: BUILD_TIMEOUT_MS,
-  });
-  const total = list.trim().split("\n").length;
+  const fetch = (said: number) => progress(`downloading Go modules: ${said} so far`, true);
+  const packages = await go(["list", "-deps", program.package], { program, env, onTick: fetch });
+  const compile = (said: number) =>
+    progress(`compiling ${program.name}: ${said} packages of at most ${packages.length}`, true);
   const argv = ["build", "-v", "-trimpath", "-ldflags", program.ldflags, "-o", unfinished, program.package];
-  await go(argv, {
-    program,
-    env,
-    onLine: () => (modules += 1),
-    onTick: () => progress(`compiling ${program.name}: ${modules} packages of at most ${total}`, true),
-  });
+  await go(argv, { program, env, onTick: compile });
   chmodSync(unfinished, 0o755);
   if (program.keep !== undefined) await keepFiles(program.sources, program.keep, join(path, ".."));
   renameSync(unfinished, path);
@@ -139,33 +125,28 @@ async function keepFiles(sources: string, keep: NonNullable<GoProgram["keep"]>, 
 interface GoRun {
   program: GoProgram;
   env: NodeJS.ProcessEnv;
-  onLine: () => void;
-  onTick: () => void;
+  /** Called every second with the number of lines that it has said so far: modules, or packages. */
+  onTick: (said: number) => void;
 }
 
-/** Runs `go`; the kernel ends it when we end. */
-async function go(args: string[], { program, env, onLine, onTick }: GoRun): Promise<void> {
+/** Runs `go`, and returns the lines it printed; the kernel ends it when we end. */
+async function go(args: string[], { program, env, onTick }: GoRun): Promise<string[]> {
   const bound = process.platform === "linux" ? ["setpriv", "--pdeathsig", "TERM"] : [];
   const argv = [...bound, "go", "-C", program.sources, ...args];
-  const child = spawn(argv[0] ?? "", argv.slice(1), { env, stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(argv[0] ?? "", argv.slice(1), { env, stdio: ["ignore", "pipe", "pipe"] });
   const said: string[] = [];
-  createInterface({ input: child.stderr }).on("line", line => {
-    said.push(line);
-    onLine();
+  const printed: string[] = [];
+  createInterface({ input: child.stderr }).on("line", line => said.push(line));
+  createInterface({ input: child.stdout }).on("line", line => printed.push(line));
+  const ticking = setInterval(() => onTick(said.length), TELL_EVERY_MS);
+  const limit = setTimeout(() => child.kill("SIGTERM"), BUILD_TIMEOUT_MS);
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject).once("close", resolve);
+  }).finally(() => {
+    clearInterval(ticking);
+    clearTimeout(limit);
   });
-  let nextTick = 0;
-  await waitFor({
-    what: `\`go ${args[0] ?? ""}\` of ${program.name}`,
-    timeoutMs: BUILD_TIMEOUT_MS,
-    until: () => {
-      if (Date.now() >= nextTick) {
-        onTick();
-        nextTick = Date.now() + TELL_EVERY_MS;
-      }
-      return child.exitCode !== null || child.signalCode !== null;
-    },
-  });
-  if (child.exitCode === 0) return;
+  if (code === 0) return printed;
   throw new Error(`\`go ${args.join(" ")}\` in ${program.sources} failed:\n${said.slice(-20).join("\n")}`);
 }
 
