@@ -7,6 +7,6 @@ import type { Permission } from "./core/intent";
  */
 export const ownPermissions: readonly Permission[] = [
   { apiGroup: GROUP, resource: PLURAL, verbs: ["get", "list", "watch"], why: "these are the objects it reconciles" },
-  { apiGroup: GROUP, resource: `${PLURAL}/status`, verbs: ["patch"], why: "status says what it sees and has done" },
+  { apiGroup: GROUP, resource: `${PLURAL}/status`, verbs: ["update"], why: "status says what it sees and has done" },
   { apiGroup: "events.k8s.io", resource: "events", verbs: ["create", "patch"], why: "Events tell people what it did" },
 ];

@@ -48,6 +48,9 @@ async function demo({ context, keep = false }: DemoOptions): Promise<void> {
     await scenario.show();
     timeline.heading(`Healed: the new pod was Ready ${seconds.toFixed(1)} s after its ServiceAccount was recreated.`);
     if (keep) timeline.quote(`The cluster stays open (the operator has ended): ${cluster.hint}`);
+  } catch (error) {
+    operator?.complaints().forEach(line => console.error(`operator: ${line}`));
+    throw error;
   } finally {
     process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
     await end();

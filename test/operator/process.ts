@@ -15,7 +15,8 @@ export interface OperatorOptions {
 
 /** One line of the operator's log. */
 export interface LogLine {
-  readonly level: number;
+  /** Pepr's own lines have numbers, ours have words. */
+  readonly level: string | number;
   readonly msg: string;
   readonly [field: string]: unknown;
 }
@@ -75,10 +76,16 @@ export class OperatorProcess {
       if (last.status === 200) return;
       await sleep(200);
     }
-    const end = [...this.log.slice(-10).map(line => JSON.stringify(line)), ...this.noise.slice(-20)].join("\n");
+    const end = [...this.complaints(), ...this.noise.slice(-20)].join("\n");
     throw new Error(
       `the operator is not ready (/readyz: ${last.status} ${last.text.trim()}; exit ${this.exitCode ?? "none"}):\n${end}`,
     );
+  }
+
+  /** The last lines of its log that are warnings or errors. */
+  complaints(): string[] {
+    const bad = this.log.filter(({ level }) => level === "warn" || level === "error" || Number(level) >= 40);
+    return bad.slice(-10).map(line => JSON.stringify(line));
   }
 
   /** Sends a signal. */

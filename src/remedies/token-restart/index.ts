@@ -21,7 +21,7 @@ const MAY: readonly Permission[] = [
   {
     apiGroup: "",
     resource: "pods",
-    verbs: ["get", "list", "watch"],
+    verbs: ["list", "watch"],
     why: "Knows the pods of the targets, their age and their ServiceAccount.",
   },
   { apiGroup: "", resource: "pods/log", verbs: ["get"], why: "Finds the 401s that a pod's client logs." },
