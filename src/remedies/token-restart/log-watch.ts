@@ -1,4 +1,4 @@
-import { describeError, ForbiddenError } from "../../core/errors";
+import { describeError, ForbiddenError, ResilienceError } from "../../core/errors";
 import type { ContainerView, PodView } from "../../core/views";
 import { ContainerLog, type LogSearch, type LogSource } from "./container-log";
 import { judge, type PersistenceRule, type Verdict } from "./persistence";
@@ -67,7 +67,7 @@ export class LogWatch {
       verdict: judge(entry.log.trace, rule, nowMs),
       ...(entry.readMs === undefined ? {} : { readMs: entry.readMs }),
       ...(isReported
-        ? { error: { forbidden: entry.error instanceof ForbiddenError, message: describeError(entry.error) } }
+        ? { error: { forbidden: entry.error instanceof ForbiddenError, message: publicMessage(entry.error) } }
         : {}),
     };
   }
@@ -127,6 +127,11 @@ export class LogWatch {
     const keys = new Set(wanted.map(item => keyOf(item)));
     for (const key of this.#entries.keys()) if (!keys.has(key)) this.#entries.delete(key);
   }
+}
+
+/** Only our own errors' words: any other may quote what was read. */
+function publicMessage(error: unknown): string {
+  return error instanceof ResilienceError ? describeError(error) : "an unexpected error";
 }
 
 function keyOf({ pod, container }: Watched): string {

@@ -1,0 +1,335 @@
+import { describe, expect, it } from "vitest";
+import { ForbiddenError, TransientError } from "../../core/errors";
+import { Scene, UNAUTHORIZED, workload } from "./testing/scene";
+
+/** A pod that logs a 401 every five seconds until it is condemned. */
+async function sick(scene = new Scene()): Promise<{ scene: Scene; decision: Awaited<ReturnType<Scene["pass"]>> }> {
+  scene.log(UNAUTHORIZED);
+  const decision = await scene.passes(12, () => scene.log(UNAUTHORIZED));
+  return { scene, decision };
+}
+
+describe("evidence in logs", () => {
+  it("is Accepted without, Suspected at first, and Rejected with an eviction once it is persistent", async () => {
+    const scene = new Scene();
+    expect(await scene.pass()).toMatchObject({
+      status: "True",
+      reason: "Accepted",
+      intents: [],
+      recheckAfterMs: expect.any(Number) as number,
+    });
+    scene.clock.advance(35_000);
+    const decision = await scene.passes(13, () => scene.log(UNAUTHORIZED));
+    expect(decision).toMatchObject({ status: "False", reason: "Rejected", progressing: true });
+    expect(decision.intents).toMatchObject([
+      {
+        verb: "evict",
+        target: { apiVersion: "v1", kind: "Pod", namespace: "team", name: "web-5d-a", uid: "uid-a" },
+        restart: { workload: "Deployment/web", pod: "web-5d-a", podUID: "uid-a", cause: "Unknown" },
+      },
+    ]);
+    expect(decision.parts?.targets).toMatchObject([{ kind: "Deployment", name: "web", pods: 1, rejectedPods: 1 }]);
+    expect(decision.message).not.toContain("reflector");
+  });
+
+  it("says Suspected while it is not persistent, and looks again in five seconds", async () => {
+    const scene = new Scene();
+    scene.log(UNAUTHORIZED);
+    expect(await scene.pass()).toMatchObject({
+      status: "True",
+      reason: "Suspected",
+      intents: [],
+      recheckAfterMs: 5_000,
+    });
+  });
+
+  it("never acts on 401s that have ended", async () => {
+    const scene = new Scene();
+    for (let s = 0; s <= 100; s += 10) {
+      scene.log(UNAUTHORIZED);
+      scene.clock.advance(10_000);
+    }
+    scene.clock.advance(120_000);
+    expect(await scene.pass()).toMatchObject({ reason: "Accepted", intents: [] });
+  });
+
+  it("only reports in Observe mode, with the very plan", async () => {
+    const scene = new Scene();
+    scene.object = { ...scene.object, spec: { ...scene.object.spec, mode: "Observe" } };
+    const { decision } = await sick(scene);
+    expect(decision).toMatchObject({ reason: "WouldRestart", intents: [{ verb: "evict" }], progressing: false });
+  });
+
+  it("leaves terminating pods, other workloads' pods and skipped ones alone", async () => {
+    const terminating = new Scene();
+    terminating.podList = [terminating.podAt(-3_600_000, { deletedAtMs: terminating.clock.now().getTime() })];
+    expect((await sick(terminating)).decision.intents).toEqual([]);
+    const foreign = new Scene();
+    foreign.podList = [foreign.podAt(-3_600_000, { owner: { kind: "ReplicaSet", name: "web-api-5d", uid: "x" } })];
+    expect((await sick(foreign)).decision).toMatchObject({ reason: "NoPods", intents: [] });
+    const skipped = new Scene();
+    skipped.podList = [skipped.podAt(-3_600_000, { skip: true })];
+    expect((await sick(skipped)).decision).toMatchObject({ status: "False", reason: "Rejected", intents: [] });
+  });
+
+  it("matches user patterns, and refuses an invalid one with its position", async () => {
+    const scene = new Scene({ extraPatterns: ["my-token-is-d.ad"] });
+    scene.log("my-token-is-dead");
+    expect(await scene.passes(12, () => scene.log("my-token-is-dead"))).toMatchObject({ reason: "Rejected" });
+    const decision = await new Scene({ extraPatterns: ["ok", "a(b"] }).pass();
+    expect(decision).toMatchObject({ status: "False", reason: "InvalidPattern", intents: [], stalled: {} });
+    expect(decision.message).toContain("extraPatterns[1] is not valid at position 1");
+  });
+
+  it("rolls the workload where that is the strategy", async () => {
+    const { decision } = await sick(new Scene({ strategy: "RolloutRestart" }));
+    expect(decision.intents).toMatchObject([
+      {
+        verb: "patch",
+        target: { apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "w", resourceVersion: "7" },
+      },
+    ]);
+    expect(JSON.stringify(decision.intents[0]?.body)).toContain("controller-resilience.io/restarted-at");
+  });
+});
+
+describe("the age of the ServiceAccount", () => {
+  it("condemns a pod by its first 401", async () => {
+    const scene = new Scene();
+    scene.accounts.set("web", scene.account("sa-2", 0));
+    scene.clock.advance(2_000);
+    expect(await scene.pass()).toMatchObject({ reason: "Accepted" });
+    scene.clock.advance(5_000);
+    scene.log(UNAUTHORIZED);
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({
+      reason: "Rejected",
+      intents: [{ restart: { cause: "ServiceAccountRecreated", serviceAccountUID: "sa-2" } }],
+    });
+  });
+
+  it("condemns it after 60 s without a line, also where logs can't be read", async () => {
+    const scene = new Scene();
+    scene.logs.before = () => Promise.reject(new ForbiddenError("pods/log may not be read"));
+    scene.accounts.set("web", scene.account("sa-2", 0));
+    scene.clock.advance(59_000);
+    expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "Forbidden", intents: [] });
+    scene.clock.advance(1_000);
+    const decision = await scene.pass();
+    expect(decision.intents).toHaveLength(1);
+    expect(decision.message).toContain("pods/log may not be read");
+  });
+
+  it("is no evidence where the spec says so", async () => {
+    const scene = new Scene({ evidence: ["Logs"] });
+    scene.accounts.set("web", scene.account("sa-2", -120_000));
+    expect(await scene.pass()).toMatchObject({ reason: "Accepted" });
+  });
+
+  it("says that a missing ServiceAccount can't be healed by a restart", async () => {
+    const scene = new Scene();
+    scene.accounts.clear();
+    const { decision } = await sick(scene);
+    expect(decision).toMatchObject({
+      status: "False",
+      reason: "ServiceAccountMissing",
+      intents: [],
+      stalled: { reason: "ServiceAccountMissing" },
+    });
+  });
+});
+
+describe("after a restart", () => {
+  it("watches the successor until its tokens are accepted", async () => {
+    const { scene, decision } = await sick();
+    scene.noteRestart(decision.intents[0]!);
+    scene.clock.advance(1_000);
+    scene.replacePod("web-5d-a", "web-5d-b");
+    const watching = await scene.passes(10);
+    expect(watching).toMatchObject({
+      status: "False",
+      reason: "Restarting",
+      intents: [],
+      progressing: true,
+      recheckAfterMs: 5_000,
+    });
+    const recovered = await scene.passes(10);
+    expect(recovered).toMatchObject({
+      status: "True",
+      reason: "Accepted",
+      parts: { restarts: [{ outcome: "Recovered" }] },
+    });
+  });
+
+  it("says Ineffective when the successor is rejected too, and waits for the doubled cooldown", async () => {
+    const { scene, decision } = await sick();
+    scene.noteRestart(decision.intents[0]!);
+    scene.clock.advance(1_000);
+    scene.replacePod("web-5d-a", "web-5d-b");
+    const again = await scene.passes(14, () => scene.log(UNAUTHORIZED, "web-5d-b"));
+    expect(again).toMatchObject({
+      reason: "RestartDeferred",
+      intents: [],
+      parts: { restarts: [{ outcome: "Ineffective" }] },
+    });
+    await scene.passes(220, () => scene.log(UNAUTHORIZED, "web-5d-b"));
+    expect((await scene.pass()).intents).toEqual([]);
+    const later = await scene.passes(12, () => scene.log(UNAUTHORIZED, "web-5d-b"));
+    expect(later.intents).toHaveLength(1);
+  });
+
+  it("gives up after maxRestarts until the generation is newer", async () => {
+    const { scene } = await sick();
+    const entry = (minutesAgo: number): object => ({
+      pod: "web-x",
+      podUID: `uid-${minutesAgo}`,
+      workload: "Deployment/web",
+      time: new Date(scene.clock.now().getTime() - minutesAgo * 60_000).toISOString(),
+      cause: "Unknown",
+      outcome: "Ineffective",
+    });
+    scene.object = { ...scene.object, status: { restarts: [entry(110), entry(90), entry(50)] as never } };
+    const exhausted = await scene.pass();
+    expect(exhausted).toMatchObject({
+      reason: "RestartsExhausted",
+      intents: [],
+      stalled: { reason: "RestartsExhausted" },
+      parts: { targets: [{ exhaustedGeneration: 1 }] },
+    });
+    scene.object = { ...scene.object, status: { ...scene.object.status, restarts: [] } };
+    expect(await scene.pass()).toMatchObject({ reason: "RestartsExhausted" });
+    scene.object = { ...scene.object, metadata: { ...scene.object.metadata, generation: 2 } };
+    expect((await scene.pass()).intents).toHaveLength(1);
+  });
+
+  it("drops a request that a crash left behind, if the very pod is still there, and counts it if not", async () => {
+    const { scene, decision } = await sick();
+    scene.noteRestart(decision.intents[0]!, "Requested");
+    expect(await scene.pass()).toMatchObject({ intents: [], reason: "RestartDeferred" });
+    const dropped = await scene.passes(3, () => scene.log(UNAUTHORIZED));
+    expect(dropped.parts?.restarts).toEqual([]);
+    expect(dropped.intents).toHaveLength(1);
+    scene.noteRestart(dropped.intents[0]!, "Requested");
+    scene.podList = [];
+    expect(await scene.pass()).toMatchObject({ reason: "Restarting", parts: { restarts: [{ outcome: "Restarted" }] } });
+  });
+
+  it("heals the pods of one incident one after the other, without waiting for the cooldown", async () => {
+    const scene = new Scene();
+    scene.workloadList = [workload({ replicas: 2 })];
+    scene.podList.push(scene.podAt(-3_600_000, { name: "web-5d-z", uid: "uid-z" }));
+    scene.logs.write("web-5d-z", "main");
+    scene.accounts.set("web", scene.account("sa-2", -61_000));
+    const first = await scene.pass();
+    expect(first.intents).toHaveLength(1);
+    scene.noteRestart(first.intents[0]!);
+    scene.replacePod("web-5d-a", "web-5d-b");
+    expect(await scene.passes(3)).toMatchObject({ reason: "RestartDeferred", intents: [] });
+    const second = await scene.passes(6);
+    expect(second.intents).toMatchObject([{ target: { name: "web-5d-z" } }]);
+  });
+});
+
+describe("a PodDisruptionBudget's no", () => {
+  it("is told with the time of the next try, and waited for longer each time", async () => {
+    const { scene, decision } = await sick();
+    const blocked = scene.conclude(decision, { result: "Blocked", message: "no", retryAfterMs: 1_000 });
+    expect(blocked).toMatchObject({ reason: "RestartBlocked", status: "False" });
+    expect(blocked.message).toContain("2025-01-01T12:01:10Z");
+    expect(await scene.passes(1, () => scene.log(UNAUTHORIZED))).toMatchObject({
+      reason: "RestartBlocked",
+      intents: [],
+    });
+    const retried = await scene.passes(1, () => scene.log(UNAUTHORIZED));
+    expect(retried.intents).toHaveLength(1);
+    expect(scene.conclude(retried, { result: "Blocked", message: "no", retryAfterMs: 1_000 }).message).toContain(
+      "12:01:30Z",
+    );
+  });
+
+  it.each([
+    [{ result: "Limited", limit: "StormBrake", retryAfterMs: 5_000 }, "RestartDeferred"],
+    [{ result: "Executed" }, "Restarting"],
+    [{ result: "Forbidden", message: "may not create pods/eviction" }, "Forbidden"],
+    [{ result: "Observed" }, "Rejected"],
+  ] as const)("and other outcomes: %j", async (outcome, reason) => {
+    const { scene, decision } = await sick();
+    expect(scene.conclude(decision, outcome)).toMatchObject({ reason });
+  });
+});
+
+describe("what can't be read", () => {
+  it("names a 403 of one call and goes on with the rest", async () => {
+    const scene = new Scene();
+    scene.failing.serviceAccount = new ForbiddenError("the operator may not get serviceaccounts in team");
+    const { decision } = await sick(scene);
+    expect(decision.intents).toMatchObject([{ restart: { cause: "Unknown" } }]);
+    expect(decision.message).toContain("may not get serviceaccounts");
+    const healthy = new Scene();
+    healthy.failing.serviceAccount = new ForbiddenError("the operator may not get serviceaccounts in team");
+    expect(await healthy.pass()).toMatchObject({ status: "Unknown", reason: "Forbidden", intents: [] });
+  });
+
+  it("throws on anything else, so that nothing is done", async () => {
+    const scene = new Scene();
+    scene.failing.pods = new TransientError("the cache is too old");
+    await expect(scene.pass()).rejects.toThrow("too old");
+  });
+
+  it("is not held up by one log that hangs", async () => {
+    const scene = new Scene();
+    scene.podList.push(scene.podAt(-3_600_000, { name: "web-5d-h", uid: "uid-h" }));
+    scene.logs.write("web-5d-h", "main");
+    scene.logs.before = request => (request.pod === "web-5d-h" ? new Promise<void>(() => undefined) : undefined);
+    scene.log(UNAUTHORIZED);
+    const passing = scene.pass();
+    await scene.clock.run(3_000);
+    expect(await passing).toMatchObject({ reason: "Suspected" });
+    expect(await scene.passes(12, () => scene.log(UNAUTHORIZED))).toMatchObject({
+      intents: [{ target: { name: "web-5d-a" } }],
+    });
+  });
+
+  it("reports a target that does not exist, and none of its pods", async () => {
+    const scene = new Scene();
+    scene.workloadList = [];
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "TargetNotFound", intents: [] });
+    expect(decision.message).toContain("Deployment/web");
+  });
+});
+
+describe("several workloads", () => {
+  it("names a changed signing key when workloads of different ServiceAccounts fail at once", async () => {
+    const scene = new Scene();
+    scene.workloadList.push(workload({ name: "db", uid: "w2", serviceAccountName: "db" }));
+    const owner = { kind: "ReplicaSet", name: "db-5d", uid: "rs2" };
+    scene.podList.push(scene.podAt(-3_600_000, { name: "db-5d-a", uid: "uid-db", serviceAccountName: "db", owner }));
+    scene.accounts.set("db", scene.account("sa-db", -86_400_000, "db"));
+    scene.logs.write("db-5d-a", "main");
+    scene.object = {
+      ...scene.object,
+      spec: {
+        ...scene.object.spec,
+        targets: [{ kind: "Deployment", selector: { matchExpressions: [{ key: "app", operator: "Exists" }] } }],
+      },
+    };
+    const both = (): void => {
+      scene.log(UNAUTHORIZED);
+      scene.log(UNAUTHORIZED, "db-5d-a");
+    };
+    both();
+    const decision = await scene.passes(12, both);
+    expect(decision.intents.map(intent => intent.restart?.cause)).toEqual(["SigningKeyRotated", "SigningKeyRotated"]);
+  });
+
+  it("says of a DaemonSet that SandboxEvents are not read", async () => {
+    const scene = new Scene();
+    scene.workloadList = [workload({ kind: "DaemonSet" })];
+    scene.podList = [scene.podAt(-3_600_000, { owner: { kind: "DaemonSet", name: "web", uid: "w" } })];
+    scene.object = { ...scene.object, spec: { ...scene.object.spec, targets: [{ kind: "DaemonSet", name: "web" }] } };
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "True", reason: "Accepted" });
+    expect(decision.message).toContain("SandboxEvents are not read");
+  });
+});
