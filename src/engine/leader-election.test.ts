@@ -298,6 +298,16 @@ describe("stepping down", () => {
     expect(taken.store.record?.holderIdentity).toBe("b");
   });
 
+  it("does not lead again by a renewal that is answered after it has stopped", async () => {
+    const { clock, store, elector, heard } = await leadingAlone();
+    store.beforeAnswer = () => new Promise<void>(resolve => void clock.after(1_000, resolve));
+    await clock.run(2_000);
+    const stopped = elector.stop();
+    await clock.run(5_000);
+    await stopped;
+    expect([elector.isLeader(), heard, store.record?.holderIdentity]).toEqual([false, ["started", "stopped"], ""]);
+  });
+
   it("ends in bounded time when the API hangs, and never leads again", async () => {
     const { clock, store, elector, heard } = await leadingAlone();
     store.fault = hang;

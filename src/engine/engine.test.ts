@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { FakeClock } from "../core/testing/fake-clock";
+import { Engine } from "./engine";
+import {
+  makeObject,
+  MemoryLease,
+  MemoryObjects,
+  RecordingEvents,
+  RecordingLog,
+  RecordingMetrics,
+  RecordingWriter,
+} from "./testing/fakes";
+import { makeClaim, makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "./testing/remedies";
+
+function makeBench() {
+  const clock = new FakeClock();
+  const shared = { clock, store: new MemoryObjects(), lease: new MemoryLease(), writer: new RecordingWriter() };
+  // Wants a restart for ever, of another pod each time.
+  const makeEngine = (identity: string) => {
+    const remedy = makeRemedy((_facts, now) => {
+      const pod = `pod-${now.getTime()}`;
+      const restart = makeClaim(pod, { limits: { cooldownMs: 0, maxRestarts: 1_000, maxRestartsWindowMs: 1_000 } });
+      const intents = [makeEviction(pod, { restart })];
+      return makeDecision({
+        status: "False",
+        reason: "Rejected",
+        message: "Rejected.",
+        intents,
+        recheckAfterMs: 1_000,
+      });
+    });
+    return new Engine(
+      {
+        ...shared,
+        events: new RecordingEvents(),
+        readers: makeReaders(clock),
+        remedies: [remedy],
+        random: () => 0.5,
+        log: new RecordingLog(),
+        metrics: new RecordingMetrics(),
+      },
+      { identity },
+    );
+  };
+  return { ...shared, makeEngine };
+}
+
+describe("the engine", () => {
+  it("restarts one pod in ten seconds, whatever is wanted, also across a change of leaders", async () => {
+    const { clock, store, writer, makeEngine } = makeBench();
+    for (const key of ["team/a", "team/b", "team/c"]) store.put(makeObject(key, specWith("tokenRestart")));
+    const times: number[] = [];
+    writer.answer = () => Promise.resolve(void times.push(clock.monotonicMs()));
+    const [first, second] = [makeEngine("first"), makeEngine("second")];
+    first.start();
+    second.start();
+    await clock.run(120_000);
+    expect([first.isLeader(), second.isLeader()]).toEqual([true, false]);
+    expect([...first.knownNamespaces()]).toEqual(["team"]);
+    const stopped = first.stop();
+    await clock.run(10_000);
+    await stopped;
+    await clock.run(120_000);
+    expect([first.isLeader(), second.isLeader()]).toEqual([false, true]);
+    expect(times.length).toBeGreaterThan(15);
+    const apart = times.slice(1).map((time, i) => time - times[i]!);
+    expect(Math.min(...apart)).toBeGreaterThanOrEqual(10_000);
+    const total = [...store.objects.values()].reduce((sum, { status }) => sum + (status?.restartsTotal ?? 0), 0);
+    expect(total).toBe(times.length);
+    expect(Math.max(...[...store.objects.values()].map(({ status }) => status?.restartsTotal ?? 0))).toBeLessThan(
+      times.length,
+    );
+    await second.stop();
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("stops working while it can't renew its Lease, and works again afterwards, without an end of the process", async () => {
+    const { clock, store, lease, writer, makeEngine } = makeBench();
+    store.put(makeObject("team/a", specWith("tokenRestart")));
+    const engine = makeEngine("only");
+    engine.start();
+    await clock.run(60_000);
+    lease.fault = () => Promise.reject(new Error("the API server is away"));
+    await clock.run(11_000);
+    const before = writer.written.length;
+    expect([engine.isLeader(), engine.sinceLastTurnMs()]).toEqual([false, 0]);
+    await clock.run(600_000);
+    expect(writer.written.length).toBe(before);
+    lease.fault = undefined;
+    await clock.run(60_000);
+    expect([engine.isLeader(), writer.written.length > before]).toEqual([true, true]);
+  });
+});
