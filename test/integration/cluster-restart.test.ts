@@ -1,0 +1,69 @@
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterAll, expect, inject, it } from "vitest";
+import { Connection, loadKubeConfigFile } from "../../src/cluster/connection";
+import { RESOURCES } from "../../src/cluster/resources";
+import { systemClock } from "../../src/cluster/system";
+import { serviceAccountView } from "../../src/cluster/views";
+import { Watch } from "../../src/cluster/watch";
+import { Lab } from "../lab";
+import { apiOver } from "./cluster-operator";
+import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
+
+// The API server is restarted with another key for tokens: every watch breaks, and the watcher's own token is dead.
+
+const admin = new Admin();
+afterAll(() => admin.connection.close());
+
+const RBAC = "/apis/rbac.authorization.k8s.io/v1";
+
+it("a watch outlives a restart of the API server, and its own credentials once there are new ones", async () => {
+  const namespace = await admin.namespace("restart");
+  const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+  await admin.create(accounts, { metadata: { name: "watcher" } });
+  await admin.create(`${RBAC}/namespaces/${namespace}/rolebindings`, {
+    metadata: { name: "watcher" },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "edit" },
+    subjects: [{ kind: "ServiceAccount", namespace, name: "watcher" }],
+  });
+  const mint = async (): Promise<string> => {
+    const path = `${accounts}/watcher/token`;
+    return (await admin.create<{ status: { token: string } }>(path, { spec: {} })).status.token;
+  };
+  const cluster = loadKubeConfigFile(inject("adminKubeconfig")).getCurrentCluster();
+  let token = await mint();
+  const connection = new Connection(() => {
+    const config = new KubeConfig();
+    config.loadFromClusterAndUser(cluster!, { name: "watcher", token });
+    return config;
+  }, systemClock);
+  const metrics = keepingMetrics();
+  const context = { api: apiOver(connection), clock: systemClock, random: () => 0.1, log: keepingLog(), metrics };
+  const project = serviceAccountView;
+  const watch = new Watch(context, {
+    resource: RESOURCES.serviceAccounts,
+    namespace,
+    project,
+    onDelta: () => undefined,
+  });
+  watch.start();
+  try {
+    await watch.attempted();
+    await admin.create(accounts, { metadata: { name: "before" } });
+    await Lab.find(inject("lab"))!.restartApiServer({ newSigningKey: true });
+    await admin.delete(`${accounts}/before`);
+    await admin.create(accounts, { metadata: { name: "after" } });
+    await eventually(
+      () => metrics.counted,
+      counts => counts.includes("ended unauthorized"),
+    );
+    expect(metrics.counted).toContain("ended unauthorized");
+    expect(watch.views().map(view => view.name)).toContain("before");
+    token = await mint();
+    const names = (): string[] => watch.views().map(view => view.name);
+    const hoped = (found: string[]): boolean => found.includes("after") && !found.includes("before");
+    expect(hoped(await eventually(names, hoped, 60_000))).toBe(true);
+  } finally {
+    await watch.stop();
+    connection.close();
+  }
+});
