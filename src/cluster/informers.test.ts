@@ -74,12 +74,15 @@ describe("informers", () => {
       resourceVersion: "2",
       creationTimestamp: "2025-01-01T00:00:00Z",
     };
-    world.streams.get(path("kai", "pods"))?.push(`${JSON.stringify({ type: "ADDED", object: { metadata } })}\n`);
+    const object = { metadata, spec: { nodeName: "n1" } };
+    world.streams.get(path("kai", "pods"))?.push(`${JSON.stringify({ type: "ADDED", object })}\n`);
     await settle();
     await settle();
     expect(world.changed).toEqual(["kai"]);
     expect((await informers.pods("kai")).map(pod => pod.name)).toEqual(["p"]);
     expect(await informers.pods("flux")).toEqual([]);
+    expect(informers.nodeOf("kai", "p")).toBe("n1");
+    expect(informers.nodeOf("flux", "p")).toBeUndefined();
   });
 
   it("let a namespace go after a grace period, unless it is wanted again", async () => {

@@ -75,6 +75,12 @@ export class Informers {
     return watch.views();
   }
 
+  /** The node of a pod, as far as it is known: a hint for sharing log reads among kubelets. */
+  nodeOf(namespace: string, pod: string): string | undefined {
+    const pods = this.#namespaces.get(namespace)?.pods.lastKnown() ?? [];
+    return pods.find(({ name }) => name === pod)?.nodeName;
+  }
+
   /** What is wrong with the watches, one line each; empty while all is well. */
   troubles(): string[] {
     return [...this.#namespaces.values()]

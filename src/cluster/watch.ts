@@ -130,6 +130,11 @@ export class Watch<V extends Identified> {
     throw error instanceof ForbiddenError ? error : new TransientError(trouble, { cause: error });
   }
 
+  /** What the cache held last, however old that is: for hints, not for decisions. */
+  lastKnown(): readonly V[] {
+    return this.#cache.all();
+  }
+
   /** Resolves when the first attempt to list has succeeded or failed, or the watch is stopped. */
   async attempted(): Promise<void> {
     if (this.#version !== null || this.#lastEnd !== null || this.#stopped.signal.aborted) return;
