@@ -49,8 +49,10 @@ describe.each(createRemedies().map(remedy => [remedy.name, remedy] as const))("%
   const decide = (facts: unknown, spec: unknown, now: Date): Decision => remedy.decide(facts, spec as never, now);
   const check = (property: (facts: never, spec: unknown, now: Date) => void): void =>
     fc.assert(
-      fc.property(sample.facts, sample.specs, dates, (facts, spec, now) => void property(facts as never, spec, now)),
-      { numRuns: 1_000 },
+      fc.property(sample.facts, sample.specs, dates, (facts, spec, now) => {
+        property(facts as never, spec, now);
+      }),
+      { numRuns: 500 },
     );
 
   it("decides about anything without throwing, and twice the same", () => {

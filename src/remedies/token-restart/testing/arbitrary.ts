@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import type { RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
+import type { PodView, WorkloadView } from "../../../core/views";
 import type { PodFacts, TokenRestartFacts, WorkloadFacts } from "../facts";
 import type { Verdict } from "../persistence";
 import { pod } from "./fake-log";
@@ -45,25 +46,33 @@ const pods: fc.Arbitrary<PodFacts> = fc
     } as PodFacts),
   );
 
+/** No pod belongs to two workloads. */
+function renamed(view: PodView, { kind, name }: WorkloadView): PodView {
+  const unique = `${kind}/${name}/${view.name}`;
+  return { ...view, name: unique, uid: `uid-${unique}` };
+}
+
 const workloads: fc.Arbitrary<WorkloadFacts[]> = fc.uniqueArray(
-  fc.record({
-    workload: fc
-      .record({
-        name: fc.constantFrom("web", "db"),
-        kind: fc.constantFrom("Deployment", "StatefulSet", "DaemonSet"),
-        replicas: fc.integer({ min: 0, max: 3 }),
-        skip: fc.integer({ max: 5, min: 0 }).map(n => n === 0),
-      })
-      .map(over => workload(over)),
-    pods: fc.uniqueArray(pods, { maxLength: 3, selector: ({ pod: { name } }) => name }),
-  }),
+  fc
+    .record({
+      workload: fc
+        .record({
+          name: fc.constantFrom("web", "db"),
+          kind: fc.constantFrom("Deployment", "StatefulSet", "DaemonSet"),
+          replicas: fc.integer({ min: 0, max: 3 }),
+          skip: fc.integer({ max: 5, min: 0 }).map(n => n === 0),
+        })
+        .map(over => workload(over)),
+      pods: fc.uniqueArray(pods, { maxLength: 3, selector: ({ pod: { name } }) => name }),
+    })
+    .map(own => ({ ...own, pods: own.pods.map(one => ({ ...one, pod: renamed(one.pod, own.workload) })) })),
   { maxLength: 3, selector: own => `${own.workload.kind}/${own.workload.name}` },
 );
 
 const restarts: fc.Arbitrary<RestartStatus[]> = fc.array(
   fc
     .record({
-      pod: fc.constantFrom("web-a", "web-b", "web-x"),
+      pod: fc.constantFrom("Deployment/web/web-a", "Deployment/web/web-b", "StatefulSet/web/web-a", "web-x"),
       workload: fc.constantFrom("Deployment/web", "StatefulSet/web", "DaemonSet/web", "Deployment/other"),
       time: fc.oneof(
         times.map(ms => new Date(ms).toISOString()),
@@ -107,7 +116,7 @@ export const tokenRestartFacts: fc.Arbitrary<TokenRestartFacts> = fc
       { maxLength: 2 },
     ),
     blocks: fc.array(
-      fc.record({ podUID: fc.constantFrom("uid-web-a"), pod: fc.constant("web-a"), untilMs: fc.double() }),
+      fc.record({ podUID: fc.constant("uid-Deployment/web/web-a"), pod: fc.constant("web-a"), untilMs: fc.double() }),
       { maxLength: 1 },
     ),
     nextReadInMs: fc.double({ min: 0 }),
