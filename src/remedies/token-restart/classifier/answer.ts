@@ -143,7 +143,10 @@ function precededByCode(lower: string, at: number, denial: Denial): boolean {
   const from = Math.max(0, at - CODE_REACH);
   const code = lower.slice(from, at).lastIndexOf(denial.code);
   if (code < 0 || !startsStatusLine(lower, from + code)) return false;
-  return wordsIn(lower.slice(from + code + denial.code.length, at)).every(word => STATUS_LINE_WORDS.has(word));
+  const between = wordsIn(lower.slice(from + code + denial.code.length, at));
+  // "(401) Reason: Unauthorized" is how Kubernetes' generated clients print their exception: a chain, not a status line.
+  if (between.includes("reason") && lower.charAt(from + code - 1) === "(") return false;
+  return between.every(word => STATUS_LINE_WORDS.has(word));
 }
 
 /** The number of a line of code, a process or a port sticks to a name: `sync.go:401]`, `web[401]`. */
@@ -154,7 +157,7 @@ function startsStatusLine(lower: string, code: number): boolean {
 }
 
 /** What stands between a status line's number and its reason. */
-const STATUS_LINE_WORDS = new Set(["client", "error", "message", "response", "http"]);
+const STATUS_LINE_WORDS = new Set(["client", "error", "message", "response", "http", "reason", "phrase"]);
 
 function wordsIn(text: string): string[] {
   const found: string[] = [];
@@ -167,7 +170,7 @@ function wordsIn(text: string): string[] {
 }
 
 /** As far as a status line's number stands before its word. */
-const CODE_REACH = 24;
+const CODE_REACH = 28;
 
 /** Closing quotes and brackets after the word. */
 const CLOSING = new Set("\"'`)]}>\\");

@@ -29,11 +29,14 @@ export interface Evidence {
 export function evidenceIn(sentence: string): Evidence[] {
   const found: Evidence[] = [];
   let previous = "";
+  let hasNoun = false;
   for (const token of tokensOf(sentence)) {
     const word = lowerCase(token.token);
-    const claim =
-      addressClaim(token.token) ?? wordClaim(word, previous) ?? nameClaim(word) ?? partnerClaim(token, previous);
-    if (claim !== null) found.push({ at: token.at, ...claim });
+    const claim = addressClaim(token.token) ?? wordClaim(word, previous) ?? nameClaim(word);
+    // "adding a finalizer to Widget" names a kind, no partner.
+    const partner = claim ?? (hasNoun ? null : partnerClaim(token, previous));
+    if (partner !== null) found.push({ at: token.at, ...partner });
+    hasNoun ||= claim?.side === "noun";
     previous = word;
   }
   return found;
@@ -75,7 +78,7 @@ function partnerClaim({ token, endsLink }: Token, previous: string): Claim | nul
   return isNamed || isServer ? { side: "other", weight: "word" } : null;
 }
 
-const PREPOSITIONS = new Set(words("from with at by via against"));
+const PREPOSITIONS = new Set(words("from to with at by via against"));
 const SERVERS = new Set(words("server api backend"));
 const OUR_SERVERS = new Set(words("the this our api kubernetes k8s kube core cluster resource remote"));
 

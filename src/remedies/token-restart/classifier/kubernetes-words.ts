@@ -40,7 +40,7 @@ export const KUBERNETES_PAIRS: ReadonlySet<string> = new Set([
 /** Kinds of objects whose names are ordinary words too: they speak for the API server, but not alone. */
 export const KUBERNETES_NOUNS: ReadonlySet<string> = new Set([
   ...words(
-    "node nodes namespace namespaces secret secrets service services endpoint endpoints deployment",
+    "finalizer finalizers label labels annotation annotations condition conditions ownerreference node nodes namespace namespaces secret secrets service services endpoint endpoints deployment",
     "deployments job jobs ingress ingresses event events finalizer finalizers cluster lock manager",
     "controller role roles watch watcher resource resources object objects",
   ),

@@ -3,25 +3,31 @@ import { classify } from "./classify";
 
 // Work is counted, not timed: every function of a string that looks at characters adds the characters it looked at.
 
-const COUNTED = ["indexOf", "lastIndexOf", "includes", "charCodeAt", "charAt", "startsWith", "endsWith"] as const;
-type StringMethod = (this: string, ...args: unknown[]) => unknown;
-const methods = String.prototype as unknown as Record<(typeof COUNTED)[number], StringMethod>;
+type Method = (this: string | unknown[], ...args: unknown[]) => unknown;
+type Counted = readonly [owner: Record<string, Method>, name: string];
+const ofStrings = ["indexOf", "lastIndexOf", "includes", "charCodeAt", "charAt", "startsWith", "endsWith"];
+const ofArrays = ["filter", "find", "findLast"];
+const arrayNames = new Set(ofArrays);
+const COUNTED: readonly Counted[] = [
+  ...ofStrings.map((name): Counted => [String.prototype as unknown as Record<string, Method>, name]),
+  ...ofArrays.map((name): Counted => [Array.prototype as unknown as Record<string, Method>, name]),
+];
 
-/** Characters that classifying these records looks at. */
+/** Characters and findings that classifying these records looks at. */
 function workOf(records: readonly string[]): number {
   let work = 0;
-  const originals = COUNTED.map(name => [name, methods[name]] as const);
-  for (const [name, original] of originals) {
-    methods[name] = function (...args) {
+  const originals = COUNTED.map(([owner, name]) => ({ owner, name, original: owner[name]! }));
+  for (const { owner, name, original } of originals) {
+    owner[name] = function (...args) {
       const result = original.apply(this, args);
-      work += looked(name, this.length, args, result);
+      work += arrayNames.has(name) ? this.length : looked(name, this.length, args, result);
       return result;
     };
   }
   try {
     for (const record of records) classify(record);
   } finally {
-    for (const [name, original] of originals) methods[name] = original;
+    for (const { owner, name, original } of originals) owner[name] = original;
   }
   return work;
 }

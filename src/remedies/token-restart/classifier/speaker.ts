@@ -20,7 +20,7 @@ const TURNED_AWAY = [
     "unauthorized request, bad token, unauthorized connection, unauthorized access, unauthorized client",
     "unauthorized user, missing bearer, no auth token, authorization header, bearer token required",
     "refused connection from, connection from , login attempt, request completed, handled request",
-    "finished request, authentication failed for, token review failed, returning 401, respond with 401",
+    "finished request, authentication failed for, token review failed, rejected: 401, rejected with 401, returning 401, respond with 401",
     "responding with 401, sending 401, jwt_authn, anonymous request",
   ),
   // A sample of a server's metrics.

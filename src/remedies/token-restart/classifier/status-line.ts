@@ -31,6 +31,8 @@ function codeKind(key: string, lower: string, at: number, end: number): Answer["
   if (isGeneratedException(lower, at, end)) return "bare";
   let i = at - 1;
   while (i >= 0 && LEADING.has(lower.charAt(i))) i--;
+  // client-node's exceptions: the generator's own header, which no HTTP library prints.
+  if (lower.endsWith("http-code", i + 1)) return "bare";
   const isStatus = i < 0 ? isWholeStatus(key, lower, end) : isStatusBefore(lower, i + 1);
   return isStatus ? "http" : null;
 }

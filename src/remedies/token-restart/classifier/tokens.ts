@@ -3,7 +3,7 @@ export interface Token {
   readonly token: string;
   /** Its offset in the sentence. */
   readonly at: number;
-  /** Whether it ends a link of a chain of errors: a colon follows. */
+  /** Whether it ends a link of a chain of errors: a colon follows, or nothing. */
   readonly endsLink: boolean;
 }
 
@@ -31,5 +31,9 @@ function pushTrimmed(tokens: Token[], sentence: string, from: number, to: number
   while (start < end && EDGE.has(sentence.charAt(start))) start++;
   while (end > start && EDGE.has(sentence.charAt(end - 1))) end--;
   if (end > start)
-    tokens.push({ token: sentence.slice(start, end), at: start, endsLink: sentence.charAt(end) === ":" });
+    tokens.push({
+      token: sentence.slice(start, end),
+      at: start,
+      endsLink: end === sentence.length || sentence.charAt(end) === ":",
+    });
 }
