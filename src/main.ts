@@ -56,7 +56,7 @@ class RunningOperator implements Operator {
   readonly #log: Log;
   readonly #metrics = new Metrics({ processMetrics: true });
   readonly #connection = new Connection(() => loadKubeConfig(), clock);
-  readonly #api = new Api(this.#connection, clock, { userAgent: `controller-resilience/${cfg.version}` });
+  readonly #api = this.#createApi();
   readonly #remedies = createRemedies();
   readonly #informers: Informers;
   readonly #events: ApiEventSink;
@@ -84,13 +84,25 @@ class RunningOperator implements Operator {
     void this.#reviewRights();
   }
 
+  /** Calls through one of these wait for each other, not for those through another; they share connection and credentials. */
+  #createApi(): Api {
+    return new Api(this.#connection, clock, { userAgent: `controller-resilience/${cfg.version}` });
+  }
+
   #createEngine(): Engine {
     const { identity, namespace, restartIntervalMs, fullPassMs } = this.#settings;
-    const logs = new ApiLogReader({ api: this.#api, clock, metrics: this.#metrics });
+    // Places of their own: however many logs are slow, the Lease is renewed.
+    const lease = new ApiLeaseStore(this.#createApi(), { namespace, name: LEASE });
+    const logs = new ApiLogReader({
+      api: this.#createApi(),
+      clock,
+      metrics: this.#metrics,
+      nodeOf: (inNamespace, pod) => this.#informers.nodeOf(inNamespace, pod),
+    });
     return new Engine(
       {
         store: new ApiObjectStore(this.#api),
-        lease: new ApiLeaseStore(this.#api, { namespace, name: LEASE }),
+        lease,
         writer: new ApiWriter(this.#api),
         events: this.#events,
         readers: new ClusterReaders(clock, this.#api, this.#informers, logs),
