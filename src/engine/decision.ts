@@ -33,7 +33,8 @@ const FIELDS: Record<string, (value: unknown) => boolean> = {
   reason: isText,
   message: value => typeof value === "string",
   intents: value => isListOf(value, isIntent),
-  recheckAfterMs: optional(value => typeof value === "number"),
+  // JSON makes null of Infinity, which means the timed pass.
+  recheckAfterMs: optional(value => value === null || typeof value === "number"),
   stalled: optional(value => isBag(value) && isText(value["reason"]) && typeof value["message"] === "string"),
   announcements: optional(value => isListOf(value, isAnnouncement)),
   parts: optional(isParts),

@@ -93,6 +93,12 @@ describe("a pass over a healthy object", () => {
     expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 5_000 });
   });
 
+  it("waits for the timed pass when a remedy wants to come again never", async () => {
+    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ recheckAfterMs: Infinity }))] });
+    expect(await bench.pass()).toEqual({ next: "recheck" });
+    expect(bench.conditions()["TokensAccepted"]).toBe("True/Accepted");
+  });
+
   it("has an id in every line of its log", async () => {
     const bench = makeBench({ remedies: [makeRemedy(makeDecision({ intents: [makePatch()] }))] });
     await bench.pass();
@@ -399,7 +405,7 @@ describe("a loss of the lead", () => {
       ],
     });
     await bench.pass();
-    expect([bench.writer.written, bench.store.writes, bench.reasons()]).toEqual([[], [], []]);
+    expect([bench.writer.written, bench.store.writes, bench.reasons(), bench.metrics.seen]).toEqual([[], [], [], []]);
   });
 
   it("during a write: nothing more is written, but what was done is told", async () => {
