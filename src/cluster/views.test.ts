@@ -51,6 +51,7 @@ describe("podView", () => {
     expect(podView(pod)).toEqual({
       namespace: "kai",
       name: "scheduler-0",
+      mountsToken: false,
       uid: "u1",
       resourceVersion: "7",
       createdAtMs,
@@ -86,6 +87,60 @@ describe("podView", () => {
     expect(podView({ metadata: { ...metadata, [field]: 7 } })).toBeNull();
   });
 
+  const withVolumes = (...sources: object[]) =>
+    podView({
+      metadata: { name: "a", namespace: "n", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" },
+      spec: {
+        volumes: [
+          { name: "other", emptyDir: {} },
+          { name: "token", projected: { sources } },
+        ],
+      },
+    });
+
+  it.each<[string, object[], object]>([
+    [
+      "the default token",
+      [{ serviceAccountToken: { path: "token", expirationSeconds: 3607 } }],
+      { mountsToken: true, tokenExpirationSeconds: 3607 },
+    ],
+    ["no token at all", [{ configMap: { name: "kube-root-ca.crt" } }], { mountsToken: false }],
+    [
+      "a token for somebody else",
+      [{ serviceAccountToken: { audience: "vault", expirationSeconds: 600 } }],
+      { mountsToken: false },
+    ],
+    [
+      "the shortest of two",
+      [
+        { serviceAccountToken: { expirationSeconds: 3607 } },
+        { serviceAccountToken: { audience: "", expirationSeconds: 600 } },
+      ],
+      { mountsToken: true, tokenExpirationSeconds: 600 },
+    ],
+    [
+      "a token whose life is left to the API server",
+      [{ serviceAccountToken: { path: "token" } }],
+      { mountsToken: true },
+    ],
+  ])("knows %s", (_sentence, sources, expected) => {
+    const { mountsToken, tokenExpirationSeconds } = withVolumes(...sources)!;
+    expect({ mountsToken, ...(tokenExpirationSeconds === undefined ? {} : { tokenExpirationSeconds }) }).toEqual(
+      expected,
+    );
+  });
+
+  it("knows since when its volumes are there, if they are", () => {
+    const at = "2026-01-01T00:00:05Z";
+    const pod = (status: string) =>
+      podView({
+        metadata: { name: "a", namespace: "n", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" },
+        status: { conditions: [{ type: "PodReadyToStartContainers", status, lastTransitionTime: at }] },
+      });
+    expect(pod("True")?.volumesReadyMs).toBe(Date.parse(at));
+    expect(pod("False")?.volumesReadyMs).toBeUndefined();
+  });
+
   it("takes no label for the prototype", () => {
     const raw: unknown = JSON.parse(
       `{"metadata": ${JSON.stringify({ ...metadata, labels: 0 }).replace('"labels":0', '"labels":{"__proto__":"x"}')}}`,
@@ -111,6 +166,15 @@ describe("workloadView", () => {
       serviceAccountName: "kai",
       replicas: 1,
     });
+  });
+
+  it("knows when the operator rolled it", () => {
+    const annotations = { "controller-resilience.io/restarted-at": "2026-01-02T00:00:00Z" };
+    const raw = {
+      metadata: { name: "a", namespace: "n", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" },
+      spec: { template: { metadata: { annotations } } },
+    };
+    expect(workloadView("Deployment", raw)?.restartedAtMs).toBe(Date.parse("2026-01-02T00:00:00Z"));
   });
 
   it("counts the nodes of a DaemonSet", () => {

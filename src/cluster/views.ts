@@ -1,4 +1,4 @@
-import { SKIP_ANNOTATION } from "../api/names";
+import { RESTARTED_AT_ANNOTATION, SKIP_ANNOTATION } from "../api/names";
 import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from "../core/views";
 import { arrayOf, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "./json";
 
@@ -30,6 +30,8 @@ export function podView(raw: unknown): PodView | null {
     ...readiness(status),
     ...(nodeName === undefined ? {} : { nodeName }),
     serviceAccountName: serviceAccountNameOf(spec),
+    ...tokenOf(spec),
+    ...volumesReady(status),
     labels: textsOf(metadata["labels"]),
     skip: isSkipped(metadata),
     ...(owner === undefined ? {} : { owner }),
@@ -52,6 +54,8 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
   if (identity === null) return null;
   const metadata = objectOf(workload["metadata"]);
   const spec = objectOf(workload["spec"]);
+  const template = objectOf(spec["template"]);
+  const restartedAtMs = timeOf(objectOf(objectOf(template["metadata"])["annotations"])[RESTARTED_AT_ANNOTATION]);
   const { namespace, name, uid, resourceVersion } = identity;
   return {
     kind,
@@ -61,11 +65,12 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
     resourceVersion,
     labels: textsOf(metadata["labels"]),
     skip: isSkipped(metadata),
-    serviceAccountName: serviceAccountNameOf(objectOf(objectOf(spec["template"])["spec"])),
+    serviceAccountName: serviceAccountNameOf(objectOf(template["spec"])),
     replicas:
       kind === "DaemonSet"
         ? (numberOf(objectOf(workload["status"])["desiredNumberScheduled"]) ?? 0)
         : (numberOf(spec["replicas"]) ?? 1),
+    ...(restartedAtMs === undefined ? {} : { restartedAtMs }),
   };
 }
 
@@ -86,10 +91,35 @@ function identityOf(object: JsonObject): Identity | null {
   };
 }
 
-function readiness(status: JsonObject): Pick<PodView, "ready" | "readySinceMs"> {
-  const condition = arrayOf(status["conditions"])
+function conditionOf(status: JsonObject, type: string): JsonObject | undefined {
+  return arrayOf(status["conditions"])
     .map(objectOf)
-    .find(candidate => candidate["type"] === "Ready");
+    .find(candidate => candidate["type"] === type);
+}
+
+/** Tokens with an audience of their own are for others than the API server. */
+function tokenOf(spec: JsonObject): Pick<PodView, "mountsToken" | "tokenExpirationSeconds"> {
+  const tokens = arrayOf(spec["volumes"])
+    .flatMap(volume => arrayOf(objectOf(objectOf(volume)["projected"])["sources"]))
+    .map(source => objectOf(source)["serviceAccountToken"])
+    .filter(token => typeof token === "object" && token !== null)
+    .map(objectOf)
+    .filter(token => (textOf(token["audience"]) ?? "") === "");
+  const lives = tokens.map(token => numberOf(token["expirationSeconds"])).filter(life => life !== undefined);
+  return {
+    mountsToken: tokens.length > 0,
+    ...(lives.length === 0 ? {} : { tokenExpirationSeconds: Math.min(...lives) }),
+  };
+}
+
+function volumesReady(status: JsonObject): Pick<PodView, "volumesReadyMs"> {
+  const condition = conditionOf(status, "PodReadyToStartContainers");
+  const volumesReadyMs = condition?.["status"] === "True" ? timeOf(condition["lastTransitionTime"]) : undefined;
+  return volumesReadyMs === undefined ? {} : { volumesReadyMs };
+}
+
+function readiness(status: JsonObject): Pick<PodView, "ready" | "readySinceMs"> {
+  const condition = conditionOf(status, "Ready");
   const readySinceMs = timeOf(condition?.["lastTransitionTime"]);
   return { ready: condition?.["status"] === "True", ...(readySinceMs === undefined ? {} : { readySinceMs }) };
 }

@@ -86,7 +86,7 @@ const SECOND_LINES = [
 const TRACEBACKS = ["Traceback (most recent "].map(b => Buffer.from(b));
 
 function startsWithAny(bytes: Buffer, at: number, prefixes: readonly Buffer[]): boolean {
-  return prefixes.some(p => bytes[at] === p[0] && bytes.compare(p, 0, p.length, at, at + p.length) === 0);
+  return prefixes.some(p => bytes[at] === p[0] && bytes.subarray(at, at + p.length).equals(p));
 }
 
 /** Skips a timestamp with its blank and, behind it, the runtime's stream and tag. */
@@ -128,7 +128,8 @@ function isNameCharacter(code: number): boolean {
 /** Whether two lines were written in the same ten seconds, as far as their timestamps tell. */
 function isSameMoment(bytes: Buffer, line: number, previous: number): boolean {
   const stamped = skipEnvelope(bytes, line) > line && skipEnvelope(bytes, previous) > previous;
-  return !stamped || bytes.compare(bytes, previous, previous + TEN_SECONDS, line, line + TEN_SECONDS) === 0;
+  if (!stamped) return true;
+  return bytes.subarray(previous, previous + TEN_SECONDS).equals(bytes.subarray(line, line + TEN_SECONDS));
 }
 
 /** 2006-01-02T15:04:0 */

@@ -91,6 +91,16 @@ describe("the scanner finds what the classifier finds", () => {
     expect(stream(log, cuts)).toEqual(everyRecord(log));
   });
 
+  it.each(["TOK", "Reason", "HTTP resp", "Trace", "2025-0123T x"])(
+    "in a text that ends in the middle of a phrase: %s",
+    end => {
+      const stamp = "2025-01-01T00:00:00Z ";
+      const record = `${stamp}Failed to watch *v1.Pod: Unauthorized`;
+      expect(scan(Buffer.from(`${record}\n${stamp}${end}`))[0]?.cls).toBe("unauthorized");
+      expect(scan(Buffer.from(`${record}\n${end}`))[0]?.cls).toBe("unauthorized");
+    },
+  );
+
   it("at the very first and the very last byte", () => {
     for (const log of [
       "Unauthorized",
