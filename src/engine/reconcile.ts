@@ -70,7 +70,7 @@ export class Reconciler {
   constructor(ports: ReconcilerPorts) {
     this.#ports = ports;
     this.#executor = new Executor({ ...ports, clock: ports.readers.clock });
-    this.#reporter = new Reporter(ports.events, ports.metrics);
+    this.#reporter = new Reporter(ports.events, ports.metrics, ports.readers.clock);
   }
 
   /**

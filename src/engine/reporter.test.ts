@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { StatusCondition } from "../api/controller-resilience";
 import type { Outcome } from "../core/intent";
+import { FakeClock } from "../core/testing/fake-clock";
 import { Reporter } from "./reporter";
 import { makeObject, RecordingEvents, RecordingMetrics } from "./testing/fakes";
 import { makeEviction, makePatch } from "./testing/remedies";
@@ -8,12 +9,13 @@ import { makeEviction, makePatch } from "./testing/remedies";
 const KEY = "team/app";
 
 function makeReporter() {
+  const clock = new FakeClock();
   const events = new RecordingEvents();
   const metrics = new RecordingMetrics();
-  const reporter = new Reporter(events, metrics);
+  const reporter = new Reporter(events, metrics, clock);
   const seen = () =>
     events.records.splice(0).map(({ regarding, type, reason }) => `${type} ${reason} on ${regarding.kind}`);
-  return { events, metrics, reporter, seen };
+  return { clock, events, metrics, reporter, seen };
 }
 
 function condition(type: string, status: StatusCondition["status"], reason: string): StatusCondition {
@@ -55,6 +57,23 @@ describe("Events on intents", () => {
     tell({ result: "Executed" });
     expect(seen()).toHaveLength(2);
     tell(outcome);
+    expect(seen()).toHaveLength(2);
+  });
+
+  it("are not repeated by a remedy that tries now and then, but when the obstacle comes back much later", () => {
+    const { reporter, seen, clock } = makeReporter();
+    const blocked: Outcome = { result: "Blocked", message: "no", retryAfterMs: 1 };
+    const tell = () => reporter.executions(KEY, makeObject(), [{ intent: makeEviction(), outcome: blocked }]);
+    tell();
+    seen();
+    for (let i = 0; i < 10; i++) {
+      reporter.executions(KEY, makeObject(), []);
+      clock.advance(300_000);
+      tell();
+    }
+    expect(seen()).toEqual([]);
+    clock.advance(900_001);
+    tell();
     expect(seen()).toHaveLength(2);
   });
 

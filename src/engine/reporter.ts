@@ -1,13 +1,18 @@
 import { Reason } from "../api/conditions";
 import type { ControllerResilience, StatusCondition } from "../api/controller-resilience";
+import type { Clock } from "../core/clock";
 import type { Intent, ObjectRef, Outcome } from "../core/intent";
 import type { EngineMetrics, EventSink, Key } from "../core/ports";
 import type { Announcement } from "../core/remedy";
 import type { Execution } from "./conclude";
 
+/** An obstacle is told again when it was not met for this long: longer than any remedy waits between two tries. */
+const RETOLD_AFTER_MS = 900_000;
+
 /** What was said of an object before, so that nothing is repeated pass after pass. */
 interface Told {
-  executions: ReadonlySet<string>;
+  /** What stands in the way of which intent, and when it was last met. */
+  readonly obstacles: Map<string, number>;
   announcements: ReadonlySet<string>;
   conditions: ReadonlySet<string>;
 }
@@ -16,27 +21,28 @@ interface Told {
 export class Reporter {
   readonly #events: EventSink;
   readonly #metrics: EngineMetrics;
+  readonly #clock: Clock;
   readonly #told = new Map<Key, Told>();
 
-  constructor(events: EventSink, metrics: EngineMetrics) {
+  constructor(events: EventSink, metrics: EngineMetrics, clock: Clock) {
     this.#events = events;
     this.#metrics = metrics;
+    this.#clock = clock;
   }
 
   /** Tells of intents: of those carried out always, of those that something stands in the way of when that is new. */
   executions(key: Key, object: ControllerResilience, executions: readonly Execution[]): void {
-    const told = this.#toldOf(key);
-    const now = new Set<string>();
-    for (const execution of executions) {
-      const words = wordsFor(execution.intent, execution.outcome);
+    const { obstacles } = this.#toldOf(key);
+    const nowMs = this.#clock.monotonicMs();
+    for (const [id, metMs] of obstacles) if (nowMs - metMs > RETOLD_AFTER_MS) obstacles.delete(id);
+    for (const { intent, outcome } of executions) {
+      const words = wordsFor(intent, outcome);
       if (words === undefined) continue;
-      const id = `${idOf(execution.intent)} ${words.reason}`;
-      if (execution.outcome.result === "Executed" || !told.executions.has(id)) {
-        this.#recordBoth(object, execution.intent, words);
-      }
-      now.add(id);
+      const id = `${idOf(intent)} ${words.reason}`;
+      if (!obstacles.has(id)) this.#recordBoth(object, intent, words);
+      if (outcome.result === "Executed") forgetObstacles(obstacles, intent);
+      else obstacles.set(id, nowMs);
     }
-    told.executions = now;
   }
 
   /** Tells of what remedies want people to know, unless the pass before said the same. */
@@ -85,7 +91,7 @@ export class Reporter {
   }
 
   #toldOf(key: Key): Told {
-    const told = this.#told.get(key) ?? { executions: new Set(), announcements: new Set(), conditions: new Set() };
+    const told = this.#told.get(key) ?? { obstacles: new Map(), announcements: new Set(), conditions: new Set() };
     this.#told.set(key, told);
     return told;
   }
@@ -126,6 +132,10 @@ function actionOf(intent: Intent): string {
 
 function idOf({ verb, target }: Intent): string {
   return [verb, target.kind, target.namespace, target.name, target.uid].join(" ");
+}
+
+function forgetObstacles(obstacles: Map<string, number>, intent: Intent): void {
+  for (const id of obstacles.keys()) if (id.startsWith(`${idOf(intent)} `)) obstacles.delete(id);
 }
 
 function refOf({ apiVersion, kind, metadata }: ControllerResilience): ObjectRef {
