@@ -32,25 +32,42 @@ function blockAt(bytes: Uint8Array, end: number): number {
 
 /** The offset of a literal's occurrence in [from, to), the first that the search meets, or `to`. */
 export function nextLiteral(bytes: Uint8Array, from: number, to: number): number {
-  // Local, or the engine asks the module for it at every step.
+  // Local, or the engine asks the module for them at every step.
   const skips = SKIP;
   const begins = BEGINS;
   let i = from + WINDOW - 1;
   while (i < to) {
-    const block = ((bytes[i - 1] as number) << 8) | (bytes[i] as number);
-    const skip = skips[block] as number;
-    if (skip > 0) {
-      i += skip;
-      continue;
-    }
-    const first = ((bytes[i - WINDOW + 1] as number) << 8) | (bytes[i - WINDOW + 2] as number);
+    i = skipAhead(bytes, i, to, skips);
+    if (i >= to) break;
+    const first = blockAt(bytes, i - WINDOW + 2);
     if (begins[first] === 1) {
-      const at = literalAt(bytes, i - WINDOW + 1, block);
+      const at = literalAt(bytes, i - WINDOW + 1, blockAt(bytes, i));
       if (at >= 0) return at;
     }
     i++;
   }
   return to;
+}
+
+/** Skips until a block ends a window, or past `to`. */
+function skipAhead(bytes: Uint8Array, from: number, to: number, skips: Uint8Array): number {
+  let i = from;
+  // Four steps to one question: a step that may not skip stays where it is, and so do those after it.
+  const last = to - 4 * WINDOW;
+  while (i < last) {
+    i += skips[((bytes[i - 1] as number) << 8) | (bytes[i] as number)] as number;
+    i += skips[((bytes[i - 1] as number) << 8) | (bytes[i] as number)] as number;
+    i += skips[((bytes[i - 1] as number) << 8) | (bytes[i] as number)] as number;
+    const skip = skips[((bytes[i - 1] as number) << 8) | (bytes[i] as number)] as number;
+    if (skip === 0) return i;
+    i += skip;
+  }
+  while (i < to) {
+    const skip = skips[((bytes[i - 1] as number) << 8) | (bytes[i] as number)] as number;
+    if (skip === 0) return i;
+    i += skip;
+  }
+  return i;
 }
 
 /** Where the literal begins whose window is at `start`, or -1. */
