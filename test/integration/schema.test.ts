@@ -203,3 +203,33 @@ it("teaches the API by kubectl explain", async () => {
   const { stdout } = await client.kubectl(["explain", "cres.spec.tokenRestart.cooldown"]);
   expect(stdout).toContain("It doubles while restarts");
 });
+
+describe("server-side apply, as Argo CD and Flux do it again and again", () => {
+  const blocks = ["tokenRestart", "bindingRenewal", "tokenLifetime", "flowIsolation"];
+  const metadata = { namespace: "default", name: "again" };
+  const object = (spec: object) => ({
+    apiVersion: "controller-resilience.io/v1alpha1",
+    kind: "ControllerResilience",
+    metadata,
+    spec,
+  });
+  const empty = Object.fromEntries(blocks.map(block => [block, {}]));
+  const read = () => client.resilience(metadata.namespace, metadata.name);
+
+  it("keeps an empty block, with its defaults, however often it is applied", async () => {
+    await client.apply([object({ targets: [target], ...empty })]);
+    const first = await read();
+    for (let i = 0; i < 3; i++) await client.apply([object({ targets: [target], ...empty })]);
+    const again = await read();
+    expect(again.spec).toEqual(first.spec);
+    expect(again.metadata.generation).toBe(first.metadata.generation);
+    for (const block of blocks) expect(again.spec).toHaveProperty(block);
+  });
+
+  it("takes a block away that is not applied any more", async () => {
+    await client.apply([object({ targets: [target], tokenRestart: {} })]);
+    const { spec } = await read();
+    expect(spec).toHaveProperty("tokenRestart");
+    for (const block of blocks.slice(1)) expect(spec).not.toHaveProperty(block);
+  });
+});
