@@ -36,7 +36,7 @@ async function holder(): Promise<string> {
 }
 
 async function leading(operator: OperatorProcess): Promise<boolean> {
-  return (await operator.probe("/metrics")).text.includes("controller_resilience_leader 1");
+  return /^controller_resilience_leader 1$/m.test((await operator.probe("/metrics")).text);
 }
 
 it("an operator killed right after a restart is followed by one that knows of it", async () => {
