@@ -217,12 +217,13 @@ function nextClaim(given: WorkloadCase): RestartClaim | undefined {
   };
 }
 
-function causeFor({ pod, verdict, proof, serviceAccount }: PodFacts, { own, facts }: WorkloadCase): Cause {
+function causeFor({ pod, verdict, proof, serviceAccount }: PodFacts, { own, facts, now }: WorkloadCase): Cause {
   const onset = {
     workload: workloadId(own.workload),
     namespace: pod.namespace,
     serviceAccount: pod.serviceAccountName,
     sinceMs: verdict.firstMs ?? proof?.sinceMs ?? 0,
+    seenMs: now.getTime(),
   };
   const rejection = { onset, isOlder: proof !== undefined, isServiceAccountMissing: serviceAccount === "missing" };
   return causeOf(rejection, facts.onsets);

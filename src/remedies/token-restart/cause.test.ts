@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { causeOf, type Onset } from "./cause";
+import { causeOf, rememberOnsets, type Onset } from "./cause";
 
 const onset = (workload: string, sinceMs = 0, namespace = "team"): Onset => ({
   workload: `Deployment/${workload}`,
   namespace,
   serviceAccount: workload,
   sinceMs,
+  seenMs: sinceMs,
 });
 const rejection = { onset: onset("web"), isOlder: false, isServiceAccountMissing: false };
 
@@ -24,5 +25,25 @@ describe("the cause of rejected tokens", () => {
     ["the other one began much later", rejection, [onset("db", 300_001)], "Unknown"],
     ["the other one has the same ServiceAccount", rejection, [{ ...onset("db"), serviceAccount: "web" }], "Unknown"],
     ["the other one is itself", rejection, [onset("web")], "Unknown"],
+    [
+      "it began with the other one, though its first 401s have left the window since",
+      { ...rejection, onset: onset("web", 2_000_000) },
+      [onset("web", 100_000), onset("db", 0)],
+      "SigningKeyRotated",
+    ],
   ])("%s", (_, given, others, cause) => expect(causeOf(given, others)).toBe(cause));
+});
+
+describe("what is remembered of rejections", () => {
+  const hour = 3_600_000;
+
+  it("a workload that was healed is remembered for an hour", () => {
+    expect(rememberOnsets([onset("db")], [], hour - 1)).toEqual([onset("db")]);
+    expect(rememberOnsets([onset("db")], [], hour)).toEqual([]);
+  });
+
+  it("the earliest beginning is kept while it goes on", () => {
+    const later = { ...onset("db", 900_000), seenMs: 1_000_000 };
+    expect(rememberOnsets([onset("db", 5)], [later], 1_000_000)).toEqual([{ ...later, sinceMs: 5 }]);
+  });
 });

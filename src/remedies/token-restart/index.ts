@@ -1,7 +1,7 @@
 import type { Intent, Outcome, Permission } from "../../core/intent";
 import type { Remedy } from "../../core/remedy";
 import { ConditionType } from "../../api/conditions";
-import type { Onset } from "./cause";
+import { rememberOnsets, type Onset } from "./cause";
 import { concludeTokens } from "./conclude";
 import { decideTokens } from "./decide";
 import { EvictionBackoff } from "./eviction-backoff";
@@ -51,6 +51,8 @@ const MAY: readonly Permission[] = [
   },
 ];
 
+const TRIGGERS = ["Pod", "ServiceAccount"].map(kind => ({ apiVersion: "v1", kind }));
+
 /** What is remembered of one ControllerResilience. Losing it costs a look further back into the logs, nothing else. */
 interface Memory {
   readonly logs: LogWatch;
@@ -79,19 +81,17 @@ export function createTokenRestart(): Remedy<"tokenRestart", TokenRestartFacts> 
     key: "tokenRestart",
     condition: ConditionType.TokensAccepted,
     may: MAY,
-    triggers: [
-      { apiVersion: "v1", kind: "Pod" },
-      { apiVersion: "v1", kind: "ServiceAccount" },
-    ],
+    triggers: TRIGGERS,
 
     async observe(object, spec, from) {
       const { namespace, name, generation } = object.metadata;
       const memory = recall(`${namespace}/${name}`, spec.extraPatterns);
       if ("invalid" in memory.finder) return invalidPattern(generation, memory.finder.invalid);
       const facts = await observeTokens(object, spec, from, { logs: memory.logs, find: memory.finder.find });
-      memory.onsets = onsetsOf(facts.workloads);
+      const nowMs = from.clock.now().getTime();
+      memory.onsets = rememberOnsets(memory.onsets, onsetsOf(facts.workloads, nowMs), nowMs);
       const onsets = [...memories.values()].flatMap(other => other.onsets);
-      return { ...facts, onsets, blocks: backoff.blocks(from.clock.now().getTime()) };
+      return { ...facts, onsets, blocks: backoff.blocks(nowMs) };
     },
 
     decide: decideTokens,

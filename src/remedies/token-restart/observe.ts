@@ -216,13 +216,19 @@ function worst(verdicts: readonly Verdict[]): Verdict {
 }
 
 /** Since when pods are rejected for reasons that the age of their ServiceAccount does not explain. */
-export function onsetsOf(workloads: readonly WorkloadFacts[]): Onset[] {
+export function onsetsOf(workloads: readonly WorkloadFacts[], nowMs: number): Onset[] {
   return workloads.flatMap(({ workload, pods }) =>
     pods.flatMap(({ pod, verdict, proof, serviceAccount }): Onset[] => {
       if (verdict.firstMs === undefined || proof !== undefined || serviceAccount === "missing") return [];
       const { namespace, serviceAccountName } = pod;
       return [
-        { workload: workloadId(workload), namespace, serviceAccount: serviceAccountName, sinceMs: verdict.firstMs },
+        {
+          workload: workloadId(workload),
+          namespace,
+          serviceAccount: serviceAccountName,
+          sinceMs: verdict.firstMs,
+          seenMs: nowMs,
+        },
       ];
     }),
   );

@@ -112,6 +112,7 @@ export const tokenRestartFacts: fc.Arbitrary<TokenRestartFacts> = fc
         namespace: fc.constant("x"),
         serviceAccount: fc.constant("x"),
         sinceMs: times,
+        seenMs: times,
       }),
       { maxLength: 2 },
     ),
