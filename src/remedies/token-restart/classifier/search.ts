@@ -4,82 +4,114 @@ import { LITERALS, WINDOW } from "./literals";
 // a window of fixed length; a block that is in no literal's window lets the search skip the whole window.
 
 const BLOCKS = 1 << 16;
-const SKIP = new Uint8Array(BLOCKS).fill(WINDOW - 1);
+/** By block: how many bytes the search may go on, and STOP if the block ends a window. */
+const STEP = new Uint8Array(BLOCKS).fill(WINDOW - 1);
+const STOP = 0x80;
+const SKIP = STOP - 1;
 /** Literals by the block that ends their window, each with the window's offset in it. */
 const BY_BLOCK = new Map<number, Windowed[]>();
 /** 1 for every block that begins a window: most stops of the search are refuted by it. */
 const BEGINS = new Uint8Array(BLOCKS);
 
 interface Windowed {
-  readonly literal: Uint8Array;
+  readonly literal: Buffer;
   readonly window: number;
 }
 
 for (const { text, window } of LITERALS) {
   const literal = Buffer.from(text);
   for (let i = 1; i < WINDOW; i++) {
-    const block = blockAt(literal, window + i);
-    SKIP[block] = Math.min(SKIP[block] ?? 0, WINDOW - 1 - i);
+    const block = literal.readUInt16LE(window + i - 1);
+    STEP[block] = Math.min(STEP[block] ?? 0, WINDOW - 1 - i);
   }
-  BEGINS[blockAt(literal, window + 1)] = 1;
-  const last = blockAt(literal, window + WINDOW - 1);
+  BEGINS[literal.readUInt16LE(window)] = 1;
+  const last = literal.readUInt16LE(window + WINDOW - 2);
   BY_BLOCK.set(last, [...(BY_BLOCK.get(last) ?? []), { literal, window }]);
 }
+for (const block of BY_BLOCK.keys()) STEP[block] = STOP | 1;
 
-function blockAt(bytes: Uint8Array, end: number): number {
-  return ((bytes[end - 1] ?? 0) << 8) | (bytes[end] ?? 0);
-}
+/** The first stretch behind a hit, in bytes; every clean stretch doubles the next, up to the last. */
+const FIRST_STRETCH = 1024;
+const LAST_STRETCH = 32 * 1024;
 
 /** The offset of a literal's occurrence in [from, to), the first that the search meets, or `to`. */
 export function nextLiteral(bytes: Uint8Array, from: number, to: number): number {
-  // Local, or the engine asks the module for them at every step.
-  const skips = SKIP;
-  const begins = BEGINS;
-  let i = from + WINDOW - 1;
-  while (i < to) {
-    i = skipAhead(bytes, i, to, skips);
-    if (i >= to) break;
-    const first = blockAt(bytes, i - WINDOW + 2);
-    if (begins[first] === 1) {
-      const at = literalAt(bytes, i - WINDOW + 1, blockAt(bytes, i));
-      if (at >= 0) return at;
-    }
-    i++;
+  // A view loads two bytes in one instruction, and the search does little else.
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let stretch = FIRST_STRETCH;
+  for (let start = from + WINDOW - 1; start < to; ) {
+    const end = Math.min(to, start + stretch);
+    // A stretch is no longer than what was clean before it: looking at it twice at most doubles the work.
+    if (holdsLiteral(view, start, end)) return firstLiteral(view, start, end) ?? to;
+    start = end;
+    stretch = Math.min(LAST_STRETCH, stretch * 2);
   }
   return to;
 }
 
-/** Skips until a block ends a window, or past `to`. */
-function skipAhead(bytes: Uint8Array, from: number, to: number, skips: Uint8Array): number {
-  let i = from;
-  // Four steps to one question: a step that may not skip stays where it is, and so do those after it.
-  const last = to - 4 * WINDOW;
-  while (i < last) {
-    i += skips[((bytes[i - 1] as number) << 8) | (bytes[i] as number)] as number;
-    i += skips[((bytes[i - 1] as number) << 8) | (bytes[i] as number)] as number;
-    i += skips[((bytes[i - 1] as number) << 8) | (bytes[i] as number)] as number;
-    const skip = skips[((bytes[i - 1] as number) << 8) | (bytes[i] as number)] as number;
-    if (skip === 0) return i;
-    i += skip;
+/**
+ * Whether a literal's window ends in [from, to). Four searches run side by side, one in each quarter: a search has to wait
+ * for the two loads of a step before it knows where to look next, and the processor does the others' meanwhile.
+ */
+function holdsLiteral(view: DataView, from: number, to: number): boolean {
+  // Local, or the engine asks the module for it at every step.
+  const steps = STEP;
+  const quarter = (to - from) >>> 2;
+  const [endA, endB, endC] = [from + quarter, from + 2 * quarter, from + 3 * quarter];
+  let [a, b, c, d] = [from, endA, endB, endC];
+  while (a < endA && b < endB && c < endC && d < to) {
+    const stepA = steps[view.getUint16(a - 1, true)] as number;
+    const stepB = steps[view.getUint16(b - 1, true)] as number;
+    const stepC = steps[view.getUint16(c - 1, true)] as number;
+    const stepD = steps[view.getUint16(d - 1, true)] as number;
+    if (((stepA | stepB | stepC | stepD) & STOP) !== 0) {
+      if (isHit(view, a, stepA) || isHit(view, b, stepB) || isHit(view, c, stepC) || isHit(view, d, stepD)) return true;
+    }
+    a += stepA & SKIP;
+    b += stepB & SKIP;
+    c += stepC & SKIP;
+    d += stepD & SKIP;
   }
-  while (i < to) {
-    const skip = skips[((bytes[i - 1] as number) << 8) | (bytes[i] as number)] as number;
-    if (skip === 0) return i;
-    i += skip;
-  }
-  return i;
+  const rests: readonly (readonly [number, number])[] = [
+    [a, endA],
+    [b, endB],
+    [c, endC],
+    [d, to],
+  ];
+  return rests.some(([start, end]) => firstLiteral(view, start, end) !== null);
 }
 
-/** Where the literal begins whose window is at `start`, or -1. */
-function literalAt(bytes: Uint8Array, start: number, block: number): number {
-  for (const { literal, window } of BY_BLOCK.get(block) ?? []) {
+function isHit(view: DataView, end: number, step: number): boolean {
+  return step > STOP && literalAt(view, end) >= 0;
+}
+
+/** Where the first literal begins whose window ends in [from, to), or null. */
+function firstLiteral(view: DataView, from: number, to: number): number | null {
+  for (let i = from; i < to; ) {
+    const step = STEP[view.getUint16(i - 1, true)] as number;
+    const at = step > STOP ? literalAt(view, i) : -1;
+    if (at >= 0) return at;
+    i += step & SKIP;
+  }
+  return null;
+}
+
+/** Where the literal begins whose window ends with the byte at `end`, or -1. */
+function literalAt(view: DataView, end: number): number {
+  const start = end - WINDOW + 1;
+  return BEGINS[view.getUint16(start, true)] === 1 ? literalOfWindow(view, start) : -1;
+}
+
+function literalOfWindow(view: DataView, start: number): number {
+  for (const { literal, window } of BY_BLOCK.get(view.getUint16(start + WINDOW - 2, true)) ?? []) {
     const at = start - window;
-    if (at >= 0 && isAt(bytes, at, literal)) return at;
+    if (at >= 0 && isAt(view, at, literal)) return at;
   }
   return -1;
 }
 
-function isAt(bytes: Uint8Array, at: number, literal: Uint8Array): boolean {
-  for (let i = 0; i < literal.length; i++) if (bytes[at + i] !== literal[i]) return false;
+function isAt(view: DataView, at: number, literal: Buffer): boolean {
+  if (at + literal.length > view.byteLength) return false;
+  for (let i = 0; i < literal.length; i++) if (view.getUint8(at + i) !== literal[i]) return false;
   return true;
 }
