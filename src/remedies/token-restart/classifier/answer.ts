@@ -6,11 +6,12 @@ import { includesAny, indexOfWord, isSpaceCode, isWordCode, lowerCase, wordBefor
  * A place in a sentence where somebody's request was denied.
  * - `bare`: the API server's whole answer as the end of a chain of errors. It is the API server's unless something says otherwise.
  * - `http`: a status that any HTTP server gives. It is the API server's only if something says so.
+ * - `asked`: the words behind it name whoever gave it.
  */
 export interface Answer {
   readonly at: number;
   readonly end: number;
-  readonly kind: "bare" | "http";
+  readonly kind: "bare" | "http" | "asked";
 }
 
 /** Every answer of this kind in a sentence, in order. */
@@ -26,7 +27,7 @@ function wordAnswers(key: string, sentence: string, lower: string, denial: Denia
   for (let at = indexOfWord(lower, word); at >= 0; at = indexOfWord(lower, word, at + word.length)) {
     const end = at + word.length;
     const exact = sentence.startsWith(denial.word, at);
-    const kind = kindOf(headOf(key, lower, at, denial), tailOf(lower, end, word), exact, failing);
+    const kind = kindOf(headOf(key, lower, at, denial), tailOf(lower, end), exact, failing);
     if (kind !== null) found.push({ at, end, kind });
   }
   return found;
@@ -34,15 +35,16 @@ function wordAnswers(key: string, sentence: string, lower: string, denial: Denia
 
 /** What leads up to the word: its number, a chain of errors, nothing, or other words. */
 type Head = "code" | "chain" | "words" | "name";
-/** What comes after the word: the end of the statement, an explanation, or other words. */
-type Tail = "end" | "explained" | "words";
+/** What comes after the word: the end of the statement, who was asked, or an explanation. */
+type Tail = "end" | "asked" | "words";
 
 function kindOf(head: Head, tail: Tail, exact: boolean, failing: boolean): Answer["kind"] | null {
   if (head === "code") return "http";
-  if (head === "name" || tail === "words") return null;
   // The API server explains nothing: "Unauthorized: no basic auth credentials" is somebody else's.
-  if (tail === "explained") return null;
+  if (head === "name" || tail === "words") return null;
   if (head === "words" && !failing) return null;
+  // "Unauthorized from https://...": whoever is named there gave the answer.
+  if (tail === "asked") return exact ? "asked" : null;
   // Its reason is spelled with a capital; registries and proxies say "unauthorized".
   return exact ? "bare" : head === "chain" ? "http" : null;
 }
@@ -111,7 +113,7 @@ function chainOrKey(lower: string, colon: number): Head {
   return DOCUMENTING.has(wordBefore(lower, colon)) ? "name" : "chain";
 }
 
-const DOCUMENTING = new Set(["description", "title", "summary", "statustext", "label", "example", "class"]);
+const DOCUMENTING = new Set(["description", "title", "summary", "statustext", "label", "example", "class", "codename"]);
 
 /** Whether a field of this name says what went wrong. Free text has no name. */
 function carriesErrors(key: string): boolean {
@@ -134,6 +136,7 @@ const ERROR_KEYS = [
     "text",
     "body",
     "warn",
+    "diagnostic",
   ],
   ...["@x", "@m", "output", "problem", "response", "stack", "data", "@r", "result"],
 ];
@@ -190,13 +193,17 @@ const CONTINUING = [
   "at ",
 ];
 
-function tailOf(lower: string, end: number, word: string): Tail {
+/** Words that lead to whoever was asked. */
+const ASKED = ["from ", "to communicate ", "communicating ", "when communicating ", "calling ", "while calling "];
+
+function tailOf(lower: string, end: number): Tail {
   let i = end;
   while (i < lower.length && CLOSING.has(lower.charAt(i))) i++;
   while (isSpaceCode(lower.charCodeAt(i))) i++;
   if (i >= lower.length || ENDING.has(lower.charAt(i))) return "end";
   // The path that was asked for is no explanation: Forbidden: "/apis/apps/v1" (get deployments).
   if (lower.startsWith(': "/', i)) return "end";
-  if (lower.charAt(i) === ":") return lower.startsWith(word, i + 2) ? "words" : "explained";
+  if (lower.charAt(i) === ":") return "words";
+  if (ASKED.some(w => lower.startsWith(w, i))) return "asked";
   return CONTINUING.some(w => lower.startsWith(w, i)) ? "end" : "words";
 }

@@ -1,5 +1,5 @@
 import type { LogClass } from "./classes";
-import { FORBIDDEN, UNAUTHORIZED } from "./denial";
+import { FORBIDDEN, TOO_MANY_REQUESTS, UNAUTHORIZED } from "./denial";
 import { hasLiteral } from "./literals";
 import { read, type Reading } from "./sentences";
 import { isInbound, isOthersAnswer, isRejectedEvent, isRelayed } from "./speaker";
@@ -42,7 +42,7 @@ const CHECKLIST: readonly Check[] = [
   { class: "forbidden", holds: reading => isDenied(reading, FORBIDDEN) || isUnreadableForbidden(reading) },
   { class: "lease-lost", holds: isLeaseLost },
   { class: "watch-ended", holds: isWatchEnded },
-  { class: "throttled", holds: isThrottled },
+  { class: "throttled", holds: reading => isThrottled(reading) || isDenied(reading, TOO_MANY_REQUESTS) },
 ];
 
 /** Requests that waited were sent by this process, wherever they went. */

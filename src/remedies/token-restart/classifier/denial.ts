@@ -17,12 +17,20 @@ export const UNAUTHORIZED: Denial = {
     "the server has asked for the client to provide credentials",
     // kubectl's words for both.
     "you must be logged in to the server",
+    "error from server (unauthorized):",
     // fabric8, by the kind of credential it was configured with.
     "unauthorized! configured service account doesn't have access",
     "unauthorized! token may have expired",
     // kopf, after every credential it had was answered 401.
     "ran out of valid credentials",
   ],
+};
+
+/** 429: not now. */
+export const TOO_MANY_REQUESTS: Denial = {
+  code: "429",
+  word: "TooManyRequests",
+  phrases: ["error from server (toomanyrequests)", "the server has received too many requests"],
 };
 
 /** 403: you may not. */
@@ -33,6 +41,9 @@ export const FORBIDDEN: Denial = {
     // RBAC, since 1.4 and before.
     ' is forbidden: user "',
     'user "system:',
+    // Admission plugins of the API server, after the quoted name: quotas, Pod Security.
+    '" is forbidden: ',
+    "error from server (forbidden):",
     // apimachinery, for a 403 whose body it could not read.
     "the server does not allow access to the requested resource",
     // fabric8.

@@ -1,5 +1,5 @@
 import { askedUrl } from "./url";
-import { isDigitCode, lowerCase, words } from "./text";
+import { isDigitCode, lowerCase, wordBefore, words } from "./text";
 import { tokensOf, type Token } from "./tokens";
 import { KUBERNETES_NAMES, KUBERNETES_NOUNS, KUBERNETES_PAIRS, KUBERNETES_WORDS } from "./kubernetes-words";
 import { OTHER_PAIRS, OTHER_WORDS } from "./other-words";
@@ -86,7 +86,7 @@ const OUR_SERVERS = new Set(words("the this our api kubernetes k8s kube core clu
 const CLIENT_FILES = ["reflector.go:", "leaderelection.go:", "retrywatcher.go:", "round_trippers.go:", "client-go"];
 /** What a program's own client libraries are called in their types and packages. */
 const CLIENT_NAMES = words(
-  "kubernetes.client fabric8.kubernetes kubernetes_asyncio kubernetesclient kubeclient:: k8s.autorest k8s:: kube::",
+  "kubernetes.client kubernetes.dynamic fabric8.kubernetes kubernetes_asyncio kubernetesclient kubeclient:: k8s.autorest k8s:: kube::",
   "kube_client:: kube_runtime:: pykube lightkube skuber swiftkube k8s.client phpk8s kubernetesapiexception kubeops",
   "@kubernetes/client-node kubernetes/ kubernetes_ watchconnectionmanager openshift.dynamic",
 );
@@ -97,6 +97,7 @@ function nameClaim(word: string): Claim | null {
   if (CLIENT_FILES.some(f => word.includes(f)) || CLIENT_NAMES.some(n => word.includes(n))) {
     return { side: "kubernetes", weight: "name" };
   }
+  if (isGeneratedApi(word)) return { side: "kubernetes", weight: "name" };
   const part = partSide(word);
   if (part !== null) return { side: part, weight: "name" };
   if (isObjectName(word)) return { side: "noun", weight: "name" };
@@ -117,6 +118,16 @@ function isObjectName(word: string): boolean {
   return slash > 0 && slash < word.length - 1 && slash === word.lastIndexOf("/") && !word.includes(".");
 }
 
+/** `CoreV1Api->list_namespaced_pod`, `AppsV1Api.read`, `corev1api_listnamespacedpod`: an API of the generated clients. */
+function isGeneratedApi(word: string): boolean {
+  const at = word.indexOf("v1api");
+  return at > 0 && GENERATED_GROUPS.has(wordBefore(word, at)) && !isDigitCode(word.charCodeAt(at + "v1api".length));
+}
+
+const GENERATED_GROUPS = new Set(
+  words("core apps batch coordination networking policy storage autoscaling discovery events rbacauthorization"),
+);
+
 /** `*v1.Pod`, `*unstructured.Unstructured`, `/v1`: what client-go lists and watches. */
 function isGoType(word: string): boolean {
   if (word.startsWith("*")) return word.includes(".");
@@ -127,13 +138,15 @@ function isGoType(word: string): boolean {
 /** `docker.errors.APIError`, `vault.api:`, `resource.labels.vault`: a name whose first part is another service. */
 function isNamedAfterOther(word: string): boolean {
   // Frameworks name exceptions after the status they answer their own callers with; Kubernetes' clients don't.
-  if (word.endsWith("unauthorizedexception") || word.endsWith("unauthorizederror")) return true;
+  if (SERVERS_EXCEPTIONS.some(name => word.endsWith(name))) return true;
   const dot = word.indexOf(".");
   if (dot <= 0) return false;
   if (word.slice(0, dot).endsWith("_client")) return true;
   const isFailure = word.includes("error") || word.includes("exception") || word.includes("unauthorized");
   return isFailure && word.split(".", 4).some(part => OTHER_WORDS.has(part) || OTHER_CLIENTS.has(part));
 }
+
+const SERVERS_EXCEPTIONS = words("unauthorizedexception unauthorizederror authenticationexception authenticationerror");
 
 const OTHER_CLIENTS = new Set([
   ...["botocore", "boto3", "requests_oauthlib", "keystoneauth1", "pymongo", "psycopg2", "ldap3", "jenkinsapi", "hvac"],

@@ -21,7 +21,16 @@ export const LITERALS: readonly Literal[] = [
   // unauthorized
   ...["na^uthorized", "NAU^THORIZED", "cre^dentials"],
   // forbidden
-  ...["^orbidden", "F^ORBIDDEN", 'ser ^"system:', "no^t allow access", "un^known (get "],
+  ...[
+    "^orbidden",
+    "F^ORBIDDEN",
+    "t^atus code 403",
+    "T^TP status 403",
+    "re^turned status 403",
+    'ser ^"system:',
+    "no^t allow access",
+    "un^known (get ",
+  ],
   // lease-lost
   ...[
     "lec^tion lost",
@@ -39,6 +48,10 @@ export const LITERALS: readonly Literal[] = [
     "ong^er leader",
     "opp^ed leading",
     "l^ease lost",
+    "ea^der lost",
+    "dead^line exceeded",
+    "tep^ping down",
+    "^leadership",
   ],
   // watch-ended
   ...[
@@ -57,12 +70,23 @@ export const LITERALS: readonly Literal[] = [
     "at^ch expired",
     "^have been closed",
     "close^d the watch",
-    "w^atch channel closed",
+    "a^tch channel closed",
+    "^tch connection ",
+    "^been compacted",
+    "^410 Client",
     "sen^t GOAWAY",
     "as^on:Expired",
   ],
   // throttled
-  ...["h^rottling", "^rate limiter", "^many requests", "^Many Requests", "^oManyRequests"],
+  ...[
+    "h^rottling",
+    "^rate limiter",
+    "^many requests",
+    "^Many Requests",
+    "^oManyRequests",
+    "t^atus code 429",
+    "T^TP status 429",
+  ],
 ].map(marked => ({ text: marked.replace("^", ""), window: marked.indexOf("^") }));
 
 /** Whether a record holds a literal or a free-standing 401. The same rule as the search in bytes, for one record. */

@@ -21,6 +21,8 @@ export interface Reading {
   readonly sentences: readonly Sentence[];
   /** First value of every key, keys in lower case. */
   readonly fields: ReadonlyMap<string, string>;
+  /** The first stack frame: the code that threw the error; "" if there is none. */
+  readonly thrower: string;
 }
 
 /** Logs quote logs (a shipper's line holds klog, which holds JSON); four levels are more than was ever seen. */
@@ -31,7 +33,7 @@ export function read(record: string): Reading {
   const plain = unwrap(record);
   // Colours that were escaped with the text around them appear only now.
   const text = stripColours(unescapeAll(plain));
-  const parts: Parts = { sentences: [], fields: new Map() };
+  const parts: Parts = { sentences: [], fields: new Map(), thrower: "" };
   readText(plain, "", 0, parts);
   return { text, lower: lowerCase(text), ...parts };
 }
@@ -39,6 +41,7 @@ export function read(record: string): Reading {
 interface Parts {
   sentences: Sentence[];
   fields: Map<string, string>;
+  thrower: string;
 }
 
 function readText(text: string, key: string, depth: number, parts: Parts): void {
@@ -54,7 +57,10 @@ function readText(text: string, key: string, depth: number, parts: Parts): void 
 
 function readLines(text: string, key: string, depth: number, parts: Parts): void {
   for (const line of text.split("\n")) {
-    if (isFrame(line)) continue;
+    if (isFrame(line)) {
+      parts.thrower ||= frameOf(line);
+      continue;
+    }
     const { free, pairs } = pairsOf(messageColumn(line));
     // An unquoted name is one word; what follows it is the sentence going on.
     const tails = pairs.filter(pair => SPEAKER_KEYS.has(lowerCase(pair.key))).map(pair => pair.tail);
@@ -83,6 +89,12 @@ function isFrame(line: string): boolean {
   return (
     start > 0 && (line.startsWith("at ", start) || line.startsWith('File "', start) || line.startsWith("... ", start))
   );
+}
+
+/** What Java, .NET and Node print of a frame; nothing of others. */
+function frameOf(line: string): string {
+  const frame = line.trim();
+  return frame.startsWith("at ") ? frame : "";
 }
 
 /** Of a line in tab-separated columns (time, level, logger, caller, message) only the last speaks. */

@@ -108,7 +108,7 @@ const RELAYED = [
   ...phrases("plugin type=, failedcreatepodsandbox, network for sandbox, failed to create pod sandbox"),
   // Answered by the kubelet or a pod behind the API server, in the API server's words.
   ...phrases(
-    "unable to upgrade connection, pods/log, pods/exec, pods/attach, pods/portforward, pods/proxy",
+    "unable to upgrade connection, error upgrading connection, pods/log, pods/exec, pods/attach, pods/portforward, pods/proxy",
     "nodes/proxy, services/proxy, nodes/metrics, nodes/stats, :10250",
   ),
   // Events of other processes, exported.

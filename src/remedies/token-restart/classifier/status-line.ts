@@ -33,7 +33,8 @@ function codeKind(key: string, lower: string, at: number, end: number): Answer["
   while (i >= 0 && LEADING.has(lower.charAt(i))) i--;
   // client-node's exceptions: the generator's own header, which no HTTP library prints.
   if (lower.endsWith("http-code", i + 1)) return "bare";
-  const isStatus = i < 0 ? isWholeStatus(key, lower, end) : isStatusBefore(lower, i + 1);
+  const isStatus =
+    i < 0 ? isWholeStatus(key, lower, end) : isStatusBefore(lower, i + 1) || isOutcome(lower, i + 1, at, end);
   return isStatus ? "http" : null;
 }
 
@@ -48,8 +49,51 @@ function isWholeStatus(key: string, lower: string, end: number): boolean {
 function isStatusBefore(lower: string, end: number): boolean {
   if (PROTOCOLS.some(protocol => lower.endsWith(protocol, end))) return true;
   const word = wordBefore(lower, end);
-  return includesAny(word, STATUS_WORDS) || STATUS_VERBS.has(word);
+  return includesAny(word, STATUS_WORDS) || STATUS_VERBS.has(word) || includesAny(word, EXCEPTIONS);
 }
+
+const EXCEPTIONS = ["error", "exception"];
+
+/** The number alone as what came of a request: `GET /path -> 401`, `https://host/path: 401`, `failed to list pods - 401`. */
+function isOutcome(lower: string, before: number, at: number, end: number): boolean {
+  if (!endsStatement(lower, end)) return false;
+  const separator = lower.slice(Math.max(0, before - 1), at).trim();
+  if (ARROWS.some(arrow => lower.endsWith(arrow, before) || separator.startsWith(arrow))) return true;
+  // A number that sticks to a colon is a line of code or a port.
+  if (lower.slice(before, at).startsWith(": ")) return isAddressBefore(lower, before) || hasFailed(lower, at);
+  return lower.endsWith(" -", before) && hasFailed(lower, at);
+}
+
+const ARROWS = ["->", "=>", "→", ">"];
+
+function endsStatement(lower: string, end: number): boolean {
+  const rest = lower.slice(end, end + TAIL_REACH).trimStart();
+  return (
+    rest === "" || STATEMENT_ENDS.has(rest.charAt(0)) || rest.startsWith("unauthorized") || rest.startsWith("forbidden")
+  );
+}
+
+const STATEMENT_ENDS = new Set(".,;)]}\"'`");
+
+/** More than a status line's reason is long. */
+const TAIL_REACH = 16;
+
+function isAddressBefore(lower: string, end: number): boolean {
+  const from = Math.max(0, end - ADDRESS_REACH);
+  const token = lower.slice(lower.lastIndexOf(" ", end - 1) + 1, end);
+  return token.length <= end - from && (token.startsWith("/") || token.includes("://"));
+}
+
+/** A longer token is data. */
+const ADDRESS_REACH = 300;
+
+function hasFailed(lower: string, at: number): boolean {
+  return includesAny(lower.slice(Math.max(0, at - FAILURE_REACH), at), FAILURES);
+}
+
+/** How far before its outcome a failure is told. */
+const FAILURE_REACH = 120;
+const FAILURES = ["failed to ", "unable to ", "could not ", "cannot ", "couldn't ", "can't ", "error "];
 
 /** 401.04, 401ms, :401], 10-401, 2.401: a digit string inside something larger. */
 function isPartOfNumber(lower: string, at: number, end: number): boolean {

@@ -16,7 +16,8 @@ const LEADERSHIP_LOST = [
     "leader election lost, leaderelection lost, lost leader election, leadership lost, lost leadership",
     "lost lease, lost the lease, lost the leader, failed to renew lease, failed to renew leader",
     "failed to renew leadership, no longer the leader, no longer leader, stopped leading, lease lost",
-    "lost lock, leader lost",
+    "lost lock, leader lost, lost leader lease, could not renew lease, unable to renew lease",
+    "cannot renew lease, renew deadline exceeded, stepping down as leader, giving up leadership",
   ),
 ];
 const LOCK_NOT_RENEWED = ["failed to update lock", "failed to update lease", "failed to tryacquireorrenew"];
@@ -38,7 +39,7 @@ const WATCH_ENDED = [
   ...phrases(
     "too old resource version, resource version too old, resourceversion too old, watch is too old",
     "list is too old, an event from the watch stream, watch closed, watch channel closed",
-    "watch stream closed, watch stream ended",
+    "watch stream closed, watch stream ended, watch connection expired, revision has been compacted",
   ),
   ...["very short watch", "watch expired", "reason:expired,code:410", "closed the watch", "watch connection closed"],
 ];
@@ -46,6 +47,7 @@ const STREAM_CUT = [
   ...[
     "unexpected eof",
     "410 gone",
+    "410 client error",
     "ended with",
     "client connection lost",
     "connection reset by peer",

@@ -8,7 +8,7 @@ const CORE_RESOURCES = new Set([
   ...["podtemplates", "componentstatuses", "bindings", "watch"],
 ]);
 /** Whole paths that only discovery and health checks of an API server use. */
-const WHOLE_PATHS = new Set(["/api", "/apis", "/openapi/v2", "/openapi/v3", "/swagger.json", "/swaggerapi"]);
+const WHOLE_PATHS = new Set(["/apis", "/openapi/v2", "/openapi/v3", "/swagger.json", "/swaggerapi"]);
 /** The port of the kubelet's API, and of its old read-only one. */
 const KUBELET_PORTS = new Set(["10250", "10255"]);
 /** The port kubeadm and most installers give the API server. */
@@ -39,6 +39,8 @@ export function askedUrl(token: string): Side | null {
   if (MANUALS.some(m => authority.startsWith(m))) return null;
   const host = hostSide(authority);
   if (host !== null) return host;
+  // An API server's discovery begins at /api, and so does half the world's.
+  if (slash >= 0 && isBareApi(rest.slice(slash))) return null;
   return (slash < 0 ? null : pathSide(rest.slice(slash))) ?? "other";
 }
 
@@ -54,6 +56,10 @@ function pathSide(path: string): "kubernetes" | null {
     if (CORE_RESOURCES.has(resource)) return "kubernetes";
   }
   return isGroupPath(bare) ? "kubernetes" : null;
+}
+
+function isBareApi(path: string): boolean {
+  return path === "/api" || path === "/api/";
 }
 
 /** `/apis/<group>/<version>...` */

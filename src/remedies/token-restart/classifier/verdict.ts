@@ -42,8 +42,9 @@ class EvidenceOf {
   near(index: number, answer: Answer): Evidence | null {
     const here = this.#in(index);
     const left = nearestBefore(here, answer);
-    if (left !== null && left.side !== "noun") return left;
-    const right = here.find(e => e.at >= answer.end && e.side !== "noun");
+    const right = nearestAfter(here, answer, left);
+    if (answer.kind === "asked" && right !== undefined) return right;
+    if (left !== null && left.side !== "noun" && !outweighs(right, left)) return left;
     if (right !== undefined) return right;
     return left !== null && answer.kind === "bare" ? left : this.#elsewhere(index);
   }
@@ -61,7 +62,12 @@ class EvidenceOf {
       if (address !== undefined) return address;
       nearest ??= found.findLast(e => e.side !== "noun") ?? null;
     }
-    return nearest;
+    return nearest ?? this.#thrower();
+  }
+
+  /** Whose code threw the error: a frame says so where nothing else does. */
+  #thrower(): Evidence | null {
+    return evidenceIn(this.reading.thrower).find(isClear) ?? null;
   }
 
   /** The sentences before this one, the nearest first, then those after it. */
@@ -77,10 +83,32 @@ function nearestBefore(evidence: readonly Evidence[], answer: Answer): Evidence 
   // An object's name says that it was asked for, not of whom: any other evidence goes before it.
   const nearest = before.findLast(e => !isObjectName(e)) ?? before.at(-1);
   if (nearest === undefined) return null;
+  if (nearest.side === "kubernetes" && nearest.weight === "word") return strongest(before) ?? nearest;
   if (nearest.side === "kubernetes" || nearest.weight !== "word") return nearest;
   // Nor does a noun say of whom, before a status line.
   const seeksClearer = nearest.side === "noun" && answer.kind === "http";
   return before.findLast(e => e.weight === "address" || (seeksClearer && e.side !== "noun")) ?? nearest;
+}
+
+/** The nearest evidence behind the answer; where nothing but a word stands before it, an address if there is any. */
+function nearestAfter(evidence: readonly Evidence[], answer: Answer, left: Evidence | null): Evidence | undefined {
+  const after = evidence.filter(e => e.at >= answer.end && e.side !== "noun");
+  const address = left?.weight === "word" || left === null ? after.find(e => e.weight === "address") : undefined;
+  return address ?? after[0];
+}
+
+/** "upstream answered 401 for https://...": the address that was asked outweighs a word before the answer. */
+function outweighs(right: Evidence | undefined, left: Evidence): boolean {
+  return right?.weight === "address" && left.weight === "word";
+}
+
+/** "kubernetes: could not read pod web": the clearest of what was said of the API server since another was named. */
+function strongest(before: readonly Evidence[]): Evidence | undefined {
+  return before.slice(before.findLastIndex(e => e.side === "other") + 1).findLast(isClear);
+}
+
+function isClear(evidence: Evidence): boolean {
+  return evidence.side === "kubernetes" && evidence.weight !== "word";
 }
 
 function isObjectName(evidence: Evidence): boolean {
