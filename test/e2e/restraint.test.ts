@@ -1,16 +1,17 @@
-import { afterAll, beforeAll, beforeEach, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, inject, test } from "vitest";
 import type { ClusterClient, Pod } from "../cluster/client";
 import { smallController } from "../controllers/small-controller";
 import type { OperatorProcess } from "../operator/process";
 import { startOperator, suiteClient } from "./operator";
 
-// Every way in which the operator must hold back, with a pod whose token is really dead. One operator, one namespace per test.
+// Every way in which the operator must hold back, with a pod whose token is really dead. One operator; the tests run beside each
+// other, so its overall pace of one restart in ten seconds is shared by all of them.
+
+const NAME = "controller";
 
 let client: ClusterClient;
 let operator: OperatorProcess;
-let namespace = "";
 let count = 0;
-const NAME = "controller";
 
 beforeAll(async () => {
   client = suiteClient();
@@ -19,46 +20,59 @@ beforeAll(async () => {
 afterAll(async () => {
   await operator.stop();
 });
-beforeEach(async context => {
-  namespace = `restraint-${++count}`;
-  await client.createNamespace(namespace);
-  context.onTestFinished(() => client.deleteNamespace(namespace));
-});
 
-async function controller(options: { replicas?: number } = {}): Promise<Pod[]> {
-  const command = ["node", "/app/controller.js"];
-  await client.apply(smallController({ namespace, name: NAME, image: inject("images").node, command, ...options }));
-  return client.readyPods(namespace, NAME, options.replicas ?? 1);
-}
+/** A namespace of its own for each test, so that all of them can run beside each other, as on a real cluster. */
+class Scene {
+  constructor(readonly namespace: string) {}
 
-async function protect(spec: object = {}): Promise<void> {
-  await client.protect(namespace, NAME, { targets: [{ kind: "Deployment", name: NAME }], tokenRestart: {}, ...spec });
-}
+  async controller(options: { replicas?: number } = {}): Promise<Pod[]> {
+    const { namespace } = this;
+    const command = ["node", "/app/controller.js"];
+    await client.apply(smallController({ namespace, name: NAME, image: inject("images").node, command, ...options }));
+    return client.readyPods(namespace, NAME, options.replicas ?? 1, 180_000);
+  }
 
-async function uids(): Promise<string[]> {
-  return (await client.pods(namespace, NAME)).map(({ metadata }) => metadata.uid).sort();
+  async protect(spec: object = {}): Promise<void> {
+    const targets = [{ kind: "Deployment", name: NAME }];
+    await client.protect(this.namespace, NAME, { targets, tokenRestart: {}, ...spec });
+  }
+
+  async uids(): Promise<string[]> {
+    return uidsOf(await client.pods(this.namespace, NAME));
+  }
 }
 
 const uidsOf = (pods: Pod[]): string[] => pods.map(({ metadata }) => metadata.uid).sort();
 
-it("Observe mode decides and reports, and writes nothing but status", async () => {
-  const before = await controller();
-  await protect({ mode: "Observe" });
+const it = test.extend<{ scene: Scene }>({
+  scene: async ({}, use) => {
+    const scene = new Scene(`restraint-${++count}`);
+    await client.createNamespace(scene.namespace);
+    await use(scene);
+    await client.deleteNamespace(scene.namespace);
+  },
+});
+
+it.concurrent("Observe mode decides and reports, and writes nothing but status", async ({ scene, expect }) => {
+  const { namespace } = scene;
+  const before = await scene.controller();
+  await scene.protect({ mode: "Observe" });
   await client.untilTokens(namespace, NAME, ["Accepted"]);
   await client.recreateServiceAccount(namespace, NAME);
   const condition = await client.untilTokens(namespace, NAME, ["WouldRestart"], 120_000);
   expect(condition.status).toBe("False");
-  expect(await uids()).toEqual(uidsOf(before));
+  expect(await scene.uids()).toEqual(uidsOf(before));
   expect((await client.resilience(namespace, NAME)).status?.restarts ?? []).toEqual([]);
 
   // The very plan is carried out once it may be.
-  await protect({ mode: "Enforce" });
-  await client.until("a new pod", async () => (await uids())[0] !== before[0]!.metadata.uid, 60_000);
+  await scene.protect({ mode: "Enforce" });
+  await client.until("a new pod", async () => (await scene.uids())[0] !== before[0]!.metadata.uid, 180_000);
 });
 
-it("suspend: nothing is read, decided or written", async () => {
-  const before = await controller();
-  await protect({ suspend: true });
+it.concurrent("suspend: nothing is read, decided or written", async ({ scene, expect }) => {
+  const { namespace } = scene;
+  const before = await scene.controller();
+  await scene.protect({ suspend: true });
   await client.untilTokens(namespace, NAME, ["Suspended"]);
   await client.recreateServiceAccount(namespace, NAME);
   // A second object shows that the operator had time and reason to act.
@@ -69,11 +83,12 @@ it("suspend: nothing is read, decided or written", async () => {
   });
   await client.untilTokens(namespace, "observer", ["WouldRestart"], 120_000);
   expect((await client.condition(namespace, NAME, "TokensAccepted"))?.reason).toBe("Suspended");
-  expect(await uids()).toEqual(uidsOf(before));
+  expect(await scene.uids()).toEqual(uidsOf(before));
 });
 
-it("a PodDisruptionBudget's no is respected, reported, and retried", async () => {
-  const before = await controller();
+it.concurrent("a PodDisruptionBudget's no is respected, reported, and retried", async ({ scene, expect }) => {
+  const { namespace } = scene;
+  const before = await scene.controller();
   await client.apply([
     {
       apiVersion: "policy/v1",
@@ -82,36 +97,38 @@ it("a PodDisruptionBudget's no is respected, reported, and retried", async () =>
       spec: { maxUnavailable: 0, selector: { matchLabels: { "app.kubernetes.io/name": NAME } } },
     },
   ]);
-  await protect();
+  await scene.protect();
   await client.untilTokens(namespace, NAME, ["Accepted"]);
   await client.recreateServiceAccount(namespace, NAME);
   const condition = await client.untilTokens(namespace, NAME, ["RestartBlocked"], 120_000);
   expect(condition.status).toBe("False");
-  expect(await uids()).toEqual(uidsOf(before));
+  expect(await scene.uids()).toEqual(uidsOf(before));
   expect((await client.resilience(namespace, NAME)).status?.restarts ?? []).toEqual([]);
 
   await client.output(["delete", "poddisruptionbudget", NAME, "-n", namespace]);
   await client.until(
     "a new pod once the budget is gone",
-    async () => (await uids())[0] !== before[0]!.metadata.uid,
+    async () => (await scene.uids())[0] !== before[0]!.metadata.uid,
     180_000,
   );
 });
 
-it("a missing ServiceAccount is said to be missing, and no restart is tried", async () => {
-  const before = await controller();
-  await protect();
+it.concurrent("a missing ServiceAccount is said to be missing, and no restart is tried", async ({ scene, expect }) => {
+  const { namespace } = scene;
+  const before = await scene.controller();
+  await scene.protect();
   await client.untilTokens(namespace, NAME, ["Accepted"]);
   await client.output(["delete", "serviceaccount", NAME, "-n", namespace]);
   const condition = await client.untilTokens(namespace, NAME, ["ServiceAccountMissing"], 120_000);
   expect(condition).toMatchObject({ status: "False", message: expect.stringContaining(NAME) as string });
   expect((await client.condition(namespace, NAME, "Stalled"))?.status).toBe("True");
-  expect(await uids()).toEqual(uidsOf(before));
+  expect(await scene.uids()).toEqual(uidsOf(before));
 });
 
-it("the skip annotation on a pod makes the operator leave it alone", async () => {
-  const before = await controller();
-  await protect();
+it.concurrent("the skip annotation on a pod makes the operator leave it alone", async ({ scene, expect }) => {
+  const { namespace } = scene;
+  const before = await scene.controller();
+  await scene.protect();
   await client.output([
     "annotate",
     "pod",
@@ -130,19 +147,21 @@ it("the skip annotation on a pod makes the operator leave it alone", async () =>
     },
     120_000,
   );
-  expect(await uids()).toEqual(uidsOf(before));
+  expect(await scene.uids()).toEqual(uidsOf(before));
 });
 
-it("a target that does not exist yet is a condition, and is found when it comes", async () => {
-  await protect();
+it.concurrent("a target that does not exist yet is a condition, and is found when it comes", async ({ scene }) => {
+  const { namespace } = scene;
+  await scene.protect();
   await client.untilTokens(namespace, NAME, ["TargetNotFound"]);
-  await controller();
+  await scene.controller();
   await client.untilTokens(namespace, NAME, ["Accepted"], 120_000);
 });
 
-it("blocks of remedies that are not built are said to be so", async () => {
-  await controller();
-  await protect({ bindingRenewal: {}, tokenLifetime: {}, flowIsolation: {} });
+it.concurrent("blocks of remedies that are not built are said to be so", async ({ scene, expect }) => {
+  const { namespace } = scene;
+  await scene.controller();
+  await scene.protect({ bindingRenewal: {}, tokenLifetime: {}, flowIsolation: {} });
   await client.untilTokens(namespace, NAME, ["Accepted"]);
   for (const type of ["BindingsCurrent", "TokenLifetimeBounded", "FlowsIsolated"]) {
     expect(await client.condition(namespace, NAME, type)).toMatchObject({
@@ -153,31 +172,36 @@ it("blocks of remedies that are not built are said to be so", async () => {
   expect((await client.condition(namespace, NAME, "Ready"))?.status).toBe("Unknown");
 });
 
-it("three replicas are replaced one after the other, each after the last was accepted", async () => {
-  const before = await controller({ replicas: 3 });
-  await protect();
-  await client.untilTokens(namespace, NAME, ["Accepted"]);
-  await client.recreateServiceAccount(namespace, NAME);
-  let most = 0;
-  await client.until(
-    "three new pods",
-    async () => {
-      const pods = await client.pods(namespace, NAME);
-      const old = pods.filter(({ metadata }) => uidsOf(before).includes(metadata.uid) && !metadata.deletionTimestamp);
-      const recovered = ((await client.resilience(namespace, NAME)).status?.restarts ?? []).filter(
-        ({ outcome }) => outcome === "Recovered",
-      );
-      most = Math.max(most, 3 - old.length - recovered.length);
-      return old.length === 0 && recovered.length === 3;
-    },
-    400_000,
-  );
-  expect(most).toBe(1);
-});
+it.concurrent(
+  "three replicas are replaced one after the other, each after the last was accepted",
+  async ({ scene, expect }) => {
+    const { namespace } = scene;
+    const before = await scene.controller({ replicas: 3 });
+    await scene.protect();
+    await client.untilTokens(namespace, NAME, ["Accepted"]);
+    await client.recreateServiceAccount(namespace, NAME);
+    let most = 0;
+    await client.until(
+      "three new pods",
+      async () => {
+        const pods = await client.pods(namespace, NAME);
+        const old = pods.filter(({ metadata }) => uidsOf(before).includes(metadata.uid) && !metadata.deletionTimestamp);
+        const recovered = ((await client.resilience(namespace, NAME)).status?.restarts ?? []).filter(
+          ({ outcome }) => outcome === "Recovered",
+        );
+        most = Math.max(most, 3 - old.length - recovered.length);
+        return old.length === 0 && recovered.length === 3;
+      },
+      400_000,
+    );
+    expect(most).toBe(1);
+  },
+);
 
-it("a namespace that is deleted in the middle of it all hurts nobody else", async () => {
-  await controller();
-  await protect();
+it.concurrent("a namespace that is deleted in the middle of it all hurts nobody else", async ({ scene, expect }) => {
+  const { namespace } = scene;
+  await scene.controller();
+  await scene.protect();
   await client.untilTokens(namespace, NAME, ["Accepted"]);
   await client.recreateServiceAccount(namespace, NAME);
   await client.output(["delete", "namespace", namespace, "--timeout=120s"]);
