@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { GoneError, TerminalError, TransientError, UnauthorizedError, WaitError } from "../core/errors";
+import { GoneError, TerminalError, TransientError, UnauthorizedError, UnavailableError } from "../core/errors";
 import { FakeClock, settle } from "../core/testing/fake-clock";
 import { Api, TimeoutError } from "./api";
 import { Connection } from "./connection";
@@ -126,7 +126,7 @@ describe("a call", () => {
 
   it("makes an error of core of whatever else is said", async () => {
     standIn.handler = answer(503, {}, { "Retry-After": "3" });
-    await expect(api.json(call)).rejects.toMatchObject({ constructor: WaitError, afterMs: 3_000 });
+    await expect(api.json(call)).rejects.toMatchObject({ constructor: UnavailableError, afterMs: 3_000 });
     standIn.handler = (_, response) => response.end("<html>");
     await expect(api.json(call)).rejects.toThrow("get things: the answer is no JSON");
     standIn.handler = (_, response) => response.writeHead(502).end("token=secret");
@@ -146,6 +146,42 @@ describe("a call", () => {
     standIn = new StandIn();
     await standIn.start();
   });
+});
+
+describe("a kept connection that breaks just as it is used", () => {
+  /** Carries the first request out and dies before the answer, as a server does that is stopped at that moment. */
+  async function breakOnce(): Promise<void> {
+    await api.json(call);
+    let broken = false;
+    standIn.handler = (request, response) => {
+      request.resume();
+      if (broken) answer(404, { kind: "Status", message: "not found" })(request, response);
+      else request.socket.destroy();
+      broken = true;
+    };
+  }
+
+  it("is nothing that a read would notice", async () => {
+    await api.json(call);
+    let broken = false;
+    standIn.handler = (request, response) => {
+      if (broken) response.end("{}");
+      else request.socket.destroy();
+      broken = true;
+    };
+    expect(await api.json(call)).toEqual({});
+    expect(standIn.requests).toHaveLength(3);
+  });
+
+  it.each(["POST", "PUT", "PATCH", "DELETE"] as const)(
+    "leaves a %s in doubt: it may have been carried out, and is not sent again",
+    async method => {
+      await breakOnce();
+      const error = await api.json({ ...call, method, body: {} }).catch((thrown: unknown) => thrown);
+      expect((error as Error).constructor).toBe(TransientError);
+      expect(standIn.requests).toHaveLength(2);
+    },
+  );
 });
 
 describe("the deadline", () => {

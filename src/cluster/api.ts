@@ -181,12 +181,15 @@ export class Api {
 /** The deadline of a call has passed. */
 export class TimeoutError extends TransientError {}
 
-/** Sends once more if the kept socket turns out to have been closed by the server just before. */
+/**
+ * Sends a read once more if the kept socket turns out to have been closed by the server just before. A write may have been
+ * carried out before the socket broke, and the answer to a second one (404, 409) would look like a refusal of the first.
+ */
 async function sendFresh(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
   try {
     return await Connection.send(access, wire, signal);
   } catch (error) {
-    if (!(error instanceof WireError) || !error.staleSocket || signal.aborted) throw error;
+    if (!(error instanceof WireError) || !error.staleSocket || wire.method !== "GET" || signal.aborted) throw error;
     return Connection.send(access, wire, signal);
   }
 }

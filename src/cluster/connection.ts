@@ -171,7 +171,7 @@ export class Connection {
 
 /** A failure below HTTP. */
 export class WireError extends Error {
-  /** The server had closed a kept connection just as it was used again: nothing was wrong with the request. */
+  /** A kept connection broke as it was used again, most likely because the server had closed it just before. */
   readonly staleSocket: boolean;
 
   constructor(cause: Error, request: ClientRequest) {

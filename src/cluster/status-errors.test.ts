@@ -6,6 +6,7 @@ import {
   TerminalError,
   TransientError,
   UnauthorizedError,
+  UnavailableError,
   WaitError,
 } from "../core/errors";
 import { errorOfRefusal, ExpiredError, parseStatus } from "./status-errors";
@@ -43,6 +44,12 @@ describe("errorOfRefusal", () => {
     expect(refuse(429)).toMatchObject({ afterMs: 1_000 });
     expect(refuse(429, {}, "999999")).toMatchObject({ afterMs: 300_000 });
     expect(refuse(429, {}, "soon")).toMatchObject({ afterMs: 1_000 });
+  });
+
+  it("tells a server that has trouble from one that has refused", () => {
+    expect(refuse(503, {}, "2")).toBeInstanceOf(UnavailableError);
+    expect(refuse(500, { details: { retryAfterSeconds: 1 } })).toBeInstanceOf(UnavailableError);
+    expect(refuse(429, {}, "2")).not.toBeInstanceOf(UnavailableError);
   });
 
   it("takes the wrong uid in a patch for a conflict", () => {

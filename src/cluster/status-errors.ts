@@ -6,6 +6,7 @@ import {
   TerminalError,
   TransientError,
   UnauthorizedError,
+  UnavailableError,
   WaitError,
 } from "../core/errors";
 import { arrayOf, type JsonObject, numberOf, objectOf, parseObject, textOf } from "./json";
@@ -77,7 +78,7 @@ export function errorOfRefusal(refusal: Refusal, what: string): ResilienceError 
 function errorOfRange(refusal: Refusal, message: string): ResilienceError {
   if (refusal.code >= 400 && refusal.code < 500) return new TerminalError(message);
   const afterMs = waitMs(refusal);
-  return afterMs === undefined ? new TransientError(message) : new WaitError(message, afterMs);
+  return afterMs === undefined ? new TransientError(message) : new UnavailableError(message, afterMs);
 }
 
 function describeRefusal(refusal: Refusal, what: string): string {

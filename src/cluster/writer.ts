@@ -1,7 +1,7 @@
 import { MANAGER } from "../api/names";
 import type { Intent, ObjectRef } from "../core/intent";
 import type { Writer } from "../core/ports";
-import { WaitError } from "../core/errors";
+import { UnavailableError, WaitError } from "../core/errors";
 import type { Api, ApiRequest } from "./api";
 import { objectOf } from "./json";
 import { describeCall, pathOf, type Place, resourceOf } from "./resources";
@@ -44,6 +44,7 @@ export class ApiWriter implements Writer {
         },
       });
     } catch (error) {
+      if (error instanceof UnavailableError) throw error;
       if (error instanceof WaitError && error.afterMs < BLOCKED_WAIT_MS) {
         throw new WaitError(error.message, BLOCKED_WAIT_MS, { cause: error });
       }

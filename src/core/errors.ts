@@ -11,7 +11,7 @@ export abstract class ResilienceError extends Error {
 /** Worth trying again: goes back into the queue with backoff. */
 export class TransientError extends ResilienceError {}
 
-/** The API server asked for patience (429 or 503 with Retry-After, or a PodDisruptionBudget's no). */
+/** The API server asked for patience (429, such as a PodDisruptionBudget's no). A write that is answered so was not carried out. */
 export class WaitError extends ResilienceError {
   constructor(
     message: string,
@@ -22,6 +22,9 @@ export class WaitError extends ResilienceError {
     super(message, options);
   }
 }
+
+/** A 5xx that asks for patience. It says nothing about whether a write was carried out: a proxy may have lost the answer of the server behind it. */
+export class UnavailableError extends WaitError {}
 
 /** Trying again changes nothing: waits for a new generation or the timed pass. */
 export class TerminalError extends ResilienceError {}

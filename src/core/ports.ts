@@ -25,7 +25,7 @@ export interface Writer {
   /**
    * Writes with the intent's uid and resourceVersion as preconditions and the project's field manager.
    *
-   * @throws WaitError (429), ForbiddenError, ConflictError, GoneError, TransientError
+   * @throws WaitError (429), UnavailableError (5xx that asks for patience), ForbiddenError, ConflictError, GoneError, TransientError
    */
   write(intent: Intent): Promise<void>;
 }

@@ -7,6 +7,7 @@ import {
   TerminalError,
   TransientError,
   UnauthorizedError,
+  UnavailableError,
   WaitError,
 } from "../core/errors";
 import type { Intent } from "../core/intent";
@@ -215,7 +216,7 @@ describe("a restart", () => {
     expect(bench.writer.written).toHaveLength(2);
   });
 
-  it.each([new TransientError("reset by peer"), new Error("what?")])(
+  it.each([new TransientError("reset by peer"), new Error("what?"), new UnavailableError("503, try again", 1_000)])(
     "that ends in doubt (%s) counts as one",
     async error => {
       const bench = makeBench();

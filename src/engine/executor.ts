@@ -7,6 +7,7 @@ import {
   GoneError,
   TerminalError,
   UnauthorizedError,
+  UnavailableError,
   WaitError,
 } from "../core/errors";
 import type { Intent, Outcome, RestartClaim } from "../core/intent";
@@ -74,7 +75,7 @@ export class Executor {
       if (outcome.result === "Executed") this.#refusals.clear(intent);
       return outcome;
     } catch (error) {
-      const outcome = outcomeOf(error);
+      const outcome = outcomeOf(error, intent);
       return isWorthNoting(error, intent) ? this.#refusals.note(intent, outcome) : outcome;
     }
   }
@@ -159,8 +160,10 @@ function firstObjection(by: By, intent: Intent, scope: ExecutionScope): Outcome 
   return undefined;
 }
 
-function outcomeOf(error: unknown): Outcome {
+function outcomeOf(error: unknown, intent: Intent): Outcome {
   const message = describeError(error);
+  // Nothing holds a restart back that may have been carried out.
+  if (error instanceof UnavailableError && intent.restart !== undefined) return { result: "Failed", message };
   if (error instanceof WaitError) return { result: "Blocked", message, retryAfterMs: error.afterMs };
   if (error instanceof ForbiddenError) return { result: "Forbidden", message };
   if (error instanceof ConflictError || error instanceof GoneError) return { result: "Conflict", message };
@@ -169,6 +172,7 @@ function outcomeOf(error: unknown): Outcome {
 
 /** The API server has said no. A lost answer, a timeout or a 5xx says nothing. */
 function isCertainlyNotDone(error: unknown): boolean {
+  if (error instanceof UnavailableError) return false;
   const refusals = [WaitError, TerminalError, ConflictError, GoneError, UnauthorizedError];
   return refusals.some(refusal => error instanceof refusal);
 }
