@@ -6,7 +6,7 @@ import type { Intent, RestartClaim } from "../../core/intent";
 import { checkRestartBudget } from "../../core/restart-budget";
 import { causeOf } from "./cause";
 import { isRejected, workloadId, type PodFacts, type TokenRestartFacts, type WorkloadFacts } from "./facts";
-import { isOpen } from "./outcomes";
+import { isOpen, rolloutThatMissed } from "./outcomes";
 import { count, describeBlock, describeCause, describeEvidence, describeShare, describeTime } from "./wording";
 
 /** What there is to say and to do about one workload. */
@@ -43,6 +43,8 @@ const CHECKS: readonly Check[] = [
   serviceAccountMissing,
   // Somebody asked for it to be left alone.
   leftAlone,
+  // The last rollout did not reach a condemned pod, and the next would not either.
+  notReached,
   // It was tried often enough; only a person, a new generation or accepted tokens go on.
   exhausted,
   // As many pods as allowed are down by our hand.
@@ -112,6 +114,15 @@ function isExhausted(given: WorkloadCase): boolean {
   const memoryMs = claim.limits.maxRestartsWindowMs + claim.limits.cooldownMs * 2 ** spec.maxRestarts;
   const recent = history.filter(entry => now.getTime() - Date.parse(entry.time) < memoryMs).slice(-spec.maxRestarts);
   return recent.length === spec.maxRestarts && recent.every(entry => entry.outcome === "Ineffective");
+}
+
+function notReached(given: WorkloadCase): Assessment | undefined {
+  if (given.spec.strategy !== "RolloutRestart") return undefined;
+  const { own, rejected, history } = given;
+  const missed = rejected.find(({ pod }) => !pod.skip && rolloutThatMissed(pod, own, history) !== undefined);
+  if (missed === undefined) return undefined;
+  const sentence = `${describeShare(own, rejected.length)}, and the last rollout did not replace pod ${missed.pod.name}: is its update strategy OnDelete, is there a partition, or is the rollout paused or stuck? A change of the spec allows another.`;
+  return { status: "False", reason: Reason.RestartsExhausted, sentence, isStalled: true };
 }
 
 function tooManyDown({ own, rejected, history, spec }: WorkloadCase): Assessment | undefined {
@@ -208,7 +219,10 @@ function nextClaim(given: WorkloadCase): RestartClaim | undefined {
     pod: pod.name,
     podUID: pod.uid,
     cause: causeFor(candidate, given),
-    ...(proof === undefined ? {} : { serviceAccountUID: proof.serviceAccountUID }),
+    // A rollout takes every pod, so it has no siblings that could be exempt from the cooldown.
+    ...(proof === undefined || given.spec.strategy === "RolloutRestart"
+      ? {}
+      : { serviceAccountUID: proof.serviceAccountUID }),
     limits: {
       cooldownMs: parseDuration(given.spec.cooldown),
       maxRestarts: given.spec.maxRestarts,

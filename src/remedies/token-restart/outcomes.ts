@@ -19,6 +19,15 @@ const NOT_REPLACED_MS = 600_000;
 /** Without a recognisable successor (the workload was scaled down): all its pods being well for this long will do. */
 const NO_SUCCESSOR_MS = 120_000;
 
+/** A rollout goes on as long as its pods come and go: with none for this long it is stuck, */
+const ROLLOUT_STUCK_MS = 600_000;
+
+/** ... and this is the longest one that is waited for. */
+const ROLLOUT_LONGEST_MS = 7_200_000;
+
+/** The annotation of a rollout is made up before its entry, by no more than the writes of other intents take. */
+const WRITTEN_WITHIN_MS = 60_000;
+
 /** How restarts are brought about, as far as it matters for what comes after. */
 export interface Strategy {
   readonly isRollout: boolean;
@@ -55,8 +64,8 @@ function carryOut(
   strategy: Strategy,
   nowMs: number,
 ): RestartStatus | undefined {
-  const wasRolled = strategy.isRollout && (facts.workload.restartedAtMs ?? -Infinity) >= wholeSecond(entry);
-  if (wasRolled || !isAlive(entry, facts)) return { ...entry, outcome: "Restarted" };
+  if ((strategy.isRollout && wasRolled(entry, facts)) || !isAlive(entry, facts))
+    return { ...entry, outcome: "Restarted" };
   return nowMs - Date.parse(entry.time) < IN_FLIGHT_MS ? entry : undefined;
 }
 
@@ -69,27 +78,64 @@ interface Case {
 }
 
 function judgeRestart(entry: RestartStatus, given: Case): RestartStatus {
-  const ageMs = given.nowMs - Date.parse(entry.time);
-  if (isAlive(entry, given.facts)) {
-    if (ageMs >= NOT_REPLACED_MS) return { ...entry, outcome: "Ineffective" };
-    if (!given.strategy.isRollout) return entry;
-  }
+  if (isStuck(entry, given)) return { ...entry, outcome: "Ineffective" };
+  if (!given.strategy.isRollout && isAlive(entry, given.facts)) return entry;
   const successors = successorsOf(entry, given);
   if (successors.some(pod => isRejectedAgain(pod, entry))) return { ...entry, outcome: "Ineffective" };
   return hasHelped(entry, successors, given) ? { ...entry, outcome: "Recovered" } : entry;
 }
 
-function hasHelped(entry: RestartStatus, successors: readonly PodFacts[], { facts, nowMs }: Case): boolean {
-  if (isAlive(entry, facts)) return false;
+/** It was asked for, and what should have gone by now is still there. */
+function isStuck(entry: RestartStatus, { facts, strategy, nowMs }: Case): boolean {
+  const ageMs = nowMs - Date.parse(entry.time);
+  if (!strategy.isRollout) return isAlive(entry, facts) && ageMs >= NOT_REPLACED_MS;
+  if (!hasOlder(entry, facts)) return false;
+  return ageMs >= ROLLOUT_LONGEST_MS || nowMs - lastProgress(entry, facts) >= ROLLOUT_STUCK_MS;
+}
+
+/** When the rollout was last seen to get on: a pod came, became Ready, or began to go. */
+function lastProgress(entry: RestartStatus, facts: WorkloadFacts): number {
+  const steps = facts.pods.flatMap(({ pod }) =>
+    isYounger(pod.createdAtMs, entry) ? [pod.createdAtMs, pod.readySinceMs ?? 0] : [pod.deletedAtMs ?? 0],
+  );
+  return Math.max(Date.parse(entry.time), ...steps);
+}
+
+/** Whether the rollout of this entry has yet to reach a pod, or never will (OnDelete, a partition, a paused Deployment). */
+function hasOlder(entry: RestartStatus, { pods }: WorkloadFacts): boolean {
+  return pods.some(({ pod }) => pod.deletedAtMs === undefined && !isYounger(pod.createdAtMs, entry));
+}
+
+function hasHelped(entry: RestartStatus, successors: readonly PodFacts[], given: Case): boolean {
+  const { facts, strategy, nowMs } = given;
+  if (isAlive(entry, facts) || (strategy.isRollout && hasOlder(entry, facts))) return false;
   const accepted = (pod: PodFacts): boolean => isAccepted(pod, entry, nowMs);
   if (successors.length > 0) return successors.every(accepted);
   return nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && isWell(facts, accepted);
 }
 
+/**
+ * The last rollout, if it is over without having reached this pod: another would not reach it either.
+ * Told from an eviction of an earlier spec by the annotation that it left.
+ */
+export function rolloutThatMissed(
+  pod: PodFacts["pod"],
+  facts: WorkloadFacts,
+  history: readonly RestartStatus[],
+): RestartStatus | undefined {
+  const last = history.at(-1);
+  const isOverInVain = last?.outcome === "Ineffective" && wasRolled(last, facts);
+  return isOverInVain && !isYounger(pod.createdAtMs, last) ? last : undefined;
+}
+
+function wasRolled(entry: RestartStatus, { workload }: WorkloadFacts): boolean {
+  return (workload.restartedAtMs ?? -Infinity) >= Date.parse(entry.time) - WRITTEN_WITHIN_MS;
+}
+
 /** Evict: one pod, of the same name if it is a StatefulSet's. RolloutRestart: all that came after. */
 function successorsOf(entry: RestartStatus, { facts, strategy, taken }: Case): PodFacts[] {
   const younger = facts.pods.filter(
-    ({ pod }) => pod.deletedAtMs === undefined && pod.uid !== entry.podUID && pod.createdAtMs >= wholeSecond(entry),
+    ({ pod }) => pod.deletedAtMs === undefined && pod.uid !== entry.podUID && isYounger(pod.createdAtMs, entry),
   );
   if (strategy.isRollout) return younger;
   const named = facts.workload.kind === "StatefulSet" ? younger.filter(({ pod }) => pod.name === entry.pod) : younger;
@@ -131,6 +177,6 @@ function isAlive(entry: RestartStatus, facts: WorkloadFacts): boolean {
 }
 
 /** Pods carry the whole second of their creation. */
-function wholeSecond(entry: RestartStatus): number {
-  return Math.floor(Date.parse(entry.time) / 1000) * 1000;
+function isYounger(createdAtMs: number, entry: RestartStatus): boolean {
+  return createdAtMs >= Math.floor(Date.parse(entry.time) / 1000) * 1000;
 }
