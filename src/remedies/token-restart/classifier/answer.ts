@@ -110,7 +110,9 @@ function headOfWord(word: string, between: string): Head {
 
 /** `title: Unauthorized` and `description: Unauthorized` document an answer; they don't give one. */
 function chainOrKey(lower: string, colon: number): Head {
-  return DOCUMENTING.has(wordBefore(lower, colon)) ? "name" : "chain";
+  const word = wordBefore(lower, colon);
+  // "list widgets.shop.example:" is a name.
+  return DOCUMENTING.has(word) && lower.charAt(colon - word.length - 1) !== "." ? "name" : "chain";
 }
 
 const DOCUMENTING = new Set(["description", "title", "summary", "statustext", "label", "example", "class", "codename"]);
@@ -196,9 +198,19 @@ const CONTINUING = [
 /** Words that lead to whoever was asked. */
 const ASKED = ["from ", "to communicate ", "communicating ", "when communicating ", "calling ", "while calling "];
 
-function tailOf(lower: string, end: number): Tail {
+const GAP = "   ";
+
+/** Behind the quotes and brackets that close at `end`. */
+function closedAt(lower: string, end: number): number {
   let i = end;
   while (i < lower.length && CLOSING.has(lower.charAt(i))) i++;
+  return i;
+}
+
+function tailOf(lower: string, end: number): Tail {
+  let i = closedAt(lower, end);
+  // Behind a gap stands another column, such as the line of code.
+  if (lower.startsWith(GAP, i)) return "end";
   while (isSpaceCode(lower.charCodeAt(i))) i++;
   if (i >= lower.length || ENDING.has(lower.charAt(i))) return "end";
   // The path that was asked for is no explanation: Forbidden: "/apis/apps/v1" (get deployments).

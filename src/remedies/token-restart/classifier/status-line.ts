@@ -54,8 +54,9 @@ function isStatusBefore(lower: string, end: number): boolean {
 
 const EXCEPTIONS = ["error", "exception"];
 
-/** The number alone as what came of a request: `GET /path -> 401`, `https://host/path: 401`, `failed to list pods - 401`. */
+/** The number alone as what came of a request: `GET /path -> 401`, `https://host/path: 401`, `failed to list pods - 401`, `failure: 401 https://host/path`. */
 function isOutcome(lower: string, before: number, at: number, end: number): boolean {
+  if (SCHEMES.some(scheme => lower.startsWith(scheme, end + 1))) return true;
   if (!endsStatement(lower, end)) return false;
   const separator = lower.slice(Math.max(0, before - 1), at).trim();
   if (ARROWS.some(arrow => lower.endsWith(arrow, before) || separator.startsWith(arrow))) return true;
@@ -64,6 +65,7 @@ function isOutcome(lower: string, before: number, at: number, end: number): bool
   return lower.endsWith(" -", before) && hasFailed(lower, at);
 }
 
+const SCHEMES = ["http://", "https://", "wss://"];
 const ARROWS = ["->", "=>", "→", ">"];
 
 function endsStatement(lower: string, end: number): boolean {

@@ -14,7 +14,7 @@ export function isLeaseLost(reading: Reading): boolean {
 const LEADERSHIP_LOST = [
   ...phrases(
     "leader election lost, leaderelection lost, lost leader election, leadership lost, lost leadership",
-    "lost lease, lost the lease, lost the leader, failed to renew lease, failed to renew leader",
+    "lost lease, lost the lease, lost the leader, leadership was lost, failed to renew lease, failed to renew leader",
     "failed to renew leadership, no longer the leader, no longer leader, stopped leading, lease lost",
     "lost lock, leader lost, lost leader lease, could not renew lease, unable to renew lease",
     "cannot renew lease, renew deadline exceeded, stepping down as leader, giving up leadership",
@@ -48,6 +48,8 @@ const STREAM_CUT = [
     "unexpected eof",
     "410 gone",
     "410 client error",
+    "channel closed",
+    "socket hang up",
     "ended with",
     "client connection lost",
     "connection reset by peer",
