@@ -15,6 +15,7 @@ import { FakeClock } from "../core/testing/fake-clock";
 import { Executor } from "./executor";
 import { RestartLedger } from "./restart-ledger";
 import { StormBrake } from "./storm-brake";
+import { WorkloadRestarts } from "./workload-restarts";
 import { makeObject, MemoryObjects, RecordingLog, RecordingMetrics, RecordingWriter } from "./testing/fakes";
 import { makeEviction, makePatch, makeRemedy } from "./testing/remedies";
 
@@ -27,7 +28,11 @@ function makeBench(spec: Partial<ControllerResilienceSpec> = {}, status?: Contro
   const log = new RecordingLog();
   const brake = new StormBrake(clock);
   clock.advance(10_000);
-  const ledger = new RestartLedger(object, object.status?.restarts ?? [], store, clock);
+  const ledger = new RestartLedger(object, object.status?.restarts ?? [], {
+    store,
+    clock,
+    restarts: new WorkloadRestarts(clock),
+  });
   const leading = { yes: true };
   const executor = new Executor({ writer, brake, clock, metrics });
   const scope = { object, log, ledger, mayWrite: () => leading.yes };

@@ -86,7 +86,7 @@ export class Executor {
       return { result: "Executed" };
     }
     const { clock, brake } = this.#ports;
-    const budget = checkRestartBudget(scope.ledger.history, intent.restart, clock.now());
+    const budget = checkRestartBudget(scope.ledger.counted(intent.restart.workload), intent.restart, clock.now());
     if (!budget.allowed) return { result: "Limited", limit: budget.limit, retryAfterMs: budget.retryAfterMs };
     const pace = brake.ask();
     if (!pace.allowed) return { result: "Limited", limit: "StormBrake", retryAfterMs: pace.retryAfterMs };

@@ -16,6 +16,7 @@ import { Reporter } from "./reporter";
 import { RestartLedger, STORE_DEADLINE_MS } from "./restart-ledger";
 import { boundStatus, countConfirmed, isSameStatus } from "./status";
 import type { StormBrake } from "./storm-brake";
+import { WorkloadRestarts } from "./workload-restarts";
 
 /** What to do with a key after its pass. */
 export type PassResult =
@@ -66,10 +67,12 @@ export class Reconciler {
   readonly #ports: ReconcilerPorts;
   readonly #executor: Executor;
   readonly #reporter: Reporter;
+  readonly #restarts: WorkloadRestarts;
 
   constructor(ports: ReconcilerPorts) {
     this.#ports = ports;
     this.#executor = new Executor({ ...ports, clock: ports.readers.clock });
+    this.#restarts = new WorkloadRestarts(ports.readers.clock);
     this.#reporter = new Reporter(ports.events, ports.metrics, ports.readers.clock);
   }
 
@@ -95,7 +98,11 @@ export class Reconciler {
     this.#seedBrake(object.status?.restarts ?? []);
     const own = mergeStatus(parts);
     const history = own.restarts ?? object.status?.restarts ?? [];
-    const ledger = new RestartLedger(object, history, this.#ports.store, this.#ports.readers.clock);
+    const ledger = new RestartLedger(object, history, {
+      store: this.#ports.store,
+      clock: this.#ports.readers.clock,
+      restarts: this.#restarts,
+    });
     const carriedOut = await this.#carryOut(key, parts, { ...pass, object, ledger });
     const status = this.#statusOf(object, carriedOut.parts, ledger);
     if (!pass.mayWrite()) return { next: "recheck" };

@@ -3,7 +3,7 @@ import type { ControllerResilienceStatus, RestartStatus } from "../api/controlle
 import { pruneRestarts } from "../core/restart-budget";
 
 /** The longest maxRestartsWindow that the schema takes (168h): younger restarts may still count against a budget. */
-const RESTARTS_COUNTED_MS = 168 * 3_600_000;
+export const RESTARTS_COUNTED_MS = 168 * 3_600_000;
 /** A condition's message is for people; the schema's 32768 would let seven of them fill a screen for ever. */
 const MAX_MESSAGE = 4_096;
 /** Far below the 1.5 MB that etcd takes for one object, with room for managedFields. */
@@ -62,6 +62,7 @@ function isConfirmed(entry: RestartStatus): boolean {
   return entry.outcome !== "Requested";
 }
 
-function restartId(entry: RestartStatus): string {
+/** What tells one restart from another, whoever tells of it. */
+export function restartId(entry: RestartStatus): string {
   return `${entry.podUID ?? entry.pod} ${entry.time}`;
 }
