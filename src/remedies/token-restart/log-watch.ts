@@ -3,6 +3,7 @@ import type { ContainerView, PodView } from "../../core/views";
 import { ContainerLog, type LogSearch, type LogSource } from "./container-log";
 import { judge, type PersistenceRule, type Verdict } from "./persistence";
 import { dueMs, pickDue, SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
+import type { QuietTime } from "./service-account-age";
 
 /** A pass waits this long for its reads. Those that hang go on by themselves, and a later pass has what they found. */
 const PASS_MS = 3_000;
@@ -33,6 +34,8 @@ interface Entry {
 export interface LogFinding {
   readonly verdict: Verdict;
   readonly readMs?: number;
+  /** For how long its life was last seen to go on without a 401. */
+  readonly quiet: QuietTime;
   /** Why the log can't be read, if so for good. */
   readonly error?: { readonly forbidden: boolean; readonly message: string };
 }
@@ -62,9 +65,11 @@ export class LogWatch {
   /** What is known of a container now. */
   finding(item: Watched, rule: PersistenceRule, nowMs: number): LogFinding {
     const entry = this.#entry(item);
+    const { trace } = entry.log;
     const isReported = entry.error instanceof ForbiddenError || entry.failures >= FAILURES_UNTIL_REPORTED;
     return {
-      verdict: judge(entry.log.trace, rule, nowMs),
+      verdict: judge(trace, rule, nowMs),
+      quiet: { fromMs: trace.quietFromMs, untilMs: trace.lastLineMs },
       ...(entry.readMs === undefined ? {} : { readMs: entry.readMs }),
       ...(isReported
         ? { error: { forbidden: entry.error instanceof ForbiddenError, message: publicMessage(entry.error) } }

@@ -8,7 +8,7 @@ import type { FindUnauthorized } from "./container-log";
 import { workloadId, type PodFacts, type Problem, type TokenRestartFacts, type WorkloadFacts } from "./facts";
 import type { LogFinding, LogWatch, Watched } from "./log-watch";
 import type { PersistenceRule, Verdict } from "./persistence";
-import { proveByAge, type AgeProof } from "./service-account-age";
+import { proveByAge, weighLogs, type AgeProof } from "./service-account-age";
 import { isOver, isPodOf, matchesSelector } from "./targets";
 
 /** What is remembered of one ControllerResilience between two passes. */
@@ -199,7 +199,14 @@ function factsOf(candidate: Candidate, finding: (item: Watched) => LogFinding, p
   return {
     pod: candidate.pod,
     verdict: worst(findings.map(({ verdict }) => verdict)),
-    ...(candidate.proof === undefined ? {} : { proof: candidate.proof }),
+    ...(candidate.proof === undefined
+      ? {}
+      : {
+          proof: weighLogs(
+            candidate.proof,
+            findings.map(({ quiet }) => quiet),
+          ),
+        }),
     serviceAccount: candidate.serviceAccount,
     ...(Number.isFinite(readMs) ? { readMs } : {}),
     unreadable: findings.length === 0 || findings.some(({ error }) => error !== undefined),

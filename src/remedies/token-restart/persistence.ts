@@ -42,6 +42,8 @@ export interface UnauthorizedTrace {
   readonly quietFromMs: number;
   /** Longest such silence since the last 401. */
   readonly quietMs: number;
+  /** Newest line of that life, whatever it says. */
+  readonly lastLineMs: number;
 }
 
 /** When 401s count as persistent: the fields of the spec, durations in milliseconds. */
@@ -63,14 +65,14 @@ export interface Verdict {
 }
 
 /** A trace of nothing yet. */
-export const NO_TRACE: UnauthorizedTrace = { occasions: [], life: -1, quietFromMs: 0, quietMs: 0 };
+export const NO_TRACE: UnauthorizedTrace = { occasions: [], life: -1, quietFromMs: 0, quietMs: 0, lastLineMs: 0 };
 
 /** The log had a line at that time, whatever it said: silence is only silence while the container is seen to live on. */
 export function withLine(trace: UnauthorizedTrace, atMs: number, life: number): UnauthorizedTrace {
   if (life < trace.life) return trace;
-  if (life > trace.life) return { ...trace, life, quietFromMs: atMs };
-  const quietMs = atMs - trace.quietFromMs;
-  return quietMs > trace.quietMs ? { ...trace, quietMs } : trace;
+  if (life > trace.life) return { ...trace, life, quietFromMs: atMs, lastLineMs: atMs };
+  const quietMs = Math.max(trace.quietMs, atMs - trace.quietFromMs);
+  return { ...trace, quietMs, lastLineMs: Math.max(trace.lastLineMs, atMs) };
 }
 
 /** A part of the log before that time could not be read: nothing is known of it, so it is no silence. */

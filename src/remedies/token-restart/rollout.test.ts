@@ -26,7 +26,7 @@ class Rollout {
     scene.workloadList = [workload({ kind, replicas: pods })];
     scene.object = { ...scene.object, spec: { ...scene.object.spec, targets: [{ kind, name: "web" }] } };
     scene.podList = Array.from({ length: pods }, (_, i) =>
-      scene.podAt(-3_600_000 - i * 1_000, { name: `web-${i}`, uid: `old-${i}`, owner: this.#owner }),
+      scene.podAt(-1_200_000 - i * 1_000, { name: `web-${i}`, uid: `old-${i}`, owner: this.#owner }),
     );
     scene.accounts.set("web", scene.account("sa-2", -90_000));
     this.store.put(scene.object);

@@ -120,6 +120,16 @@ describe("the age of the ServiceAccount", () => {
     expect(decision.message).toContain("pods/log may not be read");
   });
 
+  it("spares a pod whose log shows that it healed", async () => {
+    const scene = new Scene();
+    const nowMs = scene.clock.now().getTime();
+    scene.podList = [scene.podAt(-2_400_000, {})];
+    scene.accounts.set("web", scene.account("sa-2", -2_000_000));
+    for (let ms = nowMs - 800_000; ms < nowMs; ms += 10_000)
+      scene.logs.write("web-5d-a", "main", { ms, text: ms < nowMs - 400_000 ? UNAUTHORIZED : "all is well" });
+    expect(await scene.pass()).toMatchObject({ reason: "Accepted", intents: [] });
+  });
+
   it("is no evidence where the spec says so", async () => {
     const scene = new Scene({ evidence: ["Logs"] });
     scene.accounts.set("web", scene.account("sa-2", -120_000));
@@ -202,11 +212,29 @@ describe("after a restart", () => {
     expect((await scene.pass()).intents).toHaveLength(1);
   });
 
+  it("settles what is open of a workload that is no target any more, and is not kept awake by it", async () => {
+    const scene = new Scene();
+    const open = (minutesAgo: number): object => ({
+      pod: "gone-a",
+      podUID: `uid-${minutesAgo}`,
+      workload: "Deployment/gone",
+      time: new Date(scene.clock.now().getTime() - minutesAgo * 60_000).toISOString(),
+      cause: "Unknown",
+      outcome: "Restarted",
+    });
+    scene.object = { ...scene.object, status: { restarts: [open(11), open(9)] as never } };
+    const decision = await scene.pass();
+    expect(decision.parts?.restarts).toMatchObject([{ outcome: "Ineffective" }, { outcome: "Restarted" }]);
+    expect(decision.recheckAfterMs).toBeGreaterThan(20_000);
+  });
+
   it("drops a request that a crash left behind, if the very pod is still there, and counts it if not", async () => {
     const { scene, decision } = await sick();
     scene.noteRestart(decision.intents[0]!, "Requested");
     expect(await scene.pass()).toMatchObject({ intents: [], reason: "RestartDeferred" });
-    const dropped = await scene.passes(3, () => scene.log(UNAUTHORIZED));
+    const doubtful = await scene.passes(59, () => scene.log(UNAUTHORIZED));
+    expect(doubtful).toMatchObject({ intents: [], parts: { restarts: [{ outcome: "Requested" }] } });
+    const dropped = await scene.passes(1, () => scene.log(UNAUTHORIZED));
     expect(dropped.parts?.restarts).toEqual([]);
     expect(dropped.intents).toHaveLength(1);
     scene.noteRestart(dropped.intents[0]!, "Requested");
