@@ -3,7 +3,7 @@ import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resil
 import type { Announcement, Decision } from "../../core/remedy";
 import { assess, rejectedOf, targetStatus, type Assessment, type WorkloadCase } from "./assess";
 import { workloadId, type TokenRestartFacts, type WorkloadFacts } from "./facts";
-import { isOpen, settleRestarts } from "./outcomes";
+import { isOpen, settleRestarts, settleUnwatched } from "./outcomes";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
 import { count, joinSentences } from "./wording";
 
@@ -37,7 +37,7 @@ export function decideTokens(facts: TokenRestartFacts, spec: TokenRestartSpec, n
   const cases = facts.workloads.map(own => caseOf(own, facts, spec, now));
   const assessments = cases.map(given => assess(given));
   const findings = [...assessments, ...otherFindings(facts)].toSorted((a, b) => rank(a) - rank(b));
-  const restarts = mergeHistory(facts, cases);
+  const restarts = mergeHistory(facts, cases, now);
   const worst = findings[0] ?? nothingFound();
   // Unknown means that nothing is known for certain, so nothing is done.
   const intents = worst.status === "Unknown" ? [] : assessments.flatMap(({ intent }) => intent ?? []);
@@ -46,7 +46,7 @@ export function decideTokens(facts: TokenRestartFacts, spec: TokenRestartSpec, n
     reason: worst.reason,
     message: messageOf(findings, facts, spec),
     intents,
-    recheckAfterMs: recheckAfter(facts, assessments, restarts),
+    recheckAfterMs: recheckAfter(facts, assessments, cases),
     progressing: assessments.some(({ isProgressing }) => isProgressing),
     ...stalledOf(assessments),
     parts: { targets: cases.map((given, i) => targetStatus(given, assessments[i] ?? nothingFound())), restarts },
@@ -75,10 +75,12 @@ function caseOf(own: WorkloadFacts, facts: TokenRestartFacts, spec: TokenRestart
   return { facts, own, spec, history, previous, rejected: rejectedOf(own), now };
 }
 
-/** The entries of workloads that are no longer targets stay as they are; order is kept. */
-function mergeHistory(facts: TokenRestartFacts, cases: readonly WorkloadCase[]): RestartStatus[] {
+/** The entries of workloads that are no longer targets stay, but not open; order is kept. */
+function mergeHistory(facts: TokenRestartFacts, cases: readonly WorkloadCase[], now: Date): RestartStatus[] {
   const settled = new Map(cases.map(given => [workloadId(given.own.workload), given.history]));
-  const others = facts.restarts.filter(entry => !settled.has(entry.workload));
+  const others = facts.restarts
+    .filter(entry => !settled.has(entry.workload))
+    .map(entry => settleUnwatched(entry, now.getTime()));
   return [...others, ...[...settled.values()].flat()].toSorted(
     (a, b) => (Date.parse(a.time) || 0) - (Date.parse(b.time) || 0),
   );
@@ -116,10 +118,10 @@ function messageOf(findings: readonly Finding[], facts: TokenRestartFacts, spec:
 function recheckAfter(
   facts: TokenRestartFacts,
   assessments: readonly Assessment[],
-  restarts: readonly RestartStatus[],
+  cases: readonly WorkloadCase[],
 ): number {
   const isClose =
-    restarts.some(entry => isOpen(entry)) ||
+    cases.some(({ history }) => history.some(entry => isOpen(entry))) ||
     assessments.some(
       ({ reason }) => reason !== Reason.Accepted && reason !== Reason.NoPods && reason !== Reason.RestartsExhausted,
     );
@@ -145,7 +147,7 @@ function announce(before: readonly RestartStatus[], after: readonly RestartStatu
       return [{ type: "Normal", reason: "PodRecovered", note }];
     }
     if (entry.outcome !== "Ineffective") return [];
-    const note = `Restarting pod ${entry.pod} of ${entry.workload} did not help: tokens are still rejected.`;
+    const note = `Restarting pod ${entry.pod} of ${entry.workload} was not seen to help.`;
     return [{ type: "Warning", reason: "RestartIneffective", note }];
   });
 }

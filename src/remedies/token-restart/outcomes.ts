@@ -4,8 +4,11 @@ import { isRejected, type PodFacts, type WorkloadFacts } from "./facts";
 
 // What became of the restarts in status. Pure: history in, history out.
 
-/** A request as young as this may not have come back through the watch yet. */
-const IN_FLIGHT_MS = 10_000;
+/**
+ * A request as young as this may have been carried out all the same: its answer was lost, and what is known of the pods is
+ * up to 240 s old (the longest silence of a watch) and may be stamped by another clock.
+ */
+const IN_FLIGHT_MS = 300_000;
 
 /** A successor without a 401 for this long after it became Ready has a good token, where the dead one was proven. */
 const SETTLED_PROVEN_MS = 30_000;
@@ -15,6 +18,12 @@ const SETTLED_MS = 90_000;
 
 /** A pod that is still there after this long was not replaced, such as one of a DaemonSet with the update strategy OnDelete. */
 const NOT_REPLACED_MS = 600_000;
+
+/** A restart that nobody can tell anything of for this long has not helped, so that it does not hold up others for ever. */
+const UNKNOWN_MS = 600_000;
+
+/** The clock that stamps pods is the API server's; ours follows it to within a second or so. */
+const CLOCK_SKEW_MS = 5_000;
 
 /** Without a recognisable successor (the workload was scaled down): all its pods being well for this long will do. */
 const NO_SUCCESSOR_MS = 120_000;
@@ -82,7 +91,14 @@ function judgeRestart(entry: RestartStatus, given: Case): RestartStatus {
   if (!given.strategy.isRollout && isAlive(entry, given.facts)) return entry;
   const successors = successorsOf(entry, given);
   if (successors.some(pod => isRejectedAgain(pod, entry))) return { ...entry, outcome: "Ineffective" };
-  return hasHelped(entry, successors, given) ? { ...entry, outcome: "Recovered" } : entry;
+  if (hasHelped(entry, successors, given)) return { ...entry, outcome: "Recovered" };
+  return successors.length === 0 ? settleUnwatched(entry, given.nowMs) : entry;
+}
+
+/** An entry that no pod can be held against, such as one of a workload that is no longer a target. */
+export function settleUnwatched(entry: RestartStatus, nowMs: number): RestartStatus {
+  const isForgotten = isOpen(entry) && nowMs - Date.parse(entry.time) >= UNKNOWN_MS;
+  return isForgotten ? { ...entry, outcome: "Ineffective" } : entry;
 }
 
 /** It was asked for, and what should have gone by now is still there. */
@@ -178,5 +194,5 @@ function isAlive(entry: RestartStatus, facts: WorkloadFacts): boolean {
 
 /** Pods carry the whole second of their creation. */
 function isYounger(createdAtMs: number, entry: RestartStatus): boolean {
-  return createdAtMs >= Math.floor(Date.parse(entry.time) / 1000) * 1000;
+  return createdAtMs >= Math.floor(Date.parse(entry.time) / 1000) * 1000 - CLOCK_SKEW_MS;
 }
