@@ -1,13 +1,22 @@
 import { MANAGER } from "../api/names";
 import type { Intent, ObjectRef } from "../core/intent";
 import type { Writer } from "../core/ports";
-import { UnavailableError, WaitError } from "../core/errors";
+import { TransientError, UnavailableError, WaitError } from "../core/errors";
 import type { Api, ApiRequest } from "./api";
 import { objectOf } from "./json";
 import { describeCall, pathOf, type Place, resourceOf } from "./resources";
 
 /** A PodDisruptionBudget's no without a Retry-After: its controller looks again within seconds. */
 const BLOCKED_WAIT_MS = 10_000;
+
+/**
+ * The API server's wording (pkg/registry/core/pod/storage/eviction.go) of a 500 that is a refusal: a pod that several
+ * PodDisruptionBudgets select can't be evicted at all, until a person changes them.
+ */
+const SEVERAL_BUDGETS = "more than one PodDisruptionBudget";
+
+/** How long such a pod is left alone at least, in milliseconds. */
+const SEVERAL_BUDGETS_WAIT_MS = 60_000;
 
 /** A field that the API server doesn't know is refused, not dropped in silence. */
 const STRICT = { fieldManager: MANAGER, fieldValidation: "Strict" } as const;
@@ -44,13 +53,18 @@ export class ApiWriter implements Writer {
         },
       });
     } catch (error) {
-      if (error instanceof UnavailableError) throw error;
-      if (error instanceof WaitError && error.afterMs < BLOCKED_WAIT_MS) {
-        throw new WaitError(error.message, BLOCKED_WAIT_MS, { cause: error });
-      }
-      throw error;
+      throw evictionError(error, describeCall("create", resource, place));
     }
   }
+}
+
+function evictionError(error: unknown, what: string): unknown {
+  if (error instanceof TransientError && error.message.includes(SEVERAL_BUDGETS)) {
+    const message = `${what}: more than one PodDisruptionBudget selects this pod, so Kubernetes evicts it under none of them`;
+    return new WaitError(message, SEVERAL_BUDGETS_WAIT_MS, { cause: error });
+  }
+  if (error instanceof UnavailableError || !(error instanceof WaitError)) return error;
+  return error.afterMs < BLOCKED_WAIT_MS ? new WaitError(error.message, BLOCKED_WAIT_MS, { cause: error }) : error;
 }
 
 function requestOf(intent: Intent, verb: Exclude<Intent["verb"], "evict">): ApiRequest {

@@ -40,7 +40,7 @@ export interface ExecutorPorts {
   readonly metrics: EngineMetrics;
 }
 
-/** What comes again with every pass is not worth a line each time. */
+/** How loudly it is told what became of a try. */
 const LEVELS: Partial<Record<Outcome["result"], "info" | "warn">> = {
   Executed: "info",
   Forbidden: "warn",
@@ -61,34 +61,46 @@ export class Executor {
 
   /** Carries out an intent, or says why not. Never throws. */
   async execute(by: By, intent: Intent, scope: ExecutionScope): Promise<Outcome> {
-    const outcome =
-      firstObjection(by, intent, scope) ?? this.#refusals.standing(intent) ?? (await this.#try(intent, scope));
+    const standing = firstObjection(by, intent, scope) ?? this.#held(intent, scope);
+    const outcome = standing ?? (await this.#try(intent, scope));
     this.#ports.metrics.intent(by.name, intent.verb, outcome.result);
     const { target, verb, why } = intent;
-    scope.log[LEVELS[outcome.result] ?? "debug"]({ remedy: by.name, verb, target, why, outcome }, "intent");
+    // What was not tried comes again with every pass.
+    scope.log[standing === undefined ? (LEVELS[outcome.result] ?? "debug") : "debug"](
+      { remedy: by.name, verb, target, why, outcome },
+      "intent",
+    );
     return outcome;
+  }
+
+  /** What holds an intent back that nothing else objects to: the workload's budgets, or that it failed a moment ago. */
+  #held(intent: Intent, scope: ExecutionScope): Outcome | undefined {
+    const { restart } = intent;
+    if (restart !== undefined) {
+      const budget = checkRestartBudget(scope.ledger.counted(restart.workload), restart, this.#ports.clock.now());
+      if (!budget.allowed) return { result: "Limited", limit: budget.limit, retryAfterMs: budget.retryAfterMs };
+    }
+    return this.#refusals.standing(intent);
   }
 
   async #try(intent: Intent, scope: ExecutionScope): Promise<Outcome> {
     try {
-      const outcome = await this.#writeWithinLimits(intent, scope);
+      const outcome = await this.#writeAtPace(intent, scope);
       if (outcome.result === "Executed") this.#refusals.clear(intent);
       return outcome;
     } catch (error) {
       const outcome = outcomeOf(error, intent);
-      return isWorthNoting(error, intent) ? this.#refusals.note(intent, outcome) : outcome;
+      if (!isWorthNoting(error, intent)) return outcome;
+      return this.#refusals.note(intent, outcome, !isCertainlyNotDone(error));
     }
   }
 
-  async #writeWithinLimits(intent: Intent, scope: ExecutionScope): Promise<Outcome> {
+  async #writeAtPace(intent: Intent, scope: ExecutionScope): Promise<Outcome> {
     if (intent.restart === undefined) {
       await this.#write(intent);
       return { result: "Executed" };
     }
-    const { clock, brake } = this.#ports;
-    const budget = checkRestartBudget(scope.ledger.counted(intent.restart.workload), intent.restart, clock.now());
-    if (!budget.allowed) return { result: "Limited", limit: budget.limit, retryAfterMs: budget.retryAfterMs };
-    const pace = brake.ask();
+    const pace = this.#ports.brake.ask();
     if (!pace.allowed) return { result: "Limited", limit: "StormBrake", retryAfterMs: pace.retryAfterMs };
     try {
       return await this.#restart(intent, intent.restart, scope, pace.permit);
@@ -177,8 +189,11 @@ function isCertainlyNotDone(error: unknown): boolean {
   return refusals.some(refusal => error instanceof refusal);
 }
 
-/** A plain write may be tried at any time unless the server asks for patience; a restart costs two writes of status each time. */
+/**
+ * A plain write may be tried at any time unless the server asks for patience; a restart costs two writes of status each time. A
+ * conflict says that something has changed, so the next pass sees another world.
+ */
 function isWorthNoting(error: unknown, intent: Intent): boolean {
   if (error instanceof WaitError) return true;
-  return intent.restart !== undefined && (error instanceof TerminalError || error instanceof UnauthorizedError);
+  return intent.restart !== undefined && !(error instanceof ConflictError || error instanceof GoneError);
 }

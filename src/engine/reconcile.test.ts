@@ -297,13 +297,13 @@ describe("a restart", () => {
   it("that was refused is not asked for again before its time, nor does status change, however often events wake it", async () => {
     const bench = makeBench({ remedies });
     bench.writer.answer = () => Promise.reject(new WaitError("a PodDisruptionBudget says no", 3_000));
-    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 5_000 });
+    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 10_000 });
     const writes = bench.store.writes.length;
     bench.clock.advance(1_000);
-    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 4_000 });
+    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 9_000 });
     expect([bench.writer.written.length, bench.store.writes.length]).toEqual([1, writes]);
-    bench.clock.advance(4_000);
-    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 10_000 });
+    bench.clock.advance(9_000);
+    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 20_000 });
     expect(bench.writer.written).toHaveLength(2);
   });
 

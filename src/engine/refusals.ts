@@ -1,26 +1,29 @@
 import type { Clock } from "../core/clock";
 import type { Intent, Outcome } from "../core/intent";
 
-/** Wait after the first refusal; doubles with each further one. */
-const BASE_MS = 5_000;
-/** No wait that the server has not asked for is longer than this. */
-const MAX_MS = 60_000;
-/** Refusals that lie further back than this are forgotten, such as those of pods that are long gone. */
-const REMEMBERED_MS = 600_000;
+/** Wait after the first failure; doubles with each further one. */
+const BASE_MS = 10_000;
+/** No wait after a refusal that the server has not asked for is longer than this: a PodDisruptionBudget may be full for hours. */
+const MAX_REFUSED_MS = 300_000;
+/** Nor after a failure that leaves in doubt what was done, which costs the cluster a turn of the storm brake each time. */
+const MAX_DOUBTFUL_MS = 600_000;
+/** Failures whose wait ended this long ago are forgotten, such as those of pods that are long gone. */
+const REMEMBERED_MS = 900_000;
 
-interface Refusal {
+interface Failure {
   readonly outcome: Outcome;
   readonly untilMs: number;
   readonly count: number;
 }
 
 /**
- * What the API server has refused is not asked for again before its time, even if events wake the object meanwhile. A
- * restart is written into status before it is asked for, so asking at every event would be a loop that wakes itself.
+ * What has failed is not asked for again before its time, even if events wake the object meanwhile, and however many passes
+ * that want nothing lie in between. A restart is written into status before it is asked for, so asking at every event would be
+ * a loop that wakes itself.
  */
 export class Refusals {
   readonly #clock: Clock;
-  readonly #refusals = new Map<string, Refusal>();
+  readonly #failures = new Map<string, Failure>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -28,30 +31,34 @@ export class Refusals {
 
   /** The outcome that still stands, with the time that is left; undefined when the intent may be tried. */
   standing(intent: Intent): Outcome | undefined {
-    const refusal = this.#refusals.get(idOf(intent));
-    const leftMs = (refusal?.untilMs ?? 0) - this.#clock.monotonicMs();
-    if (refusal === undefined || leftMs <= 0) return undefined;
-    return refusal.outcome.result === "Blocked" ? { ...refusal.outcome, retryAfterMs: leftMs } : refusal.outcome;
+    const failure = this.#failures.get(idOf(intent));
+    const leftMs = (failure?.untilMs ?? 0) - this.#clock.monotonicMs();
+    if (failure === undefined || leftMs <= 0) return undefined;
+    return failure.outcome.result === "Blocked" ? { ...failure.outcome, retryAfterMs: leftMs } : failure.outcome;
   }
 
-  /** Notes a refusal. Returns the outcome with the time to wait: what the server asked for, or longer after several in a row. */
-  note(intent: Intent, outcome: Outcome): Outcome {
+  /**
+   * Notes a failure. Returns the outcome with the time to wait: what the server asked for, or longer after several in a row.
+   *
+   * @param doubtful whether it may have been carried out all the same
+   */
+  note(intent: Intent, outcome: Outcome, doubtful: boolean): Outcome {
     this.#forgetOld();
-    const count = this.#refusals.get(idOf(intent))?.count ?? 0;
+    const count = this.#failures.get(idOf(intent))?.count ?? 0;
     const askedMs = "retryAfterMs" in outcome ? outcome.retryAfterMs : 0;
-    const waitMs = Math.max(askedMs, Math.min(BASE_MS * 2 ** count, MAX_MS));
-    this.#refusals.set(idOf(intent), { outcome, untilMs: this.#clock.monotonicMs() + waitMs, count: count + 1 });
+    const waitMs = Math.max(askedMs, Math.min(BASE_MS * 2 ** count, doubtful ? MAX_DOUBTFUL_MS : MAX_REFUSED_MS));
+    this.#failures.set(idOf(intent), { outcome, untilMs: this.#clock.monotonicMs() + waitMs, count: count + 1 });
     return this.standing(intent) ?? outcome;
   }
 
   /** The intent was carried out. */
   clear(intent: Intent): void {
-    this.#refusals.delete(idOf(intent));
+    this.#failures.delete(idOf(intent));
   }
 
   #forgetOld(): void {
     const oldestMs = this.#clock.monotonicMs() - REMEMBERED_MS;
-    for (const [id, { untilMs }] of this.#refusals) if (untilMs < oldestMs) this.#refusals.delete(id);
+    for (const [id, { untilMs }] of this.#failures) if (untilMs < oldestMs) this.#failures.delete(id);
   }
 }
 
