@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { LogClass } from "./classes";
 import { classify } from "./classify";
 
-/** Records by who says it, written without a look at the rules, which then had to be mended for some of them. */
+/** Records by who says it, of families that the rules were not written from; the rules were then mended for some of them. */
 const RECORDS: Readonly<Record<string, readonly [LogClass, ...string[]]>> = {
   "a log shipper asks for the metadata of a pod": [
     "unauthorized",
