@@ -1,17 +1,16 @@
-import { Reason, type Cause } from "../../api/conditions";
-import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
+import { Reason } from "../../api/conditions";
+import type { RestartStatus } from "../../api/controller-resilience";
 import { RESTARTED_AT_ANNOTATION } from "../../api/names";
-import { parseDuration } from "../../core/duration";
 import type { Intent, RestartClaim } from "../../core/intent";
 import { checkRestartBudget } from "../../core/restart-budget";
-import { causeOf } from "./cause";
-import { isRejected, workloadId, type PodFacts, type TokenRestartFacts, type WorkloadFacts } from "./facts";
+import { candidatesOf, nextCandidate, nextClaim, type WorkloadCase } from "./candidates";
+import { workloadId, type PodFacts, type WorkloadFacts } from "./facts";
 import { isOpen, rolloutThatMissed } from "./outcomes";
 import { count, describeBlock, describeCause, describeEvidence, describeShare, describeTime } from "./wording";
 
 /** What there is to say and to do about one workload. */
 export interface Assessment {
-  readonly status: "True" | "False";
+  readonly status: "True" | "False" | "Unknown";
   readonly reason: Reason;
   readonly sentence: string;
   readonly intent?: Intent;
@@ -22,19 +21,6 @@ export interface Assessment {
   readonly retryAfterMs?: number;
 }
 
-/** One workload before the checks. */
-export interface WorkloadCase {
-  readonly facts: TokenRestartFacts;
-  readonly own: WorkloadFacts;
-  readonly spec: TokenRestartSpec;
-  /** Its restarts, with their outcomes as of now. */
-  readonly history: readonly RestartStatus[];
-  readonly previous: TargetStatus | undefined;
-  /** Its pods that are condemned. */
-  readonly rejected: readonly PodFacts[];
-  readonly now: Date;
-}
-
 type Check = (given: WorkloadCase) => Assessment | undefined;
 
 /** The first that has something to say decides. */
@@ -43,6 +29,10 @@ const CHECKS: readonly Check[] = [
   serviceAccountMissing,
   // Somebody asked for it to be left alone.
   leftAlone,
+  // Without a right, nobody knows whether a restart can succeed.
+  serviceAccountUnknown,
+  // The 401s are of something that a restart does not renew.
+  noToken,
   // The last rollout did not reach a condemned pod, and the next would not either.
   notReached,
   // It was tried often enough; only a person, a new generation or accepted tokens go on.
@@ -61,6 +51,8 @@ const CHECKS: readonly Check[] = [
   noPods,
   // 401s, but not yet persistently.
   suspected,
+  // Not a word was read yet, so nothing is known.
+  unread,
 ];
 
 /** What the checks say of a workload; if none of them does, its tokens are accepted. */
@@ -92,10 +84,12 @@ function leftAlone({ own, rejected }: WorkloadCase): Assessment | undefined {
 }
 
 function exhausted(given: WorkloadCase): Assessment | undefined {
-  const { own, rejected, spec } = given;
+  const { own, rejected, spec, history } = given;
   if (rejected.length === 0 || !isExhausted(given)) return undefined;
+  const helped = history.some(({ outcome }) => outcome === "Recovered");
   const used = count(spec.maxRestarts, "restart");
-  const sentence = `${describeShare(own, rejected.length)}, and ${used} did not cure it: find out why its requests are answered 401. A change of the spec allows further restarts.`;
+  const success = helped ? `${used} did not cure it for good` : `${used} did not cure it`;
+  const sentence = `${describeShare(own, rejected.length)}, and ${success}: find out why its requests are answered 401. A change of the spec allows further restarts.`;
   return { status: "False", reason: Reason.RestartsExhausted, sentence, isStalled: true };
 }
 
@@ -116,10 +110,26 @@ function isExhausted(given: WorkloadCase): boolean {
   return recent.length === spec.maxRestarts && recent.every(entry => entry.outcome === "Ineffective");
 }
 
+function serviceAccountUnknown(given: WorkloadCase): Assessment | undefined {
+  const unknown = given.rejected.find(({ pod, serviceAccount }) => !pod.skip && serviceAccount === "unknown");
+  if (unknown === undefined || candidatesOf(given).length > 0) return undefined;
+  const { name, serviceAccountName } = unknown.pod;
+  const sentence = `${describeShare(given.own, given.rejected.length)}, and nothing is done, since ServiceAccount ${serviceAccountName} of pod ${name} can't be read.`;
+  return { status: "Unknown", reason: Reason.Forbidden, sentence };
+}
+
+function noToken(given: WorkloadCase): Assessment | undefined {
+  const { own, rejected } = given;
+  const [first] = rejected.filter(facts => !facts.pod.skip);
+  if (first === undefined || candidatesOf(given).length > 0) return undefined;
+  const sentence = `${describeShare(own, rejected.length)}, but pod ${first.pod.name} mounts no ServiceAccount token for the API server that a restart would renew: look at its other credentials.`;
+  return { status: "False", reason: Reason.Rejected, sentence, isStalled: true };
+}
+
 function notReached(given: WorkloadCase): Assessment | undefined {
   if (given.spec.strategy !== "RolloutRestart") return undefined;
   const { own, rejected, history } = given;
-  const missed = rejected.find(({ pod }) => !pod.skip && rolloutThatMissed(pod, own, history) !== undefined);
+  const missed = candidatesOf(given).find(({ pod }) => rolloutThatMissed(pod, own, history) !== undefined);
   if (missed === undefined) return undefined;
   const sentence = `${describeShare(own, rejected.length)}, and the last rollout did not replace pod ${missed.pod.name}: is its update strategy OnDelete, is there a partition, or is the rollout paused or stuck? A change of the spec allows another.`;
   return { status: "False", reason: Reason.RestartsExhausted, sentence, isStalled: true };
@@ -198,49 +208,16 @@ function suspected({ own }: WorkloadCase): Assessment | undefined {
   return { status: "True", reason: Reason.Suspected, sentence: `${describeEvidence(suspect)}; not persistently yet.` };
 }
 
-/** The condemned pod to be replaced first: one that serves nobody, then the oldest. */
-function nextCandidate({ rejected }: WorkloadCase): PodFacts | undefined {
-  return rejected
-    .filter(({ pod }) => !pod.skip)
-    .toSorted(
-      (a, b) =>
-        Number(a.pod.ready) - Number(b.pod.ready) ||
-        a.pod.createdAtMs - b.pod.createdAtMs ||
-        (a.pod.name < b.pod.name ? -1 : 1),
-    )[0];
+/** Quiet because nobody has looked: a log that can't be read for longer is among the problems. */
+function unread({ own }: WorkloadCase): Assessment | undefined {
+  const { length } = own.pods.filter(facts => isUnread(facts));
+  if (length === 0) return undefined;
+  const sentence = `The logs of ${count(length, "pod")} of ${workloadId(own.workload)} have not been read yet.`;
+  return { status: "Unknown", reason: Reason.ObserveFailed, sentence, isProgressing: true };
 }
 
-function nextClaim(given: WorkloadCase): RestartClaim | undefined {
-  const candidate = nextCandidate(given);
-  if (candidate === undefined) return undefined;
-  const { pod, proof } = candidate;
-  return {
-    workload: workloadId(given.own.workload),
-    pod: pod.name,
-    podUID: pod.uid,
-    cause: causeFor(candidate, given),
-    // A rollout takes every pod, so it has no siblings that could be exempt from the cooldown.
-    ...(proof === undefined || given.spec.strategy === "RolloutRestart"
-      ? {}
-      : { serviceAccountUID: proof.serviceAccountUID }),
-    limits: {
-      cooldownMs: parseDuration(given.spec.cooldown),
-      maxRestarts: given.spec.maxRestarts,
-      maxRestartsWindowMs: parseDuration(given.spec.maxRestartsWindow),
-    },
-  };
-}
-
-function causeFor({ pod, verdict, proof, serviceAccount }: PodFacts, { own, facts, now }: WorkloadCase): Cause {
-  const onset = {
-    workload: workloadId(own.workload),
-    namespace: pod.namespace,
-    serviceAccount: pod.serviceAccountName,
-    sinceMs: verdict.firstMs ?? proof?.sinceMs ?? 0,
-    seenMs: now.getTime(),
-  };
-  const rejection = { onset, isOlder: proof !== undefined, isServiceAccountMissing: serviceAccount === "missing" };
-  return causeOf(rejection, facts.onsets);
+function isUnread({ pod, readMs, unreadable }: PodFacts): boolean {
+  return pod.deletedAtMs === undefined && readMs === undefined && !unreadable;
 }
 
 function eviction({ pod }: PodFacts, restartClaim: RestartClaim, why: string): Intent {
@@ -260,34 +237,4 @@ function rollout({ own, now }: WorkloadCase, restartClaim: RestartClaim, why: st
     eventReason: "WorkloadRolled",
     restart: restartClaim,
   };
-}
-
-/** What status says of the workload. */
-export function targetStatus(given: WorkloadCase, assessment: Assessment): TargetStatus {
-  const { kind, name } = given.own.workload;
-  const seen = lastUnauthorized(given);
-  const isUsedUp = assessment.reason === Reason.RestartsExhausted;
-  return {
-    kind,
-    name,
-    pods: given.own.pods.length,
-    rejectedPods: given.rejected.length,
-    ...(seen === undefined ? {} : { lastUnauthorizedTime: seen }),
-    ...(isUsedUp ? { exhaustedGeneration: given.facts.generation } : {}),
-  };
-}
-
-/** Not moved on for every line: each change of status is a write. */
-function lastUnauthorized({ own, previous }: WorkloadCase): string | undefined {
-  const lastMs = Math.max(...own.pods.map(({ verdict }) => verdict.lastMs ?? -Infinity));
-  const before = previous?.lastUnauthorizedTime;
-  const isNew = before === undefined || !(lastMs - Date.parse(before) < LAST_TIME_GRAIN_MS);
-  return isNew ? (describeTime(lastMs) ?? before) : before;
-}
-
-const LAST_TIME_GRAIN_MS = 60_000;
-
-/** The condemned pods of a workload. */
-export function rejectedOf(own: WorkloadFacts): PodFacts[] {
-  return own.pods.filter(facts => isRejected(facts));
 }

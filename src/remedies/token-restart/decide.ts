@@ -1,10 +1,12 @@
 import { Reason } from "../../api/conditions";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { Announcement, Decision } from "../../core/remedy";
-import { assess, rejectedOf, targetStatus, type Assessment, type WorkloadCase } from "./assess";
+import { assess, type Assessment } from "./assess";
+import { rejectedOf, type WorkloadCase } from "./candidates";
 import { workloadId, type TokenRestartFacts, type WorkloadFacts } from "./facts";
 import { isOpen, settleRestarts, settleUnwatched } from "./outcomes";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
+import { targetStatus } from "./target-status";
 import { count, joinSentences } from "./wording";
 
 /** Not even overdue reads bring a pass about more often. */

@@ -48,6 +48,7 @@ export async function observeTokens(
   const problems: Problem[] = [];
   const found = await findWorkloads(object, from, problems);
   const gathered = await gatherPods(object, spec, from, { workloads: found.workloads, problems });
+  if (spec.evidence.includes("Logs")) problems.push(...unknownContainers(spec, gathered));
   const watched = gathered.flatMap(({ candidates }) => candidates.flatMap(candidate => candidate.watched));
   const rule = ruleOf(spec);
   await memory.logs.pass(from, watched, { windowMs: rule.windowMs, find: memory.find, rule });
@@ -186,6 +187,31 @@ function watchedContainers(pod: PodView, spec: TokenRestartSpec): ContainerView[
     const hasLog = container.running || container.startedAtMs !== undefined || container.lastFinishedAtMs !== undefined;
     return isWanted && hasLog;
   });
+}
+
+/** A name that is in no pod of a workload would make its logs look quiet for ever. */
+function unknownContainers(
+  { containers }: TokenRestartSpec,
+  gathered: readonly { readonly workload: WorkloadView; readonly candidates: readonly Candidate[] }[],
+): Problem[] {
+  const present = gathered
+    .map(({ workload, candidates }) => ({ workload, names: namesIn(candidates) }))
+    .filter(({ names }) => names.size > 0);
+  if (containers.length === 0 || present.length === 0) return [];
+  const nowhere = containers.filter(name => !present.some(({ names }) => names.has(name)));
+  const blind = present.filter(({ names }) => !containers.some(name => names.has(name)));
+  return [
+    ...nowhere.map(name => `no pod of the targets has a container ${name}, which spec.tokenRestart.containers names`),
+    ...(nowhere.length === containers.length ? [] : blind.map(({ workload }) => blindness(workload))),
+  ].map(message => ({ forbidden: false, message }));
+}
+
+function blindness(workload: WorkloadView): string {
+  return `no pod of ${workloadId(workload)} has a container that spec.tokenRestart.containers names`;
+}
+
+function namesIn(candidates: readonly Candidate[]): ReadonlySet<string> {
+  return new Set(candidates.flatMap(({ pod }) => pod.containers.map(({ name }) => name)));
 }
 
 function factsOf(candidate: Candidate, finding: (item: Watched) => LogFinding, problems: Problem[]): PodFacts {

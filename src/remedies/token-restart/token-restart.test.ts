@@ -53,6 +53,19 @@ describe("evidence in logs", () => {
     expect(await scene.pass()).toMatchObject({ reason: "Accepted", intents: [] });
   });
 
+  it("restarts no pod without a token of its own, since that would renew nothing", async () => {
+    const scene = new Scene();
+    scene.podList = [scene.podAt(-3_600_000, { mountsToken: false })];
+    const { decision } = await sick(scene);
+    expect(decision).toMatchObject({
+      status: "False",
+      reason: "Rejected",
+      intents: [],
+      stalled: { reason: "Rejected" },
+    });
+    expect(decision.message).toContain("other credentials");
+  });
+
   it("only reports in Observe mode, with the very plan", async () => {
     const scene = new Scene();
     scene.object = { ...scene.object, spec: { ...scene.object.spec, mode: "Observe" } };
@@ -287,15 +300,39 @@ describe("a PodDisruptionBudget's no", () => {
 });
 
 describe("what can't be read", () => {
-  it("names a 403 of one call and goes on with the rest", async () => {
+  it("names a 403 and restarts nothing whose ServiceAccount it can't see", async () => {
     const scene = new Scene();
     scene.failing.serviceAccount = new ForbiddenError("the operator may not get serviceaccounts in team");
     const { decision } = await sick(scene);
-    expect(decision.intents).toMatchObject([{ restart: { cause: "Unknown" } }]);
+    expect(decision).toMatchObject({ status: "Unknown", reason: "Forbidden", intents: [] });
+    expect(decision.message).toContain("ServiceAccount web of pod web-5d-a can't be read");
     expect(decision.message).toContain("may not get serviceaccounts");
     const healthy = new Scene();
     healthy.failing.serviceAccount = new ForbiddenError("the operator may not get serviceaccounts in team");
     expect(await healthy.pass()).toMatchObject({ status: "Unknown", reason: "Forbidden", intents: [] });
+  });
+
+  it("says that nothing is known before the logs were read, and does not take that for a cure", async () => {
+    const scene = new Scene();
+    const target = { kind: "Deployment", name: "web", pods: 1, rejectedPods: 1, exhaustedGeneration: 1 } as const;
+    scene.object = { ...scene.object, status: { targets: [target] } };
+    scene.logs.before = () => Promise.reject(new TransientError("the kubelet does not answer"));
+    const blind = await scene.pass();
+    expect(blind).toMatchObject({ status: "Unknown", reason: "ObserveFailed" });
+    expect(blind.message).toContain("not been read yet");
+    expect((await scene.passes(5)).parts).toMatchObject({ targets: [{ exhaustedGeneration: 1 }] });
+    scene.logs.before = () => undefined;
+    const seen = await scene.passes(10);
+    expect(seen.reason).toBe("Accepted");
+    expect(seen.parts?.targets?.[0]).not.toHaveProperty("exhaustedGeneration");
+  });
+
+  it("names a container that no pod has", async () => {
+    const { decision } = await sick(new Scene({ containers: ["mian"] }));
+    expect(decision).toMatchObject({ status: "Unknown", reason: "ObserveFailed", intents: [] });
+    expect(decision.message).toContain("a container mian");
+    expect((await sick(new Scene({ containers: ["main", "mian"] }))).decision.message).toContain("a container mian");
+    expect((await sick(new Scene({ containers: ["main"] }))).decision.message).not.toContain("containers names");
   });
 
   it("throws on anything else, so that nothing is done", async () => {

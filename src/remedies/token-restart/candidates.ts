@@ -1,0 +1,82 @@
+import { Cause } from "../../api/conditions";
+import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
+import { parseDuration } from "../../core/duration";
+import type { RestartClaim } from "../../core/intent";
+import { causeOf } from "./cause";
+import { isRejected, workloadId, type PodFacts, type TokenRestartFacts, type WorkloadFacts } from "./facts";
+
+// Which pod of a workload is restarted next, and on what grounds. Pure.
+
+/** One workload before the checks. */
+export interface WorkloadCase {
+  readonly facts: TokenRestartFacts;
+  readonly own: WorkloadFacts;
+  readonly spec: TokenRestartSpec;
+  /** Its restarts, with their outcomes as of now. */
+  readonly history: readonly RestartStatus[];
+  readonly previous: TargetStatus | undefined;
+  /** Its pods that are condemned. */
+  readonly rejected: readonly PodFacts[];
+  readonly now: Date;
+}
+
+/** The condemned pods of a workload. */
+export function rejectedOf(own: WorkloadFacts): PodFacts[] {
+  return own.pods.filter(facts => isRejected(facts));
+}
+
+/** Condemned, and a restart may help. */
+export function candidatesOf(given: WorkloadCase): PodFacts[] {
+  return given.rejected.filter(
+    facts => !facts.pod.skip && facts.serviceAccount === "present" && !hasNothingToRenew(facts, given),
+  );
+}
+
+/** It mounts no token for the API server that we know of, and there is no sign that others lost theirs at the same time. */
+function hasNothingToRenew(facts: PodFacts, given: WorkloadCase): boolean {
+  return facts.pod.mountsToken === false && causeFor(facts, given) === Cause.Unknown;
+}
+
+/** The condemned pod to be replaced first: one that serves nobody, then the oldest. */
+export function nextCandidate(given: WorkloadCase): PodFacts | undefined {
+  return candidatesOf(given).toSorted(
+    (a, b) =>
+      Number(a.pod.ready) - Number(b.pod.ready) ||
+      a.pod.createdAtMs - b.pod.createdAtMs ||
+      (a.pod.name < b.pod.name ? -1 : 1),
+  )[0];
+}
+
+/** What its restart claims. */
+export function nextClaim(given: WorkloadCase): RestartClaim | undefined {
+  const candidate = nextCandidate(given);
+  if (candidate === undefined) return undefined;
+  const { pod, proof } = candidate;
+  return {
+    workload: workloadId(given.own.workload),
+    pod: pod.name,
+    podUID: pod.uid,
+    cause: causeFor(candidate, given),
+    // A rollout takes every pod, so it has no siblings that could be exempt from the cooldown.
+    ...(proof === undefined || given.spec.strategy === "RolloutRestart"
+      ? {}
+      : { serviceAccountUID: proof.serviceAccountUID }),
+    limits: {
+      cooldownMs: parseDuration(given.spec.cooldown),
+      maxRestarts: given.spec.maxRestarts,
+      maxRestartsWindowMs: parseDuration(given.spec.maxRestartsWindow),
+    },
+  };
+}
+
+function causeFor({ pod, verdict, proof, serviceAccount }: PodFacts, { own, facts, now }: WorkloadCase): Cause {
+  const onset = {
+    workload: workloadId(own.workload),
+    namespace: pod.namespace,
+    serviceAccount: pod.serviceAccountName,
+    sinceMs: verdict.firstMs ?? proof?.sinceMs ?? 0,
+    seenMs: now.getTime(),
+  };
+  const rejection = { onset, isOlder: proof !== undefined, isServiceAccountMissing: serviceAccount === "missing" };
+  return causeOf(rejection, facts.onsets);
+}
