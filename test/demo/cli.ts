@@ -1,4 +1,5 @@
 // `npm run demo`: a controller dies silently on a real cluster, and is healed.
+import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,13 +7,23 @@ import { Command } from "commander";
 import { ClusterClient } from "../cluster/client";
 import { install } from "../cluster/installation";
 import { OperatorProcess } from "../operator/process";
-import { contextCluster, labCluster, type DemoCluster } from "./cluster";
+import { contextCluster, DEMO_LAB, labCluster, type DemoCluster } from "./cluster";
 import { StaleToken } from "./stale-token";
 import { Timeline } from "./timeline";
 
 interface DemoOptions {
   readonly context?: string;
   readonly keep?: boolean;
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** A lab that is still being started can only be taken down by another process, once this one is gone. */
+function takeLabDownAndExit(): void {
+  const run = join(__dirname, "..", "..", "scripts", "run.mjs");
+  const down = [run, "test/lab/cli.ts", "down", "--name", DEMO_LAB];
+  spawn(process.execPath, down, { detached: true, stdio: "inherit" }).unref();
+  process.exit(130);
 }
 
 async function demo({ context, keep = false }: DemoOptions): Promise<void> {
@@ -27,8 +38,15 @@ async function demo({ context, keep = false }: DemoOptions): Promise<void> {
     if (!keep) await cluster?.close();
     rmSync(folder, { recursive: true, force: true });
   };
-  const onSignal = (): void => void end().finally(() => process.exit(130));
-  process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
+  const state = { interrupted: false };
+  const onSignal = (): void => {
+    if (state.interrupted) return;
+    state.interrupted = true;
+    console.error("\nInterrupted; cleaning up ...");
+    if (cluster === undefined && context === undefined) takeLabDownAndExit();
+    else void end().finally(() => process.exit(130));
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
   try {
     timeline.heading("A cluster");
     cluster = await (context === undefined
@@ -52,8 +70,8 @@ async function demo({ context, keep = false }: DemoOptions): Promise<void> {
     operator?.complaints().forEach(line => console.error(`operator: ${line}`));
     throw error;
   } finally {
-    process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
-    await end();
+    if (!state.interrupted) await end();
+    for (const signal of SIGNALS) process.off(signal, onSignal);
   }
 }
 

@@ -18,8 +18,11 @@ export interface DemoCluster {
   close(): Promise<void>;
 }
 
+/** Name of the lab that a demonstration makes for itself. */
+export const DEMO_LAB = "demo";
+
 /** A lab of its own. */
-export async function labCluster(onProgress: (line: string) => void, name = "demo"): Promise<DemoCluster> {
+export async function labCluster(onProgress: (line: string) => void, name = DEMO_LAB): Promise<DemoCluster> {
   const lab = await Lab.up({ name, onProgress });
   if (!lab.hasNode) {
     await lab.down();

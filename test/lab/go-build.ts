@@ -9,6 +9,7 @@ import {
   renameSync,
   rmSync,
   writeFileSync,
+  statSync,
 } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -34,6 +35,7 @@ export interface GoProgram {
 
 const BUILD_TIMEOUT_MS = 3_600_000;
 const TELL_EVERY_MS = 1000;
+const KEPT_MS = 7 * 24 * 3_600_000;
 
 /** The Kubernetes that a lab runs; go.mod of the control plane names the same. */
 export const KUBERNETES_VERSION = "v1.36.3";
@@ -57,9 +59,10 @@ export const CONTROL_PLANE: GoProgram = {
   ].join(" "),
 };
 
-/** Where a program is, or will be, once built: its sources are part of the name. */
+/** Where a program is, or will be, once built: its sources are part of the name, where they lie is not. */
 export function builtPath(program: GoProgram): string {
-  const hash = createHash("sha256").update(JSON.stringify([program, process.arch, process.platform]));
+  const recipe = { ...program, sources: "" };
+  const hash = createHash("sha256").update(JSON.stringify([recipe, process.arch, process.platform]));
   for (const file of readdirSync(program.sources).sort()) hash.update(readFileSync(join(program.sources, file)));
   return join(cacheFolder(), `${program.name}-${program.version}-${hash.digest("hex").slice(0, 12)}`, program.name);
 }
@@ -150,11 +153,12 @@ async function go(args: string[], { program, env, onTick }: GoRun): Promise<stri
   throw new Error(`\`go ${args.join(" ")}\` in ${program.sources} failed:\n${said.slice(-20).join("\n")}`);
 }
 
-/** Programs of earlier sources, which nothing will ask for again. Those that run keep their file. */
+/** Programs of other sources; young ones may belong to another checkout, or to a lab that is up. */
 function removeOlder(program: GoProgram, path: string): void {
   for (const folder of readdirSync(cacheFolder())) {
     const other = join(cacheFolder(), folder);
-    if (folder.startsWith(`${program.name}-${program.version}-`) && other !== join(path, "..")) {
+    const ours = folder.startsWith(`${program.name}-${program.version}-`) && other !== join(path, "..");
+    if (ours && Date.now() - statSync(other).mtimeMs > KEPT_MS) {
       rmSync(other, { recursive: true, force: true });
     }
   }

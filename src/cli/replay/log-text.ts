@@ -49,7 +49,7 @@ export class LogText {
     // The last record may go on in the next piece, and its last line may be cut.
     const newline = text.lastIndexOf(NEWLINE);
     const end = newline < 1 ? 0 : headBefore(text, newline - 1, 0);
-    const cut = end === 0 && text.length > LONG_ENOUGH ? newline + 1 : end;
+    const cut = end === 0 && text.length > LONG_ENOUGH ? (newline < 0 ? text.length : newline + 1) : end;
     this.#take(text.subarray(0, cut));
     this.#held = text.subarray(cut);
   }

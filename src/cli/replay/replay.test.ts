@@ -89,6 +89,12 @@ describe("a log as text", () => {
     log.end();
     expect(describeReplay(log, detector.rule)).toContain("would have acted at 2025-01-01T00:01:10.000Z (line 74)");
   });
+
+  it("a line without an end is taken in pieces, so that it is not held as a whole", () => {
+    const log = new LogText(createDetector(loadSpec(undefined)));
+    for (let i = 0; i < 160; i++) log.push(Buffer.alloc(64 * 1024, "x"));
+    expect(log.lines).toBeGreaterThanOrEqual(2);
+  });
 });
 
 describe("--spec", () => {
