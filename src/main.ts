@@ -9,7 +9,9 @@ import { ApiLogReader } from "./cluster/log-reader";
 import { ApiObjectStore } from "./cluster/object-store";
 import { ClusterReaders } from "./cluster/readers";
 import { missingRights } from "./cluster/rights";
-import { systemClock as clock, systemRandom as random } from "./cluster/system";
+import { Reachability } from "./cluster/reachability";
+import { ServerClock } from "./cluster/server-clock";
+import { systemClock, systemRandom as random } from "./cluster/system";
 import { ApiWriter } from "./cluster/writer";
 import { describeError } from "./core/errors";
 import type { Log } from "./core/ports";
@@ -55,7 +57,13 @@ class RunningOperator implements Operator {
   readonly #settings: Settings;
   readonly #log: Log;
   readonly #metrics = new Metrics({ processMetrics: true });
-  readonly #connection = new Connection(() => loadKubeConfig(), clock);
+  /** What the cluster's timestamps are compared with is the cluster's time. */
+  readonly #clock = new ServerClock(systemClock, {
+    log: () => this.#log,
+    clockOffset: seconds => this.#metrics.clockOffset(seconds),
+  });
+  readonly #reachability = new Reachability(systemClock);
+  readonly #connection = new Connection(() => loadKubeConfig(), systemClock);
   readonly #api = this.#createApi();
   readonly #remedies = createRemedies();
   readonly #informers: Informers;
@@ -67,7 +75,7 @@ class RunningOperator implements Operator {
   constructor(settings: Settings) {
     this.#settings = settings;
     this.#log = createLogger({ level: settings.logLevel, pretty: settings.pretty });
-    const shared = { api: this.#api, clock, log: this.#log, metrics: this.#metrics, random };
+    const shared = { api: this.#api, clock: this.#clock, log: this.#log, metrics: this.#metrics, random };
     this.#informers = new Informers(shared, namespace => this.#engine.enqueueNamespace(namespace));
     this.#events = new ApiEventSink({ ...shared, instance: settings.identity });
     this.#engine = this.#createEngine();
@@ -86,7 +94,13 @@ class RunningOperator implements Operator {
 
   /** Calls through one of these wait for each other, not for those through another; they share connection and credentials. */
   #createApi(): Api {
-    return new Api(this.#connection, clock, { userAgent: `controller-resilience/${cfg.version}` });
+    return new Api(this.#connection, systemClock, {
+      userAgent: `controller-resilience/${cfg.version}`,
+      onAnswer: ({ code, date }, sentAtMs) => {
+        this.#reachability.answered(code);
+        this.#clock.heard(date, sentAtMs);
+      },
+    });
   }
 
   #createEngine(): Engine {
@@ -95,7 +109,7 @@ class RunningOperator implements Operator {
     const lease = new ApiLeaseStore(this.#createApi(), { namespace, name: LEASE });
     const logs = new ApiLogReader({
       api: this.#createApi(),
-      clock,
+      clock: this.#clock,
       metrics: this.#metrics,
       nodeOf: (inNamespace, pod) => this.#informers.nodeOf(inNamespace, pod),
     });
@@ -105,7 +119,7 @@ class RunningOperator implements Operator {
         lease,
         writer: new ApiWriter(this.#api),
         events: this.#events,
-        readers: new ClusterReaders(clock, this.#api, this.#informers, logs),
+        readers: new ClusterReaders(this.#clock, this.#api, this.#informers, logs),
         remedies: this.#remedies,
         random,
         log: this.#log,
@@ -133,7 +147,7 @@ class RunningOperator implements Operator {
       ],
       readiness: [
         { name: "stopping", trouble: () => (this.#stopping ? "is on its way out" : null) },
-        { name: "watches", trouble: () => this.#informers.troubles().join("; ") || null },
+        { name: "api-server", trouble: () => this.#reachability.trouble() },
       ],
     });
   }
@@ -181,7 +195,7 @@ class RunningOperator implements Operator {
     if (this.#stopping) return;
     this.#stopping = true;
     this.#log.info({ signal }, "stopping");
-    clock.after(STOP_WITHIN_MS, () => process.exit(1));
+    systemClock.after(STOP_WITHIN_MS, () => process.exit(1));
     await this.#engine.stop();
     await Promise.allSettled([this.#informers.stop(), this.#events.stop(500), this.#health.stop()]);
     this.#connection.close();

@@ -112,6 +112,19 @@ describe("a call", () => {
     expect(standIn.requests[0]?.url).toBe("/k8s/clusters/c-1/things");
   });
 
+  it("tells of each answer, whatever it is", async () => {
+    const heads: unknown[] = [];
+    const onAnswer = (head: unknown, sentAtMs: number): void => void heads.push([head, sentAtMs]);
+    api = new Api(connection, clock, { userAgent: "t", onAnswer });
+    const sentAtMs = clock.monotonicMs();
+    standIn.handler = (_, response) => {
+      clock.advance(20);
+      answer(404, {}, { Date: "Wed, 01 Jan 2025 12:00:00 GMT" })(_, response);
+    };
+    await api.jsonOrNull(call);
+    expect(heads).toEqual([[{ code: 404, date: "Wed, 01 Jan 2025 12:00:00 GMT" }, sentAtMs]]);
+  });
+
   it("opens few sockets, however many calls", async () => {
     for (let i = 0; i < 100; i++) await Promise.all(Array.from({ length: 10 }, () => api.json(call)));
     expect(standIn.requests).toHaveLength(1_000);

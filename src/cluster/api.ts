@@ -37,6 +37,16 @@ export interface ApiOptions {
   /** Calls at once; watches don't count. */
   readonly maxConcurrent?: number;
   readonly deadlineMs?: number;
+  /** Told of each answer whose head has arrived, and when its request was sent, in milliseconds of the monotonic clock. */
+  readonly onAnswer?: (head: AnswerHead, sentAtMs: number) => void;
+}
+
+/** What an answer says of the server, whatever was asked. */
+export interface AnswerHead {
+  /** HTTP status code. */
+  readonly code: number;
+  /** The header Date. */
+  readonly date: string | undefined;
 }
 
 /** Calls at once when nothing else is said: what a small API server bears from one client. */
@@ -56,6 +66,7 @@ export class Api {
   readonly #connection: Connection;
   readonly #clock: Clock;
   readonly #userAgent: string;
+  readonly #onAnswer: NonNullable<ApiOptions["onAnswer"]>;
   readonly #deadlineMs: number;
   readonly #limiter: FairLimiter;
 
@@ -63,6 +74,7 @@ export class Api {
     this.#connection = connection;
     this.#clock = clock;
     this.#userAgent = options.userAgent;
+    this.#onAnswer = options.onAnswer ?? (() => undefined);
     this.#deadlineMs = options.deadlineMs ?? DEFAULT_DEADLINE_MS;
     this.#limiter = new FairLimiter(options.maxConcurrent ?? DEFAULT_CONCURRENT);
   }
@@ -150,12 +162,32 @@ export class Api {
   async #exchange(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const wire = this.#wire(request);
     const access = await abortable(this.#connection.access(), signal);
-    const response = await sendFresh(access, wire, signal);
+    const response = await this.#send(access, wire, signal);
     if (response.statusCode !== 401) return response;
     response.resume();
     const renewed = await abortable(this.#connection.renew(access), signal);
     if (renewed === null) throw errorOfRefusal({ code: 401, status: {} }, request.what);
-    return sendFresh(renewed, wire, signal);
+    return this.#send(renewed, wire, signal);
+  }
+
+  /**
+   * Sends a read once more if the kept socket turns out to have been closed by the server just before. A write may have been
+   * carried out before the socket broke, and the answer to a second one (404, 409) would look like a refusal of the first.
+   */
+  async #send(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    try {
+      return await this.#sendOnce(access, wire, signal);
+    } catch (error) {
+      if (!(error instanceof WireError) || !error.staleSocket || wire.method !== "GET" || signal.aborted) throw error;
+      return this.#sendOnce(access, wire, signal);
+    }
+  }
+
+  async #sendOnce(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const sentAtMs = this.#clock.monotonicMs();
+    const response = await Connection.send(access, wire, signal);
+    this.#onAnswer({ code: response.statusCode ?? 0, date: response.headers.date }, sentAtMs);
+    return response;
   }
 
   #wire(request: ApiRequest): WireRequest {
@@ -180,19 +212,6 @@ export class Api {
 
 /** The deadline of a call has passed. */
 export class TimeoutError extends TransientError {}
-
-/**
- * Sends a read once more if the kept socket turns out to have been closed by the server just before. A write may have been
- * carried out before the socket broke, and the answer to a second one (404, 409) would look like a refusal of the first.
- */
-async function sendFresh(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
-  try {
-    return await Connection.send(access, wire, signal);
-  } catch (error) {
-    if (!(error instanceof WireError) || !error.staleSocket || wire.method !== "GET" || signal.aborted) throw error;
-    return Connection.send(access, wire, signal);
-  }
-}
 
 /** Credentials may come from a plugin that hangs. */
 function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -56,6 +56,10 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
   );
   readonly #logReads = this.#counter("log_reads_total", "Reads of container logs by result.", "result");
   readonly #logBytes = this.#counter("log_read_bytes_total", "Bytes of container logs that were read.");
+  readonly #clockOffset = this.#gauge(
+    "clock_offset_seconds",
+    "How far the API server's clock is ahead of this machine's, as its answers say; negative when it is behind.",
+  );
   readonly #eventsLost = this.#counter("events_lost_total", "Kubernetes Events that could not be recorded.");
 
   constructor(options: MetricsOptions = {}) {
@@ -135,6 +139,11 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
   /** See {@link ClusterMetrics.eventLost}. */
   eventLost(): void {
     this.#eventsLost.inc();
+  }
+
+  /** How far the API server's clock is ahead of this machine's, in seconds. */
+  clockOffset(seconds: number): void {
+    this.#clockOffset.set(seconds);
   }
 
   /** Null when the object is one too many. */
