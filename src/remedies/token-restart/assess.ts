@@ -6,7 +6,15 @@ import { checkRestartBudget } from "../../core/restart-budget";
 import { candidatesOf, nextCandidate, nextClaim, type WorkloadCase } from "./candidates";
 import { workloadId, type PodFacts, type WorkloadFacts } from "./facts";
 import { isOpen, rolloutThatMissed } from "./outcomes";
-import { count, describeBlock, describeCause, describeEvidence, describeShare, describeTime } from "./wording";
+import {
+  count,
+  describeBlock,
+  describeCause,
+  describeEvidence,
+  describeShare,
+  describeTime,
+  IS_BEING,
+} from "./wording";
 
 /** What there is to say and to do about one workload. */
 export interface Assessment {
@@ -181,7 +189,7 @@ function restart(given: WorkloadCase): Assessment | undefined {
   const deed = given.spec.strategy === "Evict" ? "evicted" : "replaced by rolling its workload";
   const others = given.rejected.length - 1;
   const more = others > 0 ? ` ${count(others, "more pod")} of ${claim.workload} will follow.` : "";
-  const sentence = `${why}: it ${observing ? "would be" : "is being"} ${deed}.${more}`;
+  const sentence = `${why}${observing ? ": it would be " : IS_BEING}${deed}.${more}`;
   const intent = given.spec.strategy === "Evict" ? eviction(candidate, claim, why) : rollout(given, claim, why);
   const reason = observing ? Reason.WouldRestart : Reason.Rejected;
   return { status: "False", reason, sentence, intent, isProgressing: !observing };

@@ -1,8 +1,9 @@
 import { Reason } from "../../api/conditions";
 import type { Intent, Outcome } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
+import type { Block } from "./facts";
 import { SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
-import { describeBlock, describeTime } from "./wording";
+import { describeBlock, describeTime, IS_BEING, IS_TO_BE, isByBudget } from "./wording";
 
 /** An intent and what became of it. */
 export interface Carried {
@@ -10,18 +11,11 @@ export interface Carried {
   readonly outcome: Outcome;
 }
 
-/** When a refused eviction is tried again. */
-export interface Retry {
-  readonly podUID: string;
-  readonly pod: string;
-  readonly untilMs: number;
-}
-
 /** How outcomes change what was decided; the gravest has the word. `retries` says when refused evictions are tried again. Pure. */
 export function concludeTokens(
   decision: Decision,
   carried: readonly Carried[],
-  retries: readonly Retry[],
+  retries: readonly Block[],
   now: Date,
 ): Decision {
   const changes = carried.flatMap(item => changeOf(item, retries, now) ?? []);
@@ -30,7 +24,7 @@ export function concludeTokens(
   const first = changes.find(change => change.reason === reason);
   // What another workload's condition says may be graver than what became of this one's restart.
   const isOverruled = decision.reason === Reason.RestartsExhausted || decision.reason === Reason.ServiceAccountMissing;
-  const message = [decision.message, ...changes.map(change => change.sentence)].join(" ");
+  const message = [planned(decision.message, carried), ...changes.map(change => change.sentence)].join(" ");
   return {
     ...decision,
     reason: isOverruled ? decision.reason : reason,
@@ -39,6 +33,12 @@ export function concludeTokens(
     recheckAfterMs: SUSPICIOUS_INTERVAL_MS,
     ...(reason === Reason.Forbidden && first ? { stalled: { reason, message: first.sentence } } : {}),
   };
+}
+
+/** What was to be done, where it was not done: the sentences that follow say why. */
+function planned(message: string, carried: readonly Carried[]): string {
+  const isDone = carried.some(({ outcome }) => outcome.result === "Executed");
+  return isDone ? message : message.replaceAll(IS_BEING, IS_TO_BE);
 }
 
 const ORDER: readonly Reason[] = [
@@ -54,7 +54,7 @@ interface Change {
   readonly sentence: string;
 }
 
-function changeOf({ intent, outcome }: Carried, retries: readonly Retry[], now: Date): Change | undefined {
+function changeOf({ intent, outcome }: Carried, retries: readonly Block[], now: Date): Change | undefined {
   const { kind, name } = intent.target;
   switch (outcome.result) {
     case "Executed":
@@ -78,12 +78,14 @@ function changeOf({ intent, outcome }: Carried, retries: readonly Retry[], now: 
 
 function blockOf(
   { restart, target }: Intent,
-  { retryAfterMs }: Extract<Outcome, { result: "Blocked" }>,
-  retries: readonly Retry[],
+  { message, retryAfterMs }: Extract<Outcome, { result: "Blocked" }>,
+  retries: readonly Block[],
   now: Date,
-): Retry {
+): Block {
   const known = retries.find(({ podUID }) => podUID === restart?.podUID);
-  return known ?? { podUID: restart?.podUID ?? "", pod: target.name, untilMs: now.getTime() + retryAfterMs };
+  if (known !== undefined) return known;
+  const untilMs = now.getTime() + retryAfterMs;
+  return { podUID: restart?.podUID ?? "", pod: restart?.pod ?? target.name, untilMs, byBudget: isByBudget(message) };
 }
 
 /** The overall pace frees itself within seconds, so it is told without a time that would change with every pass. */

@@ -18,7 +18,7 @@ export class EvictionBackoff {
   readonly #refusals = new Map<string, Refusal>();
 
   /** Notes a refusal; `retryAfterMs` is what the API server asked for. */
-  refused(pod: { readonly podUID: string; readonly pod: string }, retryAfterMs: number, nowMs: number): Block {
+  refused(pod: Pick<Block, "podUID" | "pod" | "byBudget">, retryAfterMs: number, nowMs: number): Block {
     const before = this.#refusals.get(pod.podUID);
     const doubled = before === undefined ? FIRST_MS : Math.min(LONGEST_MS, before.waitMs * 2);
     const waitMs = Math.max(doubled, retryAfterMs);
@@ -34,6 +34,6 @@ export class EvictionBackoff {
     }
     return [...this.#refusals.values()]
       .filter(({ untilMs }) => untilMs > nowMs)
-      .map(({ podUID, pod, untilMs }) => ({ podUID, pod, untilMs }));
+      .map(({ podUID, pod, untilMs, byBudget }) => ({ podUID, pod, untilMs, byBudget }));
   }
 }

@@ -26,8 +26,10 @@ export interface TokenRestartFacts {
   readonly nextReadInMs: number;
 }
 
-/** An eviction that was refused, such as by a PodDisruptionBudget: not to be tried again before that time. */
+/** An eviction that was refused: not to be tried again before that time. */
 export interface Block {
+  /** The refusal spoke of a PodDisruptionBudget. */
+  readonly byBudget: boolean;
   readonly podUID: string;
   readonly pod: string;
   readonly untilMs: number;

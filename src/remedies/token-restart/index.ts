@@ -5,10 +5,11 @@ import { rememberOnsets, type Onset } from "./cause";
 import { concludeTokens } from "./conclude";
 import { decideTokens } from "./decide";
 import { EvictionBackoff } from "./eviction-backoff";
-import type { TokenRestartFacts } from "./facts";
+import type { Block, TokenRestartFacts } from "./facts";
 import { createFinder, type Finder } from "./find-unauthorized";
 import { LogWatch } from "./log-watch";
 import { observeTokens, onsetsOf } from "./observe";
+import { isByBudget } from "./wording";
 
 /** Everything that this remedy can ever touch. */
 const MAY: readonly Permission[] = [
@@ -117,8 +118,9 @@ function noteRefusal(
   backoff: EvictionBackoff,
   { intent, outcome }: { intent: Intent; outcome: Outcome },
   now: Date,
-): { podUID: string; pod: string; untilMs: number }[] {
+): Block[] {
   const podUID = intent.restart?.podUID;
   if (podUID === undefined || outcome.result !== "Blocked") return [];
-  return [backoff.refused({ podUID, pod: intent.restart?.pod ?? "" }, outcome.retryAfterMs, now.getTime())];
+  const refused = { podUID, pod: intent.restart?.pod ?? "", byBudget: isByBudget(outcome.message) };
+  return [backoff.refused(refused, outcome.retryAfterMs, now.getTime())];
 }

@@ -7,6 +7,7 @@ import type { Onset } from "./cause";
 import type { FindUnauthorized } from "./container-log";
 import { workloadId, type PodFacts, type Problem, type TokenRestartFacts, type WorkloadFacts } from "./facts";
 import type { LogFinding, LogWatch, Watched } from "./log-watch";
+import { isOpen } from "./outcomes";
 import type { PersistenceRule, Verdict } from "./persistence";
 import { proveByAge, weighLogs, type AgeProof } from "./service-account-age";
 import { isOver, isPodOf, matchesSelector } from "./targets";
@@ -87,9 +88,7 @@ async function gatherPods(
 }
 
 function openRestarts(object: ControllerResilience): ReadonlySet<string> {
-  const open = (object.status?.restarts ?? []).filter(
-    entry => entry.outcome === "Requested" || entry.outcome === "Restarted",
-  );
+  const open = (object.status?.restarts ?? []).filter(entry => isOpen(entry));
   return new Set(open.map(entry => entry.workload));
 }
 

@@ -241,6 +241,20 @@ describe("after a restart", () => {
     expect(decision.recheckAfterMs).toBeGreaterThan(20_000);
   });
 
+  it("does not say of restarts that helped that they did not", async () => {
+    const { scene } = await sick();
+    const restarts = [50, 35, 20].map(minutesAgo => ({
+      pod: "web-x",
+      podUID: `uid-${minutesAgo}`,
+      workload: "Deployment/web",
+      time: new Date(scene.clock.now().getTime() - minutesAgo * 60_000).toISOString(),
+      cause: "Unknown",
+      outcome: "Recovered",
+    }));
+    scene.object = { ...scene.object, status: { restarts: restarts as never } };
+    expect((await scene.pass()).message).toContain("3 restarts did not cure it for good");
+  });
+
   it("drops a request that a crash left behind, if the very pod is still there, and counts it if not", async () => {
     const { scene, decision } = await sick();
     scene.noteRestart(decision.intents[0]!, "Requested");
@@ -274,7 +288,9 @@ describe("after a restart", () => {
 describe("a PodDisruptionBudget's no", () => {
   it("is told with the time of the next try, and waited for longer each time", async () => {
     const { scene, decision } = await sick();
-    const blocked = scene.conclude(decision, { result: "Blocked", message: "no", retryAfterMs: 1_000 });
+    const message = "evict pods: 429: it would violate the pod's disruption budget";
+    const blocked = scene.conclude(decision, { result: "Blocked", message, retryAfterMs: 1_000 });
+    expect(blocked.message).toContain("Its PodDisruptionBudget does not allow");
     expect(blocked).toMatchObject({ reason: "RestartBlocked", status: "False" });
     expect(blocked.message).toContain("2025-01-01T12:01:10Z");
     expect(await scene.passes(1, () => scene.log(UNAUTHORIZED))).toMatchObject({
@@ -286,6 +302,15 @@ describe("a PodDisruptionBudget's no", () => {
     expect(scene.conclude(retried, { result: "Blocked", message: "no", retryAfterMs: 1_000 }).message).toContain(
       "12:01:30Z",
     );
+  });
+
+  it("is not blamed for other refusals, and a restart that waits is not told as being under way", async () => {
+    const { scene, decision } = await sick();
+    const refused = scene.conclude(decision, { result: "Blocked", message: "too many requests", retryAfterMs: 1_000 });
+    expect(refused.message).not.toMatch(/PodDisruptionBudget|too many/);
+    const outcome = { result: "Limited", limit: "StormBrake", retryAfterMs: 5_000 } as const;
+    expect(decision.message).toContain("is being evicted");
+    expect(scene.conclude(decision, outcome).message).not.toContain("is being evicted");
   });
 
   it.each([

@@ -37,10 +37,24 @@ export function describeTime(ms: number): string | undefined {
   return new Date(Math.floor(ms / 1000) * 1000).toISOString().replace(".000Z", "Z");
 }
 
-/** That a PodDisruptionBudget said no, and when it is asked again. */
-export function describeBlock({ pod, untilMs }: Block): string {
-  return `Its PodDisruptionBudget does not allow to evict pod ${pod} now; the next try is at ${describeTime(untilMs) ?? "an unknown time"}.`;
+/** Whether a refusal speaks of a PodDisruptionBudget: a 429 may as well be the API server's own overload. */
+export function isByBudget(message: string): boolean {
+  return /disruption ?budget/i.test(message);
 }
+
+/** That the API server said no, why if that is known, and when it is asked again. Never the refusal's own text. */
+export function describeBlock({ pod, untilMs, byBudget }: Block): string {
+  const no = byBudget
+    ? `Its PodDisruptionBudget does not allow to evict pod ${pod} now`
+    : `The API server does not take the restart of pod ${pod} now`;
+  return `${no}; the next try is at ${describeTime(untilMs) ?? "an unknown time"}.`;
+}
+
+/** Of a restart that is under way. */
+export const IS_BEING = ": it is being ";
+
+/** Of one that is wanted but was not carried out. */
+export const IS_TO_BE = ": it is to be ";
 
 /** A cause in the middle of a sentence. */
 export function describeCause(cause: Cause): string {

@@ -117,7 +117,12 @@ export const tokenRestartFacts: fc.Arbitrary<TokenRestartFacts> = fc
       { maxLength: 2 },
     ),
     blocks: fc.array(
-      fc.record({ podUID: fc.constant("uid-Deployment/web/web-a"), pod: fc.constant("web-a"), untilMs: fc.double() }),
+      fc.record({
+        podUID: fc.constant("uid-Deployment/web/web-a"),
+        pod: fc.constant("web-a"),
+        untilMs: fc.double(),
+        byBudget: fc.boolean(),
+      }),
       { maxLength: 1 },
     ),
     nextReadInMs: fc.double({ min: 0 }),
