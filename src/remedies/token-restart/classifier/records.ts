@@ -51,7 +51,7 @@ function lineStart(bytes: Buffer, at: number, floor: number): number {
  * Whether the line at `line` goes on with the record of the line before it:
  * it is empty, indented or closes a bracket (pretty JSON, stack frames, objects of Node and Rust); it is framed by a
  * border; it begins as the second line of an exception does; or it is an exception that its logger put on a line of its
- * own, within ten seconds and not behind an access line.
+ * own, within a second and not behind an access line.
  */
 function isContinuation(bytes: Buffer, line: number, previous: number): boolean {
   const start = skipEnvelope(bytes, line);
@@ -125,31 +125,29 @@ function isNameCharacter(code: number): boolean {
   );
 }
 
-/** Whether a line was written within ten seconds of the one before, as far as their timestamps tell. */
+/** Whether a line was written within a second of the one before, as far as their timestamps tell. */
 function isSameMoment(bytes: Buffer, line: number, previous: number): boolean {
   const stamped = skipEnvelope(bytes, line) > line && skipEnvelope(bytes, previous) > previous;
   if (!stamped) return true;
   const passed = secondOfDay(bytes, line) - secondOfDay(bytes, previous);
   const sameDay = bytes.subarray(previous, previous + DATE).equals(bytes.subarray(line, line + DATE));
-  return isBrief(sameDay ? passed : passed + SECONDS_OF_DAY);
+  return isMoment(sameDay ? passed : passed + SECONDS_OF_DAY);
 }
 
-function isBrief(seconds: number): boolean {
-  return seconds >= 0 && seconds < TEN_SECONDS;
+/** A logger writes an exception right behind its announcement; a second is long for that, and short between two events. */
+function isMoment(seconds: number): boolean {
+  return seconds >= 0 && seconds < 1;
 }
 
-/** The second that a timestamp's hh:mm:ss tells; NaN if there are no digits. */
+/** The second that a timestamp's hh:mm:ss.fff tells; NaN if there are no digits. */
 function secondOfDay(bytes: Buffer, line: number): number {
-  const [hours = NaN, minutes = NaN, seconds = NaN] = bytes
-    .toString("latin1", line + DATE + 1, line + DATE + 9)
-    .split(":", 3)
-    .map(Number);
+  const time = bytes.toString("latin1", line + DATE + 1, line + LONGEST_TIMESTAMP);
+  const [hours = NaN, minutes = NaN, seconds = NaN] = time.split(":", 3).map(Number.parseFloat);
   return (hours * 60 + minutes) * 60 + seconds;
 }
 
 /** Characters of 2006-01-02. */
 const DATE = 10;
-const TEN_SECONDS = 10;
 const SECONDS_OF_DAY = 24 * 60 * 60;
 
 function isAccessLine(bytes: Buffer, start: number, end: number): boolean {

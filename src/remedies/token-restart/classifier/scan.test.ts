@@ -128,9 +128,13 @@ const JOINED: Readonly<Record<string, [number, string]>> = {
   "pretty JSON": [1, `${T} {\n${T}   "error": "Unauthorized"\n${T} }\n`],
   "an object of Node": [1, `${T} Error: Unauthorized\n${T}     at a (b.js:1:1) {\n${T}   statusCode: 401\n${T} }\n`],
   "two objects": [2, `${T} {\n${T}   "a": 1\n${T} }\n${T} {\n${T}   "a": 2\n${T} }\n`],
-  "a traceback that begins as another ten seconds do": [
+  "a traceback that begins as another day does": [
     1,
-    `2024-03-01T23:59:59.999Z [ERROR] watch failed\n2024-03-02T00:00:00.001Z Traceback (most recent call last):\n2024-03-02T00:00:00.001Z   File "a.py", line 1, in b\n2024-03-02T00:00:09.000Z kubernetes.client.exceptions.ApiException: (401)\n`,
+    `2024-03-01T23:59:59.999Z [ERROR] watch failed\n2024-03-02T00:00:00.001Z Traceback (most recent call last):\n2024-03-02T00:00:00.001Z   File "a.py", line 1, in b\n2024-03-02T00:00:00.002Z kubernetes.client.exceptions.ApiException: (401)\n`,
+  ],
+  "an exception a second later is another record": [
+    2,
+    `2024-03-01T09:12:44.113Z synced with vault\n2024-03-01T09:12:45.113Z kopf.LoginError: Ran out of valid credentials.\n`,
   ],
   "an exception a day later is another record": [
     2,
