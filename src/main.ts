@@ -13,7 +13,7 @@ import { Reachability } from "./cluster/reachability";
 import { ServerClock } from "./cluster/server-clock";
 import { systemClock, systemRandom as random } from "./cluster/system";
 import { ApiWriter } from "./cluster/writer";
-import { describeError } from "./core/errors";
+import { describeError, framesOf, publicMessage } from "./core/errors";
 import type { Log } from "./core/ports";
 import { Engine } from "./engine/engine";
 import { createRemedies } from "./remedies/registry";
@@ -183,10 +183,10 @@ class RunningOperator implements Operator {
     }
     // A promise that nobody waits for, in a framework's watch for one, is no reason to die; a broken state is.
     process.on("unhandledRejection", reason => {
-      this.#log.error({ error: describeError(reason) }, "a rejection that nobody handled");
+      this.#log.error({ error: publicMessage(reason), stack: framesOf(reason) }, "a rejection that nobody handled");
     });
     process.on("uncaughtException", error => {
-      this.#log.error({ error: describeError(error), stack: error.stack ?? "" }, "an exception that nobody caught");
+      this.#log.error({ error: publicMessage(error), stack: framesOf(error) }, "an exception that nobody caught");
       process.exit(1);
     });
   }

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { GoneError, TerminalError, TransientError, UnauthorizedError, UnavailableError } from "../core/errors";
 import { FakeClock, settle } from "../core/testing/fake-clock";
 import { Api, TimeoutError } from "./api";
-import { Connection } from "./connection";
+import { Connection, loadKubeConfigFile } from "./connection";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -291,13 +291,22 @@ describe("rejected credentials", () => {
     expect(loads).toBe(2);
   });
 
+  it("are not told to anybody when the kubeconfig is broken", async () => {
+    const file = join(folder, "config");
+    writeFileSync(file, "users:\n- name: me\n  user:\n    token: opaque-secret\n   username: x\n");
+    use(() => loadKubeConfigFile(file));
+    await expect(api.json(call)).rejects.toThrow(/^kubeconfig: is no valid YAML at line \d+, column \d+$/);
+    use(() => loadKubeConfigFile(join(folder, "absent")));
+    await expect(api.json(call)).rejects.toThrow(/^kubeconfig: \S+absent can't be read \(ENOENT\)$/);
+  });
+
   it("are a TerminalError when the kubeconfig can't be read, and recover when it can", async () => {
     let broken = true;
     use(() => {
       if (broken) throw new Error("no such file");
       return configWith({ name: "u", token: "first" });
     });
-    await expect(api.json(call)).rejects.toThrow("kubeconfig: no such file");
+    await expect(api.json(call)).rejects.toThrow("kubeconfig: can't be used (an unexpected Error)");
     broken = false;
     await api.json(call);
   });

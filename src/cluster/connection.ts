@@ -2,7 +2,7 @@ import { type Agent, type ClientRequest, type IncomingMessage, request as reques
 import { request as requestHttps, type RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../core/clock";
-import { describeError, TerminalError, TransientError } from "../core/errors";
+import { publicMessage, TerminalError, TransientError } from "../core/errors";
 
 /** Everything that a request needs to reach and convince the API server. */
 export interface Access {
@@ -139,7 +139,7 @@ export class Connection {
     try {
       await config.applyToHTTPSOptions(options);
     } catch (error) {
-      throw new TransientError(`credentials: ${describeError(error)}`, { cause: error });
+      throw new TransientError(`credentials: ${describeKubeConfigError(error)}`);
     }
     return {
       server: new URL(cluster.server),
@@ -153,7 +153,7 @@ export class Connection {
     try {
       return this.#load();
     } catch (error) {
-      throw new TerminalError(`kubeconfig: ${describeError(error)}`, { cause: error });
+      throw new TerminalError(`kubeconfig: ${describeKubeConfigError(error)}`);
     }
   }
 
@@ -179,6 +179,15 @@ export class WireError extends Error {
     this.name = "WireError";
     this.staleSocket = request.reusedSocket && (cause as NodeJS.ErrnoException).code === "ECONNRESET";
   }
+}
+
+/** A parser's message quotes the file, secrets included, so only the position is taken from it; one of the file system names the file. */
+function describeKubeConfigError(error: unknown): string {
+  const { code, path, mark } = error as { code?: unknown; path?: unknown; mark?: { line?: unknown; column?: unknown } };
+  if (typeof code === "string" && typeof path === "string") return `${path} can't be read (${code})`;
+  if (typeof mark?.line !== "number" || typeof mark.column !== "number")
+    return `can't be used (${publicMessage(error)})`;
+  return `is no valid YAML at line ${mark.line + 1}, column ${mark.column + 1}`;
 }
 
 function identityOf(options: RequestOptions): string {

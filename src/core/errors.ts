@@ -45,3 +45,18 @@ export class GoneError extends TransientError {}
 export function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** The message of an error that this project made. Any other may quote what was read, such as log text, which must not get out. */
+export function publicMessage(error: unknown): string {
+  if (error instanceof ResilienceError) return describeError(error);
+  return error instanceof Error ? `an unexpected ${error.name}` : "an unexpected error";
+}
+
+/** Where an error comes from, without its message, which stands in the first lines of a stack. */
+export function framesOf(error: unknown): string[] {
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  return stack
+    .split("\n")
+    .map(line => line.trim())
+    .filter(line => /^at .*[:(]/.test(line));
+}

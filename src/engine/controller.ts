@@ -1,7 +1,7 @@
 import type { Cancel, Clock, Random } from "../core/clock";
+import { framesOf, publicMessage } from "../core/errors";
 import type { EngineMetrics, Key, Log, ObjectStore } from "../core/ports";
 import { withDeadline } from "./deadline";
-import { framesOf, publicMessage } from "./judge";
 import { KnownKeys } from "./known-keys";
 import { RateLimiter } from "./rate-limiter";
 import type { PassResult } from "./reconcile";

@@ -1,6 +1,6 @@
 import { Reason } from "../api/conditions";
 import type { ControllerResilience } from "../api/controller-resilience";
-import { describeError, ForbiddenError, ResilienceError, TerminalError, WaitError } from "../core/errors";
+import { ForbiddenError, framesOf, publicMessage, TerminalError, WaitError } from "../core/errors";
 import type { Log } from "../core/ports";
 import type { Readers } from "../core/readers";
 import type { Decision, Remedy } from "../core/remedy";
@@ -63,19 +63,4 @@ function observeFailed(error: unknown): Judgement {
 export function retryAfter(error: unknown): Retry | undefined {
   if (error instanceof WaitError) return { kind: "wait", afterMs: error.afterMs };
   return error instanceof TerminalError ? undefined : { kind: "backoff" };
-}
-
-/** The message of an error that this project made. Any other may quote what was read, such as log text, which must not get out. */
-export function publicMessage(error: unknown): string {
-  if (error instanceof ResilienceError) return describeError(error);
-  return error instanceof Error ? `an unexpected ${error.name}` : "an unexpected error";
-}
-
-/** Where an error comes from, without its message, which stands in the first lines of a stack. */
-export function framesOf(error: unknown): string[] {
-  const stack = error instanceof Error ? (error.stack ?? "") : "";
-  return stack
-    .split("\n")
-    .map(line => line.trim())
-    .filter(line => /^at .*[:(]/.test(line));
 }

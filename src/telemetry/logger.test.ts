@@ -41,6 +41,16 @@ describe("the logger", () => {
     expect(text.match(/\[redacted\]/g)).toHaveLength(4);
   });
 
+  it("searches texts at any depth", () => {
+    const { log, lines } = logged();
+    log.warn(
+      { outcome: { result: "Failed", message: "Bearer a-secret-token" }, list: [{ a: ["Bearer a-secret-token"] }] },
+      "m",
+    );
+    expect(JSON.stringify(lines)).not.toContain("a-secret");
+    expect(lines[0]).toMatchObject({ outcome: { result: "Failed", message: "[redacted]" } });
+  });
+
   it("cuts a text that would flood the log", () => {
     const { log, lines } = logged();
     log.info({ error: "x".repeat(1_000_000) }, "m");

@@ -50,12 +50,19 @@ export function createLogger(options: LoggerOptions): Log {
   return pino({ ...plain, formatters: { log: formatters.log }, transport: { target: "pino-pretty" } });
 }
 
-/** Texts at the top level, where messages of errors stand, are searched for tokens and cut. */
+/** Deeper than anything that is logged on purpose. */
+const MAX_DEPTH = 6;
+
+/** All texts, however deep they stand, are searched for tokens and cut. */
 function withoutTokens(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      name,
-      typeof value === "string" ? value.slice(0, MAX_TEXT).replace(TOKEN, "[redacted]") : value,
-    ]),
-  );
+  return scrubbed(fields, 0) as Record<string, unknown>;
+}
+
+function scrubbed(value: unknown, depth: number): unknown {
+  if (typeof value === "string") return value.slice(0, MAX_TEXT).replace(TOKEN, "[redacted]");
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > MAX_DEPTH) return "[too deep]";
+  if (Array.isArray(value)) return value.map(item => scrubbed(item, depth + 1));
+  if (value instanceof Date) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, scrubbed(item, depth + 1)]));
 }
