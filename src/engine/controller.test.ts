@@ -61,11 +61,26 @@ describe("the loop", () => {
 
   it("visits an object once more that is not listed any longer, so that it is forgotten", async () => {
     const bench = makeBench(key => Promise.resolve(key === "a/1" ? { next: "forget" } : RECHECK));
-    bench.controller.enqueue("a/1");
     bench.controller.startLeading();
+    bench.controller.enqueue("a/1");
     await bench.clock.run(130_000);
     expect(bench.keys()).toEqual(["a/1"]);
     expect([...bench.controller.known.namespaces()]).toEqual([]);
+  });
+
+  it("knows no namespaces while it does not lead, so that nothing is watched for objects that may be long gone", async () => {
+    const bench = makeBench();
+    const told: number[] = [];
+    bench.controller.known.onChange(namespaces => void told.push(namespaces.size));
+    for (let i = 0; i < 500; i++) bench.controller.enqueue(`preview-${i}/app`);
+    expect(bench.controller.known.namespaces().size).toBe(0);
+    bench.listed.push("a/1", "b/1");
+    bench.controller.startLeading();
+    await bench.clock.run(0);
+    expect(told).toEqual([1, 2]);
+    bench.controller.stopLeading();
+    bench.controller.enqueue("c/1");
+    expect(told).toEqual([1, 2, 0]);
   });
 
   it("tells loudly of a list that fails or hangs, and tries again soon", async () => {
@@ -275,10 +290,8 @@ describe("known namespaces", () => {
       throw new Error("a listener with a bug");
     });
     const end = bench.controller.known.onChange(namespaces => told.push([...namespaces].join()));
-    bench.controller.enqueue("a/1");
-    bench.controller.enqueue("a/2");
-    bench.controller.enqueue("b/1");
     bench.controller.startLeading();
+    for (const key of ["a/1", "a/2", "b/1"]) bench.controller.enqueue(key);
     await bench.clock.run(1_000);
     expect(told).toEqual(["a", "a,b", "a"]);
     end();

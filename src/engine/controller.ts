@@ -90,6 +90,8 @@ export class Controller {
     this.#term = undefined;
     this.#cancelFullPass();
     this.#queue.clear();
+    // Nobody would tell of objects that go meanwhile, and their namespaces would be watched for ever.
+    this.known.clear();
     this.#reportDepth();
   }
 
@@ -108,10 +110,10 @@ export class Controller {
     this.stopLeading();
   }
 
-  /** Something about this object may have changed. */
+  /** Something about this object may have changed. Of no interest while not leading: leading begins with a list of all objects. */
   enqueue(key: Key): void {
-    this.known.add(key);
     if (this.#term === undefined) return;
+    this.known.add(key);
     const lastMs = this.#lastPassMs.get(key);
     const sinceMs = lastMs === undefined ? Infinity : this.#ports.clock.monotonicMs() - lastMs;
     this.#queue.addAfter(key, this.#settings.minPassIntervalMs - sinceMs);

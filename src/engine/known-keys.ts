@@ -46,6 +46,13 @@ export class KnownKeys {
     this.#tell();
   }
 
+  /** Forgets all keys. */
+  clear(): void {
+    if (this.#byNamespace.size === 0) return;
+    this.#byNamespace.clear();
+    this.#tell();
+  }
+
   /** Calls back with all namespaces whenever their set changes. Returns how to end that. */
   onChange(listener: (namespaces: ReadonlySet<string>) => void): () => void {
     this.#listeners.add(listener);
