@@ -37,7 +37,7 @@ function outcomes(it: RestartStatus, pods: PodFacts[], afterMs: number, over: Pa
 
 describe("an eviction", () => {
   it("knows its successor although the API server's clock is five seconds behind", () => {
-    expect(outcomes(entry(), [well(T - 5_400)], 3 * MINUTE)).toEqual(["Recovered"]);
+    expect(outcomes(entry(), [well(T - 5_400)], 100_000)).toEqual(["Recovered"]);
     expect(outcomes(entry(), [well(T - 6_400)], MINUTE)).toEqual(["Restarted"]);
   });
 
