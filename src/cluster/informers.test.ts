@@ -79,6 +79,15 @@ describe("informers", () => {
     await settle();
     await settle();
     expect(world.changed).toEqual(["kai"]);
+    const push = (changes: object) => {
+      const changed = { ...object, metadata: { ...metadata, ...changes } };
+      world.streams.get(path("kai", "pods"))?.push(`${JSON.stringify({ type: "MODIFIED", object: changed })}\n`);
+      return settle().then(settle);
+    };
+    await push({ resourceVersion: "3", annotations: { "somebody.example/heartbeat": "3" } });
+    expect(world.changed).toEqual(["kai"]);
+    await push({ resourceVersion: "4", labels: { a: "b" } });
+    expect(world.changed).toEqual(["kai", "kai"]);
     expect((await informers.pods("kai")).map(pod => pod.name)).toEqual(["p"]);
     expect(await informers.pods("flux")).toEqual([]);
     expect(informers.nodeOf("kai", "p")).toBe("n1");

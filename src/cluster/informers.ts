@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Cancel } from "../core/clock";
 import { TransientError } from "../core/errors";
 import type { PodView, ServiceAccountView } from "../core/views";
 import { RESOURCES } from "./resources";
+import type { Delta } from "./view-cache";
 import { podView, serviceAccountView } from "./views";
 import { Watch, type WatchContext } from "./watch";
 
@@ -33,7 +35,7 @@ export class Informers {
   #cancelAge: Cancel;
   #stopped = false;
 
-  /** @param onChange called with the namespace whenever one of its pods or ServiceAccounts is added, changed or deleted */
+  /** @param onChange called with the namespace whenever one of its pods or ServiceAccounts is added, deleted, or changed in what its view holds */
   constructor(context: WatchContext, onChange: (namespace: string) => void) {
     this.#context = context;
     this.#onChange = onChange;
@@ -97,7 +99,9 @@ export class Informers {
   }
 
   #begin(namespace: string): void {
-    const onDelta = (): void => this.#onChange(namespace);
+    const onDelta = (delta: Delta<PodView | ServiceAccountView>): void => {
+      if (isNews(delta)) this.#onChange(namespace);
+    };
     const pods = new Watch(this.#context, { resource: RESOURCES.pods, namespace, project: podView, onDelta });
     const serviceAccounts = new Watch(this.#context, {
       resource: RESOURCES.serviceAccounts,
@@ -139,4 +143,9 @@ export class Informers {
     );
     this.#cancelAge = clock.after(AGE_INTERVAL_MS, () => this.#measureAge());
   }
+}
+
+/** Most changes of a pod are to what no view holds, such as heartbeats in annotations; they wake nobody. */
+function isNews({ before, after }: Delta<PodView | ServiceAccountView>): boolean {
+  return !isDeepStrictEqual({ ...before, resourceVersion: "" }, { ...after, resourceVersion: "" });
 }
