@@ -4,7 +4,13 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "unit", include: ["src/**/*.test.ts", "capabilities/**/*.test.ts", "test/lab/**/*.test.ts"] } },
+      {
+        test: {
+          name: "unit",
+          testTimeout: 120_000,
+          include: ["src/**/*.test.ts", "capabilities/**/*.test.ts", "test/lab/**/*.test.ts"],
+        },
+      },
       {
         test: {
           name: "integration",
