@@ -128,7 +128,10 @@ class World {
   #tamper(kind: Trouble["kind"]): void {
     const { record } = this.server;
     if (record === null) return;
-    if (kind === "edit") this.server.put({ ...record, leaseDurationSeconds: 1 });
+    // An empty holder with a duration of 1 s is how a leader says that it has stepped down; a person who writes both says it in
+    // the leader's place, which nothing can tell from the truth. Each by itself must do no harm.
+    if (kind === "edit" && record.holderIdentity !== "") this.server.put({ ...record, leaseDurationSeconds: 1 });
+    if (kind === "clear holder" && record.leaseDurationSeconds <= 1) return;
     // A person who deletes the Lease twice within seconds can make two leaders; that is not asked for.
     if (this.time.monotonicMs() - this.#tamperedAtMs < 60_000) return;
     if (kind !== "delete" && kind !== "clear holder") return;
