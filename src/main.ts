@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import cfg from "../package.json";
 import { Api } from "./cluster/api";
-import { Connection, loadKubeConfig } from "./cluster/connection";
+import { Connection, loadKubeConfig, serverOf } from "./cluster/connection";
 import { ApiEventSink } from "./cluster/event-sink";
 import { Informers } from "./cluster/informers";
 import { ApiLeaseStore } from "./cluster/lease-store";
@@ -44,13 +44,15 @@ export interface Operator {
 export function createOperator(): Operator {
   if (!isToRun(process.env)) return { enqueue: () => undefined, start: () => undefined };
   let settings: Settings;
+  let server: string;
   try {
     settings = readSettings(process.env, hostname(), random);
+    server = serverOf();
   } catch (error) {
     process.stderr.write(`${describeError(error)}\n`);
     process.exit(2);
   }
-  return new RunningOperator(settings);
+  return new RunningOperator(settings, server);
 }
 
 class RunningOperator implements Operator {
@@ -72,9 +74,10 @@ class RunningOperator implements Operator {
   readonly #health: HealthServer;
   #stopping = false;
 
-  constructor(settings: Settings) {
+  constructor(settings: Settings, server: string) {
     this.#settings = settings;
     this.#log = createLogger({ level: settings.logLevel, pretty: settings.pretty });
+    this.#log.info({ version: cfg.version, server, identity: settings.identity }, "starting");
     const shared = { api: this.#api, clock: this.#clock, log: this.#log, metrics: this.#metrics, random };
     this.#informers = new Informers(shared, namespace => this.#engine.enqueueNamespace(namespace));
     this.#events = new ApiEventSink({ ...shared, instance: settings.identity });
@@ -146,7 +149,8 @@ class RunningOperator implements Operator {
         },
       ],
       readiness: [
-        { name: "stopping", trouble: () => (this.#stopping ? "is on its way out" : null) },
+        { name: "not-stopping", trouble: () => (this.#stopping ? "is on its way out" : null) },
+        { name: "objects", trouble: () => this.#engine.trouble() },
         { name: "api-server", trouble: () => this.#reachability.trouble() },
       ],
     });

@@ -46,6 +46,33 @@ export function loadKubeConfig(context?: string): KubeConfig {
   return config;
 }
 
+/**
+ * The API server that the environment leads to, without asking it.
+ *
+ * @throws TerminalError when there is no kubeconfig, or it can't be read or names no server; the message quotes none of it
+ */
+export function serverOf(load: () => KubeConfig = loadKubeConfig): string {
+  let server: string | undefined;
+  try {
+    const config = load();
+    // What client-node makes up where it finds nothing at all.
+    const found = config.currentContext !== NO_CONTEXT;
+    server = found ? config.getCurrentCluster()?.server : undefined;
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException | null)?.code;
+    throw new TerminalError(
+      `the kubeconfig can't be read${code === undefined ? "" : ` (${code})`}: look at KUBECONFIG`,
+    );
+  }
+  if (server) return server;
+  throw new TerminalError(
+    "found no cluster to work on; expected a kubeconfig (KUBECONFIG or ~/.kube/config) with a current context, or a pod",
+  );
+}
+
+/** Name of the context of http://localhost:8080 that client-node falls back to. */
+const NO_CONTEXT = "loaded-context";
+
 /** Loads one kubeconfig file. */
 export function loadKubeConfigFile(file: string): KubeConfig {
   const config = new KubeConfig();

@@ -1,5 +1,6 @@
 import { MANAGER } from "../api/names";
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../api/controller-resilience";
+import { TerminalError } from "../core/errors";
 import type { Key, ObjectStore } from "../core/ports";
 import type { Api } from "./api";
 import { arrayOf, type JsonObject, objectOf, textOf } from "./json";
@@ -36,12 +37,13 @@ export class ApiObjectStore implements ObjectStore {
     const keys: Key[] = [];
     let token: string | undefined;
     do {
-      const list: JsonObject = await this.#api.json({
+      const list = await this.#api.jsonOrNull<JsonObject>({
         what: describeCall("list", RESOURCE),
         path: pathOf(RESOURCE),
         query: { limit: PAGE_SIZE, continue: token },
         accept: METADATA_ONLY,
       });
+      if (list === null) throw new TerminalError(`the API server does not know ${RESOURCE.plural}: install crds/`);
       for (const item of arrayOf(list["items"])) {
         const metadata = objectOf(objectOf(item)["metadata"]);
         keys.push(`${textOf(metadata["namespace"]) ?? ""}/${textOf(metadata["name"]) ?? ""}`);

@@ -7,12 +7,6 @@ import type {
 import type { Intent, Outcome, Permission } from "./intent";
 import type { Readers } from "./readers";
 
-/** Which objects' changes wake the ControllerResiliences of their namespace. */
-export interface Trigger {
-  readonly apiVersion: string;
-  readonly kind: string;
-}
-
 /** Key of a remedy's block in the spec. */
 export type RemedyKey = "tokenRestart" | "bindingRenewal" | "tokenLifetime" | "flowIsolation";
 
@@ -57,7 +51,6 @@ export interface Remedy<Key extends RemedyKey = RemedyKey, Facts = unknown> {
   readonly condition: ConditionType;
   /** Everything it can ever touch; the ClusterRole is checked against the union of these. */
   readonly may: readonly Permission[];
-  readonly triggers: readonly Trigger[];
   /** May throw: then the condition becomes Unknown / ObserveFailed, and no intent is made. */
   observe(
     object: ControllerResilience,

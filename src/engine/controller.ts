@@ -64,6 +64,7 @@ export class Controller {
   #cancelFullPass: Cancel = () => undefined;
   #turnedAtMs: number;
   #stopped = false;
+  #fullPassTrouble: string | null = null;
 
   constructor(ports: ControllerPorts, settings: Partial<LoopSettings> = {}) {
     this.#ports = ports;
@@ -122,6 +123,11 @@ export class Controller {
   /** Something in this namespace may have changed: wakes the objects that are known there. */
   enqueueNamespace(namespace: string): void {
     for (const key of this.known.in(namespace)) this.enqueue(key);
+  }
+
+  /** Why the last full pass failed; null while all is well, or while not leading. */
+  fullPassTrouble(): string | null {
+    return this.#term === undefined ? null : this.#fullPassTrouble;
   }
 
   /** Milliseconds since the loop last got something done; 0 while not leading. Well above the full pass, it is stuck. */
@@ -200,9 +206,11 @@ export class Controller {
       const keys = await withDeadline(clock, STORE_DEADLINE_MS, "listing all objects", () => store.list());
       if (this.#term !== term) return;
       this.#limiter.forget(FULL_PASS);
+      this.#fullPassTrouble = null;
       for (const key of new Set([...keys, ...knownBefore])) this.enqueue(key);
     } catch (error) {
       nextMs = Math.min(nextMs, this.#limiter.when(FULL_PASS) + random() * 1_000);
+      this.#fullPassTrouble = publicMessage(error);
       log.error({ error: publicMessage(error), failures: this.#limiter.failures(FULL_PASS) }, "the full pass failed");
     }
     if (this.#term !== term || this.#stopped) return;

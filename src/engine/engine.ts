@@ -94,6 +94,11 @@ export class Engine {
     return this.#controller.known.onChange(listener);
   }
 
+  /** Why the objects can't be listed; null while they can, or while not leading. For /readyz. */
+  trouble(): string | null {
+    return this.#controller.fullPassTrouble();
+  }
+
   /** Milliseconds since the loop last got something done; 0 while not leading. For /healthz: far above the full pass, it is stuck. */
   sinceLastTurnMs(): number {
     return this.#controller.sinceLastTurnMs();

@@ -52,8 +52,6 @@ const MAY: readonly Permission[] = [
   },
 ];
 
-const TRIGGERS = ["Pod", "ServiceAccount"].map(kind => ({ apiVersion: "v1", kind }));
-
 /** What is remembered of one ControllerResilience. Losing it costs a look further back into the logs, nothing else. */
 interface Memory {
   readonly logs: LogWatch;
@@ -82,7 +80,6 @@ export function createTokenRestart(): Remedy<"tokenRestart", TokenRestartFacts> 
     key: "tokenRestart",
     condition: ConditionType.TokensAccepted,
     may: MAY,
-    triggers: TRIGGERS,
 
     async observe(object, spec, from) {
       const { namespace, name, generation } = object.metadata;

@@ -1,4 +1,4 @@
-import { describeError, ForbiddenError, ResilienceError } from "../../core/errors";
+import { ForbiddenError, publicMessage } from "../../core/errors";
 import type { ContainerView, PodView } from "../../core/views";
 import { ContainerLog, type LogSearch, type LogSource } from "./container-log";
 import { judge, type PersistenceRule, type Verdict } from "./persistence";
@@ -137,11 +137,6 @@ export class LogWatch {
 /** By the clock that stamped the lines: on a node whose clock is behind, the newest 401 is never recent by ours. */
 function verdictOf({ log }: Entry, rule: PersistenceRule, nowMs: number): Verdict {
   return judge(log.trace, rule, nowMs - log.behindMs);
-}
-
-/** Only our own errors' words: any other may quote what was read. */
-function publicMessage(error: unknown): string {
-  return error instanceof ResilienceError ? describeError(error) : "an unexpected error";
 }
 
 function keyOf({ pod, container }: Watched): string {
