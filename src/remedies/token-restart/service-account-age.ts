@@ -15,8 +15,11 @@ const OLDEST_TOKEN_MS = 86_400_000;
 /** After that, the kubelet takes up to so long to notice (it looks when it syncs the pod) and the client to read the file. */
 const REFRESH_SLACK_MS = 180_000;
 
-/** What the kubelet stamps is compared with what the API server stamps; their clocks may differ by this much. */
-const CLOCK_SKEW_MS = 30_000;
+/** What the kubelet stamps is compared with what the API server stamps. Clocks that are kept by NTP differ by less than this: enough where a 401 confirms the proof. */
+const CLOCK_SKEW_MS = 2_000;
+
+/** Where nothing but the times speaks against a pod, its node's clock may be off by this much. */
+const ALONE_CLOCK_SKEW_MS = 30_000;
 
 /**
  * Later refreshes drift by the kubelet's pace, so that nothing tells any more when an older pod's is due. Without a line
@@ -74,7 +77,7 @@ function hadTokenBefore(pod: PodView, ms: number): boolean {
 }
 
 function isKnownBefore(pod: PodView, ms: number): boolean {
-  return earliestSign(pod) < ms - CLOCK_SKEW_MS;
+  return (pod.volumesReadyMs ?? earliestSign(pod)) < ms - ALONE_CLOCK_SKEW_MS;
 }
 
 /** The first sign of life that the kubelet stamped. */
