@@ -76,9 +76,9 @@ describe("what proves nothing", () => {
   it("kubelet times that lie apart from the ServiceAccount's by no more than clocks do", () => {
     const near = (ms: number): PodView =>
       old({ volumesReadyMs: T - ms, containers: [container({ startedAtMs: T - ms })] });
-    expect(proof(near(2_000), 90_000)).toBeUndefined();
-    // With a 401 to confirm it, clocks that NTP keeps are good enough; without one, they are not.
-    expect(proof(near(3_000), 90_000)).toMatchObject({ alone: false });
+    expect(proof(near(0), 90_000)).toBeUndefined();
+    // With a 401 to confirm it, any margin will do; without one, clocks may differ.
+    expect(proof(near(1_000), 90_000)).toMatchObject({ alone: false });
     expect(proof(near(30_000), 90_000)).toMatchObject({ alone: false });
     expect(proof(near(31_000), 90_000)).toMatchObject({ alone: true });
   });

@@ -15,10 +15,10 @@ const OLDEST_TOKEN_MS = 86_400_000;
 /** After that, the kubelet takes up to so long to notice (it looks when it syncs the pod) and the client to read the file. */
 const REFRESH_SLACK_MS = 180_000;
 
-/** What the kubelet stamps is compared with what the API server stamps. Clocks that are kept by NTP differ by less than this: enough where a 401 confirms the proof. */
-const CLOCK_SKEW_MS = 2_000;
-
-/** Where nothing but the times speaks against a pod, its node's clock may be off by this much. */
+/**
+ * What the kubelet stamps is compared with what the API server stamps, and a node's clock may be off by this much. It is asked
+ * for where nothing but these times speaks against a pod. Where a 401 does too, any margin will do.
+ */
 const ALONE_CLOCK_SKEW_MS = 30_000;
 
 /**
@@ -69,9 +69,9 @@ export function weighLogs(proof: AgeProof, quietTimes: readonly QuietTime[]): Ag
 /** A pod that waited for its node or its volumes until the ServiceAccount was there again got a good token. */
 function hadTokenBefore(pod: PodView, ms: number): boolean {
   // Volumes that became ready (again) since may hold a new token, whatever containers did before.
-  if (pod.volumesReadyMs !== undefined) return pod.volumesReadyMs < ms - CLOCK_SKEW_MS;
+  if (pod.volumesReadyMs !== undefined) return pod.volumesReadyMs < ms;
   const earliestMs = earliestSign(pod);
-  if (earliestMs < ms - CLOCK_SKEW_MS) return true;
+  if (earliestMs < ms) return true;
   // Nothing tells when a container that has been restarted was started first.
   return earliestMs === Infinity || pod.containers.some(container => container.restartCount > 0);
 }
