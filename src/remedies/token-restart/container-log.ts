@@ -31,21 +31,10 @@ export class ContainerLog {
   /** The last record, which the next read may go on with. It is looked at both times: an occasion does not mind. */
   #unfinished: Buffer = Buffer.alloc(0);
   #gaps = 0;
-  /** When the last read began that reached the log's end. */
-  #caughtUpMs = -Infinity;
-  #behindMs = 0;
 
   /** What was found so far. */
   get trace(): UnauthorizedTrace {
     return this.#trace;
-  }
-
-  /**
-   * How far the clock that stamps the lines is behind ours, at least: a line that was not there when the log was read to its
-   * end was written after that, whatever its stamp says.
-   */
-  get behindMs(): number {
-    return this.#behindMs;
   }
 
   /** How often lines were lost, because the log was written faster than it can be read or was gone. */
@@ -60,9 +49,7 @@ export class ContainerLog {
    * @throws ForbiddenError, TransientError: as LogReader
    */
   async read(from: LogSource, pod: PodView, container: ContainerView, search: LogSearch): Promise<void> {
-    const startedMs = from.clock.now().getTime();
-    const newestMs = this.#trace.lastLineMs;
-    this.#cursor ??= firstCursor(container, startedMs - search.windowMs);
+    this.#cursor ??= firstCursor(container, from.clock.now().getTime() - search.windowMs);
     const followed = followLife(this.#cursor, container);
     this.#cursor = followed.cursor;
     if (followed.gap) this.#lose();
@@ -71,11 +58,7 @@ export class ContainerLog {
       const chunk = await from.logs.read(nextRequest(this.#cursor, container, pod));
       const taken = takeChunk(this.#cursor, container, chunk);
       this.#fold(taken, life, { nowMs: from.clock.now().getTime(), find: search.find });
-      if (!taken.more) {
-        if (this.#trace.lastLineMs > newestMs) this.#behindMs = Math.max(0, this.#caughtUpMs - this.#trace.lastLineMs);
-        this.#caughtUpMs = startedMs;
-        return;
-      }
+      if (!taken.more) return;
     }
     if (this.#isBehind(from.clock.now().getTime())) this.#cursor = jumping(this.#cursor);
   }

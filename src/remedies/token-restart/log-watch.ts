@@ -68,7 +68,7 @@ export class LogWatch {
     const { trace } = entry.log;
     const isReported = entry.error instanceof ForbiddenError || entry.failures >= FAILURES_UNTIL_REPORTED;
     return {
-      verdict: verdictOf(entry, rule, nowMs),
+      verdict: judge(trace, rule, nowMs),
       quiet: { fromMs: trace.quietFromMs, untilMs: trace.lastLineMs },
       ...(entry.readMs === undefined ? {} : { readMs: entry.readMs }),
       ...(isReported
@@ -98,7 +98,7 @@ export class LogWatch {
     suspicious: boolean;
   } {
     const entry = this.#entry(item);
-    const state = verdictOf(entry, rule, from.clock.now().getTime()).state;
+    const state = judge(entry.log.trace, rule, from.clock.now().getTime()).state;
     const suspicious = item.suspicious || state !== "quiet" || entry.failures > 0;
     return { item, uid: item.pod.uid, lastReadMs: entry.startedMs, suspicious };
   }
@@ -132,11 +132,6 @@ export class LogWatch {
     const keys = new Set(wanted.map(item => keyOf(item)));
     for (const key of this.#entries.keys()) if (!keys.has(key)) this.#entries.delete(key);
   }
-}
-
-/** By the clock that stamped the lines: on a node whose clock is behind, the newest 401 is never recent by ours. */
-function verdictOf({ log }: Entry, rule: PersistenceRule, nowMs: number): Verdict {
-  return judge(log.trace, rule, nowMs - log.behindMs);
 }
 
 function keyOf({ pod, container }: Watched): string {

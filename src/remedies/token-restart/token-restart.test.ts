@@ -53,14 +53,6 @@ describe("evidence in logs", () => {
     expect(await scene.pass()).toMatchObject({ reason: "Accepted", intents: [] });
   });
 
-  it("are found on a node whose clock is two minutes behind, and end there too", async () => {
-    const scene = new Scene();
-    const late = (): void =>
-      scene.logs.write("web-5d-a", "main", { ms: scene.clock.now().getTime() - 120_000, text: UNAUTHORIZED });
-    expect((await scene.passes(25, late)).intents).toHaveLength(1);
-    expect(await scene.passes(20)).toMatchObject({ reason: "Accepted", intents: [] });
-  });
-
   it("restarts no pod without a token of its own, since that would renew nothing", async () => {
     const scene = new Scene();
     scene.podList = [scene.podAt(-3_600_000, { mountsToken: false })];
