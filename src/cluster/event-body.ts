@@ -1,6 +1,7 @@
 import { MANAGER } from "../api/names";
 import type { ObjectRef } from "../core/intent";
 import type { EventRecord } from "../core/ports";
+import { microTime } from "./json";
 
 /** events.k8s.io/v1 refuses longer notes, in bytes. */
 const MAX_NOTE_BYTES = 1024;
@@ -71,9 +72,4 @@ export function cutNote(note: string): string {
 function referenceOf(ref: ObjectRef): object {
   const { apiVersion, kind, namespace, name, uid, resourceVersion } = ref;
   return { apiVersion, kind, namespace, name, uid, resourceVersion };
-}
-
-/** metav1.MicroTime wants six digits. */
-function microTime(ms: number): string {
-  return new Date(ms).toISOString().replace("Z", "000Z");
 }

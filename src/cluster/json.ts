@@ -46,3 +46,8 @@ export function parseObject(text: string): JsonObject | undefined {
     return undefined;
   }
 }
+
+/** A time as metav1.MicroTime wants it: RFC 3339 with six digits. */
+export function microTime(ms: number): string {
+  return new Date(ms).toISOString().replace("Z", "000Z");
+}

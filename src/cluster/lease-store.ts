@@ -1,7 +1,7 @@
 import { MANAGER } from "../api/names";
 import type { LeaseRecord, LeaseStore } from "../core/ports";
 import type { Api } from "./api";
-import { type JsonObject, numberOf, objectOf, textOf, timeOf } from "./json";
+import { type JsonObject, numberOf, objectOf, textOf, timeOf, microTime } from "./json";
 import { describeCall, pathOf, RESOURCES } from "./resources";
 
 /** Half of the renew deadline of 10 s, so that a hanging call leaves time for another. */
@@ -82,9 +82,4 @@ function recordOf(lease: JsonObject): LeaseRecord {
     leaseTransitions: numberOf(spec["leaseTransitions"]) ?? 0,
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
-}
-
-/** metav1.MicroTime wants six digits. */
-function microTime(ms: number): string {
-  return new Date(ms).toISOString().replace("Z", "000Z");
 }
