@@ -36,6 +36,8 @@ const titles: Record<string, string> = {
   "status.targets[]": "TargetStatus",
   "status.restarts[]": "RestartStatus",
   "status.bindings[]": "BindingStatus",
+  "status.bindings[].roleRef": "RoleRef",
+  "status.bindings[].subjects[]": "Subject",
   "status.daemonSets[]": "DaemonSetStatus",
   "status.flows[]": "FlowStatus",
 };

@@ -1,11 +1,15 @@
 import type { ControllerResilienceBody } from "./generated/controller-resilience";
 
 export type {
+  BindingRenewalSpec,
+  BindingStatus,
   ControllerResilienceSpec,
   ControllerResilienceStatus,
   LabelSelector,
   RestartStatus,
+  RoleRef,
   StatusCondition,
+  Subject,
   TargetSelector,
   TargetStatus,
   TokenRestartSpec,

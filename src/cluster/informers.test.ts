@@ -118,6 +118,42 @@ describe("informers", () => {
     expect(informers.namespaces()).toEqual(["kai"]);
   });
 
+  it("watch bindings once somebody asks for them, and tell the namespaces that a ClusterRoleBinding speaks of", async () => {
+    const world = setUp();
+    informers = world.informers;
+    informers.setNamespaces(new Set(["kai", "flux"]));
+    await settle();
+    expect(world.open.size).toBe(4);
+    expect(await informers.bindings("RoleBinding", "kai")).toEqual([]);
+    expect(await informers.bindings("ClusterRoleBinding", "kai")).toEqual([]);
+    expect(await informers.bindings("ClusterRoleBinding", "flux")).toEqual([]);
+    await settle();
+    const rbac = "/apis/rbac.authorization.k8s.io/v1";
+    expect([...world.open].filter(path => path.startsWith(rbac)).sort()).toEqual([
+      `${rbac}/clusterrolebindings`,
+      `${rbac}/namespaces/kai/rolebindings`,
+    ]);
+    const binding = (namespaces: readonly string[], resourceVersion: string) => ({
+      metadata: { uid: "u", name: "b", resourceVersion, creationTimestamp: "2025-01-01T00:00:00Z" },
+      roleRef: { kind: "ClusterRole", name: "view" },
+      subjects: namespaces.map(namespace => ({ kind: "ServiceAccount", name: "it", namespace })),
+    });
+    const push = async (type: string, object: object): Promise<void> => {
+      world.streams.get(`${rbac}/clusterrolebindings`)?.push(`${JSON.stringify({ type, object })}\n`);
+      await settle().then(settle);
+    };
+    await push("ADDED", binding(["kai", "elsewhere"], "2"));
+    expect(world.changed).toEqual(["kai"]);
+    await push("MODIFIED", binding(["flux"], "3"));
+    expect(world.changed).toEqual(["kai", "kai", "flux"]);
+    await push("DELETED", binding(["flux"], "4"));
+    expect(world.changed).toEqual(["kai", "kai", "flux", "flux"]);
+    informers.setNamespaces(new Set());
+    await world.clock.run(60_000);
+    await settle();
+    expect(world.open.size).toBe(0);
+  });
+
   it("do not wait for ever for a list that does not come", async () => {
     const world = setUp();
     informers = undefined;

@@ -1,10 +1,10 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Cancel } from "../core/clock";
 import { TransientError } from "../core/errors";
-import type { PodView, ServiceAccountView } from "../core/views";
+import type { BindingKind, BindingView, PodView } from "../core/views";
+import { isNews, NamespaceWatches, type Supervised } from "./namespace-watches";
 import { RESOURCES } from "./resources";
-import type { Delta } from "./view-cache";
-import { podView, serviceAccountView } from "./views";
+import type { Delta, Identified } from "./view-cache";
+import { bindingView } from "./views";
 import { Watch, type WatchContext } from "./watch";
 
 /** A namespace keeps its watches for this long after its last ControllerResilience is gone, so that a re-creation costs nothing. */
@@ -16,26 +16,22 @@ const FIRST_READ_MS = 5_000;
 /** How often the age of the oldest cache is measured. */
 const AGE_INTERVAL_MS = 10_000;
 
-interface NamespaceWatches {
-  readonly pods: Watch<PodView>;
-  readonly serviceAccounts: Watch<ServiceAccountView>;
-  /** Set during the grace period. */
-  cancelStop: Cancel | null;
-}
-
 /**
- * Watches the pods and ServiceAccounts of those namespaces that hold a ControllerResilience, and no others. Each namespace has
- * watches of its own, so one that is forbidden or slow hurts no other.
+ * Watches those namespaces that hold a ControllerResilience, and no others; of cluster-scoped objects what somebody has asked for.
+ * Each namespace has watches of its own, so one that is forbidden or slow hurts no other.
  */
 export class Informers {
   readonly #context: WatchContext;
   readonly #onChange: (namespace: string) => void;
   readonly #namespaces = new Map<string, NamespaceWatches>();
   readonly #stopping = new Set<Promise<void>>();
+  #clusterRoleBindings: Watch<BindingView> | null = null;
   #cancelAge: Cancel;
   #stopped = false;
+  /** Resources whose age was told: what is watched no longer must not stay old for ever. */
+  readonly #measured = new Set<string>([RESOURCES.pods.plural, RESOURCES.serviceAccounts.plural]);
 
-  /** @param onChange called with the namespace whenever one of its pods or ServiceAccounts is added, deleted, or changed in what its view holds */
+  /** @param onChange called with the namespace whenever something in it, or something cluster-scoped that speaks of it, is added, deleted, or changed in what its view holds */
   constructor(context: WatchContext, onChange: (namespace: string) => void) {
     this.#context = context;
     this.#onChange = onChange;
@@ -56,7 +52,10 @@ export class Informers {
     const watches = this.#namespaces.get(namespace);
     watches?.cancelStop?.();
     if (watches !== undefined) watches.cancelStop = null;
-    else if (!this.#stopped) this.#begin(namespace);
+    else if (!this.#stopped) {
+      const onChange = (): void => this.#onChange(namespace);
+      this.#namespaces.set(namespace, new NamespaceWatches(this.#context, namespace, onChange));
+    }
   }
 
   /** The namespaces that are watched now, those in their grace period included. */
@@ -69,12 +68,21 @@ export class Informers {
    *
    * @throws ForbiddenError while listing is forbidden, TransientError until the cache is filled or when it is too old
    */
-  async pods(namespace: string): Promise<readonly PodView[]> {
-    if (!this.#namespaces.has(namespace)) this.ensure(namespace);
-    const watch = this.#namespaces.get(namespace)?.pods;
-    if (watch === undefined) throw new TransientError(`pods of ${namespace}: the operator is stopping`);
-    await this.#firstAttempt(watch);
-    return watch.views();
+  pods(namespace: string): Promise<readonly PodView[]> {
+    return this.#views(`pods of ${namespace}`, () => this.#watching(namespace)?.pods);
+  }
+
+  /**
+   * The RoleBindings of a namespace, or all ClusterRoleBindings. Asking begins to watch them.
+   *
+   * @throws as {@link pods}
+   */
+  bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]> {
+    if (kind === "RoleBinding") {
+      return this.#views(`RoleBindings of ${namespace}`, () => this.#watching(namespace)?.roleBindings());
+    }
+    // They belong to no namespace, and are let go with the last one.
+    return this.#views("ClusterRoleBindings", () => this.#watching(namespace) && this.#watchClusterRoleBindings());
   }
 
   /** The node of a pod, as far as it is known: a hint for sharing log reads among kubelets. */
@@ -85,8 +93,8 @@ export class Informers {
 
   /** What is wrong with the watches, one line each; empty while all is well. */
   troubles(): string[] {
-    return [...this.#namespaces.values()]
-      .flatMap(watches => [watches.pods.trouble(), watches.serviceAccounts.trouble()])
+    return this.#all()
+      .map(({ watch }) => watch.trouble())
       .filter(trouble => trouble !== null);
   }
 
@@ -98,54 +106,72 @@ export class Informers {
     await Promise.all(this.#stopping);
   }
 
-  #begin(namespace: string): void {
-    const onDelta = (delta: Delta<PodView | ServiceAccountView>): void => {
-      if (isNews(delta)) this.#onChange(namespace);
-    };
-    const pods = new Watch(this.#context, { resource: RESOURCES.pods, namespace, project: podView, onDelta });
-    const serviceAccounts = new Watch(this.#context, {
-      resource: RESOURCES.serviceAccounts,
-      namespace,
-      project: serviceAccountView,
-      onDelta,
+  #watching(namespace: string): NamespaceWatches | undefined {
+    if (!this.#namespaces.has(namespace)) this.ensure(namespace);
+    return this.#namespaces.get(namespace);
+  }
+
+  #watchClusterRoleBindings(): Watch<BindingView> {
+    if (this.#clusterRoleBindings !== null) return this.#clusterRoleBindings;
+    const watch = new Watch(this.#context, {
+      resource: RESOURCES.clusterRoleBindings,
+      project: raw => bindingView("ClusterRoleBinding", raw),
+      onDelta: delta => this.#tellSubjects(delta),
     });
-    this.#namespaces.set(namespace, { pods, serviceAccounts, cancelStop: null });
-    pods.start();
-    serviceAccounts.start();
+    watch.start();
+    return (this.#clusterRoleBindings = watch);
+  }
+
+  /** A ClusterRoleBinding is the business of the namespaces whose ServiceAccounts it speaks of. */
+  #tellSubjects(delta: Delta<BindingView>): void {
+    if (!isNews(delta)) return;
+    const subjects = [...(delta.before?.subjects ?? []), ...(delta.after?.subjects ?? [])];
+    for (const namespace of new Set(subjects.map(subject => subject.namespace))) {
+      if (namespace !== undefined && this.#namespaces.has(namespace)) this.#onChange(namespace);
+    }
   }
 
   #letGo(namespace: string): void {
     const watches = this.#namespaces.get(namespace);
     if (watches === undefined) return;
-    watches.cancelStop?.();
     this.#namespaces.delete(namespace);
-    const stopping = Promise.all([watches.pods.stop(), watches.serviceAccounts.stop()]).then(() => {
-      this.#stopping.delete(stopping);
-    });
+    this.#await(watches.stop());
+    if (this.#namespaces.size > 0 || this.#clusterRoleBindings === null) return;
+    this.#await(this.#clusterRoleBindings.stop());
+    this.#clusterRoleBindings = null;
+  }
+
+  #await(stop: Promise<void>): void {
+    const stopping = stop.then(() => void this.#stopping.delete(stopping));
     this.#stopping.add(stopping);
   }
 
-  async #firstAttempt(watch: Watch<PodView>): Promise<void> {
+  async #views<V extends Identified>(what: string, watched: () => Watch<V> | undefined): Promise<readonly V[]> {
+    const watch = watched();
+    if (watch === undefined) throw new TransientError(`${what}: the operator is stopping`);
     let cancel: Cancel = () => undefined;
     const patience = new Promise<void>(resolve => (cancel = this.#context.clock.after(FIRST_READ_MS, resolve)));
     await Promise.race([watch.attempted(), patience]);
     cancel();
+    return watch.views();
+  }
+
+  #all(): readonly Supervised[] {
+    const cluster = this.#clusterRoleBindings;
+    return [
+      ...[...this.#namespaces.values()].flatMap(watches => watches.all()),
+      ...(cluster === null ? [] : [{ plural: RESOURCES.clusterRoleBindings.plural, watch: cluster }]),
+    ];
   }
 
   #measureAge(): void {
     const { clock, metrics } = this.#context;
-    const watches = [...this.#namespaces.values()];
-    const oldest = (ages: number[]): number => Math.max(0, ...ages.filter(Number.isFinite)) / 1000;
-    metrics.watchAge(RESOURCES.pods.plural, oldest(watches.map(({ pods }) => pods.ageMs())));
-    metrics.watchAge(
-      RESOURCES.serviceAccounts.plural,
-      oldest(watches.map(({ serviceAccounts }) => serviceAccounts.ageMs())),
-    );
+    const watched = this.#all();
+    for (const { plural } of watched) this.#measured.add(plural);
+    for (const plural of this.#measured) {
+      const ages = watched.filter(one => one.plural === plural).map(({ watch }) => watch.ageMs());
+      metrics.watchAge(plural, Math.max(0, ...ages.filter(Number.isFinite)) / 1000);
+    }
     this.#cancelAge = clock.after(AGE_INTERVAL_MS, () => this.#measureAge());
   }
-}
-
-/** Most changes of a pod are to what no view holds, such as heartbeats in annotations; they wake nobody. */
-function isNews({ before, after }: Delta<PodView | ServiceAccountView>): boolean {
-  return !isDeepStrictEqual({ ...before, resourceVersion: "" }, { ...after, resourceVersion: "" });
 }

@@ -1,27 +1,30 @@
 import type { Clock } from "../core/clock";
-import type { LogReader, Readers } from "../core/readers";
-import type { PodView, ServiceAccountView, WorkloadView } from "../core/views";
+import type { LogReader, Readers, Right } from "../core/readers";
+import type { BindingKind, BindingView, PodView, ServiceAccountView, WorkloadView } from "../core/views";
 import type { Api } from "./api";
 import type { Informers } from "./informers";
 import { arrayOf, type JsonObject, objectOf, textOf } from "./json";
+import { OwnRights } from "./rights";
 import { describeCall, pathOf, resourceOf, RESOURCES } from "./resources";
-import { serviceAccountView, workloadView } from "./views";
+import { bindingView, serviceAccountView, workloadView } from "./views";
 
 /** client-go's page size. */
 const PAGE_SIZE = 500;
 
-/** What remedies read: pods from the watches, everything else live. */
+/** What remedies read: pods and bindings from the watches, everything else live. */
 export class ClusterReaders implements Readers {
   readonly clock: Clock;
   readonly logs: LogReader;
   readonly #api: Api;
   readonly #informers: Informers;
+  readonly #rights: OwnRights;
 
   constructor(clock: Clock, api: Api, informers: Informers, logs: LogReader) {
     this.clock = clock;
     this.logs = logs;
     this.#api = api;
     this.#informers = informers;
+    this.#rights = new OwnRights(api, clock);
   }
 
   /** See {@link Readers.pods}. */
@@ -65,5 +68,26 @@ export class ClusterReaders implements Readers {
       path: pathOf(RESOURCES.serviceAccounts, place),
     });
     return raw === null ? null : serviceAccountView(raw);
+  }
+
+  /** See {@link Readers.bindings}. */
+  bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]> {
+    return this.#informers.bindings(kind, namespace);
+  }
+
+  /** See {@link Readers.binding}. */
+  async binding(kind: BindingKind, namespace: string, name: string): Promise<BindingView | null> {
+    const resource = kind === "RoleBinding" ? RESOURCES.roleBindings : RESOURCES.clusterRoleBindings;
+    const place = kind === "RoleBinding" ? { namespace, name } : { name };
+    const raw = await this.#api.jsonOrNull({
+      what: describeCall("get", resource, place),
+      path: pathOf(resource, place),
+    });
+    return raw === null ? null : bindingView(kind, raw);
+  }
+
+  /** See {@link Readers.may}. */
+  may(right: Right): Promise<boolean> {
+    return this.#rights.may(right);
   }
 }

@@ -17,12 +17,16 @@ export interface Place {
   readonly subresource?: string;
 }
 
+const RBAC = "rbac.authorization.k8s.io";
+
 /** The resources that this project reads. */
 export const RESOURCES = {
   pods: { group: "", version: "v1", plural: "pods" },
   serviceAccounts: { group: "", version: "v1", plural: "serviceaccounts" },
   controllerResiliences: { group: GROUP, version: VERSION, plural: PLURAL },
   leases: { group: "coordination.k8s.io", version: "v1", plural: "leases" },
+  roleBindings: { group: RBAC, version: "v1", plural: "rolebindings" },
+  clusterRoleBindings: { group: RBAC, version: "v1", plural: "clusterrolebindings" },
   events: { group: "events.k8s.io", version: "v1", plural: "events" },
   selfSubjectAccessReviews: { group: "authorization.k8s.io", version: "v1", plural: "selfsubjectaccessreviews" },
 } as const satisfies Record<string, Resource>;

@@ -1,7 +1,40 @@
+import type { Clock } from "../core/clock";
 import type { Permission } from "../core/intent";
+import type { Right } from "../core/readers";
 import type { Api } from "./api";
 import { objectOf } from "./json";
 import { pathOf, RESOURCES } from "./resources";
+
+/** How long an answer is good for, in milliseconds: a right that was given is seen by the next timed pass. */
+const REMEMBERED_MS = 30_000;
+
+/** Answers that are kept at most; beyond it all are asked anew. */
+const MAX_REMEMBERED = 2_000;
+
+/** What the operator may do, asked of the API server by SelfSubjectAccessReview, and not again for half a minute. */
+export class OwnRights {
+  readonly #api: Pick<Api, "json">;
+  readonly #clock: Clock;
+  readonly #answers = new Map<string, { readonly allowed: boolean; readonly untilMs: number }>();
+
+  constructor(api: Pick<Api, "json">, clock: Clock) {
+    this.#api = api;
+    this.#clock = clock;
+  }
+
+  /** Whether the operator has that right. @throws whatever the client throws */
+  async may(right: Right): Promise<boolean> {
+    const { apiGroup, resource, verb, name, namespace } = right;
+    const id = JSON.stringify([apiGroup, resource, verb, name, namespace]);
+    const nowMs = this.#clock.monotonicMs();
+    const known = this.#answers.get(id);
+    if (known !== undefined && nowMs < known.untilMs) return known.allowed;
+    const allowed = await isAllowed(this.#api, right);
+    if (this.#answers.size >= MAX_REMEMBERED) this.#answers.clear();
+    this.#answers.set(id, { allowed, untilMs: nowMs + REMEMBERED_MS });
+    return allowed;
+  }
+}
 
 /**
  * Asks the API server which of these permissions the operator lacks: one line each, in words. Empty when it has all.
@@ -13,23 +46,21 @@ export async function missingRights(
   permissions: readonly Permission[],
   namespace?: string,
 ): Promise<string[]> {
+  const where = namespace === undefined ? {} : { namespace };
   const questions = permissions.flatMap(permission => permission.verbs.map(verb => ({ permission, verb })));
   const answers = await Promise.all(
-    questions.map(async ({ permission, verb }) =>
-      (await isAllowed(api, permission, verb, namespace)) ? [] : [describeMissing(permission, verb, namespace)],
-    ),
+    questions.map(async ({ permission, verb }) => {
+      const { apiGroup, resource } = permission;
+      const allowed = await isAllowed(api, { apiGroup, resource, verb, ...where });
+      return allowed ? [] : [describeMissing(permission, verb, namespace)];
+    }),
   );
   return answers.flat();
 }
 
-async function isAllowed(
-  api: Api,
-  permission: Permission,
-  verb: string,
-  namespace: string | undefined,
-): Promise<boolean> {
-  const [resource, subresource] = permission.resource.split("/");
-  const attributes = { group: permission.apiGroup, resource, subresource, verb, namespace };
+async function isAllowed(api: Pick<Api, "json">, right: Right): Promise<boolean> {
+  const { apiGroup: group, verb, name, namespace } = right;
+  const [resource, subresource] = right.resource.split("/");
   const review = await api.json({
     what: "create selfsubjectaccessreviews",
     method: "POST",
@@ -37,7 +68,7 @@ async function isAllowed(
     body: {
       apiVersion: "authorization.k8s.io/v1",
       kind: "SelfSubjectAccessReview",
-      spec: { resourceAttributes: attributes },
+      spec: { resourceAttributes: { group, resource, subresource, verb, name, namespace } },
     },
   });
   return objectOf(objectOf(review)["status"])["allowed"] === true;

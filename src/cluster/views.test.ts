@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { podView, serviceAccountView, workloadView } from "./views";
+import { bindingView, podView, serviceAccountView, workloadView } from "./views";
 
 const metadata = {
   name: "scheduler-0",
@@ -224,5 +224,42 @@ describe("all views", () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe("bindingView", () => {
+  const raw = {
+    metadata: {
+      ...metadata,
+      labels: { team: "kai" },
+      annotations: { "janitor/ttl": "7d", "kubectl.kubernetes.io/last-applied-configuration": "{}" },
+      ownerReferences: [{ kind: "AccessRequest", name: "a", uid: "u2", controller: true }],
+    },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "edit" },
+    subjects: [{ kind: "ServiceAccount", name: "kai", namespace: "kai" }, { kind: "User" }],
+  };
+
+  it("keeps what a renewal rests on and what a restored binding is made from, but not what kubectl keeps there", () => {
+    expect(bindingView("RoleBinding", raw)).toEqual({
+      kind: "RoleBinding",
+      namespace: "kai",
+      name: "scheduler-0",
+      uid: "u1",
+      resourceVersion: "7",
+      createdAtMs,
+      labels: { team: "kai" },
+      annotations: { "janitor/ttl": "7d" },
+      skip: false,
+      owner: { kind: "AccessRequest", name: "a", uid: "u2" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "edit" },
+      subjects: [
+        { kind: "ServiceAccount", name: "kai", namespace: "kai" },
+        { kind: "User", name: "" },
+      ],
+    });
+  });
+
+  it("is none without a role", () => {
+    expect(bindingView("RoleBinding", { ...raw, roleRef: {} })).toBeNull();
   });
 });

@@ -1,5 +1,13 @@
 import { RESTARTED_AT_ANNOTATION, SKIP_ANNOTATION } from "../api/names";
-import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from "../core/views";
+import type {
+  BindingKind,
+  BindingView,
+  ContainerView,
+  PodView,
+  ServiceAccountView,
+  SubjectView,
+  WorkloadView,
+} from "../core/views";
 import { arrayOf, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "./json";
 
 // From the API server's JSON to what the project keeps of it. Pure and total: odd or missing fields never throw, and an object
@@ -71,6 +79,45 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
         ? (numberOf(objectOf(workload["status"])["desiredNumberScheduled"]) ?? 0)
         : (numberOf(spec["replicas"]) ?? 1),
     ...(restartedAtMs === undefined ? {} : { restartedAtMs }),
+  };
+}
+
+/** What `kubectl apply` keeps: the whole object once more. */
+const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** An rbac.authorization.k8s.io/v1 RoleBinding or ClusterRoleBinding as a view; null without uid, name, creation time or role. */
+export function bindingView(kind: BindingKind, raw: unknown): BindingView | null {
+  const binding = objectOf(raw);
+  const identity = identityOf(binding);
+  const roleRef = objectOf(binding["roleRef"]);
+  const roleKind = textOf(roleRef["kind"]);
+  const roleName = textOf(roleRef["name"]);
+  if (identity === null || roleKind === undefined || roleName === undefined) return null;
+  const metadata = objectOf(binding["metadata"]);
+  const { [LAST_APPLIED]: _, ...annotations } = textsOf(metadata["annotations"]);
+  const owner = ownerOf(metadata);
+  return {
+    kind,
+    ...identity,
+    labels: textsOf(metadata["labels"]),
+    annotations,
+    skip: isSkipped(metadata),
+    ...(owner === undefined ? {} : { owner }),
+    roleRef: { apiGroup: textOf(roleRef["apiGroup"]) ?? "", kind: roleKind, name: roleName },
+    subjects: arrayOf(binding["subjects"]).map(subjectView),
+  };
+}
+
+/** A subject without a kind or name is still one: it must not look as if it were not there. */
+function subjectView(raw: unknown): SubjectView {
+  const subject = objectOf(raw);
+  const apiGroup = textOf(subject["apiGroup"]);
+  const namespace = textOf(subject["namespace"]);
+  return {
+    kind: textOf(subject["kind"]) ?? "",
+    name: textOf(subject["name"]) ?? "",
+    ...(apiGroup === undefined || apiGroup === "" ? {} : { apiGroup }),
+    ...(namespace === undefined ? {} : { namespace }),
   };
 }
 

@@ -38,6 +38,12 @@ export interface RestartClaim {
   readonly limits: RestartLimits;
 }
 
+/** What an intent that renews or restores a binding must say of itself, so that it can be written down once it was carried out. */
+export interface RenewalClaim {
+  /** When the binding expires then; RFC 3339, in whole seconds. */
+  readonly expiryTime: string;
+}
+
 /** A write that a remedy wants. Plans are data: Observe mode and tests print the very plan that Enforce runs. */
 export interface Intent {
   readonly verb: "create" | "apply" | "patch" | "delete" | "evict";
@@ -50,6 +56,8 @@ export interface Intent {
   readonly eventReason: string;
   /** Present on every intent that takes pods down. */
   readonly restart?: RestartClaim;
+  /** Present on every intent that renews or restores a binding. */
+  readonly renewal?: RenewalClaim;
   /** The skip annotation was seen on the target or its workload; the executor then leaves it alone. */
   readonly skip?: boolean;
 }

@@ -1,4 +1,4 @@
-import type { ControllerResilience, ControllerResilienceStatus } from "../api/controller-resilience";
+import type { BindingStatus, ControllerResilience, ControllerResilienceStatus } from "../api/controller-resilience";
 import type { Intent, ObjectRef } from "./intent";
 
 // What the engine needs from the outside; src/cluster and src/telemetry implement it, src/main.ts joins the two.
@@ -83,6 +83,8 @@ export interface EngineMetrics {
   queueDepth(waiting: number, delayed: number): void;
   intent(remedy: string, verb: string, result: string): void;
   condition(key: Key, type: string, status: string | null): void;
+  /** All bindings of an object with the time of their expiry; those that were told before and are not among them any more go. */
+  bindings(key: Key, bindings: readonly BindingStatus[]): void;
   leader(leading: boolean): void;
   leaseTransition(what: "acquired" | "lost" | "renew-failed"): void;
 }

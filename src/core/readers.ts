@@ -1,5 +1,5 @@
 import type { Clock } from "./clock";
-import type { PodView, ServiceAccountView, WorkloadView } from "./views";
+import type { BindingKind, BindingView, PodView, ServiceAccountView, WorkloadView } from "./views";
 
 /** Which part of a container's log to read. */
 export interface LogRequest {
@@ -34,6 +34,17 @@ export interface LogReader {
   read(request: LogRequest): Promise<LogChunk | null>;
 }
 
+/** A right that the operator may or may not have. */
+export interface Right {
+  readonly apiGroup: string;
+  readonly resource: string;
+  readonly verb: string;
+  /** Absent: every object of that resource. */
+  readonly name?: string;
+  /** Absent: cluster-scoped, or in all namespaces. */
+  readonly namespace?: string;
+}
+
 /** Everything a remedy's `observe` may read. Absence is null; any other failure is thrown. */
 export interface Readers {
   readonly clock: Clock;
@@ -46,4 +57,14 @@ export interface Readers {
   workloads(kind: WorkloadView["kind"], namespace: string): Promise<readonly WorkloadView[]>;
   /** Read live. */
   serviceAccount(namespace: string, name: string): Promise<ServiceAccountView | null>;
+  /**
+   * From the watch cache: the RoleBindings of the namespace, or all ClusterRoleBindings.
+   *
+   * @throws TransientError until that cache has been filled once, or when it is too old to be trusted
+   */
+  bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]>;
+  /** Read live; the namespace is that of a RoleBinding, and of no meaning otherwise. */
+  binding(kind: BindingKind, namespace: string, name: string): Promise<BindingView | null>;
+  /** Whether the operator has that right now; an answer may be up to half a minute old. */
+  may(right: Right): Promise<boolean>;
 }

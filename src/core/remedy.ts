@@ -4,7 +4,7 @@ import type {
   ControllerResilienceSpec,
   ControllerResilienceStatus,
 } from "../api/controller-resilience";
-import type { Intent, Outcome, Permission } from "./intent";
+import type { Intent, ObjectRef, Outcome, Permission } from "./intent";
 import type { Readers } from "./readers";
 
 /** Key of a remedy's block in the spec. */
@@ -20,6 +20,8 @@ export interface Announcement {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly note: string;
+  /** What it is about; it is told there as well. Absent: the ControllerResilience alone. */
+  readonly about?: ObjectRef;
 }
 
 /** What a remedy concludes from its facts. */

@@ -65,6 +65,38 @@ export interface WorkloadView {
   readonly restartedAtMs?: number;
 }
 
+/** Kinds of bindings. */
+export type BindingKind = "RoleBinding" | "ClusterRoleBinding";
+
+/** A RoleBinding or ClusterRoleBinding. */
+export interface BindingView {
+  readonly kind: BindingKind;
+  /** Empty for a ClusterRoleBinding. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly createdAtMs: number;
+  readonly deletedAtMs?: number;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Without what `kubectl apply` keeps there. */
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly skip: boolean;
+  /** The controller ownerReference. */
+  readonly owner?: { readonly kind: string; readonly name: string; readonly uid: string };
+  readonly roleRef: { readonly apiGroup: string; readonly kind: string; readonly name: string };
+  readonly subjects: readonly SubjectView[];
+}
+
+/** Somebody to whom a binding gives its role. */
+export interface SubjectView {
+  readonly apiGroup?: string;
+  readonly kind: string;
+  readonly name: string;
+  /** Of a ServiceAccount. */
+  readonly namespace?: string;
+}
+
 /** A ServiceAccount. */
 export interface ServiceAccountView {
   readonly namespace: string;

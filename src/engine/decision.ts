@@ -44,7 +44,12 @@ function isIntent(value: Bag): boolean {
   const target = value["target"];
   const named = isBag(target) && isText(target["apiVersion"]) && isText(target["kind"]) && isText(target["name"]);
   const told = isText(value["why"]) && isText(value["eventReason"]);
-  return named && told && VERBS.includes(value["verb"] as string) && optional(isClaim)(value["restart"]);
+  const claimed = optional(isClaim)(value["restart"]) && optional(isRenewal)(value["renewal"]);
+  return named && told && VERBS.includes(value["verb"] as string) && claimed;
+}
+
+function isRenewal(value: unknown): boolean {
+  return isBag(value) && isText(value["expiryTime"]) && !Number.isNaN(Date.parse(value["expiryTime"]));
 }
 
 function isClaim(value: unknown): boolean {

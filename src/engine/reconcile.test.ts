@@ -108,7 +108,7 @@ describe("a pass over a healthy object", () => {
 
   it("puts the parts of status that a remedy owns in, and drops those of a remedy that is off", async () => {
     const targets = [{ kind: "Deployment", name: "app", pods: 1, rejectedPods: 0 }];
-    const status = { bindings: [{ kind: "RoleBinding", name: "old" }] };
+    const status: ControllerResilienceStatus = { bindings: [{ state: "Current", kind: "RoleBinding", name: "old" }] };
     const bench = makeBench({ remedies: [makeRemedy(makeDecision({ parts: { targets } }))], status });
     await bench.pass();
     expect(bench.current()).toMatchObject({ targets });

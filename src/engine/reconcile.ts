@@ -110,6 +110,7 @@ export class Reconciler {
       await this.#store("writing status", store => store.writeStatus(ledger.object, status));
     }
     this.#reporter.conditions(key, object, status.conditions ?? []);
+    this.#reporter.bindings(key, status.bindings);
     const announcements = carriedOut.parts.flatMap(({ decision }) => decision.announcements ?? []);
     this.#reporter.announcements(key, object, announcements);
     return nextAfter(carriedOut.parts, carriedOut.executions);

@@ -106,6 +106,21 @@ describe("Events on intents", () => {
   });
 });
 
+describe("Events on announcements", () => {
+  it("are made on the object, and on what they are about", () => {
+    const { reporter, events } = makeReporter();
+    const about = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", namespace: "team", name: "edit" };
+    const words = { type: "Normal", reason: "BindingExpiringSoon", note: "It expires." } as const;
+    reporter.announcements(KEY, makeObject(), [{ ...words, about }]);
+    reporter.announcements(KEY, makeObject(), [{ ...words, about }]);
+    expect(events.records).toMatchObject([
+      { regarding: about, related: { kind: "ControllerResilience", name: "app" }, ...words },
+      { regarding: { kind: "ControllerResilience", name: "app" }, related: about, ...words },
+    ]);
+    expect(events.records).toHaveLength(2);
+  });
+});
+
 describe("Events on conditions", () => {
   const tokens = condition("TokensAccepted", "False", "Rejected");
 

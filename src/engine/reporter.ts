@@ -1,8 +1,8 @@
 import { Reason } from "../api/conditions";
-import type { ControllerResilience, StatusCondition } from "../api/controller-resilience";
+import type { BindingStatus, ControllerResilience, StatusCondition } from "../api/controller-resilience";
 import type { Clock } from "../core/clock";
 import type { Intent, ObjectRef, Outcome } from "../core/intent";
-import type { EngineMetrics, EventSink, Key } from "../core/ports";
+import type { EngineMetrics, EventRecord, EventSink, Key } from "../core/ports";
 import type { Announcement } from "../core/remedy";
 import type { Execution } from "./conclude";
 
@@ -39,7 +39,7 @@ export class Reporter {
       const words = wordsFor(intent, outcome);
       if (words === undefined) continue;
       const id = `${idOf(intent)} ${words.reason}`;
-      if (!obstacles.has(id)) this.#recordBoth(object, intent, words);
+      if (!obstacles.has(id)) this.#recordBoth(object, intent.target, { ...words, action: actionOf(intent) });
       if (outcome.result === "Executed") forgetObstacles(obstacles, intent);
       else obstacles.set(id, nowMs);
     }
@@ -49,11 +49,9 @@ export class Reporter {
   announcements(key: Key, object: ControllerResilience, announcements: readonly Announcement[]): void {
     const told = this.#toldOf(key);
     const now = new Set<string>();
-    for (const { type, reason, note } of announcements) {
-      const id = `${reason} ${note}`;
-      if (!told.announcements.has(id) && !now.has(id)) {
-        this.#events.record({ regarding: refOf(object), type, reason, action: "Reconcile", note });
-      }
+    for (const announcement of announcements) {
+      const id = `${announcement.reason} ${announcement.note}`;
+      if (!told.announcements.has(id) && !now.has(id)) this.#announce(object, announcement);
       now.add(id);
     }
     told.announcements = now;
@@ -76,18 +74,28 @@ export class Reporter {
     told.conditions = types;
   }
 
+  /** Sets the metric of when bindings expire. */
+  bindings(key: Key, bindings: readonly BindingStatus[] = []): void {
+    this.#metrics.bindings(key, bindings);
+  }
+
   /** The object is gone: its metrics go, too. */
   forget(key: Key): void {
+    this.#metrics.bindings(key, []);
     for (const type of this.#told.get(key)?.conditions ?? []) this.#metrics.condition(key, type, null);
     this.#told.delete(key);
   }
 
-  #recordBoth(object: ControllerResilience, intent: Intent, words: Words): void {
+  #announce(object: ControllerResilience, { about, type, reason, note }: Announcement): void {
+    const words = { type, reason, action: "Reconcile", note };
+    if (about === undefined) this.#events.record({ regarding: refOf(object), ...words });
+    else this.#recordBoth(object, about, words);
+  }
+
+  #recordBoth(object: ControllerResilience, other: ObjectRef, words: Omit<EventRecord, "regarding" | "related">): void {
     const own = refOf(object);
-    const { type, reason, note } = words;
-    const action = actionOf(intent);
-    this.#events.record({ regarding: intent.target, related: own, type, reason, action, note });
-    this.#events.record({ regarding: own, related: intent.target, type, reason, action, note });
+    this.#events.record({ regarding: other, related: own, ...words });
+    this.#events.record({ regarding: own, related: other, ...words });
   }
 
   #toldOf(key: Key): Told {

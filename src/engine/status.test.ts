@@ -24,7 +24,8 @@ describe("a status", () => {
       ],
       targets: Array.from({ length: 10_000 }, () => ({ kind: "Deployment", name: long, pods: 1, rejectedPods: 0 })),
       bindings: Array.from({ length: 50 }, () => ({
-        kind: "RoleBinding",
+        kind: "RoleBinding" as const,
+        state: "Current" as const,
         name: long,
         subjects: Array.from({ length: 1_000 }, () => ({ kind: "ServiceAccount", name: long })),
       })),

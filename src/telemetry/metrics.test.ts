@@ -55,6 +55,20 @@ describe("the metrics", () => {
     expect(await conditions()).toEqual([]);
   });
 
+  it("show when bindings expire, and nothing of those that are under renewal no longer", async () => {
+    const metrics = new Metrics();
+    const expiries = async () => (await samples(metrics)).filter(line => line.includes("_binding_expiry"));
+    const edit = { kind: "RoleBinding", name: "edit", state: "Current", expiryTime: "2025-01-01T00:00:00Z" } as const;
+    const view = { ...edit, kind: "ClusterRoleBinding", name: "view" } as const;
+    metrics.bindings("kai/a", [edit, view, { kind: "RoleBinding", name: "for-ever", state: "Never" }]);
+    metrics.bindings("kai/a", [{ ...edit, expiryTime: "2025-01-02T00:00:00Z" }]);
+    expect(await expiries()).toEqual([
+      'controller_resilience_binding_expiry_timestamp_seconds{namespace="kai",name="a",binding_kind="RoleBinding",binding="edit"} 1735776000',
+    ]);
+    metrics.bindings("kai/a", []);
+    expect(await expiries()).toEqual([]);
+  });
+
   it("stay bounded, whoever creates however many objects", async () => {
     const metrics = new Metrics({ maxObjects: 2 });
     for (const name of ["a", "b", "c"]) metrics.condition(`kai/${name}`, "Ready", "True");

@@ -1,8 +1,14 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { BindingStatus } from "../api/controller-resilience";
 import type { ClusterMetrics, EngineMetrics, Key } from "../core/ports";
 
 /** Objects whose conditions are exported; beyond it new ones are left out and counted, so that no user can flood Prometheus. */
 const MAX_OBJECTS = 2_000;
+
+/** Bindings of one object whose expiry is exported, the next to expire first. */
+const MAX_BINDINGS = 500;
+
+type BindingLabels = Record<"namespace" | "name" | "binding_kind" | "binding", string>;
 
 /** From 5 ms to a minute: a pass reads logs, each of which may take up to 10 s. */
 const RECONCILE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
@@ -40,6 +46,16 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     "status",
   );
   readonly #conditionsDropped = this.#counter("conditions_dropped_total", "Conditions left out: too many objects.");
+  /** Per object the bindings whose expiry is exported now. */
+  readonly #expiries = new Map<Key, BindingLabels[]>();
+  readonly #bindingExpiry = this.#gauge(
+    "binding_expiry_timestamp_seconds",
+    "When a binding under renewal expires, in seconds since the epoch.",
+    "namespace",
+    "name",
+    "binding_kind",
+    "binding",
+  );
   readonly #leader = this.#gauge("leader", "1 while this process leads, else 0.");
   readonly #leaseTransitions = this.#counter("lease_transitions_total", "What happened to the Lease.", "event");
   readonly #watchEnds = this.#counter(
@@ -103,6 +119,21 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
       this.#condition.set({ namespace, name, type, status }, 1);
     }
     if (types.size === 0) this.#conditions.delete(key);
+  }
+
+  /** See {@link EngineMetrics.bindings}. */
+  bindings(key: Key, bindings: readonly BindingStatus[]): void {
+    for (const labels of this.#expiries.get(key) ?? []) this.#bindingExpiry.remove(labels);
+    const [namespace = "", name = ""] = key.split("/");
+    const expiring = bindings.slice(0, MAX_BINDINGS).flatMap(({ kind, name: binding, expiryTime }) => {
+      const seconds = Date.parse(expiryTime ?? "") / 1000;
+      if (Number.isNaN(seconds)) return [];
+      const labels = { namespace, name, binding_kind: kind, binding };
+      this.#bindingExpiry.set(labels, seconds);
+      return [labels];
+    });
+    if (expiring.length === 0) this.#expiries.delete(key);
+    else this.#expiries.set(key, expiring);
   }
 
   /** See {@link EngineMetrics.leader}. */

@@ -262,7 +262,7 @@ export interface ControllerResilienceStatus {
    */
   restartsTotal?: number;
   /**
-   * The bindings under renewal.
+   * The bindings under renewal, the next to expire first. What is recorded of a living binding is what it is restored from.
    */
   bindings?: BindingStatus[];
   /**
@@ -360,7 +360,7 @@ export interface BindingStatus {
   /**
    * Kind of the binding.
    */
-  kind: string;
+  kind: "RoleBinding" | "ClusterRoleBinding";
   /**
    * Name of the binding.
    */
@@ -369,6 +369,14 @@ export interface BindingStatus {
    * Namespace of a RoleBinding.
    */
   namespace?: string;
+  /**
+   * The binding that was last seen under that name.
+   */
+  uid?: string;
+  /**
+   * Current: expires later than warnBefore. ExpiringSoon: announced. Ended: expires and is not renewed, because of renewUntil. Expired: it vanished at or after its expiry. Revoked: it vanished before, and is never brought back. Refused: not renewed because of its subjects or owner. Malformed: its expiry can't be read. Skipped: it has the skip annotation. Never: it does not expire.
+   */
+  state: "Current" | "ExpiringSoon" | "Ended" | "Expired" | "Revoked" | "Refused" | "Malformed" | "Skipped" | "Never";
   /**
    * When it expires.
    */
@@ -382,26 +390,44 @@ export interface BindingStatus {
    */
   lastRenewalTime?: string;
   /**
+   * Its original life, from creation to expiry as first seen: what a renewal extends by.
+   */
+  lifeSeconds?: number;
+  roleRef?: RoleRef;
+  /**
    * Recorded while the binding lives, to restore it.
    */
-  roleRef?: {
-    apiGroup?: string;
-    kind?: string;
-    name?: string;
+  subjects?: Subject[];
+  /**
+   * Recorded while the binding lives, to restore it.
+   */
+  labels?: {
+    [k: string]: string;
   };
   /**
-   * Recorded while the binding lives, to restore it.
+   * Recorded while the binding lives, to restore it, without what kubectl apply keeps there.
    */
-  subjects?: {
-    apiGroup?: string;
-    kind?: string;
-    name?: string;
-    namespace?: string;
-  }[];
+  annotations?: {
+    [k: string]: string;
+  };
   /**
-   * The convention that the expiry uses.
+   * The keys that hold its expiry, separated by commas.
    */
   source?: string;
+}
+/**
+ * Recorded while the binding lives, to restore it.
+ */
+export interface RoleRef {
+  apiGroup: string;
+  kind: string;
+  name: string;
+}
+export interface Subject {
+  apiGroup?: string;
+  kind: string;
+  name: string;
+  namespace?: string;
 }
 export interface DaemonSetStatus {
   /**

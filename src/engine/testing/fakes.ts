@@ -10,6 +10,7 @@ import type {
   Writer,
 } from "../../core/ports";
 import type {
+  BindingStatus,
   ControllerResilience,
   ControllerResilienceSpec,
   ControllerResilienceStatus,
@@ -55,6 +56,14 @@ export class RecordingMetrics implements EngineMetrics {
   condition = (key: Key, type: string, status: string | null) => {
     if (status === null) this.conditions.delete(`${key}:${type}`);
     else this.conditions.set(`${key}:${type}`, status);
+  };
+  readonly expiries = new Map<string, readonly string[]>();
+  bindings = (key: Key, bindings: readonly BindingStatus[]) => {
+    const told = bindings.flatMap(({ kind, name, expiryTime }) =>
+      expiryTime ? [`${kind}/${name} ${expiryTime}`] : [],
+    );
+    if (bindings.length === 0) this.expiries.delete(key);
+    else this.expiries.set(key, told);
   };
   leader = (leading: boolean) => void (this.leading = leading);
   leaseTransition = (what: string) => void this.seen.push(`lease:${what}`);

@@ -3,17 +3,11 @@ import type { Clock } from "../../core/clock";
 import type { Intent, RestartClaim } from "../../core/intent";
 import type { Readers } from "../../core/readers";
 import type { Decision, Remedy, RemedyKey } from "../../core/remedy";
+import { EmptyReaders } from "../../core/testing/empty-readers";
 
 /** Readers of which remedies under test use the clock only. */
 export function makeReaders(clock: Clock): Readers {
-  return {
-    clock,
-    logs: { read: () => Promise.resolve(null) },
-    pods: () => Promise.resolve([]),
-    workload: () => Promise.resolve(null),
-    workloads: () => Promise.resolve([]),
-    serviceAccount: () => Promise.resolve(null),
-  };
+  return new EmptyReaders(clock);
 }
 
 /** A decision with nothing to do. */

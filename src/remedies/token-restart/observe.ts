@@ -1,7 +1,8 @@
-import type { ControllerResilience, TargetSelector, TokenRestartSpec } from "../../api/controller-resilience";
+import type { ControllerResilience, TokenRestartSpec } from "../../api/controller-resilience";
 import { ForbiddenError } from "../../core/errors";
 import { parseDuration } from "../../core/duration";
 import type { Readers } from "../../core/readers";
+import { describeTarget, readTarget } from "../../core/targets";
 import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from "../../core/views";
 import type { Onset } from "./cause";
 import type { FindUnauthorized } from "./container-log";
@@ -10,7 +11,7 @@ import type { LogFinding, LogWatch, Watched } from "./log-watch";
 import { isOpen } from "./outcomes";
 import type { PersistenceRule, Verdict } from "./persistence";
 import { proveByAge, weighLogs, type AgeProof } from "./service-account-age";
-import { isOver, isPodOf, matchesSelector } from "./targets";
+import { isOver, isPodOf } from "./targets";
 
 /** What is remembered of one ControllerResilience between two passes. */
 export interface ObjectMemory {
@@ -101,27 +102,10 @@ async function findWorkloads(
   const missing: string[] = [];
   for (const [index, target] of object.spec.targets.entries()) {
     const matching = await allowed(() => readTarget(target, object.metadata.namespace, from), problems);
-    if (matching?.length === 0) missing.push(nameOf(target, index));
+    if (matching?.length === 0) missing.push(describeTarget(target, index));
     for (const workload of matching ?? []) byUid.set(workload.uid, workload);
   }
   return { workloads: [...byUid.values()], missing };
-}
-
-async function readTarget(target: TargetSelector, namespace: string, from: Readers): Promise<WorkloadView[]> {
-  if (target.name !== undefined) {
-    const workload = await from.workload(target.kind, namespace, target.name);
-    return workload === null ? [] : [workload];
-  }
-  const { selector } = target;
-  if (selector === undefined) return [];
-  const all = await from.workloads(target.kind, namespace);
-  return all.filter(workload => matchesSelector(workload.labels, selector));
-}
-
-function nameOf(target: TargetSelector, index: number): string {
-  return target.name === undefined
-    ? `any ${target.kind} that the selector of target ${index + 1} matches`
-    : `${target.kind}/${target.name}`;
 }
 
 type Accounts = ReadonlyMap<string, ServiceAccountView | null | undefined>;

@@ -1,27 +1,4 @@
-import type { LabelSelector } from "../../api/controller-resilience";
 import type { PodView, WorkloadView } from "../../core/views";
-
-/** Whether labels match a selector, as the API server would say. */
-export function matchesSelector(labels: Readonly<Record<string, string>>, selector: LabelSelector): boolean {
-  const all = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
-  return all && (selector.matchExpressions ?? []).every(requirement => meets(labels, requirement));
-}
-
-type Requirement = NonNullable<LabelSelector["matchExpressions"]>[number];
-
-function meets(labels: Readonly<Record<string, string>>, { key, operator, values = [] }: Requirement): boolean {
-  const value = labels[key];
-  switch (operator) {
-    case "In":
-      return value !== undefined && values.includes(value);
-    case "NotIn":
-      return value === undefined || !values.includes(value);
-    case "Exists":
-      return value !== undefined;
-    case "DoesNotExist":
-      return value === undefined;
-  }
-}
 
 /**
  * Whether the pod belongs to the workload. A Deployment's pods are owned by a ReplicaSet that the Deployment controller names

@@ -1,8 +1,8 @@
 import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
-import type { Readers } from "../../../core/readers";
 import type { Decision } from "../../../core/remedy";
 import { requestedRestart } from "../../../core/restart-budget";
+import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import type { PodView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import { createTokenRestart } from "..";
@@ -28,9 +28,8 @@ export const UNAUTHORIZED =
   'E0101 00:00:00.000000 1 reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"';
 
 /** A namespace with the Deployment `web` of one pod, a ControllerResilience for it, and the remedy. */
-export class Scene implements Readers {
-  readonly clock = new FakeClock("2025-01-01T12:00:00Z");
-  readonly logs = new FakeLogs();
+export class Scene extends EmptyReaders {
+  override readonly logs = new FakeLogs();
   readonly remedy = createTokenRestart();
   workloadList: WorkloadView[] = [workload()];
   podList: PodView[];
@@ -39,7 +38,11 @@ export class Scene implements Readers {
   /** Thrown in place of an answer. */
   failing: Partial<Record<"pods" | "workload" | "serviceAccount", Error>> = {};
 
-  constructor(spec: Partial<TokenRestartSpec> = {}) {
+  constructor(
+    spec: Partial<TokenRestartSpec> = {},
+    override readonly clock = new FakeClock("2025-01-01T12:00:00Z"),
+  ) {
+    super(clock);
     this.podList = [this.podAt(-3_600_000, {})];
     this.accounts.set("web", this.account("sa-1", -86_400_000));
     this.logs.write("web-5d-a", "main");
@@ -79,17 +82,17 @@ export class Scene implements Readers {
   }
 
   /** As Readers. */
-  pods(): Promise<readonly PodView[]> {
+  override pods(): Promise<readonly PodView[]> {
     return this.#answer("pods", this.podList);
   }
 
   /** As Readers. */
-  workload(kind: WorkloadView["kind"], _namespace: string, name: string): Promise<WorkloadView | null> {
+  override workload(kind: WorkloadView["kind"], _namespace: string, name: string): Promise<WorkloadView | null> {
     return this.#answer("workload", this.workloadList.find(one => one.kind === kind && one.name === name) ?? null);
   }
 
   /** As Readers. */
-  workloads(kind: WorkloadView["kind"]): Promise<readonly WorkloadView[]> {
+  override workloads(kind: WorkloadView["kind"]): Promise<readonly WorkloadView[]> {
     return this.#answer(
       "workload",
       this.workloadList.filter(one => one.kind === kind),
@@ -97,7 +100,7 @@ export class Scene implements Readers {
   }
 
   /** As Readers. */
-  serviceAccount(_namespace: string, name: string): Promise<ServiceAccountView | null> {
+  override serviceAccount(_namespace: string, name: string): Promise<ServiceAccountView | null> {
     return this.#answer("serviceAccount", this.accounts.get(name) ?? null);
   }
 

@@ -1,0 +1,46 @@
+/* eslint-disable @typescript-eslint/no-unused-vars -- the parameters are there for those who override */
+import type { Clock } from "../clock";
+import type { LogReader, Readers, Right } from "../readers";
+import type { BindingKind, BindingView, PodView, ServiceAccountView, WorkloadView } from "../views";
+
+/** A cluster with nothing in it, in which the operator has every right: what a test needs of it, it overrides. */
+export class EmptyReaders implements Readers {
+  readonly logs: LogReader = { read: () => Promise.resolve(null) };
+
+  constructor(readonly clock: Clock) {}
+
+  /** None. */
+  pods(_namespace: string): Promise<readonly PodView[]> {
+    return Promise.resolve([]);
+  }
+
+  /** None. */
+  workload(_kind: WorkloadView["kind"], _namespace: string, _name: string): Promise<WorkloadView | null> {
+    return Promise.resolve(null);
+  }
+
+  /** None. */
+  workloads(_kind: WorkloadView["kind"], _namespace: string): Promise<readonly WorkloadView[]> {
+    return Promise.resolve([]);
+  }
+
+  /** None. */
+  serviceAccount(_namespace: string, _name: string): Promise<ServiceAccountView | null> {
+    return Promise.resolve(null);
+  }
+
+  /** None. */
+  bindings(_kind: BindingKind, _namespace: string): Promise<readonly BindingView[]> {
+    return Promise.resolve([]);
+  }
+
+  /** None. */
+  binding(_kind: BindingKind, _namespace: string, _name: string): Promise<BindingView | null> {
+    return Promise.resolve(null);
+  }
+
+  /** It may. */
+  may(_right: Right): Promise<boolean> {
+    return Promise.resolve(true);
+  }
+}
