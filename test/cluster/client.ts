@@ -35,6 +35,21 @@ export interface OperatorEvent {
   readonly reportingComponent?: string;
 }
 
+/** A RoleBinding, or a ClusterRoleBinding, which has no namespace. */
+export interface Binding {
+  readonly kind: "RoleBinding" | "ClusterRoleBinding";
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid: string;
+    readonly creationTimestamp: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly roleRef: { readonly apiGroup: string; readonly kind: string; readonly name: string };
+  readonly subjects?: readonly object[];
+}
+
 /** What demonstrations and tests ask of a cluster, in words. They see it as a user does: through kubectl. */
 export class ClusterClient {
   constructor(readonly kubectl: Kubectl) {}
@@ -103,6 +118,25 @@ export class ClusterClient {
     return list.items.filter(({ reportingComponent }) => reportingComponent === "controller-resilience");
   }
 
+  /** Undefined if there is none. */
+  async binding(kind: Binding["kind"], name: string, namespace?: string): Promise<Binding | undefined> {
+    const args = ["get", kind.toLowerCase(), name, ...inNamespace(namespace), "--ignore-not-found", "-o", "json"];
+    const text = await this.output(args);
+    return text.trim() === "" ? undefined : (JSON.parse(text) as Binding);
+  }
+
+  /** Every RoleBinding and ClusterRoleBinding. */
+  async allBindings(): Promise<Binding[]> {
+    const args = ["get", "rolebindings,clusterrolebindings", "--all-namespaces", "-o", "json"];
+    return (JSON.parse(await this.output(args)) as { items: Binding[] }).items;
+  }
+
+  /** False if there was none. */
+  async deleteBinding(kind: Binding["kind"], name: string, namespace?: string): Promise<boolean> {
+    const args = ["delete", kind.toLowerCase(), name, ...inNamespace(namespace), "--ignore-not-found", "-o", "name"];
+    return (await this.output(args)).trim() !== "";
+  }
+
   /** Looks twice a second until it is so; throws with what it saw last when it never is. */
   async until<T>(what: string, look: () => Promise<T | false | undefined>, timeoutMs = 60_000): Promise<T> {
     const deadline = performance.now() + timeoutMs;
@@ -131,24 +165,37 @@ export class ClusterClient {
     );
   }
 
-  /** Waits until TokensAccepted has one of these reasons; says what it says instead when it never has. */
+  /** Waits until a condition has one of these reasons; says what it says instead when it never has. */
+  async untilCondition(
+    { namespace, name, type }: { namespace: string; name: string; type: string },
+    reasons: readonly string[],
+    timeoutMs = 60_000,
+  ): Promise<StatusCondition> {
+    const look = async (): Promise<StatusCondition | false> => {
+      const condition = await this.condition(namespace, name, type);
+      if (condition === undefined) return false;
+      if (reasons.includes(condition.reason)) return condition;
+      throw new Error(`${condition.status} ${condition.reason}: ${condition.message}`);
+    };
+    return this.until(`${type} of ${namespace}/${name} to say ${reasons.join(" or ")}`, look, timeoutMs);
+  }
+
+  /** The same for TokensAccepted. */
   async untilTokens(
     namespace: string,
     name: string,
     reasons: readonly string[],
     timeoutMs = 60_000,
   ): Promise<StatusCondition> {
-    const look = async (): Promise<StatusCondition | false> => {
-      const condition = await this.condition(namespace, name, "TokensAccepted");
-      if (condition === undefined) return false;
-      if (reasons.includes(condition.reason)) return condition;
-      throw new Error(`${condition.status} ${condition.reason}: ${condition.message}`);
-    };
-    return this.until(`TokensAccepted of ${namespace}/${name} to say ${reasons.join(" or ")}`, look, timeoutMs);
+    return this.untilCondition({ namespace, name, type: "TokensAccepted" }, reasons, timeoutMs);
   }
 }
 
 /** Whether the pod's Ready condition is True. */
 export function isReady(pod: Pod): boolean {
   return pod.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+}
+
+function inNamespace(namespace: string | undefined): string[] {
+  return namespace === undefined ? [] : ["-n", namespace];
 }

@@ -1,0 +1,66 @@
+// Durations as the enforcers read them, each in its own way.
+
+const MS_OF = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 } as const;
+/** Go's own units; the two enforcers that are written in Go also know days and weeks, each by its own parser. */
+const GO_UNITS = ["ns", "us", "µs", "μs", "ms", "s", "m", "h"] as const;
+/** Both keep nanoseconds in 64 bits: some 292 years. */
+const LONGEST_MS = 2 ** 63 / 1e6;
+
+type Unit = keyof typeof MS_OF;
+
+/** Milliseconds of kube-janitor's `\d+[smhdw]`; "never" for `forever` and for zero; undefined if it is neither. */
+export function janitorDuration(text: string): number | "never" | undefined {
+  if (text.toLowerCase() === "forever") return "never";
+  const found = /^(\d+)([smhdw])$/.exec(text);
+  if (!found) return undefined;
+  const ms = Number(found[1]) * MS_OF[found[2] as Unit];
+  return ms === 0 ? "never" : ms;
+}
+
+/** Milliseconds of `1h30m` with an optional sign and fractions, in Go's units and in days and weeks: k8s-ttl-controller. */
+export function ttlControllerDuration(text: string): number | undefined {
+  return signedDuration(text, [...GO_UNITS, "d", "w"]);
+}
+
+/** Milliseconds of a TTL of Kyverno's: a duration of Go's, or else the sum of everything in it that is a whole number and a unit. */
+export function kyvernoDuration(text: string): number | undefined {
+  const ms = signedDuration(text, GO_UNITS);
+  if (ms !== undefined) return ms;
+  const parts = [...text.matchAll(/(\d+)\s*([A-Za-zµ]+)/g)]
+    .map(([, count, unit]) => ({ count: Number(count), unit: longUnit(unit ?? "") }))
+    .filter((part): part is { count: number; unit: Unit } => part.unit !== undefined);
+  return parts.length === 0 ? undefined : sum(parts);
+}
+
+const LONG_NAMES: readonly (readonly [unit: Unit, names: readonly string[], stem: string])[] = [
+  ["ns", ["ns"], "nano"],
+  ["us", ["us", "µs"], "micro"],
+  ["ms", ["ms"], "milli"],
+  ["s", ["s"], "sec"],
+  ["m", ["m"], "min"],
+  ["h", ["h", "hr"], "hour"],
+  ["d", ["d"], "day"],
+  ["w", ["w", "wk"], "week"],
+];
+
+function longUnit(text: string): Unit | undefined {
+  const unit = text.toLowerCase();
+  return LONG_NAMES.find(([, names, stem]) => names.includes(unit) || unit.startsWith(stem))?.[0];
+}
+
+function signedDuration(text: string, units: readonly Unit[]): number | undefined {
+  const unsigned = text.replace(/^[-+]/, "");
+  if (unsigned === "0") return 0;
+  // Longer names first, so that `ms` is not read as `m`.
+  const names = [...units].sort((a, b) => b.length - a.length).join("|");
+  const number = String.raw`(?:\d+\.?\d*|\.\d+)`;
+  if (!new RegExp(`^(?:${number}(?:${names}))+$`).test(unsigned)) return undefined;
+  const parts = [...unsigned.matchAll(new RegExp(`(${number})(${names})`, "g"))];
+  const ms = sum(parts.map(([, count, unit]) => ({ count: Number(count), unit: unit as Unit })));
+  return ms === undefined || !text.startsWith("-") ? ms : -ms;
+}
+
+function sum(parts: readonly { count: number; unit: Unit }[]): number | undefined {
+  const ms = parts.reduce((total, { count, unit }) => total + count * MS_OF[unit], 0);
+  return ms < LONGEST_MS ? ms : undefined;
+}

@@ -1,0 +1,121 @@
+// When a binding is due, by the rules that the enforcers publish. Written from these rules, and on purpose not from the code of
+// src/remedies/binding-renewal: an enforcer that shares the mistakes of the operator would never show them.
+//
+//   kube-janitor         README of codeberg.org/hjacobs/kube-janitor
+//   Kyverno              kyverno.io/docs/guides/ttl-cleanup, and pkg/controllers/ttl of v1.19
+//   k8s-ttl-controller   README of github.com/TwiN/k8s-ttl-controller, v1.4
+//   this project's own   docs/api.md
+import type { Binding } from "../cluster/client";
+import { janitorDuration, kyvernoDuration, ttlControllerDuration } from "./durations";
+
+/** The label or annotation that says when a binding ends. */
+export const EXPIRY = {
+  janitorTtl: "janitor/ttl",
+  janitorExpires: "janitor/expires",
+  kyverno: "cleanup.kyverno.io/ttl",
+  ttlController: "k8s-ttl-controller.twin.sh/ttl",
+  ttlControllerRefreshed: "k8s-ttl-controller.twin.sh/refreshed-at",
+  ownExpiresAt: "controller-resilience.io/expires-at",
+  ownSeconds: "controller-resilience.io/expiration-seconds",
+} as const;
+
+/** That an enforcer would delete a binding, and when. */
+export interface Deadline {
+  /** The label or annotation that says so. */
+  readonly key: string;
+  readonly dueMs: number;
+}
+
+type Rule = (value: string, binding: Binding) => number | "never" | undefined;
+
+interface Convention {
+  readonly key: string;
+  readonly in: "labels" | "annotations";
+  /** kube-janitor leaves objects alone that are in no namespace. */
+  readonly clusterScoped: boolean;
+  readonly rule: Rule;
+}
+
+const conventions: readonly Convention[] = [
+  { key: EXPIRY.janitorTtl, in: "annotations", clusterScoped: false, rule: fromCreation(janitorDuration) },
+  { key: EXPIRY.janitorExpires, in: "annotations", clusterScoped: false, rule: janitorMoment },
+  {
+    key: EXPIRY.kyverno,
+    in: "labels",
+    clusterScoped: true,
+    rule: (value, binding) => fromCreation(kyvernoDuration)(value, binding) ?? kyvernoMoment(value),
+  },
+  { key: EXPIRY.ttlController, in: "annotations", clusterScoped: true, rule: fromRefreshed },
+  { key: EXPIRY.ownExpiresAt, in: "annotations", clusterScoped: true, rule: rfc3339 },
+  { key: EXPIRY.ownSeconds, in: "annotations", clusterScoped: true, rule: fromCreation(wholeSeconds) },
+];
+
+/** Every deadline of a binding, the earliest first. What an enforcer can't read is none: they all leave such objects alone. */
+export function deadlinesOf(binding: Binding): Deadline[] {
+  return conventions
+    .flatMap(({ key, in: where, clusterScoped, rule }) => {
+      const value = binding.metadata[where]?.[key];
+      if (value === undefined || (!clusterScoped && binding.metadata.namespace === undefined)) return [];
+      const dueMs = rule(value, binding);
+      return typeof dueMs === "number" ? [{ key, dueMs }] : [];
+    })
+    .sort((a, b) => a.dueMs - b.dueMs);
+}
+
+/** When the first of the enforcers deletes a binding; Infinity if none ever does. */
+export function dueMs(binding: Binding): number {
+  return deadlinesOf(binding)[0]?.dueMs ?? Infinity;
+}
+
+function createdMs(binding: Binding): number {
+  return Date.parse(binding.metadata.creationTimestamp);
+}
+
+function fromCreation(parse: (value: string) => number | "never" | undefined): Rule {
+  return (value, binding) => {
+    const ms = parse(value);
+    return typeof ms === "number" ? createdMs(binding) + ms : ms;
+  };
+}
+
+function fromRefreshed(value: string, binding: Binding): number | undefined {
+  const ms = ttlControllerDuration(value);
+  if (ms === undefined) return undefined;
+  // One that it can't read is as good as none.
+  const refreshed = rfc3339(binding.metadata.annotations?.[EXPIRY.ttlControllerRefreshed] ?? "");
+  return (refreshed ?? createdMs(binding)) + ms;
+}
+
+function wholeSeconds(value: string): number | undefined {
+  return /^\d{1,15}$/.test(value) ? Number(value) * 1000 : undefined;
+}
+
+function janitorMoment(value: string): number | undefined {
+  return utc(/^(\d{4})-(\d{1,2})-(\d{1,2})(?:T(\d{1,2}):(\d{1,2})(?::(\d{1,2})Z)?)?$/.exec(value));
+}
+
+function kyvernoMoment(value: string): number | undefined {
+  return utc(/^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2})(\d{2})(\d{2})Z)?$/.exec(value));
+}
+
+function rfc3339(value: string): number | undefined {
+  const found = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(\.\d+)?(?:Z|([+-])(\d{2}):(\d{2}))$/.exec(value);
+  const moment = utc(found);
+  if (!found || moment === undefined) return undefined;
+  const [fraction = "0", sign = "+", hours = "0", minutes = "0"] = found.slice(7);
+  if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
+  const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000;
+  return moment + Number(fraction) * 1000 - (sign === "-" ? -offsetMs : offsetMs);
+}
+
+/** Year, month, day, hour, minute, second, as matched; undefined if there is no such moment: 30 February, 25 o'clock. */
+function utc(found: RegExpExecArray | null): number | undefined {
+  if (!found) return undefined;
+  // Parts that were left out are midnight.
+  const parts = found.slice(1, 7).map((part: string | undefined) => (part ?? "").padStart(2, "0"));
+  const [year, month, day, hour, minute, second] = parts;
+  const text = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;
+  const ms = Date.parse(text);
+  // A moment that does not exist is none, or another one.
+  return Number.isNaN(ms) || new Date(ms).toISOString() !== text ? undefined : ms;
+}
