@@ -1,14 +1,15 @@
-// `npm run demo`: a controller dies silently on a real cluster, and is healed.
+// `npm run demo`: a controller comes to harm on a real cluster, and is healed.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Command } from "commander";
+import { Argument, Command } from "commander";
 import { ClusterClient } from "../cluster/client";
 import { install } from "../cluster/installation";
 import { OperatorProcess } from "../operator/process";
 import { contextCluster, DEMO_LAB, labCluster, type DemoCluster } from "./cluster";
-import { StaleToken } from "./stale-token";
+import type { Play, Scenario } from "./scenario";
+import { scenarios } from "./scenarios";
 import { Timeline } from "./timeline";
 
 interface DemoOptions {
@@ -26,15 +27,15 @@ function takeLabDownAndExit(): void {
   process.exit(130);
 }
 
-async function demo({ context, keep = false }: DemoOptions): Promise<void> {
+async function demo(scenario: Scenario, { context, keep = false }: DemoOptions): Promise<void> {
   const timeline = new Timeline();
   const folder = mkdtempSync(join(tmpdir(), "controller-resilience-demo-"));
   let cluster: DemoCluster | undefined;
   let operator: OperatorProcess | undefined;
-  let scenario: StaleToken | undefined;
+  let play: Play | undefined;
   const end = async (): Promise<void> => {
     await operator?.stop();
-    if (!keep) await scenario?.cleanUp();
+    if (!keep) await play?.cleanUp();
     if (!keep) await cluster?.close();
     rmSync(folder, { recursive: true, force: true });
   };
@@ -60,11 +61,11 @@ async function demo({ context, keep = false }: DemoOptions): Promise<void> {
     await operator.ready();
     timeline.say("operator", "is ready", "good");
 
-    scenario = new StaleToken(cluster, timeline);
-    await scenario.prepare();
-    const seconds = await scenario.breakAndWatch();
-    await scenario.show();
-    timeline.heading(`Healed: the new pod was Ready ${seconds.toFixed(1)} s after its ServiceAccount was recreated.`);
+    play = scenario.start(cluster, timeline);
+    await play.prepare();
+    const ending = await play.play();
+    await play.show();
+    timeline.heading(ending);
     if (keep) timeline.quote(`The cluster stays open (the operator has ended): ${cluster.hint}`);
   } catch (error) {
     operator?.complaints().forEach(line => console.error(`operator: ${line}`));
@@ -75,13 +76,21 @@ async function demo({ context, keep = false }: DemoOptions): Promise<void> {
   }
 }
 
+const [usual] = scenarios;
+const list = scenarios.map(({ name, about }) => `  ${name.padEnd(20)}${about}`);
+
 const program = new Command("npm run demo --")
-  .description("Show a silently dead controller being found and healed on a real cluster.")
+  .description("Show on a real cluster what becomes of a controller, and how it is healed.")
+  .addArgument(
+    new Argument("[scenario]", "what to show").choices(scenarios.map(({ name }) => name)).default(usual?.name),
+  )
+  .addHelpText("after", `\nScenarios:\n${list.join("\n")}`)
   .option("--context <name>", "a context of your kubeconfig (default: a lab of its own, which needs Linux and root)")
   .option("--keep", "leave the cluster open at the end")
-  .action(async (options: DemoOptions) => {
+  .action(async (name: string, options: DemoOptions) => {
     try {
-      await demo(options);
+      // Commander lets no other name through.
+      await demo(scenarios.find(scenario => scenario.name === name)!, options);
     } catch (error) {
       console.error(`\nThe demonstration failed: ${error instanceof Error ? error.message : String(error)}`);
       process.exitCode = 1;

@@ -4,6 +4,8 @@ import { classify } from "../../src/remedies/token-restart/classifier";
 import { ClusterClient, isReady, type Pod } from "../cluster/client";
 import { kubeScheduler, type SchedulerOptions } from "../controllers/kube-scheduler";
 import type { DemoCluster } from "./cluster";
+import type { Play } from "./scenario";
+import { ConditionTeller, quoteObject } from "./telling";
 import type { Timeline } from "./timeline";
 
 const NAME = "my-scheduler";
@@ -13,9 +15,10 @@ const PATIENCE_MS = 240_000;
 const SPEC = { targets: [{ kind: "Deployment", name: NAME }], tokenRestart: {} };
 
 /** Plays the scenario on one cluster and tells of it on one timeline. */
-export class StaleToken {
+export class StaleToken implements Play {
   private readonly options: SchedulerOptions;
   private readonly client: ClusterClient;
+  private readonly teller: ConditionTeller;
 
   constructor(
     cluster: DemoCluster,
@@ -23,6 +26,7 @@ export class StaleToken {
     private readonly namespace = "stale-token",
   ) {
     this.client = new ClusterClient(cluster.kubectl);
+    this.teller = new ConditionTeller(timeline);
     this.options = { namespace, name: NAME, image: cluster.schedulerImage };
   }
 
@@ -43,7 +47,13 @@ export class StaleToken {
     await this.tellCondition();
   }
 
-  /** Breaks it and watches until it is healed. Returns the seconds until the new pod was Ready. */
+  /** Breaks it and watches until it is healed. */
+  async play(): Promise<string> {
+    const seconds = await this.breakAndWatch();
+    return `Healed: the new pod was Ready ${seconds.toFixed(1)} s after its ServiceAccount was recreated.`;
+  }
+
+  /** Returns the seconds until the new pod was Ready. */
   async breakAndWatch(): Promise<number> {
     const before = await this.runningPod();
     if (!before) throw new Error("the scheduler has no running pod");
@@ -66,21 +76,7 @@ export class StaleToken {
 
   /** The conditions as kubectl prints them. */
   async show(): Promise<void> {
-    for (const args of [
-      ["get", "cres", "-n", this.namespace],
-      [
-        "get",
-        "cres",
-        "-n",
-        this.namespace,
-        "-o",
-        'jsonpath={range .items[0].status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\\n"}{end}',
-      ],
-      ["get", "events", "-n", this.namespace, "--field-selector", `involvedObject.name=${NAME}`],
-    ]) {
-      this.timeline.heading(`$ kubectl ${args.map(arg => (/[\s{]/.test(arg) ? `'${arg}'` : arg)).join(" ")}`);
-      this.timeline.quote(await this.client.output(args));
-    }
+    await quoteObject(this.client, this.timeline, { namespace: this.namespace, name: NAME });
   }
 
   /** Takes away what prepare() made. */
@@ -101,24 +97,7 @@ export class StaleToken {
   }
 
   private async tellCondition(): Promise<void> {
-    const condition = await this.condition("TokensAccepted");
-    if (!condition) return;
-    const tone = condition.status === "True" ? "good" : condition.status === "False" ? "bad" : "busy";
-    // Messages carry running numbers; one line per reason tells the story.
-    if (this.seen(condition)) return;
-    this.timeline.say(
-      "condition",
-      `TokensAccepted=${condition.status} ${condition.reason}: ${condition.message}`,
-      tone,
-    );
-  }
-
-  private lastReason = "";
-
-  private seen({ status, reason }: StatusCondition): boolean {
-    const same = this.lastReason === `${status} ${reason}`;
-    this.lastReason = `${status} ${reason}`;
-    return same;
+    this.teller.tell(await this.condition("TokensAccepted"));
   }
 
   private async tellEvents(): Promise<void> {

@@ -1,0 +1,9 @@
+import { ExpiringBinding } from "./expiring-binding";
+import type { Scenario } from "./scenario";
+import { StaleToken } from "./stale-token";
+
+/** Every scenario, one line each; the first is what `npm run demo` shows. */
+export const scenarios: readonly Scenario[] = [
+  { name: "stale-token", about: "a ServiceAccount is recreated", start: (...on) => new StaleToken(...on) },
+  { name: "expiring-binding", about: "a RoleBinding lives for a minute", start: (...on) => new ExpiringBinding(...on) },
+];

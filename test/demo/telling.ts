@@ -1,0 +1,43 @@
+import type { StatusCondition } from "../../src/api/controller-resilience";
+import type { ClusterClient } from "../cluster/client";
+import type { Timeline } from "./timeline";
+
+const TONES = { True: "good", False: "bad", Unknown: "busy" } as const;
+
+/** Tells of one condition. Messages carry running numbers; one line per reason tells the story. */
+export class ConditionTeller {
+  private last = "";
+
+  constructor(private readonly timeline: Timeline) {}
+
+  /** A line, if its status or reason is another than last time. */
+  tell(condition: StatusCondition | undefined): void {
+    if (!condition) return;
+    const { type, status, reason, message } = condition;
+    if (this.last === `${status} ${reason}`) return;
+    this.last = `${status} ${reason}`;
+    this.timeline.say("condition", `${type}=${status} ${reason}: ${message}`, TONES[status]);
+  }
+}
+
+/** Prints what kubectl prints. */
+export async function quoteKubectl(client: ClusterClient, timeline: Timeline, args: readonly string[]): Promise<void> {
+  timeline.heading(`$ kubectl ${args.map(arg => (/[\s{]/.test(arg) ? `'${arg}'` : arg)).join(" ")}`);
+  timeline.quote(await client.output(args));
+}
+
+/** The one object of a namespace, its conditions, and the Events of whatever has its name, as kubectl prints them. */
+export async function quoteObject(
+  client: ClusterClient,
+  timeline: Timeline,
+  { namespace, name }: { namespace: string; name: string },
+): Promise<void> {
+  const conditions = '{range .items[0].status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\\n"}{end}';
+  for (const args of [
+    ["get", "cres", "-n", namespace],
+    ["get", "cres", "-n", namespace, "-o", `jsonpath=${conditions}`],
+    ["get", "events", "-n", namespace, "--field-selector", `involvedObject.name=${name}`],
+  ]) {
+    await quoteKubectl(client, timeline, args);
+  }
+}

@@ -1,0 +1,323 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import type { BindingStatus } from "../../src/api/controller-resilience";
+import type { Binding, ClusterClient } from "../cluster/client";
+import { smallController } from "../controllers/small-controller";
+import { binding, lives, type Life } from "../enforcers/bindings";
+import { Enforcer } from "../enforcers/enforcer";
+import { letOperatorBind } from "../enforcers/rights";
+import { dueMs, EXPIRY } from "../enforcers/rules";
+import type { OperatorProcess } from "../operator/process";
+import { startOperator, suiteClient } from "./operator";
+
+// Bindings that live a minute, and an enforcer that deletes them by the published rules of each convention. It is what time is measured
+// by here: that something was renewed in time is seen from its not having been deleted.
+
+const LIFE_SECONDS = 60;
+const OBJECT = "ControllerResilience";
+const CONTROLLER = "controller";
+const ROLE = { kind: "ClusterRole", name: "binding-renewal-reader" } as const;
+const UNLISTED_ROLE = { kind: "ClusterRole", name: "binding-renewal-unlisted" } as const;
+
+const SAFE = "renewal-safe";
+const BARE = "renewal-bare";
+const DOWN = "renewal-down";
+const REVOKED = "renewal-revoked";
+const FORBIDDEN = "renewal-forbidden";
+const namespaces = [SAFE, BARE, DOWN, REVOKED, FORBIDDEN];
+const clusterRoleBindings = [SAFE, BARE].map(namespace => `${namespace}-cluster`);
+
+let client: ClusterClient;
+let enforcer: Enforcer;
+let operator: OperatorProcess;
+
+interface Grant extends Partial<Life> {
+  readonly name: string;
+  readonly serviceAccount?: string;
+  readonly role?: typeof ROLE | typeof UNLISTED_ROLE;
+}
+
+/** Creates bindings, of the controller's ServiceAccount if nothing else is said, and returns them as they were created. */
+async function grant(namespace: string | undefined, ...grants: readonly Grant[]): Promise<Binding[]> {
+  await client.apply(
+    grants.map(({ serviceAccount = namespace ?? "", role = ROLE, ...rest }) =>
+      binding({ ...rest, namespace, role, serviceAccount: { namespace: serviceAccount, name: CONTROLLER } }),
+    ),
+  );
+  const kind = namespace === undefined ? "ClusterRoleBinding" : "RoleBinding";
+  return Promise.all(grants.map(async ({ name }) => (await client.binding(kind, name, namespace))!));
+}
+
+/** Has everything that expires and belongs to the controller of a namespace renewed. */
+async function protect(namespace: string, bindingRenewal: object = {}): Promise<void> {
+  await client.protect(namespace, CONTROLLER, { targets: [{ kind: "Deployment", name: CONTROLLER }], bindingRenewal });
+}
+
+function pathOf({ kind, metadata }: { kind: string; metadata: { namespace?: string; name: string } }): string {
+  return [kind, metadata.namespace ?? "", metadata.name].join("/");
+}
+
+/** Waits until something is so of what stands now under the name of each of these; says of which it never was. */
+async function untilAll(
+  what: string,
+  bindings: readonly Binding[],
+  isSo: (now: Binding, then: Binding) => boolean,
+  timeoutMs = 180_000,
+): Promise<Binding[]> {
+  const look = async (): Promise<Binding[]> => {
+    const all = new Map((await client.allBindings()).map(now => [pathOf(now), now]));
+    const lacking = bindings.filter(then => {
+      const now = all.get(pathOf(then));
+      return now === undefined || !isSo(now, then);
+    });
+    if (lacking.length === 0) return bindings.map(then => all.get(pathOf(then))!);
+    throw new Error(lacking.map(then => `${pathOf(then)} ${all.has(pathOf(then)) ? "is not" : "is gone"}`).join(", "));
+  };
+  return client.until(`${bindings.length} bindings ${what}`, look, timeoutMs);
+}
+
+async function untilDeleted(bindings: readonly Binding[]): Promise<void> {
+  const look = (): Promise<true> => {
+    const left = bindings.filter(({ metadata }) => !enforcer.deleted(metadata.uid)).map(pathOf);
+    return left.length === 0 ? Promise.resolve(true) : Promise.reject(new Error(`${left.join(", ")} not deleted`));
+  };
+  await client.until("the enforcer to delete what is due", look, 240_000);
+}
+
+const sameObject = (now: Binding, then: Binding): boolean => now.metadata.uid === then.metadata.uid;
+const renewed = (now: Binding, then: Binding): boolean => sameObject(now, then) && dueMs(now) > dueMs(then);
+
+/** A binding without what says when it ends, and without what no two objects share. */
+function lasting({ kind, metadata, roleRef, subjects }: Binding): object {
+  const without = (pairs: Readonly<Record<string, string>> = {}): object =>
+    Object.fromEntries(Object.entries(pairs).filter(([key]) => !Object.values<string>(EXPIRY).includes(key)));
+  const { name, namespace, labels, annotations } = metadata;
+  return { kind, name, namespace, labels: without(labels), annotations: without(annotations), roleRef, subjects };
+}
+
+async function entriesOf(namespace: string): Promise<Map<string, BindingStatus>> {
+  const entries = (await client.resilience(namespace, CONTROLLER)).status?.bindings ?? [];
+  return new Map(entries.map(entry => [pathOf({ kind: entry.kind, metadata: entry }), entry]));
+}
+
+/** Waits until status has all that a binding can be restored from, and the expiry that the enforcer reads, too. */
+async function untilRecorded(bindings: readonly Binding[], namespace: string): Promise<BindingStatus[]> {
+  const look = async (): Promise<BindingStatus[]> => {
+    const [entries, all] = [await entriesOf(namespace), await client.allBindings()];
+    return bindings.map(pathOf).map(path => {
+      const [entry, now] = [entries.get(path), all.find(candidate => pathOf(candidate) === path)];
+      if (!entry || !now) throw new Error(`${path}: ${entry ? "gone" : "nothing is recorded"}`);
+      const { uid, roleRef, subjects, expiryTime } = entry;
+      expect({ uid, roleRef, subjects }).toEqual({
+        uid: now.metadata.uid,
+        roleRef: now.roleRef,
+        subjects: now.subjects,
+      });
+      expect(Date.parse(expiryTime ?? ""), path).toBe(dueMs(now));
+      return entry;
+    });
+  };
+  return client.until("status to have what is there", look);
+}
+
+/** Waits for an Event on each of these bindings, and for one on the object that names it. */
+async function untilEvents(namespace: string, bindings: readonly Binding[], reason: RegExp): Promise<void> {
+  const look = async (): Promise<boolean> => {
+    // Events on what is in no namespace are in `default`.
+    const events = [...(await client.events(namespace)), ...(await client.events("default"))].filter(event =>
+      reason.test(event.reason),
+    );
+    const told = (kind: string, name: string): boolean =>
+      events.some(({ involvedObject }) => involvedObject.kind === kind && involvedObject.name === name) &&
+      events.some(({ involvedObject, message }) => involvedObject.kind === OBJECT && message.includes(name));
+    const lacking = bindings.filter(({ kind, metadata }) => !told(kind, metadata.name));
+    if (lacking.length > 0) throw new Error(`nothing is told of ${lacking.map(pathOf).join(", ")}`);
+    return true;
+  };
+  await client.until(`Events ${reason.source} on bindings and on the object`, look, 30_000);
+}
+
+beforeAll(async () => {
+  client = suiteClient();
+  await client.apply(
+    [ROLE, UNLISTED_ROLE].map(({ kind, name }) => ({
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind,
+      metadata: { name },
+      rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }],
+    })),
+  );
+  await letOperatorBind(client, ROLE);
+  const small = { name: CONTROLLER, image: inject("images").node, command: ["node", "/app/controller.js"] };
+  for (const namespace of namespaces) {
+    await client.createNamespace(namespace);
+    await client.apply(smallController({ ...small, namespace, replicas: 0, mayRead: false }));
+  }
+  operator = await startOperator();
+  enforcer = Enforcer.start(client, { namespaces, clusterRoleBindings });
+});
+
+afterAll(async () => {
+  await operator.stop();
+  await enforcer.stop();
+  for (const namespace of namespaces) await client.deleteNamespace(namespace);
+});
+
+describe("bindings of a protected controller", () => {
+  const cluster: Life = {
+    name: "",
+    key: EXPIRY.kyverno,
+    fromCreation: true,
+    labels: { [EXPIRY.kyverno]: `${LIFE_SECONDS}s` },
+  };
+  let safe: Binding[];
+  let bare: Binding[];
+
+  async function grantAll(namespace: string): Promise<Binding[]> {
+    const inNamespace = await grant(namespace, ...lives(LIFE_SECONDS));
+    const ofCluster = await grant(undefined, { ...cluster, name: `${namespace}-cluster`, serviceAccount: namespace });
+    return [...inNamespace, ...ofCluster];
+  }
+
+  afterAll(async () => {
+    for (const name of clusterRoleBindings) await client.deleteBinding("ClusterRoleBinding", name);
+    for (const namespace of [SAFE, BARE]) await client.deleteNamespace(namespace);
+  });
+
+  it("are announced before they are renewed", async () => {
+    await protect(SAFE);
+    await client.untilCondition({ namespace: SAFE, name: CONTROLLER, type: "BindingsCurrent" }, ["NoBindings"]);
+    [safe, bare] = [await grantAll(SAFE), await grantAll(BARE)];
+    const condition = await client.untilCondition({ namespace: SAFE, name: CONTROLLER, type: "BindingsCurrent" }, [
+      "ExpiringSoon",
+    ]);
+    expect(condition.status).toBe("True");
+    const entries = await untilRecorded(safe, SAFE);
+    expect(entries.map(({ source }) => source)).toEqual([...lives(LIFE_SECONDS), cluster].map(({ key }) => key));
+    await untilEvents(SAFE, safe, /^BindingExpiringSoon$/);
+  });
+
+  it("are renewed in every convention, and outlive their twins by more than a life", async () => {
+    await untilDeleted(bare);
+    await untilAll("to be extended by a life or more", safe, (now, then) => {
+      return sameObject(now, then) && dueMs(now) >= dueMs(then) + LIFE_SECONDS * 1000;
+    });
+    const ends = safe.map(dueMs);
+    await enforcer.lookedAfter(Math.max(...ends) + LIFE_SECONDS * 1000, 240_000);
+    const after = await untilAll("to be there still", safe, sameObject);
+    expect(safe.filter(({ metadata }) => enforcer.deleted(metadata.uid))).toEqual([]);
+    // Nothing but their expiry was changed, and it still says so in the words of the same convention.
+    expect(after.map(lasting)).toEqual(safe.map(lasting));
+  });
+
+  it("keep their rights; the twins' are gone", async () => {
+    const canRead = async (namespace: string): Promise<string> => {
+      const as = `--as=system:serviceaccount:${namespace}:${CONTROLLER}`;
+      return (await client.kubectl(["auth", "can-i", "list", "configmaps", "-n", namespace, as])).stdout.trim();
+    };
+    expect(await canRead(SAFE)).toBe("yes");
+    await client.until("the twin's rights to be gone", async () => (await canRead(BARE)) === "no");
+  });
+
+  it("have it told in status, in Events on themselves and on the object, and in a metric", async () => {
+    for (const { lastRenewalTime } of await untilRecorded(safe, SAFE)) expect(lastRenewalTime).toBeDefined();
+    await untilEvents(SAFE, safe, /^BindingRenewed$/);
+    const { text } = await operator.probe("/metrics");
+    const expiries = text
+      .split("\n")
+      .filter(line => line.startsWith("controller_resilience_binding_expiry_timestamp_seconds{"))
+      .filter(line => line.includes(`namespace="${SAFE}"`));
+    for (const { metadata } of safe) {
+      expect(
+        expiries.filter(line => line.includes(`binding="${metadata.name}"`)),
+        metadata.name,
+      ).toHaveLength(1);
+    }
+  });
+});
+
+describe("bindings that expire while the operator is down", () => {
+  it("are restored as they were when it is back, and renewed from then on", async () => {
+    await protect(DOWN);
+    const team = { team: "payments" };
+    const before = await grant(
+      DOWN,
+      ...lives(LIFE_SECONDS).map(life => ({ ...life, labels: { ...team, ...life.labels } })),
+    );
+    await untilRecorded(before, DOWN);
+    await operator.stop();
+    await untilDeleted(before);
+    expect((await client.allBindings()).filter(({ metadata }) => metadata.namespace === DOWN)).toEqual([]);
+
+    operator = await startOperator();
+    const restored = await untilAll("to be restored", before, (now, then) => !sameObject(now, then));
+    expect(restored.map(lasting)).toEqual(before.map(lasting));
+    const ended = (name: string): number =>
+      enforcer.deletions.find(({ binding: { metadata } }) => metadata.namespace === DOWN && metadata.name === name)!
+        .dueMs;
+    for (const now of restored) expect(dueMs(now), now.metadata.name).toBeGreaterThan(ended(now.metadata.name));
+    await untilAll("to be renewed", restored, renewed);
+  });
+});
+
+describe("a binding that a person deletes before its end", () => {
+  it("stays gone for ever, also for an operator that was not there, until a person creates it again", async () => {
+    await protect(REVOKED);
+    const [janitorTtl, , kyverno] = lives(LIFE_SECONDS);
+    const life = { ...janitorTtl!, name: "withdrawn" };
+    const kept = await grant(REVOKED, { ...kyverno!, name: "kept" });
+    const [withdrawn] = await grant(REVOKED, life);
+    await untilRecorded([withdrawn!, ...kept], REVOKED);
+    expect(await client.deleteBinding("RoleBinding", "withdrawn", REVOKED)).toBe(true);
+
+    const isRevoked = async (): Promise<BindingStatus> => {
+      const entry = (await entriesOf(REVOKED)).get(pathOf(withdrawn!));
+      if (entry?.state === "Revoked") return entry;
+      throw new Error(`status says of it: ${JSON.stringify(entry)}`);
+    };
+    const entry = await client.until("status to say that it was revoked", isRevoked);
+    const condition = await client.condition(REVOKED, CONTROLLER, "BindingsCurrent");
+    expect(`${condition?.reason}: ${condition?.message}`).toMatch(/Revoked.*\bwithdrawn\b/s);
+
+    // That the other one is renewed proves that the operator was there, and looked, after this one would have ended.
+    const end = Date.parse(entry.expiryTime!);
+    const isGone = async (): Promise<void> => {
+      expect(await client.binding("RoleBinding", "withdrawn", REVOKED)).toBeUndefined();
+      expect((await isRevoked()).state).toBe("Revoked");
+    };
+    await enforcer.lookedAfter(end, 120_000);
+    const [past] = await untilAll("to be there", kept, sameObject);
+    await untilAll("to be renewed past that end", [past!], renewed);
+    await isGone();
+
+    await operator.stop();
+    operator = await startOperator();
+    const [atStart] = await untilAll("to be there", kept, sameObject);
+    await untilAll("to be renewed by the next operator", [atStart!], renewed);
+    await isGone();
+    expect(enforcer.deletions.filter(({ binding: { metadata } }) => metadata.namespace === REVOKED)).toEqual([]);
+
+    const again = await grant(REVOKED, life);
+    await untilAll("to be renewed as usual", again, renewed);
+    await untilRecorded(again, REVOKED);
+  });
+});
+
+describe("a binding of a role that the operator may not bind", () => {
+  it("is left alone; the condition holds the rule to add; once it is added, the binding is renewed", async () => {
+    // Due at once: a third of an hour before its end is past already.
+    await protect(FORBIDDEN, { extendBy: "1h" });
+    const fiveMinutes = lives(300).find(({ key }) => key === EXPIRY.ownExpiresAt)!;
+    const before = await grant(FORBIDDEN, { ...fiveMinutes, role: UNLISTED_ROLE });
+    const where = { namespace: FORBIDDEN, name: CONTROLLER, type: "BindingsCurrent" };
+    const condition = await client.untilCondition(where, ["RenewalForbidden"]);
+    expect(condition.status).toBe("False");
+    for (const part of ["bind", "clusterroles", "rbac.authorization.k8s.io", UNLISTED_ROLE.name]) {
+      expect(condition.message).toContain(part);
+    }
+    expect((await client.binding("RoleBinding", fiveMinutes.name, FORBIDDEN))?.metadata).toEqual(before[0]!.metadata);
+
+    await letOperatorBind(client, UNLISTED_ROLE);
+    await untilAll("to be renewed", before, renewed);
+    await client.untilCondition(where, ["Current", "ExpiringSoon"]);
+  });
+});

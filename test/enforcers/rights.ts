@@ -1,0 +1,32 @@
+import type { ClusterClient } from "../cluster/client";
+import { OPERATOR } from "../cluster/installation";
+
+/** A role that the operator may bind. */
+export interface BindableRole {
+  readonly kind: "Role" | "ClusterRole";
+  readonly name: string;
+  /** Of a Role; the right is then given in this namespace only. */
+  readonly namespace?: string;
+}
+
+/**
+ * Lets the operator renew bindings of a role, as an installer does: the API server demands `bind` on it of whoever changes as much as an
+ * annotation of such a binding.
+ */
+export async function letOperatorBind(client: ClusterClient, role: BindableRole): Promise<void> {
+  const name = `controller-resilience-bind-${role.name}`;
+  const scope = role.namespace === undefined ? [] : ["-n", role.namespace];
+  const kind = role.namespace === undefined ? "clusterrole" : "role";
+  const resource = `${role.kind.toLowerCase()}s.rbac.authorization.k8s.io`;
+  await client.output([
+    "create",
+    kind,
+    name,
+    ...scope,
+    "--verb=bind",
+    `--resource=${resource}`,
+    `--resource-name=${role.name}`,
+  ]);
+  const subject = `--serviceaccount=${OPERATOR.namespace}:${OPERATOR.serviceAccount}`;
+  await client.output(["create", `${kind}binding`, name, ...scope, `--${kind}=${name}`, subject]);
+}
