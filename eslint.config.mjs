@@ -1,4 +1,5 @@
 import { createNodeResolver, importX } from "eslint-plugin-import-x";
+import { readdirSync } from "node:fs";
 import jsdoc from "eslint-plugin-jsdoc";
 import tseslint from "typescript-eslint";
 
@@ -9,6 +10,9 @@ const layer = (target, allowed, message) => ({
   except: ["./node_modules", ...allowed],
   message,
 });
+const remedies = readdirSync(new URL("src/remedies", import.meta.url), { withFileTypes: true })
+  .filter(entry => entry.isDirectory())
+  .map(({ name }) => `./src/remedies/${name}`);
 const clientLibraries = [
   "@kubernetes/*",
   "kubernetes-fluent-client",
@@ -90,10 +94,8 @@ export default tseslint.config(
           zones: [
             layer("./src/core", ["./src/core", "./src/api"], "core imports nothing of ours but the API's types."),
             layer("./src/api", ["./src/api"], "api imports nothing of ours."),
-            layer(
-              "./src/remedies/token-restart",
-              ["./src/core", "./src/api", "./src/remedies/token-restart"],
-              "A remedy imports core and api only.",
+            ...remedies.map(remedy =>
+              layer(remedy, ["./src/core", "./src/api", remedy], "A remedy imports core and api only."),
             ),
             layer(
               "./src/engine",

@@ -68,6 +68,36 @@ export const Reason = {
   ServiceAccountMissing: "ServiceAccountMissing",
   /** extraPatterns has a pattern that is not valid; the message names its position. */
   InvalidPattern: "InvalidPattern",
+
+  // BindingsCurrent.
+  /** No binding expires soon, or what expires is renewed. */
+  Current: "Current",
+  /** No binding with an expiry gives rights to a ServiceAccount of the targets. */
+  NoBindings: "NoBindings",
+  /** A binding expires within warnBefore; it will be renewed in time. */
+  ExpiringSoon: "ExpiringSoon",
+  /** A binding is due to be renewed, and the write has not succeeded yet. */
+  Renewing: "Renewing",
+  /** A binding that expired is to be created again, and the write has not succeeded yet. */
+  Restoring: "Restoring",
+  /** Observe mode: a binding would be renewed or restored now. */
+  WouldRenew: "WouldRenew",
+  /** The operator lacks a right, most often `bind` on the role; the message is the rule to add. */
+  RenewalForbidden: "RenewalForbidden",
+  /** An expiry can't be read; the message names key and value. The binding is left alone. */
+  MalformedExpiry: "MalformedExpiry",
+  /** A binding is not renewed because of its other subjects or its owner. */
+  BindingRefused: "BindingRefused",
+  /** A listed binding does not exist, and was never seen. */
+  BindingNotFound: "BindingNotFound",
+  /** A binding vanished before its expiry: that was a person's will, and it is never brought back. */
+  Revoked: "Revoked",
+  /** A binding vanished at or after its expiry, and is not to be restored. */
+  Expired: "Expired",
+  /** Somebody has put an expiry back that the operator had renewed. It gives up rather than fight. */
+  RenewalContested: "RenewalContested",
+  /** renewUntil has come, or no renewal can reach beyond the present expiry: nothing is renewed any more. */
+  RenewalEnded: "RenewalEnded",
 } as const;
 
 /** One of the reasons. */

@@ -94,7 +94,8 @@ export function bindingView(kind: BindingKind, raw: unknown): BindingView | null
   const roleName = textOf(roleRef["name"]);
   if (identity === null || roleKind === undefined || roleName === undefined) return null;
   const metadata = objectOf(binding["metadata"]);
-  const { [LAST_APPLIED]: _, ...annotations } = textsOf(metadata["annotations"]);
+  const annotations = textsOf(metadata["annotations"]);
+  Reflect.deleteProperty(annotations, LAST_APPLIED);
   const owner = ownerOf(metadata);
   return {
     kind,

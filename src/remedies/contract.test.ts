@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { RestartStatus } from "../api/controller-resilience";
 import { requestedRestart } from "../core/restart-budget";
 import { isPermitted, requiredPermission } from "../engine/permissions";
+import { applied, bindingRenewalFacts, bindingRenewalSpecs } from "./binding-renewal/testing/arbitrary";
 import { createRemedies } from "./registry";
 import { tokenRestartFacts, tokenRestartSpecs } from "./token-restart/testing/arbitrary";
 import type { TokenRestartFacts } from "./token-restart/facts";
@@ -17,6 +18,7 @@ interface Sample {
 
 const SAMPLES: Partial<Record<RemedyKey, Sample>> = {
   tokenRestart: { facts: tokenRestartFacts, specs: tokenRestartSpecs, applied: restarted },
+  bindingRenewal: { facts: bindingRenewalFacts, specs: bindingRenewalSpecs, applied },
 };
 
 /** The executor has noted the restarts, and the pods are terminating. */

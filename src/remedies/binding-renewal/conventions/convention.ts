@@ -46,12 +46,12 @@ export interface Convention {
   /** null: this binding does not use it. */
   read(marked: Marked): Reading | null;
   /**
-   * The latest moment, at most `atMs` and later than the present expiry, that can be said in the form that was found; else in the
-   * next finer form of the same key; null if there is none, or no expiry to begin with.
+   * The latest moment, at most `atMs` and later than the present expiry and than `afterMs`, that can be said in the form that was found;
+   * else in the next finer form of the same key; null if there is none, or no expiry to begin with.
    */
-  write(marked: Marked, atMs: number): Change | null;
-  /** Like `write`, but only later than the creation: for a new object that takes over the marks of an old one. */
-  writeAnew(marked: Marked, atMs: number): Change | null;
+  write(marked: Marked, atMs: number, afterMs?: number): Change | null;
+  /** Like `write`, but later than the creation, not than the present expiry: for a new object that takes over the marks of an old one. */
+  writeAnew(marked: Marked, atMs: number, afterMs?: number): Change | null;
 }
 
 /** 9999-12-31T23:59:59.999Z: the last moment that RFC 3339 (4 digits of a year) and Python's datetime can say. */

@@ -26,18 +26,24 @@ export function define(rules: Rules): Convention {
     keys: renewedBy === undefined ? [key] : [key, renewedBy],
     isRelative: marked => rules.isRelative(marked),
     read: marked => rules.read(marked),
-    write(marked, atMs) {
+    write(marked, atMs, afterMs = -Infinity) {
       const present = rules.read(marked);
-      return present?.kind === "expires" ? firstBetween(rules, marked, present.atMs, atMs) : null;
+      if (present?.kind !== "expires") return null;
+      return firstBetween(rules, marked, { afterMs: Math.max(present.atMs, afterMs), atMs });
     },
-    writeAnew(marked, atMs) {
-      return rules.read(marked)?.kind === "expires" ? firstBetween(rules, marked, marked.createdAtMs, atMs) : null;
+    writeAnew(marked, atMs, afterMs = -Infinity) {
+      if (rules.read(marked)?.kind !== "expires") return null;
+      return firstBetween(rules, marked, { afterMs: Math.max(marked.createdAtMs, afterMs), atMs });
     },
   };
 }
 
 /** The first saying that means a moment after `afterMs`, and at most `atMs`. */
-function firstBetween(rules: Rules, marked: Marked, afterMs: number, atMs: number): Change | null {
+function firstBetween(
+  rules: Rules,
+  marked: Marked,
+  { afterMs, atMs }: { readonly afterMs: number; readonly atMs: number },
+): Change | null {
   if (!(atMs > afterMs)) return null;
   for (const value of rules.sayings(marked, atMs)) {
     const change = { place: rules.place, key: rules.renewedBy ?? rules.key, value };

@@ -1,0 +1,455 @@
+import { describe, expect, it } from "vitest";
+import type { BindingRenewalSpec } from "../../api/controller-resilience";
+import type { BindingView } from "../../core/views";
+import { account, DAY, EDIT, HOUR, Scene } from "./testing/scene";
+
+const OWN = "controller-resilience.io/expires-at";
+const TTL = "janitor/ttl";
+const GONE_AT = "2025-01-31T00:00:00Z";
+const DECIDED = Date.parse("2025-01-01T00:00:00Z");
+
+/** A binding with a life of thirty days, of which that much is left. */
+async function withDaysLeft(days: number, spec: Partial<BindingRenewalSpec> = {}, over: Partial<BindingView> = {}) {
+  const scene = new Scene(spec);
+  scene.bind({ annotations: { [OWN]: GONE_AT }, ...over });
+  await scene.pass();
+  await scene.clock.run((30 - days) * DAY);
+  return scene;
+}
+
+describe("a binding that expires", () => {
+  it("is left alone, and shown, as long as its end is far", async () => {
+    const scene = await withDaysLeft(8);
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "True", reason: "Current", intents: [], announcements: [] });
+    expect(decision.message).toBe(`RoleBinding edit expires at ${GONE_AT} (${OWN}).`);
+    expect(decision.recheckAfterMs).toBe(DAY);
+    expect(scene.entry()).toEqual({
+      kind: "RoleBinding",
+      name: "edit",
+      namespace: "team",
+      uid: "uid-1",
+      state: "Current",
+      expiryTime: GONE_AT,
+      renewTime: "2025-01-30T00:00:00Z",
+      lifeSeconds: 30 * 86_400,
+      roleRef: EDIT,
+      subjects: [account("web")],
+      labels: {},
+      annotations: { [OWN]: GONE_AT },
+      source: OWN,
+    });
+  });
+
+  it("is announced once, a week ahead, on the binding", async () => {
+    const scene = await withDaysLeft(7);
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "True", reason: "ExpiringSoon", intents: [] });
+    expect(decision.announcements).toMatchObject([
+      { type: "Normal", reason: "BindingExpiringSoon", about: { kind: "RoleBinding", name: "edit", uid: "uid-1" } },
+    ]);
+    expect((await scene.pass()).announcements).toEqual([]);
+  });
+
+  it("is renewed a day ahead, by its own life, and once", async () => {
+    const scene = await withDaysLeft(1);
+    const decision = await scene.pass();
+    expect(scene.written).toMatchObject([
+      {
+        verb: "patch",
+        target: { kind: "RoleBinding", namespace: "team", name: "edit", uid: "uid-1", resourceVersion: "1" },
+        body: { metadata: { annotations: { [OWN]: "2025-03-02T00:00:00Z" } } },
+        eventReason: "BindingRenewed",
+      },
+    ]);
+    expect(Object.keys(scene.written[0]?.body ?? {})).toEqual(["metadata"]);
+    expect(decision).toMatchObject({ status: "True", reason: "Current" });
+    expect(scene.entry()).toMatchObject({
+      expiryTime: "2025-03-02T00:00:00Z",
+      lastRenewalTime: "2025-01-30T00:00:00Z",
+    });
+    await scene.live(28 * DAY);
+    expect(scene.written).toHaveLength(1);
+    await scene.live(3 * DAY);
+    expect(scene.written).toHaveLength(2);
+    expect(scene.now()?.annotations[OWN]).toBe("2025-04-01T00:00:00Z");
+  });
+
+  it("keeps its life, however often it is renewed", async () => {
+    const scene = new Scene();
+    scene.bind({ annotations: { [TTL]: "7d" } });
+    await scene.live(30 * DAY);
+    expect(scene.now()?.annotations[TTL]).toBe("35d");
+    expect(scene.entry()?.lifeSeconds).toBe(7 * 86_400);
+    expect(scene.written).toHaveLength(4);
+  });
+
+  it("that lives shorter than renewBefore is renewed once for each of its lives", async () => {
+    const scene = new Scene();
+    scene.bind({ annotations: { [TTL]: "90s" } });
+    await scene.live(15 * 60_000);
+    expect(scene.written.length).toBeGreaterThanOrEqual(9);
+    expect(scene.written.length).toBeLessThanOrEqual(11);
+  });
+
+  it("is written down before it is first renewed, or its life would be told from the renewed one", async () => {
+    const scene = new Scene();
+    scene.bind({ annotations: { [OWN]: "2025-01-01T12:00:00Z" } });
+    await scene.clock.run(11 * HOUR);
+    const first = await scene.pass();
+    expect(first).toMatchObject({ reason: "ExpiringSoon", intents: [], recheckAfterMs: 1_000 });
+    await scene.pass();
+    expect(scene.now()?.annotations[OWN]).toBe("2025-01-02T00:00:00Z");
+  });
+
+  it("in two conventions ends at the earliest, and both are renewed", async () => {
+    const scene = await withDaysLeft(1, {}, { annotations: { [OWN]: GONE_AT, [TTL]: "31d" } });
+    expect((await scene.pass()).message).toContain("2025-03-02");
+    expect(scene.now()?.annotations).toEqual({ [OWN]: "2025-03-02T00:00:00Z", [TTL]: "60d" });
+    expect(scene.entry()).toMatchObject({ source: OWN, expiryTime: "2025-03-02T00:00:00Z" });
+  });
+
+  it("is extended by extendBy, where the spec says so", async () => {
+    const scene = await withDaysLeft(1, { extendBy: "72h" });
+    await scene.pass();
+    expect(scene.now()?.annotations[OWN]).toBe("2025-02-03T00:00:00Z");
+  });
+
+  it("takes a finer form where its own would lose too much of what it is extended by", async () => {
+    const scene = new Scene({ extendBy: "40h" });
+    scene.bind({ annotations: { "janitor/expires": "2025-01-31" } });
+    await scene.pass();
+    await scene.clock.run(30 * DAY - 11 * HOUR);
+    await scene.pass();
+    expect(scene.now()?.annotations["janitor/expires"]).toBe("2025-02-01T16:00");
+  });
+
+  it("that the enforcer has overlooked is extended from now", async () => {
+    const scene = await withDaysLeft(-3);
+    await scene.pass();
+    expect(scene.now()?.annotations[OWN]).toBe("2025-03-05T00:00:00Z");
+  });
+
+  it("is renewed in Observe mode in words only", async () => {
+    const scene = await withDaysLeft(1);
+    scene.object.spec.mode = "Observe";
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "WouldRenew", intents: [{ verb: "patch" }] });
+    expect(scene.written).toEqual([]);
+  });
+
+  it("for ever is no concern", async () => {
+    const scene = new Scene();
+    scene.bind({ annotations: { [TTL]: "forever" } });
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current", intents: [] });
+    expect(scene.entry()).toEqual({
+      kind: "RoleBinding",
+      name: "edit",
+      namespace: "team",
+      uid: "uid-1",
+      state: "Never",
+    });
+  });
+
+  it("with an expiry that can't be read is left alone, also by its other expiry, and named", async () => {
+    const scene = await withDaysLeft(1, {}, { annotations: { [OWN]: GONE_AT, [TTL]: "7 days" } });
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "MalformedExpiry", intents: [] });
+    expect(decision.message).toContain('found janitor/ttl "7 days", expected');
+    expect(decision.stalled?.reason).toBe("MalformedExpiry");
+  });
+
+  it("with the skip annotation is left alone", async () => {
+    const scene = await withDaysLeft(1, {}, { skip: true });
+    expect(await scene.pass()).toMatchObject({ status: "True", intents: [] });
+    expect(scene.entry()).toMatchObject({ state: "Skipped" });
+  });
+
+  it("whose expiry somebody puts back is not fought over", async () => {
+    const scene = await withDaysLeft(1);
+    await scene.pass();
+    scene.change({ annotations: { [OWN]: GONE_AT } });
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "RenewalContested", intents: [] });
+    expect(decision.message).toContain(OWN);
+    await scene.live(DAY - 1);
+    expect(scene.written).toHaveLength(1);
+  });
+
+  it("says what stands in the way of its renewal", async () => {
+    const scene = await withDaysLeft(1);
+    scene.outcome = { result: "Failed", message: "the API server did not answer" };
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "True", reason: "Renewing", progressing: true });
+    expect(decision.message).toContain("Not done yet: patch RoleBinding edit: the API server did not answer.");
+    expect(scene.entry()).not.toHaveProperty("lastRenewalTime");
+    scene.outcome = { result: "Forbidden", message: "it needs a right" };
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "RenewalForbidden" });
+  });
+});
+
+describe("renewUntil", () => {
+  it("bounds every renewal, and ends them", async () => {
+    const scene = await withDaysLeft(1, { renewUntil: "2025-02-10T00:00:00Z" });
+    await scene.pass();
+    expect(scene.now()?.annotations[OWN]).toBe("2025-02-10T00:00:00Z");
+    const soon = await scene.pass();
+    expect(soon.announcements).toEqual([]);
+    await scene.clock.run(4 * DAY);
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "RenewalEnded", intents: [] });
+    expect(decision.announcements?.map(({ reason }) => reason)).toEqual(["BindingNotRenewed", "RenewalEndsSoon"]);
+    expect(scene.written).toHaveLength(1);
+  });
+
+  it("that has passed is told of, however long the binding has still to live", async () => {
+    const scene = await withDaysLeft(25, { renewUntil: "2025-01-02T00:00:00Z" });
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "RenewalEnded", stalled: { reason: "RenewalEnded" } });
+    expect(decision.message).toContain("spec.bindingRenewal.renewUntil is 2025-01-02T00:00:00Z");
+  });
+
+  it("is never passed by what is restored", async () => {
+    const scene = await withDaysLeft(1, { renewUntil: "2025-02-10T00:00:00Z" }, { annotations: { [TTL]: "30d" } });
+    scene.lacking.add("bind edit");
+    await scene.pass();
+    await scene.clock.run(2 * DAY);
+    scene.remove();
+    scene.lacking.clear();
+    await scene.pass();
+    const created = scene.now()!;
+    const ttlMs =
+      Number(created.annotations[TTL]?.slice(0, -1)) *
+      { h: HOUR, m: 60_000, s: 1_000, d: DAY }[created.annotations[TTL]!.at(-1) as "h"];
+    expect(created.createdAtMs + ttlMs).toBeLessThanOrEqual(Date.parse("2025-02-09T23:59:00Z"));
+    expect(created.createdAtMs + ttlMs).toBeGreaterThan(Date.parse("2025-02-08T00:00:00Z"));
+  });
+});
+
+describe("which bindings", () => {
+  it("are those with an expiry that bind ServiceAccounts of the targets", async () => {
+    const scene = new Scene();
+    const annotations = { [TTL]: "7d" };
+    scene.bind({ name: "mine", annotations });
+    scene.bind({ name: "cluster", kind: "ClusterRoleBinding", annotations });
+    scene.bind({ name: "endless" });
+    scene.bind({ name: "of-another", subjects: [account("other")], annotations });
+    scene.bind({ name: "elsewhere", subjects: [account("web", "elsewhere")], annotations });
+    await scene.pass();
+    expect(scene.object.status?.bindings?.map(({ name }) => name)).toEqual(["cluster", "mine"]);
+    scene.remove("RoleBinding/mine");
+    scene.remove("ClusterRoleBinding/cluster");
+    scene.object = { ...scene.object, status: {} };
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "NoBindings" });
+  });
+
+  it.each<[string, BindingView["subjects"]]>([
+    ["also binds User ada, which", [account("web"), { kind: "User", apiGroup: EDIT.apiGroup, name: "ada" }]],
+    [
+      "also binds Group system:serviceaccounts:team, which",
+      [account("web"), { kind: "Group", name: "system:serviceaccounts:team" }],
+    ],
+    ["also binds ServiceAccount elsewhere/web, which", [account("web"), account("web", "elsewhere")]],
+    ["also binds ServiceAccount other, which no target runs as", [account("web"), account("other")]],
+  ])("are refused by name where one %s", async (why, subjects) => {
+    const scene = await withDaysLeft(8, {}, { subjects });
+    const early = await scene.pass();
+    expect(early).toMatchObject({ status: "True", reason: "BindingRefused", intents: [] });
+    expect(early.message).toContain(`RoleBinding edit is not renewed: it ${why}`);
+    await scene.clock.run(2 * DAY);
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "BindingRefused", intents: [] });
+    await scene.live(10 * DAY);
+    expect(scene.written).toEqual([]);
+  });
+
+  it("are refused by name where a just-in-time access operator owns them", async () => {
+    const owner = { kind: "AccessRequest", name: "night-shift", uid: "a" };
+    const scene = await withDaysLeft(1, {}, { owner });
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "BindingRefused", intents: [] });
+    expect(decision.message).toContain("owned by AccessRequest night-shift");
+  });
+
+  it("can be listed: then any ServiceAccounts of the namespace will do, and no target is read", async () => {
+    const bindings = [{ kind: "RoleBinding" as const, name: "edit" }];
+    const scene = await withDaysLeft(1, { bindings }, { subjects: [account("other")] });
+    scene.workloadList = [];
+    scene.bind({ name: "not-listed", annotations: { [TTL]: "1h" } });
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
+    expect(scene.written.map(({ target }) => target.name)).toEqual(["edit"]);
+  });
+
+  it("that are listed and foreign, unlimited or missing are each told of", async () => {
+    const listed = (name: string) => ({ kind: "RoleBinding" as const, name });
+    const scene = new Scene({ bindings: [listed("foreign"), listed("endless"), listed("missing")] });
+    scene.bind({ name: "foreign", subjects: [account("web", "elsewhere")] });
+    scene.bind({ name: "endless" });
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "BindingRefused" });
+    expect(decision.message).toContain("There is no RoleBinding missing (yet).");
+    expect(decision.message).toContain("RoleBinding endless does not expire.");
+  });
+
+  it("are not known while a target is missing, and nothing is forgotten meanwhile", async () => {
+    const scene = await withDaysLeft(8);
+    scene.workloadList = [];
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "TargetNotFound", intents: [] });
+    expect(scene.entry()).toMatchObject({ expiryTime: GONE_AT });
+    scene.remove();
+    await scene.clock.run(10 * DAY);
+    await scene.pass();
+    expect(scene.now()).toBeUndefined();
+  });
+});
+
+describe("the right to renew", () => {
+  it("is asked for from the first warning on, and the message is the rule to add", async () => {
+    const scene = await withDaysLeft(6);
+    scene.lacking.add("bind edit");
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "RenewalForbidden", intents: [] });
+    expect(decision.message).toContain(
+      "{apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [edit], verbs: [bind]}",
+    );
+    scene.lacking.clear();
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "ExpiringSoon" });
+  });
+
+  it("is not asked for long before", async () => {
+    const scene = await withDaysLeft(20);
+    scene.lacking.add("bind edit");
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
+  });
+});
+
+describe("a binding that is gone", () => {
+  const content = { labels: { team: "kai" }, annotations: { [OWN]: GONE_AT, note: "by hand" } };
+
+  it("is created again as it was, with a new life, if it went at or after its expiry", async () => {
+    const scene = await withDaysLeft(8, {}, content);
+    await scene.pass();
+    await scene.clock.run(8 * DAY);
+    scene.remove();
+    const decision = await scene.pass();
+    expect(scene.written).toMatchObject([
+      {
+        verb: "create",
+        target: { kind: "RoleBinding", namespace: "team", name: "edit" },
+        body: {
+          metadata: { labels: { team: "kai" }, annotations: { [OWN]: "2025-03-02T00:00:00Z", note: "by hand" } },
+          roleRef: EDIT,
+          subjects: [account("web")],
+        },
+        eventReason: "BindingRestored",
+      },
+    ]);
+    expect(decision).toMatchObject({ status: "True", reason: "Current" });
+    await scene.live(40 * DAY);
+    expect(scene.written.map(({ verb }) => verb)).toEqual(["create", "patch"]);
+    expect(scene.entry()).toMatchObject({ uid: "uid-2", lifeSeconds: 30 * 86_400 });
+  });
+
+  it("stays gone if it went before, for ever, until somebody creates it", async () => {
+    const scene = await withDaysLeft(8, {}, content);
+    await scene.pass();
+    scene.remove();
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "True", reason: "Revoked" });
+    expect(decision.announcements).toMatchObject([{ type: "Warning", reason: "BindingRevoked" }]);
+    await scene.live(60 * DAY);
+    expect(scene.now()).toBeUndefined();
+    expect(await scene.pass()).toMatchObject({ reason: "Revoked", announcements: [] });
+    scene.bind({ annotations: { [TTL]: "30d" } });
+    await scene.live(30 * DAY);
+    expect(scene.written.map(({ verb }) => verb)).toEqual(["patch"]);
+  });
+
+  it("is missed where it is listed and was revoked", async () => {
+    const scene = await withDaysLeft(8, { bindings: [{ kind: "RoleBinding", name: "edit" }] }, content);
+    scene.remove();
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "Revoked", stalled: { reason: "Revoked" } });
+    expect(decision.message).not.toContain("There is no RoleBinding");
+  });
+
+  it("stays gone a millisecond before its expiry, and comes back at it", async () => {
+    const early = await withDaysLeft(8);
+    await early.clock.run(8 * DAY - 1);
+    early.remove();
+    await early.pass();
+    expect(early.written).toEqual([]);
+    const late = await withDaysLeft(8);
+    await late.clock.run(8 * DAY);
+    late.remove();
+    await late.pass();
+    expect(late.written).toHaveLength(1);
+  });
+
+  it("is taken for revoked while a finalizer still holds it, if it was deleted before its expiry", async () => {
+    const scene = await withDaysLeft(8);
+    scene.change({ deletedAtMs: DECIDED + 22 * DAY });
+    expect(await scene.pass()).toMatchObject({ reason: "Revoked", intents: [] });
+    await scene.clock.run(20 * DAY);
+    scene.remove();
+    expect(await scene.pass()).toMatchObject({ reason: "Revoked", intents: [] });
+  });
+
+  it("is not restored where the spec does not want it", async () => {
+    const scene = await withDaysLeft(8, { restoreExpired: false });
+    await scene.clock.run(9 * DAY);
+    scene.remove();
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "Expired", intents: [] });
+    expect((await scene.pass()).announcements).toEqual([]);
+  });
+
+  it("is not restored after renewUntil", async () => {
+    const scene = await withDaysLeft(8, { renewUntil: "2025-01-31T00:00:00Z" });
+    await scene.clock.run(9 * DAY);
+    scene.remove();
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "RenewalEnded", intents: [] });
+  });
+
+  it("is not restored without the right", async () => {
+    const scene = await withDaysLeft(8);
+    await scene.clock.run(9 * DAY);
+    scene.remove();
+    scene.lacking.add("create ");
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "RenewalForbidden", intents: [] });
+    expect(decision.message).toContain("resources: [rolebindings], verbs: [create]");
+    scene.lacking.clear();
+    await scene.pass();
+    expect(scene.written).toHaveLength(1);
+  });
+
+  it("is not restored for a ServiceAccount that no target runs as any more", async () => {
+    const scene = await withDaysLeft(8, {}, { subjects: [account("web"), account("web2")] });
+    await scene.clock.run(9 * DAY);
+    scene.remove();
+    await scene.pass();
+    expect(scene.written).toEqual([]);
+  });
+
+  it("is waited for to be restored where the write fails", async () => {
+    const scene = await withDaysLeft(8);
+    await scene.clock.run(9 * DAY);
+    scene.remove();
+    scene.outcome = { result: "Failed", message: "no answer" };
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Restoring", progressing: true });
+  });
+});
+
+describe("many bindings", () => {
+  it("are renewed a few at a time, the rest at once after", async () => {
+    const scene = new Scene();
+    for (let i = 0; i < 50; i++) scene.bind({ name: `b${i}`, annotations: { [OWN]: GONE_AT } });
+    await scene.pass();
+    await scene.clock.run(29 * DAY + HOUR);
+    expect((await scene.pass()).recheckAfterMs).toBe(1_000);
+    expect(scene.written).toHaveLength(20);
+    await scene.pass();
+    await scene.pass();
+    expect(new Set(scene.written.map(({ target }) => target.name)).size).toBe(50);
+  });
+});

@@ -1,0 +1,60 @@
+import { Reason } from "../../api/conditions";
+import type { BindingStatus } from "../../api/controller-resilience";
+import { toSeconds } from "../../core/conditions";
+import type { Intent, Outcome } from "../../core/intent";
+import type { Decision } from "../../core/remedy";
+import { withoutRenewTime } from "./build";
+
+interface Execution {
+  readonly intent: Intent;
+  readonly outcome: Outcome;
+}
+
+/** The order in which obstacles are worth telling. What is not here stands in nobody's way. */
+const OBSTACLES = ["Forbidden", "Failed", "Blocked", "Limited", "Conflict"] as const;
+
+/** What was carried out is noted in status; what was not is said. Pure. */
+export function concludeBindings(decision: Decision, executions: readonly Execution[], now: Date): Decision {
+  const done = executions.filter(({ outcome }) => outcome.result === "Executed").map(({ intent }) => intent);
+  const bindings = (decision.parts?.bindings ?? []).map(entry => noted(entry, done, now));
+  const concluded = { ...decision, parts: { ...decision.parts, bindings } };
+  const worst = OBSTACLES.map(result => executions.find(({ outcome }) => outcome.result === result)).find(Boolean);
+  return worst === undefined ? concluded : hindered(concluded, worst);
+}
+
+function noted(entry: BindingStatus, done: readonly Intent[], now: Date): BindingStatus {
+  const intent = done.find(({ target }) => target.kind === entry.kind && target.name === entry.name);
+  if (intent?.renewal === undefined) return entry;
+  const { expiryTime } = intent.renewal;
+  const renewed = {
+    ...withoutRenewTime(entry),
+    state: "Current" as const,
+    expiryTime,
+    lastRenewalTime: toSeconds(now),
+  };
+  // A restored binding is another object, whose uid the next pass sees.
+  if (intent.verb === "create") delete renewed.uid;
+  return renewed;
+}
+
+function hindered(decision: Decision, { intent, outcome }: Execution): Decision {
+  const what = `${intent.verb} ${intent.target.kind} ${intent.target.name}`;
+  // Without times: a message that changes with every pass would make every pass write status.
+  const why = "message" in outcome ? outcome.message : outcome.result;
+  const message = `${decision.message} Not done yet: ${what}: ${why}.`;
+  if (outcome.result === "Forbidden") {
+    const reason = Reason.RenewalForbidden;
+    return { ...decision, status: "False", reason, message, stalled: { reason, message } };
+  }
+  const isRestore = intent.verb === "create";
+  const isWorse = decision.status !== "True";
+  return {
+    ...decision,
+    message,
+    progressing: true,
+    // A binding that waits for its renewal is still in force; one that waits to be restored is not.
+    ...(isWorse
+      ? {}
+      : { status: isRestore ? "False" : "True", reason: isRestore ? Reason.Restoring : Reason.Renewing }),
+  };
+}

@@ -1,0 +1,46 @@
+import type { BindingRenewalSpec, BindingStatus } from "../../api/controller-resilience";
+import type { Right } from "../../core/readers";
+import type { BindingKind, BindingView } from "../../core/views";
+
+/** All that a decision rests on: plain data, as observed. */
+export interface BindingRenewalFacts {
+  readonly mode: "Enforce" | "Observe";
+  /** Of the ControllerResilience: no binding reaches further. */
+  readonly namespace: string;
+  /** ServiceAccounts that the targets run as; read only where the spec lists no bindings. */
+  readonly serviceAccounts: readonly string[];
+  /** Targets that no workload matches (yet), so that their ServiceAccounts are not known. */
+  readonly missingTargets: readonly string[];
+  /** Bindings that exist: the listed ones, or those with an expiry that give rights to a ServiceAccount of the targets. */
+  readonly living: readonly LivingBinding[];
+  /** Bindings of which status tells and that don't exist any more, as a live read has confirmed. */
+  readonly gone: readonly GoneBinding[];
+  /** Listed bindings that don't exist. */
+  readonly absent: readonly { readonly kind: BindingKind; readonly name: string }[];
+  /** What status tells of bindings that nothing can be said of now, because a target is missing. */
+  readonly kept: readonly BindingStatus[];
+}
+
+/** A binding, and what is known of it from before. */
+export interface LivingBinding {
+  readonly view: BindingView;
+  /** Of this very object, not of a predecessor of the same name. */
+  readonly record?: BindingStatus;
+  /** Rights that the operator would need to renew it and does not have; asked for from the first warning on. */
+  readonly lacks: readonly Right[];
+}
+
+/** A binding that has vanished. */
+export interface GoneBinding {
+  readonly record: BindingStatus;
+  /** Rights that the operator would need to restore it and does not have. */
+  readonly lacks: readonly Right[];
+}
+
+/** The block of the spec. */
+export type Spec = BindingRenewalSpec;
+
+/** What tells one binding from another, in status as in the cluster. */
+export function bindingId(binding: Pick<BindingStatus, "kind" | "name">): string {
+  return `${binding.kind}/${binding.name}`;
+}

@@ -1,0 +1,36 @@
+import type { BindingStatus } from "../../api/controller-resilience";
+import type { Right } from "../../core/readers";
+import type { BindingView } from "../../core/views";
+
+const RBAC_GROUP = "rbac.authorization.k8s.io";
+
+/**
+ * What the API server asks of whoever changes a binding or creates one: the write itself, and `bind` on that very role, in the namespace
+ * of the binding (kubernetes/kubernetes pkg/registry/rbac/rolebinding/policybased/storage.go and rbac/escalation_check.go,
+ * BindingAuthorized). It would also do to hold every permission in the role, which this operator never should.
+ */
+export function rightsFor(
+  binding: Pick<BindingView | BindingStatus, "kind" | "name" | "namespace" | "roleRef">,
+  verb: "patch" | "create",
+): Right[] {
+  const { kind, name, namespace, roleRef } = binding;
+  const within = kind === "RoleBinding" && namespace !== undefined ? { namespace } : {};
+  const write = { apiGroup: RBAC_GROUP, resource: pluralOf(kind), verb, ...within };
+  return [
+    // Nobody can be given the right to create by name.
+    verb === "create" ? write : { ...write, name },
+    ...(roleRef === undefined
+      ? []
+      : [{ apiGroup: RBAC_GROUP, resource: pluralOf(roleRef.kind), verb: "bind", name: roleRef.name, ...within }]),
+  ];
+}
+
+/** The rule to add, as YAML in one line. */
+export function ruleOf({ apiGroup, resource, verb, name }: Right): string {
+  const names = name === undefined || verb !== "bind" ? "" : `, resourceNames: [${name}]`;
+  return `{apiGroups: [${apiGroup}], resources: [${resource}]${names}, verbs: [${verb}]}`;
+}
+
+function pluralOf(kind: string): string {
+  return `${kind.toLowerCase()}s`;
+}

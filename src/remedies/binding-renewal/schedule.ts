@@ -1,0 +1,130 @@
+import type { BindingStatus } from "../../api/controller-resilience";
+import { parseDuration } from "../../core/duration";
+import type { BindingView } from "../../core/views";
+import { type Change, readExpiry, withChange, type Expiry, type Marked } from "./conventions";
+import type { Spec } from "./facts";
+
+/**
+ * A renewal comes no earlier than a third of what it extends by before the end, however long renewBefore is; a warning no earlier than two
+ * thirds of it, or of the binding's life. Otherwise a binding that lives for an hour would be renewed at every pass, until its end lies
+ * renewBefore ahead. A third is what cert-manager uses where a certificate lives no longer than its renewBefore.
+ */
+const RENEW_SHARE = 1 / 3;
+const WARN_SHARE = 2 / 3;
+
+/** A form that would lose more than a third of an extension is not taken: what is left of it could be due again at once. */
+const KEPT_SHARE = 2 / 3;
+
+/** No creation takes longer, since the writer gives up before. */
+const CREATION_TAKES_MS = 60_000;
+
+/** When a binding ends, and when something is to be done about it. Times in milliseconds since the epoch. */
+export interface Schedule {
+  readonly expiryMs: number;
+  /** The keys that say so. */
+  readonly sources: readonly string[];
+  /** From creation, or from the first sight of it, to the expiry; what a renewal extends by unless the spec says otherwise. */
+  readonly lifeMs: number;
+  /** By how much a renewal extends. */
+  readonly extendByMs: number;
+  readonly warnAtMs: number;
+  readonly renewAtMs: number;
+}
+
+/** The schedule of a binding; undefined where it has no expiry. `lifeMs` is what was recorded when it was first seen. */
+export function scheduleOf(marked: Marked, expiry: Expiry, spec: Spec, lifeMs?: number): Schedule | undefined {
+  const { earliest } = expiry;
+  if (earliest === undefined) return undefined;
+  const life = lifeMs ?? lifeOf(marked, expiry, earliest.atMs);
+  const extendByMs = spec.extendBy === "" ? life : parseDuration(spec.extendBy);
+  const renewBeforeMs = Math.min(parseDuration(spec.renewBefore), extendByMs * RENEW_SHARE);
+  const warnBeforeMs = Math.min(parseDuration(spec.warnBefore), Math.max(extendByMs, life) * WARN_SHARE);
+  return {
+    expiryMs: earliest.atMs,
+    sources: earliest.sources,
+    lifeMs: life,
+    extendByMs,
+    renewAtMs: Math.ceil(earliest.atMs - renewBeforeMs),
+    warnAtMs: Math.ceil(earliest.atMs - Math.max(warnBeforeMs, renewBeforeMs)),
+  };
+}
+
+/** A value such as refreshed-at moves the end, but is not part of the life. */
+function lifeOf(marked: Marked, { readings }: Expiry, expiryMs: number): number {
+  const lives = readings
+    .filter(({ atMs }) => atMs === expiryMs)
+    .map(({ convention, atMs }) => {
+      const moved = convention.keys.filter(key => key !== convention.key);
+      const annotations = Object.fromEntries(
+        Object.entries(marked.annotations).filter(([key]) => !moved.includes(key)),
+      );
+      const original = convention.read({ ...marked, annotations });
+      return (original?.kind === "expires" ? original.atMs : atMs) - marked.createdAtMs;
+    });
+  return Math.max(0, Math.min(...lives));
+}
+
+/** What a renewal writes, and when the binding expires then. */
+export interface Renewal {
+  readonly changes: readonly Change[];
+  readonly expiryMs: number;
+}
+
+/**
+ * What to write so that a binding expires later: one value of each convention that it uses, in the form that was found, at most
+ * `extendByMs` later than now planned, and never after `latestMs`. Undefined where no later time can be had.
+ */
+export function planRenewal(
+  marked: Marked,
+  { readings }: Expiry,
+  schedule: Schedule,
+  { nowMs, latestMs }: { readonly nowMs: number; readonly latestMs: number },
+): Renewal | undefined {
+  // What is over already is extended from now: from its end, it could be over still.
+  const fromMs = Math.max(schedule.expiryMs, nowMs);
+  const targetMs = Math.min(fromMs + schedule.extendByMs, latestMs);
+  const changes = readings.flatMap(({ convention, atMs }) =>
+    atMs < targetMs ? (convention.write(marked, targetMs, leastOf(fromMs, targetMs)) ?? []) : [],
+  );
+  return checked(marked, changes, fromMs);
+}
+
+/** What a binding that is created again has to carry, so that it lives for as long as a renewal extends by, and never past `latestMs`. */
+export function planRestore(
+  record: BindingStatus,
+  spec: Spec,
+  { nowMs, latestMs }: { readonly nowMs: number; readonly latestMs: number },
+): Renewal | undefined {
+  const marked = { createdAtMs: nowMs, labels: record.labels ?? {}, annotations: record.annotations ?? {} };
+  const lifeMs = (record.lifeSeconds ?? 0) * 1000;
+  const extendByMs = spec.extendBy === "" ? lifeMs : parseDuration(spec.extendBy);
+  const changes = readExpiry(marked).readings.flatMap(({ convention }) => {
+    // What counts from the creation counts from when the API server has created it, not from now.
+    const capMs = convention.isRelative(marked) ? latestMs - CREATION_TAKES_MS : latestMs;
+    const targetMs = Math.min(nowMs + extendByMs, capMs);
+    return convention.writeAnew(marked, targetMs, leastOf(nowMs, targetMs)) ?? [];
+  });
+  return checked(marked, changes, nowMs);
+}
+
+function leastOf(fromMs: number, targetMs: number): number {
+  return fromMs + (targetMs - fromMs) * KEPT_SHARE;
+}
+
+/** All conventions together must say a later time, or the earliest of them deletes the binding all the same. */
+function checked(marked: Marked, changes: readonly Change[], laterThanMs: number): Renewal | undefined {
+  const after = readExpiry(changes.reduce<Marked>(withChange, marked));
+  const expiryMs = after.earliest?.atMs;
+  if (changes.length === 0 || expiryMs === undefined || expiryMs <= laterThanMs) return undefined;
+  return { changes, expiryMs };
+}
+
+/** What conventions read of a binding. */
+export function markedOf(view: BindingView): Marked {
+  return { createdAtMs: view.createdAtMs, labels: view.labels, annotations: view.annotations };
+}
+
+/** spec.renewUntil in milliseconds since the epoch; Infinity where there is none. */
+export function renewUntilMs(spec: Spec): number {
+  return spec.renewUntil === undefined || spec.renewUntil === null ? Infinity : Date.parse(spec.renewUntil);
+}

@@ -1,0 +1,180 @@
+import type { BindingRenewalSpec, BindingStatus, ControllerResilience } from "../../../api/controller-resilience";
+import type { Intent, Outcome } from "../../../core/intent";
+import type { Right } from "../../../core/readers";
+import type { Decision } from "../../../core/remedy";
+import { EmptyReaders } from "../../../core/testing/empty-readers";
+import { FakeClock } from "../../../core/testing/fake-clock";
+import type { BindingKind, BindingView, WorkloadView } from "../../../core/views";
+import { createBindingRenewal } from "..";
+
+/** What the API server defaults. */
+export const DEFAULTS: BindingRenewalSpec = {
+  bindings: [],
+  warnBefore: "168h",
+  renewBefore: "24h",
+  extendBy: "",
+  restoreExpired: true,
+};
+
+/** The role that bindings of a scene give. */
+export const EDIT = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "edit" };
+
+/** In milliseconds. */
+export const HOUR = 3_600_000;
+
+/** In milliseconds. */
+export const DAY = 24 * HOUR;
+
+/** A ServiceAccount as a subject. */
+export function account(name: string, namespace = "team"): BindingView["subjects"][number] {
+  return { kind: "ServiceAccount", name, namespace };
+}
+
+/** The namespace `team` with the Deployment `web`, which runs as ServiceAccount `web`, and a ControllerResilience for it. */
+export class Scene extends EmptyReaders {
+  readonly remedy = createBindingRenewal();
+  /** Rights that the operator lacks, by verb and name. */
+  readonly lacking = new Set<string>();
+  readonly bindingList = new Map<string, BindingView>();
+  workloadList: WorkloadView[] = [web()];
+  object: ControllerResilience;
+  /** What was written, in order. */
+  readonly written: Intent[] = [];
+  /** What becomes of writes; absent: they are carried out. */
+  outcome: Outcome | undefined;
+  #created = 0;
+
+  constructor(
+    spec: Partial<BindingRenewalSpec> = {},
+    override readonly clock = new FakeClock("2025-01-01T00:00:00Z"),
+  ) {
+    super(clock);
+    this.object = {
+      apiVersion: "v1alpha1",
+      kind: "ControllerResilience",
+      metadata: { name: "it", namespace: "team", uid: "u", resourceVersion: "1", generation: 1, creationTimestamp: "" },
+      spec: {
+        mode: "Enforce",
+        suspend: false,
+        targets: [{ kind: "Deployment", name: "web" }],
+        bindingRenewal: { ...DEFAULTS, ...spec },
+      },
+    };
+  }
+
+  /** Creates a RoleBinding `edit` for ServiceAccount `web`, now, or what is said instead. */
+  bind(over: Partial<BindingView> = {}): BindingView {
+    const kind = over.kind ?? "RoleBinding";
+    const binding: BindingView = {
+      kind,
+      namespace: kind === "RoleBinding" ? "team" : "",
+      name: "edit",
+      uid: `uid-${++this.#created}`,
+      resourceVersion: "1",
+      createdAtMs: Math.floor(this.clock.now().getTime() / 1000) * 1000,
+      labels: {},
+      annotations: {},
+      skip: false,
+      roleRef: EDIT,
+      subjects: [account("web")],
+      ...over,
+    };
+    this.bindingList.set(`${kind}/${binding.name}`, binding);
+    return binding;
+  }
+
+  /** The binding as it is now. */
+  now(id = "RoleBinding/edit"): BindingView | undefined {
+    return this.bindingList.get(id);
+  }
+
+  /** Somebody deletes it: a person or an enforcer. */
+  remove(id = "RoleBinding/edit"): void {
+    this.bindingList.delete(id);
+  }
+
+  /** Somebody else changes it. */
+  change(over: Partial<BindingView>, id = "RoleBinding/edit"): void {
+    const before = this.bindingList.get(id);
+    if (before === undefined) throw new Error(`there is no ${id}`);
+    this.bindingList.set(id, { ...before, ...over, resourceVersion: `${before.resourceVersion}+` });
+  }
+
+  /** What status tells of a binding. */
+  entry(name = "edit"): BindingStatus | undefined {
+    return this.object.status?.bindings?.find(entry => entry.name === name);
+  }
+
+  /** One pass, as the engine does it: observe, decide, carry out, conclude, write status. */
+  async pass(): Promise<Decision> {
+    const spec = this.object.spec.bindingRenewal ?? DEFAULTS;
+    const facts = await this.remedy.observe(this.object, spec, this);
+    const decision = this.remedy.decide(facts, spec, this.clock.now());
+    const executions = decision.intents.map(intent => ({ intent, outcome: this.#execute(intent) }));
+    const concluded =
+      executions.length === 0 ? decision : (this.remedy.conclude?.(decision, executions, this.clock.now()) ?? decision);
+    this.object = { ...this.object, status: { ...this.object.status, ...concluded.parts } };
+    return concluded;
+  }
+
+  /** Passes as often as they are asked for, at least every minute, until that long from now. */
+  async live(forMs: number): Promise<void> {
+    const endMs = this.clock.now().getTime() + forMs;
+    for (;;) {
+      const { recheckAfterMs = Infinity } = await this.pass();
+      const leftMs = endMs - this.clock.now().getTime();
+      if (leftMs <= 0) return;
+      await this.clock.run(Math.min(leftMs, recheckAfterMs, Math.max(60_000, forMs / 500)));
+    }
+  }
+
+  #execute(intent: Intent): Outcome {
+    if (this.object.spec.mode === "Observe") return { result: "Observed" };
+    if (this.outcome !== undefined) return this.outcome;
+    this.written.push(intent);
+    const { kind, name } = intent.target;
+    const { metadata = {}, ...rest } = intent.body as { metadata?: Partial<BindingView> };
+    const before = this.bindingList.get(`${kind}/${name}`);
+    if (intent.verb === "create") this.bind({ kind: kind as BindingKind, name, ...metadata, ...rest });
+    else if (before !== undefined) {
+      const labels = { ...before.labels, ...metadata.labels };
+      this.change({ labels, annotations: { ...before.annotations, ...metadata.annotations } }, `${kind}/${name}`);
+    }
+    return { result: "Executed" };
+  }
+
+  /** As Readers. */
+  override workload(kind: WorkloadView["kind"], _namespace: string, name: string): Promise<WorkloadView | null> {
+    return Promise.resolve(this.workloadList.find(one => one.kind === kind && one.name === name) ?? null);
+  }
+
+  /** As Readers. */
+  override bindings(kind: BindingKind): Promise<readonly BindingView[]> {
+    return Promise.resolve([...this.bindingList.values()].filter(binding => binding.kind === kind));
+  }
+
+  /** As Readers. */
+  override binding(kind: BindingKind, _namespace: string, name: string): Promise<BindingView | null> {
+    return Promise.resolve(this.bindingList.get(`${kind}/${name}`) ?? null);
+  }
+
+  /** As Readers. */
+  override may({ verb, name = "" }: Right): Promise<boolean> {
+    return Promise.resolve(!this.lacking.has(`${verb} ${name}`));
+  }
+}
+
+/** The Deployment `web`. */
+export function web(): WorkloadView {
+  return {
+    kind: "Deployment",
+    namespace: "team",
+    name: "web",
+    uid: "w",
+    resourceVersion: "1",
+    labels: {},
+    skip: false,
+    serviceAccountName: "web",
+    replicas: 1,
+  };
+}

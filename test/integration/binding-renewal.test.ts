@@ -1,0 +1,308 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import type { ControllerResilience } from "../../src/api/controller-resilience";
+import type { Connection } from "../../src/cluster/connection";
+import { Informers } from "../../src/cluster/informers";
+import { ApiLogReader } from "../../src/cluster/log-reader";
+import { ApiObjectStore } from "../../src/cluster/object-store";
+import { ClusterReaders } from "../../src/cluster/readers";
+import { systemClock, systemRandom } from "../../src/cluster/system";
+import { ApiWriter } from "../../src/cluster/writer";
+import type { Clock } from "../../src/core/clock";
+import { ConflictError, ForbiddenError } from "../../src/core/errors";
+import type { Intent } from "../../src/core/intent";
+import { Reconciler } from "../../src/engine/reconcile";
+import { StormBrake } from "../../src/engine/storm-brake";
+import { RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";
+import { createBindingRenewal } from "../../src/remedies/binding-renewal";
+import { apiOver, clientWith } from "./cluster-operator";
+import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
+
+// Whole passes of the remedy against a real API server, with its real check against escalation, as the operator's ServiceAccount. What
+// takes weeks is brought about by a clock of the operator's own that is set ahead.
+
+const RBAC = "/apis/rbac.authorization.k8s.io/v1";
+const CRES = "/apis/controller-resilience.io/v1alpha1";
+const DAY = 86_400_000;
+
+interface Binding {
+  metadata: { name: string; uid: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+  roleRef: object;
+  subjects: object[];
+}
+
+const admin = new Admin();
+let operator: Connection;
+let namespace: string;
+
+/** The rules of deploy/rbac.yaml: no more than what an installer gives. */
+function shippedRules(): object[] {
+  const text = readFileSync(join(import.meta.dirname, "../../deploy/rbac.yaml"), "utf8");
+  const documents = parseAllDocuments(text).map(document => document.toJS() as { kind: string; rules?: object[] });
+  return documents.find(({ kind }) => kind === "ClusterRole")?.rules ?? [];
+}
+
+beforeAll(async () => {
+  namespace = await admin.namespace("bindings");
+  operator = await clientWith(admin, namespace, shippedRules());
+});
+
+afterAll(() => {
+  operator.close();
+  admin.connection.close();
+});
+
+/** A process of the operator, whose clock may be set ahead. */
+function start() {
+  const ahead = { ms: 0 };
+  const clock: Clock = { ...systemClock, now: () => new Date(systemClock.now().getTime() + ahead.ms) };
+  const api = apiOver(operator);
+  const log = keepingLog();
+  const context = { api, clock: systemClock, random: systemRandom, log, metrics: keepingMetrics() };
+  const informers = new Informers(context, () => undefined);
+  const readers = new ClusterReaders(clock, api, informers, new ApiLogReader({ ...context, api }));
+  const events = new RecordingEvents();
+  const metrics = new RecordingMetrics();
+  const store = new ApiObjectStore(api);
+  const reconciler = new Reconciler({
+    store,
+    writer: new ApiWriter(api),
+    events,
+    readers,
+    remedies: [createBindingRenewal()],
+    brake: new StormBrake(systemClock, 1),
+    random: systemRandom,
+    log,
+    metrics,
+  });
+  const pass = async (name: string): Promise<ControllerResilience> => {
+    await reconciler.reconcile(`${namespace}/${name}`, () => true);
+    return (await store.get(`${namespace}/${name}`))!;
+  };
+  return { ahead, pass, readers, events, metrics, log, stop: () => informers.stop() };
+}
+
+const path = (name = ""): string => `${RBAC}/namespaces/${namespace}/rolebindings${name === "" ? "" : `/${name}`}`;
+const rbacRef = (kind: string, name: string) => ({ apiGroup: "rbac.authorization.k8s.io", kind, name });
+
+function createBinding(name: string, metadata: object, over: object = {}): Promise<Binding> {
+  return admin.create(path(), {
+    metadata: { name, ...metadata },
+    roleRef: rbacRef("ClusterRole", "edit"),
+    subjects: [{ kind: "ServiceAccount", name: "web", namespace }],
+    ...over,
+  });
+}
+
+async function protect(name: string, bindings: object[], block: object = {}): Promise<void> {
+  await admin.create(`${CRES}/namespaces/${namespace}/controllerresiliences`, {
+    apiVersion: "controller-resilience.io/v1alpha1",
+    kind: "ControllerResilience",
+    metadata: { name },
+    spec: { targets: [{ kind: "Deployment", name: "web" }], bindingRenewal: { bindings, ...block } },
+  });
+}
+
+/** What an installer does so that the operator may renew bindings to a role. */
+async function allowToBind(resource: string, role: string): Promise<void> {
+  const name = `bind-${role}-${Math.random().toString(36).slice(2, 8)}`;
+  const who = (
+    await admin.get<{ items: { metadata: { name: string } }[] }>(`/api/v1/namespaces/${namespace}/serviceaccounts`)
+  ).items.find(({ metadata }) => metadata.name.startsWith("operator-"))!.metadata.name;
+  const rules = [
+    { apiGroups: ["rbac.authorization.k8s.io"], resources: [resource], resourceNames: [role], verbs: ["bind"] },
+  ];
+  await admin.create(`${RBAC}/clusterroles`, { metadata: { name }, rules });
+  await admin.create(`${RBAC}/clusterrolebindings`, {
+    metadata: { name },
+    roleRef: rbacRef("ClusterRole", name),
+    subjects: [{ kind: "ServiceAccount", name: who, namespace }],
+  });
+}
+
+const condition = (object: ControllerResilience) =>
+  object.status?.conditions?.find(({ type }) => type === "BindingsCurrent");
+
+const inDays = (days: number): string =>
+  new Date(Math.floor(Date.now() / 1000) * 1000 + days * DAY).toISOString().replace(".000Z", "Z");
+
+describe("without the right to bind the role", () => {
+  it("the API server refuses to change even an annotation, and the remedy knows it beforehand", async () => {
+    const expiry = inDays(30);
+    const { metadata } = await createBinding("forbidden", {
+      annotations: { "controller-resilience.io/expires-at": expiry },
+    });
+    const intent: Intent = {
+      verb: "patch",
+      target: {
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "RoleBinding",
+        namespace,
+        name: "forbidden",
+        uid: metadata.uid,
+      },
+      body: { metadata: { annotations: { "controller-resilience.io/expires-at": inDays(60) } } },
+      why: "a test",
+      eventReason: "BindingRenewed",
+    };
+    await expect(new ApiWriter(apiOver(operator)).write(intent)).rejects.toThrow(ForbiddenError);
+
+    const one = start();
+    await protect("forbidden", [{ kind: "RoleBinding", name: "forbidden" }]);
+    one.ahead.ms = 24 * DAY;
+    const object = await one.pass("forbidden");
+    expect(condition(object)).toMatchObject({ status: "False", reason: "RenewalForbidden" });
+    expect(condition(object)?.message).toContain("resources: [clusterroles], resourceNames: [edit], verbs: [bind]");
+    expect(one.metrics.seen.filter(line => line.startsWith("intent"))).toEqual([]);
+    await one.stop();
+
+    await allowToBind("clusterroles", "edit");
+    const two = start();
+    two.ahead.ms = 29.5 * DAY;
+    // The API server's authorizer hears of a new role a moment later.
+    await eventually(
+      () =>
+        two.readers.may({
+          apiGroup: "rbac.authorization.k8s.io",
+          resource: "clusterroles",
+          verb: "bind",
+          name: "edit",
+          namespace,
+        }),
+      Boolean,
+      1_000,
+    );
+    await eventually(
+      async () => condition(await two.pass("forbidden"))?.reason,
+      reason => reason === "Current",
+      60_000,
+    );
+    expect((await admin.get<Binding>(path("forbidden"))).metadata.annotations).toEqual({
+      "controller-resilience.io/expires-at": expiry.replace(
+        expiry,
+        new Date(Date.parse(expiry) + 30 * DAY).toISOString().replace(".000Z", "Z"),
+      ),
+    });
+    await two.stop();
+  });
+});
+
+describe("with the right to bind the role", () => {
+  const marks = {
+    own: { annotations: { "controller-resilience.io/expires-at": inDays(30) } },
+    seconds: { annotations: { "controller-resilience.io/expiration-seconds": "2592000" } },
+    kyverno: { labels: { "cleanup.kyverno.io/ttl": "30d" } },
+    "kyverno-date": { labels: { "cleanup.kyverno.io/ttl": inDays(30).replaceAll(":", "") } },
+    janitor: { annotations: { "janitor/ttl": "30d" } },
+    "janitor-date": { annotations: { "janitor/expires": inDays(30).slice(0, 16) } },
+    twin: { annotations: { "k8s-ttl-controller.twin.sh/ttl": "30d" } },
+  };
+  const names = Object.keys(marks);
+
+  it("a binding in each convention is renewed once, and nothing else of it changes", async () => {
+    await allowToBind("clusterroles", "edit");
+    const before = new Map<string, Binding>();
+    for (const [name, mark] of Object.entries(marks)) before.set(name, await createBinding(name, mark));
+    await protect(
+      "each",
+      names.map(name => ({ kind: "RoleBinding", name })),
+    );
+    const process = start();
+    await process.pass("each");
+    process.ahead.ms = 29.5 * DAY;
+    const object = await eventually(
+      () => process.pass("each"),
+      found => condition(found)?.reason === "Current" && process.metrics.seen.some(line => line.includes("Executed")),
+      60_000,
+    );
+    expect(condition(object)).toMatchObject({ status: "True", reason: "Current" });
+    await process.pass("each");
+    const executed = process.metrics.seen.filter(line => line === "intent:binding-renewal:patch:Executed");
+    expect(executed).toHaveLength(names.length);
+    for (const name of names) {
+      const after = await admin.get<Binding>(path(name));
+      const { metadata, ...rest } = before.get(name)!;
+      expect(after, name).toMatchObject(rest);
+      expect(after.metadata.uid, name).toBe(metadata.uid);
+      const entry = object.status?.bindings?.find(binding => binding.name === name);
+      expect(Date.parse(entry?.expiryTime ?? ""), name).toBeGreaterThan(Date.now() + 59.5 * DAY);
+      expect(entry?.lastRenewalTime, name).toBeDefined();
+    }
+    const value = async (name: string): Promise<unknown> => {
+      const { labels, annotations } = (await admin.get<Binding>(path(name))).metadata;
+      return Object.values({ ...labels, ...annotations })[0];
+    };
+    expect(await value("kyverno")).toBe("60d");
+    expect(await value("janitor")).toBe("60d");
+    expect(await value("seconds")).toBe("5184000");
+    expect(await value("twin")).toMatch(/^\d{4}-|^30d$/);
+    await process.stop();
+  });
+
+  it("one that was changed meanwhile is not overwritten", async () => {
+    const { metadata } = await createBinding("changed", { annotations: { "janitor/ttl": "30d" } });
+    const { resourceVersion } = metadata as unknown as { resourceVersion: string };
+    await admin.patch(path("changed"), { metadata: { annotations: { "janitor/ttl": "1d" } } });
+    const target = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", namespace, name: "changed" };
+    const renewal: Intent = {
+      verb: "patch",
+      target: { ...target, uid: metadata.uid, resourceVersion },
+      body: { metadata: { annotations: { "janitor/ttl": "60d" } } },
+      why: "a test",
+      eventReason: "BindingRenewed",
+    };
+    await expect(new ApiWriter(apiOver(operator)).write(renewal)).rejects.toThrow(ConflictError);
+  });
+
+  it("one that expired while nobody looked is created again as it was; one that was revoked stays away", async () => {
+    const labels = { team: "web" };
+    const annotations = { "janitor/ttl": "30d", note: "by hand" };
+    await createBinding("expired", { labels, annotations });
+    await createBinding("revoked", { annotations });
+    const role = {
+      metadata: { name: "reader" },
+      rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }],
+    };
+    await admin.create(`${RBAC}/namespaces/${namespace}/roles`, role);
+    await allowToBind("roles", "reader");
+    await createBinding("of-a-role", { annotations }, { roleRef: rbacRef("Role", "reader") });
+    const bindings = ["expired", "revoked", "of-a-role"].map(name => ({ kind: "RoleBinding", name }));
+    await protect("gone", bindings);
+    const first = start();
+    await first.pass("gone");
+    await admin.delete(path("revoked"));
+    await eventually(
+      async () => condition(await first.pass("gone"))?.reason,
+      reason => reason === "Revoked",
+    );
+    await first.stop();
+
+    const old = await admin.get<Binding>(path("expired"));
+    await admin.delete(path("expired"));
+    await admin.delete(path("of-a-role"));
+    const second = start();
+    second.ahead.ms = 31 * DAY;
+    const object = await eventually(
+      () => second.pass("gone"),
+      found => found.status?.bindings?.filter(({ state }) => state === "Current").length === 2,
+      60_000,
+    );
+    expect(object.status?.bindings?.map(({ name, state }) => `${name} ${state}`).sort()).toEqual([
+      "expired Current",
+      "of-a-role Current",
+      "revoked Revoked",
+    ]);
+    const restored = await admin.get<Binding>(path("expired"));
+    expect(restored).toMatchObject({ roleRef: old.roleRef, subjects: old.subjects, metadata: { labels } });
+    expect(restored.metadata.uid).not.toBe(old.metadata.uid);
+    expect(restored.metadata.annotations).toMatchObject({ note: "by hand" });
+    expect((await admin.get<Binding>(path("of-a-role"))).roleRef).toMatchObject({ kind: "Role", name: "reader" });
+    await expect(admin.get(path("revoked"))).rejects.toThrow();
+    expect(
+      second.events.records.map(({ reason }) => reason).filter(reason => reason === "BindingRestored"),
+    ).toHaveLength(4);
+    await second.stop();
+  });
+});
