@@ -147,6 +147,7 @@ export class ExpiringBinding implements Play {
     }
     this.timeline.say("you", `deleted RoleBinding ${NAMESPACE}/${EXTRA}, before its end: a revocation`);
     await this.until("the revocation to be noticed", async () => (await this.entry(EXTRA))?.state === "Revoked");
+    await this.condition();
     this.timeline.say("status", `${EXTRA} is Revoked: it is never brought back`, "good");
   }
 
