@@ -5,6 +5,7 @@ import type { RestartStatus } from "../api/controller-resilience";
 import type { RestartClaim } from "./intent";
 import {
   checkRestartBudget,
+  isOpen,
   pruneRestarts,
   requestedRestart,
   RESTARTS_KEPT,
@@ -131,6 +132,15 @@ describe("entries", () => {
       "Restarted",
     ]);
     expect(withOutcome([entry(5)], "nobody", "Restarted")).toEqual([entry(5)]);
+  });
+
+  it.each([
+    ["Requested", true],
+    ["Restarted", true],
+    ["Recovered", false],
+    ["Ineffective", false],
+  ] as const)("that are %s are open: %s", (outcome, open) => {
+    expect(isOpen(entry(5, { outcome }))).toBe(open);
   });
 
   it("are taken back one at a time, and only requests", () => {

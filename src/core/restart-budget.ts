@@ -73,6 +73,11 @@ function age(timeMs: number, now: Date): number {
   return Math.max(0, now.getTime() - timeMs);
 }
 
+/** Whether the restart has no outcome yet. */
+export function isOpen(entry: RestartStatus): boolean {
+  return entry.outcome === "Requested" || entry.outcome === "Restarted";
+}
+
 /** The entry that is written into status *before* the restart is asked for, so that no crash in between loses it. */
 export function requestedRestart(claim: RestartClaim, now: Date): RestartStatus {
   return {
@@ -118,8 +123,7 @@ export function pruneRestarts(
   const kept = byTime.filter((entry, index) => {
     if (index >= byTime.length - RESTARTS_KEPT) return true;
     if (newest.get(`${entry.workload} ${incidentKey(entry)}`) !== index) return false;
-    const open = entry.outcome === "Requested" || entry.outcome === "Restarted";
-    return open || age(timeMs(entry), now) < countedMs;
+    return isOpen(entry) || age(timeMs(entry), now) < countedMs;
   });
   return kept.slice(-limit);
 }

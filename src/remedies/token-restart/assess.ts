@@ -2,10 +2,10 @@ import { Reason } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import { RESTARTED_AT_ANNOTATION } from "../../api/names";
 import type { Intent, RestartClaim } from "../../core/intent";
-import { checkRestartBudget } from "../../core/restart-budget";
+import { checkRestartBudget, isOpen } from "../../core/restart-budget";
 import { candidatesOf, nextCandidate, nextClaim, type WorkloadCase } from "./candidates";
 import { workloadId, type PodFacts, type WorkloadFacts } from "./facts";
-import { isOpen, rolloutThatMissed } from "./outcomes";
+import { rolloutThatMissed } from "./outcomes";
 import {
   count,
   describeBlock,

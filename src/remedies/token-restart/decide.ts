@@ -1,10 +1,11 @@
 import { Reason } from "../../api/conditions";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { Announcement, Decision } from "../../core/remedy";
+import { isOpen } from "../../core/restart-budget";
 import { assess, type Assessment } from "./assess";
 import { rejectedOf, type WorkloadCase } from "./candidates";
 import { workloadId, type TokenRestartFacts, type WorkloadFacts } from "./facts";
-import { isOpen, settleRestarts, settleUnwatched } from "./outcomes";
+import { settleRestarts, settleUnwatched } from "./outcomes";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
 import { targetStatus } from "./target-status";
 import { count, joinSentences } from "./wording";

@@ -2,13 +2,13 @@ import type { ControllerResilience, TokenRestartSpec } from "../../api/controlle
 import { ForbiddenError } from "../../core/errors";
 import { parseDuration } from "../../core/duration";
 import type { Readers } from "../../core/readers";
+import { isOpen } from "../../core/restart-budget";
 import { describeTarget, readTarget } from "../../core/targets";
 import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from "../../core/views";
 import type { Onset } from "./cause";
 import type { FindUnauthorized } from "./container-log";
 import { workloadId, type PodFacts, type Problem, type TokenRestartFacts, type WorkloadFacts } from "./facts";
 import type { LogFinding, LogWatch, Watched } from "./log-watch";
-import { isOpen } from "./outcomes";
 import type { PersistenceRule, Verdict } from "./persistence";
 import { proveByAge, weighLogs, type AgeProof } from "./service-account-age";
 import { isOver, isPodOf } from "./targets";

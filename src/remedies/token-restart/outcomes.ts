@@ -1,5 +1,6 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
+import { isOpen } from "../../core/restart-budget";
 import { isRejected, type PodFacts, type WorkloadFacts } from "./facts";
 
 // What became of the restarts in status. Pure: history in, history out.
@@ -59,11 +60,6 @@ export function settleRestarts(
     );
   }
   return settled;
-}
-
-/** Whether the restart has an outcome yet. */
-export function isOpen(entry: RestartStatus): boolean {
-  return entry.outcome === "Requested" || entry.outcome === "Restarted";
 }
 
 /** A request that a crash left behind: carried out, still under way, or (undefined) never carried out. */
