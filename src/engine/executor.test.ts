@@ -210,6 +210,24 @@ describe("a restart", () => {
     expect(await answer(new WaitError("no", 1_000))).toBe(10_000);
   });
 
+  it("that a PodDisruptionBudget refuses is asked for at the times that its outcomes name, ever less often", async () => {
+    const bench = makeBench();
+    bench.writer.answer = () => Promise.reject(new WaitError("the budget says no", 1_000));
+    const triedAtSeconds: number[] = [];
+    for (let second = 0; second <= 160; second += 5) {
+      const before = bench.writer.written.length;
+      const outcome = await bench.execute(makeEviction());
+      const retryAfterMs = 10_000 * 2 ** triedAtSeconds.length;
+      if (bench.writer.written.length > before) {
+        triedAtSeconds.push(second);
+        expect(outcome).toEqual({ result: "Blocked", message: "the budget says no", retryAfterMs });
+      }
+      bench.clock.advance(5_000);
+    }
+    expect(triedAtSeconds).toEqual([0, 10, 30, 70, 150]);
+    expect(outcomes(bench)).toEqual([]);
+  });
+
   it("that is forbidden is not written down again and again", async () => {
     const bench = makeBench();
     bench.writer.answer = () => Promise.reject(new ForbiddenError("create pods/eviction"));

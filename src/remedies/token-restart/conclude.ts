@@ -11,14 +11,11 @@ export interface Carried {
   readonly outcome: Outcome;
 }
 
-/** How outcomes change what was decided; the gravest has the word. `retries` says when refused evictions are tried again. Pure. */
-export function concludeTokens(
-  decision: Decision,
-  carried: readonly Carried[],
-  retries: readonly Block[],
-  now: Date,
-): Decision {
-  const changes = carried.flatMap(item => changeOf(item, retries, now) ?? []);
+type Blocked = Extract<Outcome, { result: "Blocked" }>;
+
+/** How outcomes change what was decided; the gravest has the word. Pure. */
+export function concludeTokens(decision: Decision, carried: readonly Carried[], now: Date): Decision {
+  const changes = carried.flatMap(item => changeOf(item, now) ?? []);
   if (changes.length === 0) return decision;
   const reason = ORDER.find(candidate => changes.some(change => change.reason === candidate)) ?? decision.reason;
   const first = changes.find(change => change.reason === reason);
@@ -41,6 +38,20 @@ function planned(message: string, carried: readonly Carried[]): string {
   return isDone ? message : message.replaceAll(IS_BEING, IS_TO_BE);
 }
 
+/** A restart that the API server refused, and until when; undefined if it did not. */
+export function blockOf({ intent, outcome }: Carried, now: Date): Block | undefined {
+  return outcome.result === "Blocked" ? refusalOf(intent, outcome, now) : undefined;
+}
+
+function refusalOf({ restart, target }: Intent, { message, retryAfterMs }: Blocked, now: Date): Block {
+  return {
+    podUID: restart?.podUID ?? "",
+    pod: restart?.pod ?? target.name,
+    untilMs: now.getTime() + retryAfterMs,
+    byBudget: isByBudget(message),
+  };
+}
+
 const ORDER: readonly Reason[] = [
   Reason.Forbidden,
   Reason.RestartBlocked,
@@ -54,13 +65,13 @@ interface Change {
   readonly sentence: string;
 }
 
-function changeOf({ intent, outcome }: Carried, retries: readonly Block[], now: Date): Change | undefined {
+function changeOf({ intent, outcome }: Carried, now: Date): Change | undefined {
   const { kind, name } = intent.target;
   switch (outcome.result) {
     case "Executed":
       return { reason: Reason.Restarting, sentence: "It was done; the successor is being watched." };
     case "Blocked":
-      return { reason: Reason.RestartBlocked, sentence: describeBlock(blockOf(intent, outcome, retries, now)) };
+      return { reason: Reason.RestartBlocked, sentence: describeBlock(refusalOf(intent, outcome, now)) };
     case "Limited":
       return { reason: Reason.RestartDeferred, sentence: describeLimit(outcome, now) };
     case "Forbidden":
@@ -74,18 +85,6 @@ function changeOf({ intent, outcome }: Carried, retries: readonly Block[], now: 
     default:
       return undefined;
   }
-}
-
-function blockOf(
-  { restart, target }: Intent,
-  { message, retryAfterMs }: Extract<Outcome, { result: "Blocked" }>,
-  retries: readonly Block[],
-  now: Date,
-): Block {
-  const known = retries.find(({ podUID }) => podUID === restart?.podUID);
-  if (known !== undefined) return known;
-  const untilMs = now.getTime() + retryAfterMs;
-  return { podUID: restart?.podUID ?? "", pod: restart?.pod ?? target.name, untilMs, byBudget: isByBudget(message) };
 }
 
 /** The overall pace frees itself within seconds, so it is told without a time that would change with every pass. */

@@ -1,15 +1,13 @@
-import type { Intent, Outcome, Permission } from "../../core/intent";
+import type { Permission } from "../../core/intent";
 import type { Remedy } from "../../core/remedy";
 import { ConditionType } from "../../api/conditions";
 import { rememberOnsets, type Onset } from "./cause";
-import { concludeTokens } from "./conclude";
+import { blockOf, concludeTokens } from "./conclude";
 import { decideTokens } from "./decide";
-import { EvictionBackoff } from "./eviction-backoff";
 import type { Block, TokenRestartFacts } from "./facts";
 import { createFinder, type Finder } from "./find-unauthorized";
 import { LogWatch } from "./log-watch";
 import { observeTokens, onsetsOf } from "./observe";
-import { isByBudget } from "./wording";
 
 /** Everything that this remedy can ever touch. */
 const MAY: readonly Permission[] = [
@@ -63,7 +61,8 @@ interface Memory {
 /** Restarts pods whose requests are persistently answered 401 because their ServiceAccount token is dead. */
 export function createTokenRestart(): Remedy<"tokenRestart", TokenRestartFacts> {
   const memories = new Map<string, Memory>();
-  const backoff = new EvictionBackoff();
+  /** Refused evictions by the pod's uid. How long each is to wait is the executor's to say. */
+  const blocks = new Map<string, Block>();
 
   function recall(key: string, extraPatterns: readonly string[]): Memory {
     const patterns = JSON.stringify(extraPatterns);
@@ -89,14 +88,17 @@ export function createTokenRestart(): Remedy<"tokenRestart", TokenRestartFacts> 
       const nowMs = from.clock.now().getTime();
       memory.onsets = rememberOnsets(memory.onsets, onsetsOf(facts.workloads, nowMs), nowMs);
       const onsets = [...memories.values()].flatMap(other => other.onsets);
-      return { ...facts, onsets, blocks: backoff.blocks(nowMs) };
+      return { ...facts, onsets, blocks: standing(blocks, nowMs) };
     },
 
     decide: decideTokens,
 
     conclude(decision, outcomes, now) {
-      const retries = outcomes.flatMap(carried => noteRefusal(backoff, carried, now));
-      return concludeTokens(decision, outcomes, retries, now);
+      for (const carried of outcomes) {
+        const block = blockOf(carried, now);
+        if (block !== undefined) blocks.set(block.podUID, block);
+      }
+      return concludeTokens(decision, outcomes, now);
     },
 
     forget(key) {
@@ -105,19 +107,13 @@ export function createTokenRestart(): Remedy<"tokenRestart", TokenRestartFacts> 
   };
 }
 
+/** Those whose wait is not over; the others are forgotten. */
+function standing(blocks: Map<string, Block>, nowMs: number): Block[] {
+  for (const [podUID, { untilMs }] of blocks) if (untilMs <= nowMs) blocks.delete(podUID);
+  return [...blocks.values()];
+}
+
 function invalidPattern(generation: number, message: string): TokenRestartFacts {
   const nothing = { restarts: [], previousTargets: [], missingTargets: [], workloads: [], problems: [], onsets: [] };
   return { ...nothing, generation, mode: "Enforce", blocks: [], nextReadInMs: Infinity, invalidPattern: message };
-}
-
-/** A refusal is remembered, so that the next passes leave the API server in peace. */
-function noteRefusal(
-  backoff: EvictionBackoff,
-  { intent, outcome }: { intent: Intent; outcome: Outcome },
-  now: Date,
-): Block[] {
-  const podUID = intent.restart?.podUID;
-  if (podUID === undefined || outcome.result !== "Blocked") return [];
-  const refused = { podUID, pod: intent.restart?.pod ?? "", byBudget: isByBudget(outcome.message) };
-  return [backoff.refused(refused, outcome.retryAfterMs, now.getTime())];
 }
