@@ -79,9 +79,9 @@ it("of two operators one leads, both are ready, and the other takes over when it
   expect((await second.probe("/readyz")).status).toBe(200);
   expect(await leading(first)).toBe(true);
   expect(await leading(second)).toBe(false);
-  const stopped = performance.now();
   expect(await first.stop()).toBe(0);
-  expect(performance.now() - stopped).toBeLessThan(10_000);
+  // Nobody has to wait for its lease to run out.
+  expect(await holder()).not.toBe("one");
   await client.until("the second to lead", async () => (await holder()) === "two" && leading(second), 30_000);
 });
 
