@@ -8,7 +8,12 @@ export default defineConfig({
         test: {
           name: "unit",
           testTimeout: 120_000,
-          include: ["src/**/*.test.ts", "capabilities/**/*.test.ts", "test/lab/**/*.test.ts"],
+          include: [
+            "src/**/*.test.ts",
+            "capabilities/**/*.test.ts",
+            "test/lab/**/*.test.ts",
+            "test/enforcers/**/*.test.ts",
+          ],
         },
       },
       {
