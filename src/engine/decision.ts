@@ -49,7 +49,8 @@ function isIntent(value: Bag): boolean {
 }
 
 function isRenewal(value: unknown): boolean {
-  return isBag(value) && isText(value["expiryTime"]) && !Number.isNaN(Date.parse(value["expiryTime"]));
+  if (!isBag(value) || typeof value["generation"] !== "number") return false;
+  return isText(value["expiryTime"]) && !Number.isNaN(Date.parse(value["expiryTime"]));
 }
 
 function isClaim(value: unknown): boolean {

@@ -101,6 +101,18 @@ describe("an intent", () => {
     expect(await bench.execute(makePatch())).toEqual(expected);
   });
 
+  it("that is forbidden is not tried at every pass: only somebody's change ends it", async () => {
+    const { execute, writer, clock } = makeBench();
+    writer.answer = () => Promise.reject(new ForbiddenError("a policy says no"));
+    const expected = { result: "Forbidden", message: "a policy says no" };
+    expect(await execute(makePatch())).toEqual(expected);
+    expect(await execute(makePatch())).toEqual(expected);
+    expect(writer.written).toHaveLength(1);
+    await clock.run(10_000);
+    expect(await execute(makePatch())).toEqual(expected);
+    expect(writer.written).toHaveLength(2);
+  });
+
   it("that gets no answer fails after a minute", async () => {
     const bench = makeBench();
     bench.writer.answer = () => new Promise(() => undefined);

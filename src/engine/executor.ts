@@ -190,10 +190,10 @@ function isCertainlyNotDone(error: unknown): boolean {
 }
 
 /**
- * A plain write may be tried at any time unless the server asks for patience; a restart costs two writes of status each time. A
- * conflict says that something has changed, so the next pass sees another world.
+ * A plain write may be tried at any time unless the server asks for patience, or forbids it, which only somebody's change ends; a
+ * restart costs two writes of status each time. A conflict says that something has changed, so the next pass sees another world.
  */
 function isWorthNoting(error: unknown, intent: Intent): boolean {
-  if (error instanceof WaitError) return true;
+  if (error instanceof WaitError || error instanceof ForbiddenError) return true;
   return intent.restart !== undefined && !(error instanceof ConflictError || error instanceof GoneError);
 }

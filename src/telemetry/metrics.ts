@@ -125,9 +125,10 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
   bindings(key: Key, bindings: readonly BindingStatus[]): void {
     for (const labels of this.#expiries.get(key) ?? []) this.#bindingExpiry.remove(labels);
     const [namespace = "", name = ""] = key.split("/");
-    const expiring = bindings.slice(0, MAX_BINDINGS).flatMap(({ kind, name: binding, expiryTime }) => {
+    const expiring = bindings.slice(0, MAX_BINDINGS).flatMap(({ kind, name: binding, expiryTime, state }) => {
       const seconds = Date.parse(expiryTime ?? "") / 1000;
-      if (Number.isNaN(seconds)) return [];
+      // What is gone expires no more, and nobody should be woken for it.
+      if (Number.isNaN(seconds) || state === "Revoked" || state === "Expired") return [];
       const labels = { namespace, name, binding_kind: kind, binding };
       this.#bindingExpiry.set(labels, seconds);
       return [labels];

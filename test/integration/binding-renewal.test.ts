@@ -154,7 +154,7 @@ describe("without the right to bind the role", () => {
     one.ahead.ms = 24 * DAY;
     const object = await one.pass("forbidden");
     expect(condition(object)).toMatchObject({ status: "False", reason: "RenewalForbidden" });
-    expect(condition(object)?.message).toContain("resources: [clusterroles], resourceNames: [edit], verbs: [bind]");
+    expect(condition(object)?.message).toContain('resources: [clusterroles], resourceNames: ["edit"], verbs: [bind]');
     expect(one.metrics.seen.filter(line => line.startsWith("intent"))).toEqual([]);
     await one.stop();
 

@@ -374,9 +374,20 @@ export interface BindingStatus {
    */
   uid?: string;
   /**
-   * Current: expires later than warnBefore. ExpiringSoon: announced. Ended: expires and is not renewed, because of renewUntil. Expired: it vanished at or after its expiry. Revoked: it vanished before, and is never brought back. Refused: not renewed because of its subjects or owner. Malformed: its expiry can't be read. Skipped: it has the skip annotation. Never: it does not expire.
+   * Current: expires later than warnBefore. ExpiringSoon: announced. Forbidden: the operator lacks a right. Contested: somebody has put back what was renewed. Ended: expires and is not renewed, because of renewUntil. Expired: it vanished at or after its expiry and was not restored. Revoked: it vanished before. Neither of these is ever brought back. Refused: not renewed because of its subjects or owner. Malformed: its expiry can't be read. Skipped: it has the skip annotation. Never: it does not expire.
    */
-  state: "Current" | "ExpiringSoon" | "Ended" | "Expired" | "Revoked" | "Refused" | "Malformed" | "Skipped" | "Never";
+  state:
+    | "Current"
+    | "ExpiringSoon"
+    | "Forbidden"
+    | "Contested"
+    | "Ended"
+    | "Expired"
+    | "Revoked"
+    | "Refused"
+    | "Malformed"
+    | "Skipped"
+    | "Never";
   /**
    * When it expires.
    */
@@ -390,7 +401,19 @@ export interface BindingStatus {
    */
   lastRenewalTime?: string;
   /**
-   * Its original life, from creation to expiry as first seen: what a renewal extends by.
+   * The expiry that the last renewal has written.
+   */
+  renewedUntil?: string;
+  /**
+   * Generation of this object at the last renewal. A newer one lets a contested binding be renewed again.
+   */
+  renewedGeneration?: number;
+  /**
+   * The renewUntil that was told of ahead of time.
+   */
+  announcedEnd?: string;
+  /**
+   * Its life from creation to expiry before the first renewal: what a renewal extends by.
    */
   lifeSeconds?: number;
   roleRef?: RoleRef;

@@ -8,14 +8,17 @@ import type { Renewal } from "./schedule";
 /** API version of bindings. */
 const RBAC = "rbac.authorization.k8s.io/v1";
 
-/** `RoleBinding edit`, as sentences name it. */
+/** 0000-01-01T00:00:00Z: the first moment that RFC 3339 can say. */
+const FIRST_MS = -62_167_219_200_000;
+
+/** `RoleBinding edit`, as sentences name it. Names of bindings may hold any character but a slash, so odd ones are quoted. */
 export function nameOf({ kind, name }: Pick<BindingStatus, "kind" | "name">): string {
-  return `${kind} ${name}`;
+  return `${kind} ${/^[\w.:-]+$/.test(name) ? name : JSON.stringify(name)}`;
 }
 
 /** RFC 3339 in whole seconds. */
 export function timeOf(ms: number): string {
-  return toSeconds(new Date(ms));
+  return toSeconds(new Date(Math.max(ms, FIRST_MS)));
 }
 
 /** The object itself, with its preconditions. */
@@ -36,20 +39,26 @@ export function withoutRenewTime(entry: BindingStatus): BindingStatus {
   return copy;
 }
 
+/** What an intent says of itself: why, and for which generation of the ControllerResilience. */
+interface Words {
+  readonly why: string;
+  readonly generation: number;
+}
+
 /** Writes the expiry, nothing else. */
-export function buildRenewal(view: BindingView, renewal: Renewal, why: string): Intent {
+export function buildRenewal(view: BindingView, renewal: Renewal, { why, generation }: Words): Intent {
   return {
     verb: "patch",
     target: refOf(view),
     body: { metadata: metadataOf(renewal.changes) },
     why,
     eventReason: "BindingRenewed",
-    renewal: { expiryTime: timeOf(renewal.expiryMs) },
+    renewal: { expiryTime: timeOf(renewal.expiryMs), generation },
   };
 }
 
 /** Creates it again as it was, with another expiry. That it does not exist is its own precondition. */
-export function buildRestore(record: BindingStatus, renewal: Renewal, why: string): Intent {
+export function buildRestore(record: BindingStatus, renewal: Renewal, { why, generation }: Words): Intent {
   const { labels, annotations } = metadataOf(renewal.changes);
   return {
     verb: "create",
@@ -61,7 +70,7 @@ export function buildRestore(record: BindingStatus, renewal: Renewal, why: strin
     },
     why,
     eventReason: "BindingRestored",
-    renewal: { expiryTime: timeOf(renewal.expiryMs) },
+    renewal: { expiryTime: timeOf(renewal.expiryMs), generation },
   };
 }
 

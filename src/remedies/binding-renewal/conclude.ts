@@ -4,6 +4,7 @@ import { toSeconds } from "../../core/conditions";
 import type { Intent, Outcome } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
 import { withoutRenewTime } from "./build";
+import { rightsFor, ruleOf } from "./rights";
 
 interface Execution {
   readonly intent: Intent;
@@ -25,12 +26,14 @@ export function concludeBindings(decision: Decision, executions: readonly Execut
 function noted(entry: BindingStatus, done: readonly Intent[], now: Date): BindingStatus {
   const intent = done.find(({ target }) => target.kind === entry.kind && target.name === entry.name);
   if (intent?.renewal === undefined) return entry;
-  const { expiryTime } = intent.renewal;
-  const renewed = {
+  const { expiryTime, generation } = intent.renewal;
+  const renewed: BindingStatus = {
     ...withoutRenewTime(entry),
-    state: "Current" as const,
+    state: "Current",
     expiryTime,
     lastRenewalTime: toSeconds(now),
+    renewedUntil: expiryTime,
+    renewedGeneration: generation,
   };
   // A restored binding is another object, whose uid the next pass sees.
   if (intent.verb === "create") delete renewed.uid;
@@ -42,10 +45,7 @@ function hindered(decision: Decision, { intent, outcome }: Execution): Decision 
   // Without times: a message that changes with every pass would make every pass write status.
   const why = "message" in outcome ? outcome.message : outcome.result;
   const message = `${decision.message} Not done yet: ${what}: ${why}.`;
-  if (outcome.result === "Forbidden") {
-    const reason = Reason.RenewalForbidden;
-    return { ...decision, status: "False", reason, message, stalled: { reason, message } };
-  }
+  if (outcome.result === "Forbidden") return forbidden(decision, intent, message);
   const isRestore = intent.verb === "create";
   const isWorse = decision.status !== "True";
   return {
@@ -57,4 +57,14 @@ function hindered(decision: Decision, { intent, outcome }: Execution): Decision 
       ? {}
       : { status: isRestore ? "False" : "True", reason: isRestore ? Reason.Restoring : Reason.Renewing }),
   };
+}
+
+/** The API server knows better than the review of rights did: an admission policy, or a right that was taken away a moment ago. */
+function forbidden(decision: Decision, { verb, target }: Intent, why: string): Decision {
+  const entry = decision.parts?.bindings?.find(({ kind, name }) => kind === target.kind && name === target.name);
+  const rights = entry === undefined ? [] : rightsFor(entry, verb === "create" ? "create" : "patch");
+  const needed = rights.length === 0 ? "" : ` It takes ${rights.map(ruleOf).join(" and ")}.`;
+  const reason = Reason.RenewalForbidden;
+  const message = `${why}${needed}`;
+  return { ...decision, status: "False", reason, message, stalled: { reason, message } };
 }

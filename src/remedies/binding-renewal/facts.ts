@@ -5,6 +5,8 @@ import type { BindingKind, BindingView } from "../../core/views";
 /** All that a decision rests on: plain data, as observed. */
 export interface BindingRenewalFacts {
   readonly mode: "Enforce" | "Observe";
+  /** Of the ControllerResilience. */
+  readonly generation: number;
   /** Of the ControllerResilience: no binding reaches further. */
   readonly namespace: string;
   /** ServiceAccounts that the targets run as; read only where the spec lists no bindings. */
@@ -33,6 +35,8 @@ export interface LivingBinding {
 /** A binding that has vanished. */
 export interface GoneBinding {
   readonly record: BindingStatus;
+  /** When it was seen to be gone, in milliseconds since the epoch. */
+  readonly seenMs: number;
   /** Rights that the operator would need to restore it and does not have. */
   readonly lacks: readonly Right[];
 }
@@ -43,4 +47,28 @@ export type Spec = BindingRenewalSpec;
 /** What tells one binding from another, in status as in the cluster. */
 export function bindingId(binding: Pick<BindingStatus, "kind" | "name">): string {
   return `${binding.kind}/${binding.name}`;
+}
+
+/** Whether status tells enough of a binding to say more of it once it is gone; else it is as if it had never been seen. */
+export function isRecorded({ expiryTime, roleRef, subjects }: BindingStatus): boolean {
+  return expiryTime !== undefined && roleRef !== undefined && subjects !== undefined;
+}
+
+/** A binding that is gone, and stays away until somebody creates it. */
+export function isFinal({ state }: BindingStatus): boolean {
+  return state === "Revoked" || state === "Expired";
+}
+
+/** It went before its time, which only a person wants. */
+export function wentEarly({ expiryTime }: BindingStatus, atMs: number): boolean {
+  return atMs < Date.parse(expiryTime ?? "");
+}
+
+/**
+ * Somebody has put the expiry back since it was renewed. Only what was renewed for this generation of the object counts: a change of
+ * the object is a person's word that it is worth trying again.
+ */
+export function isPutBack(record: BindingStatus | undefined, expiryMs: number, generation: number): boolean {
+  if (record?.renewedUntil === undefined || record.renewedGeneration !== generation) return false;
+  return expiryMs < Date.parse(record.renewedUntil);
 }

@@ -1,138 +1,141 @@
 import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
-import type { Announcement } from "../../core/remedy";
 import { buildRestore, nameOf, refOfGone, timeOf, withoutRenewTime } from "./build";
-import type { BindingRenewalFacts, GoneBinding, Spec } from "./facts";
-import type { Finding } from "./finding";
+import { isPutBack, wentEarly, type BindingRenewalFacts, type GoneBinding, type Spec } from "./facts";
+import { announcedOnce, type Check, type Finding, firstOf } from "./finding";
 import { ruleOf } from "./rights";
-import { planRestore, renewUntilMs } from "./schedule";
+import { planRestore, renewUntilMs, type Renewal } from "./schedule";
 import { isListed, refusalOf } from "./scope";
 
-interface Case {
-  readonly gone: GoneBinding;
-  readonly record: BindingStatus;
+interface GoneCase extends GoneBinding {
   readonly facts: BindingRenewalFacts;
   readonly spec: Spec;
-  readonly nowMs: number;
   readonly listed: boolean;
+  /** What it would be created with; undefined where it could not live on. */
+  readonly renewal: Renewal | undefined;
 }
 
-type Check = (given: Case) => Finding | undefined;
-
-/** The first that has something to say decides. */
-const CHECKS: readonly Check[] = [
+/** The first that has something to say decides; if none has, the binding is created again. */
+const CHECKS: readonly Check<GoneCase>[] = [
   // It went before its time: somebody wanted that.
   revoked,
-  // The author does not want it back.
+  // It was left to expire.
+  expired,
+  // The author does not want it back, or nobody may.
   notRestored,
-  // It could not be renewed either.
-  refused,
   // A right is missing.
   forbidden,
   // Observe only reports.
   wouldRestore,
+  restore,
 ];
-
-/** Whether status tells enough of a binding that is gone to say more of it; else it is as if it had never been seen. */
-export function isRecorded({ expiryTime, roleRef, subjects }: BindingStatus): boolean {
-  return expiryTime !== undefined && roleRef !== undefined && subjects !== undefined;
-}
 
 /** What is to be said and done about a binding that has vanished. Pure and total. */
 export function assessGone(gone: GoneBinding, facts: BindingRenewalFacts, spec: Spec, nowMs: number): Finding {
   const { record } = gone;
-  const given = { gone, record, facts, spec, nowMs, listed: isListed(spec, record.kind, record.name) };
-  for (const check of CHECKS) {
-    const finding = check(given);
-    if (finding !== undefined) return finding;
-  }
-  return restore(given);
+  const renewal = planRestore(record, spec, { nowMs, latestMs: renewUntilMs(spec) });
+  const given = { ...gone, facts, spec, renewal, listed: isListed(spec, record.kind, record.name) };
+  return firstOf(CHECKS, given) ?? over(record, `${vanished(record)}.`, given.listed);
 }
 
-function revoked(given: Case): Finding | undefined {
-  const { record, nowMs, listed } = given;
-  const expiryMs = Date.parse(record.expiryTime ?? "");
-  if (record.state !== "Revoked" && !(nowMs < expiryMs)) return undefined;
+function revoked({ record, seenMs, listed }: GoneCase): Finding | undefined {
+  const isRevoked = record.state === "Revoked" || (record.state !== "Expired" && wentEarly(record, seenMs));
+  return isRevoked ? revocation(record, listed, record.state) : undefined;
+}
+
+/** What is said of a binding that was deleted before its expiry, from the moment on at which its deletion began. */
+export function revocation(
+  record: BindingStatus,
+  listed: boolean,
+  before: BindingStatus["state"] | undefined,
+): Finding {
   const note = `${nameOf(record)} was deleted before its expiry at ${record.expiryTime ?? ""}, which is taken for a revocation: it stays away until somebody creates it.`;
   return {
-    // A listed one is still asked for, in Git perhaps; one that was found by itself was taken away on purpose, and all is well.
-    status: listed ? "False" : "True",
+    ...final(record, "Revoked", listed),
     reason: Reason.Revoked,
     sentence: note,
-    entry: { ...withoutRenewTime(record), state: "Revoked" },
-    isStalled: listed,
-    ...announcedOnce(record, "Revoked", { type: "Warning", reason: "BindingRevoked", note }),
+    ...announcedOnce(before, "Revoked", { type: "Warning", reason: "BindingRevoked", note }, refOfGone(record)),
   };
 }
 
-function notRestored({ record, spec, nowMs }: Case): Finding | undefined {
+function expired({ record, listed }: GoneCase): Finding | undefined {
+  if (record.state !== "Expired") return undefined;
+  return over(record, `${vanished(record)} and was not restored: it stays away until somebody creates it.`, listed);
+}
+
+function notRestored(given: GoneCase): Finding | undefined {
+  const why = obstacle(given);
+  if (why === undefined) return undefined;
+  return over(given.record, `${vanished(given.record)} and is not restored: ${why}.`, given.listed);
+}
+
+function obstacle({ record, spec, facts, listed, renewal }: GoneCase): string | undefined {
+  if (!spec.restoreExpired) return "spec.bindingRenewal.restoreExpired is false";
+  const refusal = refusalOf(record, facts, listed);
+  if (refusal !== undefined) return `it ${refusal}`;
+  if (isPutBack(record, Date.parse(record.expiryTime ?? ""), facts.generation)) {
+    return `it was renewed until ${record.renewedUntil ?? ""}, and somebody has put that back`;
+  }
+  if (renewal !== undefined) return undefined;
   const untilMs = renewUntilMs(spec);
-  const isOver = planRestore(record, spec, { nowMs, latestMs: untilMs }) === undefined;
-  if (spec.restoreExpired && !isOver) return undefined;
-  const why = !spec.restoreExpired
-    ? "spec.bindingRenewal.restoreExpired is false"
-    : Number.isFinite(untilMs)
-      ? `spec.bindingRenewal.renewUntil is ${timeOf(untilMs)}`
-      : "status does not tell for how long it lived; spec.bindingRenewal.extendBy may help";
-  return over(record, `${vanished(record)} and is not restored: ${why}.`, spec.restoreExpired);
+  return Number.isFinite(untilMs)
+    ? `spec.bindingRenewal.renewUntil is ${timeOf(untilMs)}`
+    : "status does not tell for how long it lived; spec.bindingRenewal.extendBy may help";
 }
 
-function refused({ record, facts, listed }: Case): Finding | undefined {
-  const why = refusalOf(record, facts, listed);
-  return why === undefined ? undefined : over(record, `${vanished(record)} and is not restored: it ${why}.`, false);
+function over(record: BindingStatus, note: string, listed: boolean): Finding {
+  const words = { type: "Warning", reason: "BindingExpired", note } as const;
+  return {
+    ...final(record, "Expired", listed),
+    reason: Reason.Expired,
+    sentence: note,
+    ...announcedOnce(record.state, "Expired", words, refOfGone(record)),
+  };
 }
 
-function over(record: BindingStatus, sentence: string, isEnded: boolean): Finding {
+/**
+ * A listed binding is still asked for, in Git perhaps, so something is amiss until that is settled. One that was found by itself is
+ * nobody's wish any more.
+ */
+function final(record: BindingStatus, state: "Revoked" | "Expired", listed: boolean) {
+  const entry = { ...withoutRenewTime(record), state };
+  return { status: listed ? ("False" as const) : ("True" as const), entry, isStalled: listed };
+}
+
+function forbidden({ lacks, record }: GoneCase): Finding | undefined {
+  if (lacks.length === 0) return undefined;
+  const note = `${vanished(record)} and can't be restored: the operator's ServiceAccount lacks ${lacks.map(ruleOf).join(" and ")}.`;
+  const words = { type: "Warning", reason: "BindingRenewalForbidden", note } as const;
   return {
     status: "False",
-    reason: isEnded ? Reason.RenewalEnded : Reason.Expired,
-    sentence,
-    entry: { ...withoutRenewTime(record), state: "Expired" },
+    reason: Reason.RenewalForbidden,
+    sentence: note,
+    entry: { ...record, state: "Forbidden" },
     isStalled: true,
-    ...announcedOnce(record, "Expired", { type: "Warning", reason: "BindingExpired", note: sentence }),
+    ...announcedOnce(record.state, "Forbidden", words, refOfGone(record)),
   };
 }
 
-function forbidden({ gone, record }: Case): Finding | undefined {
-  if (gone.lacks.length === 0) return undefined;
-  const sentence = `${vanished(record)} and can't be restored: the operator's ServiceAccount lacks ${gone.lacks.map(ruleOf).join(" and ")}.`;
-  return { status: "False", reason: Reason.RenewalForbidden, sentence, entry: record, isStalled: true };
-}
-
-function wouldRestore(given: Case): Finding | undefined {
-  if (given.facts.mode === "Enforce") return undefined;
+function wouldRestore(given: GoneCase): Finding | undefined {
+  const finding = given.facts.mode === "Enforce" ? undefined : restore(given);
+  if (finding === undefined) return undefined;
   const sentence = `${vanished(given.record)} and would be restored now.`;
-  return { ...restore(given), status: "False", reason: Reason.WouldRenew, sentence };
+  return { ...finding, status: "False", reason: Reason.WouldRenew, sentence };
 }
 
-function restore({ record, spec, nowMs }: Case): Finding {
-  const renewal = planRestore(record, spec, { nowMs, latestMs: renewUntilMs(spec) });
-  const sentence = vanished(record);
-  // `notRestored` has answered where there is none.
-  if (renewal === undefined) return over(record, `${sentence}.`, true);
-  const until = timeOf(renewal.expiryMs);
+/** What holds once it was carried out; `concludeBindings` says it where it was not. */
+function restore({ record, facts, renewal }: GoneCase): Finding | undefined {
+  if (renewal === undefined) return undefined;
+  const why = `${vanished(record)}; created again with the same role and subjects, until ${timeOf(renewal.expiryMs)}.`;
   return {
     status: "True",
     reason: Reason.Current,
-    sentence: `${sentence} and is restored until ${until}.`,
+    sentence: `${vanished(record)} and is restored.`,
     entry: record,
-    intent: buildRestore(
-      record,
-      renewal,
-      `${sentence}; created again with the same role and subjects, until ${until}.`,
-    ),
+    intent: buildRestore(record, renewal, { why, generation: facts.generation }),
   };
 }
 
 function vanished(record: BindingStatus): string {
   return `${nameOf(record)} vanished at or after its expiry at ${record.expiryTime ?? ""}`;
-}
-
-/** Told when it comes into that state, which status remembers. */
-function announcedOnce(
-  record: BindingStatus,
-  state: BindingStatus["state"],
-  words: Omit<Announcement, "about">,
-): { announcement?: Announcement } {
-  return record.state === state ? {} : { announcement: { ...words, about: refOfGone(record) } };
 }

@@ -1,25 +1,29 @@
 import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
 import type { Announcement } from "../../core/remedy";
-import { buildRenewal, nameOf, timeOf } from "./build";
+import { buildRenewal, nameOf, refOf, timeOf, withoutRenewTime } from "./build";
 import { readExpiry } from "./conventions";
-import { announcedOnce, assessExcluded, type Case, type Check, endless, firstOf, plainEntry } from "./excluded";
-import type { BindingRenewalFacts, LivingBinding, Spec } from "./facts";
-import type { Finding } from "./finding";
+import { assessExcluded, plainEntry, type LivingCase } from "./excluded";
+import { isPutBack, type BindingRenewalFacts, type LivingBinding, type Spec } from "./facts";
+import { announcedOnce, type Check, type Finding, firstOf } from "./finding";
+import { revocation } from "./gone";
 import { ruleOf } from "./rights";
 import { markedOf, planRenewal, renewUntilMs, scheduleOf, type Renewal, type Schedule } from "./schedule";
 import { isListed } from "./scope";
 
 /** One whose expiry can be read. */
-interface Scheduled extends Case {
+interface Scheduled extends LivingCase {
   readonly schedule: Schedule;
   /** What a renewal would write now; undefined where no later time can be had. */
-  readonly renewal?: Renewal;
+  readonly renewal: Renewal | undefined;
 }
 
-const SCHEDULED_CHECKS: readonly Check<Scheduled>[] = [
+/** The first that has something to say decides; if none has, the binding is renewed. */
+const CHECKS: readonly Check<Scheduled>[] = [
   // It is on its way out.
   terminating,
+  // Somebody has put back what was renewed.
+  contested,
   // The review's date has come, or no later time can be said.
   ended,
   // All is well.
@@ -28,40 +32,56 @@ const SCHEDULED_CHECKS: readonly Check<Scheduled>[] = [
   forbidden,
   // Its time to be renewed has not come.
   soon,
-  // It was renewed a moment ago, and somebody has put it back.
-  contested,
   // Its life has to stand in status first: from a renewed binding nobody could tell it any more.
   unrecorded,
   // Observe only reports.
   wouldRenew,
+  renew,
 ];
+
+/** Its end is told of a week ahead, whatever warnBefore says of single expiries. */
+const ENDING_SOON_MS = 7 * 24 * 3_600_000;
 
 /** What is to be said and done about a binding that exists. Pure and total. */
 export function assessLiving(binding: LivingBinding, facts: BindingRenewalFacts, spec: Spec, nowMs: number): Finding {
-  const { view } = binding;
+  const { view, record } = binding;
   const marked = markedOf(view);
   const expiry = readExpiry(marked);
   const given = { binding, facts, spec, nowMs, expiry, listed: isListed(spec, view.kind, view.name) };
-  const early = assessExcluded(given);
-  if (early !== undefined) return early;
-  const lifeMs = binding.record?.lifeSeconds === undefined ? undefined : binding.record.lifeSeconds * 1000;
-  const schedule = scheduleOf(marked, expiry, spec, lifeMs);
-  if (schedule === undefined) return endless(given);
+  const schedule = scheduleOf(marked, expiry, spec, record);
+  const excluded = assessExcluded(given);
+  if (excluded !== undefined || schedule === undefined) return excluded ?? noExpiry(given);
   const renewal = planRenewal(marked, expiry, schedule, { nowMs, latestMs: renewUntilMs(spec) });
-  const scheduled = { ...given, schedule, ...(renewal === undefined ? {} : { renewal }) };
-  return firstOf(SCHEDULED_CHECKS, scheduled) ?? renew(scheduled);
+  const scheduled = { ...given, schedule, renewal };
+  return withEnd(firstOf(CHECKS, scheduled) ?? noExpiry(given), scheduled);
+}
+
+/** Never said: whoever has no expiry is excluded, and whoever can't be renewed has come to an end. */
+function noExpiry({ binding }: LivingCase): Finding {
+  return { status: "True", reason: Reason.Current, sentence: `${nameOf(binding.view)} is not renewed.` };
 }
 
 function terminating(given: Scheduled): Finding | undefined {
   const { view, record } = given.binding;
   if (view.deletedAtMs === undefined) return undefined;
-  const isRevoked = view.deletedAtMs < given.schedule.expiryMs;
   const entry = record ?? entryOf(given, "ExpiringSoon");
+  if (view.deletedAtMs < given.schedule.expiryMs) return revocation(entry, given.listed, record?.state);
+  const sentence = `${nameOf(view)} is being deleted, at or after its expiry.`;
+  return { status: "True", reason: Reason.ExpiringSoon, sentence, entry };
+}
+
+function contested(given: Scheduled): Finding | undefined {
+  const { binding, facts, schedule } = given;
+  const { record } = binding;
+  if (!isPutBack(record, schedule.expiryMs, facts.generation)) return undefined;
+  const sentence = `${expiring(given)} again, although it was renewed until ${record?.renewedUntil ?? ""}: somebody has put it back, so it is not renewed any more. If Git names ${schedule.sources.join(", ")}, change it there, or let Git leave it alone and change this object.`;
   return {
-    status: "True",
-    reason: isRevoked ? Reason.Revoked : Reason.ExpiringSoon,
-    sentence: `${nameOf(view)} is being deleted.`,
-    entry: isRevoked ? { ...entry, state: "Revoked" } : entry,
+    status: "False",
+    reason: Reason.RenewalContested,
+    sentence,
+    entry: withoutRenewTime(entryOf(given, "Contested")),
+    isStalled: true,
+    ...announced(given, "Contested", { type: "Warning", reason: "BindingContested", note: sentence }),
   };
 }
 
@@ -78,9 +98,9 @@ function ended(given: Scheduled): Finding | undefined {
     status: "False",
     reason: Reason.RenewalEnded,
     sentence,
-    entry: entryOf(given, "Ended"),
+    entry: withoutRenewTime(entryOf(given, "Ended")),
     isStalled: true,
-    ...announcedOnce(given, "Ended", { type: "Warning", reason: "BindingNotRenewed", note: sentence }),
+    ...announced(given, "Ended", { type: "Warning", reason: "BindingNotRenewed", note: sentence }),
     nextMs: [schedule.expiryMs],
   };
 }
@@ -100,9 +120,9 @@ function forbidden(given: Scheduled): Finding | undefined {
     status: "False",
     reason: Reason.RenewalForbidden,
     sentence,
-    entry: entryOf(given, "ExpiringSoon"),
+    entry: entryOf(given, "Forbidden"),
     isStalled: true,
-    ...announcedSoon(given),
+    ...announced(given, "Forbidden", { type: "Warning", reason: "BindingRenewalForbidden", note: sentence }),
     nextMs: nextOf(given),
   };
 }
@@ -111,40 +131,18 @@ function soon(given: Scheduled): Finding | undefined {
   const { nowMs, schedule } = given;
   if (nowMs >= schedule.renewAtMs) return undefined;
   return {
-    status: "True",
-    reason: Reason.ExpiringSoon,
+    ...aboutToEnd(given),
     sentence: `${expiring(given)} and is to be renewed at ${timeOf(schedule.renewAtMs)}.`,
-    entry: entryOf(given, "ExpiringSoon"),
-    ...announcedSoon(given),
     nextMs: nextOf(given),
   };
 }
 
-function contested(given: Scheduled): Finding | undefined {
-  const { binding, nowMs, schedule } = given;
-  const lastMs = Date.parse(binding.record?.lastRenewalTime ?? "");
-  // No renewal is due again this soon unless its expiry was taken back: see RENEW_SHARE.
-  const untilMs = lastMs + schedule.extendByMs / 3;
-  if (!(nowMs < untilMs)) return undefined;
-  const sentence = `${expiring(given)}: it was renewed at ${timeOf(lastMs)}, and somebody has put it back. It is not renewed again before ${timeOf(untilMs)}; if Git names ${schedule.sources.join(", ")}, it has to be changed there.`;
-  return {
-    status: "False",
-    reason: Reason.RenewalContested,
-    sentence,
-    entry: entryOf(given, "ExpiringSoon"),
-    isStalled: true,
-    nextMs: [untilMs, schedule.expiryMs],
-  };
-}
-
 function unrecorded(given: Scheduled): Finding | undefined {
-  if (given.binding.record?.lifeSeconds !== undefined) return undefined;
+  const { record } = given.binding;
+  if (record?.uid !== undefined && record.lifeSeconds === secondsOf(given.schedule.lifeMs)) return undefined;
   return {
-    status: "True",
-    reason: Reason.ExpiringSoon,
+    ...aboutToEnd(given),
     sentence: `${expiring(given)} and is about to be renewed.`,
-    entry: entryOf(given, "ExpiringSoon"),
-    ...announcedSoon(given),
     // Looked at again as soon as that was written.
     nextMs: [given.nowMs + 1],
   };
@@ -152,25 +150,50 @@ function unrecorded(given: Scheduled): Finding | undefined {
 
 function wouldRenew(given: Scheduled): Finding | undefined {
   if (given.facts.mode === "Enforce") return undefined;
-  const finding = renew(given);
   const sentence = `${expiring(given)} and would be renewed now.`;
-  return { ...finding, status: "False", reason: Reason.WouldRenew, sentence };
+  return { ...aboutToEnd(given), ...renew(given), status: "False", reason: Reason.WouldRenew, sentence };
 }
 
-function renew(given: Scheduled): Finding {
-  const { binding, renewal } = given;
-  // `ended` has answered where there is none.
-  if (renewal === undefined) return endless(given);
-  const until = timeOf(renewal.expiryMs);
-  const why = `${expiring(given)}; renewed until ${until}.`;
+/** What holds once it was carried out; `concludeBindings` says it where it was not. */
+function renew(given: Scheduled): Finding | undefined {
+  const { binding, facts, renewal } = given;
+  if (renewal === undefined) return undefined;
+  const why = `${expiring(given)}; renewed until ${timeOf(renewal.expiryMs)}.`;
+  return {
+    ...aboutToEnd(given),
+    reason: Reason.Current,
+    sentence: `${nameOf(binding.view)} is renewed.`,
+    intent: buildRenewal(binding.view, renewal, { why, generation: facts.generation }),
+    nextMs: nextOf(given),
+  };
+}
+
+function aboutToEnd(given: Scheduled): Finding {
+  const sentence = `${expiring(given)}.`;
   return {
     status: "True",
-    reason: Reason.Current,
-    sentence: `${nameOf(binding.view)} is renewed until ${until}.`,
+    reason: Reason.ExpiringSoon,
+    sentence,
     entry: entryOf(given, "ExpiringSoon"),
-    intent: buildRenewal(binding.view, renewal, why),
-    ...announcedSoon(given),
-    nextMs: nextOf(given),
+    ...announced(given, "ExpiringSoon", { type: "Normal", reason: "BindingExpiringSoon", note: sentence }),
+  };
+}
+
+/** Adds, once for each date, that nothing is renewed after renewUntil. */
+function withEnd(finding: Finding, { binding, nowMs, spec }: Scheduled): Finding {
+  const untilMs = renewUntilMs(spec);
+  const nextMs = [...(finding.nextMs ?? []), untilMs - ENDING_SOON_MS, untilMs];
+  const isAhead = nowMs >= untilMs - ENDING_SOON_MS && nowMs < untilMs;
+  if (!isAhead || finding.entry === undefined) return { ...finding, nextMs };
+  const announcedEnd = timeOf(untilMs);
+  if (finding.entry.announcedEnd === announcedEnd) return { ...finding, nextMs };
+  const note = `${nameOf(binding.view)} is not renewed after ${announcedEnd}, which is spec.bindingRenewal.renewUntil. Review the access, then set a later date.`;
+  const announcement = { type: "Warning", reason: "RenewalEndsSoon", note, about: refOf(binding.view) } as const;
+  return {
+    ...finding,
+    entry: { ...finding.entry, announcedEnd },
+    announcements: [...(finding.announcements ?? []), announcement],
+    nextMs,
   };
 }
 
@@ -182,22 +205,23 @@ function nextOf({ schedule }: Scheduled): number[] {
   return [schedule.warnAtMs, schedule.renewAtMs, schedule.expiryMs];
 }
 
-function announcedSoon(given: Scheduled): { announcement?: Announcement } {
-  const note = `${expiring(given)}.`;
-  return announcedOnce(given, "ExpiringSoon", { type: "Normal", reason: "BindingExpiringSoon", note });
+function announced(given: Scheduled, state: BindingStatus["state"], words: Omit<Announcement, "about">) {
+  const { record, view } = given.binding;
+  return announcedOnce(record?.state, state, words, refOf(view));
+}
+
+function secondsOf(ms: number): number {
+  return Math.floor(ms / 1000);
 }
 
 /** With all that it takes to create the binding again. */
 function entryOf(given: Scheduled, state: BindingStatus["state"]): BindingStatus {
   const { schedule, binding } = given;
-  const { view, record } = binding;
-  const { lastRenewalTime } = record ?? {};
+  const { view } = binding;
   return {
     ...plainEntry(given, state),
-    expiryTime: timeOf(schedule.expiryMs),
-    ...(state === "Ended" ? {} : { renewTime: timeOf(schedule.renewAtMs) }),
-    ...(lastRenewalTime === undefined ? {} : { lastRenewalTime }),
-    lifeSeconds: Math.floor(schedule.lifeMs / 1000),
+    renewTime: timeOf(schedule.renewAtMs),
+    lifeSeconds: secondsOf(schedule.lifeMs),
     roleRef: { ...view.roleRef },
     subjects: view.subjects.map(subject => ({ ...subject })),
     labels: { ...view.labels },

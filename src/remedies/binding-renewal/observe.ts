@@ -3,8 +3,17 @@ import type { Readers, Right } from "../../core/readers";
 import { describeTarget, readTarget } from "../../core/targets";
 import type { BindingView } from "../../core/views";
 import { readExpiry } from "./conventions";
-import { bindingId, type BindingRenewalFacts, type GoneBinding, type LivingBinding, type Spec } from "./facts";
-import { isRecorded } from "./gone";
+import {
+  bindingId,
+  isFinal,
+  isPutBack,
+  isRecorded,
+  wentEarly,
+  type BindingRenewalFacts,
+  type GoneBinding,
+  type LivingBinding,
+  type Spec,
+} from "./facts";
 import { rightsFor } from "./rights";
 import { markedOf, scheduleOf } from "./schedule";
 import { concernsTargets, isFound, isListed } from "./scope";
@@ -28,20 +37,22 @@ export async function observeBindings(
   spec: Spec,
   from: Readers,
 ): Promise<BindingRenewalFacts> {
-  const { namespace } = object.metadata;
-  const targets = spec.bindings.length > 0 ? NO_TARGETS : await readTargets(object, from);
-  const scope = { namespace, ...targets };
+  const { namespace, generation } = object.metadata;
+  const isListing = spec.bindings.length > 0;
+  const scope = { namespace, ...(isListing ? NO_TARGETS : await readTargets(object, from)) };
   const records = object.status?.bindings ?? [];
-  const found = spec.bindings.length > 0 ? await readListed(spec, namespace, from) : await find(scope, from);
+  const found = isListing ? await readListed(spec, namespace, from) : await find(scope, from);
   const rest = await readUnfound(records, found.living, { spec, scope, from });
   const living = [...found.living, ...rest.living];
-  const nowMs = from.clock.now().getTime();
+  const by = { records, spec, from, generation };
+  const accountedFor = new Set([...rest.living, ...rest.gone.map(({ record }) => record)].map(bindingId));
   return {
     mode: object.spec.mode,
+    generation,
     ...scope,
-    living: await Promise.all(living.map(view => livingBinding(view, { records, spec, nowMs, from }))),
-    gone: await Promise.all(rest.gone.map(record => goneBinding(record, { nowMs, from }))),
-    absent: found.absent.filter(({ kind, name }) => !rest.gone.some(one => one.kind === kind && one.name === name)),
+    living: await Promise.all(living.map(view => livingBinding(view, by))),
+    gone: await Promise.all(rest.gone.map(gone => withRights(gone, from))),
+    absent: found.absent.filter(one => !accountedFor.has(bindingId(one))),
     kept: rest.kept,
   };
 }
@@ -81,54 +92,78 @@ async function find(scope: Targets & { readonly namespace: string }, from: Reade
 
 interface Unfound {
   readonly living: readonly BindingView[];
-  readonly gone: readonly BindingStatus[];
+  readonly gone: readonly Omit<GoneBinding, "lacks">[];
   readonly kept: readonly BindingStatus[];
+}
+
+interface Reading {
+  readonly spec: Spec;
+  readonly scope: Targets & { readonly namespace: string };
+  readonly from: Readers;
 }
 
 /** What became of bindings that status tells of and the search has not found. A cache may be behind, so each is read live. */
 async function readUnfound(
   records: readonly BindingStatus[],
   found: readonly BindingView[],
-  by: { readonly spec: Spec; readonly scope: Targets & { readonly namespace: string }; readonly from: Readers },
+  by: Reading,
 ): Promise<Unfound> {
   const ids = new Set(found.map(bindingId));
   const living: BindingView[] = [];
-  const gone: BindingStatus[] = [];
+  const gone: Omit<GoneBinding, "lacks">[] = [];
   const kept: BindingStatus[] = [];
-  for (const record of records) {
-    if (ids.has(bindingId(record)) || !isRecorded(record)) continue;
-    if (!isStillMeant(record, by.spec, by.scope)) {
-      // Of a target that is missing for now nobody knows what it runs as, so nothing is forgotten meanwhile.
-      if (by.spec.bindings.length === 0 && by.scope.missingTargets.length > 0) kept.push(record);
-      continue;
-    }
+  // Of a target that is missing for now nobody knows what it runs as, so nothing is forgotten meanwhile.
+  const isWaiting = by.spec.bindings.length === 0 && by.scope.missingTargets.length > 0;
+  const unfound = records.filter(one => !ids.has(bindingId(one)) && isRecorded(one));
+  for (const record of unfound.filter(one => isWaiting || isStillMeant(one, by))) {
+    const isMeant = isStillMeant(record, by);
+    const seenMs = by.from.clock.now().getTime();
     const view = await by.from.binding(record.kind, by.scope.namespace, record.name);
-    if (view === null) gone.push(record);
-    else if (by.spec.bindings.length > 0 || isFound(view, by.scope)) living.push(view);
+    if (view === null && (isMeant || staysAway(record, seenMs))) gone.push({ record, seenMs });
+    else if (view !== null && isMeant) living.push(...meant(view, by));
+    else kept.push(record);
   }
   return { living, gone, kept };
 }
 
-function isStillMeant(record: BindingStatus, spec: Spec, scope: Targets & { readonly namespace: string }): boolean {
+/** What was found by itself has to be what is looked for still: somebody may have taken its expiry away. */
+function meant(view: BindingView, { spec, scope }: Reading): BindingView[] {
+  return spec.bindings.length > 0 || isFound(view, scope) ? [view] : [];
+}
+
+function isStillMeant(record: BindingStatus, { spec, scope }: Reading): boolean {
   return spec.bindings.length > 0 ? isListed(spec, record.kind, record.name) : concernsTargets(record, scope);
 }
 
 async function livingBinding(
-  view: BindingView,
+  cached: BindingView,
   by: {
     readonly records: readonly BindingStatus[];
     readonly spec: Spec;
-    readonly nowMs: number;
     readonly from: Readers;
+    readonly generation: number;
   },
 ): Promise<LivingBinding> {
-  const record = by.records.find(one => bindingId(one) === bindingId(view) && isOf(one, view));
+  const recordOf = (view: BindingView): BindingStatus | undefined =>
+    by.records.find(one => bindingId(one) === bindingId(view) && isOf(one, view));
+  const view = await current(cached, recordOf(cached), by);
+  const record = recordOf(view);
   const marked = markedOf(view);
-  const lifeMs = record?.lifeSeconds === undefined ? undefined : record.lifeSeconds * 1000;
-  const schedule = scheduleOf(marked, readExpiry(marked), by.spec, lifeMs);
-  const matters = schedule !== undefined && by.nowMs >= schedule.warnAtMs;
+  const schedule = scheduleOf(marked, readExpiry(marked), by.spec, record);
+  const matters = schedule !== undefined && by.from.clock.now().getTime() >= schedule.warnAtMs;
   const lacks = matters ? await missing(rightsFor(placed(view), "patch"), by.from) : [];
   return { view, ...(record === undefined ? {} : { record }), lacks };
+}
+
+/** A watch that is behind shows a renewed binding as it was: before somebody is accused of putting it back, it is read live. */
+async function current(
+  cached: BindingView,
+  record: BindingStatus | undefined,
+  { from, generation }: { readonly from: Readers; readonly generation: number },
+): Promise<BindingView> {
+  const { earliest } = readExpiry(markedOf(cached));
+  if (!isPutBack(record, earliest?.atMs ?? Infinity, generation)) return cached;
+  return (await from.binding(cached.kind, cached.namespace, cached.name)) ?? cached;
 }
 
 /** A record without a uid is of one that was restored and not seen since. One of a predecessor says nothing of its successor. */
@@ -136,12 +171,13 @@ function isOf(record: BindingStatus, view: BindingView): boolean {
   return record.uid === undefined || record.uid === view.uid;
 }
 
-async function goneBinding(
-  record: BindingStatus,
-  { nowMs, from }: { readonly nowMs: number; readonly from: Readers },
-): Promise<GoneBinding> {
-  const isRevoked = record.state === "Revoked" || nowMs < Date.parse(record.expiryTime ?? "");
-  return { record, lacks: isRevoked ? [] : await missing(rightsFor(record, "create"), from) };
+async function withRights({ record, seenMs }: Omit<GoneBinding, "lacks">, from: Readers): Promise<GoneBinding> {
+  const lacks = staysAway(record, seenMs) ? [] : await missing(rightsFor(record, "create"), from);
+  return { record, seenMs, lacks };
+}
+
+function staysAway(record: BindingStatus, seenMs: number): boolean {
+  return isFinal(record) || wentEarly(record, seenMs);
 }
 
 function placed({ kind, namespace, name, roleRef }: BindingView): Parameters<typeof rightsFor>[0] {

@@ -7,7 +7,7 @@ const RBAC_GROUP = "rbac.authorization.k8s.io";
 /**
  * What the API server asks of whoever changes a binding or creates one: the write itself, and `bind` on that very role, in the namespace
  * of the binding (kubernetes/kubernetes pkg/registry/rbac/rolebinding/policybased/storage.go and rbac/escalation_check.go,
- * BindingAuthorized). It would also do to hold every permission in the role, which this operator never should.
+ * BindingAuthorized). It would also do to hold every permission in the role; who relies on that gives the operator more than `bind`.
  */
 export function rightsFor(
   binding: Pick<BindingView | BindingStatus, "kind" | "name" | "namespace" | "roleRef">,
@@ -27,7 +27,8 @@ export function rightsFor(
 
 /** The rule to add, as YAML in one line. */
 export function ruleOf({ apiGroup, resource, verb, name }: Right): string {
-  const names = name === undefined || verb !== "bind" ? "" : `, resourceNames: [${name}]`;
+  // Names of roles may hold brackets and commas: unquoted, one could turn this into another rule.
+  const names = name === undefined || verb !== "bind" ? "" : `, resourceNames: [${JSON.stringify(name)}]`;
   return `{apiGroups: [${apiGroup}], resources: [${resource}]${names}, verbs: [${verb}]}`;
 }
 

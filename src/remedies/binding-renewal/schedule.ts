@@ -15,8 +15,11 @@ const WARN_SHARE = 2 / 3;
 /** A form that would lose more than a third of an extension is not taken: what is left of it could be due again at once. */
 const KEPT_SHARE = 2 / 3;
 
-/** No creation takes longer, since the writer gives up before. */
+/** Longest time between the decision to restore and the creation on the server that is allowed for. */
 const CREATION_TAKES_MS = 60_000;
+
+/** A renewal gains at least this much, or half of what it extends by. */
+const LEAST_GAIN_MS = 60_000;
 
 /** When a binding ends, and when something is to be done about it. Times in milliseconds since the epoch. */
 export interface Schedule {
@@ -31,22 +34,35 @@ export interface Schedule {
   readonly renewAtMs: number;
 }
 
-/** The schedule of a binding; undefined where it has no expiry. `lifeMs` is what was recorded when it was first seen. */
-export function scheduleOf(marked: Marked, expiry: Expiry, spec: Spec, lifeMs?: number): Schedule | undefined {
+/**
+ * The schedule of a binding; undefined where it has no expiry. Its life is what its expiry says before the first renewal, and what was
+ * recorded then after it.
+ */
+export function scheduleOf(
+  marked: Marked,
+  expiry: Expiry,
+  spec: Spec,
+  record: BindingStatus | undefined,
+): Schedule | undefined {
   const { earliest } = expiry;
   if (earliest === undefined) return undefined;
-  const life = lifeMs ?? lifeOf(marked, expiry, earliest.atMs);
-  const extendByMs = spec.extendBy === "" ? life : parseDuration(spec.extendBy);
+  const isRenewed = record?.renewedUntil !== undefined && record.lifeSeconds !== undefined;
+  const lifeMs = isRenewed ? 1000 * (record.lifeSeconds ?? 0) : lifeOf(marked, expiry, earliest.atMs);
+  const extendByMs = extensionOf(spec, lifeMs);
   const renewBeforeMs = Math.min(parseDuration(spec.renewBefore), extendByMs * RENEW_SHARE);
-  const warnBeforeMs = Math.min(parseDuration(spec.warnBefore), Math.max(extendByMs, life) * WARN_SHARE);
+  const warnBeforeMs = Math.min(parseDuration(spec.warnBefore), Math.max(extendByMs, lifeMs) * WARN_SHARE);
   return {
     expiryMs: earliest.atMs,
     sources: earliest.sources,
-    lifeMs: life,
+    lifeMs,
     extendByMs,
     renewAtMs: Math.ceil(earliest.atMs - renewBeforeMs),
     warnAtMs: Math.ceil(earliest.atMs - Math.max(warnBeforeMs, renewBeforeMs)),
   };
+}
+
+function extensionOf({ extendBy }: Spec, lifeMs: number): number {
+  return extendBy === "" ? lifeMs : parseDuration(extendBy);
 }
 
 /** A value such as refreshed-at moves the end, but is not part of the life. */
@@ -84,9 +100,9 @@ export function planRenewal(
   const fromMs = Math.max(schedule.expiryMs, nowMs);
   const targetMs = Math.min(fromMs + schedule.extendByMs, latestMs);
   const changes = readings.flatMap(({ convention, atMs }) =>
-    atMs < targetMs ? (convention.write(marked, targetMs, leastOf(fromMs, targetMs)) ?? []) : [],
+    atMs < targetMs ? (convention.write(marked, targetMs, leastOf(fromMs, targetMs, latestMs)) ?? []) : [],
   );
-  return checked(marked, changes, fromMs);
+  return checked(marked, changes, fromMs + Math.min(LEAST_GAIN_MS, schedule.extendByMs / 2));
 }
 
 /** What a binding that is created again has to carry, so that it lives for as long as a renewal extends by, and never past `latestMs`. */
@@ -96,19 +112,20 @@ export function planRestore(
   { nowMs, latestMs }: { readonly nowMs: number; readonly latestMs: number },
 ): Renewal | undefined {
   const marked = { createdAtMs: nowMs, labels: record.labels ?? {}, annotations: record.annotations ?? {} };
-  const lifeMs = (record.lifeSeconds ?? 0) * 1000;
-  const extendByMs = spec.extendBy === "" ? lifeMs : parseDuration(spec.extendBy);
+  const extendByMs = extensionOf(spec, 1000 * (record.lifeSeconds ?? 0));
   const changes = readExpiry(marked).readings.flatMap(({ convention }) => {
     // What counts from the creation counts from when the API server has created it, not from now.
     const capMs = convention.isRelative(marked) ? latestMs - CREATION_TAKES_MS : latestMs;
     const targetMs = Math.min(nowMs + extendByMs, capMs);
-    return convention.writeAnew(marked, targetMs, leastOf(nowMs, targetMs)) ?? [];
+    return convention.writeAnew(marked, targetMs, leastOf(nowMs, targetMs, capMs)) ?? [];
   });
   return checked(marked, changes, nowMs);
 }
 
-function leastOf(fromMs: number, targetMs: number): number {
-  return fromMs + (targetMs - fromMs) * KEPT_SHARE;
+/** A last renewal, which ends at `latestMs`, comes as close to it as a renewal is worth: a second one would gain too little. */
+function leastOf(fromMs: number, targetMs: number, latestMs: number): number {
+  const leastMs = fromMs + (targetMs - fromMs) * KEPT_SHARE;
+  return targetMs < latestMs ? leastMs : Math.max(leastMs, targetMs - LEAST_GAIN_MS);
 }
 
 /** All conventions together must say a later time, or the earliest of them deletes the binding all the same. */
@@ -124,7 +141,7 @@ export function markedOf(view: BindingView): Marked {
   return { createdAtMs: view.createdAtMs, labels: view.labels, annotations: view.annotations };
 }
 
-/** spec.renewUntil in milliseconds since the epoch; Infinity where there is none. */
-export function renewUntilMs(spec: Spec): number {
-  return spec.renewUntil === undefined || spec.renewUntil === null ? Infinity : Date.parse(spec.renewUntil);
+/** spec.renewUntil in milliseconds since the epoch; Infinity where there is none. The API server takes a comma before fractions as well. */
+export function renewUntilMs({ renewUntil }: Spec): number {
+  return renewUntil === undefined || renewUntil === null ? Infinity : Date.parse(renewUntil.replace(",", "."));
 }

@@ -24,6 +24,15 @@ export function isFound(view: BindingView, scope: Scope): boolean {
   return hasExpiryKey(markedOf(view)) && concernsTargets(view, scope);
 }
 
+/** Whether it can't be told yet who else a binding is for: a target is missing, and one of its subjects may be what that runs as. */
+export function isUndecided(
+  { subjects = [] }: Bound,
+  scope: Scope & Pick<BindingRenewalFacts, "missingTargets">,
+): boolean {
+  const known = subjects.every(({ name }) => scope.serviceAccounts.includes(name));
+  return scope.missingTargets.length > 0 && !known && subjects.every(subject => isAccountOf(subject, scope.namespace));
+}
+
 /**
  * Why a binding is not renewed whatever its expiry, as the end of a sentence that begins with its name; undefined where nothing speaks
  * against it. An author's reach ends at the ServiceAccounts of the object's own namespace, and where nothing is listed, at those of the

@@ -3,7 +3,9 @@ import type { BindingRenewalSpec, BindingStatus } from "../../../api/controller-
 import type { Decision } from "../../../core/remedy";
 import type { BindingView } from "../../../core/views";
 import { concludeBindings } from "../conclude";
+import { readExpiry } from "../conventions";
 import type { BindingRenewalFacts, GoneBinding, LivingBinding } from "../facts";
+import { markedOf, scheduleOf } from "../schedule";
 import { account, DEFAULTS, EDIT } from "./scene";
 
 const START = Date.parse("2024-12-01T00:00:00Z");
@@ -75,10 +77,12 @@ const views: fc.Arbitrary<BindingView> = fc
   );
 
 const histories = fc.record({
-  state: fc.constantFrom("Current", "ExpiringSoon", "Ended", "Expired", "Revoked"),
+  state: fc.constantFrom("Current", "ExpiringSoon", "Forbidden", "Contested", "Ended", "Expired", "Revoked"),
   expiryTime: rfc3339,
   lifeSeconds: fc.nat({ max: 90 * 86_400 }),
   lastRenewalTime: maybe(rfc3339),
+  renewedUntil: maybe(rfc3339),
+  renewedGeneration: fc.constantFrom(1, 2),
 });
 
 function recordOf(view: BindingView, history: Partial<BindingStatus>): BindingStatus {
@@ -99,20 +103,18 @@ function recordOf(view: BindingView, history: Partial<BindingStatus>): BindingSt
 }
 
 // Always recorded: what is not known yet is written down first, and renewed in the pass after.
-const living: fc.Arbitrary<LivingBinding> = fc
-  .record({ view: views, history: histories, lacks })
-  .map(({ view, history, ...rest }) => ({
-    ...rest,
-    view,
-    record: recordOf(view, history as Partial<BindingStatus>),
-  }));
+const living: fc.Arbitrary<LivingBinding> = fc.record({ view: views, history: histories, lacks }).map(given => {
+  const { view, history, ...rest } = given;
+  const record = recordOf(view, history as Partial<BindingStatus>);
+  const marked = markedOf(view);
+  const schedule = scheduleOf(marked, readExpiry(marked), DEFAULTS, record);
+  const lifeSeconds = Math.floor((schedule?.lifeMs ?? 0) / 1000);
+  return { ...rest, view, record: { ...record, lifeSeconds } };
+});
 
 const gone: fc.Arbitrary<GoneBinding> = fc
-  .record({ view: views, history: histories, lacks })
-  .map(({ view, history, lacks: missing }) => ({
-    record: recordOf(view, history as Partial<BindingStatus>),
-    lacks: missing,
-  }));
+  .record({ view: views, history: histories, lacks, seenMs: moments })
+  .map(({ view, history, ...rest }) => ({ ...rest, record: recordOf(view, history as Partial<BindingStatus>) }));
 
 /** Facts of all sorts, each binding with a name of its own. */
 export const bindingRenewalFacts: fc.Arbitrary<BindingRenewalFacts> = fc
@@ -124,6 +126,7 @@ export const bindingRenewalFacts: fc.Arbitrary<BindingRenewalFacts> = fc
   })
   .map(facts => ({
     ...facts,
+    generation: 1,
     namespace: "team",
     serviceAccounts: ["web"],
     absent: [],

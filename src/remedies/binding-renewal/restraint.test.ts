@@ -1,0 +1,282 @@
+import { describe, expect, it } from "vitest";
+import type { BindingRenewalSpec } from "../../api/controller-resilience";
+import type { BindingView } from "../../core/views";
+import { account, DAY, EDIT, Scene, web } from "./testing/scene";
+
+// What must never happen: access that grows by itself, a revocation that is undone, a fight over a field, a loop of writes.
+
+const OWN = "controller-resilience.io/expires-at";
+const TTL = "janitor/ttl";
+const EXPIRY = "2025-01-31T00:00:00Z";
+
+/** A binding that lives for thirty days, seen from its first day on, so many days later. */
+async function aged(days: number, spec: Partial<BindingRenewalSpec> = {}, over: Partial<BindingView> = {}) {
+  const scene = new Scene(spec);
+  scene.bind({ annotations: { [OWN]: EXPIRY }, ...over });
+  await scene.pass();
+  await scene.clock.run(days * DAY);
+  return scene;
+}
+
+function edit(scene: Scene, spec: Partial<BindingRenewalSpec>): void {
+  const { object } = scene;
+  scene.object = {
+    ...object,
+    metadata: { ...object.metadata, generation: object.metadata.generation + 1 },
+    spec: { ...object.spec, bindingRenewal: { ...object.spec.bindingRenewal!, ...spec } },
+  };
+}
+
+describe("a life", () => {
+  it.each<[string, (scene: Scene) => void, (scene: Scene) => void]>([
+    ["skipped", scene => scene.change({ skip: true }), scene => scene.change({ skip: false })],
+    [
+      "malformed",
+      scene => scene.change({ annotations: { [TTL]: "14 days" } }),
+      scene => scene.change({ annotations: { [TTL]: "14d" } }),
+    ],
+    [
+      "for ever",
+      scene => scene.change({ annotations: { [TTL]: "forever" } }),
+      scene => scene.change({ annotations: { [TTL]: "14d" } }),
+    ],
+    ["of a missing target", scene => void (scene.workloadList = []), scene => void (scene.workloadList = [web()])],
+  ])("is not forgotten while a binding is %s", async (_, begin, end) => {
+    const scene = new Scene();
+    scene.bind({ annotations: { [TTL]: "7d" } });
+    await scene.live(7 * DAY);
+    expect(scene.now()?.annotations[TTL]).toBe("14d");
+    begin(scene);
+    await scene.pass();
+    end(scene);
+    await scene.live(7 * DAY);
+    expect(scene.now()?.annotations[TTL]).toBe("21d");
+  });
+
+  it("is that of a corrected expiry, as long as nothing was renewed", async () => {
+    const scene = new Scene();
+    scene.bind({ annotations: { [OWN]: "2024-01-31T00:00:00Z" } });
+    expect(await scene.pass()).toMatchObject({ reason: "RenewalEnded", intents: [] });
+    expect(scene.entry()).toMatchObject({ lifeSeconds: 0 });
+    scene.change({ annotations: { [OWN]: EXPIRY } });
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ state: "Current", lifeSeconds: 30 * 86_400 });
+  });
+
+  it("is not that of a predecessor of the same name", async () => {
+    const scene = await aged(29);
+    await scene.pass();
+    scene.remove();
+    await scene.pass();
+    scene.bind({ annotations: { [TTL]: "1d" } });
+    await scene.live(DAY);
+    expect(scene.entry()).toMatchObject({ lifeSeconds: 86_400 });
+    expect(scene.now()?.annotations[TTL]).toBe("2d");
+  });
+
+  it("is known of a restored binding, whose uid is not known before it is seen", async () => {
+    const scene = await aged(31, { renewUntil: "2025-02-05T00:00:00Z" });
+    scene.remove();
+    await scene.pass();
+    expect(scene.entry()).not.toHaveProperty("uid");
+    edit(scene, { renewUntil: null });
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ uid: "uid-2", lifeSeconds: 30 * 86_400 });
+  });
+
+  it("may be older than the clock: before the year 0 nothing can be written", async () => {
+    const scene = new Scene({ extendBy: "720h" });
+    scene.bind({ annotations: { [OWN]: "0000-01-01T00:00:00+24:00" } });
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ expiryTime: "0000-01-01T00:00:00Z", renewTime: "0000-01-01T00:00:00Z" });
+  });
+});
+
+describe("an expiry that was cut by renewUntil", () => {
+  it("is renewed again after a review, and nobody is accused", async () => {
+    const scene = await aged(29, { renewUntil: "2025-02-05T00:00:00Z" });
+    await scene.pass();
+    expect(scene.now()?.annotations[OWN]).toBe("2025-02-05T00:00:00Z");
+    edit(scene, { renewUntil: "2026-01-01T00:00:00Z" });
+    await scene.clock.run(5 * DAY);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
+    expect(scene.now()?.annotations[OWN]).toBe("2025-03-07T00:00:00Z");
+  });
+});
+
+describe("an expiry that Git puts back", () => {
+  const putBack = (scene: Scene): void => scene.change({ annotations: { [OWN]: EXPIRY } });
+
+  it("is renewed once, however short the extension, and told of on the binding", async () => {
+    const scene = await aged(30, { extendBy: "1h" });
+
+    for (let round = 0; round < 50; round++) {
+      await scene.pass();
+      putBack(scene);
+      await scene.clock.run(10 * 60_000);
+    }
+    expect(scene.written).toHaveLength(1);
+    expect(scene.entry()).toMatchObject({ state: "Contested" });
+  });
+
+  it("is not restored either once its enforcer has deleted it", async () => {
+    const scene = await aged(29);
+    await scene.pass();
+    putBack(scene);
+    const decision = await scene.pass();
+    expect(decision.announcements).toMatchObject([{ reason: "BindingContested", about: { name: "edit" } }]);
+    await scene.clock.run(2 * DAY);
+    scene.remove();
+    expect(await scene.pass()).toMatchObject({ reason: "Expired", intents: [] });
+    expect(scene.written.map(({ verb }) => verb)).toEqual(["patch"]);
+  });
+
+  it("is not looked for in a watch that is behind", async () => {
+    const scene = await aged(29);
+    const stale = scene.now()!;
+    await scene.pass();
+    const bindings = scene.bindings.bind(scene);
+    scene.bindings = () => Promise.resolve([stale]);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current", intents: [] });
+    scene.bindings = bindings;
+  });
+
+  it("is renewed again once somebody has changed the object", async () => {
+    const scene = await aged(29);
+    await scene.pass();
+    putBack(scene);
+    await scene.pass();
+    edit(scene, {});
+    await scene.pass();
+    expect(scene.written).toHaveLength(2);
+  });
+});
+
+describe("a revocation", () => {
+  it("while the target is missing is one still when it comes back", async () => {
+    const scene = await aged(10);
+    scene.workloadList = [];
+    await scene.pass();
+    scene.remove();
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ state: "Revoked" });
+    await scene.clock.run(21 * DAY);
+    scene.workloadList = [web()];
+    await scene.live(40 * DAY);
+    expect(scene.written).toEqual([]);
+  });
+
+  it("is judged by when it was seen, not by when it was thought about", async () => {
+    const scene = await aged(30);
+    await scene.pass();
+    const record = { ...scene.entry()!, expiryTime: "2025-03-01T00:00:00Z" };
+    scene.object = { ...scene.object, status: { bindings: [record] } };
+    scene.remove();
+    const spec = scene.object.spec.bindingRenewal!;
+    const facts = await scene.remedy.observe(scene.object, spec, scene);
+    const decision = scene.remedy.decide(facts, spec, new Date("2025-03-01T00:00:01Z"));
+    expect(decision).toMatchObject({ reason: "Revoked", intents: [] });
+  });
+
+  it("is told of while a finalizer holds the binding, on the binding and as False where it is listed", async () => {
+    const scene = await aged(10, { bindings: [{ kind: "RoleBinding", name: "edit" }] });
+    scene.change({ deletedAtMs: scene.clock.now().getTime() });
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "Revoked" });
+    expect(decision.announcements).toMatchObject([{ reason: "BindingRevoked" }]);
+    scene.remove();
+    expect((await scene.pass()).announcements).toEqual([]);
+  });
+
+  it("is remembered of the newest 64, and living bindings come before them in status", async () => {
+    const scene = new Scene();
+    for (let i = 0; i < 70; i++) {
+      scene.bind({ name: `b${i}`, annotations: { [OWN]: new Date(Date.UTC(2025, 1, 1, i)).toISOString() } });
+    }
+    scene.bind({ name: "living", annotations: { [OWN]: "2026-01-01T00:00:00Z" } });
+    await scene.pass();
+    for (let i = 0; i < 70; i++) scene.remove(`RoleBinding/b${i}`);
+    await scene.pass();
+    const names = scene.object.status?.bindings?.map(({ name }) => name) ?? [];
+    expect(names).toHaveLength(65);
+    expect(names.slice(0, 2)).toEqual(["living", "b6"]);
+  });
+});
+
+describe("a clock ten minutes off", () => {
+  it.each([-10, 10])("by %i minutes: an enforcer's deletion is told by the operator's clock alone", async minutes => {
+    const scene = await aged(20);
+    await scene.pass();
+    await scene.clock.run(10 * DAY + minutes * 60_000);
+    scene.remove();
+    const { reason } = await scene.pass();
+    expect(reason).toBe(minutes < 0 ? "Revoked" : "Current");
+    expect(scene.written).toHaveLength(minutes < 0 ? 0 : 1);
+  });
+});
+
+describe("status and messages", () => {
+  it.each(["living", "gone"])("of a %s binding whose write keeps failing don't change with time", async which => {
+    const scene = await aged(31);
+    if (which === "gone") scene.remove();
+    scene.outcome = { result: "Forbidden", message: "a policy says no" };
+    await scene.pass();
+    const seen = new Set<string>();
+    for (let i = 0; i < 10; i++) {
+      const { status, reason, message, stalled } = await scene.pass();
+      seen.add(JSON.stringify([status, reason, message, stalled, scene.object.status]));
+      await scene.clock.run(7_000);
+    }
+    expect(seen.size).toBe(1);
+    expect([...seen][0]).toContain("It takes {apiGroups");
+  });
+
+  it("of a binding that is skipped, refused or malformed tell when it ends all the same", async () => {
+    const scene = await aged(1, {}, { subjects: [account("web"), { kind: "User", name: "ada" }] });
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ state: "Refused", expiryTime: EXPIRY });
+  });
+
+  it("quote odd names, which could be read as something else", async () => {
+    const name = "a], resources: [clusterroles], resourceNames: [cluster-admin";
+    const scene = await aged(24, {}, { roleRef: { ...EDIT, name }, name: "b c" });
+    scene.lacking.add(`bind ${name}`);
+    const { message } = await scene.pass();
+    expect(message).toContain(`resourceNames: [${JSON.stringify(name)}]`);
+    expect(message).toContain('RoleBinding "b c" expires');
+  });
+
+  it("of the end of all renewals are told once for each date, whoever leads", async () => {
+    const scene = await aged(1, { renewUntil: "2025-01-09T00:00:00Z" });
+    const reasons = async () => (await scene.pass()).announcements?.map(({ reason }) => reason);
+    expect(await reasons()).toEqual(["RenewalEndsSoon"]);
+    expect(await reasons()).toEqual([]);
+    edit(scene, { renewUntil: "2025-01-08T12:00:00Z" });
+    expect(await reasons()).toEqual(["RenewalEndsSoon"]);
+  });
+
+  it("don't miss a restored binding that the watch does not show yet", async () => {
+    const scene = await aged(31, { bindings: [{ kind: "RoleBinding", name: "edit" }] });
+    scene.remove();
+    await scene.pass();
+    scene.bindings = () => Promise.resolve([]);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
+  });
+});
+
+describe("bindings of both kinds with one name", () => {
+  it("are two", async () => {
+    const scene = new Scene({ bindings: [{ kind: "RoleBinding", name: "edit" }] });
+    scene.bind({ annotations: { [OWN]: EXPIRY } });
+    scene.bind({ kind: "ClusterRoleBinding", annotations: { [OWN]: EXPIRY } });
+    await scene.pass();
+    await scene.clock.run(29 * DAY);
+    await scene.pass();
+    expect(scene.written.map(({ target }) => target.kind)).toEqual(["RoleBinding"]);
+    edit(scene, { bindings: [] });
+    await scene.pass();
+    await scene.pass();
+    expect(scene.written.map(({ target }) => target.kind)).toEqual(["RoleBinding", "ClusterRoleBinding"]);
+    expect(scene.object.status?.bindings).toHaveLength(2);
+  });
+});
