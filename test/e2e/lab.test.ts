@@ -4,8 +4,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Lab } from "../lab";
+import { must } from "../lab/commands";
+import { BRIDGE } from "../lab/components";
 import { foldersOf, labsFolder } from "../lab/folders";
 import { MARKER } from "../lab/processes";
+import { inside } from "../lab/sandbox";
 import { type LabState, readState } from "../lab/state";
 
 /** A lab must go away completely, whenever its start was interrupted, and leave others alone. */
@@ -44,9 +47,11 @@ const NOTHING: Traces = { processes: [], interfaces: [], cgroups: [], mounts: []
 
 describe("a lab", () => {
   let bystander: Lab;
+  let gateway: string;
 
   beforeAll(async () => {
     bystander = await Lab.up({ name: BYSTANDER });
+    gateway = await gatewayOf(BYSTANDER);
     await bystander.apply(pod("untouched"));
     await mustSucceed(bystander, ["wait", "--for=condition=Ready", "pod/untouched", "--timeout=60s"]);
   });
@@ -89,6 +94,10 @@ describe("a lab", () => {
     expect(traces(state)).toEqual(NOTHING);
   });
 
+  it("has a gateway for its pods that is the same whichever of them come and go", async () => {
+    expect(await gatewayOf(BYSTANDER)).toBe(gateway);
+  });
+
   it("does not disturb another one that is up", async () => {
     const { stdout } = await bystander.kubectl(["get", "pod", "untouched", "--output=jsonpath={.status}"]);
     const status = JSON.parse(stdout) as { phase: string; containerStatuses: { restartCount: number }[] };
@@ -123,6 +132,15 @@ async function mustSucceed(lab: Lab, args: string[]): Promise<void> {
   const { code, stderr } = await lab.kubectl(args, { timeoutMs: START_TIMEOUT_MS });
   expect(stderr).toBe("");
   expect(code).toBe(0);
+}
+
+/** The hardware address to which pods send whatever is for the API server. */
+async function gatewayOf(name: string): Promise<string> {
+  const state = readState(name);
+  if (state === undefined) throw new Error(`the lab "${name}" is not up`);
+  const json = await must([...inside(state, "network"), "ip", "-json", "link", "show", "dev", BRIDGE]);
+  const [link] = JSON.parse(json) as { address: string }[];
+  return link?.address ?? "none";
 }
 
 function pod(name: string): object {

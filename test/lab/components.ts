@@ -205,12 +205,18 @@ export function cniConfig(podRange: string): object {
 
 export const BRIDGE = "pods";
 
+/**
+ * The bridge's for good. Without one of its own it takes that of one of its pods, and another when that pod goes: the others then
+ * send to an address that nobody has, until they ask for it anew, some 40 s later.
+ */
+const BRIDGE_HARDWARE_ADDRESS = "02:00:0a:55:00:01";
+
 /** Commands for `ip -batch` inside the lab's network namespace; `eth0` is its end of the veth pair. */
 export function networkCommands(lab: LabState): string {
   const joint = jointOf(lab.index);
   return [
     "link set lo up",
-    `link add ${BRIDGE} type bridge`,
+    `link add ${BRIDGE} address ${BRIDGE_HARDWARE_ADDRESS} type bridge`,
     `address add ${NODE_ADDRESS}/24 dev ${BRIDGE}`,
     `address add ${API_SERVICE_ADDRESS}/32 dev ${BRIDGE}`,
     `address add ${DNS_SERVICE_ADDRESS}/32 dev ${BRIDGE}`,
