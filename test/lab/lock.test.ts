@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { takeLock } from "./lock";
+import { type Lock, takeLock } from "./lock";
 
 describe("takeLock", () => {
   let folder: string;
@@ -16,22 +16,31 @@ describe("takeLock", () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   it("lets one in at a time, and tells who has to wait", async () => {
-    const first = await takeLock({ path, timeoutMs: 5000 });
+    const first = await takeLock({ path, timeoutMs: 60_000 });
     const order: string[] = [];
-    const waiting = takeLock({ path, timeoutMs: 5000, onWait: () => order.push("told") }).then(lock => {
-      order.push("second");
-      return lock;
+    let waiting: Promise<Lock> | undefined;
+    // The first goes on when the second has been told, however long that takes.
+    await new Promise<void>((resolve, reject) => {
+      const onWait = (): void => {
+        order.push("told");
+        resolve();
+      };
+      waiting = takeLock({ path, timeoutMs: 60_000, onWait }).then(lock => {
+        order.push("second");
+        return lock;
+      });
+      waiting.catch(reject);
     });
     await expect(takeLock({ path, timeoutMs: 0 })).rejects.toThrow(/another run held .*lock/);
     order.push("first done");
     first.release();
-    (await waiting).release();
+    (await waiting)?.release();
     expect(order).toEqual(["told", "first done", "second"]);
   });
 
   it("is that of the new file when its holder has deleted the old one", async () => {
-    const first = await takeLock({ path, timeoutMs: 5000 });
-    const waiting = takeLock({ path, timeoutMs: 5000 });
+    const first = await takeLock({ path, timeoutMs: 60_000 });
+    const waiting = takeLock({ path, timeoutMs: 60_000 });
     rmSync(path);
     first.release();
     const second = await waiting;
