@@ -39,6 +39,7 @@ const titles: Record<string, string> = {
   "status.bindings[].roleRef": "RoleRef",
   "status.bindings[].subjects[]": "Subject",
   "status.daemonSets[]": "DaemonSetStatus",
+  "status.daemonSets[].previous[]": "PreviousExpiration",
   "status.flows[]": "FlowStatus",
 };
 

@@ -98,6 +98,38 @@ export const Reason = {
   RenewalContested: "RenewalContested",
   /** renewUntil has come, or no renewal can reach beyond the present expiry: nothing is renewed any more. */
   RenewalEnded: "RenewalEnded",
+
+  // TokenLifetimeBounded.
+  /** Tokens of the DaemonSets' pods live no longer than asked for. */
+  Bounded: "Bounded",
+  /** No DaemonSet is among the targets. */
+  NoDaemonSets: "NoDaemonSets",
+  /** The template is about to be changed; written down first. */
+  Planned: "Planned",
+  /** Not the moment for a change; the message says why. */
+  Waiting: "Waiting",
+  /** Observe mode: a template would be changed now. */
+  WouldChange: "WouldChange",
+  /** The template was changed; the DaemonSet replaces its pods at its own pace. */
+  Rolling: "Rolling",
+  /** The DaemonSet does not go on replacing its pods. */
+  RolloutStuck: "RolloutStuck",
+  /** Pods with the shorter token are answered 401: the change is being taken back. */
+  Reverting: "Reverting",
+  /** The change was taken back, and is not tried again for that template. */
+  Reverted: "Reverted",
+  /** Somebody else keeps taking the change back; the message names them. The operator gives up rather than fight. */
+  FieldContested: "FieldContested",
+  /** updateStrategy is OnDelete: a changed template would replace no pod. */
+  OnDeleteStrategy: "OnDeleteStrategy",
+  /** No token is mounted, and none would be. */
+  AutomountOff: "AutomountOff",
+  /** Something of its own is mounted in the place of the token. */
+  OwnMount: "OwnMount",
+  /** The pods run on Windows nodes. */
+  WindowsNodes: "WindowsNodes",
+  /** The default token stays, since defaultToken is Leave. */
+  DefaultTokenLeft: "DefaultTokenLeft",
 } as const;
 
 /** One of the reasons. */

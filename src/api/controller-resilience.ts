@@ -5,13 +5,16 @@ export type {
   BindingStatus,
   ControllerResilienceSpec,
   ControllerResilienceStatus,
+  DaemonSetStatus,
   LabelSelector,
+  PreviousExpiration,
   RestartStatus,
   RoleRef,
   StatusCondition,
   Subject,
   TargetSelector,
   TargetStatus,
+  TokenLifetimeSpec,
   TokenRestartSpec,
 } from "./generated/controller-resilience";
 

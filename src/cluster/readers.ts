@@ -1,11 +1,13 @@
 import type { Clock } from "../core/clock";
 import type { LogReader, Readers, Right } from "../core/readers";
-import type { BindingKind, BindingView, PodView, ServiceAccountView, WorkloadView } from "../core/views";
+import type { BindingKind, BindingView, DaemonSetView, PodView, ServiceAccountView, WorkloadView } from "../core/views";
 import type { Api } from "./api";
 import type { Informers } from "./informers";
 import { arrayOf, type JsonObject, objectOf, textOf } from "./json";
+import { daemonSetView } from "./daemon-set-view";
 import { OwnRights } from "./rights";
-import { describeCall, pathOf, resourceOf, RESOURCES } from "./resources";
+import { StaleTokens } from "./stale-tokens";
+import { describeCall, pathOf, type Place, type Resource, resourceOf, RESOURCES } from "./resources";
 import { bindingView, serviceAccountView, workloadView } from "./views";
 
 /** client-go's page size. */
@@ -18,6 +20,7 @@ export class ClusterReaders implements Readers {
   readonly #api: Api;
   readonly #informers: Informers;
   readonly #rights: OwnRights;
+  readonly #staleTokens: StaleTokens;
 
   constructor(clock: Clock, api: Api, informers: Informers, logs: LogReader) {
     this.clock = clock;
@@ -25,6 +28,7 @@ export class ClusterReaders implements Readers {
     this.#api = api;
     this.#informers = informers;
     this.#rights = new OwnRights(api, clock);
+    this.#staleTokens = new StaleTokens(api, clock);
   }
 
   /** See {@link Readers.pods}. */
@@ -34,13 +38,14 @@ export class ClusterReaders implements Readers {
 
   /** See {@link Readers.workload}. */
   async workload(kind: WorkloadView["kind"], namespace: string, name: string): Promise<WorkloadView | null> {
-    const resource = resourceOf({ apiVersion: "apps/v1", kind });
-    const place = { namespace, name };
-    const raw = await this.#api.jsonOrNull({
-      what: describeCall("get", resource, place),
-      path: pathOf(resource, place),
-    });
+    const raw = await this.#get(resourceOf({ apiVersion: "apps/v1", kind }), { namespace, name });
     return raw === null ? null : workloadView(kind, raw);
+  }
+
+  /** See {@link Readers.daemonSet}. */
+  async daemonSet(namespace: string, name: string): Promise<DaemonSetView | null> {
+    const raw = await this.#get(resourceOf({ apiVersion: "apps/v1", kind: "DaemonSet" }), { namespace, name });
+    return raw === null ? null : daemonSetView(raw);
   }
 
   /** See {@link Readers.workloads}. */
@@ -62,11 +67,7 @@ export class ClusterReaders implements Readers {
 
   /** See {@link Readers.serviceAccount}. */
   async serviceAccount(namespace: string, name: string): Promise<ServiceAccountView | null> {
-    const place = { namespace, name };
-    const raw = await this.#api.jsonOrNull({
-      what: describeCall("get", RESOURCES.serviceAccounts, place),
-      path: pathOf(RESOURCES.serviceAccounts, place),
-    });
+    const raw = await this.#get(RESOURCES.serviceAccounts, { namespace, name });
     return raw === null ? null : serviceAccountView(raw);
   }
 
@@ -79,15 +80,21 @@ export class ClusterReaders implements Readers {
   async binding(kind: BindingKind, namespace: string, name: string): Promise<BindingView | null> {
     const resource = kind === "RoleBinding" ? RESOURCES.roleBindings : RESOURCES.clusterRoleBindings;
     const place = kind === "RoleBinding" ? { namespace, name } : { name };
-    const raw = await this.#api.jsonOrNull({
-      what: describeCall("get", resource, place),
-      path: pathOf(resource, place),
-    });
+    const raw = await this.#get(resource, place);
     return raw === null ? null : bindingView(kind, raw);
   }
 
   /** See {@link Readers.may}. */
   may(right: Right): Promise<boolean> {
     return this.#rights.may(right);
+  }
+
+  /** See {@link Readers.staleTokens}. */
+  staleTokens(): Promise<number | null> {
+    return this.#staleTokens.count();
+  }
+
+  #get(resource: Resource, place: Place): Promise<unknown> {
+    return this.#api.jsonOrNull({ what: describeCall("get", resource, place), path: pathOf(resource, place) });
   }
 }

@@ -52,7 +52,15 @@ export function serviceAccountView(raw: unknown): ServiceAccountView | null {
   const identity = identityOf(objectOf(raw));
   if (identity === null) return null;
   const { namespace, name, uid, createdAtMs, deletedAtMs } = identity;
-  return { namespace, name, uid, createdAtMs, ...(deletedAtMs === undefined ? {} : { deletedAtMs }) };
+  const automount = objectOf(raw)["automountServiceAccountToken"];
+  return {
+    namespace,
+    name,
+    uid,
+    createdAtMs,
+    ...(deletedAtMs === undefined ? {} : { deletedAtMs }),
+    ...(typeof automount === "boolean" ? { automount } : {}),
+  };
 }
 
 /** An apps/v1 Deployment, StatefulSet or DaemonSet as a view; null without uid, name or creation time. */

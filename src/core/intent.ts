@@ -14,6 +14,8 @@ export interface ObjectRef {
 export interface Permission {
   readonly apiGroup: string;
   readonly resource: string;
+  /** A path outside of the resources, such as `/metrics`; apiGroup and resource are empty then. */
+  readonly url?: string;
   readonly verbs: readonly string[];
   /** One sentence for whoever reviews the rights. */
   readonly why: string;

@@ -1,5 +1,5 @@
 import type { Clock } from "./clock";
-import type { BindingKind, BindingView, PodView, ServiceAccountView, WorkloadView } from "./views";
+import type { BindingKind, BindingView, DaemonSetView, PodView, ServiceAccountView, WorkloadView } from "./views";
 
 /** Which part of a container's log to read. */
 export interface LogRequest {
@@ -56,6 +56,8 @@ export interface Readers {
   /** Read live: all of that kind in the namespace; the caller applies selectors. */
   workloads(kind: WorkloadView["kind"], namespace: string): Promise<readonly WorkloadView[]>;
   /** Read live. */
+  daemonSet(namespace: string, name: string): Promise<DaemonSetView | null>;
+  /** Read live. */
   serviceAccount(namespace: string, name: string): Promise<ServiceAccountView | null>;
   /**
    * From the watch cache: the RoleBindings of the namespace, or all ClusterRoleBindings.
@@ -67,4 +69,9 @@ export interface Readers {
   binding(kind: BindingKind, namespace: string, name: string): Promise<BindingView | null>;
   /** Whether the operator has that right now; an answer may be up to half a minute old. */
   may(right: Right): Promise<boolean>;
+  /**
+   * How often the API server that answered has been shown a token past the life that its pod asked for, since it started
+   * (`serviceaccount_stale_tokens_total`): clients that don't read theirs again. Null where that can't be read; up to ten minutes old.
+   */
+  staleTokens(): Promise<number | null>;
 }

@@ -65,6 +65,25 @@ export interface WorkloadView {
   readonly restartedAtMs?: number;
 }
 
+/** A DaemonSet with its pod template, for those who change it. Read live, never kept. */
+export interface DaemonSetView extends WorkloadView {
+  readonly kind: "DaemonSet";
+  readonly generation: number;
+  /** Generation that the DaemonSet controller has seen. */
+  readonly observedGeneration: number;
+  /** RollingUpdate or OnDelete. */
+  readonly updateStrategy: string;
+  /** Pods of the present template. */
+  readonly updatedPods: number;
+  readonly availablePods: number;
+  /** spec.template as it is. */
+  readonly template: Readonly<Record<string, unknown>>;
+  /** Volumes of the template whose projected sources this project's field manager owns, alone or with others. */
+  readonly ownedVolumes: readonly string[];
+  /** Whoever else wrote the object's spec last, as the API server knows them. */
+  readonly lastManager?: string;
+}
+
 /** Kinds of bindings. */
 export type BindingKind = "RoleBinding" | "ClusterRoleBinding";
 
@@ -104,4 +123,6 @@ export interface ServiceAccountView {
   readonly uid: string;
   readonly createdAtMs: number;
   readonly deletedAtMs?: number;
+  /** automountServiceAccountToken; absent: not set, which means true. */
+  readonly automount?: boolean;
 }

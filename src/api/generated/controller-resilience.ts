@@ -458,17 +458,50 @@ export interface DaemonSetStatus {
    */
   name: string;
   /**
-   * What stood there before.
+   * The DaemonSet that was last seen under that name.
+   */
+  uid?: string;
+  /**
+   * Bounded: no token lives longer. LeftAlone: nothing is to be done, or nothing can be. Waiting: not the moment for a change. Planned: written down before the template is changed. Rolling: changed, and the pods are being replaced. Stuck: their replacement does not go on. Reverting: the change is to be taken back, Reverted: it was, because of 401s; it is not tried again for that template. Contested: somebody else keeps taking it back.
+   */
+  outcome:
+    | "Bounded"
+    | "LeftAlone"
+    | "Waiting"
+    | "Planned"
+    | "Rolling"
+    | "Stuck"
+    | "Reverting"
+    | "Reverted"
+    | "Contested";
+  /**
+   * The longest life that stood in the template before. Absent where none did.
    */
   previousExpirationSeconds?: number;
   /**
-   * When the bound was applied.
+   * What stood in the volumes of the template before, to be put back.
+   */
+  previous?: PreviousExpiration[];
+  /**
+   * When the template was changed.
    */
   appliedTime?: string;
   /**
-   * What came of it.
+   * Changes of the template by the operator since generation; two at most.
    */
-  outcome?: string;
+  changes?: number;
+  /**
+   * Generation of this object that the changes are counted for.
+   */
+  generation?: number;
+  /**
+   * Of the template without what the operator has put there. A change that was taken back is not tried again for it.
+   */
+  fingerprint?: string;
+}
+export interface PreviousExpiration {
+  volume: string;
+  expirationSeconds: number;
 }
 export interface FlowStatus {
   /**

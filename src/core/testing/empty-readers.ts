@@ -1,7 +1,7 @@
 /* eslint-disable @typescript-eslint/no-unused-vars -- the parameters are there for those who override */
 import type { Clock } from "../clock";
 import type { LogReader, Readers, Right } from "../readers";
-import type { BindingKind, BindingView, PodView, ServiceAccountView, WorkloadView } from "../views";
+import type { BindingKind, BindingView, DaemonSetView, PodView, ServiceAccountView, WorkloadView } from "../views";
 
 /** A cluster with nothing in it, in which the operator has every right: what a test needs of it, it overrides. */
 export class EmptyReaders implements Readers {
@@ -25,6 +25,11 @@ export class EmptyReaders implements Readers {
   }
 
   /** None. */
+  daemonSet(_namespace: string, _name: string): Promise<DaemonSetView | null> {
+    return Promise.resolve(null);
+  }
+
+  /** None. */
   serviceAccount(_namespace: string, _name: string): Promise<ServiceAccountView | null> {
     return Promise.resolve(null);
   }
@@ -42,5 +47,10 @@ export class EmptyReaders implements Readers {
   /** It may. */
   may(_right: Right): Promise<boolean> {
     return Promise.resolve(true);
+  }
+
+  /** Not known. */
+  staleTokens(): Promise<number | null> {
+    return Promise.resolve(null);
   }
 }

@@ -1,0 +1,66 @@
+import { MANAGER } from "../api/names";
+import type { DaemonSetView } from "../core/views";
+import { arrayOf, type JsonObject, numberOf, objectOf, textOf, timeOf } from "./json";
+import { workloadView } from "./views";
+
+/** Managers that write status or defaults, never what people mean. */
+const CONTROL_PLANE = ["kube-controller-manager", "kube-apiserver"];
+
+/** An apps/v1 DaemonSet with its pod template; null without uid, name or creation time. */
+export function daemonSetView(raw: unknown): DaemonSetView | null {
+  const view = workloadView("DaemonSet", raw);
+  if (view === null) return null;
+  const object = objectOf(raw);
+  const metadata = objectOf(object["metadata"]);
+  const spec = objectOf(object["spec"]);
+  const status = objectOf(object["status"]);
+  const fields = arrayOf(metadata["managedFields"]).map(objectOf);
+  const lastManager = lastManagerOf(fields);
+  return {
+    ...view,
+    kind: "DaemonSet",
+    generation: numberOf(metadata["generation"]) ?? 0,
+    observedGeneration: numberOf(status["observedGeneration"]) ?? 0,
+    updateStrategy: textOf(objectOf(spec["updateStrategy"])["type"]) ?? "RollingUpdate",
+    updatedPods: numberOf(status["updatedNumberScheduled"]) ?? 0,
+    availablePods: numberOf(status["numberAvailable"]) ?? 0,
+    template: objectOf(spec["template"]),
+    ownedVolumes: ownedVolumes(fields),
+    ...(lastManager === undefined ? {} : { lastManager }),
+  };
+}
+
+/** Keys of list entries in managedFields look like `k:{"name":"token"}`. */
+const ENTRY = "k:";
+
+function ownedVolumes(fields: readonly JsonObject[]): string[] {
+  const own = fields.filter(entry => entry["manager"] === MANAGER && (textOf(entry["subresource"]) ?? "") === "");
+  return own.flatMap(entry => {
+    const path = ["f:spec", "f:template", "f:spec", "f:volumes"];
+    const volumes = path.reduce((at, step) => objectOf(at[step]), objectOf(entry["fieldsV1"]));
+    return Object.entries(volumes).flatMap(([key, of]) => {
+      const sources = objectOf(objectOf(of)["f:projected"])["f:sources"];
+      return sources === undefined ? [] : (nameIn(key) ?? []);
+    });
+  });
+}
+
+function nameIn(key: string): string | undefined {
+  if (!key.startsWith(ENTRY)) return undefined;
+  try {
+    return textOf(objectOf(JSON.parse(key.slice(ENTRY.length)))["name"]);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The one whose write of the object itself was the last. */
+function lastManagerOf(fields: readonly JsonObject[]): string | undefined {
+  const others = fields.filter(entry => {
+    const manager = textOf(entry["manager"]) ?? "";
+    const isStatus = (textOf(entry["subresource"]) ?? "") !== "";
+    return !isStatus && manager !== MANAGER && !CONTROL_PLANE.includes(manager);
+  });
+  const last = others.toSorted((a, b) => (timeOf(b["time"]) ?? 0) - (timeOf(a["time"]) ?? 0))[0];
+  return textOf(last?.["manager"]);
+}

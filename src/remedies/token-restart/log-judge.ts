@@ -1,0 +1,48 @@
+import type { JudgedLogs, LogJudge, LogVerdict } from "../../core/log-judge";
+import type { Key } from "../../core/ports";
+import type { Readers } from "../../core/readers";
+import type { PodView } from "../../core/views";
+import { createFinder } from "./find-unauthorized";
+import { LogWatch, type Watched } from "./log-watch";
+import type { PersistenceRule } from "./persistence";
+
+/** What tokenRestart takes for persistent by default. */
+const RULE: PersistenceRule = { occasions: 3, windowMs: 900_000, minDurationMs: 60_000 };
+
+/** The eyes of this remedy, for others: the same classifier and the same persistence, without anything being restarted. */
+export function createLogJudge(): LogJudge {
+  const watches = new Map<Key, LogWatch>();
+  const finder = createFinder([]);
+  const find = "find" in finder ? finder.find : () => undefined;
+
+  return {
+    async judge(key: Key, pods: readonly PodView[], from: Readers): Promise<JudgedLogs> {
+      const watch = watches.get(key) ?? new LogWatch();
+      watches.set(key, watch);
+      const watched = pods.flatMap(watchedOf);
+      await watch.pass(from, watched, { windowMs: RULE.windowMs, find, rule: RULE });
+      const nowMs = from.clock.now().getTime();
+      const verdicts = new Map(pods.map(pod => [pod.uid, verdictOf(watch, pod, nowMs)]));
+      return { verdicts, nextReadInMs: watch.nextReadInMs(from, watched, RULE) };
+    },
+
+    forget: key => void watches.delete(key),
+  };
+}
+
+function watchedOf(pod: PodView): Watched[] {
+  // A pod that is being deleted is answered 401 by design.
+  if (pod.deletedAtMs !== undefined) return [];
+  const containers = pod.containers.filter(({ role, running }) => role !== "init" && running);
+  return containers.map(container => ({ pod, container, suspicious: true }));
+}
+
+function verdictOf(watch: LogWatch, pod: PodView, nowMs: number): LogVerdict {
+  const findings = watchedOf(pod).map(item => watch.finding(item, RULE, nowMs));
+  const states = findings.map(({ verdict }) => verdict.state);
+  if (states.includes("persistent")) return "persistent";
+  if (states.includes("suspected")) return "suspected";
+  const isRead =
+    findings.length > 0 && findings.every(({ readMs, error }) => readMs !== undefined && error === undefined);
+  return isRead ? "quiet" : "unread";
+}
