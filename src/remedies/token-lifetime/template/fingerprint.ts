@@ -1,0 +1,52 @@
+import { createHash } from "node:crypto";
+import { RESTARTED_AT_ANNOTATION } from "../../../api/names";
+import { readTemplate, type Reading } from "./arrange";
+import { CONTAINER_LISTS, withoutOurMount } from "./containers";
+import { arrayOf, canonical, type JsonObject, objectIn, objectOf } from "./json";
+import { podSpecOf, type PreviousSeconds, type TemplateInput } from "./model";
+import { withSeconds } from "./sources";
+
+/** How much of the hash is kept: enough to tell one template of a DaemonSet from another. */
+const LENGTH = 16;
+
+/**
+ * Tells one template from another by what is not the operator's: the same before and after a change and its release. The order of keys
+ * does not matter.
+ */
+export function fingerprint(input: TemplateInput, previous: readonly PreviousSeconds[]): string {
+  const reading = readTemplate(input, previous);
+  const template = objectOf(input.template);
+  const metadata = withoutOurs(template["metadata"]);
+  const original = { ...template, metadata, spec: originalSpec(podSpecOf(input), reading) };
+  return createHash("sha256").update(canonical(original)).digest("hex").slice(0, LENGTH);
+}
+
+/** Without the annotation with which the operator restarts a workload. */
+function withoutOurs(metadata: unknown): unknown {
+  const { annotations, ...rest } = objectOf(metadata);
+  const others = { ...objectOf(annotations) };
+  Reflect.deleteProperty(others, RESTARTED_AT_ANNOTATION);
+  return Object.keys(others).length === 0 ? rest : { ...rest, annotations: others };
+}
+
+function originalSpec(spec: JsonObject, reading: Reading): JsonObject {
+  const volumes = arrayOf(spec["volumes"]).flatMap(volume => originalVolume(volume, reading));
+  const lists = CONTAINER_LISTS.map(list => [list, originalContainers(spec[list], reading)] as const);
+  const fields = { ...spec, volumes, ...Object.fromEntries(lists) };
+  // An empty list is as good as none: the API server returns it as none.
+  return Object.fromEntries(Object.entries(fields).filter(([, field]) => !Array.isArray(field) || field.length > 0));
+}
+
+function originalVolume(raw: unknown, { volumes }: Reading): unknown[] {
+  const volume = volumes.find(one => one.raw === raw);
+  if (volume === undefined || volume.before.length === 0) return [raw];
+  const projected = { ...objectOf(volume.raw["projected"]), sources: withSeconds(volume.raw, volume.before) };
+  return volume.isOurs ? [] : [{ ...volume.raw, projected }];
+}
+
+function originalContainers(list: unknown, { tokenVolume }: Reading): unknown[] {
+  return arrayOf(list).map(item => {
+    const container = objectIn(item);
+    return container === undefined ? item : withoutOurMount(container, tokenVolume);
+  });
+}

@@ -1,0 +1,14 @@
+export { fingerprint } from "./fingerprint";
+export type { JsonObject } from "./json";
+export type {
+  ContainerPatch,
+  LeftAloneReason,
+  PreviousSeconds,
+  TemplateInput,
+  TemplatePatch,
+  TemplatePlan,
+  TemplateSpec,
+  VolumePatch,
+} from "./model";
+export { VOLUME_NAME } from "./own-volume";
+export { containersWithOwnMount, planRelease, planTemplate } from "./plan";

@@ -1,0 +1,237 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import {
+  containersWithOwnMount,
+  fingerprint,
+  type JsonObject,
+  planRelease,
+  planTemplate,
+  type PreviousSeconds,
+  type TemplateInput,
+  type TemplatePlan,
+  type TemplateSpec,
+  VOLUME_NAME,
+} from ".";
+import { canonical, objectOf } from "./json";
+import { admit, tokenLives, withToken } from "./testing/admission";
+import { applyPatch, created, type Managed, ownedVolumesOf, serverSideApply, US } from "./testing/apply";
+import { automounts, junkInputs, specs, templates } from "./testing/arbitrary";
+
+const RUNS = { numRuns: 500 };
+
+interface State {
+  readonly live: Managed;
+  readonly previous: readonly PreviousSeconds[];
+}
+
+const inputOf = ({ live }: State, automount: boolean | undefined): TemplateInput => ({
+  template: live.template,
+  automount,
+  ownedVolumes: ownedVolumesOf(live),
+});
+
+const planOf = (state: State, spec: TemplateSpec, automount: boolean | undefined): TemplatePlan =>
+  planTemplate(inputOf(state, automount), spec, state.previous);
+
+function carriedOut(state: State, plan: TemplatePlan): State {
+  if (plan.kind !== "Change") return state;
+  return { live: serverSideApply(state.live, US, { spec: plan.patch }), previous: plan.previous };
+}
+
+function released(state: State): Managed {
+  const patch = planRelease(inputOf(state, undefined), state.previous);
+  return serverSideApply(state.live, US, { spec: patch });
+}
+
+const start = (template: JsonObject): State => ({ live: created(template), previous: [] });
+
+const ownsCopy = ({ previous }: State): boolean => previous.some(({ volume }) => volume.startsWith(VOLUME_NAME));
+
+/** Lives of the tokens in a pod of that template. */
+const livesOf = ({ live }: State, automount: boolean | undefined): number[] =>
+  tokenLives(admit(objectOf(live.template["spec"]), automount));
+
+/** Containers of such a pod that find a token. */
+const holdersOf = ({ live }: State, automount: boolean | undefined): unknown[] =>
+  withToken(admit(objectOf(live.template["spec"]), automount));
+
+it("carried out twice, a plan changes nothing the second time", () => {
+  fc.assert(
+    fc.property(templates, specs, automounts, (template, spec, automount) => {
+      const state = carriedOut(start(template), planOf(start(template), spec, automount));
+      expect(planOf(state, spec, automount).kind).not.toBe("Change");
+    }),
+    RUNS,
+  );
+});
+
+it("a plan is a change exactly if it changes the template", () => {
+  fc.assert(
+    fc.property(templates, specs, automounts, (template, spec, automount) => {
+      const plan = planOf(start(template), spec, automount);
+      const { live } = carriedOut(start(template), plan);
+      expect(canonical(live.template) !== canonical(template)).toBe(plan.kind === "Change");
+    }),
+    RUNS,
+  );
+});
+
+it("after a change no token lives longer than asked for, or the next plan says why", () => {
+  fc.assert(
+    fc.property(templates, specs, automounts, (template, spec, automount) => {
+      const state = carriedOut(start(template), planOf(start(template), spec, automount));
+      const next = planOf(state, spec, automount);
+      const isBounded = livesOf(state, automount).every(seconds => seconds <= spec.expirationSeconds);
+      const excuse = next.kind === "LeftAlone" ? next.reason : undefined;
+      if (!isBounded) expect(["WindowsNodes", "DefaultTokenLeft"]).toContain(excuse);
+      if (excuse === "DefaultTokenLeft") expect(spec.defaultToken).toBe("Leave");
+      if (excuse === "AutomountOff" || excuse === "OwnMount") expect(livesOf(state, automount)).toEqual([]);
+    }),
+    RUNS,
+  );
+});
+
+it("nobody gets a token for the API server who would not have had one, and nobody loses one", () => {
+  fc.assert(
+    fc.property(templates, specs, automounts, (template, spec, automount) => {
+      const state = carriedOut(start(template), planOf(start(template), spec, automount));
+      expect(holdersOf(state, automount)).toEqual(holdersOf(start(template), automount));
+    }),
+    RUNS,
+  );
+});
+
+it("no field differs but the seconds of tokens, the operator's volume and its mounts", () => {
+  fc.assert(
+    fc.property(templates, specs, automounts, (template, spec, automount) => {
+      const plan = planOf(start(template), spec, automount);
+      const { live } = carriedOut(start(template), plan);
+      expect(stripped(live.template, template)).toEqual(stripped(template, template));
+    }),
+    RUNS,
+  );
+});
+
+it("a release brings back the very template, whatever was asked for in between", () => {
+  const steps = fc.array(fc.tuple(specs, automounts), { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(templates, steps, (template, wanted) => {
+      let state = start(template);
+      for (const [spec, automount] of wanted) {
+        state = carriedOut(state, planOf(state, spec, automount));
+        expect(planOf(state, spec, automount).kind).not.toBe("Change");
+      }
+      expect(released(state).template).toEqual(template);
+      expect(released({ ...state, live: released(state) }).template).toEqual(template);
+    }),
+    RUNS,
+  );
+});
+
+it("a fingerprint is the same before, after a change and after its release", () => {
+  fc.assert(
+    fc.property(templates, specs, automounts, (template, spec, automount) => {
+      const before = fingerprint(inputOf(start(template), automount), []);
+      const state = carriedOut(start(template), planOf(start(template), spec, automount));
+      expect(fingerprint(inputOf(state, automount), state.previous)).toBe(before);
+      const after = { ...state, live: released(state) };
+      expect(fingerprint(inputOf(after, automount), state.previous)).toBe(before);
+      // A copy of the operator's volume that is owned by now can only be told by its previous seconds.
+      if (!ownsCopy(state)) expect(fingerprint(inputOf(after, automount), [])).toBe(before);
+    }),
+    RUNS,
+  );
+});
+
+it("whatever somebody else forces into a source, one more change is enough", () => {
+  const lives = fc.constantFrom(600, 1200, 3600, 7200);
+  fc.assert(
+    fc.property(templates, specs, lives, (template, spec, seconds) => {
+      const first = carriedOut(start(template), planOf(start(template), spec, undefined));
+      const volumes = ownedVolumesOf(first.live).map(name => forced(first.live.template, name, seconds));
+      if (volumes.length === 0) return;
+      const drifted = { ...first, live: serverSideApply(first.live, "argocd", { spec: { volumes } }) };
+      const second = carriedOut(drifted, planOf(drifted, spec, undefined));
+      expect(planOf(second, spec, undefined).kind).not.toBe("Change");
+      expect(holdersOf(second, undefined)).toEqual(holdersOf(first, undefined));
+    }),
+    RUNS,
+  );
+});
+
+it("nothing that JSON can be makes it throw", () => {
+  const previous = fc.constantFrom<readonly PreviousSeconds[]>([], [{ volume: "data", expirationSeconds: 3600 }]);
+  fc.assert(
+    fc.property(junkInputs, specs, previous, (input, spec, known) => {
+      const plan = planTemplate(input, spec, known);
+      expect(planTemplate(input, spec, known)).toEqual(plan);
+      planRelease(input, known);
+      containersWithOwnMount(input);
+      expect(fingerprint(input, known)).toMatch(/^[0-9a-f]{16}$/);
+    }),
+    RUNS,
+  );
+});
+
+it("who knows only the owned volumes sees the same template after a change", () => {
+  fc.assert(
+    fc.property(templates, specs, specs, (template, spec, other) => {
+      const first = carriedOut(start(template), planOf(start(template), spec, undefined));
+      const plan = planOf(first, other, undefined);
+      if (plan.kind !== "Change" || names(template).some(name => name.startsWith(VOLUME_NAME))) return;
+      const applied = applyPatch(first.live.template, ownedVolumesOf(first.live), plan.patch);
+      const second = carriedOut(first, plan);
+      expect(applied).toEqual({ template: second.live.template, ownedVolumes: ownedVolumesOf(second.live) });
+    }),
+    RUNS,
+  );
+});
+
+interface Listed {
+  readonly name?: unknown;
+  readonly mountPath?: unknown;
+  readonly volumeMounts?: readonly Listed[];
+  readonly projected?: {
+    readonly sources: readonly { readonly serviceAccountToken?: { readonly audience?: string } }[];
+  };
+}
+
+/** Without what a plan may change: seconds of tokens for the API server, and what the original has not. */
+function stripped(template: JsonObject, original: JsonObject): JsonObject {
+  const spec = objectOf(template["spec"]);
+  const first = objectOf(original["spec"]);
+  const volumes = listed(spec["volumes"]).filter(({ name }) => names(original).includes(name as string));
+  const lists = ["containers", "initContainers"].map(list => {
+    const before = new Map(listed(first[list]).map(one => [one.name, mountPaths(one)]));
+    return [list, listed(spec[list]).map(one => withMounts(one, before.get(one.name) ?? []))] as const;
+  });
+  return { ...template, spec: { ...spec, volumes: volumes.map(withoutSeconds), ...Object.fromEntries(lists) } };
+}
+
+const names = (template: JsonObject): string[] =>
+  listed(objectOf(template["spec"])["volumes"]).map(({ name }) => name as string);
+const listed = (list: unknown): readonly Listed[] => (list ?? []) as readonly Listed[];
+const mountPaths = (container: Listed): unknown[] => listed(container.volumeMounts).map(({ mountPath }) => mountPath);
+
+function withMounts(container: Listed, paths: readonly unknown[]): Listed {
+  return { ...container, volumeMounts: listed(container.volumeMounts).filter(one => paths.includes(one.mountPath)) };
+}
+
+function withoutSeconds(volume: Listed): Listed {
+  if (volume.projected === undefined) return volume;
+  const sources = volume.projected.sources.map(source => {
+    const token = source.serviceAccountToken;
+    if (token === undefined || (token.audience ?? "") !== "") return source;
+    return { serviceAccountToken: { ...token, expirationSeconds: 0 } };
+  });
+  return { ...volume, projected: { ...volume.projected, sources } };
+}
+
+function forced(template: JsonObject, volume: string, expirationSeconds: number): JsonObject {
+  const { name, projected } = listed(objectOf(template["spec"])["volumes"]).find(one => one.name === volume)!;
+  const sources = projected?.sources.map(source => {
+    const token = source.serviceAccountToken;
+    return token === undefined ? source : { serviceAccountToken: { ...token, expirationSeconds } };
+  });
+  return { name, projected: { sources } };
+}

@@ -1,0 +1,473 @@
+import { describe, expect, it } from "vitest";
+import {
+  containersWithOwnMount,
+  fingerprint,
+  type JsonObject,
+  planRelease,
+  planTemplate,
+  type PreviousSeconds,
+  type TemplateInput,
+  type TemplatePatch,
+  type TemplatePlan,
+  type TemplateSpec,
+  VOLUME_NAME,
+} from ".";
+import { created, type Managed, ownedVolumesOf, serverSideApply, US } from "./testing/apply";
+
+const PATH = "/var/run/secrets/kubernetes.io/serviceaccount";
+const SPEC: TemplateSpec = { expirationSeconds: 600, defaultToken: "Project" };
+const LEAVE: TemplateSpec = { ...SPEC, defaultToken: "Leave" };
+
+const CA = { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } };
+const NAMESPACE = {
+  downwardAPI: { items: [{ path: "namespace", fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" } }] },
+};
+const MOUNT = { mountPath: PATH, name: VOLUME_NAME, readOnly: true };
+
+const token = (expirationSeconds: number, audience?: string) => ({
+  serviceAccountToken: { path: "token", expirationSeconds, ...(audience === undefined ? {} : { audience }) },
+});
+const projected = (name: string, ...sources: object[]) => ({ name, projected: { defaultMode: 420, sources } });
+const own = (seconds = 600, name = VOLUME_NAME) => projected(name, token(seconds), CA, NAMESPACE);
+const shortened = (name: string, ...sources: object[]) => ({ name, projected: { sources } });
+const container = (name: string, ...mounts: object[]) => ({
+  name,
+  image: "agent:1",
+  ...(mounts.length === 0 ? {} : { volumeMounts: mounts }),
+});
+const mounting = (name: string, volume: string, mountPath = PATH) => container(name, { name: volume, mountPath });
+
+const main = { name: "main", image: "agent:1" };
+const secret = { name: "keys", secret: { secretName: "agent-token" } };
+
+function input(spec: object, over: Partial<TemplateInput> = {}): TemplateInput {
+  return { template: { spec } as JsonObject, automount: undefined, ownedVolumes: [], ...over };
+}
+
+function plan(spec: object, over: Partial<TemplateInput> = {}, wanted = SPEC): TemplatePlan {
+  return planTemplate(input(spec, over), wanted);
+}
+
+function patchOf(made: TemplatePlan): TemplatePatch {
+  if (made.kind !== "Change") throw new Error(`expected a change, found ${JSON.stringify(made)}`);
+  return made.patch;
+}
+
+function reasonOf(made: TemplatePlan): string {
+  return made.kind === "LeftAlone" ? made.reason : made.kind;
+}
+
+/** A DaemonSet on which plans are carried out. */
+class Subject {
+  live: Managed;
+  previous: readonly PreviousSeconds[] = [];
+  automount: boolean | undefined;
+
+  constructor(spec: object) {
+    this.live = created({ spec } as JsonObject);
+  }
+
+  get input(): TemplateInput {
+    return { template: this.live.template, automount: this.automount, ownedVolumes: ownedVolumesOf(this.live) };
+  }
+
+  get spec(): unknown {
+    return this.live.template["spec"];
+  }
+
+  plan(spec = SPEC): TemplatePlan {
+    return planTemplate(this.input, spec, this.previous);
+  }
+
+  apply(spec = SPEC): TemplatePlan {
+    const made = this.plan(spec);
+    if (made.kind !== "Change") return made;
+    this.live = serverSideApply(this.live, US, { spec: made.patch });
+    this.previous = made.previous;
+    return made;
+  }
+
+  release(): void {
+    this.live = serverSideApply(this.live, US, { spec: planRelease(this.input, this.previous) });
+  }
+
+  /** Somebody else applies this with force. */
+  interfere(spec: object): void {
+    this.live = serverSideApply(this.live, "argocd", { spec });
+  }
+}
+
+describe("a token in the template", () => {
+  it("is shortened, and nothing else of the list is changed", () => {
+    const made = plan({
+      containers: [mounting("main", "api")],
+      volumes: [projected("api", CA, token(3600), NAMESPACE)],
+    });
+    expect(made).toEqual({
+      kind: "Change",
+      patch: { volumes: [shortened("api", CA, token(600), NAMESPACE)] },
+      previous: [{ volume: "api", expirationSeconds: 3600 }],
+      projects: false,
+    });
+  });
+
+  it.each([
+    ["without expirationSeconds lives 3600 s", { path: "token" }, 3600],
+    ["with an empty audience is for the API server", { path: "token", audience: "", expirationSeconds: 7200 }, 7200],
+    ["for a year is shortened as well", { path: "token", expirationSeconds: 31_536_000 }, 31_536_000],
+  ])("%s", (_, serviceAccountToken, before) => {
+    const made = plan({ containers: [mounting("main", "api")], volumes: [projected("api", { serviceAccountToken })] });
+    const source = { serviceAccountToken: { ...serviceAccountToken, expirationSeconds: 600 } };
+    expect(patchOf(made)).toEqual({ volumes: [shortened("api", source)] });
+    expect(made).toMatchObject({ previous: [{ volume: "api", expirationSeconds: before }] });
+  });
+
+  it("with an audience of its own is never touched, also beside one that is shortened", () => {
+    const sources = [token(86_400, "vault"), token(3600)];
+    const spec = { containers: [mounting("main", "api")], volumes: [projected("api", ...sources)] };
+    expect(patchOf(plan(spec))).toEqual({ volumes: [shortened("api", token(86_400, "vault"), token(600))] });
+  });
+
+  it("is found wherever it is mounted, or not mounted", () => {
+    const spec = { containers: [mounting("main", "keys")], volumes: [secret, projected("api", token(3600))] };
+    expect(patchOf(plan(spec))).toEqual({ volumes: [shortened("api", token(600))] });
+  });
+
+  it("that is short enough needs nothing", () => {
+    const spec = { containers: [mounting("main", "api")], volumes: [projected("api", token(600))] };
+    expect(plan(spec)).toEqual({ kind: "Bounded" });
+  });
+
+  it("is shortened where automount is off", () => {
+    const volumes = [projected("api", token(3600))];
+    const spec = { automountServiceAccountToken: false, containers: [main], volumes };
+    expect(patchOf(plan(spec))).toEqual({ volumes: [shortened("api", token(600))] });
+  });
+
+  it("among several of one volume gets its own previous seconds back", () => {
+    const subject = new Subject({
+      containers: [mounting("main", "api")],
+      volumes: [projected("api", token(600), token(86_400, "vault"), token(7200))],
+    });
+    const before = subject.spec;
+    subject.apply();
+    expect(subject.previous).toEqual([
+      { volume: "api", expirationSeconds: 600 },
+      { volume: "api", expirationSeconds: 7200 },
+    ]);
+    subject.release();
+    expect(subject.spec).toEqual(before);
+  });
+});
+
+describe("a container without a token", () => {
+  it("gets what admission would give it, with another life", () => {
+    const made = plan({ initContainers: [{ name: "setup", image: "agent:1" }], containers: [main] });
+    expect(made).toEqual({
+      kind: "Change",
+      patch: {
+        volumes: [own()],
+        initContainers: [{ name: "setup", volumeMounts: [MOUNT] }],
+        containers: [{ name: "main", volumeMounts: [MOUNT] }],
+      },
+      previous: [],
+      projects: true,
+    });
+  });
+
+  it("is told from one that has a token, and beside it a token in the template is shortened", () => {
+    const spec = { containers: [mounting("main", "api"), container("side")], volumes: [projected("api", token(3600))] };
+    expect(patchOf(plan(spec))).toEqual({
+      volumes: [shortened("api", token(600)), own()],
+      containers: [{ name: "side", volumeMounts: [MOUNT] }],
+    });
+  });
+
+  it.each([`${PATH}/`, "/run/secrets/kubernetes.io/serviceaccount", `${PATH}/token`])(
+    "is one as well with a mount at %s, which admission does not take for its own",
+    path => {
+      const made = plan({ containers: [mounting("main", "data", path)], volumes: [{ name: "data", emptyDir: {} }] });
+      expect(patchOf(made)).toMatchObject({ containers: [{ name: "main", volumeMounts: [MOUNT] }] });
+    },
+  );
+
+  it("gets the operator's volume under another name where somebody else has taken its own", () => {
+    const volumes = [
+      { name: VOLUME_NAME, emptyDir: {} },
+      { name: `${VOLUME_NAME}-2`, hostPath: { path: "/" } },
+    ];
+    const made = patchOf(plan({ containers: [main], volumes }));
+    expect(made.volumes).toEqual([own(600, `${VOLUME_NAME}-3`)]);
+    expect(made.containers?.[0]?.volumeMounts).toEqual([{ ...MOUNT, name: `${VOLUME_NAME}-3` }]);
+  });
+
+  it("gets nothing from a volume with that name whose files can't be read by everybody", () => {
+    const copy = { name: VOLUME_NAME, projected: { ...own().projected, defaultMode: 256 } };
+    expect(patchOf(plan({ containers: [main], volumes: [copy] })).volumes).toEqual([own(600, `${VOLUME_NAME}-2`)]);
+  });
+
+  it("gets the volume that admission would take for its own, so that one is shortened", () => {
+    const made = plan({ containers: [main], volumes: [projected("kube-api-access-abcde", token(3607))] });
+    expect(patchOf(made)).toEqual({ volumes: [shortened("kube-api-access-abcde", token(600))] });
+  });
+
+  it("is left so where the spec says Leave", () => {
+    const made = plan({ containers: [main, container("side")] }, {}, LEAVE);
+    expect(made).toEqual({
+      kind: "LeftAlone",
+      reason: "DefaultTokenLeft",
+      sentence:
+        "Container main and container side of its pods will get the default token, because defaultToken is Leave.",
+    });
+  });
+
+  it("is left so where the spec says Leave, after a token in the template was shortened", () => {
+    const subject = new Subject({ containers: [main], volumes: [projected("api", token(3600))] });
+    expect(patchOf(subject.apply(LEAVE))).toEqual({ volumes: [shortened("api", token(600))] });
+    expect(reasonOf(subject.plan(LEAVE))).toBe("DefaultTokenLeft");
+  });
+});
+
+describe("automount", () => {
+  it.each([
+    ["unset everywhere is on", undefined, undefined, "Change"],
+    ["of the ServiceAccount counts", undefined, false, "AutomountOff"],
+    ["of the pod template counts first: off", false, true, "AutomountOff"],
+    ["of the pod template counts first: on", true, false, "Change"],
+  ])("%s", (_, ofTemplate, automount, expected) => {
+    const spec = {
+      containers: [main],
+      ...(ofTemplate === undefined ? {} : { automountServiceAccountToken: ofTemplate }),
+    };
+    expect(reasonOf(plan(spec, { automount }))).toBe(expected);
+  });
+
+  it("is named where it is off", () => {
+    const of = (made: TemplatePlan) => (made.kind === "LeftAlone" ? made.sentence : "");
+    expect(of(plan({ containers: [main] }, { automount: false }))).toBe(
+      "Its pods get no token, because automountServiceAccountToken is false on its ServiceAccount.",
+    );
+    expect(of(plan({ containers: [main], automountServiceAccountToken: false }))).toContain("on its pod template.");
+  });
+
+  it("that is turned off takes the operator's volume away", () => {
+    const subject = new Subject({ containers: [main] });
+    const before = subject.spec;
+    subject.apply();
+    subject.automount = false;
+    expect(subject.apply()).toEqual({ kind: "Change", patch: {}, previous: [], projects: false });
+    expect(subject.spec).toEqual(before);
+    expect(reasonOf(subject.plan())).toBe("AutomountOff");
+  });
+});
+
+describe("a mount of another kind at the token's path", () => {
+  it.each([
+    ["a Secret", secret],
+    ["a folder of the host", { name: "keys", hostPath: { path: "/etc/keys" } }],
+    ["an empty folder", { name: "keys", emptyDir: {} }],
+    ["a projected volume without a token", projected("keys", CA)],
+    ["a token for somebody else", projected("keys", token(86_400, "vault"))],
+  ])("is left alone: %s", (_, volume) => {
+    expect(plan({ containers: [mounting("main", "keys")], volumes: [volume] })).toEqual({
+      kind: "LeftAlone",
+      reason: "OwnMount",
+      sentence: `Container main of its pods will have something else than a projected token at ${PATH}.`,
+    });
+  });
+
+  it("is left alone beside a container that gets a token, and can be asked for", () => {
+    const subject = new Subject({ containers: [mounting("main", "keys"), container("side")], volumes: [secret] });
+    expect(patchOf(subject.apply()).containers).toEqual([{ name: "side", volumeMounts: [MOUNT] }]);
+    expect(subject.plan()).toEqual({ kind: "Bounded" });
+    expect(containersWithOwnMount(subject.input)).toEqual(["container main"]);
+  });
+
+  it("is what admission makes of a volume that it takes for its own", () => {
+    const made = plan({ containers: [main], volumes: [{ name: "kube-api-access-abcde", emptyDir: {} }] });
+    expect(reasonOf(made)).toBe("OwnMount");
+  });
+
+  it("is told of many containers in one sentence", () => {
+    const containers = ["a", "b", "c", "d", "e"].map(name => mounting(name, "keys"));
+    const made = plan({ containers, volumes: [secret] });
+    expect(made.kind === "LeftAlone" ? made.sentence : "").toMatch(
+      /^Container a and container b and container c and 2 more /,
+    );
+  });
+});
+
+describe("Windows nodes", () => {
+  it.each([
+    ["by the pod's operating system", { os: { name: "windows" } }],
+    ["by the nodes' label", { nodeSelector: { "kubernetes.io/os": "windows" } }],
+  ])("are left alone: %s", (_, fields) => {
+    const spec = { ...fields, containers: [main], volumes: [projected("api", token(3600))] };
+    expect(reasonOf(plan(spec))).toBe("WindowsNodes");
+    expect(reasonOf(plan({ ...spec, os: { name: "linux" }, nodeSelector: {} }))).toBe("Change");
+  });
+
+  it("get back what the template had", () => {
+    const subject = new Subject({ containers: [main], volumes: [projected("api", token(3600))] });
+    const { containers, volumes } = subject.spec as Record<string, unknown>;
+    subject.apply();
+    subject.interfere({ os: { name: "windows" } });
+    subject.apply();
+    expect(subject.spec).toEqual({ containers, volumes, os: { name: "windows" } });
+    expect(reasonOf(subject.plan())).toBe("WindowsNodes");
+  });
+});
+
+describe("a second plan", () => {
+  const mixed = {
+    initContainers: [container("first"), mounting("second", "api"), container("third")],
+    containers: [mounting("main", "keys"), container("side")],
+    volumes: [secret, projected("api", token(3600), token(86_400, "vault")), { name: "data", emptyDir: {} }],
+  };
+
+  it("finds everything done", () => {
+    const subject = new Subject(mixed);
+    subject.apply();
+    expect(subject.plan()).toEqual({ kind: "Bounded" });
+  });
+
+  it("names everything again when something is added, or it would be removed", () => {
+    const subject = new Subject(mixed);
+    const first = patchOf(subject.apply());
+    subject.interfere({ containers: [{ name: "added", image: "agent:2" }] });
+    const second = patchOf(subject.apply());
+    expect(second).toEqual({
+      ...first,
+      containers: [...(first.containers ?? []), { name: "added", volumeMounts: [MOUNT] }],
+    });
+    expect(subject.plan()).toEqual({ kind: "Bounded" });
+  });
+
+  it.each([
+    ["takes back a source", { volumes: [shortened("api", token(3600), token(86_400, "vault"))] }],
+    ["makes the operator's token live longer", { volumes: [shortened(VOLUME_NAME, token(3607), CA, NAMESPACE)] }],
+    [
+      "changes the modes in the operator's volume",
+      { volumes: [{ name: VOLUME_NAME, projected: { defaultMode: 256 } }] },
+    ],
+    [
+      "makes the operator's mount writable",
+      { containers: [{ name: "side", volumeMounts: [{ mountPath: PATH, readOnly: false }] }] },
+    ],
+  ])("sees that somebody else %s, and keeps all else", (_, drift) => {
+    const subject = new Subject(mixed);
+    subject.apply();
+    const wanted = subject.spec;
+    subject.interfere(drift);
+    expect(subject.plan().kind).toBe("Change");
+    subject.apply();
+    expect(subject.spec).toEqual(wanted);
+    expect(subject.plan()).toEqual({ kind: "Bounded" });
+  });
+
+  it("leaves a source to somebody who has made it short enough, and does not put it back later", () => {
+    const subject = new Subject(mixed);
+    subject.apply();
+    subject.interfere({ volumes: [shortened("api", token(900), token(86_400, "vault"))] });
+    const longer = { ...SPEC, expirationSeconds: 1200 };
+    expect(patchOf(subject.apply(longer)).volumes).toEqual([own(1200)]);
+    expect(subject.previous).toEqual([]);
+    expect(subject.plan({ ...SPEC, expirationSeconds: 3600 })).toMatchObject({ previous: [] });
+  });
+
+  it("takes the volume of somebody who has copied the operator's for theirs", () => {
+    const subject = new Subject({ containers: [mounting("main", VOLUME_NAME)], volumes: [own(3600)] });
+    const before = subject.spec;
+    expect(patchOf(subject.apply()).volumes).toEqual([shortened(VOLUME_NAME, token(600), CA, NAMESPACE)]);
+    expect(subject.plan()).toEqual({ kind: "Bounded" });
+    subject.release();
+    expect(subject.spec).toEqual(before);
+  });
+});
+
+describe("another bound", () => {
+  const subjectAt600 = (): Subject => {
+    const subject = new Subject({
+      containers: [mounting("main", "api"), container("side")],
+      volumes: [projected("api", token(900))],
+    });
+    subject.apply();
+    return subject;
+  };
+
+  it("that is longer is followed by the operator's volume, and by others up to what they had", () => {
+    const subject = subjectAt600();
+    expect(patchOf(subject.apply({ ...SPEC, expirationSeconds: 1200 })).volumes).toEqual([
+      shortened("api", token(900)),
+      own(1200),
+    ]);
+    expect(subject.previous).toEqual([{ volume: "api", expirationSeconds: 900 }]);
+    subject.apply();
+    expect(subject.spec).toMatchObject({ volumes: [projected("api", token(600)), own(600)] });
+  });
+
+  it("never makes a token live longer of which nobody knows what it had", () => {
+    const subject = subjectAt600();
+    subject.previous = [];
+    const patch = patchOf(subject.apply({ ...SPEC, expirationSeconds: 1200 }));
+    expect(patch.volumes).toEqual([shortened("api", token(600)), own(1200)]);
+  });
+});
+
+describe("a release", () => {
+  it("names the shortened sources, with what they had, and nothing else", () => {
+    const subject = new Subject({
+      containers: [mounting("main", "api"), container("side")],
+      volumes: [projected("api", token(3600), CA), { name: "data", emptyDir: {} }],
+    });
+    const before = subject.spec;
+    subject.apply();
+    expect(planRelease(subject.input, subject.previous)).toEqual({ volumes: [shortened("api", token(3600), CA)] });
+    subject.release();
+    expect(subject.spec).toEqual(before);
+  });
+
+  it("is empty where only the operator's volume is there", () => {
+    const subject = new Subject({ containers: [main] });
+    subject.apply();
+    expect(planRelease(subject.input, subject.previous)).toEqual({});
+  });
+});
+
+describe("a fingerprint", () => {
+  const template = { metadata: { labels: { app: "agent" } }, spec: { containers: [main], hostNetwork: true } };
+  const of = (made: object): string =>
+    fingerprint({ template: made as JsonObject, automount: undefined, ownedVolumes: [] }, []);
+
+  it("is sixteen digits that don't depend on the order of keys", () => {
+    expect(of(template)).toMatch(/^[0-9a-f]{16}$/);
+    const spec = { hostNetwork: true, containers: [{ image: "agent:1", name: "main" }] };
+    expect(of({ spec, metadata: template.metadata })).toBe(of(template));
+  });
+
+  it.each([
+    ["another image", { ...template, spec: { ...template.spec, containers: [{ ...main, image: "agent:2" }] } }],
+    ["another label", { ...template, metadata: { labels: { app: "agent2" } } }],
+    ["a restart by a person", { ...template, metadata: { ...template.metadata, annotations: { restartedAt: "1" } } }],
+    ["another order of containers", { ...template, spec: { ...template.spec, containers: [main, container("x")] } }],
+  ])("tells %s", (_, other) => {
+    expect(of(other)).not.toBe(of(template));
+  });
+
+  it("does not tell a restart by the operator, nor what a newer API server leaves out", () => {
+    const annotations = { "controller-resilience.io/restarted-at": "2025-01-01T00:00:00Z" };
+    expect(of({ ...template, metadata: { ...template.metadata, annotations, creationTimestamp: null } })).toBe(
+      of(template),
+    );
+  });
+
+  it("tells another life of a token, but not the operator's", () => {
+    const volumes = (seconds: number) => ({ spec: { ...template.spec, volumes: [projected("api", token(seconds))] } });
+    expect(of(volumes(3600))).not.toBe(of(volumes(7200)));
+    const subject = new Subject(volumes(3600).spec);
+    const before = fingerprint(subject.input, []);
+    subject.apply();
+    expect(fingerprint(subject.input, subject.previous)).toBe(before);
+    expect(fingerprint(subject.input, [{ volume: "api", expirationSeconds: 7200 }])).not.toBe(before);
+  });
+});
