@@ -67,10 +67,10 @@ export function withoutOurMount(container: JsonObject, tokenVolume: Volume | und
   return others.length === 0 ? rest : { ...rest, volumeMounts: others };
 }
 
-/** The names of a volume's mount and of the operator's volume agree; where that is somebody else's, the mount has to be just as ours. */
+/** The names of a volume's mount and of the operator's volume agree; where that is somebody else's, the mount has to be read-only as ours. */
 function isOurMount(mount: JsonObject, tokenVolume: Volume | undefined): boolean {
   if (tokenVolume === undefined || mount["name"] !== tokenVolume.name) return false;
-  return tokenVolume.isOurs || (mount["readOnly"] === true && Object.keys(mount).length === 3);
+  return tokenVolume.isOurs || mount["readOnly"] === true;
 }
 
 function tokenMountOf(container: JsonObject): JsonObject | undefined {

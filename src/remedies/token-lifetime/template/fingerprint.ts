@@ -32,9 +32,8 @@ function withoutOurs(metadata: unknown): unknown {
 function originalSpec(spec: JsonObject, reading: Reading): JsonObject {
   const volumes = arrayOf(spec["volumes"]).flatMap(volume => originalVolume(volume, reading));
   const lists = CONTAINER_LISTS.map(list => [list, originalContainers(spec[list], reading)] as const);
-  const fields = { ...spec, volumes, ...Object.fromEntries(lists) };
-  // An empty list is as good as none: the API server returns it as none.
-  return Object.fromEntries(Object.entries(fields).filter(([, field]) => !Array.isArray(field) || field.length > 0));
+  // A list that is missing is as good as an empty one.
+  return { ...spec, volumes, ...Object.fromEntries(lists) };
 }
 
 function originalVolume(raw: unknown, { volumes }: Reading): unknown[] {

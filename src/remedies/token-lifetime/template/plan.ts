@@ -94,10 +94,11 @@ function automountOff({ input }: Case): TemplatePlan | undefined {
 
 function ownMount({ reading: { containers } }: Case): TemplatePlan | undefined {
   if (containers.length === 0) return undefined;
-  const own = containers.filter(({ has }) => has === "OwnMount");
-  // Without any, admission mounts a volume of the template that it takes for its own.
-  const who = listOf(own.length > 0 ? own : containers);
-  return leftAlone("OwnMount", `${who} of its pods will have something else than a projected token at ${TOKEN_PATH}.`);
+  // All of them: one that has nothing there gets a volume of the template that admission takes for its own.
+  return leftAlone(
+    "OwnMount",
+    `${listOf(containers)} of its pods will have something else than a projected token at ${TOKEN_PATH}.`,
+  );
 }
 
 function leftAlone(reason: LeftAloneReason, sentence: string): TemplatePlan {
