@@ -6,10 +6,11 @@ import { createRemedies } from "./remedies/registry";
 import { ownPermissions } from "./rights";
 
 interface Rule {
-  apiGroups: string[];
-  resources: string[];
+  apiGroups?: string[];
+  resources?: string[];
   verbs: string[];
   resourceNames?: string[];
+  nonResourceURLs?: string[];
 }
 
 const documents = ["rbac.yaml", "pepr-store.yaml"].flatMap(file =>
@@ -23,19 +24,23 @@ const rulesOf = (kind: string): Rule[] =>
 /** One line per right, so that a difference reads as what it is. */
 const lines = (rules: readonly Rule[]): string[] =>
   rules
-    .flatMap(({ apiGroups, resources, verbs }) =>
-      apiGroups.flatMap(group => resources.flatMap(resource => verbs.map(verb => `${verb} ${resource} in "${group}"`))),
-    )
+    .flatMap(({ apiGroups = [], resources = [], nonResourceURLs = [], verbs }) => [
+      ...apiGroups.flatMap(group =>
+        resources.flatMap(resource => verbs.map(verb => `${verb} ${resource} in "${group}"`)),
+      ),
+      ...nonResourceURLs.flatMap(url => verbs.map(verb => `${verb} ${url}`)),
+    ])
     .sort();
 
 describe("the ClusterRole in deploy/", () => {
   it("is what the operator and its remedies say that they need, and nothing else", () => {
     const needed = [...ownPermissions, ...createRemedies().flatMap(({ may }) => may)];
-    const asRules = needed.map(({ apiGroup, resource, verbs }) => ({
-      apiGroups: [apiGroup],
-      resources: [resource],
-      verbs: [...verbs],
-    }));
+    const asRules = needed.map(
+      ({ apiGroup, resource, url, verbs }): Rule =>
+        url === undefined
+          ? { apiGroups: [apiGroup], resources: [resource], verbs: [...verbs] }
+          : { nonResourceURLs: [url], verbs: [...verbs] },
+    );
     expect(lines(rulesOf("ClusterRole"))).toEqual([...new Set(lines(asRules))]);
   });
 });
@@ -45,7 +50,7 @@ describe("every rule in deploy/", () => {
 
   it("has no wildcard, no way to more rights, no Secrets, and can't delete pods", () => {
     for (const rule of all) {
-      const words = [...rule.apiGroups, ...rule.resources, ...rule.verbs];
+      const words = [...(rule.apiGroups ?? []), ...(rule.resources ?? []), ...rule.verbs];
       for (const word of ["*", "escalate", "impersonate", "bind", "secrets"]) expect(words).not.toContain(word);
     }
     expect(lines(all)).not.toContain('delete pods in ""');

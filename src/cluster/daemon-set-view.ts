@@ -34,7 +34,8 @@ export function daemonSetView(raw: unknown): DaemonSetView | null {
 const ENTRY = "k:";
 
 function ownedVolumes(fields: readonly JsonObject[]): string[] {
-  const own = fields.filter(entry => entry["manager"] === MANAGER && (textOf(entry["subresource"]) ?? "") === "");
+  // What this project patches without server-side apply stands under its name too, as an Update, and is not given back by an apply.
+  const own = fields.filter(entry => entry["manager"] === MANAGER && entry["operation"] === "Apply");
   return own.flatMap(entry => {
     const path = ["f:spec", "f:template", "f:spec", "f:volumes"];
     const volumes = path.reduce((at, step) => objectOf(at[step]), objectOf(entry["fieldsV1"]));

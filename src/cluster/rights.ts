@@ -50,17 +50,19 @@ export async function missingRights(
   const questions = permissions.flatMap(permission => permission.verbs.map(verb => ({ permission, verb })));
   const answers = await Promise.all(
     questions.map(async ({ permission, verb }) => {
-      const { apiGroup, resource } = permission;
-      const allowed = await isAllowed(api, { apiGroup, resource, verb, ...where });
+      const { apiGroup, resource, url } = permission;
+      const right = url === undefined ? { apiGroup, resource, verb, ...where } : { url, verb };
+      const allowed = await isAllowed(api, right);
       return allowed ? [] : [describeMissing(permission, verb, namespace)];
     }),
   );
   return answers.flat();
 }
 
-async function isAllowed(api: Pick<Api, "json">, right: Right): Promise<boolean> {
-  const { apiGroup: group, verb, name, namespace } = right;
-  const [resource, subresource] = right.resource.split("/");
+async function isAllowed(
+  api: Pick<Api, "json">,
+  right: Right | { readonly url: string; readonly verb: string },
+): Promise<boolean> {
   const review = await api.json({
     what: "create selfsubjectaccessreviews",
     method: "POST",
@@ -68,13 +70,21 @@ async function isAllowed(api: Pick<Api, "json">, right: Right): Promise<boolean>
     body: {
       apiVersion: "authorization.k8s.io/v1",
       kind: "SelfSubjectAccessReview",
-      spec: { resourceAttributes: { group, resource, subresource, verb, name, namespace } },
+      spec: attributesOf(right),
     },
   });
   return objectOf(objectOf(review)["status"])["allowed"] === true;
 }
 
+function attributesOf(right: Right | { readonly url: string; readonly verb: string }): object {
+  if ("url" in right) return { nonResourceAttributes: { path: right.url, verb: right.verb } };
+  const { apiGroup: group, verb, name, namespace } = right;
+  const [resource, subresource] = right.resource.split("/");
+  return { resourceAttributes: { group, resource, subresource, verb, name, namespace } };
+}
+
 function describeMissing(permission: Permission, verb: string, namespace: string | undefined): string {
+  if (permission.url !== undefined) return `may not ${verb} ${permission.url}: ${permission.why}`;
   const resource = permission.apiGroup === "" ? permission.resource : `${permission.resource}.${permission.apiGroup}`;
   const where = namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`;
   return `may not ${verb} ${resource} ${where}: ${permission.why}`;

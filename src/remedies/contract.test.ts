@@ -5,6 +5,7 @@ import { requestedRestart } from "../core/restart-budget";
 import { isPermitted, requiredPermission } from "../engine/permissions";
 import { applied, bindingRenewalFacts, bindingRenewalSpecs } from "./binding-renewal/testing/arbitrary";
 import { createRemedies } from "./registry";
+import { applied as shortened, tokenLifetimeFacts, tokenLifetimeSpecs } from "./token-lifetime/testing/arbitrary";
 import { tokenRestartFacts, tokenRestartSpecs } from "./token-restart/testing/arbitrary";
 import type { TokenRestartFacts } from "./token-restart/facts";
 import type { Decision, RemedyKey } from "../core/remedy";
@@ -19,6 +20,7 @@ interface Sample {
 const SAMPLES: Partial<Record<RemedyKey, Sample>> = {
   tokenRestart: { facts: tokenRestartFacts, specs: tokenRestartSpecs, applied: restarted },
   bindingRenewal: { facts: bindingRenewalFacts, specs: bindingRenewalSpecs, applied },
+  tokenLifetime: { facts: tokenLifetimeFacts, specs: tokenLifetimeSpecs, applied: shortened },
 };
 
 /** The executor has noted the restarts, and the pods are terminating. */

@@ -34,7 +34,7 @@ function watchedOf(pod: PodView): Watched[] {
   // A pod that is being deleted is answered 401 by design.
   if (pod.deletedAtMs !== undefined) return [];
   const containers = pod.containers.filter(({ role, running }) => role !== "init" && running);
-  return containers.map(container => ({ pod, container, suspicious: true }));
+  return containers.map(container => ({ pod, container, suspicious: false }));
 }
 
 function verdictOf(watch: LogWatch, pod: PodView, nowMs: number): LogVerdict {

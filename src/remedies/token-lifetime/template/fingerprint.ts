@@ -16,16 +16,19 @@ const LENGTH = 16;
 export function fingerprint(input: TemplateInput, previous: readonly PreviousSeconds[]): string {
   const reading = readTemplate(input, previous);
   const template = objectOf(input.template);
-  const metadata = withoutOurs(template["metadata"]);
+  const metadata = withoutRestarts(template["metadata"]);
   const original = { ...template, metadata, spec: originalSpec(podSpecOf(input), reading) };
   return createHash("sha256").update(canonical(original)).digest("hex").slice(0, LENGTH);
 }
 
-/** Without the annotation with which the operator restarts a workload. */
-function withoutOurs(metadata: unknown): unknown {
+/** kubectl rollout restart: the pods are replaced, but nothing that the template says of them has changed. */
+const KUBECTL_RESTARTED_AT = "kubectl.kubernetes.io/restartedAt";
+
+/** Without the annotations by which a workload is restarted. */
+function withoutRestarts(metadata: unknown): unknown {
   const { annotations, ...rest } = objectOf(metadata);
   const others = { ...objectOf(annotations) };
-  Reflect.deleteProperty(others, RESTARTED_AT_ANNOTATION);
+  for (const key of [RESTARTED_AT_ANNOTATION, KUBECTL_RESTARTED_AT]) Reflect.deleteProperty(others, key);
   return Object.keys(others).length === 0 ? rest : { ...rest, annotations: others };
 }
 

@@ -1,0 +1,67 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { daemonSetView } from "./daemon-set-view";
+
+const template = { spec: { serviceAccountName: "agent", containers: [{ name: "main" }] } };
+
+const raw = {
+  metadata: {
+    name: "agent",
+    namespace: "team",
+    uid: "u",
+    resourceVersion: "7",
+    generation: 3,
+    creationTimestamp: "2025-01-01T00:00:00Z",
+    managedFields: [
+      { manager: "helm", operation: "Update", time: "2025-01-01T00:00:00Z", fieldsV1: { "f:spec": {} } },
+      { manager: "argocd-controller", operation: "Apply", time: "2025-01-02T00:00:00Z", fieldsV1: { "f:spec": {} } },
+      { manager: "kube-controller-manager", subresource: "status", time: "2025-01-04T00:00:00Z" },
+      {
+        manager: "controller-resilience",
+        operation: "Apply",
+        time: "2025-01-03T00:00:00Z",
+        fieldsV1: {
+          "f:spec": {
+            "f:template": {
+              "f:spec": {
+                "f:volumes": {
+                  'k:{"name":"token"}': { ".": {}, "f:name": {}, "f:projected": { "f:sources": {} } },
+                  'k:{"name":"other"}': { "f:name": {} },
+                },
+              },
+            },
+          },
+        },
+      },
+    ],
+  },
+  spec: { updateStrategy: { type: "OnDelete" }, template },
+  status: { observedGeneration: 2, desiredNumberScheduled: 5, updatedNumberScheduled: 4, numberAvailable: 3 },
+};
+
+describe("daemonSetView", () => {
+  it("keeps the template, how far its rollout is, and who owns what of it", () => {
+    expect(daemonSetView(raw)).toMatchObject({
+      kind: "DaemonSet",
+      name: "agent",
+      generation: 3,
+      observedGeneration: 2,
+      updateStrategy: "OnDelete",
+      replicas: 5,
+      updatedPods: 4,
+      availablePods: 3,
+      template,
+      ownedVolumes: ["token"],
+      lastManager: "argocd-controller",
+    });
+  });
+
+  it("never throws, whatever it is given", () => {
+    fc.assert(fc.property(fc.anything(), value => void daemonSetView(value)));
+    fc.assert(
+      fc.property(fc.anything(), managedFields => {
+        daemonSetView({ ...raw, metadata: { ...raw.metadata, managedFields } });
+      }),
+    );
+  });
+});

@@ -1,0 +1,86 @@
+import { Reason } from "../../api/conditions";
+import type { Decision } from "../../core/remedy";
+import { assess, type Assessment } from "./assess";
+import { caseOf } from "./case";
+import type { Spec, TokenLifetimeFacts } from "./facts";
+
+/** Worst first: the first of these among the DaemonSets becomes the condition's reason. */
+const BY_SEVERITY: readonly Reason[] = [
+  Reason.Reverting,
+  Reason.Reverted,
+  Reason.FieldContested,
+  Reason.RolloutStuck,
+  Reason.OnDeleteStrategy,
+  Reason.OwnMount,
+  Reason.WindowsNodes,
+  Reason.WouldChange,
+  Reason.Rolling,
+  Reason.Planned,
+  Reason.Waiting,
+  Reason.TargetNotFound,
+  Reason.DefaultTokenLeft,
+  Reason.AutomountOff,
+  Reason.Bounded,
+  Reason.NoDaemonSets,
+];
+
+/** Sentences of a message. */
+const MAX_SENTENCES = 5;
+
+type Finding = Omit<Assessment, "entry">;
+
+/** What the facts amount to. Pure and total. */
+export function decideDaemonSets(facts: TokenLifetimeFacts, spec: Spec, now: Date): Decision {
+  if (spec.via === "Admission") return notYet();
+  const nowMs = now.getTime();
+  const assessments = facts.daemonSets.map(own => assess(caseOf(own, facts, spec, nowMs)));
+  const findings: Finding[] = [...assessments, ...facts.missingTargets.map(missing)].toSorted(bySeverity);
+  const worst = findings[0] ?? none();
+  const stalled = findings.find(({ isStalled }) => isStalled);
+  const changes = assessments.flatMap(({ intent }) => intent ?? []);
+  return {
+    status: worst.status,
+    reason: worst.reason,
+    message: messageOf(findings.length === 0 ? [worst] : findings),
+    // One at a time: the next when this one has replaced its pods.
+    intents: changes.slice(0, 1),
+    ...recheckOf(assessments, facts, changes.length > 1),
+    progressing: findings.some(({ isProgressing }) => isProgressing),
+    ...(stalled === undefined ? {} : { stalled: { reason: stalled.reason, message: stalled.sentence } }),
+    parts: { daemonSets: [...assessments.map(({ entry }) => entry), ...facts.kept] },
+  };
+}
+
+function notYet(): Decision {
+  const message =
+    "spec.tokenLifetime.via is Admission, but this version of the operator can change templates only: nothing is done for it.";
+  return { status: "Unknown", reason: Reason.NotImplemented, message, intents: [] };
+}
+
+function bySeverity(a: Finding, b: Finding): number {
+  return BY_SEVERITY.indexOf(a.reason) - BY_SEVERITY.indexOf(b.reason);
+}
+
+function missing(target: string): Finding {
+  return { status: "False", reason: Reason.TargetNotFound, sentence: `There is no ${target} (yet).` };
+}
+
+function none(): Finding {
+  return { status: "True", reason: Reason.NoDaemonSets, sentence: "No DaemonSet is among the targets." };
+}
+
+function messageOf(findings: readonly Finding[]): string {
+  const shown = findings.slice(0, MAX_SENTENCES).map(({ sentence }) => sentence);
+  const rest = findings.length - shown.length;
+  return [...shown, ...(rest > 0 ? [`status.daemonSets tells of ${rest} more.`] : [])].join(" ");
+}
+
+function recheckOf(
+  assessments: readonly Assessment[],
+  facts: TokenLifetimeFacts,
+  isMore: boolean,
+): Pick<Decision, "recheckAfterMs"> {
+  const times = [...assessments.flatMap(({ recheckAfterMs }) => recheckAfterMs ?? []), facts.nextReadInMs];
+  const nextMs = isMore ? 1_000 : Math.min(...times);
+  return Number.isFinite(nextMs) ? { recheckAfterMs: Math.max(1_000, nextMs) } : {};
+}

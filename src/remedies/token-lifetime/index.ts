@@ -1,0 +1,52 @@
+import { ConditionType } from "../../api/conditions";
+import type { Permission } from "../../core/intent";
+import type { LogJudge } from "../../core/log-judge";
+import type { Remedy } from "../../core/remedy";
+import { concludeDaemonSets } from "./conclude";
+import { decideDaemonSets } from "./decide";
+import type { TokenLifetimeFacts } from "./facts";
+import { observeDaemonSets } from "./observe";
+
+/** Everything that this remedy can ever touch. */
+const MAY: readonly Permission[] = [
+  {
+    apiGroup: "apps",
+    resource: "daemonsets",
+    verbs: ["get", "list", "patch"],
+    why: "Finds the DaemonSets; patch bounds the token in a pod template, and takes that back.",
+  },
+  {
+    apiGroup: "",
+    resource: "pods",
+    verbs: ["list", "watch"],
+    why: "Sees which pods have the shorter token.",
+  },
+  { apiGroup: "", resource: "pods/log", verbs: ["get"], why: "Sees whether pods are answered 401 since." },
+  {
+    apiGroup: "",
+    resource: "serviceaccounts",
+    verbs: ["get"],
+    why: "Sees whether a token is mounted at all.",
+  },
+  {
+    apiGroup: "",
+    resource: "",
+    url: "/metrics",
+    verbs: ["get"],
+    why: "Warns where the API server is shown tokens past their life (serviceaccount_stale_tokens_total).",
+  },
+];
+
+/** Bounds the life of the ServiceAccount tokens of DaemonSets. */
+export function createTokenLifetime(logs: LogJudge): Remedy<"tokenLifetime", TokenLifetimeFacts> {
+  return {
+    name: "token-lifetime",
+    key: "tokenLifetime",
+    condition: ConditionType.TokenLifetimeBounded,
+    may: MAY,
+    observe: (object, spec, from) => observeDaemonSets(object, spec, from, logs),
+    decide: decideDaemonSets,
+    conclude: concludeDaemonSets,
+    forget: key => logs.forget(key),
+  };
+}

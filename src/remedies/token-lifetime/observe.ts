@@ -1,0 +1,93 @@
+import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
+import type { LogJudge, LogVerdict } from "../../core/log-judge";
+import type { Readers } from "../../core/readers";
+import { describeTarget, readTarget } from "../../core/targets";
+import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/views";
+import { isWatched, planOf, type DaemonSetFacts, type Spec, type TokenLifetimeFacts } from "./facts";
+
+/** A DaemonSet before its logs are read. */
+interface Gathered {
+  readonly view: DaemonSetView;
+  readonly account: ServiceAccountView | null;
+  readonly record?: DaemonSetStatus;
+  readonly pods: readonly PodView[];
+}
+
+/**
+ * Everything that a decision needs: the DaemonSets with their templates and pods, and what the logs say where a change is planned or was made.
+ *
+ * @throws whatever a reader throws
+ */
+export async function observeDaemonSets(
+  object: ControllerResilience,
+  spec: Spec,
+  from: Readers,
+  logs: LogJudge,
+): Promise<TokenLifetimeFacts> {
+  const { namespace, name, generation } = object.metadata;
+  const records = object.status?.daemonSets ?? [];
+  const found = await findDaemonSets(object, from);
+  const gathered: Gathered[] = [];
+  for (const view of found.views) gathered.push(await gather(view, records, from));
+  const nowMs = from.clock.now().getTime();
+  const suspects = gathered.filter(one => isWatched(one.record, spec, nowMs) || isToBeChanged(one, spec));
+  const judged = await logs.judge(
+    `${namespace}/${name}`,
+    suspects.flatMap(({ pods }) => pods),
+    from,
+  );
+  const names = new Set(found.views.map(view => view.name));
+  return {
+    mode: object.spec.mode,
+    generation,
+    daemonSets: gathered.map(one => factsOf(one, judged.verdicts)),
+    missingTargets: found.missing,
+    staleTokens: gathered.some(one => isToBeChanged(one, spec)) ? await from.staleTokens() : null,
+    nextReadInMs: judged.nextReadInMs,
+    kept: records.filter(record => !names.has(record.name)),
+  };
+}
+
+async function findDaemonSets(
+  object: ControllerResilience,
+  from: Readers,
+): Promise<{ views: readonly DaemonSetView[]; missing: string[] }> {
+  const { namespace } = object.metadata;
+  const views = new Map<string, DaemonSetView>();
+  const missing: string[] = [];
+  for (const [index, target] of object.spec.targets.entries()) {
+    if (target.kind !== "DaemonSet") continue;
+    const workloads = await readTarget(target, namespace, from);
+    for (const { name } of workloads) {
+      const view = views.has(name) ? null : await from.daemonSet(namespace, name);
+      if (view !== null) views.set(name, view);
+    }
+    if (workloads.length === 0) missing.push(describeTarget(target, index));
+  }
+  return { views: [...views.values()], missing };
+}
+
+async function gather(view: DaemonSetView, records: readonly DaemonSetStatus[], from: Readers): Promise<Gathered> {
+  const account = await from.serviceAccount(view.namespace, view.serviceAccountName);
+  const pods = (await from.pods(view.namespace)).filter(({ owner }) => owner?.uid === view.uid);
+  const record = records.find(({ name, uid }) => name === view.name && (uid === undefined || uid === view.uid));
+  return { view, account, pods, ...(record === undefined ? {} : { record }) };
+}
+
+function isToBeChanged(one: Gathered, spec: Spec): boolean {
+  return planOf(factsOf(one, new Map()), spec).kind === "Change";
+}
+
+function factsOf(one: Gathered, verdicts: ReadonlyMap<string, LogVerdict>): DaemonSetFacts {
+  const { view, account, record } = one;
+  return {
+    view,
+    ...(account?.automount === undefined ? {} : { automount: account.automount }),
+    ...(record === undefined ? {} : { record }),
+    pods: one.pods.map(pod => ({
+      pod,
+      verdict: verdicts.get(pod.uid) ?? "unread",
+      isOlderThanAccount: account !== null && pod.createdAtMs < account.createdAtMs,
+    })),
+  };
+}

@@ -1,0 +1,264 @@
+import { describe, expect, it } from "vitest";
+import { PLAIN, Scene } from "./testing/scene";
+
+const MINUTE = 60_000;
+
+/** Passes until the template was changed, and the DaemonSet controller has replaced all pods. */
+async function changed(scene = new Scene()): Promise<Scene> {
+  await scene.pass();
+  await scene.pass();
+  await scene.clock.run(MINUTE);
+  scene.roll("agent", 600);
+  return scene;
+}
+
+const json = (value: unknown): string => JSON.stringify(value);
+
+describe("a DaemonSet whose pods have the default token", () => {
+  it("is written down first, then given the explicit volume, and is bounded once its pods are replaced", async () => {
+    const scene = new Scene();
+    expect(await scene.pass()).toMatchObject({
+      status: "False",
+      reason: "Planned",
+      intents: [],
+      recheckAfterMs: 1_000,
+    });
+    expect(scene.entry()).toMatchObject({ outcome: "Planned", changes: 0, generation: 1 });
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "Rolling", progressing: true });
+    expect(scene.written).toMatchObject([
+      {
+        verb: "apply",
+        target: { kind: "DaemonSet", namespace: "team", name: "agent", uid: "uid-agent", resourceVersion: "1" },
+        eventReason: "TokenLifetimeShortened",
+      },
+    ]);
+    expect(json(scene.set().template)).toContain('"expirationSeconds":600');
+    expect(scene.entry()).toMatchObject({ outcome: "Rolling", changes: 1, appliedTime: "2025-01-01T00:00:00Z" });
+    scene.roll("agent", 600, 2);
+    const rolling = await scene.pass();
+    expect(rolling.message).toContain("2 of 3 pods have a token that lives 10m");
+    scene.roll("agent", 600, 3);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded", intents: [] });
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded", changes: 1 });
+    await scene.pass();
+    expect(scene.written).toHaveLength(1);
+  });
+
+  it("is only told of in Observe mode", async () => {
+    const scene = new Scene();
+    scene.object.spec.mode = "Observe";
+    await scene.pass();
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "WouldChange", intents: [{ verb: "apply" }] });
+    expect(scene.written).toEqual([]);
+  });
+
+  it("is told of with a warning where some client in the cluster lives on stale tokens", async () => {
+    const scene = new Scene();
+    scene.stale = 12;
+    expect((await scene.pass()).message).toContain("serviceaccount_stale_tokens_total");
+    const calm = new Scene();
+    calm.stale = 0;
+    expect((await calm.pass()).message).not.toContain("serviceaccount_stale_tokens_total");
+  });
+
+  it("is noted as changed where the operator died between the change and its note", async () => {
+    const scene = await changed();
+    const status = scene.object.status!;
+    const entry = { ...scene.entry()! };
+    delete entry.appliedTime;
+    scene.object = {
+      ...scene.object,
+      status: { ...status, daemonSets: [{ ...entry, outcome: "Planned", changes: 0 }] },
+    };
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded", changes: 1, appliedTime: "2025-01-01T00:01:00Z" });
+    expect(scene.written).toHaveLength(1);
+  });
+});
+
+describe("no change is made", () => {
+  it.each([
+    ["AutomountOff", "True", { spec: { ...PLAIN.spec, automountServiceAccountToken: false } }],
+    ["WindowsNodes", "False", { spec: { ...PLAIN.spec, os: { name: "windows" } } }],
+  ])("of what is %s", async (reason, status, template) => {
+    const scene = new Scene();
+    scene.put("agent", template);
+    expect(await scene.pass()).toMatchObject({ status, reason, intents: [] });
+    expect(scene.entry()).toMatchObject({ outcome: "LeftAlone" });
+  });
+
+  it("where the ServiceAccount mounts no token", async () => {
+    const scene = new Scene();
+    scene.account = { ...scene.account, automount: false };
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "AutomountOff" });
+  });
+
+  it("where updateStrategy is OnDelete", async () => {
+    const scene = new Scene();
+    scene.put("agent", PLAIN, { updateStrategy: "OnDelete" });
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "OnDeleteStrategy", intents: [] });
+  });
+
+  it("with the skip annotation", async () => {
+    const scene = new Scene();
+    scene.put("agent", PLAIN, { skip: true });
+    expect(await scene.pass()).toMatchObject({ status: "True", intents: [] });
+  });
+
+  it("in the middle of another rollout", async () => {
+    const scene = new Scene();
+    scene.put("agent", PLAIN);
+    expect(await scene.pass()).toMatchObject({ reason: "Waiting", progressing: true, intents: [] });
+  });
+
+  it.each(["suspected", "persistent", "unread"] as const)("while the logs of its pods are %s", async verdict => {
+    const scene = new Scene();
+    scene.say(verdict);
+    expect(await scene.pass()).toMatchObject({ reason: "Waiting", intents: [] });
+    scene.say("quiet");
+    await scene.pass();
+    await scene.pass();
+    expect(scene.written).toHaveLength(1);
+  });
+
+  it("of a second DaemonSet while the first replaces its pods", async () => {
+    const scene = new Scene();
+    scene.object.spec.targets.push({ kind: "DaemonSet", name: "other" });
+    scene.put("other", PLAIN);
+    scene.roll("other", 3607);
+    await scene.pass();
+    await scene.pass();
+    expect(scene.written.map(({ target }) => target.name)).toEqual(["agent"]);
+    await scene.pass();
+    expect(scene.written).toHaveLength(1);
+    scene.roll("agent", 600);
+    await scene.pass();
+    await scene.pass();
+    await scene.pass();
+    expect(scene.written.map(({ target }) => target.name)).toEqual(["agent", "other"]);
+  });
+
+  it("where no DaemonSet is among the targets, or it is not there yet", async () => {
+    const scene = new Scene();
+    scene.sets.clear();
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "TargetNotFound" });
+    scene.object.spec.targets = [{ kind: "Deployment", name: "web" }];
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "NoDaemonSets" });
+  });
+});
+
+describe("401s after the change", () => {
+  it("take it back, once it is written down, and it is not tried again for that template", async () => {
+    const scene = await changed();
+    const before = json(PLAIN);
+    await scene.pass();
+    scene.say("persistent", 600);
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Reverting", intents: [] });
+    expect(scene.entry()).toMatchObject({ outcome: "Reverting" });
+    await scene.pass();
+    expect(scene.written.map(({ eventReason }) => eventReason)).toEqual([
+      "TokenLifetimeShortened",
+      "TokenLifetimeRestored",
+    ]);
+    expect(json(scene.set().template)).toBe(before);
+    scene.roll("agent", 3607);
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Reverted", stalled: { reason: "Reverted" } });
+    scene.object = { ...scene.object, metadata: { ...scene.object.metadata, generation: 2 } };
+    expect(await scene.pass()).toMatchObject({ reason: "Reverted", intents: [] });
+    const image = { name: "main", image: "agent:2" };
+    scene.put("agent", { spec: { ...PLAIN.spec, containers: [image] } });
+    scene.roll("agent", 3607);
+    await scene.pass();
+    await scene.pass();
+    expect(scene.written).toHaveLength(3);
+  });
+
+  it("of a pod that is older than its ServiceAccount have another cause", async () => {
+    const scene = await changed();
+    scene.say("persistent", 600);
+    scene.account = { ...scene.account, createdAtMs: scene.clock.now().getTime() + 1 };
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
+  });
+
+  it("of pods with the old token have another cause", async () => {
+    const scene = new Scene();
+    await scene.pass();
+    await scene.pass();
+    scene.roll("agent", 600, 1);
+    scene.say("persistent", 3607);
+    expect(await scene.pass()).toMatchObject({ reason: "Rolling", intents: [] });
+  });
+
+  it("that are only suspected change nothing", async () => {
+    const scene = await changed();
+    scene.say("suspected", 600);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
+  });
+
+  it("long after it have another cause", async () => {
+    const scene = await changed();
+    await scene.pass();
+    await scene.clock.run(90 * MINUTE);
+    scene.say("persistent", 600);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
+  });
+
+  it("leave it where the spec says so", async () => {
+    const scene = await changed(new Scene({ revertOnUnauthorized: false }));
+    scene.say("persistent", 600);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
+  });
+});
+
+describe("a rollout", () => {
+  it("that does not go on is told of, and not made worse", async () => {
+    const scene = new Scene();
+    await scene.pass();
+    await scene.pass();
+    await scene.clock.run(5 * MINUTE);
+    scene.roll("agent", 600, 1);
+    await scene.clock.run(10 * MINUTE);
+    expect(await scene.pass()).toMatchObject({ reason: "Rolling" });
+    await scene.clock.run(MINUTE);
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "RolloutStuck", intents: [] });
+    expect(scene.entry()).toMatchObject({ outcome: "Stuck" });
+  });
+});
+
+describe("a change that somebody takes back", () => {
+  it("is made twice, not a third time, until the object changes", async () => {
+    const scene = await changed();
+    await scene.pass();
+    const takeBack = (): void => {
+      scene.put("agent", PLAIN, { ownedVolumes: [] });
+      scene.roll("agent", 3607);
+    };
+    takeBack();
+    await scene.pass();
+    await scene.pass();
+    expect(scene.written).toHaveLength(2);
+    takeBack();
+    await scene.pass();
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "FieldContested", intents: [] });
+    expect(decision.message).toContain("field manager argocd-controller");
+    expect(scene.written).toHaveLength(2);
+    scene.object = { ...scene.object, metadata: { ...scene.object.metadata, generation: 2 } };
+    await scene.pass();
+    await scene.pass();
+    expect(scene.written).toHaveLength(3);
+  });
+});
+
+describe("a change that can't be made", () => {
+  it("is told of, and noted as not made", async () => {
+    const scene = new Scene();
+    await scene.pass();
+    scene.outcome = { result: "Forbidden", message: "it needs a right" };
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Forbidden" });
+    scene.outcome = { result: "Failed", message: "no answer" };
+    expect((await scene.pass()).message).toContain("Not done yet: apply DaemonSet agent: no answer.");
+    expect(scene.entry()).toMatchObject({ outcome: "Planned", changes: 0 });
+  });
+});
