@@ -98,9 +98,7 @@ const daemonSets: fc.Arbitrary<DaemonSetFacts> = fc
     };
     const plan = planOf({ view }, DEFAULTS);
     const previous = plan.kind === "Change" ? [...plan.previous] : [];
-    // What is not planned yet is written down first, and changed in the pass after.
-    const isNext = plan.kind === "Change" && !["Reverting", "Reverted"].includes(history.outcome);
-    const outcome = isPlanned || isNext ? "Planned" : history.outcome;
+    const outcome = isPlanned ? "Planned" : history.outcome;
     const record = { ...history, name: "", previous, outcome, fingerprint: fingerprint(inputOf({ view }), previous) };
     return { view, pods: own, record: defined<DaemonSetStatus>(record as DaemonSetStatus) };
   });
