@@ -76,7 +76,8 @@ function keyBefore(line: string, at: number, from: number): Key | null {
 function opensWord(line: string, start: number, from: number): boolean {
   // "apps/v1, Kind=Deployment" is how Go prints a GroupVersionKind.
   if (line.startsWith(", Kind=", start - 2)) return false;
-  return start <= from || isSpaceCode(line.charCodeAt(start - 1));
+  // Rust's spans: request{method=GET uri=/path}.
+  return start <= from || isSpaceCode(line.charCodeAt(start - 1)) || line.charAt(start - 1) === "{";
 }
 
 function isKeyCode(code: number): boolean {

@@ -1,4 +1,5 @@
 import type { Reading } from "./sentences";
+import { isServing, namesCaller } from "./served";
 import { includesAny, isSpaceCode, phrases } from "./text";
 
 /** Whether the record is about a request made *to* this process: access lines, and clients it turned away. */
@@ -8,6 +9,7 @@ export function isInbound(reading: Reading): boolean {
     isShortAccessLine(reading) ||
     hasClientField(reading) ||
     isRequestRecord(reading) ||
+    isServing(reading.lower) ||
     includesAny(reading.lower, TURNED_AWAY)
   );
 }
@@ -50,9 +52,9 @@ function endsInUrl(before: string): boolean {
   return trimmed.slice(trimmed.lastIndexOf(" ") + 1).includes("://");
 }
 
-/** `GET /path 401 4.3 ms`, `| 401 | 59µs | 192.0.2.1 | GET "/path"`: a path alone, and how long it took. */
+/** `GET /path 401 4.3 ms`, `| 401 | 59µs | 192.0.2.1 | GET "/path"`: a path alone, and how long it took or who asked. */
 function isShortAccessLine({ text, lower }: Reading): boolean {
-  return includesAny(lower, LATENCIES) && METHODS.some(m => hasPathAfter(text, m));
+  return (includesAny(lower, LATENCIES) || namesCaller(lower)) && METHODS.some(m => hasPathAfter(text, m));
 }
 
 const LATENCIES = [" ms", "µs", "μs", "ms)", "ms |", "ns)", "s) 401", "s |", "ms "];
@@ -105,14 +107,21 @@ const RELAYED = [
   // A webhook's verdict, which the API server repeats.
   ...phrases("denied the request, admission webhook, failed calling webhook, failed to call webhook"),
   // What a network plugin told the kubelet.
-  ...phrases("plugin type=, failedcreatepodsandbox, network for sandbox, failed to create pod sandbox"),
+  ...phrases("plugin type=, failedcreatepodsandbox, network for sandbox, failed to create pod sandbox, to cni network"),
+  ...phrases("from cni network"),
   // Answered by the kubelet or a pod behind the API server, in the API server's words.
   ...phrases(
     "unable to upgrade connection, error upgrading connection, pods/log, pods/exec, pods/attach, pods/portforward, pods/proxy",
     "nodes/proxy, services/proxy, nodes/metrics, nodes/stats, :10250",
   ),
   // Events of other processes, exported.
-  ...['"event occurred"', '"involvedobject"', '"reportingcomponent"', '"reportingcontroller"'],
+  ...[
+    "event(v1.objectreference{",
+    '"event occurred"',
+    '"involvedobject"',
+    '"reportingcomponent"',
+    '"reportingcontroller"',
+  ],
 ];
 
 /** Whether the answer bears the marks of another server: it asks for a password, or its body is no Status object. */

@@ -1,0 +1,53 @@
+import { includesAny, isDigitCode, isSpaceCode, phrases, wordBefore } from "./text";
+
+// A process that answers requests tells so: of itself in the present participle, of its callers by their address.
+
+/** What servers do to their callers. */
+const SERVING = phrases("responding, replying, answering, rejecting, denying");
+/** Before a participle: somebody else does it. */
+const OTHERS_DO = new Set(phrases("is, are, was, were, been, keeps, kept, starts, started, server, apiserver, it"));
+
+/** "token is expired; responding Unauthorized", "rejecting agent a-1: Unauthorized", but not "the API server is rejecting". */
+export function isServing(lower: string): boolean {
+  return SERVING.some(verb => {
+    const at = lower.indexOf(`${verb} `);
+    if (at < 0 || OTHERS_DO.has(wordBefore(lower, at - 1))) return false;
+    const lineEnd = lower.indexOf("\n", at);
+    return includesAny(lower.slice(at, lineEnd < 0 ? lower.length : lineEnd), ["401", "unauthorized"]);
+  });
+}
+
+/** Whether a caller's address is named: `from 192.0.2.7`, or, behind the answer, `401 ... to 192.0.2.7`. */
+export function namesCaller(lower: string): boolean {
+  if (CALLER_PREPOSITIONS.some(preposition => hasCallerAfter(lower, preposition, 0))) return true;
+  const answer = lower.indexOf(" 401 ");
+  return answer >= 0 && hasCallerAfter(lower, " to ", answer);
+}
+
+const CALLER_PREPOSITIONS = phrases(" from , for , client , peer ").map(word => ` ${word.trim()} `);
+
+function hasCallerAfter(lower: string, preposition: string, from: number): boolean {
+  for (let at = lower.indexOf(preposition, from); at >= 0; at = lower.indexOf(preposition, at + 1)) {
+    if (isCaller(lower, at + preposition.length)) return true;
+  }
+  return false;
+}
+
+/** An IPv4 address that is no service: neither a well-known port nor the first address of a service range. */
+function isCaller(lower: string, start: number): boolean {
+  const end = addressEnd(lower, start);
+  const address = lower.slice(start, end);
+  if (address.split(".").filter(part => part !== "").length !== 4) return false;
+  if (address.endsWith(".0.1") || SERVER_PORTS.some(port => lower.startsWith(port, end))) return false;
+  return end === lower.length || isSpaceCode(lower.charCodeAt(end)) || SEPARATORS.has(lower.charAt(end));
+}
+
+function addressEnd(lower: string, start: number): number {
+  let end = start;
+  while (end - start < LONGEST_IPV4 && (isDigitCode(lower.charCodeAt(end)) || lower.charAt(end) === ".")) end++;
+  return end;
+}
+
+const SEPARATORS = new Set(":,;)]\"'");
+const LONGEST_IPV4 = 16;
+const SERVER_PORTS = [":443", ":6443"];
