@@ -1,5 +1,7 @@
 import type { Denial } from "./denial";
+import { carriesErrors } from "./keys";
 import { codeAnswers } from "./status-line";
+import { isExplanation, supposedFrom } from "./supposition";
 import { includesAny, indexOfWord, isSpaceCode, isWordCode, lowerCase, wordBefore } from "./text";
 
 /**
@@ -17,7 +19,10 @@ export interface Answer {
 /** Every answer of this kind in a sentence, in order. */
 export function answersIn(key: string, sentence: string, denial: Denial): Answer[] {
   const lower = lowerCase(sentence);
-  return [...wordAnswers(key, sentence, lower, denial), ...codeAnswers(key, lower, denial)];
+  if (isExplanation(lower)) return [];
+  const answers = [...wordAnswers(key, sentence, lower, denial), ...codeAnswers(key, lower, denial)];
+  const supposed = supposedFrom(lower);
+  return answers.filter(answer => answer.kind === "bare" || answer.at < supposed);
 }
 
 function wordAnswers(key: string, sentence: string, lower: string, denial: Denial): Answer[] {
@@ -116,32 +121,6 @@ function chainOrKey(lower: string, colon: number): Head {
 }
 
 const DOCUMENTING = new Set(["description", "title", "summary", "statustext", "label", "example", "class", "codename"]);
-
-/** Whether a field of this name says what went wrong. Free text has no name. */
-function carriesErrors(key: string): boolean {
-  return key === "" || (includesAny(key, ERROR_KEYS) && !key.includes("status"));
-}
-
-const ERROR_KEYS = [
-  ...[
-    "err",
-    "exc",
-    "msg",
-    "message",
-    "reason",
-    "cause",
-    "fail",
-    "fault",
-    "detail",
-    "event",
-    "log",
-    "text",
-    "body",
-    "warn",
-    "diagnostic",
-  ],
-  ...["@x", "@m", "output", "problem", "response", "stack", "data", "@r", "result"],
-];
 
 /** `401 Unauthorized`, `401, message='Unauthorized'`, `401 Client Error: Unauthorized`, `(401): Unauthorized`. */
 function precededByCode(lower: string, at: number, denial: Denial): boolean {

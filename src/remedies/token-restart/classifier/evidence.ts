@@ -2,7 +2,7 @@ import { askedUrl } from "./url";
 import { isDigitCode, lowerCase, wordBefore, words } from "./text";
 import { tokensOf, type Token } from "./tokens";
 import { KUBERNETES_NAMES, KUBERNETES_NOUNS, KUBERNETES_PAIRS, KUBERNETES_WORDS } from "./kubernetes-words";
-import { OTHER_PAIRS, OTHER_WORDS } from "./other-words";
+import { EXPLAINING, OTHER_PAIRS, OTHER_WORDS } from "./other-words";
 
 /**
  * Whom a word or an address speaks for.
@@ -28,26 +28,56 @@ export interface Evidence {
 /** Everything in a sentence that speaks for one side, from left to right. */
 export function evidenceIn(sentence: string): Evidence[] {
   const found: Evidence[] = [];
+  const hints: Evidence[] = [];
   let previous = "";
   let hasNoun = false;
   for (const token of tokensOf(sentence)) {
     const word = lowerCase(token.token);
-    const claim = addressClaim(token.token) ?? wordClaim(word, previous) ?? nameClaim(word);
+    const claim = claimOf(token.token, word, previous);
     // "adding a finalizer to Widget" names a kind, no partner.
     const partner = claim ?? (hasNoun ? null : partnerClaim(token, previous));
     if (partner !== null) found.push({ at: token.at, ...partner });
+    if (EXPLAINING.has(`${previous} ${word}`)) hints.push({ at: token.at, side: "other", weight: "word" });
+    if (MACHINERY.has(word)) makeNoun(found, token.at - previous.length - 1);
     hasNoun ||= claim?.side === "noun";
     previous = word;
   }
-  return found;
+  return withHints(found, hints);
+}
+
+/**
+ * "authentication failed", "invalid token": the API server explains nothing, so that whoever does is another service, or
+ * this process itself. Only a hint: a client of the API server, once it is named, may say so in its own words.
+ */
+function withHints(found: Evidence[], hints: readonly Evidence[]): Evidence[] {
+  if (hints.length === 0 || found.some(e => e.side === "kubernetes")) return found;
+  return [...found, ...hints].sort((a, b) => a.at - b.at);
 }
 
 type Claim = Omit<Evidence, "at">;
+
+function claimOf(token: string, word: string, previous: string): Claim | null {
+  // "see https://...": where to read on, nobody who was asked.
+  if (REFERRING.has(previous) && token.includes("://")) return null;
+  return addressClaim(token) ?? wordClaim(word, previous) ?? nameClaim(word);
+}
+
+const REFERRING = new Set(words("see visit refer docs documentation troubleshooting information details"));
 
 function addressClaim(token: string): Claim | null {
   const side = askedUrl(token);
   return side === null ? null : { side, weight: "address" };
 }
+
+/** "upstream reconciler", "bucket informer": the word before is a kind, whatever service is called so too. */
+function makeNoun(found: Evidence[], at: number): void {
+  const last = found.at(-1);
+  if (last?.at === at && last.side === "other" && last.weight === "word") {
+    found[found.length - 1] = { at, side: "noun", weight: "word" };
+  }
+}
+
+const MACHINERY = new Set(words("reconciler reconciliation informer informers lister finalizer finalizers crd crds"));
 
 function wordClaim(word: string, previous: string): Claim | null {
   const pair = `${previous} ${word}`;
@@ -88,7 +118,7 @@ const CLIENT_FILES = ["reflector.go:", "leaderelection.go:", "retrywatcher.go:",
 const CLIENT_NAMES = words(
   "kubernetes.client kubernetes.dynamic fabric8.kubernetes kubernetes_asyncio kubernetesclient kubeclient:: k8s.autorest k8s:: kube::",
   "kube_client:: kube_runtime:: pykube lightkube skuber swiftkube k8s.client phpk8s kubernetesapiexception kubeops",
-  "@kubernetes/client-node kubernetes/ kubernetes_ watchconnectionmanager openshift.dynamic",
+  "@kubernetes/client-node kubernetes/ kubernetes_ watchconnectionmanager openshift.dynamic k8s.kubernetes k8s.watcher kr8s",
 );
 
 /** Names that are made of parts: Go types, files, packages, exceptions. */
@@ -141,7 +171,8 @@ function isNamedAfterOther(word: string): boolean {
   if (SERVERS_EXCEPTIONS.some(name => word.endsWith(name))) return true;
   const dot = word.indexOf(".");
   if (dot <= 0) return false;
-  if (word.slice(0, dot).endsWith("_client")) return true;
+  // A Go file of that name may hold any client.
+  if (word.slice(0, dot).endsWith("_client") && !word.startsWith(".go", dot)) return true;
   const isFailure = word.includes("error") || word.includes("exception") || word.includes("unauthorized");
   return isFailure && word.split(".", 4).some(part => OTHER_WORDS.has(part) || OTHER_CLIENTS.has(part));
 }

@@ -20,7 +20,7 @@ export const OTHER_WORDS: ReadonlySet<string> = new Set([
     "scrape scraping scraper smtp slack pagerduty opsgenie telegram discord teams jira mattermost webex",
     "alertmanager upstream backend portal tunnel provider grpc rpc bmc ipmi redfish argocd rancher",
     "jenkins sonarqube license licence media chat bot browser websocket proxy sandbox subscription apikey",
-    "api-key organization tenant account npm pypi maven huggingface openai snyk trivy",
+    "api-key organization tenant account npm pypi maven huggingface openai snyk trivy handshake conjur cinder",
   ),
 ]);
 
@@ -32,5 +32,15 @@ export const OTHER_PAIRS: ReadonlySet<string> = new Set([
     "authorization server, rest api, helm repo, helm repository, storage account, push gateway",
     "metrics store, log store, tunnel server, user name, session token, client secret, bearer realm",
     "upgrade connection",
+  ),
+]);
+
+/** Pairs of words that explain a denial. */
+export const EXPLAINING: ReadonlySet<string> = new Set([
+  ...phrases(
+    "authentication failed, authentication failure, authentication error, auth failed, auth failure, auth error",
+    "not authenticated, user unauthenticated, invalid token, invalid credentials, bad credentials, wrong credentials",
+    "token expired, expired token, token invalid, token rejected, token is, token review, token validation",
+    "signature invalid, invalid signature, access denied, permission denied",
   ),
 ]);

@@ -1,17 +1,19 @@
 import type { Answer } from "./answer";
 import type { Denial } from "./denial";
-import { includesAny, indexOfWord, isWholeWord, isWordCode, wordBefore } from "./text";
+import { includesAny, indexOfWord, isWholeWord, isWordCode, lowerCase, wordBefore } from "./text";
 
 /** Every place in a lower-cased sentence where the number stands for an HTTP status, in order. */
 export function codeAnswers(key: string, lower: string, denial: Denial): Answer[] {
   const found: Answer[] = [];
   for (let at = indexOfWord(lower, denial.code); at >= 0; at = indexOfWord(lower, denial.code, at + 1)) {
     const end = at + denial.code.length;
-    const kind = codeKind(key, lower, at, end);
+    const kind = codeKind(key, lower, { at, end }, denial);
     if (kind !== null) found.push({ at, end, kind });
   }
   return found;
 }
+
+type Span = Pick<Answer, "at" | "end">;
 
 /** Numbers of a status line stand behind the protocol's version. */
 const PROTOCOLS = ["http/1.0", "http/1.1", "http/2", "http/2.0", "http/3"];
@@ -26,7 +28,7 @@ function isStatusNumber(lower: string, at: number): boolean {
   return at >= 0 && number >= 400 && number < 600 && isWholeWord(lower, at, at + 3);
 }
 
-function codeKind(key: string, lower: string, at: number, end: number): Answer["kind"] | null {
+function codeKind(key: string, lower: string, { at, end }: Span, denial: Denial): Answer["kind"] | null {
   if (isPartOfNumber(lower, at, end) || isListed(lower, at, end)) return null;
   if (isGeneratedException(lower, at, end)) return "bare";
   let i = at - 1;
@@ -34,7 +36,7 @@ function codeKind(key: string, lower: string, at: number, end: number): Answer["
   // client-node's exceptions: the generator's own header, which no HTTP library prints.
   if (lower.endsWith("http-code", i + 1)) return "bare";
   const isStatus =
-    i < 0 ? isWholeStatus(key, lower, end) : isStatusBefore(lower, i + 1) || isOutcome(lower, i + 1, at, end);
+    i < 0 ? isWholeStatus(key, lower, end) : isStatusBefore(lower, i + 1, denial) || isOutcome(lower, i + 1, at, end);
   return isStatus ? "http" : null;
 }
 
@@ -46,9 +48,11 @@ function isWholeStatus(key: string, lower: string, end: number): boolean {
   return includesAny(key, STATUS_WORDS) || lower.startsWith(" client error", end);
 }
 
-function isStatusBefore(lower: string, end: number): boolean {
+function isStatusBefore(lower: string, end: number, denial: Denial): boolean {
   if (PROTOCOLS.some(protocol => lower.endsWith(protocol, end))) return true;
   const word = wordBefore(lower, end);
+  // 'Unauthorized' (401)
+  if (word === lowerCase(denial.word)) return true;
   return includesAny(word, STATUS_WORDS) || STATUS_VERBS.has(word) || includesAny(word, EXCEPTIONS);
 }
 

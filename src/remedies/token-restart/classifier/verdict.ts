@@ -1,12 +1,15 @@
 import { answersIn, type Answer } from "./answer";
 import type { Denial } from "./denial";
 import { evidenceIn, type Evidence } from "./evidence";
-import type { Reading } from "./sentences";
+import { carriesName, SERVICE_KEYS } from "./keys";
+import type { Reading, Sentence } from "./sentences";
 import { hasStatusObject } from "./status";
-import { includesAny } from "./text";
+import { isExplanation } from "./supposition";
+import { includesAny, lowerCase } from "./text";
 
 /** Whether the record reports that the API server denied a request of this process in this way. */
 export function isDenied(reading: Reading, denial: Denial): boolean {
+  if (isExplanation(lowerCase(reading.sentences[0]?.text ?? ""))) return false;
   if (includesAny(reading.lower, denial.phrases)) return true;
   if (hasStatusObject(reading.text, denial)) return true;
   const evidence = new EvidenceOf(reading);
@@ -50,7 +53,7 @@ class EvidenceOf {
   }
 
   #in(index: number): readonly Evidence[] {
-    return (this.#found[index] ??= evidenceIn(this.reading.sentences[index]?.text ?? ""));
+    return (this.#found[index] ??= evidenceOf(this.reading.sentences[index]));
   }
 
   /** Other sentences of the record: an address in any of them, else the nearest that speaks for somebody. */
@@ -75,6 +78,15 @@ class EvidenceOf {
     for (let i = index - 1; i >= 0; i--) yield i;
     for (let i = index + 1; i < this.reading.sentences.length; i++) yield i;
   }
+}
+
+function evidenceOf(sentence: Sentence | undefined): readonly Evidence[] {
+  if (sentence === undefined) return [];
+  const { key, text } = sentence;
+  const found = evidenceIn(text);
+  if (SERVICE_KEYS.has(key)) return found.length > 0 ? found : [{ at: 0, side: "other", weight: "word" }];
+  // rollout=checkout, eventSource=minio: what a thing is called says of nobody that it was asked.
+  return carriesName(key, text) ? found.filter(e => e.weight === "address" || e.side !== "other") : found;
 }
 
 /** The nearest evidence before the answer; an address further left outweighs another service's mere word. */
