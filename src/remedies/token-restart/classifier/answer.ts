@@ -32,18 +32,24 @@ function wordAnswers(key: string, sentence: string, lower: string, denial: Denia
   for (let at = indexOfWord(lower, word); at >= 0; at = indexOfWord(lower, word, at + word.length)) {
     const end = at + word.length;
     const exact = sentence.startsWith(denial.word, at);
-    const kind = kindOf(headOf(key, lower, at, denial), tailOf(lower, end), exact, failing);
+    const kind = kindOf(ofArrow(headOf(key, lower, at, denial), failing), tailOf(lower, end), exact, failing);
     if (kind !== null) found.push({ at, end, kind });
   }
   return found;
 }
 
-/** What leads up to the word: its number, a chain of errors, nothing, or other words. */
-type Head = "code" | "chain" | "words" | "name";
+/** What leads up to the word: its number, a chain of errors, an arrow, other words, or nothing that reports it. */
+type Head = "code" | "chain" | "arrow" | "words" | "name";
 /** What comes after the word: the end of the statement, who was asked, or an explanation. */
 type Tail = "end" | "asked" | "words";
 
-function kindOf(head: Head, tail: Tail, exact: boolean, failing: boolean): Answer["kind"] | null {
+/** "GET /path -> Unauthorized" is a status in words; "list failed -> Unauthorized" goes on with a story. */
+function ofArrow(head: Head, failing: boolean): Exclude<Head, "arrow"> {
+  if (head !== "arrow") return head;
+  return failing ? "words" : "code";
+}
+
+function kindOf(head: Exclude<Head, "arrow">, tail: Tail, exact: boolean, failing: boolean): Answer["kind"] | null {
   if (head === "code") return "http";
   // The API server explains nothing: "Unauthorized: no basic auth credentials" is somebody else's.
   if (head === "name" || tail === "words") return null;
@@ -95,10 +101,21 @@ function headOf(key: string, lower: string, at: number, denial: Denial): Head {
   let i = at - 1;
   while (i >= 0 && OPENING.has(lower.charAt(i))) i--;
   if (i < 0) return at > 0 || carriesErrors(key) ? "chain" : "name";
-  if (isPartOfName(lower, i)) return "name";
+  if (isNamed(lower, i)) return "name";
   if (precededByCode(lower, at, denial)) return "code";
-  if (CHAINING.has(lower.charAt(i))) return lower.startsWith("->", i - 1) ? "words" : chainOrKey(lower, i);
+  if (lower.startsWith("->", i - 1)) return "arrow";
+  if (CHAINING.has(lower.charAt(i))) return chainOrKey(lower, i);
   return headOfWord(wordBefore(lower, i + 1), lower.slice(i + 1, at));
+}
+
+/** Whether the word only names a reason, which nobody gave. */
+function isNamed(lower: string, i: number): boolean {
+  return isPartOfName(lower, i) || isListedReason(lower, i) || isCompared(lower, i);
+}
+
+/** `reason == Unauthorized` */
+function isCompared(lower: string, i: number): boolean {
+  return lower.charAt(i) === "=" && ["=", "!"].includes(lower.charAt(i - 1));
 }
 
 /** `exceptions.Unauthorized`, `Error::Unauthorized`, `LOGIN_UNAUTHORIZED`, `path/unauthorized`: the name of something. */
@@ -106,12 +123,36 @@ function isPartOfName(lower: string, i: number): boolean {
   return [".", "_", "/"].includes(lower.charAt(i)) || lower.startsWith("::", i - 1);
 }
 
+/** `Unauthorized, Forbidden`: what there is to answer, nobody's answer. */
+function startsReason(lower: string, comma: number): boolean {
+  if (lower.charAt(comma) !== "," && lower.charAt(comma) !== "|") return false;
+  const rest = lower.slice(comma + 1, comma + REASON_REACH).trimStart();
+  return [...REASONS].some(reason => rest.startsWith(reason));
+}
+
+/** The longest reason and the blanks before it. */
+const REASON_REACH = 24;
+
+/** `Forbidden, NotFound, Unauthorized` */
+function isListedReason(lower: string, i: number): boolean {
+  return (lower.charAt(i) === "," || lower.charAt(i) === "|") && REASONS.has(wordBefore(lower, i));
+}
+
+const REASONS = new Set([
+  ...["forbidden", "notfound", "conflict", "gone", "expired", "badrequest", "invalid", "timeout", "alreadyexists"],
+  ...["toomanyrequests", "internalerror", "serviceunavailable", "unknown"],
+]);
+
 /** @param between what stands between the word before and the answer */
 function headOfWord(word: string, between: string): Head {
+  // "it replied Unauthorized": a status in words, and somebody's who stands before.
+  if (REPLIED.has(word)) return "code";
   // .NET: invalid status code 'Unauthorized'.
   if (word === "code" && between.endsWith("'")) return "chain";
   return between !== "" && !DESCRIBING.has(word) ? "words" : "name";
 }
+
+const REPLIED = new Set(["replied", "replies", "answered", "answers", "responded", "responds", "said", "says"]);
 
 /** `title: Unauthorized` and `description: Unauthorized` document an answer; they don't give one. */
 function chainOrKey(lower: string, colon: number): Head {
@@ -191,6 +232,7 @@ function tailOf(lower: string, end: number): Tail {
   // Behind a gap stands another column, such as the line of code.
   if (lower.startsWith(GAP, i)) return "end";
   while (isSpaceCode(lower.charCodeAt(i))) i++;
+  if (startsReason(lower, i)) return "words";
   if (i >= lower.length || ENDING.has(lower.charAt(i))) return "end";
   // The path that was asked for is no explanation: Forbidden: "/apis/apps/v1" (get deployments).
   if (lower.startsWith(': "/', i)) return "end";

@@ -30,16 +30,16 @@ export function evidenceIn(sentence: string): Evidence[] {
   const found: Evidence[] = [];
   const hints: Evidence[] = [];
   let previous = "";
-  let hasNoun = false;
+  const seen = { noun: false, name: false };
   for (const token of tokensOf(sentence)) {
     const word = lowerCase(token.token);
     const claim = claimOf(token.token, word, previous);
-    // "adding a finalizer to Widget" names a kind, no partner.
-    const partner = claim ?? (hasNoun ? null : partnerClaim(token, previous));
+    seen.name = isCapital(token.token) && (seen.name || PREPOSITIONS.has(previous));
+    const partner = claim ?? partnerClaim(token, previous, seen);
     if (partner !== null) found.push({ at: token.at, ...partner });
     if (EXPLAINING.has(`${previous} ${word}`)) hints.push({ at: token.at, side: "other", weight: "word" });
     if (MACHINERY.has(word)) makeNoun(found, token.at - previous.length - 1);
-    hasNoun ||= claim?.side === "noun";
+    seen.noun ||= claim?.side === "noun";
     previous = word;
   }
   return withHints(found, hints);
@@ -98,14 +98,26 @@ const API_VERBS = new Set(
 );
 
 /**
- * Somebody named at the end of a link: "talking to PowerDNS: Unauthorized", "by the license server: Unauthorized".
+ * Somebody named at the end of a link: "talking to PowerDNS: Unauthorized", "from Prism Central: Unauthorized", "by the license server: Unauthorized".
  * The API server and its kinds are known by name; whoever else is named so is another service.
  */
-function partnerClaim({ token, endsLink }: Token, previous: string): Claim | null {
-  if (!endsLink) return null;
-  const isNamed = PREPOSITIONS.has(previous) && token.charAt(0) !== lowerCase(token.charAt(0));
+function partnerClaim({ token, endsLink }: Token, previous: string, seen: Seen): Claim | null {
+  // "adding a finalizer to Widget" names a kind, no partner.
+  if (!endsLink || seen.noun) return null;
   const isServer = SERVERS.has(lowerCase(token)) && previous !== "" && !OUR_SERVERS.has(previous);
-  return isNamed || isServer ? { side: "other", weight: "word" } : null;
+  return seen.name || isServer ? { side: "other", weight: "word" } : null;
+}
+
+/** What the sentence has named so far. */
+interface Seen {
+  /** Whether a kind of objects stood before. */
+  noun: boolean;
+  /** Whether this token belongs to a name behind a preposition. */
+  name: boolean;
+}
+
+function isCapital(token: string): boolean {
+  return token.charAt(0) !== lowerCase(token.charAt(0));
 }
 
 const PREPOSITIONS = new Set(words("from to with at by via against"));
@@ -177,7 +189,10 @@ function isNamedAfterOther(word: string): boolean {
   return isFailure && word.split(".", 4).some(part => OTHER_WORDS.has(part) || OTHER_CLIENTS.has(part));
 }
 
-const SERVERS_EXCEPTIONS = words("unauthorizedexception unauthorizederror authenticationexception authenticationerror");
+const SERVERS_EXCEPTIONS = words(
+  "unauthorizedexception unauthorizederror authenticationexception authenticationerror httpclientresponseexception",
+  "unauthorizedhttpexception",
+);
 
 const OTHER_CLIENTS = new Set([
   ...["botocore", "boto3", "requests_oauthlib", "keystoneauth1", "pymongo", "psycopg2", "ldap3", "jenkinsapi", "hvac"],

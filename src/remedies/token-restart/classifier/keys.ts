@@ -4,7 +4,7 @@ import { includesAny, words } from "./text";
 
 /** Fields that only a record about another service has, whatever their value. */
 export const SERVICE_KEYS: ReadonlySet<string> = new Set(
-  words("registry repository repo bucket vault database broker datasource"),
+  words("registry repository repo bucket vault database broker datasource provider"),
 );
 
 /** Parts of the names of fields that say whom a record is about. */

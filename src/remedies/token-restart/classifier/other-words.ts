@@ -20,7 +20,7 @@ export const OTHER_WORDS: ReadonlySet<string> = new Set([
     "scrape scraping scraper smtp slack pagerduty opsgenie telegram discord teams jira mattermost webex",
     "alertmanager upstream backend portal tunnel provider grpc rpc bmc ipmi redfish argocd rancher",
     "jenkins sonarqube license licence media chat bot browser websocket proxy sandbox subscription apikey",
-    "api-key organization tenant account npm pypi maven huggingface openai snyk trivy handshake conjur cinder",
+    "api-key organization tenant account npm pypi maven huggingface openai snyk trivy handshake conjur cinder sqlstate graphql unauthenticated",
   ),
 ]);
 
@@ -40,7 +40,8 @@ export const EXPLAINING: ReadonlySet<string> = new Set([
   ...phrases(
     "authentication failed, authentication failure, authentication error, auth failed, auth failure, auth error",
     "not authenticated, user unauthenticated, invalid token, invalid credentials, bad credentials, wrong credentials",
-    "token expired, expired token, token invalid, token rejected, token is, token review, token validation",
+    "token expired, expired token, token invalid, token rejected, token is, token unknown, token review, token validation",
     "signature invalid, invalid signature, access denied, permission denied",
+    "credentials not, no token, missing token, session expired",
   ),
 ]);

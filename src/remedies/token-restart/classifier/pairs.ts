@@ -34,7 +34,9 @@ export function pairsOf(line: string): Pairs {
 }
 
 function barePair(key: string, value: string): Pair {
-  return { key, value, tail: value.slice(wordEnd(value)) };
+  const end = wordEnd(value);
+  // "for kind=pods: Unauthorized": the colon belongs to the sentence.
+  return { key, value, tail: value.slice(value.charAt(end - 1) === ":" ? end - 1 : end) };
 }
 
 function wordEnd(value: string): number {

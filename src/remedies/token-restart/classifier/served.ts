@@ -3,7 +3,7 @@ import { includesAny, isDigitCode, isSpaceCode, phrases, wordBefore } from "./te
 // A process that answers requests tells so: of itself in the present participle, of its callers by their address.
 
 /** What servers do to their callers. */
-const SERVING = phrases("responding, replying, answering, rejecting, denying");
+const SERVING = phrases("responding, replying, answering, rejecting, refusing, denying");
 /** Before a participle: somebody else does it. */
 const OTHERS_DO = new Set(phrases("is, are, was, were, been, keeps, kept, starts, started, server, apiserver, it"));
 
@@ -12,6 +12,8 @@ export function isServing(lower: string): boolean {
   return SERVING.some(verb => {
     const at = lower.indexOf(`${verb} `);
     if (at < 0 || OTHERS_DO.has(wordBefore(lower, at - 1))) return false;
+    // "refusing to start" is said of oneself.
+    if (lower.startsWith(" to ", at + verb.length)) return false;
     const lineEnd = lower.indexOf("\n", at);
     return includesAny(lower.slice(at, lineEnd < 0 ? lower.length : lineEnd), ["401", "unauthorized"]);
   });
@@ -24,7 +26,17 @@ export function namesCaller(lower: string): boolean {
   return answer >= 0 && hasCallerAfter(lower, " to ", answer);
 }
 
-const CALLER_PREPOSITIONS = phrases(" from , for , client , peer ").map(word => ` ${word.trim()} `);
+const CALLER_PREPOSITIONS = [" from ", " for "];
+
+/** `[client 192.0.2.7:4411]`, `client: 192.0.2.7`: web servers say so of nobody else. */
+export function namesClient(lower: string): boolean {
+  return ["client ", "client: "].some(label => hasCallerAfter(lower, label, 0));
+}
+
+/** Whether the value of a field is a caller's address. */
+export function isCallerAddress(value: string): boolean {
+  return isCaller(value, 0);
+}
 
 function hasCallerAfter(lower: string, preposition: string, from: number): boolean {
   for (let at = lower.indexOf(preposition, from); at >= 0; at = lower.indexOf(preposition, at + 1)) {

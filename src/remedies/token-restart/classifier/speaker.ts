@@ -1,5 +1,5 @@
 import type { Reading } from "./sentences";
-import { isServing, namesCaller } from "./served";
+import { isCallerAddress, isServing, namesCaller, namesClient } from "./served";
 import { includesAny, isSpaceCode, phrases } from "./text";
 
 /** Whether the record is about a request made *to* this process: access lines, and clients it turned away. */
@@ -10,6 +10,7 @@ export function isInbound(reading: Reading): boolean {
     hasClientField(reading) ||
     isRequestRecord(reading) ||
     isServing(reading.lower) ||
+    namesClient(reading.lower) ||
     includesAny(reading.lower, TURNED_AWAY)
   );
 }
@@ -23,7 +24,7 @@ const TURNED_AWAY = [
     "unauthorized user, missing bearer, no auth token, authorization header, bearer token required",
     "refused connection from, connection from , login attempt, request completed, handled request",
     "finished request, authentication failed for, token review failed, rejected: 401, rejected with 401, returning 401, respond with 401",
-    "responding with 401, sending 401, jwt_authn, anonymous request",
+    "responding with 401, sending 401, jwt_authn, anonymous request, wrote response, [exceptionshandler]",
   ),
   // A sample of a server's metrics.
   ...['{code="', ',code="', '{status="', ',status="', '{status_code="', ',status_code="'],
@@ -81,8 +82,12 @@ const CLIENT_FIELDS = [
 ];
 
 function hasClientField(reading: Reading): boolean {
-  return CLIENT_FIELDS.some(f => reading.fields.has(f));
+  if (CLIENT_FIELDS.some(f => reading.fields.has(f))) return true;
+  return PEER_FIELDS.some(f => isCallerAddress(reading.fields.get(f) ?? ""));
 }
+
+/** Fields that say so if their value is an address. */
+const PEER_FIELDS = ["client", "peer", "remote", "src"];
 
 const METHOD_FIELDS = ["method", "verb", "http.method", "request_method", "requestmethod", "http_method", "httpmethod"];
 const PATH_FIELDS = [
@@ -114,6 +119,8 @@ const RELAYED = [
     "unable to upgrade connection, error upgrading connection, pods/log, pods/exec, pods/attach, pods/portforward, pods/proxy",
     "nodes/proxy, services/proxy, nodes/metrics, nodes/stats, :10250",
   ),
+  // What another process logged, read by this one.
+  ...phrases("in the log of, in the logs of, in logs of"),
   // Events of other processes, exported.
   ...[
     "event(v1.objectreference{",

@@ -136,5 +136,8 @@ const STATUS_VERBS = new Set([
   "received",
   "response",
   "responded",
+  "replied",
+  "says",
+  "said",
   "with",
 ]);

@@ -6,11 +6,17 @@ import { includesAny, isDigitCode, isWordCode, phrases } from "./text";
 export function isExplanation(lower: string): boolean {
   if (lower.startsWith("--")) return isWordCode(lower.charCodeAt(2));
   if (lower.startsWith("#")) return isComment(lower);
+  if (COMMENTS.some(mark => lower.startsWith(mark))) return true;
+  // A probe or a test that wanted it so.
+  if (lower.includes(" as expected")) return true;
   return LABELS.some(label => lower.startsWith(label));
 }
 
+/** Comments of other languages, and what test runners print before a test that passed. */
+const COMMENTS = ["; ", "// ", "✓", "✔", "√"];
+
 const LABELS = [
-  ...phrases("hint:, note:, tip:, help:, usage:, troubleshooting:, example:, faq:, q:, todo:, see also"),
+  ...phrases("hint:, note:, tip:, help:, usage:, troubleshooting:, example:, faq:, q:, todo:, see also, known issue:"),
   ...phrases("if you , if the , when you see , what to do if"),
 ];
 
@@ -37,8 +43,12 @@ function offsetOf(lower: string, marker: string): number {
 }
 
 const SUPPOSING = [
-  ...phrases(" if , unless , such as , e.g. , for example, would , might , expected 401, expecting 401, wants 401"),
-  ...phrases(" on 401, no 401, without 401, not 401, never 401, ignore 401, treat 401, treats 401"),
+  ...phrases(
+    " if , unless , whenever , when the , such as , e.g. , for example, would , might , expected 401, expecting 401, wants 401",
+  ),
+  ...phrases(
+    " on 401, no 401, without 401, not 401, never 401, ignore 401, treat 401, treats 401, without a token, simulated , simulating ",
+  ),
 ];
 
 const REPORTING = phrases("error, fail, unable, could not, couldn't, cannot, can't, refused, fatal, panic, exception");

@@ -12,8 +12,15 @@ export function isDenied(reading: Reading, denial: Denial): boolean {
   if (isExplanation(lowerCase(reading.sentences[0]?.text ?? ""))) return false;
   if (includesAny(reading.lower, denial.phrases)) return true;
   if (hasStatusObject(reading.text, denial)) return true;
+  if (isForeignBody(reading, denial)) return false;
   const evidence = new EvidenceOf(reading);
   return answersOf(reading, denial).some(({ index, answer }) => isFromApiServer(answer, evidence.near(index, answer)));
+}
+
+/** `{"statusCode":401,"message":"Unauthorized"}`: the body of an answer, and no Status object. Whose it is isn't said. */
+function isForeignBody({ sentences }: Reading, denial: Denial): boolean {
+  const said = new Set(sentences.map(sentence => sentence.text));
+  return said.size === 2 && said.has(denial.code) && said.has(denial.word);
 }
 
 /** A record that gives more answers is a list of something; looking at each of them would take quadratic time. */
