@@ -105,7 +105,9 @@ function partnerClaim({ token, endsLink }: Token, previous: string, seen: Seen):
   // "adding a finalizer to Widget" names a kind, no partner.
   if (!endsLink || seen.noun) return null;
   const isServer = SERVERS.has(lowerCase(token)) && previous !== "" && !OUR_SERVERS.has(previous);
-  return seen.name || isServer ? { side: "other", weight: "word" } : null;
+  // "calling accounts: Unauthorized"
+  const isCalled = previous === "calling";
+  return seen.name || isServer || isCalled ? { side: "other", weight: "word" } : null;
 }
 
 /** What the sentence has named so far. */
@@ -191,7 +193,7 @@ function isNamedAfterOther(word: string): boolean {
 
 const SERVERS_EXCEPTIONS = words(
   "unauthorizedexception unauthorizederror authenticationexception authenticationerror httpclientresponseexception",
-  "unauthorizedhttpexception",
+  "unauthorizedhttpexception unauthorizedaccessexception accessdeniedexception",
 );
 
 const OTHER_CLIENTS = new Set([

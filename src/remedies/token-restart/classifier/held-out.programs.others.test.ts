@@ -21,6 +21,7 @@ const RECORDS: Readonly<Record<string, readonly [LogClass, ...string[]]>> = {
     `10.42.0.7 - grafana [31/May/2025:08:00:55 +0000] "POST /api/v1/query_range HTTP/1.1" 401 17 "-" "Grafana/10.4.1" "10.1.2.3"`,
     `time="2025-05-31T08:00:55Z" level=info msg="finished unary call with code Unauthenticated" error="rpc error: code = Unauthenticated desc = no session information" grpc.code=Unauthenticated grpc.method=List grpc.service=cluster.ClusterService`,
     `{"level":"info","remote_ip":"10.42.0.7","user_agent":"kube-probe/1.29","method":"GET","path":"/readyz","status":401,"took":"130µs","time":"2025-05-31T08:00:55Z","message":"request"}`,
+    `traefik-7 | 10.42.0.7 - - [31/May/2025:08:00:55 +0000] "GET /dashboard/ HTTP/1.1" 401 17 "-" "-" 12 "dashboard@kubernetescrd" "-" 0ms`,
   ],
   "callers turned away": [
     "none",
@@ -39,6 +40,7 @@ const RECORDS: Readonly<Record<string, readonly [LogClass, ...string[]]>> = {
     `2025-05-31T08:00:55.101Z [INFO]  agent: Unauthorized login attempt via kubernetes auth method: token_reviewer_jwt rejected for role web`,
     `{"time":"2025-05-31T08:00:55Z","level":"ERROR","msg":"hub: agent handshake refused","cluster":"edge-9","reason":"Unauthorized","code":401}`,
     `2025/05/31 08:00:55 http: TLS handshake error from 10.42.0.7:5011: remote error: tls: bad certificate (401)`,
+    `User alice failed to authenticate against SSO: responding with HTTP 401 Unauthorized to the browser`,
   ],
   "services: registries": [
     "none",
@@ -169,6 +171,7 @@ const RECORDS: Readonly<Record<string, readonly [LogClass, ...string[]]>> = {
     `; kube.on_unauthorized = exit   ; when the API server answers 401 Unauthorized`,
     `// Unauthorized is returned when the API server answers 401`,
     `=== RUN   TestList/Unauthorized_from_apiserver_401`,
+    `--- PASS: TestWatch_returns_401_when_apiserver_says_Unauthorized (0.40s)`,
   ],
   metrics: [
     "none",
@@ -203,6 +206,7 @@ const RECORDS: Readonly<Record<string, readonly [LogClass, ...string[]]>> = {
     `Faraday::UnauthorizedError (the server responded with status 401 for GET https://api.shop.example/v2/items)`,
     `Aws::ECR::Errors::UnrecognizedClientException 401 Unauthorized`,
     `GuzzleHttp\\Exception\\ClientException: Client error: \`GET https://erp.corp.example/api/v1/orders\` resulted in a \`401 Unauthorized\` response`,
+    `Minio: The request signature we calculated does not match (401 Unauthorized) bucket=backups`,
   ],
   "requests to this process, told otherwise": [
     "none",
@@ -221,6 +225,7 @@ const RECORDS: Readonly<Record<string, readonly [LogClass, ...string[]]>> = {
     `grpc: server: code=Unauthenticated method=/sync.v1.Sync/Pull err="Unauthorized" peer=10.4.0.9:4122`,
     `[error] user alice: sign in refused (401 Unauthorized)`,
     `W0802 10:00:00.111111       1 proxy.go:88] dropped connection of edge agent node-7: credentials not accepted, Unauthorized`,
+    `authn: rejected token for subject system:serviceaccount:shop:web (audience mismatch), answered 401`,
   ],
   "other services": [
     "none",
@@ -239,6 +244,7 @@ const RECORDS: Readonly<Record<string, readonly [LogClass, ...string[]]>> = {
     `launchdarkly: Received error 401 (invalid SDK key) for streaming connection - giving up permanently`,
     `dapr: level=error msg="error invoking output binding sendgrid: 401 Unauthorized"`,
     `{"level":"error","msg":"flagger: metric query failed: running query failed: error response: Unauthorized","canary":"web.shop","provider":"prometheus"}`,
+    `{"level":"error","msg":"keptn: posting event failed","url":"https://cloudevents.example/in","status":"401 Unauthorized"}`,
   ],
   "servers of several frameworks": [
     "none",
@@ -257,6 +263,7 @@ const RECORDS: Readonly<Record<string, readonly [LogClass, ...string[]]>> = {
     `starlette.exceptions.HTTPException: 401: Unauthorized`,
     `werkzeug.exceptions.Unauthorized: 401 Unauthorized: The server could not verify that you are authorized to access the URL requested.`,
     `UnauthorizedException: Unauthorized\n    at JwtAuthGuard.handleRequest (/app/node_modules/@nestjs/passport/dist/auth.guard.js:60:30)`,
+    `[Nest] 1  - 08/03/2025, 11:00:00 AM   ERROR [ExceptionsHandler] Unauthorized`,
   ],
   "clients of other services": [
     "none",
@@ -275,6 +282,7 @@ const RECORDS: Readonly<Record<string, readonly [LogClass, ...string[]]>> = {
     `pg_exporter: error: Unauthorized (SQLSTATE 28000)`,
     `io.confluent.rest: ksqlDB https://ksql.example/info answered 401 Unauthorized`,
     `[WARN] Zipkin reporter: POST http://zipkin:9411/api/v2/spans failed: 401 Unauthorized`,
+    `E0803 11:00:00.111111       1 bitbucket.go:41] commit status not set: Unauthorized`,
   ],
   "what resembles an answer": [
     "none",
@@ -293,6 +301,26 @@ const RECORDS: Readonly<Record<string, readonly [LogClass, ...string[]]>> = {
     `client "fleet-agent" authentication error: Unauthorized`,
     `refusing heartbeat of worker w-3: Unauthorized`,
     `mTLS peer shop/web is not on the allow list -> 401`,
+    `2025-09-01T07:00:00.1Z audit level=Metadata verb=list resource=pods user=system:anonymous code=401 sourceIP=10.4.0.9`,
+  ],
+  "servers, services and settings": [
+    "none",
+    `10.4.0.9 - - [02/Oct/2025:05:00:00 +0000] "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews HTTP/2.0" 401 129 "-" "kubectl/v1.30"`,
+    `{"time":"2025-10-02T05:00:00Z","id":"","remote_ip":"10.4.0.9","host":"k.example","method":"GET","uri":"/api/v1/me","status":401,"error":"code=401, message=Unauthorized","latency":111}`,
+    `echo: {"level":"ERROR","msg":"code=401, message=invalid or expired jwt, internal=token is expired"}`,
+    `W1002 05:00:00.111111       1 x509.go:336] x509: subject with cn=front-proxy is not in the allowed list; responding with Unauthorized`,
+    `E1002 05:00:00.111111       1 authentication.go:63] "Unable to authenticate the request" err="[invalid bearer token, token lookup failed]"`,
+    `2025/10/02 05:00:00 [error] 31#31: *401 auth request unexpected status: 401 while sending to client, client: 10.4.0.9, server: k.example`,
+    `time="2025-10-02T05:00:00Z" level=debug msg="Remote error https://auth.k.example/verify. StatusCode: 401" middlewareType=ForwardAuth`,
+    `[2025-10-02 05:00:00] kong: [jwt] Unauthorized: token expired for consumer web`,
+    `level=warn msg="oauth2-proxy: session of alice expired, redirecting (401)"`,
+    `{"level":"warn","msg":"gitops-server: rejecting websocket: Unauthorized","remote":"10.4.0.9:1177"}`,
+    `Sep 01 05:00:00 vault[7]: core: login unauthorized due to: token review: claim "iss" is invalid`,
+    `keycloak: WARN [org.keycloak.services] KC-SERVICES0091: Request is missing scope 'openid', returning 401`,
+    `INFO  c.z.h.SecurityFilter - 401 UNAUTHORIZED /v1/pods missing bearer`,
+    `2025-10-02T05:00:00.111+00:00  WARN 1 --- [exec-2] .w.s.m.s.DefaultHandlerExceptionResolver : Resolved [org.springframework.security.access.AccessDeniedException: Unauthorized]`,
+    `fail: Microsoft.AspNetCore.Server.Kestrel[13] Connection id "0HN", Request id "0HN:1": UnauthorizedAccessException: Unauthorized`,
+    `Failed to pull image "ghcr.io/x/y:1": Error response from daemon: Head "https://ghcr.io/v2/x/y/manifests/1": unauthorized`,
   ],
   "forbidden: several programs": [
     "forbidden",

@@ -2,6 +2,19 @@ import { includesAny, isDigitCode, isSpaceCode, phrases, wordBefore } from "./te
 
 // A process that answers requests tells so: of itself in the present participle, of its callers by their address.
 
+/** `name{label="value"} 1`: a sample of somebody's metrics. */
+export function isSample(text: string): boolean {
+  const open = text.indexOf("{");
+  const close = text.lastIndexOf("}");
+  if (open <= 0 || close < open || text.slice(open, close).indexOf('="') < 0) return false;
+  if (wordBefore(text, open).length < Math.min(open, LONGEST_WORD)) return false;
+  const value = text.slice(close + 1).trim();
+  return value !== "" && !Number.isNaN(Number(value.split(" ", 1)[0]));
+}
+
+/** wordBefore() looks no further back. */
+const LONGEST_WORD = 32;
+
 /** What servers do to their callers. */
 const SERVING = phrases("responding, replying, answering, rejecting, refusing, denying");
 /** Before a participle: somebody else does it. */

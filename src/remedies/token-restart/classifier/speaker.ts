@@ -1,5 +1,5 @@
 import type { Reading } from "./sentences";
-import { isCallerAddress, isServing, namesCaller, namesClient } from "./served";
+import { isCallerAddress, isSample, isServing, namesCaller, namesClient } from "./served";
 import { includesAny, isSpaceCode, phrases } from "./text";
 
 /** Whether the record is about a request made *to* this process: access lines, and clients it turned away. */
@@ -11,6 +11,7 @@ export function isInbound(reading: Reading): boolean {
     isRequestRecord(reading) ||
     isServing(reading.lower) ||
     namesClient(reading.lower) ||
+    isSample(reading.text) ||
     includesAny(reading.lower, TURNED_AWAY)
   );
 }
