@@ -4,6 +4,11 @@ import { classify } from "./classify";
 
 /** Records by what their programs are for, of families that are in no other test; the rules were then mended for some of them. */
 const RECORDS: Readonly<Record<string, readonly [LogClass, ...string[]]>> = {
+  "fields behind an error": [
+    "unauthorized",
+    `level=error msg="update failed" error=Unauthorized client=10.96.0.1:443`,
+    `time="2025-10-02T05:00:00Z" level=error msg="cannot patch status" error=Unauthorized request=shop/web`,
+  ],
   workflows: [
     "unauthorized",
     `time="2025-03-08T04:52:57.863Z" level=warning msg="Non-transient error: Unauthorized"`,

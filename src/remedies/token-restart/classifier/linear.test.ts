@@ -53,6 +53,7 @@ const UNITS: Readonly<Record<string, string>> = {
   "urllib3's lines": 'https://h "GET /x HTTP/1.1" 401 ',
   callers: "GET /x from 192.0.2.7 ",
   "callers without an address": " for 1",
+  "unbelieved fields": "unauthorized user=x ",
   participles: "is rejecting x ",
   explanations: "token expired ",
   suppositions: "if 401 Unauthorized ",

@@ -18,7 +18,11 @@ const LONGEST_WORD = 32;
 /** What servers do to their callers. */
 const SERVING = phrases("responding, replying, answering, rejecting, refusing, denying");
 /** Before a participle: somebody else does it. */
-const OTHERS_DO = new Set(phrases("is, are, was, were, been, keeps, kept, starts, started, server, apiserver, it"));
+const OTHERS_DO = new Set(
+  phrases(
+    "is, are, was, were, been, keeps, kept, starts, started, stopped, not, it, server, apiserver, api, kubernetes, k8s",
+  ),
+);
 
 /** "token is expired; responding Unauthorized", "rejecting agent a-1: Unauthorized", but not "the API server is rejecting". */
 export function isServing(lower: string): boolean {
@@ -31,6 +35,17 @@ export function isServing(lower: string): boolean {
     return includesAny(lower.slice(at, lineEnd < 0 ? lower.length : lineEnd), ["401", "unauthorized"]);
   });
 }
+
+/** Whether a caller is called unauthorized; `error=Unauthorized user=web` is two fields. */
+export function namesUnbelieved(lower: string): boolean {
+  return UNBELIEVED.some(phrase => {
+    let at = lower.indexOf(phrase);
+    while (at >= 0 && lower.charAt(at + phrase.length) === "=") at = lower.indexOf(phrase, at + phrase.length);
+    return at >= 0;
+  });
+}
+
+const UNBELIEVED = ["request", "connection", "access", "client", "user"].map(who => `unauthorized ${who}`);
 
 /** Whether a caller's address is named: `from 192.0.2.7`, or, behind the answer, `401 ... to 192.0.2.7`. */
 export function namesCaller(lower: string): boolean {

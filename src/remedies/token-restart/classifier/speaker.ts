@@ -1,5 +1,5 @@
 import type { Reading } from "./sentences";
-import { isCallerAddress, isSample, isServing, namesCaller, namesClient } from "./served";
+import { isCallerAddress, isSample, isServing, namesCaller, namesClient, namesUnbelieved } from "./served";
 import { includesAny, isSpaceCode, phrases } from "./text";
 
 /** Whether the record is about a request made *to* this process: access lines, and clients it turned away. */
@@ -11,6 +11,7 @@ export function isInbound(reading: Reading): boolean {
     isRequestRecord(reading) ||
     isServing(reading.lower) ||
     namesClient(reading.lower) ||
+    namesUnbelieved(reading.lower) ||
     isSample(reading.text) ||
     includesAny(reading.lower, TURNED_AWAY)
   );
@@ -21,8 +22,7 @@ const TURNED_AWAY = [
   ...phrases(
     "authenticate the request, authenticate request, authenticating request, invalid bearer token",
     "rejected a caller, rejecting request, request refused, incoming request, unauthenticated request",
-    "unauthorized request, bad token, unauthorized connection, unauthorized access, unauthorized client",
-    "unauthorized user, missing bearer, no auth token, authorization header, bearer token required",
+    "bad token, missing bearer, no auth token, authorization header, bearer token required",
     "refused connection from, connection from , login attempt, request completed, handled request",
     "finished request, authentication failed for, token review failed, rejected: 401, rejected with 401, returning 401, respond with 401",
     "responding with 401, sending 401, jwt_authn, anonymous request, wrote response, [exceptionshandler]",
