@@ -119,8 +119,7 @@ function certificate(subject: Party, issuer: Party, extensions: object[]): strin
   const made = pki.createCertificate();
   const key = pki.privateKeyFromPem(subject.key);
   made.publicKey = pki.rsa.setPublicKey(key.n, key.e);
-  // A leading zero keeps the number positive.
-  made.serialNumber = `00${randomBytes(8).toString("hex")}`;
+  made.serialNumber = serialNumber(randomBytes(8));
   const hour = 3_600_000;
   made.validity.notBefore = new Date(Date.now() - hour);
   made.validity.notAfter = new Date(Date.now() + VALID_DAYS * 24 * hour);
@@ -162,4 +161,13 @@ function secret(): string {
 function write(path: string, content: string | Buffer): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writeFileSync(path, content, { mode: 0o600 });
+}
+
+/**
+ * Eight bytes as the serial number of a certificate, in hexadecimal digits. Its first byte lies between 0x40 and 0x7f, so that it is
+ * positive and needs no leading zero: Go refuses one too many ("malformed serial number"), and node-forge writes it down as it is.
+ */
+export function serialNumber(random: Uint8Array): string {
+  const [first = 0, ...rest] = random;
+  return Buffer.from([(first & 0x3f) | 0x40, ...rest]).toString("hex");
 }
