@@ -20,10 +20,12 @@ function setUp() {
   const open = new Set<string>();
   const streams = new Map<string, Readable>();
   const lists: string[] = [];
+  const queries = new Map<string, ApiRequest["query"]>();
   let answers = true;
   const api = {
     json: <T>(request: ApiRequest): Promise<T> => {
       lists.push(request.path);
+      queries.set(request.path, request.query);
       const list = { metadata: { resourceVersion: "1" }, items: [] };
       return answers ? Promise.resolve(list as T) : new Promise(() => undefined);
     },
@@ -48,7 +50,7 @@ function setUp() {
   };
   const changed: string[] = [];
   const informers = new Informers({ api, clock, random: () => 0.5, log, metrics }, name => void changed.push(name));
-  return { clock, open, streams, lists, ages, changed, informers, hang: () => (answers = false) };
+  return { clock, open, streams, lists, queries, ages, changed, informers, hang: () => (answers = false) };
 }
 
 let informers: Informers | undefined;
@@ -148,6 +150,48 @@ describe("informers", () => {
     expect(world.changed).toEqual(["kai", "kai", "flux"]);
     await push("DELETED", binding(["flux"], "4"));
     expect(world.changed).toEqual(["kai", "kai", "flux", "flux"]);
+    informers.setNamespaces(new Set());
+    await world.clock.run(60_000);
+    await settle();
+    expect(world.open.size).toBe(0);
+  });
+
+  it("watch Events of sandboxes once somebody asks for them, and wake those who asked for rejected credentials alone", async () => {
+    const world = setUp();
+    informers = world.informers;
+    informers.setNamespaces(new Set(["kai", "flux"]));
+    await settle();
+    expect(world.open).not.toContain("/api/v1/events");
+    expect(await informers.sandboxEvents("kai")).toEqual([]);
+    await settle();
+    expect(world.open).toContain("/api/v1/events");
+    expect(world.queries.get("/api/v1/events")).toMatchObject({ fieldSelector: "reason=FailedCreatePodSandBox" });
+    const push = async (cause: string, count: number): Promise<void> => {
+      const object = {
+        metadata: { uid: cause, name: "e", namespace: "elsewhere", resourceVersion: `${count}` },
+        reason: "FailedCreatePodSandBox",
+        message: `failed to setup network for sandbox "5d": plugin type="calico" failed (add): ${cause}`,
+        source: { host: "n1" },
+        lastTimestamp: "2025-01-01T00:00:00Z",
+        count,
+      };
+      world.streams.get("/api/v1/events")?.push(`${JSON.stringify({ type: "MODIFIED", object })}\n`);
+      await settle().then(settle);
+    };
+    await push("no IP addresses available", 1);
+    expect(world.changed).toEqual([]);
+    await push("connection is unauthorized: Unauthorized", 1);
+    await push("connection is unauthorized: Unauthorized", 1);
+    expect(world.changed).toEqual(["kai"]);
+    await push("connection is unauthorized: Unauthorized", 2);
+    expect(world.changed).toEqual(["kai", "kai"]);
+    expect((await informers.sandboxEvents("flux")).map(({ count, unauthorized }) => [count, unauthorized])).toEqual([
+      [1, false],
+      [2, true],
+    ]);
+    informers.setNamespaces(new Set(["flux"]));
+    await world.clock.run(60_000);
+    expect(world.open).toContain("/api/v1/events");
     informers.setNamespaces(new Set());
     await world.clock.run(60_000);
     await settle();

@@ -1,9 +1,10 @@
 import type { Cancel } from "../core/clock";
 import { TransientError } from "../core/errors";
-import type { BindingKind, BindingView, PodView } from "../core/views";
+import type { BindingKind, BindingView, PodView, SandboxEventView } from "../core/views";
 import { isNews, NamespaceWatches, type Supervised } from "./namespace-watches";
 import { RESOURCES } from "./resources";
 import type { Delta, Identified } from "./view-cache";
+import { SANDBOX_FAILED, sandboxEventView } from "./sandbox-event-view";
 import { bindingView } from "./views";
 import { Watch, type WatchContext } from "./watch";
 
@@ -26,6 +27,9 @@ export class Informers {
   readonly #namespaces = new Map<string, NamespaceWatches>();
   readonly #stopping = new Set<Promise<void>>();
   #clusterRoleBindings: Watch<BindingView> | null = null;
+  #sandboxEvents: Watch<SandboxEventView> | null = null;
+  /** The namespaces that have asked for them. */
+  readonly #sandboxAskers = new Set<string>();
   #cancelAge: Cancel;
   #stopped = false;
   /** Resources whose age was told: what is watched no longer must not stay old for ever. */
@@ -85,6 +89,20 @@ export class Informers {
     return this.#views("ClusterRoleBindings", () => this.#watching(namespace) && this.#watchClusterRoleBindings());
   }
 
+  /**
+   * The Events of all namespaces that tell of pods whose sandbox could not be made. Asking begins to watch them, and wakes the namespace
+   * when one tells of a rejected credential; they are watched no longer once every namespace that has asked is let go.
+   *
+   * @throws as {@link pods}
+   */
+  sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]> {
+    return this.#views("Events of sandboxes", () => {
+      if (this.#watching(namespace) === undefined) return undefined;
+      this.#sandboxAskers.add(namespace);
+      return this.#watchSandboxEvents();
+    });
+  }
+
   /** The node of a pod, as far as it is known: a hint for sharing log reads among kubelets. */
   nodeOf(namespace: string, pod: string): string | undefined {
     const pods = this.#namespaces.get(namespace)?.pods.lastKnown() ?? [];
@@ -122,6 +140,22 @@ export class Informers {
     return (this.#clusterRoleBindings = watch);
   }
 
+  #watchSandboxEvents(): Watch<SandboxEventView> {
+    if (this.#sandboxEvents !== null) return this.#sandboxEvents;
+    const watch = new Watch(this.#context, {
+      resource: RESOURCES.coreEvents,
+      fieldSelector: `reason=${SANDBOX_FAILED}`,
+      withoutBookmarks: true,
+      project: sandboxEventView,
+      onDelta: delta => {
+        if (delta.after?.unauthorized !== true || !isNews(delta)) return;
+        for (const namespace of this.#sandboxAskers) this.#onChange(namespace);
+      },
+    });
+    watch.start();
+    return (this.#sandboxEvents = watch);
+  }
+
   /** A ClusterRoleBinding is the business of the namespaces whose ServiceAccounts it speaks of. */
   #tellSubjects(delta: Delta<BindingView>): void {
     if (!isNews(delta)) return;
@@ -136,6 +170,11 @@ export class Informers {
     if (watches === undefined) return;
     this.#namespaces.delete(namespace);
     this.#await(watches.stop());
+    this.#sandboxAskers.delete(namespace);
+    if (this.#sandboxAskers.size === 0 && this.#sandboxEvents !== null) {
+      this.#await(this.#sandboxEvents.stop());
+      this.#sandboxEvents = null;
+    }
     if (this.#namespaces.size > 0 || this.#clusterRoleBindings === null) return;
     this.#await(this.#clusterRoleBindings.stop());
     this.#clusterRoleBindings = null;
@@ -157,10 +196,11 @@ export class Informers {
   }
 
   #all(): readonly Supervised[] {
-    const cluster = this.#clusterRoleBindings;
+    const [bindings, events] = [this.#clusterRoleBindings, this.#sandboxEvents];
     return [
       ...[...this.#namespaces.values()].flatMap(watches => watches.all()),
-      ...(cluster === null ? [] : [{ plural: RESOURCES.clusterRoleBindings.plural, watch: cluster }]),
+      ...(bindings === null ? [] : [{ plural: RESOURCES.clusterRoleBindings.plural, watch: bindings }]),
+      ...(events === null ? [] : [{ plural: RESOURCES.coreEvents.plural, watch: events }]),
     ];
   }
 

@@ -1,6 +1,14 @@
 import type { Clock } from "../core/clock";
 import type { LogReader, Readers, Right } from "../core/readers";
-import type { BindingKind, BindingView, DaemonSetView, PodView, ServiceAccountView, WorkloadView } from "../core/views";
+import type {
+  BindingKind,
+  BindingView,
+  DaemonSetView,
+  PodView,
+  SandboxEventView,
+  ServiceAccountView,
+  WorkloadView,
+} from "../core/views";
 import type { Api } from "./api";
 import type { Informers } from "./informers";
 import { arrayOf, type JsonObject, objectOf, textOf } from "./json";
@@ -34,6 +42,11 @@ export class ClusterReaders implements Readers {
   /** See {@link Readers.pods}. */
   pods(namespace: string): Promise<readonly PodView[]> {
     return this.#informers.pods(namespace);
+  }
+
+  /** See {@link Readers.sandboxEvents}. */
+  sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]> {
+    return this.#informers.sandboxEvents(namespace);
   }
 
   /** See {@link Readers.workload}. */

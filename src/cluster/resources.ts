@@ -27,6 +27,7 @@ export const RESOURCES = {
   leases: { group: "coordination.k8s.io", version: "v1", plural: "leases" },
   roleBindings: { group: RBAC, version: "v1", plural: "rolebindings" },
   clusterRoleBindings: { group: RBAC, version: "v1", plural: "clusterrolebindings" },
+  coreEvents: { group: "", version: "v1", plural: "events" },
   events: { group: "events.k8s.io", version: "v1", plural: "events" },
   selfSubjectAccessReviews: { group: "authorization.k8s.io", version: "v1", plural: "selfsubjectaccessreviews" },
 } as const satisfies Record<string, Resource>;

@@ -87,6 +87,18 @@ describe("podView", () => {
     expect(podView({ metadata: { ...metadata, [field]: 7 } })).toBeNull();
   });
 
+  it.each<[string, object, object]>([
+    ["/etc/cni/net.d", { hostNetwork: true }, { hostNetwork: true, cniFolder: true }],
+    ["/opt/cni/bin", {}, { cniFolder: true }],
+    ["/var/lib/vendor/multus-cni", {}, { cniFolder: true }],
+    ["/var/lib/picnic", { hostNetwork: false }, {}],
+    ["/etc", { hostNetwork: true }, { hostNetwork: true }],
+  ])("knows what an agent of a network plugin needs: %s %j", (path, spec, expected) => {
+    const pod = podView({ metadata, spec: { ...spec, volumes: [{ name: "host", hostPath: { path } }] } });
+    const { hostNetwork, cniFolder } = pod!;
+    expect({ hostNetwork, cniFolder }).toEqual({ hostNetwork: undefined, cniFolder: undefined, ...expected });
+  });
+
   const withVolumes = (...sources: object[]) =>
     podView({
       metadata: { name: "a", namespace: "n", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" },

@@ -37,6 +37,8 @@ export function podView(raw: unknown): PodView | null {
     phase: textOf(status["phase"]) ?? "Unknown",
     ...readiness(status),
     ...(nodeName === undefined ? {} : { nodeName }),
+    ...(spec["hostNetwork"] === true ? { hostNetwork: true } : {}),
+    ...(mountsCniFolder(spec) ? { cniFolder: true } : {}),
     serviceAccountName: serviceAccountNameOf(spec),
     ...tokenOf(spec),
     ...volumesReady(status),
@@ -166,6 +168,15 @@ function tokenOf(spec: JsonObject): Pick<PodView, "mountsToken" | "tokenExpirati
     mountsToken: tokens.length > 0,
     ...(lives.length === 0 ? {} : { tokenExpirationSeconds: Math.min(...lives) }),
   };
+}
+
+/** Such as /etc/cni/net.d and /opt/cni/bin; where distributions put them elsewhere, the word stays. */
+const CNI_PATH = /(^|[/._-])cni([/._-]|$)/i;
+
+function mountsCniFolder(spec: JsonObject): boolean {
+  return arrayOf(spec["volumes"]).some(volume =>
+    CNI_PATH.test(textOf(objectOf(objectOf(volume)["hostPath"])["path"]) ?? ""),
+  );
 }
 
 function volumesReady(status: JsonObject): Pick<PodView, "volumesReadyMs"> {

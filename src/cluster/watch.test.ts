@@ -73,7 +73,7 @@ const added = (name: string, version: string) => ({ type: "ADDED", object: accou
 const deleted = (name: string, version: string) => ({ type: "DELETED", object: account(name, version) });
 const bookmark = (version: string) => ({ type: "BOOKMARK", object: { metadata: { resourceVersion: version } } });
 
-function setUp(onDelta?: (delta: Delta<ServiceAccountView>) => void) {
+function setUp(onDelta?: (delta: Delta<ServiceAccountView>) => void, more: { withoutBookmarks?: boolean } = {}) {
   const clock = new FakeClock();
   const api = new ScriptedApi();
   api.lists = [list("10", "a", "b")];
@@ -98,7 +98,13 @@ function setUp(onDelta?: (delta: Delta<ServiceAccountView>) => void) {
     void seen.push(after === null ? `-${before?.name}` : `${before === null ? "+" : "~"}${after.name}`);
   const watch = new Watch(
     { api, clock, random: () => 0.5, log, metrics },
-    { resource: RESOURCES.serviceAccounts, namespace: "kai", project: serviceAccountView, onDelta: onDelta ?? note },
+    {
+      resource: RESOURCES.serviceAccounts,
+      namespace: "kai",
+      project: serviceAccountView,
+      onDelta: onDelta ?? note,
+      ...more,
+    },
   );
   return { clock, api, seen, warned, ends, watch, names: () => watch.views().map(view => view.name) };
 }
@@ -247,6 +253,25 @@ describe("a watch", () => {
     expect(ends).toEqual(["stalled"]);
     await clock.run(1_000);
     expect(api.asked).toEqual(["list", "watch from 10", "list", "watch from 10"]);
+  });
+
+  it("lists again whenever a watch ends that has no bookmarks, and bears with its silence until then", async () => {
+    const { clock, api, watch, warned, names } = setUp(undefined, { withoutBookmarks: true });
+    watch.start();
+    stopAll.push(() => watch.stop());
+    await settle();
+    for (let i = 0; i < 3; i++) {
+      // The server was asked for 150 s.
+      await clock.run(170_000);
+      expect(names()).toEqual(["a", "b"]);
+      await api.end();
+    }
+    await clock.run(1_000);
+    expect(api.asked).toEqual(Array.from({ length: 4 }, () => ["list", "watch from 10"]).flat());
+    expect(warned).toEqual([]);
+    await api.end(new Error("reset"));
+    await clock.run(5_000);
+    expect(api.asked.slice(-2)).toEqual(["list", "watch from 10"]);
   });
 
   it("ends a watch that outlives its timeout", async () => {

@@ -39,6 +39,13 @@ export interface WatchSubject<V extends Identified> {
   readonly resource: Resource;
   /** Absent: all namespaces. */
   readonly namespace?: string;
+  /** Absent: all of them. */
+  readonly fieldSelector?: string;
+  /**
+   * The API server keeps no watch cache of that resource, and so sends no bookmarks: silence means nothing, and nothing but a new list can
+   * confirm what is known. It is listed again whenever a watch ends.
+   */
+  readonly withoutBookmarks?: boolean;
   /** What to keep of an object; null for what is none. Whole objects are never held. */
   readonly project: (raw: unknown) => V | null;
   /** Called for each difference. What it throws is logged. */
@@ -51,6 +58,9 @@ const DEFAULT_TIMING: WatchTiming = {
   steadyMs: 5_000,
   staleMs: 240_000,
 };
+
+/** Without bookmarks: the server closes after one to two times the first, so that a stall is more than that. */
+const WITHOUT_BOOKMARKS: Partial<WatchTiming> = { serverTimeoutMs: 100_000, stallMs: 220_000, staleMs: 300_000 };
 
 /** Beyond the timeout that the server was given. */
 const OVERDUE_MS = 30_000;
@@ -89,7 +99,8 @@ export class Watch<V extends Identified> {
   constructor(context: WatchContext, subject: WatchSubject<V>) {
     this.#context = context;
     this.#subject = subject;
-    this.#timing = { ...DEFAULT_TIMING, ...context.timing };
+    const own = subject.withoutBookmarks === true ? WITHOUT_BOOKMARKS : {};
+    this.#timing = { ...DEFAULT_TIMING, ...own, ...context.timing };
     this.#backoff = new Backoff(context.random);
     this.#name = describeCall("watch", subject.resource, { namespace: subject.namespace });
   }
@@ -173,13 +184,13 @@ export class Watch<V extends Identified> {
     const lived = this.#connectedAtMs === null ? 0 : clock.monotonicMs() - this.#connectedAtMs;
     const steady = lived >= this.#timing.steadyMs;
     this.#lastEnd = end;
-    if (end.relist) this.#version = null;
+    if (end.relist || this.#subject.withoutBookmarks === true) this.#version = null;
     if (steady) this.#backoff.reset();
     const calm = end.reason === "closed" && steady;
     const delayMs = calm ? 0 : Math.max(this.#backoff.next(), end.afterMs ?? 0);
     metrics.watchEnded(this.#subject.resource.plural, end.reason);
     const fields = { watch: this.#name, reason: end.reason, livedMs: Math.round(lived), delayMs: Math.round(delayMs) };
-    if (calm) log.debug(fields, "watch ended, going on from the same resourceVersion");
+    if (calm) log.debug(fields, "watch ended, going on");
     else log.warn({ ...fields, error: end.message, relist: end.relist }, "watch ended, trying again");
     this.#wake();
     return delayMs;
@@ -203,9 +214,9 @@ export class Watch<V extends Identified> {
   }
 
   #page(token: string | undefined, signal: AbortSignal): Promise<JsonObject> {
-    const { resource, namespace } = this.#subject;
+    const { resource, namespace, fieldSelector } = this.#subject;
     const what = describeCall("list", resource, { namespace });
-    const query = { limit: PAGE_SIZE, continue: token };
+    const query = { limit: PAGE_SIZE, continue: token, fieldSelector };
     return this.#context.api.json({ what, path: pathOf(resource, { namespace }), query }, signal);
   }
 
@@ -220,11 +231,12 @@ export class Watch<V extends Identified> {
 
   async #stream(version: string, round: AbortController): Promise<void> {
     const { api, clock, random } = this.#context;
-    const { resource, namespace } = this.#subject;
+    const { resource, namespace, fieldSelector } = this.#subject;
     const timeoutMs = this.#timing.serverTimeoutMs * (1 + random());
     const query = {
       watch: true,
       allowWatchBookmarks: true,
+      fieldSelector,
       resourceVersion: version,
       timeoutSeconds: Math.max(1, Math.round(timeoutMs / 1000)),
     };

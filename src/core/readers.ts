@@ -1,5 +1,13 @@
 import type { Clock } from "./clock";
-import type { BindingKind, BindingView, DaemonSetView, PodView, ServiceAccountView, WorkloadView } from "./views";
+import type {
+  BindingKind,
+  BindingView,
+  DaemonSetView,
+  PodView,
+  SandboxEventView,
+  ServiceAccountView,
+  WorkloadView,
+} from "./views";
 
 /** Which part of a container's log to read. */
 export interface LogRequest {
@@ -51,6 +59,13 @@ export interface Readers {
   readonly logs: LogReader;
   /** From the watch cache. @throws TransientError until that cache has been filled once, or when it is too old to be trusted */
   pods(namespace: string): Promise<readonly PodView[]>;
+  /**
+   * From the watch cache: the Events `FailedCreatePodSandBox` of all namespaces. Asking begins to watch them; the namespace is that of
+   * whoever asks, and is told when one comes.
+   *
+   * @throws ForbiddenError without the right `list events`, TransientError as {@link pods}
+   */
+  sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]>;
   /** Read live. */
   workload(kind: WorkloadView["kind"], namespace: string, name: string): Promise<WorkloadView | null>;
   /** Read live: all of that kind in the namespace; the caller applies selectors. */

@@ -28,6 +28,10 @@ export interface PodView {
   /** When the Ready condition last changed. */
   readonly readySinceMs?: number;
   readonly nodeName?: string;
+  /** It is in the network of its node, as every agent of a network plugin has to be. Absent: it is not. */
+  readonly hostNetwork?: boolean;
+  /** It mounts a folder of its node that belongs to CNI (`cni` is a part of its path), as whoever leaves a credential there does. Absent: it doesn't. */
+  readonly cniFolder?: boolean;
   readonly serviceAccountName: string;
   /**
    * A projected ServiceAccount token for the API server (a serviceAccountToken source without an audience of its own) is
@@ -114,6 +118,21 @@ export interface SubjectView {
   readonly name: string;
   /** Of a ServiceAccount. */
   readonly namespace?: string;
+}
+
+/** An Event `FailedCreatePodSandBox`: on a node a new pod could not be started. */
+export interface SandboxEventView {
+  /** Of the pod that could not be started. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly node: string;
+  /** The first occurrence that is known to have the cause of the last one. */
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly count: number;
+  /** The cause is a network plugin's credential that the API server answered 401. Of the message nothing else is kept. */
+  readonly unauthorized: boolean;
 }
 
 /** A ServiceAccount. */

@@ -10,6 +10,7 @@ export const RULES = [
   { apiGroups: [""], resources: ["pods"], verbs: ["list", "watch"] },
   { apiGroups: [""], resources: ["pods/log"], verbs: ["get"] },
   { apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] },
+  { apiGroups: [""], resources: ["events"], verbs: ["list", "watch"] },
   { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "list", "watch"] },
   { apiGroups: ["apps"], resources: ["deployments", "statefulsets", "daemonsets"], verbs: ["get", "list", "patch"] },
   { apiGroups: ["controller-resilience.io"], resources: ["controllerresiliences"], verbs: ["get", "list", "watch"] },

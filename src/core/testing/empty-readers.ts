@@ -1,7 +1,15 @@
 /* eslint-disable @typescript-eslint/no-unused-vars -- the parameters are there for those who override */
 import type { Clock } from "../clock";
 import type { LogReader, Readers, Right } from "../readers";
-import type { BindingKind, BindingView, DaemonSetView, PodView, ServiceAccountView, WorkloadView } from "../views";
+import type {
+  BindingKind,
+  BindingView,
+  DaemonSetView,
+  PodView,
+  SandboxEventView,
+  ServiceAccountView,
+  WorkloadView,
+} from "../views";
 
 /** A cluster with nothing in it, in which the operator has every right: what a test needs of it, it overrides. */
 export class EmptyReaders implements Readers {
@@ -11,6 +19,11 @@ export class EmptyReaders implements Readers {
 
   /** None. */
   pods(_namespace: string): Promise<readonly PodView[]> {
+    return Promise.resolve([]);
+  }
+
+  /** None. */
+  sandboxEvents(_namespace: string): Promise<readonly SandboxEventView[]> {
     return Promise.resolve([]);
   }
 
