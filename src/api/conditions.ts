@@ -143,6 +143,8 @@ export const Cause = {
   ServiceAccountMissing: "ServiceAccountMissing",
   /** Several workloads with different ServiceAccounts began to be rejected at the same time. */
   SigningKeyRotated: "SigningKeyRotated",
+  /** New pods can't start on the pod's node, since the credential that a CNI agent leaves there is answered 401. */
+  CniCredentialRejected: "CniCredentialRejected",
   /** Persistent 401s, and nothing that says why. */
   Unknown: "Unknown",
 } as const;

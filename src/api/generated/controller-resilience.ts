@@ -344,7 +344,7 @@ export interface RestartStatus {
    */
   time: string;
   /**
-   * ServiceAccountRecreated, SigningKeyRotated or Unknown.
+   * ServiceAccountRecreated, SigningKeyRotated, CniCredentialRejected or Unknown.
    */
   cause: string;
   /**

@@ -4,7 +4,7 @@ import { RESTARTED_AT_ANNOTATION } from "../../api/names";
 import type { Intent, RestartClaim } from "../../core/intent";
 import { checkRestartBudget, isOpen } from "../../core/restart-budget";
 import { candidatesOf, nextCandidate, nextClaim, type WorkloadCase } from "./candidates";
-import { workloadId, type PodFacts, type WorkloadFacts } from "./facts";
+import { isSuspected, workloadId, type PodFacts, type WorkloadFacts } from "./facts";
 import { rolloutThatMissed } from "./outcomes";
 import {
   count,
@@ -211,7 +211,7 @@ function noPods({ own }: WorkloadCase): Assessment | undefined {
 }
 
 function suspected({ own }: WorkloadCase): Assessment | undefined {
-  const suspect = own.pods.find(({ pod, verdict }) => pod.deletedAtMs === undefined && verdict.state === "suspected");
+  const suspect = own.pods.find(facts => facts.pod.deletedAtMs === undefined && isSuspected(facts));
   if (suspect === undefined) return undefined;
   return { status: "True", reason: Reason.Suspected, sentence: `${describeEvidence(suspect)}; not persistently yet.` };
 }

@@ -3,7 +3,14 @@ import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/co
 import { parseDuration } from "../../core/duration";
 import type { RestartClaim } from "../../core/intent";
 import { causeOf } from "./cause";
-import { isRejected, workloadId, type PodFacts, type TokenRestartFacts, type WorkloadFacts } from "./facts";
+import {
+  isBySandbox,
+  isRejected,
+  workloadId,
+  type PodFacts,
+  type TokenRestartFacts,
+  type WorkloadFacts,
+} from "./facts";
 
 // Which pod of a workload is restarted next, and on what grounds. Pure.
 
@@ -69,7 +76,9 @@ export function nextClaim(given: WorkloadCase): RestartClaim | undefined {
   };
 }
 
-function causeFor({ pod, verdict, proof, serviceAccount }: PodFacts, { own, facts, now }: WorkloadCase): Cause {
+function causeFor(condemned: PodFacts, { own, facts, now }: WorkloadCase): Cause {
+  const { pod, verdict, proof, serviceAccount } = condemned;
+  if (isBySandbox(condemned)) return Cause.CniCredentialRejected;
   const onset = {
     workload: workloadId(own.workload),
     namespace: pod.namespace,

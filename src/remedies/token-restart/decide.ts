@@ -8,7 +8,7 @@ import { workloadId, type TokenRestartFacts, type WorkloadFacts } from "./facts"
 import { settleRestarts, settleUnwatched } from "./outcomes";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
 import { targetStatus } from "./target-status";
-import { count, joinSentences } from "./wording";
+import { count, describeRecovery, describeUndecided, joinSentences } from "./wording";
 
 /** Not even overdue reads bring a pass about more often. */
 const MIN_RECHECK_MS = 1_000;
@@ -47,11 +47,11 @@ export function decideTokens(facts: TokenRestartFacts, spec: TokenRestartSpec, n
   return {
     status: worst.status,
     reason: worst.reason,
-    message: messageOf(findings, facts, spec),
+    message: messageOf(findings, facts),
     intents,
     recheckAfterMs: recheckAfter(facts, assessments, cases),
     progressing: assessments.some(({ isProgressing }) => isProgressing),
-    ...stalledOf(assessments),
+    ...stalledOf(findings),
     parts: { targets: cases.map((given, i) => targetStatus(given, assessments[i] ?? nothingFound())), restarts },
     announcements: announce(facts.restarts, restarts),
   };
@@ -89,7 +89,7 @@ function mergeHistory(facts: TokenRestartFacts, cases: readonly WorkloadCase[], 
   );
 }
 
-/** What there is to say beside the workloads: targets that are missing, and what could not be read. */
+/** What there is to say beside the workloads: nodes of which nobody can tell who is to blame, targets that are missing, and what could not be read. */
 function otherFindings(facts: TokenRestartFacts): Finding[] {
   const missing = facts.missingTargets.map((target): Finding => {
     return { status: "False", reason: Reason.TargetNotFound, sentence: `There is no ${target} (yet).` };
@@ -98,24 +98,24 @@ function otherFindings(facts: TokenRestartFacts): Finding[] {
     const reason = forbidden ? Reason.Forbidden : Reason.ObserveFailed;
     return { status: "Unknown", reason, sentence: `Not everything could be read: ${message}.` };
   });
-  return [...missing, ...problems];
+  const undecided = facts.undecided.map((node): Finding => {
+    return { status: "False", reason: Reason.Rejected, sentence: describeUndecided(node), isStalled: true };
+  });
+  return [...undecided, ...missing, ...problems];
 }
 
 function rank(finding: Finding): number {
   return BY_SEVERITY.indexOf(finding.reason);
 }
 
-function messageOf(findings: readonly Finding[], facts: TokenRestartFacts, spec: TokenRestartSpec): string {
+function messageOf(findings: readonly Finding[], facts: TokenRestartFacts): string {
   const notable = findings.filter(({ reason }) => reason !== Reason.Accepted);
   const pods = facts.workloads.reduce((sum, own) => sum + own.pods.length, 0);
   const all = `${count(facts.workloads.length, "workload")} (${count(pods, "pod")})`;
   const [only] = findings;
   const accepted =
     findings.length === 1 && only !== undefined ? only.sentence : `No pod of ${all} is persistently answered 401.`;
-  const message = notable.length === 0 ? accepted : joinSentences(notable.map(({ sentence }) => sentence));
-  const hasDaemonSet = facts.workloads.some(({ workload }) => workload.kind === "DaemonSet");
-  const isUnread = hasDaemonSet && spec.evidence.includes("SandboxEvents");
-  return isUnread ? `${message} (SandboxEvents are not read in this release.)` : message;
+  return notable.length === 0 ? accepted : joinSentences(notable.map(({ sentence }) => sentence));
 }
 
 function recheckAfter(
@@ -133,8 +133,8 @@ function recheckAfter(
   return Math.max(MIN_RECHECK_MS, Math.min(intervalMs, facts.nextReadInMs, ...waits));
 }
 
-function stalledOf(assessments: readonly Assessment[]): Pick<Decision, "stalled"> {
-  const stalled = assessments.filter(({ isStalled }) => isStalled).toSorted((a, b) => rank(a) - rank(b));
+function stalledOf(findings: readonly Finding[]): Pick<Decision, "stalled"> {
+  const stalled = findings.filter(({ isStalled }) => isStalled);
   const [first] = stalled;
   if (first === undefined) return {};
   return { stalled: { reason: first.reason, message: joinSentences(stalled.map(({ sentence }) => sentence)) } };
@@ -146,8 +146,7 @@ function announce(before: readonly RestartStatus[], after: readonly RestartStatu
     const previous = before.find(other => other.podUID === entry.podUID && other.time === entry.time);
     if (previous === undefined || previous.outcome === entry.outcome) return [];
     if (entry.outcome === "Recovered") {
-      const note = `The successor of pod ${entry.pod} of ${entry.workload} is Ready and its tokens are accepted.`;
-      return [{ type: "Normal", reason: "PodRecovered", note }];
+      return [{ type: "Normal", reason: "PodRecovered", note: describeRecovery(entry) }];
     }
     if (entry.outcome !== "Ineffective") return [];
     const note = `Restarting pod ${entry.pod} of ${entry.workload} was not seen to help.`;

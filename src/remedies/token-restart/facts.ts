@@ -16,6 +16,8 @@ export interface TokenRestartFacts {
   /** Targets that no workload matches, as `Deployment/web` or `DaemonSets that match the selector of target 2`. */
   readonly missingTargets: readonly string[];
   readonly workloads: readonly WorkloadFacts[];
+  /** Nodes where new pods can't start for a rejected credential, and more than one workload may have left it there. */
+  readonly undecided: readonly UndecidedNode[];
   /** What could not be read. The rest of the facts holds all the same. */
   readonly problems: readonly Problem[];
   /** Rejections without another explanation, of all workloads that the operator sees. */
@@ -33,6 +35,13 @@ export interface Block {
   readonly podUID: string;
   readonly pod: string;
   readonly untilMs: number;
+}
+
+/** A node of which nobody can tell whose credential is rejected there. */
+export interface UndecidedNode {
+  readonly node: string;
+  /** Two or more, as {@link workloadId} has them. */
+  readonly workloads: readonly string[];
 }
 
 /** One read that failed. */
@@ -55,6 +64,8 @@ export interface PodFacts {
   /** Of the container that is worst off. */
   readonly verdict: Verdict;
   readonly proof?: AgeProof;
+  /** Of the sandboxes on its node since it is Ready, where it may be the agent to blame. Absent: nothing can be told. */
+  readonly sandbox?: Verdict;
   /** unknown: could not be read. */
   readonly serviceAccount: "present" | "missing" | "unknown";
   /** The logs of all its containers have been read up to this moment. Absent: not all have been read yet. */
@@ -68,10 +79,23 @@ export function workloadId(workload: Pick<WorkloadView, "kind" | "name">): strin
   return `${workload.kind}/${workload.name}`;
 }
 
-/** Condemned: persistently answered 401, or older than its ServiceAccount and either answered 401 since or left alone long enough. */
+/** Condemned: persistently answered 401 itself or by the credential that it leaves on its node, or older than its ServiceAccount and either answered 401 since or left alone long enough. */
 export function isRejected(facts: PodFacts): boolean {
   if (facts.pod.deletedAtMs !== undefined) return false;
-  if (facts.verdict.state === "persistent") return true;
+  if (facts.verdict.state === "persistent" || facts.sandbox?.state === "persistent") return true;
   const { proof } = facts;
   return proof !== undefined && (proof.alone || (facts.verdict.lastMs ?? -Infinity) >= proof.sinceMs);
 }
+
+/** Some 401s, of its own or of its node's sandboxes. */
+export function isSuspected({ verdict, sandbox }: PodFacts): boolean {
+  return verdict.state === "suspected" || sandbox?.state === "suspected";
+}
+
+/** What speaks against it is its node's sandboxes, and nothing of its own as much as these. */
+export function isBySandbox({ verdict, proof, sandbox }: PodFacts): boolean {
+  return proof === undefined && sandbox !== undefined && SEVERITY[sandbox.state] > SEVERITY[verdict.state];
+}
+
+/** Verdicts by how grave they are. */
+export const SEVERITY = { quiet: 0, suspected: 1, persistent: 2 } as const;

@@ -7,6 +7,7 @@ import { decideTokens } from "./decide";
 import type { Block, TokenRestartFacts } from "./facts";
 import { createFinder, type Finder } from "./find-unauthorized";
 import { LogWatch } from "./log-watch";
+import { SandboxTraces } from "./sandbox-traces";
 import { observeTokens, onsetsOf } from "./observe";
 
 /** Everything that this remedy can ever touch. */
@@ -22,6 +23,12 @@ const MAY: readonly Permission[] = [
     resource: "pods",
     verbs: ["list", "watch"],
     why: "Knows the pods of the targets, their age and their ServiceAccount.",
+  },
+  {
+    apiGroup: "",
+    resource: "events",
+    verbs: ["list", "watch"],
+    why: "Sees in Events of any namespace that a CNI agent's credential on a node is dead; only what the kubelet says of sandboxes is asked for.",
   },
   { apiGroup: "", resource: "pods/log", verbs: ["get"], why: "Finds the 401s that a pod's client logs." },
   {
@@ -53,6 +60,7 @@ const MAY: readonly Permission[] = [
 /** What is remembered of one ControllerResilience. Losing it costs a look further back into the logs, nothing else. */
 interface Memory {
   readonly logs: LogWatch;
+  readonly sandboxes: SandboxTraces;
   readonly patterns: string;
   readonly finder: Finder;
   onsets: readonly Onset[];
@@ -68,8 +76,8 @@ export function createTokenRestart(): Remedy<"tokenRestart", TokenRestartFacts> 
     const patterns = JSON.stringify(extraPatterns);
     const known = memories.get(key);
     if (known?.patterns === patterns) return known;
-    const logs = known?.logs ?? new LogWatch();
-    const memory = { logs, patterns, finder: createFinder(extraPatterns), onsets: [] };
+    const kept = known ?? { logs: new LogWatch(), sandboxes: new SandboxTraces(), onsets: [] };
+    const memory = { ...kept, patterns, finder: createFinder(extraPatterns), onsets: [] };
     memories.set(key, memory);
     return memory;
   }
@@ -84,7 +92,7 @@ export function createTokenRestart(): Remedy<"tokenRestart", TokenRestartFacts> 
       const { namespace, name, generation } = object.metadata;
       const memory = recall(`${namespace}/${name}`, spec.extraPatterns);
       if ("invalid" in memory.finder) return invalidPattern(generation, memory.finder.invalid);
-      const facts = await observeTokens(object, spec, from, { logs: memory.logs, find: memory.finder.find });
+      const facts = await observeTokens(object, spec, from, { ...memory, find: memory.finder.find });
       const nowMs = from.clock.now().getTime();
       memory.onsets = rememberOnsets(memory.onsets, onsetsOf(facts.workloads, nowMs), nowMs);
       const onsets = [...memories.values()].flatMap(other => other.onsets);
@@ -114,6 +122,14 @@ function standing(blocks: Map<string, Block>, nowMs: number): Block[] {
 }
 
 function invalidPattern(generation: number, message: string): TokenRestartFacts {
-  const nothing = { restarts: [], previousTargets: [], missingTargets: [], workloads: [], problems: [], onsets: [] };
-  return { ...nothing, generation, mode: "Enforce", blocks: [], nextReadInMs: Infinity, invalidPattern: message };
+  const nothing = { restarts: [], previousTargets: [], missingTargets: [], workloads: [], undecided: [], problems: [] };
+  return {
+    ...nothing,
+    generation,
+    mode: "Enforce",
+    onsets: [],
+    blocks: [],
+    nextReadInMs: Infinity,
+    invalidPattern: message,
+  };
 }

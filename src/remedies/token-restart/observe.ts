@@ -7,15 +7,18 @@ import { describeTarget, readTarget } from "../../core/targets";
 import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from "../../core/views";
 import type { Onset } from "./cause";
 import type { FindUnauthorized } from "./container-log";
-import { workloadId, type PodFacts, type Problem, type TokenRestartFacts, type WorkloadFacts } from "./facts";
+import { SEVERITY, workloadId, type PodFacts, type Problem, type TokenRestartFacts, type WorkloadFacts } from "./facts";
 import type { LogFinding, LogWatch, Watched } from "./log-watch";
 import type { PersistenceRule, Verdict } from "./persistence";
+import { findSandboxes } from "./sandbox-evidence";
+import type { SandboxTraces } from "./sandbox-traces";
 import { proveByAge, weighLogs, type AgeProof } from "./service-account-age";
 import { isOver, isPodOf } from "./targets";
 
 /** What is remembered of one ControllerResilience between two passes. */
 export interface ObjectMemory {
   readonly logs: LogWatch;
+  readonly sandboxes: SandboxTraces;
   readonly find: FindUnauthorized;
 }
 
@@ -54,6 +57,10 @@ export async function observeTokens(
   const watched = gathered.flatMap(({ candidates }) => candidates.flatMap(candidate => candidate.watched));
   const rule = ruleOf(spec);
   await memory.logs.pass(from, watched, { windowMs: rule.windowMs, find: memory.find, rule });
+  const readsEvents = spec.evidence.includes("SandboxEvents");
+  const { namespace } = object.metadata;
+  const search = { from, namespace, rule, traces: memory.sandboxes, problems };
+  const sandboxes = await findSandboxes(readsEvents ? gathered : [], search);
   const nowMs = from.clock.now().getTime();
   const finding = (item: Watched): LogFinding => memory.logs.finding(item, rule, nowMs);
   return {
@@ -64,8 +71,12 @@ export async function observeTokens(
     missingTargets: found.missing,
     workloads: gathered.map(({ workload, candidates }) => ({
       workload,
-      pods: candidates.map(candidate => factsOf(candidate, finding, problems)),
+      pods: candidates.map(candidate => {
+        const sandbox = sandboxes.verdictOf(candidate.pod);
+        return { ...factsOf(candidate, finding, problems), ...(sandbox === undefined ? {} : { sandbox }) };
+      }),
     })),
+    undecided: sandboxes.undecided,
     problems,
     nextReadInMs: memory.logs.nextReadInMs(from, watched, rule),
   };
@@ -221,8 +232,6 @@ function factsOf(candidate: Candidate, finding: (item: Watched) => LogFinding, p
     unreadable: findings.length === 0 || findings.some(({ error }) => error !== undefined),
   };
 }
-
-const SEVERITY = { quiet: 0, suspected: 1, persistent: 2 } as const;
 
 function worst(verdicts: readonly Verdict[]): Verdict {
   return verdicts.reduce<Verdict>((a, b) => (SEVERITY[b.state] > SEVERITY[a.state] ? b : a), {

@@ -88,7 +88,8 @@ function judgeRestart(entry: RestartStatus, given: Case): RestartStatus {
   const successors = successorsOf(entry, given);
   if (successors.some(pod => isRejectedAgain(pod, entry))) return { ...entry, outcome: "Ineffective" };
   if (hasHelped(entry, successors, given)) return { ...entry, outcome: "Recovered" };
-  return successors.length === 0 ? settleUnwatched(entry, given.nowMs) : entry;
+  const isBlind = successors.every(pod => !canJudge(pod, entry));
+  return isBlind ? settleUnwatched(entry, given.nowMs) : entry;
 }
 
 /** An entry that no pod can be held against, such as one of a workload that is no longer a target. */
@@ -165,6 +166,11 @@ function isRejectedAgain(facts: PodFacts, entry: RestartStatus): boolean {
   return isRejected(facts) && !isOtherIncident;
 }
 
+/** Nothing is known of a successor's node while its Events can't be read, or are no evidence any more. */
+function canJudge({ sandbox }: PodFacts, { cause }: RestartStatus): boolean {
+  return cause !== Cause.CniCredentialRejected || sandbox !== undefined;
+}
+
 /** Ready for long enough, without a 401 since, and its log was read since. One that another incident killed was well before. */
 function isAccepted(facts: PodFacts, entry: RestartStatus, nowMs: number): boolean {
   if (isRejected(facts)) return true;
@@ -172,11 +178,11 @@ function isAccepted(facts: PodFacts, entry: RestartStatus, nowMs: number): boole
   const settledMs = readyMs + (entry.cause === Cause.ServiceAccountRecreated ? SETTLED_PROVEN_MS : SETTLED_MS);
   if (!facts.pod.ready || nowMs < settledMs) return false;
   const wasRead = facts.unreadable || (facts.readMs ?? -Infinity) >= settledMs;
-  return wasRead && isQuietSince(facts, readyMs);
+  return wasRead && canJudge(facts, entry) && isQuietSince(facts, readyMs);
 }
 
-function isQuietSince({ verdict }: PodFacts, ms: number): boolean {
-  return verdict.state === "quiet" || (verdict.lastMs ?? 0) < ms;
+function isQuietSince({ verdict, sandbox }: PodFacts, ms: number): boolean {
+  return [verdict, sandbox].every(one => one === undefined || one.state === "quiet" || (one.lastMs ?? 0) < ms);
 }
 
 function isWell(facts: WorkloadFacts, accepted: (pod: PodFacts) => boolean): boolean {

@@ -2,7 +2,7 @@ import { Reason } from "../../api/conditions";
 import type { TargetStatus } from "../../api/controller-resilience";
 import type { Assessment } from "./assess";
 import type { WorkloadCase } from "./candidates";
-import { isRejected, type PodFacts } from "./facts";
+import { isRejected, isSuspected, type PodFacts } from "./facts";
 import { describeTime } from "./wording";
 
 /** What status says of the workload. */
@@ -25,14 +25,16 @@ function wasUsedUp({ own, previous, facts, spec }: WorkloadCase): boolean {
   if (!((previous?.exhaustedGeneration ?? -Infinity) >= facts.generation)) return false;
   const present = own.pods.filter(({ pod }) => pod.deletedAtMs === undefined);
   const isRead = (pod: PodFacts): boolean => pod.readMs !== undefined && !pod.unreadable;
-  const isQuiet = (pod: PodFacts): boolean => !isRejected(pod) && pod.verdict.state === "quiet";
+  const isQuiet = (pod: PodFacts): boolean => !isRejected(pod) && pod.verdict.state === "quiet" && !isSuspected(pod);
   const readsLogs = spec.evidence.includes("Logs");
   return present.length === 0 || !present.every(pod => isQuiet(pod) && (isRead(pod) || !readsLogs));
 }
 
 /** Not moved on for every line: each change of status is a write. */
 function lastUnauthorized({ own, previous }: WorkloadCase): string | undefined {
-  const lastMs = Math.max(...own.pods.map(({ verdict }) => verdict.lastMs ?? -Infinity));
+  const lastMs = Math.max(
+    ...own.pods.flatMap(({ verdict, sandbox }) => [verdict.lastMs ?? -Infinity, sandbox?.lastMs ?? -Infinity]),
+  );
   const before = previous?.lastUnauthorizedTime;
   const isNew = before === undefined || !(lastMs - Date.parse(before) < LAST_TIME_GRAIN_MS);
   return isNew ? (describeTime(lastMs) ?? before) : before;

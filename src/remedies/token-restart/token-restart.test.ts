@@ -413,14 +413,4 @@ describe("several workloads", () => {
     const decision = await scene.passes(12, both);
     expect(decision.intents.map(intent => intent.restart?.cause)).toEqual(["SigningKeyRotated", "SigningKeyRotated"]);
   });
-
-  it("says of a DaemonSet that SandboxEvents are not read", async () => {
-    const scene = new Scene();
-    scene.workloadList = [workload({ kind: "DaemonSet" })];
-    scene.podList = [scene.podAt(-3_600_000, { owner: { kind: "DaemonSet", name: "web", uid: "w" } })];
-    scene.object = { ...scene.object, spec: { ...scene.object.spec, targets: [{ kind: "DaemonSet", name: "web" }] } };
-    const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "True", reason: "Accepted" });
-    expect(decision.message).toContain("SandboxEvents are not read");
-  });
 });

@@ -1,6 +1,8 @@
 import { Cause } from "../../api/conditions";
+import type { RestartStatus } from "../../api/controller-resilience";
 import { formatDuration } from "../../core/duration";
-import { workloadId, type Block, type PodFacts, type WorkloadFacts } from "./facts";
+import { isBySandbox, workloadId, type Block, type PodFacts, type UndecidedNode, type WorkloadFacts } from "./facts";
+import type { Verdict } from "./persistence";
 
 // Sentences for somebody who reads them at three in the morning. Never log text.
 
@@ -10,13 +12,19 @@ const MINUTE_MS = 60_000;
 const SPAN_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 360, 720].map(minutes => minutes * MINUTE_MS);
 
 /** The evidence against one pod: `Pod web-1 was answered 401 on 5 or more occasions over more than 2m`. */
-export function describeEvidence({ pod, verdict, proof }: PodFacts): string {
-  const span = floorTo(SPAN_STEPS, (verdict.lastMs ?? 0) - (verdict.firstMs ?? 0));
-  const over = span === undefined ? "" : ` over ${formatDuration(span)} or more`;
-  const answered = `was answered 401 ${describeOccasions(verdict.occasions)}${over}`;
+export function describeEvidence(facts: PodFacts): string {
+  const { pod, verdict, proof, sandbox } = facts;
+  if (isBySandbox(facts) && sandbox !== undefined)
+    return `Pod ${pod.name} is the CNI agent of node ${pod.nodeName ?? "unknown"}, where new pods can't start since its credential there was answered 401 ${describeExtent(sandbox)}`;
+  const answered = `was answered 401 ${describeExtent(verdict)}`;
   if (proof === undefined) return `Pod ${pod.name} ${answered}`;
   const older = `Pod ${pod.name} is older than its ServiceAccount ${pod.serviceAccountName}, so its token is dead`;
   return verdict.occasions === 0 ? older : `${older}, and ${answered}`;
+}
+
+function describeExtent({ occasions, firstMs = 0, lastMs = 0 }: Verdict): string {
+  const span = floorTo(SPAN_STEPS, lastMs - firstMs);
+  return `${describeOccasions(occasions)}${span === undefined ? "" : ` over ${formatDuration(span)} or more`}`;
 }
 
 function describeOccasions(occasions: number): string {
@@ -65,9 +73,23 @@ export function describeCause(cause: Cause): string {
       return "the ServiceAccount is missing";
     case Cause.SigningKeyRotated:
       return "other workloads began to be rejected at the same time, so the signing key may have been changed";
+    case Cause.CniCredentialRejected:
+      return "the CNI credential on its node is rejected, and the agent's next pod writes a new one";
     case Cause.Unknown:
       return "cause unknown";
   }
+}
+
+/** That somebody's credential is dead, that nobody is restarted for it, and what helps. */
+export function describeUndecided({ node, workloads }: UndecidedNode): string {
+  return `New pods can't start on node ${node} since a CNI agent's credential is answered 401, and nothing is restarted, since it may be that of ${workloads.join(" or of ")}: give each CNI agent a ControllerResilience of its own.`;
+}
+
+/** That a restart has helped. */
+export function describeRecovery({ pod, workload, cause }: RestartStatus): string {
+  const since =
+    cause === Cause.CniCredentialRejected ? "no new pod was refused on its node since" : "its tokens are accepted";
+  return `The successor of pod ${pod} of ${workload} is Ready and ${since}.`;
 }
 
 /** `1 pod` or `3 pods`. */

@@ -35,6 +35,7 @@ const pods: fc.Arbitrary<PodFacts> = fc
     proof: maybe(
       fc.record({ serviceAccountUID: fc.constantFrom("sa-1", "sa-2"), sinceMs: times, alone: fc.boolean() }),
     ),
+    sandbox: maybe(verdicts),
     serviceAccount: fc.constantFrom("present", "present", "present", "missing", "unknown"),
     readMs: maybe(times),
     unreadable: fc.boolean(),
@@ -78,7 +79,7 @@ const restarts: fc.Arbitrary<RestartStatus[]> = fc.array(
         times.map(ms => new Date(ms).toISOString()),
         fc.constant("no time at all"),
       ),
-      cause: fc.constantFrom("ServiceAccountRecreated", "Unknown"),
+      cause: fc.constantFrom("ServiceAccountRecreated", "CniCredentialRejected", "Unknown"),
       outcome: fc.constantFrom("Requested", "Restarted", "Recovered", "Ineffective"),
       serviceAccountUID: maybe(fc.constantFrom("sa-1", "sa-2")),
     })
@@ -105,6 +106,10 @@ export const tokenRestartFacts: fc.Arbitrary<TokenRestartFacts> = fc
     invalidPattern: fc.integer({ min: 0, max: 20 }).map(n => (n === 0 ? "extraPatterns[0] is not valid" : undefined)),
     missingTargets: fc.array(fc.constant("Deployment/gone"), { maxLength: 1 }),
     workloads,
+    undecided: fc.array(
+      fc.record({ node: fc.constant("n1"), workloads: fc.constant(["DaemonSet/cni", "DaemonSet/other"]) }),
+      { maxLength: 1 },
+    ),
     problems: fc.array(fc.record({ forbidden: fc.boolean(), message: fc.string() }), { maxLength: 1 }),
     onsets: fc.array(
       fc.record({

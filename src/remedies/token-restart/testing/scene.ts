@@ -4,7 +4,7 @@ import type { Decision } from "../../../core/remedy";
 import { requestedRestart } from "../../../core/restart-budget";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
-import type { PodView, ServiceAccountView, WorkloadView } from "../../../core/views";
+import type { PodView, SandboxEventView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import { createTokenRestart } from "..";
 import { container, FakeLogs, pod } from "./fake-log";
 
@@ -27,6 +27,8 @@ export const DEFAULTS: TokenRestartSpec = {
 export const UNAUTHORIZED =
   'E0101 00:00:00.000000 1 reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"';
 
+type Answered = "pods" | "workload" | "serviceAccount" | "sandboxEvents";
+
 /** A namespace with the Deployment `web` of one pod, a ControllerResilience for it, and the remedy. */
 export class Scene extends EmptyReaders {
   override readonly logs = new FakeLogs();
@@ -35,8 +37,9 @@ export class Scene extends EmptyReaders {
   podList: PodView[];
   accounts = new Map<string, ServiceAccountView>();
   object: ControllerResilience;
+  sandboxEventList: SandboxEventView[] = [];
   /** Thrown in place of an answer. */
-  failing: Partial<Record<"pods" | "workload" | "serviceAccount", Error>> = {};
+  failing: Partial<Record<Answered, Error>> = {};
 
   constructor(
     spec: Partial<TokenRestartSpec> = {},
@@ -87,6 +90,11 @@ export class Scene extends EmptyReaders {
   }
 
   /** As Readers. */
+  override sandboxEvents(): Promise<readonly SandboxEventView[]> {
+    return this.#answer("sandboxEvents", [...this.sandboxEventList]);
+  }
+
+  /** As Readers. */
   override workload(kind: WorkloadView["kind"], _namespace: string, name: string): Promise<WorkloadView | null> {
     return this.#answer("workload", this.workloadList.find(one => one.kind === kind && one.name === name) ?? null);
   }
@@ -104,7 +112,7 @@ export class Scene extends EmptyReaders {
     return this.#answer("serviceAccount", this.accounts.get(name) ?? null);
   }
 
-  #answer<T>(what: "pods" | "workload" | "serviceAccount", value: T): Promise<T> {
+  #answer<T>(what: Answered, value: T): Promise<T> {
     const error = this.failing[what];
     return error === undefined ? Promise.resolve(value) : Promise.reject(error);
   }

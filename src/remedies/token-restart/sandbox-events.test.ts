@@ -1,0 +1,322 @@
+import { describe, expect, it } from "vitest";
+import type { TokenRestartSpec } from "../../api/controller-resilience";
+import { ForbiddenError, TransientError } from "../../core/errors";
+import type { PodView, SandboxEventView, WorkloadView } from "../../core/views";
+import { Scene, UNAUTHORIZED, workload } from "./testing/scene";
+
+/** The DaemonSet `cni` with a pod on the node n1, and new pods of another namespace that can't start there. */
+class Node extends Scene {
+  #events = 0;
+
+  constructor(spec: Partial<TokenRestartSpec> = {}, targets: readonly string[] = ["cni"]) {
+    super(spec);
+    this.podList = [];
+    this.workloadList = targets.map(name => daemonSet(name));
+    this.podList = targets.map(name => this.agent(name));
+    this.object = {
+      ...this.object,
+      spec: { ...this.object.spec, targets: targets.map(name => ({ kind: "DaemonSet", name })) },
+    };
+  }
+
+  agent(name = "cni", over: Partial<PodView> = {}, offsetMs = -3_600_000): PodView {
+    const pod = this.podAt(offsetMs, {
+      name: `${name}-a`,
+      uid: `uid-${name}-a`,
+      owner: { kind: "DaemonSet", name, uid: `ds-${name}` },
+      labels: {},
+      nodeName: "n1",
+      hostNetwork: true,
+      cniFolder: true,
+      ...over,
+    });
+    this.logs.write(pod.name, "main");
+    return pod;
+  }
+
+  /** A sandbox fails now. The kubelet's Events carry whole seconds. */
+  fail(over: Partial<SandboxEventView> = {}): void {
+    const atMs = Math.floor(this.clock.now().getTime() / 1000) * 1000;
+    const uid = `event-${this.#events++}`;
+    const times = { firstMs: atMs, lastMs: atMs, count: 1 };
+    this.sandboxEventList.push({
+      namespace: "shop",
+      name: uid,
+      uid,
+      node: "n1",
+      unauthorized: true,
+      ...times,
+      ...over,
+    });
+  }
+
+  /** The evicted agent goes, and another comes. */
+  replaceAgent(name = "cni", readyAfterMs = 1_000): void {
+    const createdAtMs = Math.floor(this.clock.now().getTime() / 1000) * 1000;
+    this.podList = this.podList.filter(pod => pod.name !== `${name}-a`);
+    this.podList.push(
+      this.agent(name, {
+        name: `${name}-b`,
+        uid: `uid-${name}-b`,
+        createdAtMs,
+        readySinceMs: createdAtMs + readyAfterMs,
+      }),
+    );
+  }
+
+  /** Every 15 s a sandbox fails, as the kubelet tries again. */
+  async sandboxesFail(seconds: number, over: Partial<SandboxEventView> = {}): ReturnType<Scene["pass"]> {
+    this.fail(over);
+    return this.passes(seconds / 5, second => {
+      if (second % 15 === 0) this.fail(over);
+    });
+  }
+}
+
+function daemonSet(name: string, over: Partial<WorkloadView> = {}): WorkloadView {
+  return workload({ kind: "DaemonSet", name, uid: `ds-${name}`, ...over });
+}
+
+describe("Events of sandboxes", () => {
+  it("are Suspected at first and condemn the agent of their node once they are persistent", async () => {
+    const node = new Node();
+    node.podList.push(node.agent("cni", { name: "cni-z", uid: "uid-z", nodeName: "n2" }));
+    expect(await node.pass()).toMatchObject({ status: "True", reason: "Accepted" });
+    const suspected = await node.sandboxesFail(55);
+    expect(suspected).toMatchObject({ status: "True", reason: "Suspected", intents: [], recheckAfterMs: 5_000 });
+    const decision = await node.passes(1, () => node.fail());
+    expect(decision).toMatchObject({ status: "False", reason: "Rejected", progressing: true });
+    expect(decision.intents).toMatchObject([
+      {
+        verb: "evict",
+        target: { kind: "Pod", namespace: "team", name: "cni-a", uid: "uid-cni-a" },
+        restart: { workload: "DaemonSet/cni", cause: "CniCredentialRejected" },
+      },
+    ]);
+    expect(decision.intents[0]?.restart).not.toHaveProperty("serviceAccountUID");
+    expect(decision.message).toBe(
+      "Pod cni-a is the CNI agent of node n1, where new pods can't start since its credential there was answered 401 on 5 or more occasions over 1m or more (the CNI credential on its node is rejected, and the agent's next pod writes a new one): it is being evicted.",
+    );
+    expect(decision.parts?.targets).toMatchObject([{ rejectedPods: 1, lastUnauthorizedTime: "2025-01-01T12:01:00Z" }]);
+  });
+
+  it("need as many occasions, as long, and to go on", async () => {
+    const few = new Node({ occasions: 10 });
+    expect(await few.sandboxesFail(100)).toMatchObject({ reason: "Suspected", intents: [] });
+    const short = new Node({ minDuration: "5m" });
+    expect(await short.sandboxesFail(240)).toMatchObject({ reason: "Suspected", intents: [] });
+    const burst = new Node();
+    for (let i = 0; i < 20; i++) burst.fail();
+    await burst.pass();
+    burst.clock.advance(61_000);
+    burst.fail();
+    expect(await burst.pass()).toMatchObject({ reason: "Suspected", intents: [] });
+    const over = new Node();
+    await over.sandboxesFail(45);
+    over.clock.advance(91_000);
+    expect(await over.pass()).toMatchObject({ reason: "Accepted", intents: [] });
+  });
+
+  it("count a series as its occurrences, also for an operator that comes late", async () => {
+    const node = new Node();
+    const nowMs = node.clock.now().getTime();
+    node.fail({ firstMs: nowMs - 70_000, lastMs: nowMs - 5_000, count: 6 });
+    expect(await node.pass()).toMatchObject({ reason: "Rejected", intents: [{ restart: { pod: "cni-a" } }] });
+  });
+
+  it("count an Event that grows as it grows", async () => {
+    const node = new Node();
+    const startMs = node.clock.now().getTime();
+    const grow = (second: number): void => {
+      node.sandboxEventList = [];
+      node.fail({ uid: "one", firstMs: startMs, count: 1 + second / 5 });
+    };
+    grow(0);
+    expect(await node.passes(11, grow)).toMatchObject({ reason: "Suspected" });
+    expect(await node.passes(1, () => grow(60))).toMatchObject({ reason: "Rejected" });
+  });
+
+  it("of other causes, of other nodes, or of no interest to the spec do nothing", async () => {
+    expect(await new Node().sandboxesFail(180, { unauthorized: false })).toMatchObject({
+      reason: "Accepted",
+      intents: [],
+    });
+    expect(await new Node().sandboxesFail(180, { node: "n2" })).toMatchObject({ reason: "Accepted", intents: [] });
+    const notAsked = new Node({ evidence: ["Logs"] });
+    notAsked.failing.sandboxEvents = new ForbiddenError("nobody asks");
+    expect(await notAsked.sandboxesFail(180)).toMatchObject({ reason: "Accepted", intents: [] });
+  });
+});
+
+describe("whom they condemn", () => {
+  it.each<[string, Partial<PodView>]>([
+    ["in a network of its own", { hostNetwork: false }],
+    ["without a folder of CNI's", { cniFolder: false }],
+    ["that is not Ready, and may be about to write its credential", { ready: false }],
+    ["that is being deleted", { deletedAtMs: 1 }],
+    ["that is left alone", { skip: true }],
+  ])("is no pod %s", async (_, over) => {
+    const node = new Node();
+    node.podList = [node.agent("cni", over)];
+    expect((await node.sandboxesFail(180)).intents).toEqual([]);
+  });
+
+  it("is no pod of a Deployment", async () => {
+    const node = new Node();
+    node.workloadList = [workload()];
+    node.object = { ...node.object, spec: { ...node.object.spec, targets: [{ kind: "Deployment", name: "web" }] } };
+    const owner = { kind: "ReplicaSet", name: "web-5d", uid: "rs" };
+    node.podList = [node.agent("cni", { owner, labels: { "pod-template-hash": "5d" } })];
+    expect(await node.sandboxesFail(180)).toMatchObject({ reason: "Accepted", intents: [] });
+  });
+
+  it("is nobody where two DaemonSets of the object may be to blame, and says which and what helps", async () => {
+    const node = new Node({}, ["multus", "cni"]);
+    const decision = await node.sandboxesFail(60);
+    expect(decision).toMatchObject({
+      status: "False",
+      reason: "Rejected",
+      intents: [],
+      stalled: { reason: "Rejected" },
+    });
+    expect(decision.message).toContain("node n1");
+    expect(decision.message).toContain("DaemonSet/cni or of DaemonSet/multus");
+    expect(decision.message).toContain("give each CNI agent a ControllerResilience of its own");
+  });
+
+  it("is nobody either while one of the two is between two pods, but the other where they share no node", async () => {
+    const gap = new Node({}, ["multus", "cni"]);
+    await gap.sandboxesFail(55);
+    gap.podList = gap.podList.filter(({ name }) => name !== "multus-a");
+    expect(await gap.passes(2, () => gap.fail())).toMatchObject({ reason: "Rejected", intents: [] });
+    const apart = new Node({}, ["multus", "cni"]);
+    apart.podList = [apart.agent("multus", { nodeName: "n2" }), apart.agent("cni")];
+    expect((await apart.sandboxesFail(60)).intents).toMatchObject([{ restart: { workload: "DaemonSet/cni" } }]);
+    const other = new Node({}, ["proxy", "cni"]);
+    other.podList = [other.agent("proxy", { cniFolder: false }), other.agent("cni")];
+    expect((await other.sandboxesFail(60)).intents).toMatchObject([{ restart: { workload: "DaemonSet/cni" } }]);
+  });
+
+  it("does not keep log evidence from condemning one of the two", async () => {
+    const node = new Node({}, ["multus", "cni"]);
+    node.fail();
+    const decision = await node.passes(12, second => {
+      if (second % 15 === 0) node.fail();
+      node.log(UNAUTHORIZED, "multus-a");
+    });
+    await node.passes(2, () => node.log(UNAUTHORIZED, "multus-a"));
+    expect(decision.message).toContain("of its own");
+    expect((await node.pass()).intents).toMatchObject([
+      { restart: { workload: "DaemonSet/multus", cause: "Unknown" } },
+    ]);
+  });
+
+  it("is one node's agent at a time, within the budgets", async () => {
+    const node = new Node();
+    node.podList.push(node.agent("cni", { name: "cni-z", uid: "uid-z", nodeName: "n2" }));
+    const both = (): void => {
+      node.fail();
+      node.fail({ node: "n2" });
+    };
+    both();
+    const first = await node.passes(12, both);
+    expect(first.intents).toHaveLength(1);
+    node.noteRestart(first.intents[0]!);
+    node.replaceAgent();
+    const deferred = await node.passes(30, () => node.fail({ node: "n2" }));
+    expect(deferred).toMatchObject({ reason: "RestartDeferred", intents: [] });
+    expect((await node.passes(95, () => node.fail({ node: "n2" }))).intents).toMatchObject([
+      { restart: { pod: "cni-z" } },
+    ]);
+  });
+
+  it("is a young pod only by what happened after it became Ready", async () => {
+    const node = new Node();
+    await node.sandboxesFail(45);
+    node.replaceAgent("cni", 10_000);
+    expect(await node.passes(2, () => node.fail())).toMatchObject({ intents: [] });
+    expect(await node.passes(12, () => node.fail())).toMatchObject({ intents: [] });
+    expect((await node.passes(3, () => node.fail())).intents).toMatchObject([{ restart: { pod: "cni-b" } }]);
+  });
+
+  it("is told with other words where its own log or its age speaks as loudly", async () => {
+    const node = new Node();
+    const decision = await node.passes(13, () => {
+      node.fail();
+      node.log(UNAUTHORIZED, "cni-a");
+    });
+    expect(decision.intents).toMatchObject([{ restart: { cause: "Unknown" } }]);
+    const old = new Node();
+    old.accounts.set("web", old.account("sa-2", 0));
+    expect((await old.sandboxesFail(60)).intents).toMatchObject([
+      { restart: { cause: "ServiceAccountRecreated", serviceAccountUID: "sa-2" } },
+    ]);
+  });
+});
+
+describe("after the agent was replaced", () => {
+  async function replaced(): Promise<Node> {
+    const node = new Node();
+    const { intents } = await node.sandboxesFail(60);
+    node.noteRestart(intents[0]!);
+    node.replaceAgent();
+    return node;
+  }
+
+  it("it has Recovered when its successor is Ready and no sandbox has failed for a while", async () => {
+    const node = await replaced();
+    expect(await node.passes(17)).toMatchObject({ reason: "Restarting", intents: [] });
+    const recovered = await node.passes(2);
+    expect(recovered).toMatchObject({ reason: "Accepted", parts: { restarts: [{ outcome: "Recovered" }] } });
+    expect(recovered.announcements).toMatchObject([
+      { reason: "PodRecovered", note: expect.stringContaining("no new pod was refused on its node") as string },
+    ]);
+  });
+
+  it("it has not while they still fail, and was Ineffective if they go on", async () => {
+    const node = await replaced();
+    const ongoing = await node.sandboxesFail(60);
+    expect(ongoing.parts?.restarts).toMatchObject([{ outcome: "Restarted" }]);
+    const again = await node.sandboxesFail(30);
+    expect(again).toMatchObject({ reason: "RestartDeferred", intents: [] });
+    expect(again.parts?.restarts).toMatchObject([{ outcome: "Ineffective", cause: "CniCredentialRejected" }]);
+  });
+
+  it("it has not for a while after a single sandbox that failed since", async () => {
+    const node = await replaced();
+    await node.passes(8);
+    node.fail();
+    expect((await node.passes(14)).parts?.restarts).toMatchObject([{ outcome: "Restarted" }]);
+    expect((await node.passes(6)).parts?.restarts).toMatchObject([{ outcome: "Recovered" }]);
+  });
+
+  it("nobody knows while Events can't be read, which counts as no help in the end", async () => {
+    const node = await replaced();
+    node.failing.sandboxEvents = new ForbiddenError("list events: the operator is not allowed to do that (403)");
+    expect((await node.passes(30)).parts?.restarts).toMatchObject([{ outcome: "Restarted" }]);
+    expect((await node.passes(90)).parts?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
+  });
+});
+
+describe("Events that can't be read", () => {
+  it.each([
+    [new ForbiddenError("list events: the operator is not allowed to do that (403)"), "Forbidden"],
+    [new TransientError("watch events: not filled yet"), "ObserveFailed"],
+  ] as const)("are a problem that is told, and logs go on: %s", async (error, reason) => {
+    const node = new Node();
+    node.failing.sandboxEvents = error;
+    const decision = await node.pass();
+    expect(decision).toMatchObject({ status: "Unknown", reason, intents: [] });
+    expect(decision.message).toContain("events");
+    node.log(UNAUTHORIZED, "cni-a");
+    const condemned = await node.passes(13, () => node.log(UNAUTHORIZED, "cni-a"));
+    expect(condemned).toMatchObject({ reason: "Rejected", intents: [{ restart: { cause: "Unknown" } }] });
+    expect(condemned.message).toContain("events");
+  });
+
+  it("throw what nobody expects", async () => {
+    const node = new Node();
+    node.failing.sandboxEvents = new Error("a bug");
+    await expect(node.pass()).rejects.toThrow("a bug");
+  });
+});

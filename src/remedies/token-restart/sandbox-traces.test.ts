@@ -1,0 +1,139 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { SandboxEventView } from "../../core/views";
+import { judge, MAX_OCCASIONS } from "./persistence";
+import { occurrencesOf, SandboxTraces } from "./sandbox-traces";
+
+const T = Date.parse("2025-01-01T12:00:00Z");
+const WINDOW = 900_000;
+const RULE = { occasions: 3, windowMs: WINDOW, minDurationMs: 60_000 };
+
+function event(over: Partial<SandboxEventView> = {}): SandboxEventView {
+  const times = { firstMs: T, lastMs: T, count: 1 };
+  return { namespace: "shop", name: "e", uid: "e", node: "n1", unauthorized: true, ...times, ...over };
+}
+
+const starts = (traces: SandboxTraces, node = "n1"): number[] =>
+  traces.of(node).occasions.map(({ startMs }) => (startMs - T) / 1000);
+
+describe("occurrences of an Event", () => {
+  it("are as many as it stands for when it is first seen, from its first to its last", () => {
+    expect(occurrencesOf(event({ lastMs: T + 60_000, count: 4 }), undefined)).toEqual([
+      T,
+      T + 20_000,
+      T + 40_000,
+      T + 60_000,
+    ]);
+  });
+
+  it("are never closer than occasions are", () => {
+    expect(occurrencesOf(event({ lastMs: T + 5_000, count: 500 }), undefined)).toEqual([T, T + 2_500, T + 5_000]);
+    expect(occurrencesOf(event({ lastMs: T + 1_000, count: 500 }), undefined)).toEqual([T + 1_000]);
+  });
+
+  it("are one more, at its last time, when it has grown by however many", () => {
+    const grown = event({ lastMs: T + 60_000, count: 9 });
+    expect(occurrencesOf(grown, 4)).toEqual([T + 60_000]);
+    expect(occurrencesOf(grown, 9)).toEqual([]);
+    expect(occurrencesOf(grown, 10)).toEqual([]);
+  });
+
+  it("are none of another cause", () => {
+    expect(occurrencesOf(event({ unauthorized: false, count: 9, lastMs: T + 60_000 }), undefined)).toEqual([]);
+    expect(occurrencesOf(event({ unauthorized: false, count: 9, lastMs: T + 60_000 }), 4)).toEqual([]);
+  });
+});
+
+describe("the traces of nodes", () => {
+  it("take one in for each Event and each growth, by node, however often they are listed", () => {
+    const traces = new SandboxTraces();
+    const take = (second: number, ...events: SandboxEventView[]): void =>
+      traces.take(events, WINDOW, T + second * 1000);
+    take(1, event(), event({ uid: "f", node: "n2" }));
+    take(2, event(), event({ uid: "f", node: "n2" }));
+    take(12, event({ count: 2, lastMs: T + 11_000 }), event({ uid: "g", lastMs: T + 11_500, firstMs: T + 11_500 }));
+    take(13, event({ count: 2, lastMs: T + 11_000 }));
+    expect(starts(traces)).toEqual([0, 11]);
+    expect(starts(traces, "n2")).toEqual([0]);
+  });
+
+  it("outlive the Events, which go with their namespace, but not the window", () => {
+    const traces = new SandboxTraces();
+    traces.take([event()], WINDOW, T);
+    traces.take([], WINDOW, T + 10_000);
+    expect(starts(traces)).toEqual([0]);
+    traces.take([], WINDOW, T + WINDOW);
+    expect(traces.of("n1").occasions).toEqual([]);
+    traces.take([event({ uid: "old" })], WINDOW, T + WINDOW);
+    expect(traces.of("n1").occasions).toEqual([]);
+  });
+
+  it("take what a node's clock puts into the future for something of now, once", () => {
+    const traces = new SandboxTraces();
+    for (let s = 0; s < 60; s += 10)
+      traces.take([event({ firstMs: T + 500_000, lastMs: T + 500_000 })], WINDOW, T + s * 1000);
+    expect(starts(traces)).toEqual([0]);
+  });
+
+  it("follow a combined Event whose cause changes", () => {
+    const traces = new SandboxTraces();
+    const at = (s: number, count: number, unauthorized: boolean): SandboxEventView =>
+      event({ firstMs: T + s * 1000, lastMs: T + s * 1000, count, unauthorized });
+    traces.take([at(0, 10, true)], WINDOW, T);
+    traces.take([at(10, 11, false)], WINDOW, T + 10_000);
+    traces.take([at(20, 12, true)], WINDOW, T + 20_000);
+    traces.take([at(30, 13, false)], WINDOW, T + 30_000);
+    expect(starts(traces)).toEqual([0, 20]);
+  });
+
+  it("are the same whether Events are listed once or many times, in whatever order", () => {
+    const seconds = fc.integer({ min: 0, max: 800 });
+    const events = fc.uniqueArray(
+      fc.record({ uid: fc.string({ minLength: 1, maxLength: 3 }), from: seconds, for: seconds, count: fc.nat(300) }),
+      { selector: ({ uid }) => uid, maxLength: 8 },
+    );
+    fc.assert(
+      fc.property(events, fc.nat(5), (raw, times) => {
+        const views = raw.map(one =>
+          event({
+            uid: one.uid,
+            firstMs: T + one.from * 1000,
+            lastMs: T + Math.min(800, one.from + one.for) * 1000,
+            count: one.count + 1,
+          }),
+        );
+        const [once, often] = [new SandboxTraces(), new SandboxTraces()];
+        once.take(views, WINDOW, T + 810_000);
+        for (let i = 0; i <= times; i++) often.take(views.toReversed(), WINDOW, T + 810_000 + i);
+        expect(often.of("n1")).toEqual(once.of("n1"));
+        const { occasions } = once.of("n1");
+        expect(occasions.length).toBeLessThanOrEqual(
+          Math.min(
+            MAX_OCCASIONS,
+            views.reduce((sum, { count }) => sum + count, 0),
+          ),
+        );
+        expect(occasions.every(({ startMs }, i) => i === 0 || startMs >= (occasions[i - 1]?.startMs ?? 0))).toBe(true);
+      }),
+    );
+  });
+
+  it("never condemn for other causes, whatever the counts", () => {
+    const views = fc.array(
+      fc.record({ uid: fc.string(), count: fc.nat(1000), lastMs: fc.integer({ min: T, max: T + 800_000 }) }),
+    );
+    fc.assert(
+      fc.property(fc.array(views), rounds => {
+        const traces = new SandboxTraces();
+        rounds.forEach((round, i) =>
+          traces.take(
+            round.map(one => event({ ...one, unauthorized: false })),
+            WINDOW,
+            T + 800_000 + i * 1000,
+          ),
+        );
+        expect(judge(traces.of("n1"), RULE, T + 810_000).state).toBe("quiet");
+      }),
+    );
+  });
+});
