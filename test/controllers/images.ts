@@ -3,12 +3,16 @@ import { bundle, nodeImage, pythonImage, type Image } from "../lab/images";
 
 const programs = join(__dirname, "programs");
 
-/** The controller on @kubernetes/client-node: `node /app/controller.js`. */
+/** The controller on @kubernetes/client-node, `node /app/controller.js`, and the agent of a network plugin, `node /app/cni-agent.js`. */
 export async function nodeControllerImage(): Promise<Image> {
   const content = await bundle(join(programs, "node-controller.ts"));
+  const agent = await bundle(join(programs, "cni-agent.ts"));
   return nodeImage({
     reference: "lab.local/node-controller:1",
-    entries: [{ path: "app/controller.js", content }],
+    entries: [
+      { path: "app/controller.js", content },
+      { path: "app/cni-agent.js", content: agent },
+    ],
     args: ["/app/controller.js"],
   });
 }

@@ -12,7 +12,8 @@ declare module "vitest" {
   }
 }
 
-const NAME = "e2e";
+/** Another name leaves a lab that somebody else tests on alone. */
+const NAME = process.env["E2E_LAB"] ?? "e2e";
 
 /** One real node for all end-to-end tests: brought up before the first, taken down after the last. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -192,15 +192,15 @@ state = "${node}/containerd/state"
 
 export const PAUSE_IMAGE = "lab.local/pause:1";
 
-/** The pod network: a bridge that carries the node's address too. */
-export function cniConfig(podRange: string): object {
+/** The pod network: a bridge that carries the node's address too, and what is chained after it. */
+export function cniConfig(podRange: string, chained: readonly string[] = []): object {
   const ipam = {
     type: "host-local",
     ranges: [[{ subnet: podRange, gateway: NODE_ADDRESS }]],
     routes: [{ dst: "0.0.0.0/0" }],
   };
   const bridge = { type: "bridge", bridge: BRIDGE, isGateway: true, hairpinMode: true, ipam };
-  return { cniVersion: "0.4.0", name: "lab", plugins: [bridge] };
+  return { cniVersion: "0.4.0", name: "lab", plugins: [bridge, ...chained.map(type => ({ type }))] };
 }
 
 export const BRIDGE = "pods";

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { writeCniConfig, type CniPlugin } from "./cni";
 import { run, type CommandOptions, type CommandResult } from "./commands";
 import { apiServerUrl } from "./components";
 import { restartApiServer, type ApiServerChange } from "./control-plane";
@@ -117,6 +118,17 @@ export class Lab {
   /** Gives the node an image from a tar; pods name it with `imagePullPolicy: Never`. */
   async loadImage(tar: string): Promise<void> {
     await loadImage(this.state, tar);
+  }
+
+  /** Chains a CNI plugin after the bridge, for every pod from now on; without one, the bridge is alone again. */
+  chainCniPlugin(plugin?: CniPlugin): void {
+    if (!this.hasNode) throw new Error(`the lab "${this.name}" has no node`);
+    writeCniConfig(this.state, plugin);
+  }
+
+  /** Where this machine keeps what the lab's node has in a folder below /var/lib. */
+  nodeFolder(name: string): string {
+    return join(foldersOf(this.name).node, "lib", name);
   }
 
   /** Adds simulated nodes, tainted so that only pods that tolerate `kwok.x-k8s.io/node` land there; waits until they are Ready. */

@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { POD_RANGE } from "./addresses";
+import { linkPlugins, writeCniConfig } from "./cni";
 import { must, run } from "./commands";
-import { cniConfig, containerdConfig, kubeletArgs, kubeletConfig, PAUSE_IMAGE } from "./components";
+import { containerdConfig, kubeletArgs, kubeletConfig, PAUSE_IMAGE } from "./components";
 import { componentKubeconfig, get, logOf, mustRun, startComponent } from "./control-plane";
 import { foldersOf } from "./folders";
 import { pauseImage } from "./images/pause";
@@ -26,11 +26,10 @@ export async function startContainerd(lab: LabState): Promise<void> {
   const plugins = cniFolder();
   if (plugins === undefined)
     throw new Error("no CNI plugins; on Debian and Ubuntu: apt-get install containernetworking-plugins");
-  mkdirSync(join(node, "cni"), { recursive: true });
-  writeFileSync(join(node, "cni", "lab.conflist"), JSON.stringify(cniConfig(POD_RANGE), undefined, 2));
+  writeCniConfig(lab);
   const config = join(node, "containerd.toml");
   const snapshotter = (await canOverlay(lab)) ? "overlayfs" : "native";
-  writeFileSync(config, containerdConfig(lab, { cniPlugins: plugins, snapshotter }));
+  writeFileSync(config, containerdConfig(lab, { cniPlugins: linkPlugins(lab, plugins), snapshotter }));
   await startComponent(lab, "containerd", ["containerd", "--config", config], "network-and-mounts");
 }
 

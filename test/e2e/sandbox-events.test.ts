@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import type { ClusterClient } from "../cluster/client";
+import { chainPlugin, cniAgent, failOtherwise, pluginAccount, unchainPlugin } from "../controllers/cni-agent";
+import { smallController } from "../controllers/small-controller";
+import type { OperatorProcess } from "../operator/process";
+import { startOperator, suiteClient, suiteLab } from "./operator";
+
+// A CNI plugin that really asks the API server, with the credential that its agent's pod left on the node. The credential's ServiceAccount is
+// recreated: the agent stays Ready and says nothing, and no pod of any namespace can start on that node until the agent's pod is replaced.
+
+const NAMESPACE = "cni";
+const SHOP = "cni-shop";
+const NAME = "agent";
+const AGENT = { namespace: NAMESPACE, name: NAME };
+
+let client: ClusterClient;
+let operator: OperatorProcess;
+
+interface KubeletEvent {
+  readonly reason: string;
+  readonly message: string;
+  readonly involvedObject: { readonly name: string };
+}
+
+async function sandboxFailures(app: string): Promise<string[]> {
+  const { items } = JSON.parse(await client.output(["get", "events", "-n", SHOP, "-o", "json"])) as {
+    items: KubeletEvent[];
+  };
+  return items
+    .filter(({ reason, involvedObject }) => reason === "FailedCreatePodSandBox" && involvedObject.name.startsWith(app))
+    .map(({ message }) => message);
+}
+
+/** A Deployment of another team, whose pod needs a network. */
+async function startApp(name: string): Promise<void> {
+  const command = ["node", "/app/controller.js"];
+  await client.apply(smallController({ namespace: SHOP, name, image: inject("images").node, command }));
+}
+
+beforeAll(async () => {
+  client = suiteClient();
+  for (const namespace of [NAMESPACE, SHOP]) await client.createNamespace(namespace);
+  await client.apply(cniAgent({ ...AGENT, image: inject("images").node }));
+  await client.readyPods(NAMESPACE, NAME);
+  await chainPlugin(suiteLab());
+  operator = await startOperator();
+  await client.protect(NAMESPACE, NAME, { targets: [{ kind: "DaemonSet", name: NAME }], tokenRestart: {} });
+  await client.untilTokens(NAMESPACE, NAME, ["Accepted"]);
+});
+
+afterAll(async () => {
+  await operator.stop();
+  unchainPlugin(suiteLab());
+  for (const namespace of [NAMESPACE, SHOP]) await client.deleteNamespace(namespace);
+});
+
+it("a pod gets its network from the plugin while the credential is good", async () => {
+  await startApp("healthy");
+  await client.readyPods(SHOP, "healthy");
+  expect(await sandboxFailures("healthy")).toEqual([]);
+});
+
+it("a plugin that fails for another reason restarts nobody, for as long as it takes", async () => {
+  const [before] = await client.readyPods(NAMESPACE, NAME);
+  failOtherwise(suiteLab(), "no IP addresses available in range set: 10.244.0.1-10.244.0.254");
+  await startApp("no-address");
+  const failed = await client.until("the sandbox to fail", async () => {
+    const messages = await sandboxFailures("no-address");
+    return messages.length >= 3 && messages;
+  });
+  expect(failed[0]).toContain("no IP addresses available");
+  // Longer than any rejected credential would be borne with.
+  await sleep(100_000);
+  expect((await client.condition(NAMESPACE, NAME, "TokensAccepted"))?.reason).toBe("Accepted");
+  expect((await client.resilience(NAMESPACE, NAME)).status?.restarts ?? []).toEqual([]);
+  const [after] = await client.readyPods(NAMESPACE, NAME);
+  expect(after!.metadata.uid).toBe(before!.metadata.uid);
+  failOtherwise(suiteLab());
+  await client.readyPods(SHOP, "no-address", 1, 120_000);
+});
+
+it("a dead credential is found by the pods that can't start, and the agent's pod is replaced, after which they do", async () => {
+  const [before] = await client.readyPods(NAMESPACE, NAME);
+  await client.recreateServiceAccount(NAMESPACE, pluginAccount({ name: NAME }));
+  const brokenAt = performance.now();
+  const seconds = (): string => ((performance.now() - brokenAt) / 1000).toFixed(1);
+  // The API server remembers for up to 10 s that the token was good.
+  await sleep(11_000);
+  await startApp("waiting");
+  const [message] = await client.until("the sandbox to fail", async () => {
+    const messages = await sandboxFailures("waiting");
+    return messages.length > 0 && messages;
+  });
+  expect(message).toContain("error getting ClusterInformation: connection is unauthorized: Unauthorized");
+  console.log(`sandbox-events: the first sandbox failed after ${seconds()} s`);
+  await client.untilTokens(NAMESPACE, NAME, ["Suspected"]);
+  const [still] = await client.readyPods(NAMESPACE, NAME);
+  expect(still!.metadata.uid).toBe(before!.metadata.uid);
+  const restart = await client.until(
+    "a restart",
+    async () => (await client.resilience(NAMESPACE, NAME)).status?.restarts?.[0],
+    180_000,
+  );
+  console.log(`sandbox-events: the agent's pod was evicted after ${seconds()} s`);
+  expect(restart).toMatchObject({
+    podUID: before!.metadata.uid,
+    workload: `DaemonSet/${NAME}`,
+    cause: "CniCredentialRejected",
+  });
+  await client.readyPods(SHOP, "waiting", 1, 120_000);
+  console.log(`sandbox-events: the waiting pod was Ready after ${seconds()} s`);
+  await client.until(
+    "it to recover",
+    async () => (await client.resilience(NAMESPACE, NAME)).status?.restarts?.[0]?.outcome === "Recovered",
+    240_000,
+  );
+  await client.untilTokens(NAMESPACE, NAME, ["Accepted"]);
+  expect((await client.resilience(NAMESPACE, NAME)).status?.restartsTotal).toBe(1);
+});
+
+it("the agent itself had nothing to complain of, and the message is told nowhere", async () => {
+  const log = await client.output(["logs", "-n", NAMESPACE, `daemonset/${NAME}`]);
+  expect(log).not.toContain("401");
+  const object = JSON.stringify(await client.resilience(NAMESPACE, NAME));
+  const told = JSON.stringify([await client.events(NAMESPACE), operator.log]) + object;
+  for (const words of ["ClusterInformation", "lab-credential", "rpc error", "no IP addresses"])
+    expect(told).not.toContain(words);
+  expect(operator.noise).toEqual([]);
+});
