@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Connection } from "../../src/cluster/connection";
+import { Informers } from "../../src/cluster/informers";
+import { systemClock, systemRandom } from "../../src/cluster/system";
+import { ForbiddenError } from "../../src/core/errors";
+import type { SandboxEventView } from "../../src/core/views";
+import { judge } from "../../src/remedies/token-restart/persistence";
+import { SandboxTraces } from "../../src/remedies/token-restart/sandbox-traces";
+import { apiOver, clientWith, RULES } from "./cluster-operator";
+import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
+
+// Events of sandboxes as both APIs take them, in namespaces that the operator has nothing to do with, read with its own rights.
+
+const admin = new Admin();
+let connection: Connection;
+let own: string;
+let shop: string;
+let changed: string[] = [];
+let informers: Informers;
+
+const CAUSE = "error getting ClusterInformation: connection is unauthorized: Unauthorized";
+const said = (cause: string): string =>
+  `Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "5d": plugin type="calico" failed (add): ${cause}`;
+const RULE = { occasions: 3, windowMs: 900_000, minDurationMs: 60_000 };
+const at = (ms: number): string => new Date(Math.floor(ms / 1000) * 1000).toISOString().replace(".000Z", "Z");
+const micro = (ms: number): string => at(ms).replace("Z", ".000000Z");
+
+const corePath = (): string => `/api/v1/namespaces/${shop}/events`;
+const newPath = (): string => `/apis/events.k8s.io/v1/namespaces/${shop}/events`;
+
+interface Created {
+  readonly metadata: { readonly name: string; readonly uid: string };
+}
+
+/** As the kubelet's recorder writes it. */
+function viaCore(node: string, over: object = {}): Promise<Created> {
+  return admin.create(corePath(), {
+    metadata: { generateName: "web-" },
+    involvedObject: { kind: "Pod", namespace: shop, name: "web-1" },
+    reason: "FailedCreatePodSandBox",
+    message: said(CAUSE),
+    type: "Warning",
+    source: { component: "kubelet", host: node },
+    firstTimestamp: at(Date.now()),
+    lastTimestamp: at(Date.now()),
+    count: 1,
+    ...over,
+  });
+}
+
+/** As a recorder of the newer API would. */
+function viaEvents(node: string, over: object = {}): Promise<Created> {
+  return admin.create(newPath(), {
+    metadata: { generateName: "web-" },
+    regarding: { kind: "Pod", namespace: shop, name: "web-1" },
+    reason: "FailedCreatePodSandBox",
+    action: "CreateSandbox",
+    note: said(CAUSE),
+    type: "Warning",
+    reportingController: "kubelet",
+    reportingInstance: node,
+    eventTime: micro(Date.now()),
+    ...over,
+  });
+}
+
+const find = (views: readonly SandboxEventView[], { metadata }: Created): SandboxEventView | undefined =>
+  views.find(({ uid }) => uid === metadata.uid);
+
+/** The view of an Event, as soon as the watch has it and it is as hoped for. */
+async function seen(
+  event: Created,
+  hoped: (view: SandboxEventView) => boolean = () => true,
+): Promise<SandboxEventView> {
+  const views = await eventually(
+    () => informers.sandboxEvents(own),
+    all => {
+      const view = find(all, event);
+      return view !== undefined && hoped(view);
+    },
+  );
+  return find(views, event)!;
+}
+
+beforeAll(async () => {
+  own = await admin.namespace("cni");
+  shop = await admin.namespace("shop");
+  connection = await clientWith(admin, own, RULES);
+  const shared = { clock: systemClock, random: systemRandom, log: keepingLog(), metrics: keepingMetrics() };
+  informers = new Informers({ api: apiOver(connection), ...shared }, namespace => void changed.push(namespace));
+});
+
+afterAll(async () => {
+  await informers.stop();
+  for (const each of [connection, admin.connection]) each.close();
+});
+
+describe("Events of sandboxes", () => {
+  it("are listed, and watched from then on, in both shapes and from any namespace", async () => {
+    const nowMs = Date.now();
+    const times = { firstTimestamp: at(nowMs - 70_000), lastTimestamp: at(nowMs), count: 6 };
+    const before = await viaCore("listed", times);
+    const first = await seen(before);
+    expect(first).toMatchObject({ node: "listed", namespace: shop, count: 6, unauthorized: true });
+    expect(first.lastMs - first.firstMs).toBe(70_000);
+    const series = { count: 6, lastObservedTime: micro(nowMs) };
+    const second = await seen(await viaEvents("watched", { eventTime: micro(nowMs - 70_000), series }));
+    expect(second).toMatchObject({ node: "watched", count: 6, unauthorized: true });
+    expect(second.lastMs - second.firstMs).toBe(70_000);
+    const deprecated = {
+      eventTime: null,
+      deprecatedSource: { component: "kubelet", host: "old" },
+      deprecatedFirstTimestamp: at(nowMs - 70_000),
+      deprecatedLastTimestamp: at(nowMs),
+      deprecatedCount: 6,
+    };
+    // The newer API takes no such Event, but shows those of the core API so.
+    await expect(viaEvents("old", deprecated)).rejects.toThrow();
+    expect(await admin.get(`${newPath()}/${before.metadata.name}`)).toMatchObject({ deprecatedCount: 6 });
+    expect(JSON.stringify(await informers.sandboxEvents(own))).not.toMatch(/calico|rpc error/);
+  });
+
+  it("grow with their count, are counted once, and condemn in the end", async () => {
+    const traces = new SandboxTraces();
+    const startMs = Date.now() - 75_000;
+    const event = await viaCore("growing", { firstTimestamp: at(startMs), lastTimestamp: at(startMs) });
+    const newer = await viaEvents("series", { eventTime: micro(startMs) });
+    for (let i = 1; i <= 5; i++) {
+      const ms = startMs + i * 15_000;
+      await admin.patch(`${corePath()}/${event.metadata.name}`, { count: i + 1, lastTimestamp: at(ms) });
+      // A series begins with two.
+      const series = { count: i + 1, lastObservedTime: micro(ms) };
+      await admin.patch(`${newPath()}/${newer.metadata.name}`, { series });
+      await seen(event, ({ count }) => count === i + 1);
+      await seen(newer, ({ count }) => count === i + 1);
+      for (let again = 0; again < 3; again++)
+        traces.take(await informers.sandboxEvents(own), RULE.windowMs, Date.now());
+      for (const node of ["growing", "series"]) {
+        expect(traces.of(node).occasions).toHaveLength(i + 1);
+        const state = i < 4 ? "suspected" : "persistent";
+        expect(judge(traces.of(node), RULE, ms + 1_000).state).toBe(state);
+      }
+    }
+  });
+
+  it("of other causes wake nobody, and those of other reasons are not even sent", async () => {
+    const other = await viaCore("other", { message: said("no IP addresses available in range set") });
+    expect(await seen(other)).toMatchObject({ node: "other", unauthorized: false });
+    const foreign = await viaCore("foreign", { reason: "BackOff" });
+    changed = [];
+    const rejected = await viaEvents("rejected");
+    await seen(rejected);
+    expect(changed).toEqual([own]);
+    expect(find(await informers.sandboxEvents(own), foreign)).toBeUndefined();
+    const selected = await admin.get<{ items: Created[] }>(
+      "/api/v1/events?fieldSelector=reason=FailedCreatePodSandBox",
+    );
+    const uids = selected.items.map(({ metadata }) => metadata.uid);
+    expect(uids).toContain(other.metadata.uid);
+    expect(uids).not.toContain(foreign.metadata.uid);
+    await admin.delete(`${corePath()}/${rejected.metadata.name}`);
+    const gone = await eventually(
+      () => informers.sandboxEvents(own),
+      all => find(all, rejected) === undefined,
+    );
+    expect(find(gone, rejected)).toBeUndefined();
+    expect(changed).toEqual([own]);
+  });
+
+  it("are refused to who may not list them, by name of the right", async () => {
+    const rules = RULES.filter(({ resources, apiGroups }) => !(resources.includes("events") && apiGroups.includes("")));
+    const powerless = await clientWith(admin, own, rules);
+    const shared = { clock: systemClock, random: systemRandom, log: keepingLog(), metrics: keepingMetrics() };
+    const blind = new Informers({ api: apiOver(powerless), ...shared }, () => undefined);
+    try {
+      const error: unknown = await blind.sandboxEvents(own).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(ForbiddenError);
+      expect((error as Error).message).toMatch(/list events.*cannot list resource "events"/);
+      expect(await blind.pods(own)).toEqual([]);
+    } finally {
+      await blind.stop();
+      powerless.close();
+    }
+  });
+});
