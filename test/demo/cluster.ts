@@ -10,6 +10,8 @@ import { schedulerImage } from "../lab/images";
 export interface DemoCluster {
   readonly description: string;
   readonly schedulerImage: string;
+  /** Where it is a lab: for what can't be done to a cluster that is not ours. */
+  readonly lab?: Lab;
   readonly kubectl: Kubectl;
   /** Kubeconfig with the rights of the operator's own ServiceAccount. */
   operatorKubeconfig(): Promise<string>;
@@ -36,6 +38,7 @@ export async function labCluster(onProgress: (line: string) => void, name = DEMO
   return {
     description: `a lab of its own (${lab.server})`,
     schedulerImage: image.reference,
+    lab,
     kubectl: (args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }),
     operatorKubeconfig: () => lab.serviceAccountKubeconfig(OPERATOR.namespace, OPERATOR.serviceAccount),
     hint: `npm run lab -- shell --name ${name}   (and when you are done: npm run lab -- down --name ${name})`,

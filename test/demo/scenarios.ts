@@ -1,3 +1,4 @@
+import { CniCredential } from "./cni-credential";
 import { ExpiringBinding } from "./expiring-binding";
 import type { Scenario } from "./scenario";
 import { StaleToken } from "./stale-token";
@@ -6,4 +7,5 @@ import { StaleToken } from "./stale-token";
 export const scenarios: readonly Scenario[] = [
   { name: "stale-token", about: "a ServiceAccount is recreated", start: (...on) => new StaleToken(...on) },
   { name: "expiring-binding", about: "a RoleBinding lives for a minute", start: (...on) => new ExpiringBinding(...on) },
+  { name: "cni-credential", about: "no pod can start on a node", start: (...on) => new CniCredential(...on) },
 ];

@@ -1,0 +1,164 @@
+// The demonstration of Events: the credential that a CNI agent has left on its node is dead, and no pod can start there.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { StatusCondition } from "../../src/api/controller-resilience";
+import { ClusterClient, isReady, type Pod } from "../cluster/client";
+import { chainPlugin, cniAgent, pluginAccount, unchainPlugin, type CniAgentOptions } from "../controllers/cni-agent";
+import { nodeControllerImage } from "../controllers/images";
+import { smallController } from "../controllers/small-controller";
+import type { Lab } from "../lab";
+import type { DemoCluster } from "./cluster";
+import type { Play } from "./scenario";
+import { ConditionTeller, quoteObject } from "./telling";
+import type { Timeline } from "./timeline";
+
+const NAME = "my-network";
+const SHOP = "cni-credential-shop";
+const APP = "web";
+/** The API server remembers for up to 10 s that a token was good; until then pods still start. */
+const REMEMBERED_MS = 11_000;
+/** Longer than any healthy run by far; then it says what it saw and fails. */
+const PATIENCE_MS = 360_000;
+
+const SPEC = { targets: [{ kind: "DaemonSet", name: NAME }], tokenRestart: {} };
+
+/** Plays the scenario on a lab, since it changes how the node's pods get their network. */
+export class CniCredential implements Play {
+  private readonly client: ClusterClient;
+  private readonly lab: Lab;
+  private readonly teller: ConditionTeller;
+  private image = "";
+
+  constructor(
+    cluster: DemoCluster,
+    private readonly timeline: Timeline,
+    private readonly namespace = "cni-credential",
+  ) {
+    if (cluster.lab === undefined)
+      throw new Error("this demonstration changes how a node's pods get their network, so it needs a lab of its own");
+    this.lab = cluster.lab;
+    this.client = new ClusterClient(cluster.kubectl);
+    this.teller = new ConditionTeller(timeline);
+  }
+
+  /** The agent, the plugin, and the object that protects them. */
+  async prepare(): Promise<void> {
+    this.timeline.heading("A network plugin: its agent, a DaemonSet in the node's network, leaves it a credential");
+    const image = await nodeControllerImage();
+    await this.lab.loadImage(image.tar);
+    this.image = image.reference;
+    for (const name of [this.namespace, SHOP]) await this.client.createNamespace(name);
+    await this.client.apply(cniAgent(this.agent));
+    const [pod] = await this.client.readyPods(this.namespace, NAME);
+    await chainPlugin(this.lab);
+    this.timeline.say("pod", `${pod?.metadata.name ?? "?"} is Ready`, "good");
+    await this.client.protect(this.namespace, NAME, SPEC);
+    this.timeline.quote(JSON.stringify(SPEC));
+    await this.until("condition TokensAccepted to be True", async () => (await this.condition())?.status === "True");
+    await this.tellCondition();
+  }
+
+  /** Breaks it and watches until it is healed. */
+  async play(): Promise<string> {
+    const { evictedAfter, startedAfter } = await this.breakAndWatch();
+    return `Healed: the agent's pod was replaced ${evictedAfter.toFixed(1)} s after its credential had died, and the waiting pod was Ready after ${startedAfter.toFixed(1)} s.`;
+  }
+
+  /** Returns the seconds until the agent's pod was replaced, and until the waiting pod was Ready. */
+  async breakAndWatch(): Promise<{ evictedAfter: number; startedAfter: number }> {
+    const [before] = await this.client.readyPods(this.namespace, NAME);
+    this.timeline.heading("The credential dies: its ServiceAccount, which is not the agent's own, is recreated");
+    await this.client.recreateServiceAccount(this.namespace, pluginAccount({ name: NAME }));
+    this.timeline.setZero();
+    this.timeline.say("you", `recreated ServiceAccount ${this.namespace}/${pluginAccount({ name: NAME })}`);
+    let evictedAfter: number | undefined;
+    let startedAfter: number | undefined;
+    await sleep(REMEMBERED_MS);
+    await this.startApp();
+    await this.until("the node to be healed", async () => {
+      await Promise.all([this.tellCondition(), this.tellEvents(), this.tellFailures()]);
+      evictedAfter ??= await this.agentIsReplaced(before);
+      startedAfter ??= await this.appIsReady();
+      return evictedAfter !== undefined && startedAfter !== undefined && (await this.recovered());
+    });
+    await this.tellCondition();
+    return { evictedAfter: evictedAfter ?? NaN, startedAfter: startedAfter ?? NaN };
+  }
+
+  /** The conditions as kubectl prints them. */
+  async show(): Promise<void> {
+    await quoteObject(this.client, this.timeline, { namespace: this.namespace, name: NAME });
+  }
+
+  /** Takes away what prepare() made. */
+  async cleanUp(): Promise<void> {
+    unchainPlugin(this.lab);
+    for (const name of [this.namespace, SHOP]) await this.client.deleteNamespace(name);
+  }
+
+  private get agent(): CniAgentOptions {
+    return { namespace: this.namespace, name: NAME, image: this.image };
+  }
+
+  /** Another team's Deployment. */
+  private async startApp(): Promise<void> {
+    const command = ["node", "/app/controller.js"];
+    await this.client.apply(smallController({ namespace: SHOP, name: APP, image: this.image, command }));
+    this.timeline.say("you", `started Deployment ${SHOP}/${APP}, as any team may at any time`);
+  }
+
+  private async tellFailures(): Promise<void> {
+    const text = await this.client.output(["get", "events", "-n", SHOP, "-o", "json"]);
+    const { items } = JSON.parse(text) as { items: { reason: string; message: string }[] };
+    const failed = items.filter(({ reason }) => reason === "FailedCreatePodSandBox");
+    const [first] = failed;
+    if (first !== undefined) {
+      const cause = first.message.replace(/^.*failed \(add\): /, "");
+      this.timeline.say("kubelet", `FailedCreatePodSandBox: ... ${cause}`, "bad");
+      this.timeline.say("pod", "the agent is Ready, and has logged nothing", "plain");
+    }
+    if (failed.length >= 3) this.timeline.say("kubelet", "three of them and more", "bad");
+  }
+
+  private async tellCondition(): Promise<void> {
+    this.teller.tell(await this.condition());
+  }
+
+  private async tellEvents(): Promise<void> {
+    for (const { involvedObject, reason, message } of await this.client.events(this.namespace)) {
+      if (involvedObject.kind !== "Pod") continue;
+      this.timeline.say("event", `${reason} on ${involvedObject.kind} ${involvedObject.name}: ${message}`, "busy");
+    }
+  }
+
+  private async agentIsReplaced(before: Pod | undefined): Promise<number | undefined> {
+    const after = (await this.client.pods(this.namespace, NAME)).find(
+      pod => pod.metadata.uid !== before?.metadata.uid && isReady(pod),
+    );
+    if (after === undefined) return undefined;
+    this.timeline.say("pod", `${after.metadata.name} is Ready and has written a new credential`, "good");
+    return this.timeline.seconds;
+  }
+
+  private async appIsReady(): Promise<number | undefined> {
+    const pods = await this.client.pods(SHOP, APP);
+    if (pods.length !== 1 || !pods.every(isReady)) return undefined;
+    this.timeline.say("pod", `${pods[0]?.metadata.name ?? "?"}, which could not start, is Ready`, "good");
+    return this.timeline.seconds;
+  }
+
+  private async recovered(): Promise<boolean> {
+    const last = (await this.client.resilience(this.namespace, NAME)).status?.restarts?.at(-1);
+    if (last === undefined) return false;
+    const isGood = last.outcome === "Recovered";
+    this.timeline.say("status", `restart of ${last.pod}: ${last.cause}, ${last.outcome}`, isGood ? "good" : "busy");
+    return isGood && (await this.condition())?.status === "True";
+  }
+
+  private condition(): Promise<StatusCondition | undefined> {
+    return this.client.condition(this.namespace, NAME, "TokensAccepted");
+  }
+
+  private async until(what: string, done: () => Promise<boolean>): Promise<void> {
+    await this.client.until(what, done, PATIENCE_MS);
+  }
+}
