@@ -52,7 +52,7 @@ export const Reason = {
   NoPods: "NoPods",
   /** 401s are seen, but not yet persistently. */
   Suspected: "Suspected",
-  /** A pod is persistently answered 401 and is about to be restarted. */
+  /** A pod is persistently answered 401 and is about to be restarted; or, with Stalled, somebody is and a person has to find out who. */
   Rejected: "Rejected",
   /** Observe mode: a pod would be restarted now. */
   WouldRestart: "WouldRestart",

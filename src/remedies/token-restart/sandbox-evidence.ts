@@ -51,10 +51,9 @@ export async function findSandboxes(gathered: readonly Gathered[], search: Sandb
   traces.take(events, rule.windowMs, nowMs);
   const verdicts = new Map<string, Verdict>();
   const undecided: UndecidedNode[] = [];
-  const nodes = new Set(agents.map(({ node }) => node));
-  traces.keepNodes(nodes);
-  for (const node of nodes) {
-    const own = agents.filter(agent => agent.node === node);
+  const byNode = groupByNode(agents);
+  traces.keepNodes(new Set(byNode.keys()));
+  for (const [node, own] of byNode) {
     const suspects = suspectsOn(node, { own, gathered, traces, nowMs });
     const by = { trace: traces.of(node), rule, nowMs };
     if (suspects.length === 1) for (const { pod } of own) verdicts.set(pod.uid, verdictSince(readySince([pod]), by));
@@ -75,6 +74,16 @@ function agentsOf(gathered: readonly Gathered[]): Agent[] {
         return canBe && node !== undefined ? [{ pod, node, workload }] : [];
       }),
     );
+}
+
+function groupByNode(agents: readonly Agent[]): ReadonlyMap<string, readonly Agent[]> {
+  const byNode = new Map<string, Agent[]>();
+  for (const agent of agents) {
+    const own = byNode.get(agent.node) ?? [];
+    own.push(agent);
+    byNode.set(agent.node, own);
+  }
+  return byNode;
 }
 
 function suspectsOn(
