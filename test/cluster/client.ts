@@ -18,11 +18,18 @@ export type Kubectl = (args: readonly string[], stdin?: string) => Promise<Said>
 /** A pod, as far as tests look at it. */
 export interface Pod {
   readonly metadata: { name: string; uid: string; creationTimestamp: string; deletionTimestamp?: string };
+  readonly spec: { volumes?: { name: string }[] };
   readonly status: {
     phase: string;
     conditions?: { type: string; status: string }[];
     containerStatuses?: { restartCount: number }[];
   };
+}
+
+/** A DaemonSet, as far as tests look at it. */
+export interface DaemonSet {
+  readonly metadata: { readonly name: string; readonly uid: string; readonly generation: number };
+  readonly spec: { readonly template: object };
 }
 
 /** An Event of the operator. */
@@ -88,6 +95,18 @@ export class ClusterClient {
     return (
       JSON.parse(await this.output(["get", "pods", "-n", namespace, "-o", "json", ...selector])) as { items: Pod[] }
     ).items;
+  }
+
+  async daemonSet(namespace: string, name: string): Promise<DaemonSet> {
+    return JSON.parse(await this.output(["get", "daemonset", name, "-n", namespace, "-o", "json"])) as DaemonSet;
+  }
+
+  /** Standard output of a command that is run in a container. */
+  async exec(
+    { namespace, pod, container }: { namespace: string; pod: string; container: string },
+    command: readonly string[],
+  ): Promise<string> {
+    return this.output(["exec", pod, "-n", namespace, "-c", container, "--", ...command]);
   }
 
   /** Creates or replaces the spec of a ControllerResilience. */

@@ -3,15 +3,18 @@ import { bundle, nodeImage, pythonImage, type Image } from "../lab/images";
 
 const programs = join(__dirname, "programs");
 
-/** The controller on @kubernetes/client-node, `node /app/controller.js`, and the agent of a network plugin, `node /app/cni-agent.js`. */
+/**
+ * The controller on @kubernetes/client-node, `node /app/controller.js`; beside it the agent of a network plugin (`cni-agent.js`), and
+ * programs that keep and use a token (`token-keeper.js`, `token-request.js`).
+ */
 export async function nodeControllerImage(): Promise<Image> {
-  const content = await bundle(join(programs, "node-controller.ts"));
-  const agent = await bundle(join(programs, "cni-agent.ts"));
   return nodeImage({
     reference: "lab.local/node-controller:1",
     entries: [
-      { path: "app/controller.js", content },
-      { path: "app/cni-agent.js", content: agent },
+      { path: "app/controller.js", content: await bundle(join(programs, "node-controller.ts")) },
+      { path: "app/cni-agent.js", content: await bundle(join(programs, "cni-agent.ts")) },
+      { path: "app/token-keeper.js", content: await bundle(join(programs, "token-keeper.ts")) },
+      { path: "app/token-request.js", content: await bundle(join(programs, "token-request.ts")) },
     ],
     args: ["/app/controller.js"],
   });

@@ -1,4 +1,4 @@
-// A real controller to break: kube-scheduler in a Deployment of its own, with a ServiceAccount of its own, scheduling for a name that
+// A real controller to break: kube-scheduler in a workload of its own, with a ServiceAccount of its own, scheduling for a name that
 // nobody uses. It is written on client-go: informers, leader election, the lot.
 
 /** Where and with which image it runs. */
@@ -7,11 +7,15 @@ export interface SchedulerOptions {
   readonly name: string;
   readonly image: string;
   readonly replicas?: number;
+  /** A Deployment, if nothing else is said; a DaemonSet has no replicas. */
+  readonly kind?: "Deployment" | "DaemonSet";
+  /** More containers of its pods. */
+  readonly beside?: readonly object[];
 }
 
 /** Everything that it needs but its namespace. Delete and recreate `serviceAccount()` to kill its token. */
 export function kubeScheduler(options: SchedulerOptions): object[] {
-  return [serviceAccount(options), ...rights(options), configuration(options), deployment(options)];
+  return [serviceAccount(options), ...rights(options), configuration(options), workload(options)];
 }
 
 /** Its ServiceAccount. */
@@ -57,14 +61,15 @@ function configuration({ namespace, name }: SchedulerOptions): object {
   };
 }
 
-function deployment({ namespace, name, image, replicas = 1 }: SchedulerOptions): object {
+function workload(options: SchedulerOptions): object {
+  const { namespace, name, image, replicas = 1, kind = "Deployment", beside = [] } = options;
   const labels = { "app.kubernetes.io/name": name };
   return {
     apiVersion: "apps/v1",
-    kind: "Deployment",
+    kind,
     metadata: { namespace, name, labels },
     spec: {
-      replicas,
+      ...(kind === "Deployment" ? { replicas } : {}),
       selector: { matchLabels: labels },
       template: {
         metadata: { labels },
@@ -80,6 +85,7 @@ function deployment({ namespace, name, image, replicas = 1 }: SchedulerOptions):
               command: ["kube-scheduler", "--config=/etc/scheduler/config.json", "--secure-port=0"],
               volumeMounts: [{ name: "config", mountPath: "/etc/scheduler", readOnly: true }],
             },
+            ...beside,
           ],
           volumes: [{ name: "config", configMap: { name } }],
         },

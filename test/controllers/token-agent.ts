@@ -1,0 +1,118 @@
+// A DaemonSet as agents of nodes are: an init container and two containers, all of which have the ServiceAccount's token.
+import type { ClusterClient } from "../cluster/client";
+import { smallController } from "./small-controller";
+
+/** Where every container expects its token. */
+export const TOKEN_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/** What each of them finds there. */
+export const TOKEN_FILES = ["ca.crt", "namespace", "token"];
+
+/** Names of the containers that run on. */
+export const AGENT_CONTAINERS = ["agent", "beside"] as const;
+
+/** Where and with which image it runs. */
+export interface TokenAgentOptions {
+  readonly namespace: string;
+  readonly name: string;
+  readonly image: string;
+  /** Of the container `agent`. */
+  readonly command: readonly string[];
+  /** Image of the others: one with a shell. */
+  readonly shellImage?: string;
+  /** Seconds that an explicit volume of the template asks for; without it, admission mounts the default token. */
+  readonly explicitSeconds?: number;
+  readonly automount?: boolean;
+}
+
+/** Everything that it needs but its namespace. */
+export function tokenAgent(options: TokenAgentOptions): object[] {
+  const { namespace, name, image, command } = options;
+  const small = smallController({ namespace, name, image, command }) as { kind: string }[];
+  return [...small.filter(({ kind }) => kind !== "Deployment"), tokenAgentSet(options)];
+}
+
+/** The DaemonSet alone. */
+export function tokenAgentSet(options: TokenAgentOptions): object {
+  const { namespace, name, image, command, shellImage = image, explicitSeconds, automount } = options;
+  const labels = { "app.kubernetes.io/name": name };
+  const mounts =
+    explicitSeconds === undefined
+      ? {}
+      : { volumeMounts: [{ name: "api-token", mountPath: TOKEN_FOLDER, readOnly: true }] };
+  const container = (own: string, ofImage: string, argv: readonly string[]): object => ({
+    name: own,
+    image: ofImage,
+    imagePullPolicy: "IfNotPresent",
+    command: argv,
+    env: [{ name: "NAMESPACE", value: namespace }],
+    ...mounts,
+  });
+  const rereads = [
+    "sh",
+    "-c",
+    `while [ ! -d ${TOKEN_FOLDER} ] || cat ${TOKEN_FOLDER}/token > /dev/null; do sleep 5; done`,
+  ];
+  const [agent, beside] = AGENT_CONTAINERS;
+  const spec = {
+    serviceAccountName: name,
+    terminationGracePeriodSeconds: 1,
+    ...(automount === undefined ? {} : { automountServiceAccountToken: automount }),
+    initContainers: [container("init", shellImage, ["sh", "-c", `echo $(ls ${TOKEN_FOLDER})`])],
+    containers: [container(agent, image, command), container(beside, shellImage, rereads)],
+    ...(explicitSeconds === undefined ? {} : { volumes: [explicitVolume(explicitSeconds)] }),
+  };
+  return {
+    apiVersion: "apps/v1",
+    kind: "DaemonSet",
+    metadata: { namespace, name, labels },
+    spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+  };
+}
+
+function explicitVolume(expirationSeconds: number): object {
+  return {
+    name: "api-token",
+    projected: {
+      sources: [
+        { serviceAccountToken: { path: "token", expirationSeconds } },
+        { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+        { downwardAPI: { items: [{ path: "namespace", fieldRef: { fieldPath: "metadata.namespace" } }] } },
+      ],
+    },
+  };
+}
+
+/** What a token says of itself, as far as tests look at it. */
+export interface TokenClaims {
+  readonly iat: number;
+  readonly exp: number;
+  readonly sub: string;
+  readonly "kubernetes.io": {
+    readonly pod?: { readonly name: string; readonly uid: string };
+    /** Where the API server grants more than was asked for: when that ends. */
+    readonly warnafter?: number;
+  };
+}
+
+/** A token that a container has, and what it says. */
+export interface MountedToken {
+  readonly text: string;
+  readonly claims: TokenClaims;
+  readonly lifeSeconds: number;
+}
+
+/** One container of a pod. */
+export interface ContainerRef {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
+}
+
+/** Reads the token of a container, in that container. */
+export async function tokenIn(client: ClusterClient, where: ContainerRef): Promise<MountedToken> {
+  const text = (await client.exec(where, ["cat", `${TOKEN_FOLDER}/token`])).trim();
+  const payload = Buffer.from(text.split(".")[1] ?? "", "base64url").toString();
+  const claims = JSON.parse(payload) as TokenClaims;
+  return { text, claims, lifeSeconds: claims.exp - claims.iat };
+}
