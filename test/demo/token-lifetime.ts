@@ -1,0 +1,206 @@
+// The demonstration: a real kube-scheduler in a DaemonSet, whose token lives for a year, and for ten minutes once it is protected.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ClusterClient, isReady, type Pod } from "../cluster/client";
+import { kubeScheduler, type SchedulerOptions } from "../controllers/kube-scheduler";
+import { type ContainerRef, type MountedToken, TOKEN_FOLDER, tokenIn } from "../controllers/token-agent";
+import type { DemoCluster } from "./cluster";
+import type { Play } from "./scenario";
+import { ConditionTeller, quoteKubectl, quoteObject } from "./telling";
+import type { Timeline } from "./timeline";
+
+const NAME = "my-agent";
+const NAMESPACE = "token-lifetime";
+const SHELL = "shell";
+/** The published image of kube-scheduler has no shell; the lab's has one. */
+const PUBLISHED_SHELL = "registry.k8s.io/e2e-test-images/agnhost:2.53";
+const SPEC = { targets: [{ kind: "DaemonSet", name: NAME }], tokenLifetime: {} };
+const ASKED_SECONDS = 600;
+/** Longer than any healthy run by far; then it says what it saw and fails. */
+const PATIENCE_MS = 240_000;
+
+/** Plays the scenario on one cluster and tells of it on one timeline. */
+export class TokenLifetime implements Play {
+  private readonly options: SchedulerOptions;
+  private readonly client: ClusterClient;
+  private readonly teller: ConditionTeller;
+
+  constructor(
+    cluster: DemoCluster,
+    private readonly timeline: Timeline,
+  ) {
+    this.client = new ClusterClient(cluster.kubectl);
+    this.teller = new ConditionTeller(timeline);
+    const image = cluster.schedulerImage;
+    const shellImage = image.startsWith("registry.k8s.io/") ? PUBLISHED_SHELL : image;
+    const command = ["sh", "-c", "while sleep 5; do :; done"];
+    const shell = { name: SHELL, image: shellImage, imagePullPolicy: "IfNotPresent", command };
+    this.options = { namespace: NAMESPACE, name: NAME, image, kind: "DaemonSet", beside: [shell] };
+  }
+
+  /** The DaemonSet, with the token that admission mounts. */
+  async prepare(): Promise<void> {
+    this.timeline.heading("A DaemonSet: kube-scheduler, with leader election, and a container with a shell beside it");
+    await this.client.createNamespace(NAMESPACE);
+    await this.client.apply(kubeScheduler(this.options));
+    await this.until("it to lead", async () => (await this.leaseHolder()) !== "");
+    for (const pod of await this.until("its pods to be Ready", () => this.readyPods())) {
+      this.timeline.say("pod", `${pod.metadata.name} is Ready`, "good");
+      this.timeline.say("token", await this.describeYear(pod), "bad");
+    }
+  }
+
+  /** Has the tokens bounded, and uses one. */
+  async play(): Promise<string> {
+    const before = await this.client.daemonSet(NAMESPACE, NAME);
+    const old = await this.readyPods();
+    if (old === undefined) throw new Error("its pods are not Ready any more");
+    this.timeline.heading("It is protected");
+    this.timeline.quote(JSON.stringify(SPEC));
+    await this.client.protect(NAMESPACE, NAME, SPEC);
+    this.timeline.setZero();
+    this.timeline.say("you", `created ControllerResilience ${NAMESPACE}/${NAME}`);
+    await this.until("its tokens to be bounded", () => this.isBounded(before.metadata.generation, old));
+    const seconds = this.timeline.seconds;
+    const [pod] = await this.newPods(old);
+    await this.tellTokens(pod!);
+    await this.use(pod!);
+    const holder = await this.until("one of the new pods to lead", async () => {
+      const now = await this.leaseHolder();
+      return (await this.newPods(old)).some(({ metadata }) => now.startsWith(metadata.name)) && now;
+    });
+    this.timeline.say("pod", `${holder.split("_")[0] ?? holder} leads, with its new token`, "good");
+    return `Bounded ${seconds.toFixed(1)} s after it was asked for: what is stolen is worth ten minutes, no longer a year.`;
+  }
+
+  /** The volume that was added, the object and its conditions as kubectl prints them. */
+  async show(): Promise<void> {
+    const volume = '{range .spec.template.spec.volumes[?(@.projected)]}{.name}: {.projected}{"\\n"}{end}';
+    const args = ["get", "daemonset", NAME, "-n", NAMESPACE, "-o", `jsonpath=${volume}`];
+    await quoteKubectl(this.client, this.timeline, args);
+    await quoteObject(this.client, this.timeline, { namespace: NAMESPACE, name: NAME });
+  }
+
+  /** Takes away what prepare() made. */
+  async cleanUp(): Promise<void> {
+    const objects = kubeScheduler(this.options) as { kind: string; metadata: { name: string } }[];
+    const bindings = objects.filter(({ kind }) => kind === "ClusterRoleBinding").map(({ metadata }) => metadata.name);
+    await this.client.deleteNamespace(NAMESPACE);
+    await this.client.output(["delete", "clusterrolebinding", ...bindings, "--ignore-not-found"]);
+  }
+
+  private async describeYear(pod: Pod): Promise<string> {
+    const { claims, lifeSeconds } = await this.token(pod);
+    const { warnafter } = claims["kubernetes.io"];
+    if (lifeSeconds <= ASKED_SECONDS) throw new Error(`its token lives for ${lifeSeconds} s already`);
+    const asked = warnafter === undefined ? "" : `${warnafter - claims.iat} s were asked for; `;
+    return `${asked}the API server accepts it for ${lifeSeconds} s, which is ${Math.round(lifeSeconds / 86_400)} days`;
+  }
+
+  /** Tells of all that happens until it is. */
+  private async isBounded(generation: number, old: readonly Pod[]): Promise<boolean> {
+    const condition = await this.client.condition(NAMESPACE, NAME, "TokenLifetimeBounded");
+    this.teller.tell(condition);
+    const { metadata } = await this.client.daemonSet(NAMESPACE, NAME);
+    if (metadata.generation > generation) {
+      const times = metadata.generation - generation;
+      this.timeline.say("daemonset", `its template was changed ${times === 1 ? "once" : `${times} times`}`, "busy");
+    }
+    for (const pod of await this.client.pods(NAMESPACE)) this.tellPod(pod, old);
+    return condition?.status === "True" && condition.reason === "Bounded" && (await this.areReplaced(old));
+  }
+
+  private tellPod(pod: Pod, old: readonly Pod[]): void {
+    const { name, uid, deletionTimestamp } = pod.metadata;
+    if (deletionTimestamp !== undefined) this.timeline.say("pod", `${name} is going`, "busy");
+    if (old.some(({ metadata }) => metadata.uid === uid)) return;
+    this.timeline.say("pod", `${name} is new`, "busy");
+    if (isReady(pod)) this.timeline.say("pod", `${name} is Ready`, "good");
+  }
+
+  private async areReplaced(old: readonly Pod[]): Promise<boolean> {
+    const pods = await this.readyPods();
+    return pods !== undefined && (await this.newPods(old)).length === pods.length;
+  }
+
+  private async tellTokens(pod: Pod): Promise<void> {
+    const volumes = pod.spec.volumes?.map(({ name }) => name) ?? [];
+    if (volumes.some(name => name.startsWith("kube-api-access")))
+      throw new Error(`${pod.metadata.name} still has the default token`);
+    const { claims, lifeSeconds } = await this.token(pod);
+    if (lifeSeconds > ASKED_SECONDS || claims["kubernetes.io"].pod?.uid !== pod.metadata.uid)
+      throw new Error(`the token in ${pod.metadata.name} lives for ${lifeSeconds} s`);
+    this.timeline.say("token", `the one in ${pod.metadata.name} is accepted for ${lifeSeconds} s`, "good");
+  }
+
+  /** Requests with what is in the pod, and nothing else: its token and its ca.crt. */
+  private async use(pod: Pod): Promise<void> {
+    const folder = mkdtempSync(join(tmpdir(), "controller-resilience-token-"));
+    try {
+      const kubeconfig = join(folder, "kubeconfig");
+      writeFileSync(kubeconfig, await this.kubeconfigOf(pod), { mode: 0o600 });
+      const as = ["--kubeconfig", kubeconfig, "--context", "pod"];
+      const me = JSON.parse(await this.client.output([...as, "auth", "whoami", "-o", "json"])) as WhoAmI;
+      const { username, extra } = me.status.userInfo;
+      const [of = "?"] = extra?.["authentication.kubernetes.io/pod-name"] ?? [];
+      if (of !== pod.metadata.name) throw new Error(`the API server took the token for one of ${username} in ${of}`);
+      this.timeline.say("request", `with it: the API server knows ${username} in pod ${of}`, "good");
+      await this.client.output([...as, "get", "lease", NAME, "-n", NAMESPACE]);
+      this.timeline.say("request", `with it: it may read Lease ${NAMESPACE}/${NAME}, as before`, "good");
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+
+  private async kubeconfigOf(pod: Pod): Promise<string> {
+    const view = await this.client.output(["config", "view", "--minify", "-o", "json"]);
+    const { server } = (JSON.parse(view) as { clusters: { cluster: { server: string } }[] }).clusters[0]!.cluster;
+    const authority = await this.client.exec(this.shellOf(pod), ["cat", `${TOKEN_FOLDER}/ca.crt`]);
+    const { text: token } = await this.token(pod);
+    const cluster = { server, "certificate-authority-data": Buffer.from(authority).toString("base64") };
+    return JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [{ name: "pod", cluster }],
+      users: [{ name: "pod", user: { token } }],
+      contexts: [{ name: "pod", context: { cluster: "pod", user: "pod" } }],
+    });
+  }
+
+  private token(pod: Pod): Promise<MountedToken> {
+    return tokenIn(this.client, this.shellOf(pod));
+  }
+
+  private shellOf(pod: Pod): ContainerRef {
+    return { namespace: NAMESPACE, pod: pod.metadata.name, container: SHELL };
+  }
+
+  private async newPods(old: readonly Pod[]): Promise<Pod[]> {
+    const gone = new Set(old.map(({ metadata }) => metadata.uid));
+    return (await this.client.pods(NAMESPACE)).filter(({ metadata }) => !gone.has(metadata.uid));
+  }
+
+  /** All of them, once there is none that is not Ready or is going. */
+  private async readyPods(): Promise<Pod[] | undefined> {
+    const pods = await this.client.pods(NAMESPACE);
+    const areReady = pods.every(pod => isReady(pod) && pod.metadata.deletionTimestamp === undefined);
+    return pods.length > 0 && areReady ? pods : undefined;
+  }
+
+  private async leaseHolder(): Promise<string> {
+    const args = ["get", "lease", NAME, "-n", NAMESPACE, "-o", "jsonpath={.spec.holderIdentity}"];
+    return (await this.client.kubectl(args)).stdout.trim();
+  }
+
+  private until<T>(what: string, look: () => Promise<T | false | undefined>): Promise<T> {
+    return this.client.until(what, look, PATIENCE_MS);
+  }
+}
+
+/** What `kubectl auth whoami` answers. */
+interface WhoAmI {
+  readonly status: {
+    readonly userInfo: { readonly username: string; readonly extra?: Readonly<Record<string, readonly string[]>> };
+  };
+}
