@@ -118,7 +118,7 @@ function leftAlone(given: Case): Assessment | undefined {
   const { plan } = given;
   if (plan.kind !== "LeftAlone") return undefined;
   const { status, reason } = REASONS[plan.reason];
-  const sentence = `${nameOf(given)} is left alone: ${plan.sentence}.`;
+  const sentence = `${nameOf(given)} is left alone. ${plan.sentence}`;
   return { status, reason, sentence, entry: entryOf(given, "LeftAlone"), isStalled: status === "False" };
 }
 

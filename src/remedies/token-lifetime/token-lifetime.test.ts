@@ -84,7 +84,9 @@ describe("no change is made", () => {
   ])("of what is %s", async (reason, status, template) => {
     const scene = new Scene();
     scene.put("agent", template);
-    expect(await scene.pass()).toMatchObject({ status, reason, intents: [] });
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status, reason, intents: [] });
+    expect(decision.message).toMatch(/^DaemonSet agent is left alone\. Its pods [^.]+\.$/);
     expect(scene.entry()).toMatchObject({ outcome: "LeftAlone" });
   });
 
