@@ -1,0 +1,280 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import type { DaemonSetStatus, StatusCondition } from "../../src/api/controller-resilience";
+import type { ClusterClient, DaemonSet, Pod } from "../cluster/client";
+import {
+  AGENT_CONTAINERS,
+  TOKEN_FILES,
+  TOKEN_FOLDER,
+  tokenAgent,
+  tokenAgentSet,
+  tokenIn,
+  type TokenAgentOptions,
+} from "../controllers/token-agent";
+import type { OperatorProcess } from "../operator/process";
+import { startOperator, suiteClient } from "./operator";
+
+// DaemonSets with real tokens: one whose tokens are bounded, one that has none, one that GitOps takes back, and one whose client can't
+// live with a short token.
+
+const NAME = "agent";
+const TYPE = "TokenLifetimeBounded";
+const BOUNDED = "lifetime-bounded";
+const OFF = "lifetime-off";
+const CONTESTED = "lifetime-contested";
+const KEPT = "lifetime-kept";
+const namespaces = [BOUNDED, OFF, CONTESTED, KEPT];
+/** Longer than the replacement of one pod on a busy machine. */
+const ROLL_MS = 180_000;
+
+let client: ClusterClient;
+let operator: OperatorProcess;
+
+beforeAll(async () => {
+  client = suiteClient();
+  for (const namespace of namespaces) await client.createNamespace(namespace);
+  operator = await startOperator();
+});
+
+afterAll(async () => {
+  await operator.stop();
+  for (const namespace of namespaces) await client.deleteNamespace(namespace);
+});
+
+function agentOf(namespace: string, more: Partial<TokenAgentOptions> = {}): TokenAgentOptions {
+  return { namespace, name: NAME, image: inject("images").node, command: ["node", "/app/controller.js"], ...more };
+}
+
+async function protect(namespace: string): Promise<void> {
+  await client.protect(namespace, NAME, { targets: [{ kind: "DaemonSet", name: NAME }], tokenLifetime: {} });
+}
+
+const condition = (namespace: string): Promise<StatusCondition | undefined> => client.condition(namespace, NAME, TYPE);
+const set = (namespace: string): Promise<DaemonSet> => client.daemonSet(namespace, NAME);
+const templateText = async (namespace: string): Promise<string> => JSON.stringify((await set(namespace)).spec.template);
+
+async function entryOf(namespace: string): Promise<DaemonSetStatus | undefined> {
+  return (await client.resilience(namespace, NAME)).status?.daemonSets?.find(({ name }) => name === NAME);
+}
+
+async function untilReason(namespace: string, reason: string, timeoutMs = ROLL_MS): Promise<StatusCondition> {
+  return client.untilCondition({ namespace, name: NAME, type: TYPE }, [reason], timeoutMs);
+}
+
+/** Looks until the condition has that reason; returns all reasons on the way, each once. */
+async function reasonsUntil(namespace: string, last: string): Promise<string[]> {
+  const reasons: string[] = [];
+  await client.until(
+    `${TYPE} of ${namespace} to say ${last}`,
+    async () => {
+      const { status = "no status", reason = "", message = "" } = (await condition(namespace)) ?? {};
+      if (reason !== "" && reasons.at(-1) !== reason) reasons.push(reason);
+      if (reason === last) return true;
+      throw new Error(`${status} ${reason}: ${message}; before: ${reasons.join(", ")}`);
+    },
+    ROLL_MS,
+  );
+  return reasons;
+}
+
+/** The one pod, once no other is there or going. */
+async function podOf(namespace: string): Promise<Pod> {
+  const [pod] = await client.readyPods(namespace, NAME, 1, ROLL_MS);
+  return pod!;
+}
+
+async function passes(): Promise<number> {
+  const { text } = await operator.probe("/metrics");
+  const counts = text.matchAll(/^controller_resilience_reconciles_total\{.*\} (\d+)$/gm);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** Has the operator look at every object again, twice: whatever happens to a pod makes it. */
+async function lookedAgain(): Promise<void> {
+  const objects = (await client.output(["get", "cres", "--all-namespaces", "-o", "name"])).trim().split("\n").length;
+  for (const round of ["first", "second"]) {
+    const before = await passes();
+    const label = ["label", "pods", "--all", "--all-namespaces", `round=${round}`, "--overwrite"];
+    // It fails if one of them goes meanwhile.
+    await client.until("all pods to have a label", async () => (await client.kubectl(label)).code === 0);
+    await client.until("every object to be looked at", async () => (await passes()) >= before + objects, 150_000);
+  }
+}
+
+describe("a DaemonSet whose pods have the default token", () => {
+  let before: DaemonSet;
+  let old: Pod;
+
+  it("has a token that lives for a year", async () => {
+    await client.apply(tokenAgent(agentOf(BOUNDED)));
+    old = await podOf(BOUNDED);
+    const { lifeSeconds, claims } = await tokenIn(client, {
+      namespace: BOUNDED,
+      pod: old.metadata.name,
+      container: NAME,
+    });
+    expect(lifeSeconds).toBeGreaterThan(300 * 86_400);
+    expect(claims["kubernetes.io"].warnafter! - claims.iat).toBe(3607);
+    expect(old.spec.volumes?.map(({ name }) => name.replace(/-[^-]*$/, ""))).toEqual(["kube-api-access"]);
+    before = await set(BOUNDED);
+  });
+
+  it("is changed once, replaces its pod by itself, and is bounded", async () => {
+    await protect(BOUNDED);
+    const reasons = await reasonsUntil(BOUNDED, "Bounded");
+    expect(reasons.slice(-2)).toEqual(["Rolling", "Bounded"]);
+    for (const reason of reasons.slice(0, -2)) expect(["Waiting", "Planned"]).toContain(reason);
+    expect((await condition(BOUNDED))?.status).toBe("True");
+    expect((await set(BOUNDED)).metadata).toMatchObject({
+      uid: before.metadata.uid,
+      generation: before.metadata.generation + 1,
+    });
+    expect(await entryOf(BOUNDED)).toMatchObject({ outcome: "Bounded", changes: 1, uid: before.metadata.uid });
+  });
+
+  it("has a pod without admission's volume, and in each container all that was in it", async () => {
+    const pod = await podOf(BOUNDED);
+    expect(pod.metadata.uid).not.toBe(old.metadata.uid);
+    expect(pod.spec.volumes?.filter(({ name }) => name.startsWith("kube-api-access"))).toEqual([]);
+    const where = { namespace: BOUNDED, pod: pod.metadata.name };
+    for (const container of AGENT_CONTAINERS) {
+      const files = (await client.exec({ ...where, container }, ["ls", TOKEN_FOLDER])).trim().split("\n");
+      expect(files, container).toEqual(TOKEN_FILES);
+      expect(await client.exec({ ...where, container }, ["cat", `${TOKEN_FOLDER}/namespace`])).toBe(BOUNDED);
+      expect(await client.exec({ ...where, container }, ["cat", `${TOKEN_FOLDER}/ca.crt`])).toContain("CERTIFICATE");
+    }
+    const seen = await client.output(["logs", pod.metadata.name, "-n", BOUNDED, "-c", "init"]);
+    expect(seen.trim().split(/\s+/)).toEqual(TOKEN_FILES);
+  });
+
+  it("has tokens of ten minutes, with which real requests succeed", async () => {
+    const pod = await podOf(BOUNDED);
+    for (const container of AGENT_CONTAINERS) {
+      const where = { namespace: BOUNDED, pod: pod.metadata.name, container };
+      const { lifeSeconds, claims } = await tokenIn(client, where);
+      expect(lifeSeconds).toBe(600);
+      expect(claims["kubernetes.io"].warnafter).toBeUndefined();
+      expect(claims["kubernetes.io"].pod?.uid).toBe(pod.metadata.uid);
+    }
+    const agent = { namespace: BOUNDED, pod: pod.metadata.name, container: NAME };
+    expect((await client.exec(agent, ["node", "/app/token-request.js"])).trim()).toBe("200");
+  });
+
+  it("stays as it is from then on, and the story is told by Events", async () => {
+    const { generation } = (await set(BOUNDED)).metadata;
+    await lookedAgain();
+    expect((await set(BOUNDED)).metadata.generation).toBe(generation);
+    expect(await condition(BOUNDED)).toMatchObject({ status: "True", reason: "Bounded" });
+    expect(await entryOf(BOUNDED)).toMatchObject({ outcome: "Bounded", changes: 1 });
+    const events = await client.events(BOUNDED);
+    const reasonsOn = (kind: string): string[] =>
+      events.filter(({ involvedObject }) => involvedObject.kind === kind).map(({ reason }) => reason);
+    expect(reasonsOn("DaemonSet")).toEqual(["TokenLifetimeShortened"]);
+    for (const reason of ["Planned", "TokenLifetimeShortened", "Rolling", "Bounded"]) {
+      expect(reasonsOn("ControllerResilience")).toContain(reason);
+    }
+  });
+});
+
+describe("a DaemonSet whose pods get no token", () => {
+  it("is left alone", async () => {
+    await client.apply(tokenAgent(agentOf(OFF, { automount: false, command: ["sleep", "86400"] })));
+    const pod = await podOf(OFF);
+    await protect(OFF);
+    expect((await untilReason(OFF, "AutomountOff")).status).toBe("True");
+    await lookedAgain();
+    expect((await set(OFF)).metadata.generation).toBe(1);
+    expect((await podOf(OFF)).metadata.uid).toBe(pod.metadata.uid);
+    expect(await entryOf(OFF)).toMatchObject({ outcome: "LeftAlone", changes: 0 });
+  });
+});
+
+describe("a DaemonSet whose template GitOps takes back", () => {
+  const MANAGER = "argocd-controller";
+  const SECONDS = 3600;
+
+  /** What Argo CD does when it syncs. */
+  async function sync(): Promise<void> {
+    const text = JSON.stringify(tokenAgentSet(agentOf(CONTESTED, { explicitSeconds: SECONDS })));
+    const args = ["apply", "--server-side", "--force-conflicts", `--field-manager=${MANAGER}`, "-f", "-"];
+    await client.output(args, text);
+  }
+
+  async function untilAsked(seconds: number): Promise<void> {
+    await client.until(
+      `the template to ask for ${seconds} s`,
+      async () => (await templateText(CONTESTED)).includes(`"expirationSeconds":${seconds}`),
+      ROLL_MS,
+    );
+  }
+
+  it("is changed twice, and then left to who wants it otherwise, who is named", async () => {
+    const others = tokenAgent(agentOf(CONTESTED)) as { kind: string }[];
+    await client.apply(others.filter(({ kind }) => kind !== "DaemonSet"));
+    await sync();
+    await podOf(CONTESTED);
+    await protect(CONTESTED);
+    for (const round of [1, 2]) {
+      await untilAsked(600);
+      expect((await set(CONTESTED)).metadata.generation, `round ${round}`).toBe(2 * round);
+      await sync();
+      await untilAsked(SECONDS);
+    }
+    const { status, message } = await untilReason(CONTESTED, "FieldContested");
+    expect(status).toBe("False");
+    expect(message).toContain(MANAGER);
+    await lookedAgain();
+    // It was created, and changed twice by each of the two.
+    expect((await set(CONTESTED)).metadata.generation).toBe(5);
+    expect(await entryOf(CONTESTED)).toMatchObject({
+      outcome: "Contested",
+      changes: 2,
+      previousExpirationSeconds: SECONDS,
+    });
+    await untilAsked(SECONDS);
+  });
+});
+
+describe("a DaemonSet whose client does not read its token again", () => {
+  const keeper = { command: ["node", "/app/token-keeper.js"] };
+  let before: string;
+
+  async function logOf(pod: Pod): Promise<string> {
+    return client.output(["logs", pod.metadata.name, "-n", KEPT, "-c", NAME]);
+  }
+
+  it("is answered 401 once its token is short", async () => {
+    await client.apply(tokenAgent(agentOf(KEPT, keeper)));
+    const old = await podOf(KEPT);
+    await client.until("it to reconcile", async () => (await logOf(old)).includes("reconciled"));
+    before = await templateText(KEPT);
+    await protect(KEPT);
+    await untilReason(KEPT, "Bounded");
+    const pod = await podOf(KEPT);
+    expect(pod.metadata.uid).not.toBe(old.metadata.uid);
+    await client.until("its requests to be answered 401", async () => (await logOf(pod)).includes("HTTP-Code: 401"));
+    expect(await logOf(pod)).not.toContain("reconciled");
+  });
+
+  it("gets its template back as it was, and works again", async () => {
+    const { status } = await untilReason(KEPT, "Reverted", 300_000);
+    expect(status).toBe("False");
+    expect(await templateText(KEPT)).toBe(before);
+    expect(await entryOf(KEPT)).toMatchObject({ outcome: "Reverted", changes: 1 });
+    await client.until(
+      "a pod that reconciles again",
+      async () => (await logOf(await podOf(KEPT))).includes("reconciled"),
+      ROLL_MS,
+    );
+    const told = (await client.events(KEPT)).filter(({ reason }) => reason === "TokenLifetimeRestored");
+    expect(told.map(({ involvedObject }) => involvedObject.kind)).toContain("DaemonSet");
+  });
+
+  it("is not changed again", async () => {
+    await lookedAgain();
+    const { metadata, spec } = await set(KEPT);
+    // It was created, changed, and changed back.
+    expect(metadata.generation).toBe(3);
+    expect(JSON.stringify(spec.template)).toBe(before);
+    expect((await condition(KEPT))?.reason).toBe("Reverted");
+  });
+});
