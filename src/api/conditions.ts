@@ -128,6 +128,8 @@ export const Reason = {
   OwnMount: "OwnMount",
   /** The pods run on Windows nodes. */
   WindowsNodes: "WindowsNodes",
+  /** The skip annotation is set, and tokens may live longer. */
+  LeftAlone: "LeftAlone",
   /** The default token stays, since defaultToken is Leave. */
   DefaultTokenLeft: "DefaultTokenLeft",
 } as const;

@@ -156,7 +156,9 @@ function conditionOf(status: JsonObject, type: string): JsonObject | undefined {
 }
 
 /** Tokens with an audience of their own are for others than the API server. */
-function tokenOf(spec: JsonObject): Pick<PodView, "mountsToken" | "tokenExpirationSeconds"> {
+function tokenOf(
+  spec: JsonObject,
+): Pick<PodView, "mountsToken" | "tokenExpirationSeconds" | "maxTokenExpirationSeconds"> {
   const tokens = arrayOf(spec["volumes"])
     .flatMap(volume => arrayOf(objectOf(objectOf(volume)["projected"])["sources"]))
     .map(source => objectOf(source)["serviceAccountToken"])
@@ -166,7 +168,9 @@ function tokenOf(spec: JsonObject): Pick<PodView, "mountsToken" | "tokenExpirati
   const lives = tokens.map(token => numberOf(token["expirationSeconds"])).filter(life => life !== undefined);
   return {
     mountsToken: tokens.length > 0,
-    ...(lives.length === 0 ? {} : { tokenExpirationSeconds: Math.min(...lives) }),
+    ...(lives.length === 0
+      ? {}
+      : { tokenExpirationSeconds: Math.min(...lives), maxTokenExpirationSeconds: Math.max(...lives) }),
   };
 }
 

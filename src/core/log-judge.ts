@@ -2,8 +2,8 @@ import type { Key } from "./ports";
 import type { Readers } from "./readers";
 import type { PodView } from "./views";
 
-/** What the logs of one pod say of 401s. unread: they were not read to their end yet, or can't be. */
-export type LogVerdict = "unread" | "quiet" | "suspected" | "persistent";
+/** What the logs of one pod say of 401s. unread: they were not read to their end yet. unreadable: they can't be. */
+export type LogVerdict = "unread" | "unreadable" | "quiet" | "suspected" | "persistent";
 
 /** What was found in the logs of some pods. */
 export interface JudgedLogs {

@@ -40,6 +40,8 @@ export interface PodView {
   readonly mountsToken?: boolean;
   /** Shortest `expirationSeconds` of those sources. Absent: the default of 3607 s. */
   readonly tokenExpirationSeconds?: number;
+  /** The longest of them. */
+  readonly maxTokenExpirationSeconds?: number;
   /**
    * When the condition PodReadyToStartContainers became True: its volumes, hence its first token, were there before that.
    * Absent: the kubelet does not report it.

@@ -1,33 +1,28 @@
 import { Reason } from "../../api/conditions";
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import { formatDuration } from "../../core/duration";
-import type { Intent } from "../../core/intent";
-import { buildChange, buildRelease } from "./build";
-import { applied, appliedMs, changesOf, entryOf, fingerprintOf, life, nameOf, type Case } from "./case";
-import { isCanary, isWatched, type DaemonSetFacts } from "./facts";
+import { AT_ONCE_MS, type Assessment } from "./assessment";
+import { buildChange } from "./build";
+import {
+  aimOf,
+  applied,
+  appliedMs,
+  changesOf,
+  entryOf,
+  fingerprintOf,
+  isRelease,
+  life,
+  nameOf,
+  type Case,
+} from "./case";
+import { isOurRollout, livingOf } from "./facts";
+import { reverted, reverting } from "./revert";
 import { isSettled, rolloutOf } from "./rollout";
-
-/** What there is to say and to do about one DaemonSet. */
-export interface Assessment {
-  readonly status: "True" | "False";
-  readonly reason: Reason;
-  readonly sentence: string;
-  readonly entry: DaemonSetStatus;
-  readonly intent?: Intent;
-  /** A person is needed. */
-  readonly isStalled?: boolean;
-  /** Something will go on by itself. */
-  readonly isProgressing?: boolean;
-  readonly recheckAfterMs?: number;
-}
 
 type Check = (given: Case) => Assessment | undefined;
 
 /** Changes of one template for one generation of the object: the first, and one more if somebody takes it back. */
 const MAX_CHANGES = 2;
-
-/** Looked at again as soon as status was written. */
-const AT_ONCE_MS = 1_000;
 
 /** While a rollout goes on. */
 const ROLLING_MS = 10_000;
@@ -51,10 +46,10 @@ const CHECKS: readonly Check[] = [
   contested,
   // One change at a time, and not into trouble that is there already.
   waiting,
-  // What stood there before has to stand in status first, or nobody could put it back.
-  planned,
   // Observe only reports.
   wouldChange,
+  // What stood there before has to stand in status first, or nobody could put it back.
+  planned,
 ];
 
 /** What the checks say of a DaemonSet; if none of them does, its template is changed. */
@@ -66,44 +61,16 @@ export function assess(given: Case): Assessment {
   return change(given);
 }
 
+const LEARNT: readonly DaemonSetStatus["outcome"][] = ["Reverting", "Reverted", "Contested"];
+
 function skipped(given: Case): Assessment | undefined {
   if (!given.own.view.skip) return undefined;
   const sentence = `${nameOf(given)} has the skip annotation and is left alone.`;
-  return { status: "True", reason: Reason.Bounded, sentence, entry: entryOf(given, "LeftAlone") };
-}
-
-function reverting(given: Case): Assessment | undefined {
-  const { own, spec, nowMs } = given;
-  if (!spec.revertOnUnauthorized || own.record?.appliedTime === undefined) return undefined;
-  const isDecided = own.record.outcome === "Reverting";
-  const rejected = isWatched(own.record, spec, nowMs) ? rejectedCanaries(given) : [];
-  if (!isDecided && rejected.length === 0) return undefined;
-  const sentence = `${nameOf(given)}: since its tokens live ${life(spec)}, pods are answered 401 that were not before; the change is taken back.`;
-  const finding = {
-    status: "False" as const,
-    reason: Reason.Reverting,
-    sentence,
-    entry: entryOf(given, "Reverting"),
-    isProgressing: true,
-  };
-  // Written down first: whoever leads next must not try the change again.
-  if (!isDecided) return { ...finding, recheckAfterMs: AT_ONCE_MS };
-  return { ...finding, intent: buildRelease(own, sentence) };
-}
-
-/** Pods with the shorter token that are answered 401, for which nothing else is to blame. */
-function rejectedCanaries({ own, spec }: Case): DaemonSetFacts["pods"] {
-  return own.pods.filter(
-    ({ pod, verdict, isOlderThanAccount }) =>
-      verdict === "persistent" && !isOlderThanAccount && pod.deletedAtMs === undefined && isCanary(pod, spec),
-  );
-}
-
-function reverted(given: Case): Assessment | undefined {
   const { record } = given.own;
-  if (record?.outcome !== "Reverted" || record.fingerprint !== fingerprintOf(given)) return undefined;
-  const sentence = `${nameOf(given)}: a token life of ${life(given.spec)} was taken back, because its pods were answered 401 with it. It is not tried again before the template changes: does its client read the token file again?`;
-  return { status: "False", reason: Reason.Reverted, sentence, entry: entryOf(given, "Reverted"), isStalled: true };
+  // What was learnt of it must not be forgotten meanwhile.
+  const outcome = record !== undefined && LEARNT.includes(record.outcome) ? record.outcome : "LeftAlone";
+  const reason = given.plan.kind === "Bounded" ? Reason.Bounded : Reason.LeftAlone;
+  return { status: "True", reason, sentence, entry: entryOf(given, outcome) };
 }
 
 /** That nothing is done, why that is so, and whether all is well. */
@@ -139,18 +106,26 @@ function rolling(given: Case): Assessment | undefined {
   const { own, plan, spec, nowMs } = given;
   if (plan.kind !== "Bounded") return undefined;
   const rollout = rolloutOf(own, spec, appliedMs(given), nowMs);
-  if (rollout.isDone) return undefined;
+  const isOurs = isOurRollout(own.record);
+  // A bounded DaemonSet stays bounded, whatever else goes on with it.
+  if (rollout.isDone || (!isOurs && rollout.boundedPods === rollout.pods)) return undefined;
   const progress = `${nameOf(given)}: ${rollout.boundedPods} of ${rollout.pods} pods have a token that lives ${life(spec)}`;
-  if (rollout.isStuck) {
-    const sentence = `${progress}, and no more of them were replaced for ${formatDuration(rollout.stuckAfterMs)}: see kubectl rollout status. Nothing more is changed.`;
-    const entry = entryOf(given, "Stuck");
-    return { status: "False", reason: Reason.RolloutStuck, sentence, entry, isStalled: true };
+  if (isOurs && rollout.isStuck) {
+    const sentence = `${progress}, and no more became Ready with one for ${formatDuration(rollout.stuckAfterMs)}: see kubectl rollout status. Nothing more is changed.`;
+    return {
+      status: "False",
+      reason: Reason.RolloutStuck,
+      sentence,
+      entry: applied(given, "Stuck"),
+      isStalled: true,
+      recheckAfterMs: ROLLING_MS,
+    };
   }
   return {
     status: "False",
     reason: Reason.Rolling,
     sentence: `${progress}; the DaemonSet replaces the others at its own pace.`,
-    entry: applied(given, "Rolling"),
+    entry: isOurs ? applied(given, "Rolling") : entryOf(given, "Bounded"),
     isProgressing: true,
     recheckAfterMs: ROLLING_MS,
   };
@@ -165,8 +140,8 @@ function bounded(given: Case): Assessment | undefined {
 function contested(given: Case): Assessment | undefined {
   const { view } = given.own;
   if (changesOf(given) < MAX_CHANGES) return undefined;
-  const who = view.lastManager === undefined ? "somebody" : `field manager ${view.lastManager}`;
-  const sentence = `${nameOf(given)}: the change was made ${MAX_CHANGES} times, and ${who} has taken it back each time. It is not made again before this object changes: let Git leave the field alone (docs/remedies/token-lifetime.md).`;
+  const who = view.lastManager === undefined ? "" : `; field manager ${view.lastManager} wrote the DaemonSet last`;
+  const sentence = `${nameOf(given)}: the change was made ${MAX_CHANGES} times, and taken back each time${who}. It is not made again before this object changes: let Git leave the field alone (docs/remedies/token-lifetime.md).`;
   return {
     status: "False",
     reason: Reason.FieldContested,
@@ -177,7 +152,7 @@ function contested(given: Case): Assessment | undefined {
 }
 
 function waiting(given: Case): Assessment | undefined {
-  const why = obstacle(given);
+  const why = isRelease(given) ? undefined : obstacle(given);
   if (why === undefined) return undefined;
   return {
     status: "False",
@@ -190,13 +165,15 @@ function waiting(given: Case): Assessment | undefined {
 }
 
 function obstacle({ own, spec, isAnotherRolling }: Case): string | undefined {
-  if (!isSettled(own.view)) return "it is replacing its pods for another reason";
+  if (!isSettled(own.view)) return "it is still replacing its pods";
   if (isAnotherRolling) return "another DaemonSet of this object is replacing its pods";
   if (!spec.revertOnUnauthorized) return undefined;
-  const verdicts = own.pods.filter(({ pod }) => pod.deletedAtMs === undefined).map(({ verdict }) => verdict);
+  const verdicts = livingOf(own).map(({ verdict }) => verdict);
   if (verdicts.some(verdict => verdict === "persistent" || verdict === "suspected")) {
     return "its pods are answered 401 already, so nobody could tell whether the change is to blame for more of them";
   }
+  if (verdicts.includes("unreadable"))
+    return "the logs of its pods can't be read, so nobody could tell whether it does harm";
   return verdicts.includes("unread")
     ? "the logs of its pods have still to be read, to compare with those after it"
     : undefined;
@@ -205,7 +182,7 @@ function obstacle({ own, spec, isAnotherRolling }: Case): string | undefined {
 function planned(given: Case): Assessment | undefined {
   const { record } = given.own;
   if (record?.outcome === "Planned" && record.fingerprint === fingerprintOf(given)) return undefined;
-  const sentence = `${nameOf(given)} is about to be changed, so that its tokens live ${life(given.spec)}.${warningOf(given)}`;
+  const sentence = `${nameOf(given)} is about to be changed, so that ${aimOf(given)}.${warningOf(given)}`;
   return {
     status: "False",
     reason: Reason.Planned,
@@ -218,13 +195,14 @@ function planned(given: Case): Assessment | undefined {
 
 function wouldChange(given: Case): Assessment | undefined {
   if (given.facts.mode === "Enforce") return undefined;
-  const sentence = `${nameOf(given)} would be changed now, so that its tokens live ${life(given.spec)}.${warningOf(given)}`;
-  return { ...change(given), status: "False", reason: Reason.WouldChange, sentence, isProgressing: false };
+  const sentence = `${nameOf(given)} would be changed now, so that ${aimOf(given)}.${warningOf(given)}`;
+  const entry = entryOf(given, "Waiting");
+  return { ...change(given), status: "False", reason: Reason.WouldChange, sentence, entry, isProgressing: false };
 }
 
 function change(given: Case): Assessment {
-  const { own, plan, spec } = given;
-  const why = `Tokens of ${nameOf(given)} are to live ${life(spec)}; the DaemonSet replaces its pods at its own pace.${warningOf(given)}`;
+  const { own, plan } = given;
+  const why = `${nameOf(given)} is changed, so that ${aimOf(given)}; the DaemonSet replaces its pods at its own pace.${warningOf(given)}`;
   return {
     status: "False",
     reason: Reason.Rolling,

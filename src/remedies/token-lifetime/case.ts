@@ -1,7 +1,7 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import { toSeconds } from "../../core/conditions";
 import { formatDuration } from "../../core/duration";
-import { inputOf, planOf, type DaemonSetFacts, type Spec, type TokenLifetimeFacts } from "./facts";
+import { inputOf, isOurRollout, planOf, type DaemonSetFacts, type Spec, type TokenLifetimeFacts } from "./facts";
 import { isSettled } from "./rollout";
 import { fingerprint, type TemplatePlan } from "./template";
 
@@ -23,10 +23,11 @@ export function caseOf(own: DaemonSetFacts, facts: TokenLifetimeFacts, spec: Spe
   return { facts, own, spec, plan: planOf(own, spec), isAnotherRolling, nowMs };
 }
 
-/** It replaces its pods because of this remedy, or is about to. */
+/** It replaces its pods because of this remedy, or is about to: judged by what it does, whatever is said of it. */
 function isOnItsWay({ record, view }: DaemonSetFacts): boolean {
   if (record?.outcome === "Reverting") return true;
-  return (record?.outcome === "Rolling" || record?.outcome === "Reverted") && !isSettled(view);
+  const isOurs = isOurRollout(record) || record?.outcome === "Reverted" || record?.appliedTime !== undefined;
+  return isOurs && !isSettled(view);
 }
 
 /** As sentences name it. */
@@ -49,10 +50,29 @@ export function fingerprintOf({ own, plan }: Case): string {
   return fingerprint(inputOf(own), plan.kind === "Change" ? plan.previous : (own.record?.previous ?? []));
 }
 
-/** Counted for a generation of the object: a change of the spec grants new ones. */
-export function changesOf({ own, facts }: Case): number {
-  return own.record?.generation === facts.generation ? (own.record.changes ?? 0) : 0;
+/** Whether the template is the one that status speaks of, but for what the operator has put there. */
+export function isSameTemplate(given: Case): boolean {
+  return given.own.record?.fingerprint === fingerprintOf(given);
 }
+
+/** Counted for one template and one generation of the object: a change of either grants new ones. */
+export function changesOf(given: Case): number {
+  const { own, facts } = given;
+  return own.record?.generation === facts.generation && isSameTemplate(given) ? (own.record.changes ?? 0) : 0;
+}
+
+/** A change that only gives back: nobody has to wait for the right moment. */
+export function isRelease({ plan }: Case): boolean {
+  return plan.kind === "Change" && !plan.projects && plan.previous.length === 0;
+}
+
+/** What the change is for, as the end of a sentence. */
+export function aimOf(given: Case): string {
+  return isRelease(given) ? "what was put there is given back" : `its tokens live ${life(given.spec)}`;
+}
+
+/** Outcomes that speak of a template that was changed, not of the one that is there now. */
+const OF_THE_CHANGE: readonly DaemonSetStatus["outcome"][] = ["Rolling", "Bounded", "Stuck", "Reverting", "Reverted"];
 
 /** What status tells of it from now on. */
 export function entryOf(given: Case, outcome: DaemonSetStatus["outcome"]): DaemonSetStatus {
@@ -72,14 +92,15 @@ export function entryOf(given: Case, outcome: DaemonSetStatus["outcome"]): Daemo
     ...(appliedTime === undefined ? {} : { appliedTime }),
     changes: changesOf(given),
     generation: facts.generation,
-    fingerprint: fingerprintOf(given),
+    fingerprint: (OF_THE_CHANGE.includes(outcome) ? own.record?.fingerprint : undefined) ?? fingerprintOf(given),
   };
 }
 
 /** An operator that died between the change and its note has left it Planned, although it was made. */
 export function applied(given: Case, outcome: DaemonSetStatus["outcome"]): DaemonSetStatus {
   const entry = entryOf(given, outcome);
-  if (given.own.record?.outcome !== "Planned") return entry;
+  const isMade = given.own.record?.outcome === "Planned" && given.own.view.ownedVolumes.length > 0;
+  if (!isMade) return entry;
   return noteChange(entry, new Date(given.nowMs));
 }
 

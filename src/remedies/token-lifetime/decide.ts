@@ -1,6 +1,8 @@
 import { Reason } from "../../api/conditions";
 import type { Decision } from "../../core/remedy";
-import { assess, type Assessment } from "./assess";
+import { assess } from "./assess";
+import type { Assessment } from "./assessment";
+import { RESTORED } from "./build";
 import { caseOf } from "./case";
 import type { Spec, TokenLifetimeFacts } from "./facts";
 
@@ -20,6 +22,7 @@ const BY_SEVERITY: readonly Reason[] = [
   Reason.TargetNotFound,
   Reason.DefaultTokenLeft,
   Reason.AutomountOff,
+  Reason.LeftAlone,
   Reason.Bounded,
   Reason.NoDaemonSets,
 ];
@@ -37,13 +40,14 @@ export function decideDaemonSets(facts: TokenLifetimeFacts, spec: Spec, now: Dat
   const findings: Finding[] = [...assessments, ...facts.missingTargets.map(missing)].toSorted(bySeverity);
   const worst = findings[0] ?? none();
   const stalled = findings.find(({ isStalled }) => isStalled);
-  const changes = assessments.flatMap(({ intent }) => intent ?? []);
+  const intents = assessments.flatMap(({ intent }) => intent ?? []);
+  const changes = intents.filter(({ eventReason }) => eventReason !== RESTORED);
   return {
     status: worst.status,
     reason: worst.reason,
     message: messageOf(findings.length === 0 ? [worst] : findings),
-    // One at a time: the next when this one has replaced its pods.
-    intents: changes.slice(0, 1),
+    // Harm is taken back at once; changes are made one at a time, the next when this one has replaced its pods.
+    intents: [...intents.filter(({ eventReason }) => eventReason === RESTORED), ...changes.slice(0, 1)],
     ...recheckOf(assessments, facts, changes.length > 1),
     progressing: findings.some(({ isProgressing }) => isProgressing),
     ...(stalled === undefined ? {} : { stalled: { reason: stalled.reason, message: stalled.sentence } }),

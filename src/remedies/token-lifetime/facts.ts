@@ -51,18 +51,41 @@ export function planOf(facts: Pick<DaemonSetFacts, "view" | "automount" | "recor
   return planTemplate(inputOf(facts), spec, facts.record?.previous);
 }
 
-/** A pod whose token is bounded; one that mounts none is as well. */
-export function isBounded({ mountsToken, tokenExpirationSeconds }: PodView, spec: Spec): boolean {
-  return mountsToken !== true || (tokenExpirationSeconds ?? Infinity) <= spec.expirationSeconds;
+/** A pod whose tokens are all bounded; one that mounts none is as well. */
+export function isBounded({ mountsToken, maxTokenExpirationSeconds }: PodView, spec: Spec): boolean {
+  return mountsToken !== true || (maxTokenExpirationSeconds ?? Infinity) <= spec.expirationSeconds;
 }
 
-/** A shorter token is in it by this remedy's change. */
-export function isCanary({ mountsToken, tokenExpirationSeconds }: PodView, spec: Spec): boolean {
-  return mountsToken === true && (tokenExpirationSeconds ?? Infinity) <= spec.expirationSeconds;
+/** A pod with tokens as short as asked for: what becomes of it tells whether that does harm. */
+export function isCanary(pod: PodView, spec: Spec): boolean {
+  return pod.mountsToken === true && isBounded(pod, spec);
 }
 
-/** After a change its pods' logs are watched for an hour and two lives of a token: what does not read its token again fails after one. */
-export function isWatched(record: DaemonSetStatus | undefined, spec: Spec, nowMs: number): boolean {
-  if (record?.appliedTime === undefined || record.outcome === "Reverted") return false;
-  return nowMs < Date.parse(record.appliedTime) + 3_600_000 + 2_000 * spec.expirationSeconds;
+/** Its pods that are not on their way out. */
+export function livingOf({ pods }: Pick<DaemonSetFacts, "pods">): PodFacts[] {
+  return pods.filter(({ pod }) => pod.deletedAtMs === undefined);
+}
+
+/** Outcomes during which the pods are being replaced because of the change. */
+const ROLLING: readonly DaemonSetStatus["outcome"][] = ["Planned", "Rolling", "Stuck"];
+
+/** Whether the pods are being replaced because of this remedy's change. */
+export function isOurRollout(record: DaemonSetStatus | undefined): boolean {
+  return record !== undefined && ROLLING.includes(record.outcome);
+}
+
+/**
+ * For an hour and two lives of a token the logs are watched: what does not read its token again fails after one. Counted from the
+ * change, or while the pods are being replaced, from the newest of them.
+ */
+export function isWatched(
+  record: DaemonSetStatus | undefined,
+  pods: readonly PodView[],
+  spec: Spec,
+  nowMs: number,
+): boolean {
+  if (record?.appliedTime === undefined) return false;
+  const canaries = isOurRollout(record) ? pods.filter(pod => isCanary(pod, spec)) : [];
+  const fromMs = Math.max(Date.parse(record.appliedTime), ...canaries.map(({ createdAtMs }) => createdAtMs));
+  return nowMs < fromMs + 3_600_000 + 2_000 * spec.expirationSeconds;
 }

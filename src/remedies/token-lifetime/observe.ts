@@ -5,6 +5,9 @@ import { describeTarget, readTarget } from "../../core/targets";
 import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/views";
 import { isWatched, planOf, type DaemonSetFacts, type Spec, type TokenLifetimeFacts } from "./facts";
 
+/** DaemonSets that are gone and that status remembers, so that one that comes back is known. */
+const MAX_KEPT = 32;
+
 /** A DaemonSet before its logs are read. */
 interface Gathered {
   readonly view: DaemonSetView;
@@ -30,7 +33,7 @@ export async function observeDaemonSets(
   const gathered: Gathered[] = [];
   for (const view of found.views) gathered.push(await gather(view, records, from));
   const nowMs = from.clock.now().getTime();
-  const suspects = gathered.filter(one => isWatched(one.record, spec, nowMs) || isToBeChanged(one, spec));
+  const suspects = gathered.filter(one => isWatched(one.record, one.pods, spec, nowMs) || isToBeChanged(one, spec));
   const judged = await logs.judge(
     `${namespace}/${name}`,
     suspects.flatMap(({ pods }) => pods),
@@ -44,7 +47,7 @@ export async function observeDaemonSets(
     missingTargets: found.missing,
     staleTokens: gathered.some(one => isToBeChanged(one, spec)) ? await from.staleTokens() : null,
     nextReadInMs: judged.nextReadInMs,
-    kept: records.filter(record => !names.has(record.name)),
+    kept: records.filter(record => !names.has(record.name)).slice(0, MAX_KEPT),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { DaemonSetView } from "../../core/views";
-import { isBounded, type DaemonSetFacts, type Spec } from "./facts";
+import { isBounded, livingOf, type DaemonSetFacts, type Spec } from "./facts";
 
 /** A rollout that replaces no pod and makes none Ready for this long does not go on: DaemonSets have no deadline of their own, Deployments 10 minutes. */
 const STUCK_AFTER_MS = 600_000;
@@ -20,12 +20,13 @@ export function isSettled(view: DaemonSetView): boolean {
 }
 
 /** The replacement of the pods since the template was changed. */
-export function rolloutOf({ view, pods }: DaemonSetFacts, spec: Spec, appliedMs: number, nowMs: number): Rollout {
-  const living = pods.map(({ pod }) => pod).filter(({ deletedAtMs }) => deletedAtMs === undefined);
+export function rolloutOf(facts: DaemonSetFacts, spec: Spec, appliedMs: number, nowMs: number): Rollout {
+  const living = livingOf(facts).map(({ pod }) => pod);
   const bounded = living.filter(pod => isBounded(pod, spec));
-  const times = living.flatMap(({ createdAtMs, readySinceMs = 0 }) => [createdAtMs, readySinceMs]);
+  // A pod that is not Ready any more is no step forward.
+  const times = living.flatMap(({ createdAtMs, ready, readySinceMs = 0 }) => [createdAtMs, ready ? readySinceMs : 0]);
   const lastStepMs = Math.max(appliedMs, ...times);
-  const isDone = isSettled(view) && bounded.length === living.length;
+  const isDone = isSettled(facts.view) && bounded.length === living.length;
   return {
     isDone,
     isStuck: !isDone && nowMs - lastStepMs > STUCK_AFTER_MS,

@@ -3,7 +3,7 @@ import type { Key } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import type { PodView } from "../../core/views";
 import { createFinder } from "./find-unauthorized";
-import { LogWatch, type Watched } from "./log-watch";
+import { hasLog, LogWatch, type Watched } from "./log-watch";
 import type { PersistenceRule } from "./persistence";
 
 /** What tokenRestart takes for persistent by default. */
@@ -33,7 +33,7 @@ export function createLogJudge(): LogJudge {
 function watchedOf(pod: PodView): Watched[] {
   // A pod that is being deleted is answered 401 by design.
   if (pod.deletedAtMs !== undefined) return [];
-  const containers = pod.containers.filter(({ role, running }) => role !== "init" && running);
+  const containers = pod.containers.filter(container => container.role !== "init" && hasLog(container));
   return containers.map(container => ({ pod, container, suspicious: false }));
 }
 
@@ -42,7 +42,7 @@ function verdictOf(watch: LogWatch, pod: PodView, nowMs: number): LogVerdict {
   const states = findings.map(({ verdict }) => verdict.state);
   if (states.includes("persistent")) return "persistent";
   if (states.includes("suspected")) return "suspected";
-  const isRead =
-    findings.length > 0 && findings.every(({ readMs, error }) => readMs !== undefined && error === undefined);
+  if (findings.some(({ error }) => error !== undefined)) return "unreadable";
+  const isRead = findings.length > 0 && findings.every(({ readMs }) => readMs !== undefined);
   return isRead ? "quiet" : "unread";
 }

@@ -19,6 +19,11 @@ export interface Watched {
   readonly suspicious: boolean;
 }
 
+/** Whether a container has written a log at all; between two lives it has that of the last. */
+export function hasLog({ running, startedAtMs, lastFinishedAtMs }: ContainerView): boolean {
+  return running || startedAtMs !== undefined || lastFinishedAtMs !== undefined;
+}
+
 interface Entry {
   readonly log: ContainerLog;
   /** On the monotonic clock. */

@@ -8,7 +8,7 @@ import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from ".
 import type { Onset } from "./cause";
 import type { FindUnauthorized } from "./container-log";
 import { SEVERITY, workloadId, type PodFacts, type Problem, type TokenRestartFacts, type WorkloadFacts } from "./facts";
-import type { LogFinding, LogWatch, Watched } from "./log-watch";
+import { hasLog, type LogFinding, type LogWatch, type Watched } from "./log-watch";
 import type { PersistenceRule, Verdict } from "./persistence";
 import { findSandboxes } from "./sandbox-evidence";
 import type { SandboxTraces } from "./sandbox-traces";
@@ -178,8 +178,7 @@ function watchedContainers(pod: PodView, spec: TokenRestartSpec): ContainerView[
   const { containers } = spec;
   return pod.containers.filter(container => {
     const isWanted = containers.length === 0 ? container.role !== "init" : containers.includes(container.name);
-    const hasLog = container.running || container.startedAtMs !== undefined || container.lastFinishedAtMs !== undefined;
-    return isWanted && hasLog;
+    return isWanted && hasLog(container);
   });
 }
 

@@ -42,7 +42,7 @@ const pods: fc.Arbitrary<PodFacts> = fc
     deletedAtMs: fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, moments),
     tokenExpirationSeconds: maybe(fc.constantFrom(600, 900, 3607)),
     mountsToken: fc.constantFrom(true, true, false),
-    verdict: fc.constantFrom("quiet", "quiet", "quiet", "suspected", "persistent", "unread"),
+    verdict: fc.constantFrom("quiet", "quiet", "quiet", "suspected", "persistent", "unread", "unreadable"),
     isOlderThanAccount: rarely,
   })
   .map(({ verdict, isOlderThanAccount, ...rest }) => ({
@@ -50,6 +50,7 @@ const pods: fc.Arbitrary<PodFacts> = fc
     isOlderThanAccount,
     pod: defined<PodView>({
       ...rest,
+      maxTokenExpirationSeconds: rest.tokenExpirationSeconds,
       namespace: "team",
       name: "agent-1",
       uid: "pod-1",

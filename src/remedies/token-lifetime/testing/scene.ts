@@ -148,6 +148,7 @@ export class Scene extends EmptyReaders implements LogJudge {
       serviceAccountName: "agent",
       mountsToken: true,
       tokenExpirationSeconds,
+      maxTokenExpirationSeconds: tokenExpirationSeconds,
       labels: {},
       skip: false,
       owner: { kind: "DaemonSet", name, uid: `uid-${name}` },

@@ -1,0 +1,50 @@
+import { Reason } from "../../api/conditions";
+import { AT_ONCE_MS, type Assessment } from "./assessment";
+import { buildRelease } from "./build";
+import { entryOf, isSameTemplate, nameOf, type Case } from "./case";
+import { isCanary, isWatched, livingOf } from "./facts";
+
+/** The pods are answered 401 since the template was changed: the change is taken back. */
+export function reverting(given: Case): Assessment | undefined {
+  const { own, spec } = given;
+  // Of another template than that which was changed, nothing is known yet.
+  if (!spec.revertOnUnauthorized || own.record?.appliedTime === undefined || !isSameTemplate(given)) return undefined;
+  const isDecided = own.record.outcome === "Reverting" && !isWellAgain(given);
+  if (!isDecided && !isToBlame(given)) return undefined;
+  const sentence = `${nameOf(given)}: pods with the shorter token are answered 401, and no pod was before; the change is taken back.`;
+  const finding = {
+    status: "False" as const,
+    reason: Reason.Reverting,
+    sentence,
+    entry: entryOf(given, "Reverting"),
+    isProgressing: true,
+  };
+  // Written down first: whoever leads next must not try the change again.
+  if (!isDecided) return { ...finding, recheckAfterMs: AT_ONCE_MS };
+  return { ...finding, intent: buildRelease(own, sentence) };
+}
+
+/** 401s of pods with the shorter token, for which nothing else is to blame: neither their ServiceAccount's age, nor what old pods suffer too. */
+function isToBlame({ own, spec, nowMs }: Case): boolean {
+  const pods = livingOf(own);
+  const views = pods.map(({ pod }) => pod);
+  if (!isWatched(own.record, views, spec, nowMs)) return false;
+  const others = pods.filter(({ pod }) => !isCanary(pod, spec));
+  if (others.some(({ verdict }) => verdict === "suspected" || verdict === "persistent")) return false;
+  return pods.some(
+    ({ pod, verdict, isOlderThanAccount }) => verdict === "persistent" && !isOlderThanAccount && isCanary(pod, spec),
+  );
+}
+
+/** Since it was decided, something has cured them; in Observe mode much time may have passed. */
+function isWellAgain({ own, spec }: Case): boolean {
+  const canaries = livingOf(own).filter(({ pod }) => isCanary(pod, spec));
+  return canaries.length > 0 && canaries.every(({ verdict }) => verdict === "quiet");
+}
+
+/** It was taken back, and nothing has changed that would make the next try any better. */
+export function reverted(given: Case): Assessment | undefined {
+  if (given.own.record?.outcome !== "Reverted" || !isSameTemplate(given)) return undefined;
+  const sentence = `${nameOf(given)}: the shorter token was taken back, because pods were answered 401 with it. It is not tried again before the template changes: does its client read the token file again?`;
+  return { status: "False", reason: Reason.Reverted, sentence, entry: entryOf(given, "Reverted"), isStalled: true };
+}
