@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-// Three suites that differ in what they need: nothing, a control plane, a node.
+// Suites that differ in what they need: nothing, a control plane, a node, and, only when asked for, time.
 export default defineConfig({
   test: {
     projects: [
@@ -32,6 +32,17 @@ export default defineConfig({
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/e2e/setup.ts"],
           testTimeout: 600_000,
+          hookTimeout: 300_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        // npm run test:nightly, no part of npm test.
+        test: {
+          name: "nightly",
+          include: ["test/nightly/**/*.test.ts"],
+          globalSetup: ["test/e2e/setup.ts"],
+          testTimeout: 1_800_000,
           hookTimeout: 300_000,
           fileParallelism: false,
         },
