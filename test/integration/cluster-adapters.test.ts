@@ -115,7 +115,19 @@ describe("the writer", () => {
     const deployment = await createDeployment();
     const target = ref("apps/v1", "Deployment", deployment);
     const body = { spec: { template: { metadata: { annotations: { a: "1" } } } } };
-    await write("patch", { ...target, resourceVersion: deployment.metadata.resourceVersion }, body);
+    // The Deployment controller writes to it as well: what was seen is what was read just before.
+    const seen = await eventually(
+      async () => {
+        const { metadata } = await admin.get<Raw>(`${apps}/deployments/${target.name}`);
+        const patched = write("patch", { ...target, resourceVersion: metadata.resourceVersion }, body);
+        return patched.then(
+          () => metadata.resourceVersion,
+          (error: unknown) => error,
+        );
+      },
+      result => !(result instanceof ConflictError),
+    );
+    expect(seen).toEqual(expect.any(String));
     const stale = { ...target, resourceVersion: deployment.metadata.resourceVersion };
     await expect(write("patch", stale, { metadata: { labels: { b: "1" } } })).rejects.toThrow(ConflictError);
     await expect(write("patch", { ...target, uid: "another" }, body)).rejects.toThrow(ConflictError);
