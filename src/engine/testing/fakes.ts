@@ -9,15 +9,11 @@ import type {
   ObjectStore,
   Writer,
 } from "../../core/ports";
-import type {
-  BindingStatus,
-  ControllerResilience,
-  ControllerResilienceSpec,
-  ControllerResilienceStatus,
-} from "../../api/controller-resilience";
-import { GROUP, KIND, VERSION } from "../../api/names";
+import type { BindingStatus, ControllerResilience, ControllerResilienceStatus } from "../../api/controller-resilience";
 import { ConflictError, GoneError } from "../../core/errors";
 import type { Intent } from "../../core/intent";
+
+export { makeObject } from "../../core/testing/objects";
 
 /** One line of a recorded log. */
 export interface LogLine {
@@ -152,29 +148,6 @@ export class RecordingWriter implements Writer {
   write = (intent: Intent): Promise<void> => {
     this.written.push(intent);
     return this.answer(intent);
-  };
-}
-
-/** An object as the API server returns it. */
-export function makeObject(
-  key: Key = "team/app",
-  spec: Partial<ControllerResilienceSpec> = {},
-  status?: ControllerResilienceStatus,
-): ControllerResilience {
-  const [namespace = "", name = ""] = key.split("/");
-  return {
-    apiVersion: `${GROUP}/${VERSION}`,
-    kind: KIND,
-    metadata: {
-      name,
-      namespace,
-      uid: `uid-of-${name}`,
-      resourceVersion: "1",
-      generation: 1,
-      creationTimestamp: "2025-01-01T00:00:00Z",
-    },
-    spec: { mode: "Enforce", suspend: false, targets: [{ kind: "Deployment", name: "app" }], ...spec },
-    ...(status === undefined ? {} : { status }),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Right } from "../../../core/readers";
 import type { Decision } from "../../../core/remedy";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
+import { makeObject } from "../../../core/testing/objects";
 import type { BindingKind, BindingView, WorkloadView } from "../../../core/views";
 import { createBindingRenewal } from "..";
 
@@ -49,17 +50,10 @@ export class Scene extends EmptyReaders {
     override readonly clock = new FakeClock("2025-01-01T00:00:00Z"),
   ) {
     super(clock);
-    this.object = {
-      apiVersion: "v1alpha1",
-      kind: "ControllerResilience",
-      metadata: { name: "it", namespace: "team", uid: "u", resourceVersion: "1", generation: 1, creationTimestamp: "" },
-      spec: {
-        mode: "Enforce",
-        suspend: false,
-        targets: [{ kind: "Deployment", name: "web" }],
-        bindingRenewal: { ...DEFAULTS, ...spec },
-      },
-    };
+    this.object = makeObject("team/it", {
+      targets: [{ kind: "Deployment", name: "web" }],
+      bindingRenewal: { ...DEFAULTS, ...spec },
+    });
   }
 
   /** Creates a RoleBinding `edit` for ServiceAccount `web`, now, or what is said instead. */

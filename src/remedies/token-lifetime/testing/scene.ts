@@ -4,6 +4,7 @@ import type { JudgedLogs, LogJudge, LogVerdict } from "../../../core/log-judge";
 import type { Decision } from "../../../core/remedy";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
+import { makeObject } from "../../../core/testing/objects";
 import type { DaemonSetView, PodView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import { createTokenLifetime } from "..";
 import { applyPatch } from "../template/testing/apply";
@@ -39,17 +40,10 @@ export class Scene extends EmptyReaders implements LogJudge {
     override readonly clock = new FakeClock("2025-01-01T00:00:00Z"),
   ) {
     super(clock);
-    this.object = {
-      apiVersion: "v1alpha1",
-      kind: "ControllerResilience",
-      metadata: { name: "it", namespace: "team", uid: "u", resourceVersion: "1", generation: 1, creationTimestamp: "" },
-      spec: {
-        mode: "Enforce",
-        suspend: false,
-        targets: [{ kind: "DaemonSet", name: "agent" }],
-        tokenLifetime: { ...DEFAULTS, ...spec },
-      },
-    };
+    this.object = makeObject("team/it", {
+      targets: [{ kind: "DaemonSet", name: "agent" }],
+      tokenLifetime: { ...DEFAULTS, ...spec },
+    });
     this.put("agent", PLAIN);
     this.roll("agent", 3607);
   }

@@ -4,6 +4,7 @@ import type { Decision } from "../../../core/remedy";
 import { requestedRestart } from "../../../core/restart-budget";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
+import { makeObject } from "../../../core/testing/objects";
 import type { PodView, SandboxEventView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import { createTokenRestart } from "..";
 import { container, FakeLogs, pod } from "./fake-log";
@@ -49,17 +50,10 @@ export class Scene extends EmptyReaders {
     this.podList = [this.podAt(-3_600_000, {})];
     this.accounts.set("web", this.account("sa-1", -86_400_000));
     this.logs.write("web-5d-a", "main");
-    this.object = {
-      apiVersion: "v1alpha1",
-      kind: "ControllerResilience",
-      metadata: { name: "it", namespace: "team", uid: "u", resourceVersion: "1", generation: 1, creationTimestamp: "" },
-      spec: {
-        mode: "Enforce",
-        suspend: false,
-        targets: [{ kind: "Deployment", name: "web" }],
-        tokenRestart: { ...DEFAULTS, ...spec },
-      },
-    };
+    this.object = makeObject("team/it", {
+      targets: [{ kind: "Deployment", name: "web" }],
+      tokenRestart: { ...DEFAULTS, ...spec },
+    });
   }
 
   /** A Ready pod, created that long from now (negative: ago). */
