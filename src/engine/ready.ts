@@ -68,4 +68,4 @@ export function suspendedUpdate(type: ConditionType, status: "Unknown" | "False"
 }
 
 /** The message of a suspended object's conditions. */
-export const SUSPENDED = "spec.suspend is true: nothing is read, decided or written.";
+export const SUSPENDED = "spec.suspend is true: no remedy reads, decides or changes anything.";

@@ -69,7 +69,7 @@ it.concurrent("Observe mode decides and reports, and writes nothing but status",
   await client.until("a new pod", async () => (await scene.uids())[0] !== before[0]!.metadata.uid, 180_000);
 });
 
-it.concurrent("suspend: nothing is read, decided or written", async ({ scene, expect }) => {
+it.concurrent("suspend: nothing is decided or changed", async ({ scene, expect }) => {
   const { namespace } = scene;
   const before = await scene.controller();
   await scene.protect({ suspend: true });

@@ -17,7 +17,7 @@ export interface ControllerResilienceSpec {
    */
   mode: "Enforce" | "Observe";
   /**
-   * While true nothing is read, decided or written.
+   * While true no remedy reads, decides or changes anything; the conditions say Suspended.
    */
   suspend: boolean;
   /**
@@ -129,11 +129,11 @@ export interface BindingRenewalSpec {
     name: string;
   }[];
   /**
-   * A condition, an Event and a metric warn from this long before the expiry.
+   * A condition and an Event warn from this long before the expiry, at most two thirds of the extension ahead.
    */
   warnBefore: string;
   /**
-   * The binding is renewed from this long before the expiry.
+   * The binding is renewed from this long before the expiry, at most a third of the extension ahead.
    */
   renewBefore: string;
   /**
@@ -158,7 +158,7 @@ export interface TokenLifetimeSpec {
    */
   expirationSeconds: number;
   /**
-   * Template patches the DaemonSet. Admission shortens the token of each new pod by a MutatingAdmissionPolicy (Kubernetes 1.36) and leaves the DaemonSet untouched.
+   * Template patches the DaemonSet. Admission shortens the token of each new pod by a MutatingAdmissionPolicy (Kubernetes 1.36) and leaves the DaemonSet untouched; it is not implemented in this release (NotImplemented).
    */
   via: "Template" | "Admission";
   /**
@@ -374,7 +374,7 @@ export interface BindingStatus {
    */
   uid?: string;
   /**
-   * Current: expires later than warnBefore. ExpiringSoon: announced. Forbidden: the operator lacks a right. Contested: somebody has put back what was renewed. Ended: expires and is not renewed, because of renewUntil. Expired: it vanished at or after its expiry and was not restored. Revoked: it vanished before. Neither of these is ever brought back. Refused: not renewed because of its subjects or owner. Malformed: its expiry can't be read. Skipped: it has the skip annotation. Never: it does not expire.
+   * Current: expires later than warnBefore. ExpiringSoon: announced. Forbidden: the operator lacks a right. Contested: somebody has put back what was renewed. Ended: expires and is not renewed, because of renewUntil. Expired: it vanished at or after its expiry and was not restored. Revoked: it vanished before. Expired and Revoked bindings are never brought back. Refused: not renewed because of its subjects or owner. Malformed: its expiry can't be read. Skipped: it has the skip annotation. Never: it does not expire.
    */
   state:
     | "Current"
