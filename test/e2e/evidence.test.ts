@@ -53,11 +53,11 @@ it("the ServiceAccount's age alone, where the right to read logs is missing", as
   const namespace = "evidence-age";
   const role = "controller-resilience";
   const saved = await client.output(["get", "clusterrole", role, "-o", "json"]);
-  const rules = (JSON.parse(saved) as { rules: { resources: string[] }[] }).rules;
+  const rules = (JSON.parse(saved) as { rules: { resources?: string[] }[] }).rules;
   await client.createNamespace(namespace);
   await client.apply(kubeScheduler({ namespace, name: "b", image: inject("images").scheduler }));
   const [before] = await client.readyPods(namespace, "b");
-  const without = JSON.stringify({ rules: rules.filter(({ resources }) => !resources.includes("pods/log")) });
+  const without = JSON.stringify({ rules: rules.filter(({ resources = [] }) => !resources.includes("pods/log")) });
   await client.output(["patch", "clusterrole", role, "--type=merge", "-p", without]);
   try {
     await client.protect(namespace, "b", { targets: [{ kind: "Deployment", name: "b" }], tokenRestart: {} });
