@@ -1,6 +1,7 @@
 import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
 import type { Decision } from "../../core/remedy";
+import { joinSentences } from "../../core/sentences";
 import { bindingId, isFinal, type BindingRenewalFacts, type Spec } from "./facts";
 import { bySeverity, type Finding } from "./finding";
 import { assessGone } from "./gone";
@@ -14,8 +15,6 @@ const TURN_MS = 60_000;
 const MIN_RECHECK_MS = 1_000;
 /** Bindings that are gone for good and that status remembers; beyond it the oldest go, and are never restored either. */
 const MAX_FINAL = 64;
-/** Findings that the message tells of. */
-const MAX_SENTENCES = 5;
 
 /** What the facts amount to. Pure and total. */
 export function decideBindings(facts: BindingRenewalFacts, spec: Spec, now: Date): Decision {
@@ -60,9 +59,10 @@ function absences({ absent, missingTargets }: BindingRenewalFacts): Finding[] {
 }
 
 function messageOf(findings: readonly Finding[]): string {
-  const shown = findings.slice(0, MAX_SENTENCES).map(({ sentence }) => sentence);
-  const rest = findings.length - shown.length;
-  return [...shown, ...(rest > 0 ? [`status.bindings tells of ${rest} more.`] : [])].join(" ");
+  return joinSentences(
+    findings.map(({ sentence }) => sentence),
+    rest => `status.bindings tells of ${rest} more.`,
+  );
 }
 
 function inTurn<T>(intents: readonly T[], nowMs: number): readonly T[] {

@@ -1,5 +1,6 @@
 import { Reason } from "../../api/conditions";
 import type { Decision } from "../../core/remedy";
+import { joinSentences } from "../../core/sentences";
 import { assess } from "./assess";
 import type { Assessment } from "./assessment";
 import { RESTORED } from "./build";
@@ -26,9 +27,6 @@ const BY_SEVERITY: readonly Reason[] = [
   Reason.Bounded,
   Reason.NoDaemonSets,
 ];
-
-/** Sentences of a message. */
-const MAX_SENTENCES = 5;
 
 type Finding = Omit<Assessment, "entry">;
 
@@ -74,9 +72,10 @@ function none(): Finding {
 }
 
 function messageOf(findings: readonly Finding[]): string {
-  const shown = findings.slice(0, MAX_SENTENCES).map(({ sentence }) => sentence);
-  const rest = findings.length - shown.length;
-  return [...shown, ...(rest > 0 ? [`status.daemonSets tells of ${rest} more.`] : [])].join(" ");
+  return joinSentences(
+    findings.map(({ sentence }) => sentence),
+    rest => `status.daemonSets tells of ${rest} more.`,
+  );
 }
 
 function recheckOf(

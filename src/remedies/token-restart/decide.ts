@@ -8,7 +8,7 @@ import { workloadId, type TokenRestartFacts, type WorkloadFacts } from "./facts"
 import { settleRestarts, settleUnwatched } from "./outcomes";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
 import { targetStatus } from "./target-status";
-import { count, describeRecovery, describeUndecided, joinSentences } from "./wording";
+import { count, describeRecovery, describeUndecided, messageOfWorkloads } from "./wording";
 
 /** Not even overdue reads bring a pass about more often. */
 const MIN_RECHECK_MS = 1_000;
@@ -115,7 +115,7 @@ function messageOf(findings: readonly Finding[], facts: TokenRestartFacts): stri
   const [only] = findings;
   const accepted =
     findings.length === 1 && only !== undefined ? only.sentence : `No pod of ${all} is persistently answered 401.`;
-  return notable.length === 0 ? accepted : joinSentences(notable.map(({ sentence }) => sentence));
+  return notable.length === 0 ? accepted : messageOfWorkloads(notable);
 }
 
 function recheckAfter(
@@ -137,7 +137,7 @@ function stalledOf(findings: readonly Finding[]): Pick<Decision, "stalled"> {
   const stalled = findings.filter(({ isStalled }) => isStalled);
   const [first] = stalled;
   if (first === undefined) return {};
-  return { stalled: { reason: first.reason, message: joinSentences(stalled.map(({ sentence }) => sentence)) } };
+  return { stalled: { reason: first.reason, message: messageOfWorkloads(stalled) } };
 }
 
 /** Outcomes that are new with this decision. */

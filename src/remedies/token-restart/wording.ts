@@ -1,6 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import { formatDuration } from "../../core/duration";
+import { joinSentences } from "../../core/sentences";
 import { isBySandbox, workloadId, type Block, type PodFacts, type UndecidedNode, type WorkloadFacts } from "./facts";
 import type { Verdict } from "./persistence";
 
@@ -103,9 +104,10 @@ export function describeShare(facts: WorkloadFacts, rejected: number): string {
   return `${rejected} of ${count(facts.pods.length, "pod")} of ${workloadId(facts.workload)} ${verb} rejected`;
 }
 
-/** Sentences of several workloads, the worst first and no more than a few. */
-export function joinSentences(sentences: readonly string[], most = 5): string {
-  const shown = sentences.slice(0, most).join(" ");
-  const rest = sentences.length - most;
-  return rest > 0 ? `${shown} So it is with ${rest} more.` : shown;
+/** The message of several workloads, the worst of which come first. */
+export function messageOfWorkloads(told: readonly { readonly sentence: string }[]): string {
+  return joinSentences(
+    told.map(({ sentence }) => sentence),
+    rest => `So it is with ${rest} more.`,
+  );
 }
