@@ -40,6 +40,8 @@ export const Reason = {
   Forbidden: "Forbidden",
   /** Reconciling: writes are under way or being watched. */
   Progressing: "Progressing",
+  /** The object is being deleted; what was made for it outside of its namespace goes first. */
+  CleaningUp: "CleaningUp",
   /** Stalled and Reconciling: the normal state. */
   Idle: "Idle",
 
@@ -137,7 +139,7 @@ export const Reason = {
 /** One of the reasons. */
 export type Reason = (typeof Reason)[keyof typeof Reason];
 
-/** Why a pod's token is rejected. Stands in status, Events and metrics, where log text never does. */
+/** Why a pod is restarted. Stands in status, Events and metrics, where log text never does. */
 export const Cause = {
   /** The pod is older than its ServiceAccount, so its token names a ServiceAccount that is gone: proof without a log line. */
   ServiceAccountRecreated: "ServiceAccountRecreated",
@@ -147,6 +149,8 @@ export const Cause = {
   SigningKeyRotated: "SigningKeyRotated",
   /** New pods can't start on the pod's node, since the credential that a CNI agent leaves there is answered 401. */
   CniCredentialRejected: "CniCredentialRejected",
+  /** No 401: its token lives longer than tokenLifetime allows, and it is replaced to get a shorter one. */
+  TokenTooLong: "TokenTooLong",
   /** Persistent 401s, and nothing that says why. */
   Unknown: "Unknown",
 } as const;

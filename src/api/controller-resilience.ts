@@ -28,6 +28,7 @@ export interface ObjectMetadata {
   readonly creationTimestamp: string;
   readonly deletionTimestamp?: string;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: readonly string[];
 }
 
 /** A ControllerResilience as read from the API server, with everything defaulted that the schema defaults. */

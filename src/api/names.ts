@@ -18,3 +18,15 @@ export const SKIP_ANNOTATION = `${GROUP}/skip`;
 
 /** On a pod template: set by the strategy RolloutRestart, as kubectl sets `kubectl.kubernetes.io/restartedAt`. */
 export const RESTARTED_AT_ANNOTATION = `${GROUP}/restarted-at`;
+
+/** Who keeps an object; {@link MANAGER} is its value on whatever this operator made. */
+export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
+
+/** On objects outside of namespaces: uid of the ControllerResilience that they were made for. */
+export const OWNER_UID_LABEL = `${GROUP}/owner-uid`;
+
+/** The same for people: its namespace and name. */
+export const OWNER_ANNOTATION = `${GROUP}/owner`;
+
+/** Holds a ControllerResilience back until what was made for it outside of its namespace is gone. */
+export const FINALIZER = `${GROUP}/cleanup`;

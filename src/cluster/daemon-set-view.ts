@@ -1,10 +1,8 @@
 import { MANAGER } from "../api/names";
 import type { DaemonSetView } from "../core/views";
-import { arrayOf, type JsonObject, numberOf, objectOf, textOf, timeOf } from "./json";
+import { arrayOf, type JsonObject, numberOf, objectOf, textOf } from "./json";
+import { lastManagerOf } from "./managers";
 import { workloadView } from "./views";
-
-/** Managers that write status or defaults, never what people mean. */
-const CONTROL_PLANE = ["kube-controller-manager", "kube-apiserver"];
 
 /** An apps/v1 DaemonSet with its pod template; null without uid, name or creation time. */
 export function daemonSetView(raw: unknown): DaemonSetView | null {
@@ -53,15 +51,4 @@ function nameIn(key: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The one whose write of the object itself was the last. */
-function lastManagerOf(fields: readonly JsonObject[]): string | undefined {
-  const others = fields.filter(entry => {
-    const manager = textOf(entry["manager"]) ?? "";
-    const isStatus = (textOf(entry["subresource"]) ?? "") !== "";
-    return !isStatus && manager !== MANAGER && !CONTROL_PLANE.includes(manager);
-  });
-  const last = others.toSorted((a, b) => (timeOf(b["time"]) ?? 0) - (timeOf(a["time"]) ?? 0))[0];
-  return textOf(last?.["manager"]);
 }

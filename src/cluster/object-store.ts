@@ -1,4 +1,4 @@
-import { MANAGER } from "../api/names";
+import { FINALIZER, MANAGER } from "../api/names";
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../api/controller-resilience";
 import { TerminalError } from "../core/errors";
 import type { Key, ObjectStore } from "../core/ports";
@@ -65,6 +65,22 @@ export class ApiObjectStore implements ObjectStore {
     });
     return written.metadata.resourceVersion;
   }
+
+  /** See {@link ObjectStore.setFinalizer}. A merge patch replaces the list, so it is sent with the resourceVersion that it was read at. */
+  async setFinalizer({ metadata }: ControllerResilience, present: boolean): Promise<ObjectMetadata> {
+    const { namespace, name, uid, resourceVersion } = metadata;
+    const others = (metadata.finalizers ?? []).filter(finalizer => finalizer !== FINALIZER);
+    const finalizers = present ? [...others, FINALIZER] : others;
+    const written = await this.#api.json<ControllerResilience>({
+      what: describeCall("patch", RESOURCE, { namespace, name }),
+      method: "PATCH",
+      path: pathOf(RESOURCE, { namespace, name }),
+      query: { fieldManager: MANAGER, fieldValidation: "Strict" },
+      contentType: "application/merge-patch+json",
+      body: { metadata: { uid, resourceVersion, finalizers } },
+    });
+    return onlyNeeded(written.metadata);
+  }
 }
 
 function placeOf(key: Key): { namespace: string; name: string } {
@@ -74,8 +90,8 @@ function placeOf(key: Key): { namespace: string; name: string } {
 
 /** managedFields, labels and the like are read by nobody, and a status write ignores them. */
 function onlyNeeded(metadata: ObjectMetadata): ObjectMetadata {
-  const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, annotations } =
-    metadata;
+  const { name, namespace, uid, resourceVersion, generation, creationTimestamp } = metadata;
+  const { deletionTimestamp, annotations, finalizers } = metadata;
   return {
     name,
     namespace,
@@ -85,5 +101,6 @@ function onlyNeeded(metadata: ObjectMetadata): ObjectMetadata {
     creationTimestamp,
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
     ...(annotations === undefined ? {} : { annotations }),
+    ...(finalizers === undefined ? {} : { finalizers }),
   };
 }

@@ -3,15 +3,19 @@ import type { LogReader, Readers, Right } from "../core/readers";
 import type {
   BindingKind,
   BindingView,
+  ClusterKind,
+  ClusterObjectView,
   DaemonSetView,
   PodView,
   SandboxEventView,
   ServiceAccountView,
   WorkloadView,
 } from "../core/views";
+import { GoneError } from "../core/errors";
 import type { Api } from "./api";
 import type { Informers } from "./informers";
 import { arrayOf, type JsonObject, objectOf, textOf } from "./json";
+import { apiVersionOf, clusterObjectView } from "./cluster-object-view";
 import { daemonSetView } from "./daemon-set-view";
 import { OwnRights } from "./rights";
 import { StaleTokens } from "./stale-tokens";
@@ -64,18 +68,8 @@ export class ClusterReaders implements Readers {
   /** See {@link Readers.workloads}. */
   async workloads(kind: WorkloadView["kind"], namespace: string): Promise<readonly WorkloadView[]> {
     const resource = resourceOf({ apiVersion: "apps/v1", kind });
-    const views: WorkloadView[] = [];
-    let token: string | undefined;
-    do {
-      const list: JsonObject = await this.#api.json({
-        what: describeCall("list", resource, { namespace }),
-        path: pathOf(resource, { namespace }),
-        query: { limit: PAGE_SIZE, continue: token },
-      });
-      views.push(...arrayOf(list["items"]).flatMap(item => workloadView(kind, item) ?? []));
-      token = textOf(objectOf(list["metadata"])["continue"]);
-    } while (token !== undefined && token !== "");
-    return views;
+    const items = await this.#list(resource, { namespace });
+    return items.flatMap(item => workloadView(kind, item) ?? []);
   }
 
   /** See {@link Readers.serviceAccount}. */
@@ -97,6 +91,22 @@ export class ClusterReaders implements Readers {
     return raw === null ? null : bindingView(kind, raw);
   }
 
+  /** See {@link Readers.clusterObjects}. */
+  async clusterObjects(
+    kind: ClusterKind,
+    labels: Readonly<Record<string, string>> = {},
+  ): Promise<readonly ClusterObjectView[] | null> {
+    const selector = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+    try {
+      const items = await this.#list(resourceOf({ apiVersion: apiVersionOf(kind), kind }), {}, selector.join(","));
+      return items.flatMap(item => clusterObjectView(kind, item) ?? []);
+    } catch (error) {
+      // A collection is there as soon as its kind is served, however empty.
+      if (error instanceof GoneError) return null;
+      throw error;
+    }
+  }
+
   /** See {@link Readers.may}. */
   may(right: Right): Promise<boolean> {
     return this.#rights.may(right);
@@ -105,6 +115,22 @@ export class ClusterReaders implements Readers {
   /** See {@link Readers.staleTokens}. */
   staleTokens(): Promise<number | null> {
     return this.#staleTokens.count();
+  }
+
+  /** All pages of a collection. @throws GoneError where that resource is not served */
+  async #list(resource: Resource, place: Place, labelSelector = ""): Promise<unknown[]> {
+    const items: unknown[] = [];
+    let token: string | undefined;
+    do {
+      const list: JsonObject = await this.#api.json({
+        what: describeCall("list", resource, place),
+        path: pathOf(resource, place),
+        query: { limit: PAGE_SIZE, continue: token, labelSelector: labelSelector === "" ? undefined : labelSelector },
+      });
+      items.push(...arrayOf(list["items"]));
+      token = textOf(objectOf(list["metadata"])["continue"]);
+    } while (token !== undefined && token !== "");
+    return items;
   }
 
   #get(resource: Resource, place: Place): Promise<unknown> {

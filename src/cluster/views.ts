@@ -8,19 +8,11 @@ import type {
   SubjectView,
   WorkloadView,
 } from "../core/views";
+import { identityOf } from "./identity";
 import { arrayOf, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "./json";
 
 // From the API server's JSON to what the project keeps of it. Pure and total: odd or missing fields never throw, and an object
 // without identity or age is null, since decisions rest on both.
-
-interface Identity {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly createdAtMs: number;
-  readonly deletedAtMs?: number;
-}
 
 /** A v1 Pod as a view; null without uid, name or creation time. */
 export function podView(raw: unknown): PodView | null {
@@ -129,23 +121,6 @@ function subjectView(raw: unknown): SubjectView {
     name: textOf(subject["name"]) ?? "",
     ...(apiGroup === undefined || apiGroup === "" ? {} : { apiGroup }),
     ...(namespace === undefined ? {} : { namespace }),
-  };
-}
-
-function identityOf(object: JsonObject): Identity | null {
-  const metadata = objectOf(object["metadata"]);
-  const name = textOf(metadata["name"]);
-  const uid = textOf(metadata["uid"]);
-  const createdAtMs = timeOf(metadata["creationTimestamp"]);
-  if (name === undefined || uid === undefined || createdAtMs === undefined) return null;
-  const deletedAtMs = timeOf(metadata["deletionTimestamp"]);
-  return {
-    namespace: textOf(metadata["namespace"]) ?? "",
-    name,
-    uid,
-    resourceVersion: textOf(metadata["resourceVersion"]) ?? "",
-    createdAtMs,
-    ...(deletedAtMs === undefined ? {} : { deletedAtMs }),
   };
 }
 

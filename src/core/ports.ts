@@ -1,4 +1,9 @@
-import type { BindingStatus, ControllerResilience, ControllerResilienceStatus } from "../api/controller-resilience";
+import type {
+  BindingStatus,
+  ControllerResilience,
+  ControllerResilienceStatus,
+  ObjectMetadata,
+} from "../api/controller-resilience";
 import type { Intent, ObjectRef } from "./intent";
 
 // What the engine needs from the outside; src/cluster and src/telemetry implement it, src/main.ts joins the two.
@@ -18,6 +23,13 @@ export interface ObjectStore {
    * @throws ConflictError when it has another, GoneError when it is gone
    */
   writeStatus(object: ControllerResilience, status: ControllerResilienceStatus): Promise<string>;
+  /**
+   * Puts this operator's finalizer on the object or takes it off, if the object still has that resourceVersion; other finalizers stay.
+   * Returns the metadata as it is then; of an object whose last finalizer was taken off, as it last was.
+   *
+   * @throws ConflictError when it has another, GoneError when it is gone
+   */
+  setFinalizer(object: ControllerResilience, present: boolean): Promise<ObjectMetadata>;
 }
 
 /** Carries out one intent. Only the executor holds one. */

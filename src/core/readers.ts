@@ -2,6 +2,8 @@ import type { Clock } from "./clock";
 import type {
   BindingKind,
   BindingView,
+  ClusterKind,
+  ClusterObjectView,
   DaemonSetView,
   PodView,
   SandboxEventView,
@@ -82,6 +84,11 @@ export interface Readers {
   bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]>;
   /** Read live; the namespace is that of a RoleBinding, and of no meaning otherwise. */
   binding(kind: BindingKind, namespace: string, name: string): Promise<BindingView | null>;
+  /** Read live: all of that kind, or those with all these labels. Null where the API server does not serve that kind in v1. */
+  clusterObjects(
+    kind: ClusterKind,
+    labels?: Readonly<Record<string, string>>,
+  ): Promise<readonly ClusterObjectView[] | null>;
   /** Whether the operator has that right now; an answer may be up to half a minute old. */
   may(right: Right): Promise<boolean>;
   /**

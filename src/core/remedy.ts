@@ -1,4 +1,4 @@
-import type { ConditionType, Reason } from "../api/conditions";
+import type { Cause, ConditionType, Reason } from "../api/conditions";
 import type {
   ControllerResilience,
   ControllerResilienceSpec,
@@ -37,6 +37,11 @@ export interface Decision {
   readonly progressing?: boolean;
   /** A person is needed (kstatus Stalled): for what. */
   readonly stalled?: { readonly reason: Reason; readonly message: string };
+  /**
+   * Something outside of the object's namespace that it made, or is about to make, has to be taken away with the object: the engine
+   * keeps its finalizer on the object while this is true.
+   */
+  readonly needsCleanup?: boolean;
   /** This remedy's part of status. */
   readonly parts?: RemedyStatus;
   readonly announcements?: readonly Announcement[];
@@ -63,6 +68,14 @@ export interface Remedy<Key extends RemedyKey = RemedyKey, Facts = unknown> {
   decide(facts: Facts, spec: NonNullable<ControllerResilienceSpec[Key]>, now: Date): Decision;
   /** Pure: how outcomes change what was decided, such as a PodDisruptionBudget's no. Default: the engine's general wording. */
   conclude?(decision: Decision, outcomes: readonly { intent: Intent; outcome: Outcome }[], now: Date): Decision;
+  /**
+   * What is to be deleted because the object goes, or its block has gone. Asked again until it wants nothing more.
+   *
+   * @throws whatever a reader throws; it is tried again then
+   */
+  cleanUp?(object: ControllerResilience, from: Readers): Promise<readonly Intent[]>;
+  /** Causes of the restarts that it asks for. What became of them it alone says: its part of status has these restarts and no others. */
+  readonly causes?: readonly Cause[];
   /** The object is gone: drop what is remembered of it. */
   forget?(key: string): void;
 }

@@ -32,20 +32,29 @@ export function checkRestartBudget(history: readonly RestartStatus[], claim: Res
   return { allowed: false, limit: "MaxRestarts", retryAfterMs: claim.limits.maxRestartsWindowMs - age(oldest, now) };
 }
 
-/** A sibling of the same proven incident whose replacement helped does not stand in this restart's way. */
+/** A sibling of the same incident whose replacement helped does not stand in this restart's way. */
 function isSameIncident(entry: RestartStatus, claim: RestartClaim): boolean {
+  const incident = incidentOf(claim);
   return (
-    claim.cause === Cause.ServiceAccountRecreated &&
-    claim.serviceAccountUID !== undefined &&
-    entry.serviceAccountUID === claim.serviceAccountUID &&
+    incident !== undefined &&
+    incidentOf(entry) === incident &&
     entry.outcome === "Recovered" &&
     entry.podUID !== claim.podUID
   );
 }
 
+/** What pods are replaced for one after the other: a ServiceAccount that they can't know, or a plan of which nobody is in a hurry. */
+function incidentOf({
+  cause,
+  serviceAccountUID,
+}: Pick<RestartStatus, "cause" | "serviceAccountUID">): string | undefined {
+  if (cause === Cause.TokenTooLong) return cause;
+  return cause === Cause.ServiceAccountRecreated ? serviceAccountUID : undefined;
+}
+
 function incidentKey(entry: RestartStatus): string {
-  const proven = entry.outcome === "Recovered" && entry.serviceAccountUID !== undefined;
-  return proven ? `incident ${entry.serviceAccountUID}` : `pod ${entry.podUID ?? entry.pod} ${entry.time}`;
+  const incident = entry.outcome === "Recovered" ? incidentOf(entry) : undefined;
+  return incident === undefined ? `pod ${entry.podUID ?? entry.pod} ${entry.time}` : `incident ${incident}`;
 }
 
 function trailingIneffective(entries: readonly RestartStatus[]): number {

@@ -147,3 +147,37 @@ export interface ServiceAccountView {
   /** automountServiceAccountToken; absent: not set, which means true. */
   readonly automount?: boolean;
 }
+
+/** Kinds outside of every namespace that the operator makes objects of. */
+export type ClusterKind =
+  | "FlowSchema"
+  | "PriorityLevelConfiguration"
+  | "MutatingAdmissionPolicy"
+  | "MutatingAdmissionPolicyBinding";
+
+/** An object outside of every namespace, of a kind that the operator makes objects of. Read live, never kept. */
+export interface ClusterObjectView {
+  /** Group and v1. */
+  readonly apiVersion: string;
+  readonly kind: ClusterKind;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly createdAtMs: number;
+  readonly deletedAtMs?: number;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** As it is, with everything that the API server has defaulted. */
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly conditions: readonly ConditionView[];
+  /** Whoever else wrote it last, as the API server knows them. */
+  readonly lastManager?: string;
+}
+
+/** A condition of somebody's status. */
+export interface ConditionView {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}

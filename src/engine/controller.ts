@@ -4,7 +4,7 @@ import type { EngineMetrics, Key, Log, ObjectStore } from "../core/ports";
 import { withDeadline } from "./deadline";
 import { KnownKeys } from "./known-keys";
 import { RateLimiter } from "./rate-limiter";
-import type { PassResult } from "./reconcile";
+import type { PassResult } from "./pass-result";
 import { STORE_DEADLINE_MS } from "./restart-ledger";
 import { WorkQueue } from "./work-queue";
 

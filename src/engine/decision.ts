@@ -36,6 +36,7 @@ const FIELDS: Record<string, (value: unknown) => boolean> = {
   // JSON makes null of Infinity, which means the timed pass.
   recheckAfterMs: optional(value => value === null || typeof value === "number"),
   stalled: optional(value => isBag(value) && isText(value["reason"]) && typeof value["message"] === "string"),
+  needsCleanup: optional(value => typeof value === "boolean"),
   announcements: optional(value => isListOf(value, isAnnouncement)),
   parts: optional(isParts),
 };

@@ -30,6 +30,8 @@ export interface ExecutionScope {
   /** Still leader, without a break since the pass began. */
   readonly mayWrite: () => boolean;
   readonly ledger: RestartLedger;
+  /** The object goes: what was made for it goes with it, whatever its mode. */
+  readonly isCleanup?: boolean;
 }
 
 /** What the executor works with. */
@@ -159,8 +161,10 @@ const CHECKS: readonly Check[] = [
     if (target.uid !== undefined || (verb !== "evict" && verb !== "delete")) return undefined;
     return { result: "Forbidden", message: `${name} must name the uid of the ${target.kind} that it wants to ${verb}` };
   },
-  (_by, _intent, { object }) => (object.spec.suspend ? { result: "Skipped" } : undefined),
-  (_by, _intent, { object }) => (object.spec.mode === "Enforce" ? undefined : { result: "Observed" }),
+  (_by, _intent, { object, isCleanup }) =>
+    object.spec.suspend && isCleanup !== true ? { result: "Skipped" } : undefined,
+  (_by, _intent, { object, isCleanup }) =>
+    object.spec.mode === "Enforce" || isCleanup === true ? undefined : { result: "Observed" },
   (_by, { skip }) => (skip === true ? { result: "Skipped" } : undefined),
 ];
 

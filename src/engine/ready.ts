@@ -1,6 +1,8 @@
 import { ConditionType, Reason } from "../api/conditions";
 import type { ConditionUpdate } from "../core/conditions";
 import type { Decision } from "../core/remedy";
+import type { CleanupResult } from "./cleanup";
+import type { Execution } from "./conclude";
 
 /** A remedy's condition and the decision behind it. */
 export interface Verdict {
@@ -46,7 +48,7 @@ function stalledUpdate(verdicts: readonly Verdict[]): ConditionUpdate {
   const type = ConditionType.Stalled;
   const first = verdicts.find(({ decision }) => decision.stalled)?.decision.stalled;
   if (first) return { type, status: "True", reason: first.reason, message: first.message };
-  return { type, status: "False", reason: Reason.Idle, message: "Nobody is needed." };
+  return notSo(type, "Nobody is needed.");
 }
 
 function reconcilingUpdate(verdicts: readonly Verdict[], isStalled: boolean): ConditionUpdate {
@@ -55,7 +57,33 @@ function reconcilingUpdate(verdicts: readonly Verdict[], isStalled: boolean): Co
   if (first && !isStalled) {
     return { type, status: "True", reason: Reason.Progressing, message: first.decision.message };
   }
-  return { type, status: "False", reason: Reason.Idle, message: "Nothing is under way." };
+  return notSo(type, "Nothing is under way.");
+}
+
+/** What is said of an object that goes, while not everything that was made for it is gone. */
+export function goingUpdates({
+  executions,
+  problem,
+}: Pick<CleanupResult, "executions" | "problem">): ConditionUpdate[] {
+  const failed = executions.find(({ outcome }) => "message" in outcome);
+  const obstacle = problem ?? (failed && describeFailure(failed));
+  const message = `The object goes as soon as what was made for it is gone.${obstacle === undefined ? "" : ` ${obstacle}`}`;
+  const words = { reason: Reason.CleaningUp, message };
+  const [busy, stuck] = [ConditionType.Reconciling, ConditionType.Stalled];
+  const pair: ConditionUpdate[] =
+    obstacle === undefined
+      ? [{ type: busy, status: "True", ...words }, notSo(stuck, "Nobody is needed.")]
+      : [notSo(busy, "Nothing is under way."), { type: stuck, status: "True", ...words }];
+  return [{ type: ConditionType.Ready, status: "False", ...words }, ...pair];
+}
+
+function notSo(type: ConditionType, message: string): ConditionUpdate {
+  return { type, status: "False", reason: Reason.Idle, message };
+}
+
+function describeFailure({ intent, outcome }: Execution): string {
+  const { verb, target } = intent;
+  return `Not done: ${verb} ${target.kind} ${target.name}: ${"message" in outcome ? outcome.message : outcome.result}.`;
 }
 
 function suspendedPair(): ConditionUpdate[] {

@@ -1,35 +1,25 @@
-import { ConditionType, Reason } from "../api/conditions";
+import { Reason, type ConditionType } from "../api/conditions";
 import type { ControllerResilience, ControllerResilienceStatus, RestartStatus } from "../api/controller-resilience";
 import type { Random } from "../core/clock";
 import { nextConditions } from "../core/conditions";
-import { ConflictError, framesOf, GoneError, publicMessage } from "../core/errors";
+import { framesOf, publicMessage } from "../core/errors";
 import type { EngineMetrics, EventSink, Key, Log, ObjectStore, Writer } from "../core/ports";
 import type { Readers } from "../core/readers";
-import type { Decision, Remedy, RemedyKey, RemedyStatus } from "../core/remedy";
+import type { Decision, Remedy, RemedyStatus } from "../core/remedy";
+import { BLOCKS, REMEDY_KEYS, withoutForeignLists } from "./blocks";
+import { Cleanup, hasFinalizer } from "./cleanup";
 import { concludeGenerally, type Execution } from "./conclude";
 import { checkedDecision } from "./decision";
 import { withDeadline } from "./deadline";
 import { Executor } from "./executor";
-import { decideFailed, judge, retryAfter, type Judgement } from "./judge";
-import { conditionUpdates, SUSPENDED } from "./ready";
+import { decideFailed, judge, type Judgement } from "./judge";
+import { nextAfter, nextOf, type PassResult } from "./pass-result";
+import { conditionUpdates, goingUpdates, SUSPENDED } from "./ready";
 import { Reporter } from "./reporter";
 import { RestartLedger, STORE_DEADLINE_MS } from "./restart-ledger";
-import { boundStatus, countConfirmed, isSameStatus } from "./status";
+import { boundStatus, countConfirmed, isSameStatus, joinRestarts } from "./status";
 import type { StormBrake } from "./storm-brake";
 import { WorkloadRestarts } from "./workload-restarts";
-
-/** What to do with a key after its pass. */
-export type PassResult =
-  /** The object is gone. */
-  | { readonly next: "forget" }
-  /** All is said: again after that time, or when something changes, or with the timed pass. */
-  | { readonly next: "recheck"; readonly afterMs?: number }
-  /** The API server asked for patience. */
-  | { readonly next: "wait"; readonly afterMs: number }
-  /** Something failed that may succeed next time: again with backoff. */
-  | { readonly next: "retry"; readonly conflict: boolean }
-  /** Trying again changes nothing: when something changes, or with the timed pass. */
-  | { readonly next: "give-up" };
 
 /** What a pass works with. */
 export interface ReconcilerPorts {
@@ -50,28 +40,18 @@ interface Part extends Judgement {
   readonly remedy?: Remedy;
 }
 
-/** Each remedy's condition and the lists of status that are its own. Restarts belong to nobody: budgets outlive the remedy's block. */
-const BLOCKS: Record<
-  RemedyKey,
-  { readonly condition: ConditionType; readonly owns: Exclude<keyof RemedyStatus, "restarts"> }
-> = {
-  tokenRestart: { condition: ConditionType.TokensAccepted, owns: "targets" },
-  bindingRenewal: { condition: ConditionType.BindingsCurrent, owns: "bindings" },
-  tokenLifetime: { condition: ConditionType.TokenLifetimeBounded, owns: "daemonSets" },
-  flowIsolation: { condition: ConditionType.FlowsIsolated, owns: "flows" },
-};
-const REMEDY_KEYS = Object.keys(BLOCKS) as RemedyKey[];
-
 /** Runs passes: read the object, let each remedy observe and decide, carry out, report. */
 export class Reconciler {
   readonly #ports: ReconcilerPorts;
   readonly #executor: Executor;
+  readonly #cleanup: Cleanup;
   readonly #reporter: Reporter;
   readonly #restarts: WorkloadRestarts;
 
   constructor(ports: ReconcilerPorts) {
     this.#ports = ports;
     this.#executor = new Executor({ ...ports, clock: ports.readers.clock });
+    this.#cleanup = new Cleanup({ ...ports, executor: this.#executor });
     this.#restarts = new WorkloadRestarts(ports.readers.clock);
     this.#reporter = new Reporter(ports.events, ports.metrics, ports.readers.clock);
   }
@@ -84,7 +64,8 @@ export class Reconciler {
     const log = this.#ports.log.child({ key, pass: this.#newPassId() });
     try {
       const object = await this.#store("reading the object", store => store.get(key));
-      if (object === null || object.metadata.deletionTimestamp !== undefined) return this.#forget(key, log);
+      if (object === null) return this.#forget(key, log);
+      if (object.metadata.deletionTimestamp !== undefined) return await this.#finish(key, object, { log, mayWrite });
       return await this.#reconcileObject(key, object, { log, mayWrite });
     } catch (error) {
       log.warn({ error: publicMessage(error), stack: framesOf(error) }, "the pass ended early");
@@ -92,28 +73,61 @@ export class Reconciler {
     }
   }
 
-  async #reconcileObject(key: Key, object: ControllerResilience, pass: Pass): Promise<PassResult> {
-    const parts = await this.#judgeAll(object, pass.log);
+  async #reconcileObject(key: Key, read: ControllerResilience, pass: Pass): Promise<PassResult> {
+    const judged = await this.#judgeAll(read, pass.log);
     if (!pass.mayWrite()) return { next: "recheck" };
-    this.#seedBrake(object.status?.restarts ?? []);
-    const own = mergeStatus(parts);
-    const history = own.restarts ?? object.status?.restarts ?? [];
-    const ledger = new RestartLedger(object, history, {
-      store: this.#ports.store,
-      clock: this.#ports.readers.clock,
-      restarts: this.#restarts,
-    });
-    const carriedOut = await this.#carryOut(key, parts, { ...pass, object, ledger });
+    this.#seedBrake(read.status?.restarts ?? []);
+    const [object, parts] = await this.#cleanup.hold(read, judged);
+    const ledger = this.#ledgerOf(object, restartsAfter(object, parts));
+    const scope = { ...pass, object, ledger };
+    const carriedOut = await this.#carryOut(parts, scope);
+    const swept = await this.#cleanup.sweep(object, scope);
+    const executions = [...carriedOut.executions, ...swept.executions];
+    this.#reporter.executions(key, object, executions);
     const status = this.#statusOf(object, carriedOut.parts, ledger);
     if (!pass.mayWrite()) return { next: "recheck" };
-    if (!isSameStatus(ledger.object.status, status)) {
-      await this.#store("writing status", store => store.writeStatus(ledger.object, status));
+    const written = await this.#writeStatus(ledger.object, status);
+    this.#report(key, object, status, carriedOut.parts);
+    await this.#cleanup.release(written, parts, swept);
+    return nextAfter([...carriedOut.parts, ...swept.wishes], executions);
+  }
+
+  /** The object is on its way out: whatever was made for it goes first. */
+  async #finish(key: Key, object: ControllerResilience, pass: Pass): Promise<PassResult> {
+    if (!hasFinalizer(object)) return this.#forget(key, pass.log);
+    if (!pass.mayWrite()) return { next: "recheck" };
+    const ledger = this.#ledgerOf(object, object.status?.restarts ?? []);
+    const result = await this.#cleanup.finish(object, { ...pass, object, ledger });
+    this.#reporter.executions(key, object, result.executions);
+    if (!pass.mayWrite()) return { next: "recheck" };
+    if (result.isDone) {
+      await this.#cleanup.letGo(object);
+      return this.#forget(key, pass.log);
     }
+    const { metadata, status } = object;
+    const conditions = nextConditions(status?.conditions ?? [], goingUpdates(result), metadata.generation, this.#now());
+    await this.#writeStatus(object, boundStatus({ ...status, conditions }, this.#now()));
+    this.#reporter.conditions(key, object, conditions);
+    return nextAfter(result.wishes, result.executions);
+  }
+
+  #report(key: Key, object: ControllerResilience, status: ControllerResilienceStatus, parts: readonly Part[]): void {
     this.#reporter.conditions(key, object, status.conditions ?? []);
     this.#reporter.bindings(key, status.bindings);
-    const announcements = carriedOut.parts.flatMap(({ decision }) => decision.announcements ?? []);
+    const announcements = parts.flatMap(({ decision }) => decision.announcements ?? []);
     this.#reporter.announcements(key, object, announcements);
-    return nextAfter(carriedOut.parts, carriedOut.executions);
+  }
+
+  #ledgerOf(object: ControllerResilience, history: readonly RestartStatus[]): RestartLedger {
+    const { store, readers } = this.#ports;
+    return new RestartLedger(object, history, { store, clock: readers.clock, restarts: this.#restarts });
+  }
+
+  /** Returns the object as it stands afterwards. */
+  async #writeStatus(object: ControllerResilience, status: ControllerResilienceStatus): Promise<ControllerResilience> {
+    if (isSameStatus(object.status, status)) return object;
+    const resourceVersion = await this.#store("writing status", store => store.writeStatus(object, status));
+    return { ...object, metadata: { ...object.metadata, resourceVersion }, status };
   }
 
   #judgeAll(object: ControllerResilience, log: Log): Promise<Part[]> {
@@ -130,7 +144,7 @@ export class Reconciler {
     );
   }
 
-  async #carryOut(key: Key, parts: readonly Part[], scope: Scope): Promise<{ parts: Part[]; executions: Execution[] }> {
+  async #carryOut(parts: readonly Part[], scope: Scope): Promise<{ parts: Part[]; executions: Execution[] }> {
     const concluded: Part[] = [];
     const all: Execution[] = [];
     for (const part of parts) {
@@ -138,7 +152,6 @@ export class Reconciler {
       concluded.push(this.#conclude(part, executions, scope.log));
       all.push(...executions);
     }
-    this.#reporter.executions(key, scope.object, all);
     return { parts: concluded, executions: all };
   }
 
@@ -166,7 +179,7 @@ export class Reconciler {
   }
 
   #statusOf(object: ControllerResilience, parts: readonly Part[], ledger: RestartLedger): ControllerResilienceStatus {
-    const now = this.#ports.readers.clock.now();
+    const now = this.#now();
     const before = object.status ?? {};
     const generation = object.metadata.generation;
     const updates = conditionUpdates(parts, object.spec.suspend);
@@ -203,6 +216,10 @@ export class Reconciler {
     return withDeadline(this.#ports.readers.clock, STORE_DEADLINE_MS, what, () => work(this.#ports.store));
   }
 
+  #now(): Date {
+    return this.#ports.readers.clock.now();
+  }
+
   #newPassId(): string {
     return Math.floor(this.#ports.random() * 2 ** 32)
       .toString(16)
@@ -228,39 +245,11 @@ function mergeStatus(parts: readonly Part[]): RemedyStatus {
   return Object.assign({}, ...parts.map(({ decision }) => decision.parts)) as RemedyStatus;
 }
 
-/** Lists of remedies that are off go. */
-function withoutForeignLists(
-  before: ControllerResilienceStatus,
-  object: ControllerResilience,
-): ControllerResilienceStatus {
-  const kept = { ...before };
-  for (const key of REMEDY_KEYS) {
-    const { owns } = BLOCKS[key];
-    if (object.spec[key] === undefined) Reflect.deleteProperty(kept, owns);
-  }
-  return kept;
-}
-
-function nextOf(error: unknown): PassResult {
-  const retry = retryAfter(error);
-  if (retry === undefined) return { next: "give-up" };
-  if (retry.kind === "wait") return { next: "wait", afterMs: retry.afterMs };
-  return { next: "retry", conflict: error instanceof ConflictError || error instanceof GoneError };
-}
-
-/** The most urgent wish of all remedies and outcomes. */
-function nextAfter(parts: readonly Part[], executions: readonly Execution[]): PassResult {
-  const results = executions.map(({ outcome }) => outcome.result);
-  const retries = parts.map(({ retry }) => retry);
-  if (results.includes("Failed") || retries.some(retry => retry?.kind === "backoff")) {
-    return { next: "retry", conflict: false };
-  }
-  if (results.includes("Conflict")) return { next: "retry", conflict: true };
-  const times = [
-    ...parts.map(({ decision }) => decision.recheckAfterMs),
-    ...executions.map(({ outcome }) => ("retryAfterMs" in outcome ? outcome.retryAfterMs : undefined)),
-    ...retries.map(retry => (retry?.kind === "wait" ? retry.afterMs : undefined)),
-  ].filter(time => time !== undefined && Number.isFinite(time));
-  if (times.length === 0) return { next: "recheck" };
-  return { next: "recheck", afterMs: Math.max(0, Math.min(...times.map(Number))) };
+/** The restarts as the remedies see them now, each its own. */
+function restartsAfter(object: ControllerResilience, parts: readonly Part[]): RestartStatus[] {
+  const told = parts.flatMap(({ remedy, decision }) => {
+    const restarts = decision.parts?.restarts;
+    return restarts === undefined ? [] : [{ causes: remedy?.causes ?? [], restarts }];
+  });
+  return joinRestarts(object.status?.restarts ?? [], told);
 }

@@ -27,6 +27,19 @@ export function boundStatus(status: ControllerResilienceStatus, now: Date): Cont
   return bounded;
 }
 
+/** The restarts of one remedy after it has judged them, and the causes that are its own. */
+export interface ToldRestarts {
+  readonly causes: readonly string[];
+  readonly restarts: readonly RestartStatus[];
+}
+
+/** status.restarts after each remedy has told of its own; those of which none has told stay as they are. Oldest first. */
+export function joinRestarts(before: readonly RestartStatus[], told: readonly ToldRestarts[]): RestartStatus[] {
+  const others = before.filter(({ cause }) => !told.some(({ causes }) => causes.includes(cause)));
+  const all = [...others, ...told.flatMap(({ restarts }) => restarts)];
+  return all.toSorted((a, b) => (Date.parse(a.time) || 0) - (Date.parse(b.time) || 0));
+}
+
 /** Cuts at a whole character, and says that it did. */
 export function cutMessage(message: string): string {
   if (message.length <= MAX_MESSAGE) return message;

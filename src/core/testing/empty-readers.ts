@@ -4,6 +4,8 @@ import type { LogReader, Readers, Right } from "../readers";
 import type {
   BindingKind,
   BindingView,
+  ClusterKind,
+  ClusterObjectView,
   DaemonSetView,
   PodView,
   SandboxEventView,
@@ -55,6 +57,14 @@ export class EmptyReaders implements Readers {
   /** None. */
   binding(_kind: BindingKind, _namespace: string, _name: string): Promise<BindingView | null> {
     return Promise.resolve(null);
+  }
+
+  /** None. */
+  clusterObjects(
+    _kind: ClusterKind,
+    _labels?: Readonly<Record<string, string>>,
+  ): Promise<readonly ClusterObjectView[] | null> {
+    return Promise.resolve([]);
   }
 
   /** It may. */

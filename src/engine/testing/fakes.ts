@@ -9,7 +9,13 @@ import type {
   ObjectStore,
   Writer,
 } from "../../core/ports";
-import type { BindingStatus, ControllerResilience, ControllerResilienceStatus } from "../../api/controller-resilience";
+import type {
+  BindingStatus,
+  ControllerResilience,
+  ControllerResilienceStatus,
+  ObjectMetadata,
+} from "../../api/controller-resilience";
+import { FINALIZER } from "../../api/names";
 import { ConflictError, GoneError } from "../../core/errors";
 import type { Intent } from "../../core/intent";
 
@@ -131,6 +137,17 @@ export class MemoryObjects implements ObjectStore {
     if (current.metadata.resourceVersion !== object.metadata.resourceVersion) return reject(`${key} has changed`);
     this.writes.push({ key, status: structuredClone(status) });
     return Promise.resolve(this.put({ ...current, status: structuredClone(status) }).metadata.resourceVersion);
+  };
+  setFinalizer = (object: ControllerResilience, present: boolean): Promise<ObjectMetadata> => {
+    const key = `${object.metadata.namespace}/${object.metadata.name}`;
+    const current = this.objects.get(key);
+    if (current === undefined) return Promise.reject(new GoneError(`${key} is gone`));
+    if (current.metadata.resourceVersion !== object.metadata.resourceVersion) return reject(`${key} has changed`);
+    const others = (current.metadata.finalizers ?? []).filter(finalizer => finalizer !== FINALIZER);
+    const finalizers = present ? [...others, FINALIZER] : others;
+    const { metadata } = this.put({ ...current, metadata: { ...current.metadata, finalizers } });
+    if (metadata.deletionTimestamp !== undefined && finalizers.length === 0) this.objects.delete(key);
+    return Promise.resolve(metadata);
   };
   /** Stores an object with a new resourceVersion. */
   put(object: ControllerResilience): ControllerResilience {

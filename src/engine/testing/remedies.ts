@@ -28,6 +28,7 @@ export function makeRemedy(
       { apiGroup: "", resource: "pods/eviction", verbs: ["create"], why: "to replace pods" },
       { apiGroup: "apps", resource: "deployments", verbs: ["patch"], why: "to roll them" },
     ],
+    causes: Object.values(Cause),
     observe: () => Promise.resolve("facts"),
     decide: (facts, _spec, now) => (typeof decide === "function" ? decide(facts, now) : decide),
     ...changes,

@@ -2,7 +2,7 @@ import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/duration";
 import type { RestartClaim } from "../../core/intent";
-import { causeOf } from "./cause";
+import { causeOf, type TokenCause } from "./cause";
 import {
   isBySandbox,
   isRejected,
@@ -54,8 +54,11 @@ export function nextCandidate(given: WorkloadCase): PodFacts | undefined {
   )[0];
 }
 
+/** The claim of a restart of this remedy. */
+export type TokenClaim = RestartClaim & { readonly cause: TokenCause };
+
 /** What its restart claims. */
-export function nextClaim(given: WorkloadCase): RestartClaim | undefined {
+export function nextClaim(given: WorkloadCase): TokenClaim | undefined {
   const candidate = nextCandidate(given);
   if (candidate === undefined) return undefined;
   const { pod, proof } = candidate;
@@ -76,7 +79,7 @@ export function nextClaim(given: WorkloadCase): RestartClaim | undefined {
   };
 }
 
-function causeFor(condemned: PodFacts, { own, facts, now }: WorkloadCase): Cause {
+function causeFor(condemned: PodFacts, { own, facts, now }: WorkloadCase): TokenCause {
   const { pod, verdict, proof, serviceAccount } = condemned;
   if (isBySandbox(condemned)) return Cause.CniCredentialRejected;
   const onset = {

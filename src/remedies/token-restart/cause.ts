@@ -1,5 +1,11 @@
 import { Cause } from "../../api/conditions";
 
+/** Why this remedy restarts a pod. */
+export type TokenCause = Exclude<Cause, "TokenTooLong">;
+
+/** All of them: the restarts in status of which this remedy tells. */
+export const TOKEN_CAUSES: readonly Cause[] = Object.values(Cause).filter(cause => cause !== Cause.TokenTooLong);
+
 /** Rejections of different ServiceAccounts that began within this time of each other have one cause. */
 const SAME_TIME_MS = 300_000;
 
@@ -43,7 +49,7 @@ export interface Rejection {
  * Why a pod's token is rejected; `known` are the rejections that nothing else explains, of every workload that the operator
  * sees, this one among them. Recreated ServiceAccounts explain themselves: two of them at once are one clumsy deployment and no rotated key. Pure.
  */
-export function causeOf(rejection: Rejection, known: readonly Onset[]): Cause {
+export function causeOf(rejection: Rejection, known: readonly Onset[]): TokenCause {
   if (rejection.isServiceAccountMissing) return Cause.ServiceAccountMissing;
   if (rejection.isOlder) return Cause.ServiceAccountRecreated;
   const { onset } = rejection;

@@ -1,7 +1,7 @@
 import type { Permission } from "../../core/intent";
 import type { Remedy } from "../../core/remedy";
 import { ConditionType } from "../../api/conditions";
-import { rememberOnsets, type Onset } from "./cause";
+import { rememberOnsets, TOKEN_CAUSES, type Onset } from "./cause";
 import { blockOf, concludeTokens } from "./conclude";
 import { decideTokens } from "./decide";
 import type { Block, TokenRestartFacts } from "./facts";
@@ -87,6 +87,7 @@ export function createTokenRestart(): Remedy<"tokenRestart", TokenRestartFacts> 
     key: "tokenRestart",
     condition: ConditionType.TokensAccepted,
     may: MAY,
+    causes: TOKEN_CAUSES,
 
     async observe(object, spec, from) {
       const { namespace, name, generation } = object.metadata;
@@ -109,9 +110,7 @@ export function createTokenRestart(): Remedy<"tokenRestart", TokenRestartFacts> 
       return concludeTokens(decision, outcomes, now);
     },
 
-    forget(key) {
-      memories.delete(key);
-    },
+    forget: key => void memories.delete(key),
   };
 }
 

@@ -1,11 +1,11 @@
-import type { ControllerResilience, TokenRestartSpec } from "../../api/controller-resilience";
+import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import { ForbiddenError } from "../../core/errors";
 import { parseDuration } from "../../core/duration";
 import type { Readers } from "../../core/readers";
 import { isOpen } from "../../core/restart-budget";
 import { describeTarget, readTarget } from "../../core/targets";
 import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from "../../core/views";
-import type { Onset } from "./cause";
+import { TOKEN_CAUSES, type Onset } from "./cause";
 import type { FindUnauthorized } from "./container-log";
 import { SEVERITY, workloadId, type PodFacts, type Problem, type TokenRestartFacts, type WorkloadFacts } from "./facts";
 import { hasLog, type LogFinding, type LogWatch, type Watched } from "./log-watch";
@@ -66,7 +66,7 @@ export async function observeTokens(
   return {
     generation: object.metadata.generation,
     mode: object.spec.mode,
-    restarts: object.status?.restarts ?? [],
+    restarts: ownRestarts(object),
     previousTargets: object.status?.targets ?? [],
     missingTargets: found.missing,
     workloads: gathered.map(({ workload, candidates }) => ({
@@ -99,8 +99,13 @@ async function gatherPods(
   });
 }
 
+/** Those of other causes are another remedy's to tell of. */
+function ownRestarts({ status }: ControllerResilience): RestartStatus[] {
+  return (status?.restarts ?? []).filter(({ cause }) => TOKEN_CAUSES.some(own => own === cause));
+}
+
 function openRestarts(object: ControllerResilience): ReadonlySet<string> {
-  const open = (object.status?.restarts ?? []).filter(entry => isOpen(entry));
+  const open = ownRestarts(object).filter(entry => isOpen(entry));
   return new Set(open.map(entry => entry.workload));
 }
 

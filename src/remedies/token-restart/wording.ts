@@ -2,6 +2,7 @@ import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import { formatDuration } from "../../core/duration";
 import { joinSentences } from "../../core/sentences";
+import type { TokenCause } from "./cause";
 import { isBySandbox, workloadId, type Block, type PodFacts, type UndecidedNode, type WorkloadFacts } from "./facts";
 import type { Verdict } from "./persistence";
 
@@ -66,7 +67,7 @@ export const IS_BEING = ": it is being ";
 export const IS_TO_BE = ": it is to be ";
 
 /** A cause in the middle of a sentence. */
-export function describeCause(cause: Cause): string {
+export function describeCause(cause: TokenCause): string {
   switch (cause) {
     case Cause.ServiceAccountRecreated:
       return "the ServiceAccount was recreated";
