@@ -114,6 +114,20 @@ describe("pods of one proven incident", () => {
   });
 });
 
+describe("pods that are replaced for their long tokens", () => {
+  const plan = { cause: Cause.TokenTooLong };
+
+  it("follow each other without a cooldown while each replacement helps, and are one restart", () => {
+    const replaced = [entry(50, plan), entry(35, plan), entry(20, plan), entry(1, plan)];
+    expect(checkRestartBudget(replaced, claim(plan), NOW)).toEqual({ allowed: true });
+  });
+
+  it("wait once one has not helped, and so does whoever is restarted for another reason", () => {
+    expect(checkRestartBudget([entry(1, { ...plan, outcome: "Ineffective" })], claim(plan), NOW).allowed).toBe(false);
+    expect(checkRestartBudget([entry(1, plan)], claim(), NOW)).toEqual(refused("Cooldown", 9));
+  });
+});
+
 describe("entries", () => {
   it("are written before the restart, and closed by its outcome", () => {
     const requested = requestedRestart(claim({ serviceAccountUID: "sa-2" }), NOW);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerResilienceStatus, RestartStatus } from "../api/controller-resilience";
-import { boundStatus, countConfirmed, cutMessage, isSameStatus } from "./status";
+import { boundStatus, countConfirmed, cutMessage, isSameStatus, joinRestarts } from "./status";
 
 const NOW = new Date("2025-06-01T12:00:00Z");
 
@@ -84,5 +84,23 @@ describe("confirmed restarts", () => {
     expect(countConfirmed(before, after)).toBe(2);
     expect(countConfirmed(after, after)).toBe(0);
     expect(countConfirmed(before, [])).toBe(0);
+  });
+});
+
+describe("restarts of several remedies", () => {
+  const token = (id: number, outcome?: RestartStatus["outcome"]) => ({
+    ...restart(id, outcome),
+    cause: "TokenTooLong",
+  });
+
+  it("are joined by time, each as its own remedy tells of it; those of nobody stay", () => {
+    const foreign = { ...restart(9), cause: "Somebody" };
+    const before = [restart(4, "Restarted"), token(3, "Requested"), foreign];
+    const told = [
+      { causes: ["Unknown"], restarts: [restart(4, "Recovered")] },
+      { causes: ["TokenTooLong"], restarts: [] },
+    ];
+    expect(joinRestarts(before, told)).toEqual([foreign, restart(4, "Recovered")]);
+    expect(joinRestarts(before, [])).toEqual([foreign, restart(4, "Restarted"), token(3, "Requested")]);
   });
 });
