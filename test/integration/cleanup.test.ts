@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ControllerResilience } from "../../src/api/controller-resilience";
+import { FINALIZER } from "../../src/api/names";
+import { Informers } from "../../src/cluster/informers";
+import { ApiLogReader } from "../../src/cluster/log-reader";
+import { ApiObjectStore } from "../../src/cluster/object-store";
+import { ClusterReaders } from "../../src/cluster/readers";
+import { systemClock, systemRandom } from "../../src/cluster/system";
+import { ApiWriter } from "../../src/cluster/writer";
+import { ConflictError } from "../../src/core/errors";
+import { isOwnedBy, ownedName, ownerAnnotations, ownerLabels } from "../../src/core/owned";
+import type { ClusterObjectView } from "../../src/core/views";
+import { Admin, keepingLog, keepingMetrics } from "./cluster-world";
+
+// What is made outside of an object's namespace, and the finalizer that takes it away, on a real API server.
+
+const admin = new Admin();
+const store = new ApiObjectStore(admin.api);
+let namespace: string;
+let path: string;
+
+beforeAll(async () => {
+  namespace = await admin.namespace("cleanup");
+  path = `/apis/controller-resilience.io/v1alpha1/namespaces/${namespace}/controllerresiliences`;
+});
+
+afterAll(() => admin.connection.close());
+
+async function makeObject(name: string, finalizers: string[] = []): Promise<ControllerResilience> {
+  await admin.create(path, {
+    apiVersion: "controller-resilience.io/v1alpha1",
+    kind: "ControllerResilience",
+    metadata: { name, finalizers },
+    spec: { targets: [{ kind: "Deployment", name: "a" }] },
+  });
+  return read(name);
+}
+
+async function read(name: string): Promise<ControllerResilience> {
+  const object = await store.get(`${namespace}/${name}`);
+  if (object === null) throw new Error(`${name} is gone`);
+  return object;
+}
+
+describe("the finalizer", () => {
+  it("holds the object back until it is taken off, and leaves the generation and others' finalizers alone", async () => {
+    const object = await makeObject("held", ["example.com/other"]);
+    const metadata = await store.setFinalizer(object, true);
+    expect(metadata.finalizers).toEqual(["example.com/other", FINALIZER]);
+    expect(metadata.generation).toBe(object.metadata.generation);
+    await expect(store.setFinalizer(object, true)).rejects.toThrow(ConflictError);
+
+    await admin.delete(`${path}/held`);
+    const going = await read("held");
+    expect(going.metadata.deletionTimestamp).toBeDefined();
+    // What it says while it goes can still be written.
+    await store.writeStatus(going, { observedGeneration: 1 });
+    expect((await store.setFinalizer(await read("held"), false)).finalizers).toEqual(["example.com/other"]);
+    await admin.patch(`${path}/held`, { metadata: { finalizers: null } });
+    expect(await store.get(`${namespace}/held`)).toBeNull();
+  });
+
+  it("lets the object go when it was the last one", async () => {
+    const object = await makeObject("last");
+    await store.setFinalizer(object, true);
+    await admin.delete(`${path}/last`);
+    await store.setFinalizer(await read("last"), false);
+    expect(await store.get(`${namespace}/last`)).toBeNull();
+  });
+});
+
+describe("objects outside of namespaces", () => {
+  const kind = "PriorityLevelConfiguration" as const;
+  const apiVersion = "flowcontrol.apiserver.k8s.io/v1";
+
+  it("are found by the uid of the object that they were made for, and by no other's", async () => {
+    const [one, other] = [await makeObject("one"), await makeObject("other")];
+    const context = {
+      api: admin.api,
+      clock: systemClock,
+      random: systemRandom,
+      log: keepingLog(),
+      metrics: keepingMetrics(),
+    };
+    const informers = new Informers(context, () => undefined);
+    const readers = new ClusterReaders(systemClock, admin.api, informers, new ApiLogReader({ ...context }));
+    const writer = new ApiWriter(admin.api);
+    const name = ownedName("controller-resilience-", [namespace, "one"], [one.metadata.uid]);
+    const spec = { type: "Limited", limited: { nominalConcurrencyShares: 1, limitResponse: { type: "Reject" } } };
+    await writer.write({
+      verb: "apply",
+      target: { apiVersion, kind, name },
+      body: { metadata: { labels: ownerLabels(one), annotations: ownerAnnotations(one) }, spec },
+      why: "test",
+      eventReason: "Tested",
+    });
+    const found = (await readers.clusterObjects(kind, ownerLabels(one))) as readonly ClusterObjectView[];
+    expect(found).toMatchObject([{ apiVersion, kind, name, spec }]);
+    expect(found.map(view => isOwnedBy(view, one))).toEqual([true]);
+    expect(await readers.clusterObjects(kind, ownerLabels(other))).toEqual([]);
+    expect((await readers.clusterObjects(kind))?.map(view => view.name)).toContain("workload-low");
+
+    const [{ uid } = { uid: "" }] = found;
+    await writer.write({ verb: "delete", target: { apiVersion, kind, name, uid }, why: "test", eventReason: "Tested" });
+    expect(await readers.clusterObjects(kind, ownerLabels(one))).toEqual([]);
+    await informers.stop();
+  });
+});
