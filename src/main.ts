@@ -8,6 +8,7 @@ import { ApiLeaseStore } from "./cluster/lease-store";
 import { ApiLogReader } from "./cluster/log-reader";
 import { ApiObjectStore } from "./cluster/object-store";
 import { ClusterReaders } from "./cluster/readers";
+import { OwnIdentity } from "./cluster/own-identity";
 import { missingRights } from "./cluster/rights";
 import { Reachability } from "./cluster/reachability";
 import { ServerClock } from "./cluster/server-clock";
@@ -16,6 +17,7 @@ import { ApiWriter } from "./cluster/writer";
 import { describeError, framesOf, publicMessage } from "./core/errors";
 import type { Log } from "./core/ports";
 import { Engine } from "./engine/engine";
+import { Heartbeat } from "./engine/heartbeat";
 import { createRemedies } from "./remedies/registry";
 import { ownPermissions } from "./rights";
 import { isToRun, readSettings, type Settings } from "./settings";
@@ -71,6 +73,7 @@ class RunningOperator implements Operator {
   readonly #informers: Informers;
   readonly #events: ApiEventSink;
   readonly #engine: Engine;
+  readonly #heartbeat: Heartbeat;
   readonly #health: HealthServer;
   #stopping = false;
 
@@ -82,6 +85,7 @@ class RunningOperator implements Operator {
     this.#informers = new Informers(shared, namespace => this.#engine.enqueueNamespace(namespace));
     this.#events = new ApiEventSink({ ...shared, instance: settings.identity });
     this.#engine = this.#createEngine();
+    this.#heartbeat = this.#createHeartbeat();
     this.#health = this.#createHealthServer();
   }
 
@@ -91,6 +95,7 @@ class RunningOperator implements Operator {
     this.#ownTheProcess();
     this.#engine.onNamespacesChanged(namespaces => this.#informers.setNamespaces(namespaces));
     this.#engine.start();
+    this.#heartbeat.start();
     void this.#openHealthPort();
     void this.#reviewRights();
   }
@@ -132,6 +137,16 @@ class RunningOperator implements Operator {
     );
   }
 
+  #createHeartbeat(): Heartbeat {
+    return new Heartbeat({
+      // Places of its own: it has to be asked while everything else hangs.
+      identity: new OwnIdentity(this.#createApi(), this.#connection, this.#clock),
+      clock: systemClock,
+      log: this.#log,
+      onDead: () => void this.#stop("dead identity", 1),
+    });
+  }
+
   #createHealthServer(): HealthServer {
     const hungAfterMs = HUNG_AFTER_PASSES * this.#settings.fullPassMs;
     return new HealthServer({
@@ -151,6 +166,7 @@ class RunningOperator implements Operator {
       readiness: [
         { name: "not-stopping", trouble: () => (this.#stopping ? "is on its way out" : null) },
         { name: "objects", trouble: () => this.#engine.trouble() },
+        { name: "identity", trouble: () => this.#heartbeat.trouble() },
         { name: "api-server", trouble: () => this.#reachability.trouble() },
       ],
     });
@@ -195,15 +211,16 @@ class RunningOperator implements Operator {
     });
   }
 
-  async #stop(signal: string): Promise<void> {
+  async #stop(reason: string, exitCode = 0): Promise<void> {
     if (this.#stopping) return;
     this.#stopping = true;
-    this.#log.info({ signal }, "stopping");
+    this.#log.info({ reason }, "stopping");
+    this.#heartbeat.stop();
     systemClock.after(STOP_WITHIN_MS, () => process.exit(1));
     await this.#engine.stop();
     await Promise.allSettled([this.#informers.stop(), this.#events.stop(500), this.#health.stop()]);
     this.#connection.close();
     this.#log.info({}, "stopped");
-    process.exit(0);
+    process.exit(exitCode);
   }
 }

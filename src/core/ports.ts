@@ -80,6 +80,14 @@ export interface LeaseStore {
   update(record: LeaseRecord): Promise<LeaseRecord>;
 }
 
+/** Who the API server takes this process for. */
+export interface Identity {
+  /** Asks it. @throws UnauthorizedError when it knows nobody of that kind, whatever credentials could be had; any other error says nothing */
+  review(): Promise<void>;
+  /** Age of the token that was last shown, in milliseconds; undefined where there is none, or it does not tell. */
+  tokenAgeMs(): number | undefined;
+}
+
 /** A structured logger with pino's signature. Log text of watched pods, tokens and secrets never go in. */
 export interface Log {
   debug(fields: object, message: string): void;
