@@ -13,6 +13,7 @@ export default defineConfig({
             "capabilities/**/*.test.ts",
             "test/lab/**/*.test.ts",
             "test/enforcers/**/*.test.ts",
+            "test/flood/**/*.test.ts",
           ],
         },
       },

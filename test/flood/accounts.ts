@@ -1,0 +1,64 @@
+// The ServiceAccounts that flood and are flooded.
+
+const RBAC = "rbac.authorization.k8s.io";
+
+/** What a client without rights asks for: every answer is a 403. */
+export const FORBIDDEN_PATH = "/api/v1/pods?limit=1";
+
+/** ServiceAccount without rights. */
+export function withoutRights(namespace: string, name: string): object[] {
+  return [{ apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name } }];
+}
+
+/** ServiceAccount that may read one ConfigMap of its namespace, and that ConfigMap. */
+export function reader(namespace: string, name: string): object[] {
+  const metadata = { namespace, name };
+  const configMaps = { apiGroups: [""], resources: ["configmaps"], verbs: ["get"], resourceNames: [name] };
+  return [
+    ...withoutRights(namespace, name),
+    { apiVersion: "v1", kind: "ConfigMap", metadata, data: { key: "value" } },
+    { apiVersion: `${RBAC}/v1`, kind: "Role", metadata, rules: [configMaps] },
+    binding(namespace, name),
+  ];
+}
+
+/** ServiceAccount that may list the ConfigMaps of its namespace, and 500 of these with 500 bytes each. */
+export function lister(namespace: string, name: string): object[] {
+  const metadata = { namespace, name };
+  return [
+    ...withoutRights(namespace, name),
+    ...Array.from({ length: 500 }, (_, i) => ({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { namespace, name: `${name}-${i}` },
+      data: { key: "x".repeat(500) },
+    })),
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "Role",
+      metadata,
+      rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }],
+    },
+    binding(namespace, name),
+  ];
+}
+
+/** What the lister asks for. */
+export function expensivePath(namespace: string): string {
+  return `/api/v1/namespaces/${namespace}/configmaps`;
+}
+
+/** What the reader asks for. */
+export function readablePath(namespace: string, name: string): string {
+  return `/api/v1/namespaces/${namespace}/configmaps/${name}`;
+}
+
+function binding(namespace: string, name: string): object {
+  return {
+    apiVersion: `${RBAC}/v1`,
+    kind: "RoleBinding",
+    metadata: { namespace, name },
+    roleRef: { apiGroup: RBAC, kind: "Role", name },
+    subjects: [{ kind: "ServiceAccount", namespace, name }],
+  };
+}

@@ -1,0 +1,80 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Latencies } from "./latencies";
+import type { Order } from "./program";
+import { summarize, type Second, type Summary } from "./seconds";
+
+/** What a client needs to be told, and what it may be. */
+export type ClientOptions = Pick<Order, "kubeconfig" | "path"> & Partial<Order>;
+
+/** A runaway: as many connections as a client without any limit of its own was seen to use. */
+export const FLOOD = { connections: 64 } as const;
+
+const DEFAULTS = { connections: 1, pauseMs: 0, longestSeconds: 600, mostRequests: 10_000_000 } as const;
+const FIRST_REPORT_MS = 20_000;
+
+/** A client that asks again as soon as it is answered, in a process of its own: a runaway, or one that is measured beside it. */
+export class LoopingClient {
+  /** What it has reported so far, about a second each; may be read while it runs. */
+  readonly seconds: Second[] = [];
+
+  private complaint = "";
+
+  private constructor(private readonly child: ChildProcess) {
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream) createInterface({ input: stream }).on("line", line => this.take(line));
+    }
+  }
+
+  /** Starts it and waits for its first report; throws with what it said if there is none. */
+  static async start(options: ClientOptions): Promise<LoopingClient> {
+    const order: Order = { ...DEFAULTS, ...options };
+    const script = [join(__dirname, "..", "..", "scripts", "run.mjs"), join(__dirname, "program.ts")];
+    // It ends when its standard input does, which is when this process goes, however it goes.
+    const child = spawn(process.execPath, [...script, JSON.stringify(order)], { stdio: "pipe" });
+    const client = new LoopingClient(child);
+    const deadline = performance.now() + FIRST_REPORT_MS;
+    while (client.seconds.length === 0 && child.exitCode === null && performance.now() < deadline) {
+      await new Promise(resolve => setTimeout(resolve, 20));
+    }
+    if (client.seconds.length > 0) return client;
+    await client.stop();
+    throw new Error(
+      `the client for ${order.path} has not reported within ${FIRST_REPORT_MS / 1000} s: ${client.complaint}`,
+    );
+  }
+
+  /** Of its process. */
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  /** Requests per second, one number for each second. */
+  rates(): number[] {
+    return this.seconds.map(({ fromMs, toMs, latencies }) => (latencies.count / (toMs - fromMs)) * 1000);
+  }
+
+  /** What it was answered within a span of time, in milliseconds since the epoch. */
+  between(fromMs: number, toMs: number): Summary {
+    return summarize(this.seconds, fromMs, toMs);
+  }
+
+  /** Ends it, and waits until it has ended. */
+  async stop(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const exit = once(this.child, "exit");
+    this.child.stdin?.end();
+    await exit;
+  }
+
+  private take(line: string): void {
+    try {
+      const second = JSON.parse(line) as Omit<Second, "latencies"> & { latencies: [number, number][] };
+      this.seconds.push({ ...second, latencies: Latencies.of(second.latencies) });
+    } catch {
+      this.complaint = line;
+    }
+  }
+}

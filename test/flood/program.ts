@@ -1,0 +1,107 @@
+// A client that asks again as soon as it is answered, whatever the answer: what a controller without backoff is. It runs in a process of its own,
+// started by client.ts with an `Order` as its argument. It ends after the order's time or number of requests, and when the process that started
+// it goes, which it knows by the end of its standard input.
+import { readFileSync } from "node:fs";
+import { Agent, request } from "node:https";
+import { parse } from "yaml";
+import { Latencies } from "./latencies";
+import type { Second } from "./seconds";
+
+/** What the program is to do. */
+export interface Order {
+  /** Path of a kubeconfig with a token. */
+  readonly kubeconfig: string;
+  /** What it asks for, as /api/v1/pods. */
+  readonly path: string;
+  /** Requests under way at any time, each on a connection of its own. */
+  readonly connections: number;
+  /** Between an answer and the next request on the same connection. */
+  readonly pauseMs: number;
+  readonly longestSeconds: number;
+  readonly mostRequests: number;
+}
+
+interface Kubeconfig {
+  readonly clusters: readonly [{ cluster: { server: string; "certificate-authority-data"?: string } }];
+  readonly users: readonly [{ user: { token: string } }];
+}
+
+/** So that a connection that is refused does not keep a processor busy; an answer is never waited upon. */
+const AFTER_FAILURE_MS = 10;
+const REPORT_MS = 1000;
+
+/** Asks once; "none" if there was no answer. */
+type Ask = () => Promise<string>;
+
+function asker({ kubeconfig, path, connections }: Order): Ask {
+  const { clusters, users } = parse(readFileSync(kubeconfig, "utf8")) as Kubeconfig;
+  const { server, "certificate-authority-data": ca } = clusters[0].cluster;
+  const agent = new Agent({
+    keepAlive: true,
+    maxSockets: connections,
+    ...(ca === undefined ? {} : { ca: Buffer.from(ca, "base64") }),
+  });
+  const url = new URL(path, server);
+  const options = { agent, headers: { authorization: `Bearer ${users[0].user.token}` } };
+  return () =>
+    new Promise(resolve => {
+      const fail = (): void => resolve("none");
+      const call = request(url, options, response => {
+        response.on("end", () => resolve(String(response.statusCode)));
+        response.on("error", fail);
+        response.resume();
+      });
+      call.on("error", fail);
+      call.end();
+    });
+}
+
+class Report {
+  private answers: Record<string, number> = {};
+  private latencies = new Latencies();
+  private fromMs = Date.now();
+  private total = 0;
+
+  constructor(private readonly mostRequests: number) {}
+
+  take(answer: string, tookMs: number): void {
+    this.answers[answer] = (this.answers[answer] ?? 0) + 1;
+    this.latencies.add(tookMs);
+    this.total += 1;
+    if (this.total >= this.mostRequests) this.end();
+  }
+
+  print(): void {
+    const second: Second = { fromMs: this.fromMs, toMs: Date.now(), answers: this.answers, latencies: this.latencies };
+    this.answers = {};
+    this.latencies = new Latencies();
+    this.fromMs = second.toMs;
+    process.stdout.write(`${JSON.stringify(second)}\n`);
+  }
+
+  end(): void {
+    this.print();
+    process.exit();
+  }
+}
+
+async function loop(ask: Ask, report: Report, pauseMs: number): Promise<never> {
+  for (;;) {
+    const fromMs = performance.now();
+    const answer = await ask();
+    report.take(answer, performance.now() - fromMs);
+    const waitMs = answer === "none" ? AFTER_FAILURE_MS : pauseMs;
+    if (waitMs > 0) await new Promise(resolve => setTimeout(resolve, waitMs));
+  }
+}
+
+function run(order: Order): void {
+  const report = new Report(order.mostRequests);
+  process.stdin.on("end", () => report.end()).resume();
+  setTimeout(() => report.end(), order.longestSeconds * 1000);
+  setInterval(() => report.print(), REPORT_MS);
+  const ask = asker(order);
+  for (let i = 0; i < order.connections; i++) void loop(ask, report, order.pauseMs);
+}
+
+run(JSON.parse(process.argv[2] ?? "") as Order);

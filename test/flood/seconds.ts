@@ -1,0 +1,41 @@
+import { Latencies } from "./latencies";
+
+/** What a client was answered within about a second. */
+export interface Second {
+  /** Milliseconds since the epoch. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** How many answers had which status, as "403"; those that never came are "none". */
+  readonly answers: Readonly<Record<string, number>>;
+  readonly latencies: Latencies;
+}
+
+/** What a client was answered within a span of time. */
+export interface Summary {
+  readonly perSecond: number;
+  /** Milliseconds; NaN without answers. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly answers: Readonly<Record<string, number>>;
+}
+
+/** The seconds that lie within a span of time, in one. */
+export function summarize(seconds: readonly Second[], fromMs: number, toMs: number): Summary {
+  const within = seconds.filter(second => second.fromMs >= fromMs && second.toMs <= toMs);
+  const tookMs = within.reduce((sum, second) => sum + second.toMs - second.fromMs, 0);
+  const latencies = Latencies.sum(within.map(second => second.latencies));
+  return {
+    perSecond: tookMs === 0 ? 0 : (latencies.count / tookMs) * 1000,
+    p50Ms: latencies.quantile(0.5),
+    p99Ms: latencies.quantile(0.99),
+    answers: sumOf(within.map(second => second.answers)),
+  };
+}
+
+function sumOf(all: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const sum: Record<string, number> = {};
+  for (const answers of all) {
+    for (const [status, count] of Object.entries(answers)) sum[status] = (sum[status] ?? 0) + count;
+  }
+  return sum;
+}
