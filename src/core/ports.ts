@@ -2,6 +2,7 @@ import type {
   BindingStatus,
   ControllerResilience,
   ControllerResilienceStatus,
+  FlowStatus,
   ObjectMetadata,
 } from "../api/controller-resilience";
 import type { Intent, ObjectRef } from "./intent";
@@ -105,6 +106,8 @@ export interface EngineMetrics {
   condition(key: Key, type: string, status: string | null): void;
   /** All bindings of an object with the time of their expiry; those that were told before and are not among them any more go. */
   bindings(key: Key, bindings: readonly BindingStatus[]): void;
+  /** All flows of an object with their measured rate; those that were told before and are not among them any more go. */
+  flows(key: Key, flows: readonly FlowStatus[]): void;
   leader(leading: boolean): void;
   leaseTransition(what: "acquired" | "lost" | "renew-failed"): void;
 }

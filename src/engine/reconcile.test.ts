@@ -114,6 +114,13 @@ describe("a pass over a healthy object", () => {
     expect(bench.current()).toMatchObject({ targets });
     expect(bench.current()).not.toHaveProperty("bindings");
   });
+
+  it("tells the metrics of the rate of each flow in status", async () => {
+    const flows = [{ serviceAccount: "kai", requestsPerSecond: 12.5 }];
+    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ parts: { flows } }))] });
+    await bench.pass();
+    expect(Object.fromEntries(bench.metrics.rates)).toEqual({ "team/app": ["kai 12.5"] });
+  });
 });
 
 describe("an object that is gone or going", () => {

@@ -114,6 +114,7 @@ export class Reconciler {
   #report(key: Key, object: ControllerResilience, status: ControllerResilienceStatus, parts: readonly Part[]): void {
     this.#reporter.conditions(key, object, status.conditions ?? []);
     this.#reporter.bindings(key, status.bindings);
+    this.#reporter.flows(key, status.flows);
     const announcements = parts.flatMap(({ decision }) => decision.announcements ?? []);
     this.#reporter.announcements(key, object, announcements);
   }

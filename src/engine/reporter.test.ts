@@ -181,3 +181,18 @@ describe("metrics of conditions", () => {
     expect(metrics.conditions.size).toBe(0);
   });
 });
+
+describe("metrics of flows", () => {
+  it("follow status, and go with its list or the object", () => {
+    const { reporter, metrics } = makeReporter();
+    const flows = [{ serviceAccount: "kai", requestsPerSecond: 3 }];
+    const told = () => Object.fromEntries(metrics.rates);
+    reporter.flows(KEY, flows);
+    expect(told()).toEqual({ "team/app": ["kai 3"] });
+    reporter.flows(KEY);
+    expect(told()).toEqual({});
+    reporter.flows(KEY, flows);
+    reporter.forget(KEY);
+    expect(told()).toEqual({});
+  });
+});

@@ -1,5 +1,5 @@
 import { Reason } from "../api/conditions";
-import type { BindingStatus, ControllerResilience, StatusCondition } from "../api/controller-resilience";
+import type { BindingStatus, ControllerResilience, FlowStatus, StatusCondition } from "../api/controller-resilience";
 import type { Clock } from "../core/clock";
 import type { Intent, ObjectRef, Outcome } from "../core/intent";
 import type { EngineMetrics, EventRecord, EventSink, Key } from "../core/ports";
@@ -79,9 +79,15 @@ export class Reporter {
     this.#metrics.bindings(key, bindings);
   }
 
+  /** Sets the metric of how many requests flows have. */
+  flows(key: Key, flows: readonly FlowStatus[] = []): void {
+    this.#metrics.flows(key, flows);
+  }
+
   /** The object is gone: its metrics go, too. */
   forget(key: Key): void {
     this.#metrics.bindings(key, []);
+    this.#metrics.flows(key, []);
     for (const type of this.#told.get(key)?.conditions ?? []) this.#metrics.condition(key, type, null);
     this.#told.delete(key);
   }

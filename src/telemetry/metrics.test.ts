@@ -69,6 +69,38 @@ describe("the metrics", () => {
     expect(await expiries()).toEqual([]);
   });
 
+  it("show the rate of each ServiceAccount that has a flow, as long as an object tells of it", async () => {
+    const metrics = new Metrics();
+    const rates = async () =>
+      (await samples(metrics))
+        .filter(line => line.includes("_requests_per_second"))
+        .map(line => line.slice(line.indexOf("{")));
+    const flow = (serviceAccount: string, requestsPerSecond?: number) => ({ serviceAccount, requestsPerSecond });
+    metrics.flows("kai/a", [flow("kai", 12.5), flow("new"), flow("web", 3)] as never);
+    metrics.flows("kai/b", [flow("web", 4)] as never);
+    metrics.flows("shop/a", [flow("web", 5)] as never);
+    expect(await rates()).toEqual([
+      '{namespace="kai",service_account="kai"} 12.5',
+      '{namespace="kai",service_account="web"} 4',
+      '{namespace="shop",service_account="web"} 5',
+    ]);
+    metrics.flows("kai/a", []);
+    expect(await rates()).toEqual([
+      '{namespace="kai",service_account="web"} 4',
+      '{namespace="shop",service_account="web"} 5',
+    ]);
+    metrics.flows("kai/b", [flow("web")] as never);
+    metrics.flows("shop/a", []);
+    expect(await rates()).toEqual([]);
+  });
+
+  it("show no more flows of one object than are bearable", async () => {
+    const metrics = new Metrics();
+    const flows = Array.from({ length: 600 }, (_, i) => ({ serviceAccount: `s${i}`, requestsPerSecond: i }));
+    metrics.flows("kai/a", flows);
+    expect((await samples(metrics)).filter(line => line.includes("_requests_per_second"))).toHaveLength(500);
+  });
+
   it("stay bounded, whoever creates however many objects", async () => {
     const metrics = new Metrics({ maxObjects: 2 });
     for (const name of ["a", "b", "c"]) metrics.condition(`kai/${name}`, "Ready", "True");

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { BindingStatus } from "../api/controller-resilience";
+import type { BindingStatus, FlowStatus } from "../api/controller-resilience";
 import type { ClusterMetrics, EngineMetrics, Key } from "../core/ports";
 
 /** Objects whose conditions are exported; beyond it new ones are left out and counted, so that no user can flood Prometheus. */
@@ -8,7 +8,11 @@ const MAX_OBJECTS = 2_000;
 /** Bindings of one object whose expiry is exported, the next to expire first. */
 const MAX_BINDINGS = 500;
 
+/** Flows of one object whose rate is exported. */
+const MAX_FLOWS = 500;
+
 type BindingLabels = Record<"namespace" | "name" | "binding_kind" | "binding", string>;
+type FlowLabels = Record<"namespace" | "service_account", string>;
 
 /** From 5 ms to a minute: a pass reads logs, each of which may take up to 10 s. */
 const RECONCILE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
@@ -55,6 +59,14 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     "name",
     "binding_kind",
     "binding",
+  );
+  /** Per object the ServiceAccounts whose rate is exported now. */
+  readonly #flows = new Map<Key, ReadonlySet<string>>();
+  readonly #requestRate = this.#gauge(
+    "service_account_requests_per_second",
+    "Requests of an isolated ServiceAccount, as measured last.",
+    "namespace",
+    "service_account",
   );
   readonly #leader = this.#gauge("leader", "1 while this process leads, else 0.");
   readonly #leaseTransitions = this.#counter("lease_transitions_total", "What happened to the Lease.", "event");
@@ -137,6 +149,20 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     else this.#expiries.set(key, expiring);
   }
 
+  /** See {@link EngineMetrics.flows}. A series that another object of the namespace tells of, too, goes with the last of them. */
+  flows(key: Key, flows: readonly FlowStatus[]): void {
+    const before = this.#flows.get(key) ?? new Set();
+    const measured = new Set<string>();
+    for (const { serviceAccount, requestsPerSecond } of flows.slice(0, MAX_FLOWS)) {
+      if (requestsPerSecond === undefined) continue;
+      this.#requestRate.set(flowLabels(key, serviceAccount), requestsPerSecond);
+      measured.add(serviceAccount);
+    }
+    if (measured.size === 0) this.#flows.delete(key);
+    else this.#flows.set(key, measured);
+    for (const serviceAccount of before) if (!measured.has(serviceAccount)) this.#endFlow(key, serviceAccount);
+  }
+
   /** See {@link EngineMetrics.leader}. */
   leader(leading: boolean): void {
     this.#leader.set(leading ? 1 : 0);
@@ -178,6 +204,13 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     this.#clockOffset.set(seconds);
   }
 
+  #endFlow(key: Key, serviceAccount: string): void {
+    const labels = flowLabels(key, serviceAccount);
+    for (const [other, measured] of this.#flows)
+      if (measured.has(serviceAccount) && flowLabels(other, serviceAccount).namespace === labels.namespace) return;
+    this.#requestRate.remove(labels);
+  }
+
   /** Null when the object is one too many. */
   #typesOf(key: Key, status: string | null): Map<string, string> | null {
     const known = this.#conditions.get(key);
@@ -204,4 +237,9 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     const registers = [this.registry];
     return new Histogram({ name: `controller_resilience_${name}`, help, buckets: RECONCILE_BUCKETS, registers });
   }
+}
+
+function flowLabels(key: Key, serviceAccount: string): FlowLabels {
+  const [namespace = ""] = key.split("/");
+  return { namespace, service_account: serviceAccount };
 }

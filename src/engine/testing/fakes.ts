@@ -13,6 +13,7 @@ import type {
   BindingStatus,
   ControllerResilience,
   ControllerResilienceStatus,
+  FlowStatus,
   ObjectMetadata,
 } from "../../api/controller-resilience";
 import { FINALIZER } from "../../api/names";
@@ -66,6 +67,15 @@ export class RecordingMetrics implements EngineMetrics {
     );
     if (bindings.length === 0) this.expiries.delete(key);
     else this.expiries.set(key, told);
+  };
+  readonly rates = new Map<string, readonly string[]>();
+  flows = (key: Key, flows: readonly FlowStatus[]) => {
+    if (flows.length === 0) this.rates.delete(key);
+    else
+      this.rates.set(
+        key,
+        flows.map(({ serviceAccount, requestsPerSecond }) => `${serviceAccount} ${requestsPerSecond}`),
+      );
   };
   leader = (leading: boolean) => void (this.leading = leading);
   leaseTransition = (what: string) => void this.seen.push(`lease:${what}`);
