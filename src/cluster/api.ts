@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../core/clock";
 import { describeError, GoneError, ResilienceError, TerminalError, TransientError } from "../core/errors";
-import { type Access, Connection, WireError, type WireRequest } from "./connection";
+import { type Access, Connection, type Instance, WireError, type WireRequest } from "./connection";
 import { FairLimiter } from "./fair-limiter";
 import { errorOfRefusal, parseStatus } from "./status-errors";
 
@@ -17,6 +17,10 @@ export interface ApiRequest {
   /** Media type of the body; JSON by default, the kind of patch otherwise. */
   readonly contentType?: string;
   readonly accept?: string;
+  /** What the caller of {@link Api.open} can undo; by default nothing. */
+  readonly acceptEncoding?: "gzip";
+  /** Asks that one API server, with the same credentials, instead of the server that the kubeconfig names. */
+  readonly instance?: Instance | undefined;
   /** From the wish to the last byte, in milliseconds. */
   readonly deadlineMs?: number;
   /** Longest body that is taken, in bytes. */
@@ -186,7 +190,9 @@ export class Api {
   async #sendOnce(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const sentAtMs = this.#clock.monotonicMs();
     const response = await Connection.send(access, wire, signal);
-    this.#onAnswer({ code: response.statusCode ?? 0, date: response.headers.date }, sentAtMs);
+    // That an instance answers says nothing of the way that every other request takes.
+    if (wire.instance === undefined)
+      this.#onAnswer({ code: response.statusCode ?? 0, date: response.headers.date }, sentAtMs);
     return response;
   }
 
@@ -198,6 +204,7 @@ export class Api {
       headers: {
         "User-Agent": this.#userAgent,
         Accept: request.accept ?? "application/json",
+        ...(request.acceptEncoding === undefined ? {} : { "Accept-Encoding": request.acceptEncoding }),
         ...(body === undefined
           ? {}
           : {
@@ -206,6 +213,7 @@ export class Api {
             }),
       },
       body,
+      instance: request.instance,
     };
   }
 }

@@ -1,5 +1,5 @@
 import { type Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps, type RequestOptions } from "node:https";
+import { Agent as HttpsAgent, request as requestHttps, type RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../core/clock";
 import { publicMessage, TerminalError, TransientError } from "../core/errors";
@@ -8,10 +8,19 @@ import { publicMessage, TerminalError, TransientError } from "../core/errors";
 export interface Access {
   readonly server: URL;
   readonly agent: Agent;
+  /** For instances that are asked themselves. It verifies them, whatever the kubeconfig says of verification. */
+  readonly instanceAgent: Agent;
   /** Authorization, and Impersonate-User if the kubeconfig asks for it. */
   readonly headers: Readonly<Record<string, string>>;
   /** `user:password` of a kubeconfig with basic credentials. */
   readonly auth?: string | undefined;
+}
+
+/** One API server of those that a cluster has, at its own address. */
+export interface Instance {
+  /** An IP address, or a name. */
+  readonly address: string;
+  readonly port: number;
 }
 
 /** One request as it goes over the wire. */
@@ -21,7 +30,12 @@ export interface WireRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
+  /** Who is asked instead of the kubeconfig's server. */
+  readonly instance?: Instance | undefined;
 }
+
+/** In the certificate of every API server, at whatever address it is: what pods know it by. */
+const INSTANCE_NAME = "kubernetes.default.svc";
 
 /** Credentials are asked for again after this long; client-node adds up to 60 s of its own for token files. */
 const ACCESS_LIFE_MS = 30_000;
@@ -89,7 +103,7 @@ export class Connection {
   readonly #clock: Clock;
   #config: KubeConfig | null = null;
   #access: Promise<Access> | null = null;
-  #agent: { readonly agent: Agent; readonly identity: string } | null = null;
+  #agents: Agents | null = null;
   #accessSinceMs = -Infinity;
   #renewedAtMs = -Infinity;
 
@@ -132,17 +146,16 @@ export class Connection {
 
   /** Sends a request; resolves with the head of the answer, whose body the caller reads. Rejects with the network's own error. */
   static send(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const { instance } = wire;
     const options: RequestOptions = {
-      agent: access.agent,
-      hostname: access.server.hostname.replace(/^\[|\]$/g, ""),
-      port: access.server.port === "" ? (access.server.protocol === "http:" ? 80 : 443) : Number(access.server.port),
-      path: access.server.pathname.replace(/\/$/, "") + wire.path,
+      ...(instance === undefined ? towardsServer(access, wire.path) : towardsInstance(access, instance, wire.path)),
       method: wire.method,
       headers: { ...wire.headers, ...access.headers },
       signal,
       ...(access.auth === undefined ? {} : { auth: access.auth }),
     };
-    const send = access.server.protocol === "http:" ? requestHttp : requestHttps;
+    const isPlain = instance === undefined && access.server.protocol === "http:";
+    const send = isPlain ? requestHttp : requestHttps;
     return new Promise((resolve, reject) => {
       const request = send(options, resolve);
       request.on("socket", socket => socket.setKeepAlive(true, TCP_KEEPALIVE_MS));
@@ -153,8 +166,9 @@ export class Connection {
 
   /** Closes all sockets at once. */
   close(): void {
-    this.#agent?.agent.destroy();
-    this.#agent = null;
+    this.#agents?.agent.destroy();
+    this.#agents?.instanceAgent.destroy();
+    this.#agents = null;
     this.#access = null;
   }
 
@@ -168,9 +182,11 @@ export class Connection {
     } catch (error) {
       throw new TransientError(`credentials: ${describeKubeConfigError(error)}`);
     }
+    const { agent, instanceAgent } = this.#keepAgents(options);
     return {
       server: new URL(cluster.server),
-      agent: this.#keepAgent(options),
+      agent,
+      instanceAgent,
       headers: options.headers as Record<string, string>,
       auth: options.auth ?? undefined,
     };
@@ -184,16 +200,40 @@ export class Connection {
     }
   }
 
-  /** The agent in use, unless certificates or the server's name have changed. */
-  #keepAgent(options: RequestOptions): Agent {
+  /** The agents in use, unless certificates or the server's name have changed. */
+  #keepAgents(options: RequestOptions): Agents {
     const identity = identityOf(options);
-    if (this.#agent?.identity === identity) return this.#agent.agent;
-    if (this.#agent !== null) retire(this.#agent.agent);
+    if (this.#agents?.identity === identity) return this.#agents;
+    if (this.#agents !== null) retire(this.#agents.agent, this.#agents.instanceAgent);
     const agent = options.agent as Agent;
     Object.assign(agent, { keepAlive: true, maxFreeSockets: MAX_IDLE_SOCKETS });
-    this.#agent = { agent, identity };
-    return agent;
+    this.#agents = { agent, instanceAgent: instanceAgentOf(options), identity };
+    return this.#agents;
   }
+}
+
+interface Agents extends Pick<Access, "agent" | "instanceAgent"> {
+  /** Of what certificates and name of a server they were made. */
+  readonly identity: string;
+}
+
+/** One for all instances: what it keeps open of one that is gone is idle, and is closed as such. */
+function instanceAgentOf({ ca, cert, key, pfx, passphrase, timeout }: RequestOptions): Agent {
+  const verified = { servername: INSTANCE_NAME, rejectUnauthorized: true };
+  return new HttpsAgent({ ca, cert, key, pfx, passphrase, timeout, ...verified, keepAlive: true, maxFreeSockets: 1 });
+}
+
+function towardsServer({ server, agent }: Access, path: string): RequestOptions {
+  return {
+    agent,
+    hostname: server.hostname.replace(/^\[|\]$/g, ""),
+    port: server.port === "" ? (server.protocol === "http:" ? 80 : 443) : Number(server.port),
+    path: server.pathname.replace(/\/$/, "") + path,
+  };
+}
+
+function towardsInstance({ instanceAgent }: Access, { address, port }: Instance, path: string): RequestOptions {
+  return { agent: instanceAgent, hostname: address, port, path };
 }
 
 /** A failure below HTTP. */
@@ -224,7 +264,9 @@ function identityOf(options: RequestOptions): string {
 }
 
 /** Lets requests under way finish; their sockets close after that. */
-function retire(agent: Agent): void {
-  Object.assign(agent, { keepAlive: false, maxFreeSockets: 0 });
-  for (const sockets of Object.values(agent.freeSockets)) sockets?.forEach(socket => socket.destroy());
+function retire(...agents: Agent[]): void {
+  for (const agent of agents) {
+    Object.assign(agent, { keepAlive: false, maxFreeSockets: 0 });
+    for (const sockets of Object.values(agent.freeSockets)) sockets?.forEach(socket => socket.destroy());
+  }
 }
