@@ -30,3 +30,6 @@ export const OWNER_ANNOTATION = `${GROUP}/owner`;
 
 /** Holds a ControllerResilience back until what was made for it outside of its namespace is gone. */
 export const FINALIZER = `${GROUP}/cleanup`;
+
+/** Every FlowSchema and PriorityLevelConfiguration of the operator begins with it. */
+export const FLOW_PREFIX = `${MANAGER}-`;

@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock";
 import type { LogReader, Readers, Right } from "../core/readers";
+import type { RequestRates } from "../core/request-rates";
 import type {
   BindingKind,
   BindingView,
@@ -17,6 +18,7 @@ import type { Informers } from "./informers";
 import { arrayOf, type JsonObject, objectOf, textOf } from "./json";
 import { apiVersionOf, clusterObjectView } from "./cluster-object-view";
 import { daemonSetView } from "./daemon-set-view";
+import { RequestCounts } from "./request-counts";
 import { OwnRights } from "./rights";
 import { StaleTokens } from "./stale-tokens";
 import { describeCall, pathOf, type Place, type Resource, resourceOf, RESOURCES } from "./resources";
@@ -33,6 +35,7 @@ export class ClusterReaders implements Readers {
   readonly #informers: Informers;
   readonly #rights: OwnRights;
   readonly #staleTokens: StaleTokens;
+  readonly #requestCounts: RequestCounts;
 
   constructor(clock: Clock, api: Api, informers: Informers, logs: LogReader) {
     this.clock = clock;
@@ -40,7 +43,8 @@ export class ClusterReaders implements Readers {
     this.#api = api;
     this.#informers = informers;
     this.#rights = new OwnRights(api, clock);
-    this.#staleTokens = new StaleTokens(api, clock);
+    this.#staleTokens = new StaleTokens({ api, clock });
+    this.#requestCounts = new RequestCounts({ api, clock });
   }
 
   /** See {@link Readers.pods}. */
@@ -115,6 +119,11 @@ export class ClusterReaders implements Readers {
   /** See {@link Readers.staleTokens}. */
   staleTokens(): Promise<number | null> {
     return this.#staleTokens.count();
+  }
+
+  /** See {@link Readers.requestRates}. */
+  requestRates(maxAgeMs: number): Promise<RequestRates> {
+    return this.#requestCounts.rates(maxAgeMs);
   }
 
   /** All pages of a collection. @throws GoneError where that resource is not served */

@@ -29,6 +29,7 @@ export const RESOURCES = {
   clusterRoleBindings: { group: RBAC, version: "v1", plural: "clusterrolebindings" },
   coreEvents: { group: "", version: "v1", plural: "events" },
   events: { group: "events.k8s.io", version: "v1", plural: "events" },
+  endpointSlices: { group: "discovery.k8s.io", version: "v1", plural: "endpointslices" },
   selfSubjectReviews: { group: "authentication.k8s.io", version: "v1", plural: "selfsubjectreviews" },
   selfSubjectAccessReviews: { group: "authorization.k8s.io", version: "v1", plural: "selfsubjectaccessreviews" },
 } as const satisfies Record<string, Resource>;

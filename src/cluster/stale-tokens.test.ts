@@ -10,9 +10,9 @@ function over(answer: () => Readable) {
   const world = { asked: 0 };
   const open = (): Promise<IncomingMessage> => {
     world.asked++;
-    return Promise.resolve(answer() as IncomingMessage);
+    return Promise.resolve(Object.assign(answer(), { headers: {} }) as IncomingMessage);
   };
-  return { clock, world, stale: new StaleTokens({ open }, clock) };
+  return { clock, world, stale: new StaleTokens({ api: { open }, clock }) };
 }
 
 const METRICS = [
@@ -49,9 +49,9 @@ describe("the API server's count of stale tokens", () => {
     const clock = new FakeClock();
     const open = (_: unknown, signal: AbortSignal): Promise<IncomingMessage> => {
       signal.addEventListener("abort", () => silent.destroy(new Error("aborted")));
-      return Promise.resolve(silent as IncomingMessage);
+      return Promise.resolve(Object.assign(silent, { headers: {} }) as IncomingMessage);
     };
-    const count = new StaleTokens({ open }, clock).count();
+    const count = new StaleTokens({ api: { open }, clock }).count();
     await clock.run(15_000);
     expect(await count).toBeNull();
   });

@@ -1,4 +1,5 @@
 import type { Clock } from "./clock";
+import type { RequestRates } from "./request-rates";
 import type {
   BindingKind,
   BindingView,
@@ -96,4 +97,9 @@ export interface Readers {
    * (`serviceaccount_stale_tokens_total`): clients that don't read theirs again. Null where that can't be read; up to ten minutes old.
    */
   staleTokens(): Promise<number | null>;
+  /**
+   * Requests per FlowSchema of this operator (names that begin with FLOW_PREFIX). A reading that is younger than maxAgeMs, or than a
+   * second, is reused, also one that has failed; readings are shared by all objects and never overlap. Never throws.
+   */
+  requestRates(maxAgeMs: number): Promise<RequestRates>;
 }

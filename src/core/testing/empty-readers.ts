@@ -1,6 +1,7 @@
 /* eslint-disable @typescript-eslint/no-unused-vars -- the parameters are there for those who override */
 import type { Clock } from "../clock";
 import type { LogReader, Readers, Right } from "../readers";
+import type { RequestRates } from "../request-rates";
 import type {
   BindingKind,
   BindingView,
@@ -75,5 +76,10 @@ export class EmptyReaders implements Readers {
   /** Not known. */
   staleTokens(): Promise<number | null> {
     return Promise.resolve(null);
+  }
+
+  /** No requests, as the only API server says. */
+  requestRates(_maxAgeMs: number): Promise<RequestRates> {
+    return Promise.resolve({ spans: {}, readMs: this.clock.now().getTime(), servers: { found: 1, read: 1 } });
   }
 }

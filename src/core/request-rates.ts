@@ -1,0 +1,23 @@
+/** Requests of one FlowSchema, at all API servers that were read, between two readings. Times in milliseconds since the epoch. */
+export interface RequestSpan {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Executed or rejected: a lower bound, for what a server has not told yet, or told for the first time, is not in it. */
+  readonly requests: number;
+}
+
+/** What is known of the requests of the operator's FlowSchemas. */
+export interface RequestRates {
+  /**
+   * By name of the FlowSchema, oldest first, of the last 15 minutes at most, and bounded in number. A schema that is absent had no
+   * requests. Spans of one schema are contiguous and don't overlap. A later answer may tell of two spans as one: what a server
+   * has missed to tell in between is known of both together.
+   */
+  readonly spans: Readonly<Record<string, readonly RequestSpan[]>>;
+  /** When the last successful reading was made; absent: there was none yet. */
+  readonly readMs?: number;
+  /** Why the rates are not known, or not any more: a sentence for people. Absent: they are known. */
+  readonly unknown?: string;
+  /** API servers that there are, and how many of them the last attempt could read: with fewer the rates are lower bounds. */
+  readonly servers: { readonly found: number; readonly read: number };
+}

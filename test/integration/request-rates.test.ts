@@ -1,0 +1,149 @@
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { FLOW_PREFIX } from "../../src/api/names";
+import type { Api } from "../../src/cluster/api";
+import { Connection, loadKubeConfigFile } from "../../src/cluster/connection";
+import { RequestCounts } from "../../src/cluster/request-counts";
+import { readServerCounts } from "../../src/cluster/server-counts";
+import { StaleTokens } from "../../src/cluster/stale-tokens";
+import { systemClock } from "../../src/cluster/system";
+import type { RequestRates } from "../../src/core/request-rates";
+import { Lab } from "../lab";
+import { apiOver, clientWith } from "./cluster-operator";
+import { Admin, eventually } from "./cluster-world";
+
+// The API server's own counters of a FlowSchema that a ServiceAccount's requests go through, read with exactly the rights that it takes.
+
+const RULES = [
+  { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["get"], resourceNames: ["kubernetes"] },
+  { nonResourceURLs: ["/metrics"], verbs: ["get"] },
+];
+const FLOWS = "/apis/flowcontrol.apiserver.k8s.io/v1";
+const UID_HEADER = "x-kubernetes-pf-flowschema-uid";
+
+const admin = new Admin();
+const connections: Connection[] = [admin.connection];
+let namespace: string;
+let flowSchema: string;
+let api: Api;
+let user: Connection;
+
+/** A client that is the ServiceAccount, whose requests are to be counted. */
+async function accountConnection(name: string): Promise<Connection> {
+  const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+  await admin.create(accounts, { metadata: { name } });
+  const { status } = await admin.create<{ status: { token: string } }>(`${accounts}/${name}/token`, { spec: {} });
+  const config = new KubeConfig();
+  const cluster = loadKubeConfigFile(inject("adminKubeconfig")).getCurrentCluster();
+  config.loadFromClusterAndUser(cluster!, { name, token: status.token });
+  return new Connection(() => config, systemClock);
+}
+
+/** Makes requests, one after the other, and says through which FlowSchema the last went. Each is answered 403, which counts, too. */
+async function request(count: number): Promise<string | undefined> {
+  let uid: string | undefined;
+  for (let i = 0; i < count; i++) {
+    const access = await user.access();
+    const wire = { method: "GET", path: `/api/v1/namespaces/${namespace}/configmaps`, headers: {} };
+    const answer = await Connection.send(access, wire, new AbortController().signal);
+    answer.resume();
+    uid = String(answer.headers[UID_HEADER]);
+  }
+  return uid;
+}
+
+const requestsIn = ({ spans }: RequestRates): number[] => (spans[flowSchema] ?? []).map(({ requests }) => requests);
+
+/** A reading of now. The counts of two seconds apart, since none is made within one of the one before. */
+async function read(counts: RequestCounts): Promise<RequestRates> {
+  await new Promise(resolve => setTimeout(resolve, 1_100));
+  return counts.rates(0);
+}
+
+beforeAll(async () => {
+  namespace = await admin.namespace("rates");
+  flowSchema = `${FLOW_PREFIX}${namespace}`;
+  const connection = await clientWith(admin, namespace, RULES);
+  api = apiOver(connection);
+  user = await accountConnection("kai");
+  connections.push(connection, user);
+  const { metadata } = await admin.create<{ metadata: { uid: string } }>(`${FLOWS}/flowschemas`, {
+    metadata: { name: flowSchema },
+    spec: {
+      priorityLevelConfiguration: { name: "workload-low" },
+      matchingPrecedence: 1_000,
+      distinguisherMethod: { type: "ByUser" },
+      rules: [
+        {
+          subjects: [{ kind: "ServiceAccount", serviceAccount: { namespace, name: "kai" } }],
+          resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"] }],
+        },
+      ],
+    },
+  });
+  expect(
+    await eventually(
+      () => request(1),
+      uid => uid === metadata.uid,
+    ),
+  ).toBe(metadata.uid);
+});
+
+afterAll(async () => {
+  await admin.delete(`${FLOWS}/flowschemas/${flowSchema}`);
+  for (const connection of connections) connection.close();
+});
+
+describe("the requests of a FlowSchema, as the API server counts them", () => {
+  it("are exactly those that were made, reading by reading", async () => {
+    const counts = new RequestCounts({ api, clock: systemClock });
+    expect(await read(counts)).toMatchObject({ spans: {}, servers: { found: 1, read: 1 } });
+    await request(37);
+    expect(requestsIn(await read(counts))).toEqual([37]);
+    await request(5);
+    expect(requestsIn(await read(counts))).toEqual([37, 5]);
+    const rates = await read(counts);
+    expect(requestsIn(rates)).toEqual([37, 5, 0]);
+    expect(rates.unknown).toBeUndefined();
+    const spans = rates.spans[flowSchema] ?? [];
+    for (const [i, { toMs }] of spans.entries()) expect(toMs).toBe(spans[i + 1]?.fromMs ?? rates.readMs);
+    expect(Math.abs(Date.now() - (rates.readMs ?? 0))).toBeLessThan(10_000);
+  });
+
+  it("are the same when the API server is asked at its own address", async () => {
+    const server = new URL(loadKubeConfigFile(inject("adminKubeconfig")).getCurrentCluster()!.server);
+    const instance = { address: server.hostname, port: Number(server.port) };
+    const source = { api, clock: systemClock };
+    const ordinary = await readServerCounts(source);
+    const direct = await readServerCounts(source, instance);
+    expect(direct).toMatchObject({ address: server.host, startSeconds: ordinary.startSeconds });
+    expect(direct.requests.get(flowSchema)).toBe(ordinary.requests.get(flowSchema));
+  });
+
+  it("are not known without one of the rights, which is named", async () => {
+    const unknownWith = async (rules: readonly object[]) => {
+      const connection = await clientWith(admin, namespace, rules);
+      connections.push(connection);
+      return (await new RequestCounts({ api: apiOver(connection), clock: systemClock }).rates(0)).unknown;
+    };
+    expect(await unknownWith(RULES.slice(0, 1))).toContain('cannot get path "/metrics"');
+    expect(await unknownWith(RULES.slice(1))).toContain('cannot get resource "endpointslices"');
+  });
+
+  it("leave the count of stale tokens where it was", async () => {
+    expect(await new StaleTokens({ api, clock: systemClock }).count()).toBeTypeOf("number");
+  });
+
+  it("are neither negative nor huge when the API server is restarted", async () => {
+    const counts = new RequestCounts({ api, clock: systemClock });
+    await read(counts);
+    await request(20);
+    expect(requestsIn(await read(counts))).toEqual([20]);
+    await Lab.find(inject("lab"))!.restartApiServer();
+    await request(3);
+    // The new process is seen for the first time: what it has counted may be of any time.
+    expect(requestsIn(await read(counts))).toEqual([20, 0]);
+    await request(4);
+    expect(requestsIn(await read(counts))).toEqual([20, 0, 4]);
+  });
+});
