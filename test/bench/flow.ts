@@ -1,0 +1,90 @@
+import Table from "cli-table3";
+import { flowLab, FlowScene, type Phase } from "./flow-scene";
+import { SHARED, TAR_PIT } from "./levels";
+import { median } from "./median";
+
+const ROUNDS = 5;
+const SECONDS = 8;
+/** As long as a request waits in the tar pit, so that every connection of the flood is refused once in it. */
+const TAR_PIT_SECONDS = 15;
+const SHARED_NAME = "bench-shared";
+const TAR_PIT_NAME = "bench-tar-pit";
+const LEVELS = { [SHARED_NAME]: SHARED, [TAR_PIT_NAME]: TAR_PIT };
+
+/** In the order in which one round goes through them. */
+const PHASES = ["alone", "flooded", "isolated", "tar pit", "alone again"] as const;
+
+type Round = Readonly<Record<(typeof PHASES)[number], Phase>>;
+
+/** What a flood without backoff does to others: with nothing against it, on a level of its own, and in the tar pit. */
+export async function benchFlow(print: (line: string) => void): Promise<void> {
+  const lab = await flowLab(print);
+  try {
+    const scene = await FlowScene.start(lab);
+    const rounds: Round[] = [];
+    try {
+      for (let i = 1; i <= ROUNDS; i++) {
+        const round = await play(scene);
+        rounds.push(round);
+        print(`round ${i} of ${ROUNDS}: ${PHASES.map(name => `${name} ${inWords(round[name])}`).join(", ")}`);
+      }
+    } finally {
+      await scene.stop();
+    }
+    for (const line of tableOf(rounds).split("\n")) print(line);
+    print(`medians of ${ROUNDS} rounds; "to alone": to the mean of the two phases without a flood in the same round`);
+  } finally {
+    await lab.down();
+  }
+}
+
+async function play(scene: FlowScene): Promise<Round> {
+  const alone = await scene.measure(SECONDS);
+  await scene.breakOut();
+  const flooded = await scene.measure(SECONDS);
+  await scene.isolate(LEVELS, SHARED_NAME);
+  const isolated = await scene.measure(SECONDS);
+  // As the remedy does it: the flood is moved, its neighbours stay where they are.
+  await scene.isolate(LEVELS, TAR_PIT_NAME, SHARED_NAME);
+  const tarPit = await scene.measure(TAR_PIT_SECONDS);
+  await scene.calm();
+  await scene.mix();
+  return { alone, flooded, isolated, "tar pit": tarPit, "alone again": await scene.measure(SECONDS) };
+}
+
+function inWords({ other, flood }: Phase): string {
+  return `p99 ${other.p99Ms.toFixed(1)} ms beside ${flood.perSecond.toFixed(0)}/s`;
+}
+
+function tableOf(rounds: readonly Round[]): string {
+  const table = new Table({
+    head: [
+      "",
+      "p50 ms",
+      "p99 ms",
+      "p99 to alone",
+      "requests/s",
+      "requests/s to alone",
+      "neighbour's p99 ms",
+      "flood's requests/s",
+    ],
+    style: { head: [], border: [], compact: true },
+  });
+  for (const name of PHASES) table.push([name, ...columnsOf(rounds, name)]);
+  return table.toString();
+}
+
+function columnsOf(rounds: readonly Round[], name: keyof Round): string[] {
+  const figure = (of: (phase: Phase) => number): number => median(rounds.map(round => of(round[name])));
+  const ratio = (of: (phase: Phase) => number): number =>
+    median(rounds.map(round => of(round[name]) / ((of(round.alone) + of(round["alone again"])) / 2)));
+  return [
+    figure(({ other }) => other.p50Ms).toFixed(1),
+    figure(({ other }) => other.p99Ms).toFixed(1),
+    ratio(({ other }) => other.p99Ms).toFixed(2),
+    figure(({ other }) => other.perSecond).toFixed(0),
+    ratio(({ other }) => other.perSecond).toFixed(2),
+    figure(({ neighbour }) => neighbour.p99Ms).toFixed(1),
+    figure(({ flood }) => flood.perSecond).toFixed(0),
+  ];
+}
