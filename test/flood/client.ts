@@ -14,6 +14,7 @@ export const FLOOD = { connections: 64 } as const;
 
 const DEFAULTS = { connections: 1, pauseMs: 0, longestSeconds: 600, mostRequests: 10_000_000 } as const;
 const FIRST_REPORT_MS = 20_000;
+const STOP_MS = 5_000;
 
 /** A client that asks again as soon as it is answered, in a process of its own: a runaway, or one that is measured beside it. */
 export class LoopingClient {
@@ -61,12 +62,14 @@ export class LoopingClient {
     return summarize(this.seconds, fromMs, toMs);
   }
 
-  /** Ends it, and waits until it has ended. */
+  /** Ends it, if need be with SIGKILL after 5 s, and waits until it has ended. */
   async stop(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const exit = once(this.child, "exit");
     this.child.stdin?.end();
+    const timer = setTimeout(() => this.child.kill("SIGKILL"), STOP_MS);
     await exit;
+    clearTimeout(timer);
   }
 
   private take(line: string): void {
