@@ -14,7 +14,7 @@ export const FLOOD = { connections: 64 } as const;
 
 const DEFAULTS = { connections: 1, pauseMs: 0, longestSeconds: 600, mostRequests: 10_000_000 } as const;
 const FIRST_REPORT_MS = 20_000;
-const STOP_MS = 5_000;
+const STOP_MS = 10_000;
 
 /** A client that asks again as soon as it is answered, in a process of its own: a runaway, or one that is measured beside it. */
 export class LoopingClient {
@@ -62,14 +62,16 @@ export class LoopingClient {
     return summarize(this.seconds, fromMs, toMs);
   }
 
-  /** Ends it, if need be with SIGKILL after 5 s, and waits until it has ended. */
-  async stop(): Promise<void> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
-    const exit = once(this.child, "exit");
-    this.child.stdin?.end();
-    const timer = setTimeout(() => this.child.kill("SIGKILL"), STOP_MS);
-    await exit;
-    clearTimeout(timer);
+  /** Ends it, if need be with SIGKILL after 10 s, and waits until it has ended. Returns its exit code, 128 if a signal ended it. */
+  async stop(): Promise<number> {
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      const exit = once(this.child, "exit");
+      this.child.stdin?.end();
+      const timer = setTimeout(() => this.child.kill("SIGKILL"), STOP_MS);
+      await exit;
+      clearTimeout(timer);
+    }
+    return this.child.exitCode ?? 128;
   }
 
   private take(line: string): void {

@@ -27,7 +27,7 @@ interface Kubeconfig {
 }
 
 /** So that a connection that is refused does not keep a processor busy; an answer is never waited upon. */
-const AFTER_FAILURE_MS = 10;
+const AFTER_FAILURE_MS = 100;
 const REPORT_MS = 1000;
 
 /** Asks once; "none" if there was no answer. */
