@@ -12,7 +12,7 @@ export interface Level {
 
 /** Where custom controllers are isolated (docs/adr/0015-levels-for-custom-controllers.md). */
 export const SHARED: Level = {
-  shares: 5,
+  shares: 10,
   lendablePercent: 0,
   borrowingLimitPercent: 0,
   queuing: { queues: 128, handSize: 2, queueLengthLimit: 250 },
