@@ -6,6 +6,7 @@ export type {
   ControllerResilienceSpec,
   ControllerResilienceStatus,
   DaemonSetStatus,
+  FlowIsolationSpec,
   FlowStatus,
   LabelSelector,
   PreviousExpiration,

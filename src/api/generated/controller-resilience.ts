@@ -513,19 +513,39 @@ export interface FlowStatus {
    */
   flowSchema?: string;
   /**
-   * Its priority level now.
+   * The priority level that the operator has put it on last.
    */
   priorityLevel?: string;
   /**
-   * Its measured rate.
+   * Its measured rate in two digits, told anew when the state changes or the rate has moved by more than half. Absent: not known.
    */
   requestsPerSecond?: number;
   /**
-   * State of the breaker.
+   * State of the breaker. Elevated: at the threshold or above it; if that lasts, it is a runaway. Throttled: held still, until then. Probation: let go, and watched.
    */
   state?: "Normal" | "Elevated" | "Throttled" | "Probation";
   /**
-   * When the state is looked at again.
+   * When that state began.
+   */
+  since?: string;
+  /**
+   * When a throttle ends, or a probation that stays quiet. Absent while a probation is not quiet.
    */
   until?: string;
+  /**
+   * How long it is throttled, or was before the probation. Doubles with each relapse.
+   */
+  releaseSeconds?: number;
+  /**
+   * How it is held still. ScaleToZero stands until every replica count was given back.
+   */
+  held?: "Throttle" | "ScaleToZero";
+  /**
+   * How often something that somebody else had changed was put back since generation; twice at most.
+   */
+  changes?: number;
+  /**
+   * Generation of this object that the changes are counted for.
+   */
+  generation?: number;
 }

@@ -1,0 +1,242 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { MAX_RELEASE_MS, nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
+import { readRate, type Reading } from "./rate";
+import { flood, ratesOf, spansOf, type Client } from "./testing/flood";
+
+const MINUTE = 60_000;
+const LIMITS: BreakerLimits = {
+  threshold: 100,
+  forMs: 30_000,
+  releaseMs: 5 * MINUTE,
+  mayThrottle: true,
+  mayStayThrottled: true,
+};
+const NOW = 1_000_000_000;
+const reading = (perSecond: number, overMs = 0): Reading => ({ perSecond, overMs });
+const UNKNOWN: Reading = { overMs: 0 };
+const RUNAWAY = reading(5_000, 30_000);
+const at = (state: Breaker["state"], more: Partial<Breaker> = {}): Breaker => ({ state, sinceMs: NOW, ...more });
+const next = (own: Breaker | undefined, seen: Reading, afterMs = 0, limits: Partial<BreakerLimits> = {}): Breaker =>
+  nextBreaker(own, seen, { ...LIMITS, ...limits }, NOW + afterMs);
+
+describe("a flow that is Normal", () => {
+  it("is Elevated at the threshold, and never throttled at once, however long it has lasted", () => {
+    expect(next(undefined, reading(99))).toEqual(at("Normal"));
+    expect(next(at("Normal"), reading(100), 1)).toEqual({ state: "Elevated", sinceMs: NOW + 1 });
+    expect(next(undefined, RUNAWAY)).toEqual(at("Elevated"));
+  });
+});
+
+describe("a flow that is Elevated", () => {
+  it("is throttled for the time of the spec once it has lasted", () => {
+    expect(next(at("Elevated"), reading(5_000, 29_999))).toEqual(at("Elevated"));
+    expect(next(at("Elevated"), RUNAWAY, 7)).toEqual({
+      state: "Throttled",
+      sinceMs: NOW + 7,
+      untilMs: NOW + 7 + 5 * MINUTE,
+      releaseMs: 5 * MINUTE,
+    });
+  });
+
+  it("stays so where nothing may be throttled", () => {
+    expect(next(at("Elevated"), RUNAWAY, 0, { mayThrottle: false })).toEqual(at("Elevated"));
+  });
+
+  it("is Normal again well below the threshold, and neither a bit below it nor while nothing is known", () => {
+    expect(next(at("Elevated"), reading(80), 5)).toEqual(at("Elevated"));
+    expect(next(at("Elevated"), UNKNOWN, 5)).toEqual(at("Elevated"));
+    expect(next(at("Elevated"), reading(79), 5)).toEqual({ state: "Normal", sinceMs: NOW + 5 });
+  });
+});
+
+describe("a flow that is Throttled", () => {
+  const throttled = at("Throttled", { untilMs: NOW + 5 * MINUTE, releaseMs: 5 * MINUTE });
+
+  it.each([
+    ["it is quiet", reading(0)],
+    ["it is as busy as ever", RUNAWAY],
+    ["nothing is known", UNKNOWN],
+  ])("stays so until its end, while %s", (_, seen) => {
+    expect(next(throttled, seen, 5 * MINUTE - 1)).toEqual(throttled);
+    expect(next(throttled, seen, 5 * MINUTE)).toEqual({
+      state: "Probation",
+      sinceMs: NOW + 5 * MINUTE,
+      untilMs: NOW + 10 * MINUTE,
+      releaseMs: 5 * MINUTE,
+    });
+  });
+
+  it("is let go at once where the spec only reports", () => {
+    const limits = { mayThrottle: false, mayStayThrottled: false };
+    expect(next(throttled, RUNAWAY, 1, limits)).toMatchObject({ state: "Probation", sinceMs: NOW + 1 });
+  });
+
+  it("is let go where status does not say until when", () => {
+    expect(next(at("Throttled"), RUNAWAY)).toMatchObject({ state: "Probation" });
+    expect(next(at("Throttled", { untilMs: NaN, releaseMs: NaN }), RUNAWAY)).toMatchObject({ state: "Probation" });
+  });
+
+  it("has never more to go than the whole, also when the clock was set back", () => {
+    expect(next(throttled, UNKNOWN, -60 * MINUTE)).toMatchObject({
+      sinceMs: NOW - 60 * MINUTE,
+      untilMs: NOW - 55 * MINUTE,
+    });
+  });
+});
+
+describe("a flow on Probation", () => {
+  const released = at("Probation", { untilMs: NOW + 5 * MINUTE, releaseMs: 5 * MINUTE });
+
+  it("is Normal after having been quiet for as long as the throttle lasted, and then all is forgotten", () => {
+    expect(next(released, reading(0), 5 * MINUTE - 1)).toEqual(released);
+    expect(next(released, reading(99), 5 * MINUTE)).toEqual({ state: "Normal", sinceMs: NOW + 5 * MINUTE });
+  });
+
+  it("has to be quiet all the time", () => {
+    const busy = next(released, reading(100), MINUTE);
+    expect(busy).toEqual({ state: "Probation", sinceMs: NOW, releaseMs: 5 * MINUTE });
+    expect(next(busy, reading(0), 2 * MINUTE)).toEqual({ ...released, untilMs: NOW + 7 * MINUTE });
+  });
+
+  it("has to be quiet for `for` where that is longer", () => {
+    const throttled = at("Throttled", { untilMs: NOW, releaseMs: MINUTE });
+    expect(next(throttled, UNKNOWN, 0, { forMs: 20 * MINUTE })).toMatchObject({ untilMs: NOW + 20 * MINUTE });
+  });
+
+  it("stays so while nothing is known", () => {
+    expect(next(released, UNKNOWN, 60 * MINUTE)).toEqual(released);
+  });
+
+  it("is throttled for twice as long when it relapses, for an hour at the most", () => {
+    expect(next(released, RUNAWAY, 1)).toMatchObject({ state: "Throttled", releaseMs: 10 * MINUTE });
+    const long = at("Probation", { releaseMs: 40 * MINUTE });
+    expect(next(long, RUNAWAY, 1)).toMatchObject({ releaseMs: 60 * MINUTE, untilMs: NOW + 1 + 60 * MINUTE });
+  });
+
+  it("does not relapse where nothing may be throttled", () => {
+    expect(next(released, RUNAWAY, 1, { mayThrottle: false })).toMatchObject({ state: "Probation" });
+  });
+});
+
+interface Moment {
+  readonly atMs: number;
+  readonly own: Breaker;
+}
+
+/** Reads every 30 s while all is well, else every 5 s; a client that is held still makes no requests. Returns each change. */
+function run(client: Client, endMs: number, limits: BreakerLimits): Moment[] {
+  const changes: Moment[] = [];
+  const readings = [0];
+  const held: Moment[] = [];
+  const allowed = (ms: number): number =>
+    held.some(({ atMs, own }) => ms >= atMs && ms < own.untilMs!) ? 0 : client(ms);
+  let own = nextBreaker(undefined, UNKNOWN, limits, 0);
+  for (let nowMs = 30_000; nowMs < endMs; nowMs += own.state === "Normal" ? 30_000 : 5_000) {
+    readings.push(nowMs);
+    const rates = ratesOf({ flow: spansOf(allowed, readings.slice(-40)) });
+    const fromMs = own.state === "Probation" ? own.sinceMs : undefined;
+    const after = nextBreaker(own, readRate(rates, "flow", limits.threshold, fromMs), limits, nowMs);
+    if (after.state !== own.state) changes.push({ atMs: nowMs, own: after });
+    if (after.state !== own.state && after.state === "Throttled") held.push({ atMs: nowMs, own: after });
+    own = after;
+  }
+  return changes;
+}
+
+describe("from the first request to the throttle", () => {
+  it.each([0, 3, 9, 14, 20, 27])("it takes some 40 s of a flood that begins %i s after a reading", lateS => {
+    const beginMs = 60_000 + lateS * 1_000;
+    const changes = run(flood(5_600, beginMs, Infinity), 5 * MINUTE, LIMITS);
+    expect(changes.map(({ own }) => own.state)).toEqual(["Elevated", "Throttled"]);
+    expect(changes[0]!.atMs).toBe(90_000);
+    expect(changes[1]!.atMs - beginMs).toBeGreaterThanOrEqual(30_000);
+    expect(changes[1]!.atMs - beginMs).toBeLessThanOrEqual(40_000);
+  });
+
+  it.each([1, 3, 5, 10, 20, 29])("a burst of %i s is only told of", lengthS => {
+    fc.assert(
+      fc.property(fc.nat(60), fc.integer({ min: 100, max: 1_000_000 }), (lateS, perSecond) => {
+        const beginMs = 60_000 + lateS * 1_000;
+        const changes = run(flood(perSecond, beginMs, beginMs + lengthS * 1_000), 10 * MINUTE, LIMITS);
+        expect(changes.map(({ own }) => own.state)).not.toContain("Throttled");
+        expect(changes.at(-1)?.own.state ?? "Normal").toBe("Normal");
+      }),
+    );
+  });
+
+  it("a client that never stops is let go after 5, 10, 20, 40, 60 and 60 minutes", () => {
+    const throttles = run(flood(5_600, 0, Infinity), 185 * MINUTE, LIMITS).filter(
+      ({ own }) => own.state === "Throttled",
+    );
+    expect(throttles.map(({ own }) => own.releaseMs! / MINUTE)).toEqual([5, 10, 20, 40, 60, 60]);
+  });
+});
+
+const states = fc.constantFrom<Breaker["state"][]>("Normal", "Elevated", "Throttled", "Probation");
+const odd = fc.constantFrom(NaN, Infinity, -Infinity, 0, -1);
+const times = fc.oneof(
+  { weight: 9, arbitrary: fc.integer({ min: NOW - 10 * 60 * MINUTE, max: NOW + 600 * MINUTE }) },
+  odd,
+);
+const breakers: fc.Arbitrary<Breaker> = fc.record(
+  { state: states, sinceMs: times, untilMs: times, releaseMs: fc.oneof(fc.nat(2 * MAX_RELEASE_MS), odd) },
+  { requiredKeys: ["state", "sinceMs"] },
+);
+const readings: fc.Arbitrary<Reading> = fc.oneof(
+  fc.constant(UNKNOWN),
+  fc.record({ perSecond: fc.nat(200), overMs: fc.nat(60_000) }),
+);
+const limits: fc.Arbitrary<BreakerLimits> = fc
+  .record({ mayThrottle: fc.boolean(), mayStayThrottled: fc.boolean(), releaseS: fc.integer({ min: 30, max: 3_600 }) })
+  .map(({ releaseS, ...rest }) => ({ ...LIMITS, ...rest, releaseMs: releaseS * 1_000 }));
+
+describe("whatever status says, and however the clock jumps", () => {
+  it("a throttle that begins rests on a runaway that was written down before, and ends within its hour", () => {
+    fc.assert(
+      fc.property(breakers, readings, limits, fc.integer({ min: -1e9, max: 1e9 }), (own, seen, bounds, jumpMs) => {
+        const nowMs = NOW + jumpMs;
+        const after = nextBreaker(own, seen, bounds, nowMs);
+        if (after.state !== "Throttled") return;
+        expect(bounds.mayThrottle || own.state === "Throttled").toBe(true);
+        expect(after.untilMs).toBeGreaterThan(nowMs);
+        expect(after.untilMs! - nowMs).toBeLessThanOrEqual(MAX_RELEASE_MS);
+        if (own.state === "Throttled") expect(after.untilMs).toBeLessThanOrEqual(own.untilMs!);
+        else expect([own.state === "Normal", seen.overMs >= bounds.forMs]).toEqual([false, true]);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("silence ends in Normal, within two hours", () => {
+    fc.assert(
+      fc.property(breakers, limits, (own, bounds) => {
+        let after = own;
+        for (let ms = 0; ms <= 2 * 60 * MINUTE + 4 * MINUTE; ms += MINUTE) {
+          after = nextBreaker(after, reading(0), bounds, NOW + ms);
+        }
+        expect(after.state).toBe("Normal");
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("two throttles begin no closer than the first lasts, and `for`", () => {
+    const bursts = fc.array(fc.tuple(fc.nat(900), fc.integer({ min: 1, max: 300 }), fc.nat(5_000)), { maxLength: 12 });
+    fc.assert(
+      fc.property(bursts, parts => {
+        const client = (ms: number): number =>
+          parts.reduce((sum, [fromS, lengthS, perSecond]) => {
+            return sum + flood(perSecond, fromS * 4_000, (fromS * 4 + lengthS) * 1_000)(ms);
+          }, 0);
+        const begun = run(client, 60 * MINUTE, { ...LIMITS, releaseMs: MINUTE }).filter(
+          ({ own }) => own.state === "Throttled",
+        );
+        for (const [i, { atMs }] of begun.slice(1).entries()) {
+          expect(atMs - begun[i]!.atMs).toBeGreaterThanOrEqual(begun[i]!.own.releaseMs! + 30_000 - 5_000);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,101 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { readRate } from "./rate";
+import { flood, ratesOf, requestsOf, spansOf } from "./testing/flood";
+
+const THRESHOLD = 100;
+const read = (client: (ms: number) => number, readings: number[], fromMs?: number) =>
+  readRate(ratesOf({ flow: spansOf(client, readings) }), "flow", THRESHOLD, fromMs);
+const seconds = (...at: number[]): number[] => at.map(one => one * 1_000);
+
+describe("the rate of a flow", () => {
+  it("is that of the newest span", () => {
+    expect(read(flood(500, 30_000, 40_000), seconds(0, 30, 35))).toMatchObject({ perSecond: 500 });
+    expect(read(flood(500, 30_000, 40_000), seconds(0, 30, 35, 45))).toMatchObject({ perSecond: 250 });
+  });
+
+  it("is nothing where no request was ever seen", () => {
+    expect(readRate(ratesOf({}), "flow", THRESHOLD)).toEqual({ perSecond: 0, overMs: 0 });
+  });
+
+  it.each([
+    ["nothing has been read yet", { spans: {}, servers: { found: 0, read: 0 } }],
+    ["it can't be read any more", { ...ratesOf({}), unknown: "Forbidden." }],
+  ])("is not known while %s", (_, rates) => {
+    expect(readRate(rates, "flow", THRESHOLD)).toEqual({ overMs: 0 });
+  });
+
+  it("is not known while every span began before the moment that counts", () => {
+    expect(read(flood(500, 0, 60_000), seconds(0, 30, 35), 31_000)).toEqual({ overMs: 0 });
+    expect(read(flood(500, 0, 60_000), seconds(0, 30, 35, 40), 31_000)).toEqual({ perSecond: 500, overMs: 0 });
+  });
+
+  it("does not stumble over spans that are none", () => {
+    const spans = [
+      { fromMs: 0, toMs: 0, requests: 7 },
+      { fromMs: 0, toMs: 1_000, requests: NaN },
+      { fromMs: 5, toMs: 1, requests: 1 },
+      { fromMs: NaN, toMs: 1, requests: 1 },
+    ];
+    expect(readRate(ratesOf({ flow: spans }), "flow", THRESHOLD)).toEqual({ perSecond: 0, overMs: 0 });
+  });
+});
+
+describe("the time over the threshold", () => {
+  it("is nothing while two spans are all there is of it", () => {
+    expect(read(flood(1_000, 0, 35_000), seconds(0, 30, 35)).overMs).toBe(0);
+  });
+
+  it("counts what lies between whole, and of the oldest only what was flooded", () => {
+    expect(read(flood(1_000, 20_000, 99_000), seconds(0, 30, 35, 40)).overMs).toBeCloseTo(20_000, 3);
+  });
+
+  it("counts of the newest only what was flooded", () => {
+    expect(read(flood(1_000, 0, 13_000), seconds(0, 5, 10, 15)).overMs).toBeCloseTo(13_000, 3);
+  });
+
+  it("is nothing once it is over", () => {
+    expect(read(flood(1_000, 0, 40_000), seconds(0, 30, 35, 40, 45)).overMs).toBe(0);
+  });
+
+  it("begins anew where it was interrupted", () => {
+    const twice = (ms: number): number => flood(500, 0, 20_000)(ms) + flood(500, 25_000, 99_000)(ms);
+    expect(read(twice, seconds(0, 5, 10, 15, 20, 25, 30, 35, 40)).overMs).toBe(15_000);
+  });
+});
+
+const readingTimes = fc
+  .array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 20 })
+  .map(steps => steps.reduce((times, step) => [...times, times.at(-1)! + step * 1_000], [0]));
+
+describe("whenever it is read", () => {
+  it("a flood counts for no longer than it has lasted", () => {
+    const floods = fc.record({
+      perSecond: fc.integer({ min: 1, max: 10_000 }),
+      fromMs: fc.integer({ min: 0, max: 200 }).map(s => s * 1_000),
+      lengthMs: fc.integer({ min: 1, max: 120 }).map(s => s * 1_000),
+    });
+    fc.assert(
+      fc.property(readingTimes, floods, (readings, { perSecond, fromMs, lengthMs }) => {
+        const lasted = Math.max(0, Math.min(readings.at(-1)!, fromMs + lengthMs) - fromMs);
+        expect(read(flood(perSecond, fromMs, fromMs + lengthMs), readings).overMs).toBeLessThanOrEqual(lasted + 1);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("a client has made as many requests as the threshold allows in the time that counts", () => {
+    const clients = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 300 });
+    fc.assert(
+      fc.property(readingTimes, clients, (readings, perSecond) => {
+        const client = (ms: number): number => perSecond[Math.floor(ms / 1_000) % perSecond.length]!;
+        const { overMs } = read(client, readings);
+        const nowMs = readings.at(-1)!;
+        // The oldest span may have been busiest at its beginning, 30 s before it ended at the most.
+        const fromMs = Math.max(0, Math.floor((nowMs - overMs) / 1_000) * 1_000 - 30_000);
+        expect(requestsOf(client, fromMs, nowMs) + 1).toBeGreaterThanOrEqual((THRESHOLD * overMs) / 1_000);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
