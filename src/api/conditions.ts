@@ -134,6 +134,42 @@ export const Reason = {
   LeftAlone: "LeftAlone",
   /** The default token stays, since defaultToken is Leave. */
   DefaultTokenLeft: "DefaultTokenLeft",
+
+  // FlowsIsolated.
+  /** Each ServiceAccount of the targets has a flow of its own, and none is near the threshold. */
+  Isolated: "Isolated",
+  /** There is no ServiceAccount to look after: every workload of the targets has the skip annotation. */
+  NoServiceAccounts: "NoServiceAccounts",
+  /** FlowSchemas or priority levels are being made or changed, or the API server has not taken them up yet. */
+  Provisioning: "Provisioning",
+  /** Observe mode: FlowSchemas or priority levels would be made or changed now. */
+  WouldIsolate: "WouldIsolate",
+  /** A ServiceAccount is at the threshold or above it, but not yet for long enough. */
+  Elevated: "Elevated",
+  /** A ServiceAccount is a runaway, and nothing may be done about it: onRunaway is Report, or mode Observe. */
+  Runaway: "Runaway",
+  /** A runaway is held still in the tar pit; status says until when. */
+  Throttled: "Throttled",
+  /** A runaway is held still in the tar pit, and its workloads have no replicas. */
+  ScaledToZero: "ScaledToZero",
+  /** A throttle was lifted, and the ServiceAccount is being watched. */
+  Probation: "Probation",
+  /** The API servers' counters can't be read, so nobody can tell a runaway; the flows are isolated all the same. */
+  RateUnknown: "RateUnknown",
+  /** Something of somebody else's has a name that the operator needs. */
+  NameTaken: "NameTaken",
+  /** Somebody else keeps changing a FlowSchema or priority level; the message names them. The operator gives up rather than fight. */
+  FlowContested: "FlowContested",
+  /** Another FlowSchema takes the ServiceAccount's requests before the operator's own does. */
+  FlowShadowed: "FlowShadowed",
+  /** The level of spec.priorityLevel does not exist. */
+  LevelMissing: "LevelMissing",
+  /** The level of spec.priorityLevel is none that a custom controller may be put on. */
+  LevelRefused: "LevelRefused",
+  /** The API server says that a FlowSchema's level does not exist. */
+  Dangling: "Dangling",
+  /** The API server does not serve API Priority and Fairness in v1, which came with Kubernetes 1.29. */
+  FlowControlUnavailable: "FlowControlUnavailable",
 } as const;
 
 /** One of the reasons. */

@@ -19,6 +19,12 @@ export const SKIP_ANNOTATION = `${GROUP}/skip`;
 /** On a pod template: set by the strategy RolloutRestart, as kubectl sets `kubectl.kubernetes.io/restartedAt`. */
 export const RESTARTED_AT_ANNOTATION = `${GROUP}/restarted-at`;
 
+/** On a FlowSchema of the operator: the priority levels that it needs, separated by commas; the first is the one that it goes back to. */
+export const LEVELS_ANNOTATION = `${GROUP}/priority-levels`;
+
+/** On a workload that was scaled to zero: its replicas before, to be given back. {@link OWNER_ANNOTATION} beside it says to whom it matters. */
+export const REPLICAS_BEFORE_ANNOTATION = `${GROUP}/replicas-before`;
+
 /** Who keeps an object; {@link MANAGER} is its value on whatever this operator made. */
 export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 

@@ -1,4 +1,4 @@
-import { RESTARTED_AT_ANNOTATION, SKIP_ANNOTATION } from "../api/names";
+import { OWNER_ANNOTATION, REPLICAS_BEFORE_ANNOTATION, RESTARTED_AT_ANNOTATION, SKIP_ANNOTATION } from "../api/names";
 import type {
   BindingKind,
   BindingView,
@@ -81,7 +81,15 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
         ? (numberOf(objectOf(workload["status"])["desiredNumberScheduled"]) ?? 0)
         : (numberOf(spec["replicas"]) ?? 1),
     ...(restartedAtMs === undefined ? {} : { restartedAtMs }),
+    ...scaledDown(textsOf(metadata["annotations"])),
   };
+}
+
+/** What can't be a number of replicas gives nobody anything back. */
+function scaledDown(annotations: Readonly<Record<string, string>>): Pick<WorkloadView, "scaledDown"> {
+  const [replicas, owner] = [annotations[REPLICAS_BEFORE_ANNOTATION] ?? "", annotations[OWNER_ANNOTATION]];
+  if (owner === undefined || !/^[1-9][0-9]{0,8}$/.test(replicas)) return {};
+  return { scaledDown: { replicas: Number(replicas), owner } };
 }
 
 /** What `kubectl apply` keeps: the whole object once more. */

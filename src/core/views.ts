@@ -69,6 +69,8 @@ export interface WorkloadView {
   readonly replicas: number;
   /** When the strategy RolloutRestart last rolled it: this project's annotation on its pod template. */
   readonly restartedAtMs?: number;
+  /** It was scaled to zero, says this project's annotation on it: how many replicas it had, and for which ControllerResilience (`namespace/name`). */
+  readonly scaledDown?: { readonly replicas: number; readonly owner: string };
 }
 
 /** A DaemonSet with its pod template, for those who change it. Read live, never kept. */

@@ -4,6 +4,7 @@ import type { RestartStatus } from "../api/controller-resilience";
 import { requestedRestart } from "../core/restart-budget";
 import { isPermitted, requiredPermission } from "../engine/permissions";
 import { applied, bindingRenewalFacts, bindingRenewalSpecs } from "./binding-renewal/testing/arbitrary";
+import { applied as isolated, flowIsolationFacts, flowIsolationSpecs } from "./flow-isolation/testing/arbitrary";
 import { createRemedies } from "./registry";
 import { applied as shortened, tokenLifetimeFacts, tokenLifetimeSpecs } from "./token-lifetime/testing/arbitrary";
 import { tokenRestartFacts, tokenRestartSpecs } from "./token-restart/testing/arbitrary";
@@ -21,6 +22,7 @@ const SAMPLES: Partial<Record<RemedyKey, Sample>> = {
   tokenRestart: { facts: tokenRestartFacts, specs: tokenRestartSpecs, applied: restarted },
   bindingRenewal: { facts: bindingRenewalFacts, specs: bindingRenewalSpecs, applied },
   tokenLifetime: { facts: tokenLifetimeFacts, specs: tokenLifetimeSpecs, applied: shortened },
+  flowIsolation: { facts: flowIsolationFacts, specs: flowIsolationSpecs, applied: isolated },
 };
 
 /** The executor has noted the restarts, and the pods are terminating. */

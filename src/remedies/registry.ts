@@ -1,5 +1,6 @@
 import type { Remedy } from "../core/remedy";
 import { createBindingRenewal } from "./binding-renewal";
+import { createFlowIsolation } from "./flow-isolation";
 import { createTokenLifetime } from "./token-lifetime";
 import { createTokenRestart } from "./token-restart";
 import { createLogJudge } from "./token-restart/log-judge";
@@ -10,5 +11,6 @@ export function createRemedies(): Remedy[] {
     createTokenRestart() as Remedy,
     createBindingRenewal() as Remedy,
     createTokenLifetime(createLogJudge()) as Remedy,
+    createFlowIsolation() as Remedy,
   ];
 }

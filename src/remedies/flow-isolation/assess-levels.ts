@@ -1,0 +1,80 @@
+import { Reason } from "../../api/conditions";
+import type { ClusterObjectView } from "../../core/views";
+import { MAX_CHANGES } from "./assess-flow";
+import { buildWrite, DONE } from "./build";
+import type { FlowIsolationFacts, Spec } from "./facts";
+import type { Finding } from "./finding";
+import { changesOf, type Piece } from "./flow";
+import { isReserved } from "./levels";
+import { standingOf } from "./standing";
+import { homeLevel, wantedLevels } from "./wanted";
+
+/** What there is to say about the levels, and to do. */
+export interface LevelAssessment {
+  readonly findings: readonly Finding[];
+  /** There is a level to put ServiceAccounts on, or there will be one before they are. */
+  readonly isUsable: boolean;
+}
+
+/** Judges the levels that the object needs. Pure. */
+export function assessLevels(facts: FlowIsolationFacts, spec: Spec): LevelAssessment {
+  const levels = facts.levels ?? [];
+  const named = spec.priorityLevel === "" ? undefined : assessNamed(spec.priorityLevel, levels);
+  const pieces = wantedLevels(facts, spec).map(wanted => ({ wanted, standing: standingOf(wanted, levels) }));
+  const home = pieces.find(({ wanted }) => wanted.name === homeLevel(facts.owner, spec));
+  const findings = pieces.flatMap(piece => assessOwn(piece, facts) ?? []);
+  return {
+    findings: named === undefined ? findings : [named, ...findings],
+    isUsable: named === undefined && home?.standing.is !== "Taken",
+  };
+}
+
+/** A level that the spec names is used as it is, and never touched. */
+function assessNamed(name: string, levels: readonly ClusterObjectView[]): Finding | undefined {
+  const view = levels.find(level => level.name === name);
+  if (view === undefined) {
+    const sentence = `spec.flowIsolation.priorityLevel is ${name}, but there is no such PriorityLevelConfiguration.`;
+    return { status: "False", reason: Reason.LevelMissing, sentence, isStalled: true };
+  }
+  if (!isReserved(name) && view.spec["type"] === "Limited") return undefined;
+  const sentence = `spec.flowIsolation.priorityLevel is ${name}, which is no level for custom controllers: it belongs to the control plane or limits nothing.`;
+  return { status: "False", reason: Reason.LevelRefused, sentence, isStalled: true };
+}
+
+function assessOwn(piece: Piece, facts: FlowIsolationFacts): Finding | undefined {
+  const { wanted, standing } = piece;
+  if (standing.is === "AsWanted") return undefined;
+  const what = `The PriorityLevelConfiguration ${wanted.name}`;
+  if (standing.is === "Taken") {
+    const sentence = `${what} is not the operator's, and is left alone: delete it, or give it back its labels.`;
+    return { status: "False", reason: Reason.NameTaken, sentence, isStalled: true };
+  }
+  if (standing.is === "Going") {
+    const sentence = `${what} is being deleted, and is made anew when it is gone.`;
+    return { status: "False", reason: Reason.Provisioning, sentence, isProgressing: true };
+  }
+  const isPutBack = isProvisioned(facts);
+  if (isPutBack && mostChanges(facts) >= MAX_CHANGES) return contested(piece);
+  const why = isPutBack ? `${what} is put back: somebody has changed it.` : `${what} is made.`;
+  const intent = buildWrite(wanted, standing, { why, eventReason: isPutBack ? DONE.putBack : DONE.provisioned });
+  const intents = intent === undefined ? [] : [intent];
+  return facts.mode === "Observe"
+    ? { status: "False", reason: Reason.WouldIsolate, sentence: `${what} would be written now.`, intents }
+    : { status: "False", reason: Reason.Provisioning, sentence: why, intents, isProgressing: true };
+}
+
+function contested({ wanted, standing }: Piece): Finding {
+  const manager = "view" in standing ? standing.view.lastManager : undefined;
+  const who = manager === undefined ? "" : `; field manager ${manager} wrote it last`;
+  const sentence = `The PriorityLevelConfiguration ${wanted.name} was put back ${MAX_CHANGES} times, and changed again each time${who}. It is not put back again before this object changes.`;
+  return { status: "False", reason: Reason.FlowContested, sentence, isStalled: true };
+}
+
+/** The operator has made something for this generation before, so its levels were as they were to be. */
+function isProvisioned({ accounts, generation }: FlowIsolationFacts): boolean {
+  return accounts.some(({ record }) => record?.generation === generation && record.priorityLevel !== undefined);
+}
+
+function mostChanges(facts: FlowIsolationFacts): number {
+  return Math.max(0, ...facts.accounts.map(account => changesOf(account, facts)));
+}

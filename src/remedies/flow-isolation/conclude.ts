@@ -1,0 +1,65 @@
+import { Reason } from "../../api/conditions";
+import type { FlowStatus } from "../../api/controller-resilience";
+import type { Intent, Outcome } from "../../core/intent";
+import type { Decision } from "../../core/remedy";
+import { DONE } from "./build";
+
+interface Execution {
+  readonly intent: Intent;
+  readonly outcome: Outcome;
+}
+
+/** After a write that failed, in milliseconds; where it will fail again, nothing is gained by haste. */
+const FAILED_MS = 30_000;
+
+/** What was carried out is noted in status; what was not is said. Pure. */
+export function concludeFlows(decision: Decision, executions: readonly Execution[]): Decision {
+  const done = executions.filter(({ outcome }) => outcome.result === "Executed").map(({ intent }) => intent);
+  const flows = (decision.parts?.flows ?? []).map(entry => noted(entry, done));
+  const concluded = { ...decision, parts: { ...decision.parts, flows } };
+  const failures = executions.filter(({ outcome }) => "message" in outcome);
+  const worst = failures.find(({ outcome }) => outcome.result === "Forbidden") ?? failures[0];
+  return worst === undefined ? concluded : hindered(concluded, worst);
+}
+
+function noted(entry: FlowStatus, done: readonly Intent[]): FlowStatus {
+  const own = done.find(({ target }) => target.name === entry.flowSchema);
+  const level = own === undefined ? undefined : levelIn(own);
+  const isPutBack = done.some(intent => intent.eventReason === DONE.putBack && concerns(intent, entry));
+  return {
+    ...entry,
+    ...(level === undefined ? {} : { priorityLevel: level }),
+    ...(isPutBack ? { changes: (entry.changes ?? 0) + 1 } : {}),
+  };
+}
+
+/** What an intent of this remedy writes; the two kinds have no field in common. */
+interface Body {
+  readonly spec?: {
+    readonly priorityLevelConfiguration?: { readonly name: string };
+    readonly rules?: readonly {
+      readonly subjects: readonly { readonly serviceAccount: { readonly name: string } }[];
+    }[];
+  };
+}
+
+function levelIn({ body }: Intent): string | undefined {
+  return (body as Body | undefined)?.spec?.priorityLevelConfiguration?.name;
+}
+
+/** Every flow rests on the levels. */
+function concerns({ target, body }: Intent, { serviceAccount }: FlowStatus): boolean {
+  const subjects = (body as Body | undefined)?.spec?.rules?.flatMap(rule => rule.subjects) ?? [];
+  const names = subjects.map(subject => subject.serviceAccount.name);
+  return target.kind === "PriorityLevelConfiguration" || names.includes(serviceAccount);
+}
+
+function hindered(decision: Decision, { intent, outcome }: Execution): Decision {
+  const { verb, target } = intent;
+  const why = "message" in outcome ? outcome.message : outcome.result;
+  const message = `${decision.message} Not done yet: ${verb} ${target.kind} ${target.name}: ${why}.`;
+  const hindrance = { ...decision, message, recheckAfterMs: FAILED_MS };
+  if (outcome.result !== "Forbidden") return { ...hindrance, progressing: true };
+  const reason = Reason.Forbidden;
+  return { ...hindrance, reason, progressing: false, stalled: { reason, message } };
+}

@@ -1,0 +1,166 @@
+import { Reason } from "../../api/conditions";
+import type { FlowStatus } from "../../api/controller-resilience";
+import type { Intent } from "../../core/intent";
+import { isOwnedBy } from "../../core/owned";
+import type { Decision } from "../../core/remedy";
+import { joinSentences } from "../../core/sentences";
+import { announce } from "./announce";
+import { assessFlow } from "./assess-flow";
+import { assessLevels } from "./assess-levels";
+import { measuredEvery, type FlowIsolationFacts, type Spec } from "./facts";
+import type { Finding } from "./finding";
+import { entryOf, flowOf, piecesOf, type Flow } from "./flow";
+import { buildScaling } from "./scale";
+import { buildSurplus } from "./surplus";
+import { wantedLevels } from "./wanted";
+
+/** Worst first: the first of these among the findings becomes the condition's reason. */
+const BY_SEVERITY: readonly Reason[] = [
+  Reason.ScaledToZero,
+  Reason.Throttled,
+  Reason.Runaway,
+  Reason.NameTaken,
+  Reason.LevelRefused,
+  Reason.LevelMissing,
+  Reason.FlowContested,
+  Reason.FlowShadowed,
+  Reason.Dangling,
+  Reason.WouldIsolate,
+  Reason.Provisioning,
+  Reason.TargetNotFound,
+  Reason.RateUnknown,
+  Reason.Elevated,
+  Reason.Probation,
+  Reason.Isolated,
+  Reason.NoServiceAccounts,
+];
+
+/** After a write: the API server takes a FlowSchema up within a second or two. */
+const WRITTEN_MS = 2_000;
+
+/** What the facts amount to. Pure and total. */
+export function decideFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Decision {
+  const { schemas, levels } = facts;
+  if (schemas === null || levels === null) return unavailable();
+  const nowMs = now.getTime();
+  const flows = facts.accounts.map(account => flowOf(account, facts, spec, nowMs));
+  const wanted = new Set([...wantedLevels(facts, spec), ...flows.flatMap(wantedOf)].map(({ name }) => name));
+  const others = [
+    ...buildScaling(facts, flows),
+    ...buildSurplus(facts.owner, { schemas, levels }, name => wanted.has(name)),
+  ];
+  const findings = [...findingsOf(facts, spec, flows), ...changing(others, facts)].toSorted(bySeverity);
+  const intents = findings.toSorted(levelsFirst).flatMap(finding => finding.intents ?? []);
+  const entries = flows.map(entryOf);
+  const flowStatus = [...entries, ...stillScaled(facts)];
+  return {
+    ...verdictOf(findings),
+    intents,
+    recheckAfterMs: recheckOf(facts, flows, intents.length > 0, nowMs),
+    needsCleanup: wanted.size > 0 || schemas.some(view => isOwnedBy(view, facts.owner)) || flowStatus.length > 0,
+    parts: { flows: flowStatus },
+    announcements: flows.flatMap(announce),
+  };
+}
+
+function unavailable(): Decision {
+  const message =
+    "The API server does not serve flowcontrol.apiserver.k8s.io/v1, which came with Kubernetes 1.29: nothing is done.";
+  return { status: "Unknown", reason: Reason.FlowControlUnavailable, message, intents: [] };
+}
+
+function wantedOf(flow: Flow): { readonly name: string }[] {
+  return piecesOf(flow).map(({ wanted }) => wanted);
+}
+
+function findingsOf(facts: FlowIsolationFacts, spec: Spec, flows: readonly Flow[]): Finding[] {
+  const { findings, isUsable } = assessLevels(facts, spec);
+  return [
+    ...findings,
+    ...flows.flatMap(flow => assessFlow(flow, isUsable)),
+    ...facts.missingTargets.map(missing),
+    ...measuring(facts),
+    ...(facts.accounts.length + facts.missingTargets.length === 0 ? [none()] : []),
+  ];
+}
+
+function missing(target: string): Finding {
+  return { status: "False", reason: Reason.TargetNotFound, sentence: `There is no ${target} (yet).` };
+}
+
+function none(): Finding {
+  const sentence = "No ServiceAccount is to be looked after: every workload of the targets has the skip annotation.";
+  return { status: "True", reason: Reason.NoServiceAccounts, sentence };
+}
+
+function measuring({ rates, accounts }: FlowIsolationFacts): Finding[] {
+  if (accounts.length === 0) return [];
+  if (rates.unknown !== undefined) {
+    const sentence = `No runaway can be told, since the request rates are not known. ${rates.unknown}`;
+    return [{ status: "Unknown", reason: Reason.RateUnknown, sentence }];
+  }
+  const { found, read } = rates.servers;
+  if (read >= found) return [];
+  const sentence = `Only ${read} of ${found} API servers could be read, so the request rates are lower bounds.`;
+  return [{ status: "True", reason: Reason.Isolated, sentence }];
+}
+
+/** Whatever else is to be written. */
+function changing(intents: readonly Intent[], { mode }: FlowIsolationFacts): Finding[] {
+  if (intents.length === 0) return [];
+  const what = intents.map(({ verb, target }) => `${verb} ${target.kind} ${target.name}`).join(", ");
+  return mode === "Observe"
+    ? [{ status: "False", reason: Reason.WouldIsolate, sentence: `Would be done now: ${what}.`, intents }]
+    : [
+        {
+          status: "False",
+          reason: Reason.Provisioning,
+          sentence: `To be done: ${what}.`,
+          intents,
+          isProgressing: true,
+        },
+      ];
+}
+
+function bySeverity(a: Finding, b: Finding): number {
+  return BY_SEVERITY.indexOf(a.reason) - BY_SEVERITY.indexOf(b.reason);
+}
+
+/** A FlowSchema is ignored while its level is missing. */
+function levelsFirst(a: Finding, b: Finding): number {
+  const isOfLevel = (finding: Finding): boolean =>
+    (finding.intents ?? []).some(
+      ({ verb, target }) => verb !== "delete" && target.kind === "PriorityLevelConfiguration",
+    );
+  return Number(isOfLevel(b)) - Number(isOfLevel(a));
+}
+
+function verdictOf(
+  findings: readonly Finding[],
+): Pick<Decision, "status" | "reason" | "message" | "progressing" | "stalled"> {
+  const worst = findings[0] ?? none();
+  const stalled = findings.find(({ isStalled }) => isStalled);
+  const message = joinSentences(
+    findings.map(({ sentence }) => sentence),
+    rest => `status.flows tells more of ${rest} others.`,
+  );
+  return {
+    status: worst.status,
+    reason: worst.reason,
+    message,
+    progressing: findings.some(({ isProgressing }) => isProgressing),
+    ...(stalled === undefined ? {} : { stalled: { reason: stalled.reason, message: stalled.sentence } }),
+  };
+}
+
+/** Of a ServiceAccount that is no target's any more, what it has lost has to be given back before it is forgotten. */
+function stillScaled({ former, scaledDown }: FlowIsolationFacts): FlowStatus[] {
+  const names = new Set(scaledDown.map(({ serviceAccountName }) => serviceAccountName));
+  return former.filter(({ serviceAccount }) => names.has(serviceAccount));
+}
+
+function recheckOf(facts: FlowIsolationFacts, flows: readonly Flow[], isWriting: boolean, nowMs: number): number {
+  const ends = flows.flatMap(({ breaker }) => breaker.untilMs ?? []).map(untilMs => Math.max(1_000, untilMs - nowMs));
+  const written = isWriting && facts.mode === "Enforce" ? [WRITTEN_MS] : [];
+  return Math.min(measuredEvery(flows.map(({ breaker }) => breaker)), ...ends, ...written);
+}

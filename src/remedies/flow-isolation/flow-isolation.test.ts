@@ -1,0 +1,346 @@
+import { describe, expect, it } from "vitest";
+import { onRunaway, Scene } from "./testing/scene";
+
+const [SHARED, TAR_PIT] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const words = (scene: Scene): string[] =>
+  scene.written.map(({ verb, target, eventReason }) => `${verb} ${target.kind} ${target.name} ${eventReason}`);
+const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
+
+/** Everything is in place. */
+async function provisioned(scene: Scene): Promise<Scene> {
+  await scene.pass();
+  await scene.pass();
+  scene.written.length = 0;
+  return scene;
+}
+
+/** A runaway is held still. */
+async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scene> {
+  await provisioned(scene);
+  scene.perSecond.set("app", 5_000);
+  await scene.run(61);
+  expect(scene.entry()).toMatchObject({ state: "Throttled" });
+  return scene;
+}
+
+describe("a ServiceAccount of the targets", () => {
+  it("gets a level, a flow, and one for its leases before it, and is isolated once the API server has taken them up", async () => {
+    const scene = new Scene();
+    expect(await scene.pass()).toMatchObject({
+      status: "False",
+      reason: "Provisioning",
+      progressing: true,
+      needsCleanup: true,
+    });
+    const schema = scene.schema();
+    expect(schema).toMatch(/^controller-resilience-team-app-[0-9a-f]{16}$/);
+    expect(words(scene)).toEqual([
+      `create PriorityLevelConfiguration ${SHARED} FlowProvisioned`,
+      `create FlowSchema ${schema} FlowProvisioned`,
+      expect.stringMatching(/^create FlowSchema controller-resilience-leases-team-app-[0-9a-f]{16} FlowProvisioned$/),
+    ]);
+    const [, own, leases] = scene.written.map(({ body }) => body);
+    expect(own).toMatchObject({
+      metadata: {
+        labels: {
+          "app.kubernetes.io/managed-by": "controller-resilience",
+          "controller-resilience.io/owner-uid": "uid-of-it",
+        },
+        annotations: {
+          "controller-resilience.io/owner": "team/it",
+          "controller-resilience.io/priority-levels": SHARED,
+        },
+      },
+      spec: {
+        distinguisherMethod: { type: "ByUser" },
+        matchingPrecedence: 1000,
+        priorityLevelConfiguration: { name: SHARED },
+        rules: [
+          {
+            subjects: [{ kind: "ServiceAccount", serviceAccount: { namespace: "team", name: "app" } }],
+            resourceRules: [
+              { verbs: ["*"], apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"] },
+            ],
+            nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
+          },
+        ],
+      },
+    });
+    expect(leases).toMatchObject({
+      spec: {
+        matchingPrecedence: 999,
+        priorityLevelConfiguration: { name: "leader-election" },
+        rules: [{ resourceRules: [{ verbs: ["get", "create", "update", "patch"], resources: ["leases"] }] }],
+      },
+    });
+    expect(await scene.pass()).toMatchObject({
+      status: "True",
+      reason: "Isolated",
+      intents: [],
+      recheckAfterMs: 30_000,
+    });
+    expect(scene.entry()).toMatchObject({
+      flowSchema: schema,
+      priorityLevel: SHARED,
+      state: "Normal",
+      changes: 0,
+      generation: 1,
+    });
+  });
+
+  it("comes before the built-in flow of kube-system there", async () => {
+    const scene = new Scene({}, undefined, undefined, "kube-system/it");
+    await scene.pass();
+    const precedences = scene.written
+      .slice(1)
+      .map(({ body }) => (body as { spec: { matchingPrecedence: number } }).spec.matchingPrecedence);
+    expect(precedences).toEqual([890, 889]);
+  });
+
+  it("has no flow for its leases where protectLeases is false", async () => {
+    const scene = await provisioned(new Scene());
+    scene.change({ protectLeases: false });
+    await scene.pass();
+    expect(words(scene)).toEqual([
+      expect.stringMatching(/^delete FlowSchema controller-resilience-leases-team-app-.* FlowRemoved$/),
+    ]);
+  });
+
+  it("is only told of in Observe mode", async () => {
+    const scene = new Scene();
+    scene.object.spec.mode = "Observe";
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "WouldIsolate", recheckAfterMs: 30_000 });
+    expect(decision.intents).toHaveLength(3);
+    expect(scene.written).toEqual([]);
+  });
+
+  it("has a level of its own object's where the spec has settings for one, and the shared level goes when nobody needs it", async () => {
+    const scene = await provisioned(new Scene());
+    const dedicated = {
+      nominalConcurrencyShares: 7,
+      ...{ lendablePercent: 50, borrowingLimitPercent: 0, queues: 16, handSize: 4, queueLengthLimit: 50 },
+    };
+    scene.change({ dedicated });
+    await scene.pass();
+    await scene.pass();
+    expect(scene.level()).toMatch(/^controller-resilience-team-it-[0-9a-f]{16}$/);
+    expect(words(scene).at(-1)).toBe(`delete PriorityLevelConfiguration ${SHARED} FlowRemoved`);
+    expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
+    expect(scene.entry()).toMatchObject({ changes: 0 });
+  });
+
+  it("loses its flows when it is no target any more, or is to be left alone", async () => {
+    const scene = await provisioned(new Scene());
+    scene.put("Deployment", "app", { skip: true });
+    expect(await scene.pass()).toMatchObject({ intents: [{ verb: "delete" }, { verb: "delete" }] });
+    await scene.pass();
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "NoServiceAccounts", needsCleanup: false });
+    expect(scene.world.cluster.size).toBe(0);
+  });
+
+  it("keeps them while its target is missing for now", async () => {
+    const scene = await provisioned(new Scene());
+    scene.world.workloads.clear();
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "TargetNotFound", intents: [] });
+    expect(scene.entry()).toMatchObject({ flowSchema: scene.schema() });
+  });
+});
+
+describe("nothing is done", () => {
+  it("where the API server does not serve flow control in v1", async () => {
+    const scene = new Scene();
+    scene.isServed = false;
+    expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "FlowControlUnavailable", intents: [] });
+  });
+
+  it.each([
+    ["LevelMissing", "nowhere", undefined],
+    ["LevelRefused", "exempt", "Exempt"],
+    ["LevelRefused", "leader-election", "Limited"],
+    ["LevelRefused", TAR_PIT, "Limited"],
+    ["LevelRefused", "free", "Exempt"],
+  ])("and it is %s, where the spec names the level %s", async (reason, priorityLevel, type) => {
+    const scene = new Scene({ priorityLevel });
+    if (type !== undefined) addLevel(scene, priorityLevel, type);
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason, intents: [], stalled: { reason } });
+    expect(decision.message).toContain(priorityLevel);
+  });
+
+  it("to a level that the spec names", async () => {
+    const scene = new Scene({ priorityLevel: "team-level" });
+    addLevel(scene, "team-level", "Limited");
+    await provisioned(scene);
+    expect(scene.level()).toBe("team-level");
+    expect(scene.world.cluster.get("team-level")).toMatchObject({ uid: "theirs", resourceVersion: "1" });
+  });
+
+  it("to what has the name and is somebody else's", async () => {
+    const scene = new Scene();
+    addLevel(scene, SHARED, "Limited");
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "NameTaken", intents: [], stalled: {} });
+  });
+
+  it("to a FlowSchema that is not the operator's, and a runaway there is no reason", async () => {
+    const scene = new Scene(onRunaway("Throttle"));
+    await provisioned(scene);
+    scene.edit(scene.schema(), { labels: {} });
+    expect(await scene.pass()).toMatchObject({ reason: "NameTaken", intents: [] });
+    scene.perSecond.set("app", 5_000);
+    await scene.run(120);
+    expect(scene.written).toEqual([]);
+    expect(scene.entry()).toMatchObject({ state: "Elevated" });
+  });
+});
+
+function addLevel(scene: Scene, name: string, type: string): void {
+  scene.world.cluster.set(name, {
+    ...{ apiVersion: "flowcontrol.apiserver.k8s.io/v1", kind: "PriorityLevelConfiguration", name, uid: "theirs" },
+    ...{ resourceVersion: "1", createdAtMs: 0, labels: {}, annotations: {}, spec: { type }, conditions: [] },
+  });
+}
+
+describe("what somebody else changes", () => {
+  const spoilt = { spec: {} };
+
+  it.each([
+    ["a FlowSchema", (scene: Scene) => scene.edit(scene.schema(), spoilt)],
+    ["a FlowSchema's annotations", (scene: Scene) => scene.edit(scene.schema(), { annotations: {} })],
+    ["the level", (scene: Scene) => scene.edit(SHARED, spoilt)],
+    ["a FlowSchema that is deleted", (scene: Scene) => void scene.world.cluster.delete(scene.schema())],
+    ["a level that is deleted", (scene: Scene) => void scene.world.cluster.delete(SHARED)],
+  ])("is put back twice for a generation, if it is %s, and then told of with a name", async (_, change) => {
+    const scene = await provisioned(new Scene());
+    for (const changes of [1, 2]) {
+      change(scene);
+      await scene.pass();
+      expect(reasons(scene).at(-1)).toBe("FlowPutBack");
+      expect(scene.entry()).toMatchObject({ changes });
+      expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
+    }
+    change(scene);
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "FlowContested", intents: [], stalled: {} });
+    expect(scene.written).toHaveLength(2);
+    scene.change({});
+    await scene.pass();
+    await scene.pass();
+    expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
+    expect(scene.entry()).toMatchObject({ changes: 0, generation: 2 });
+  });
+
+  it("is told of with the manager's name", async () => {
+    const scene = await provisioned(new Scene());
+    for (let i = 0; i < 3; i++) {
+      scene.edit(scene.schema(), spoilt);
+      await scene.pass();
+    }
+    expect((await scene.pass()).message).toContain("field manager kubectl-edit wrote it last");
+  });
+
+  it("never keeps a runaway from being held still, nor from being let go", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    for (let i = 0; i < 3; i++) {
+      scene.edit(scene.schema(), { annotations: {} });
+      await scene.pass();
+    }
+    scene.perSecond.set("app", 5_000);
+    await scene.run(61);
+    expect(scene.level()).toBe(TAR_PIT);
+    scene.perSecond.set("app", 0);
+    scene.edit(scene.schema(), { annotations: {} });
+    await scene.run(301);
+    expect(scene.level()).toBe(SHARED);
+  });
+
+  it("does not count as changed when the API server adds defaults", async () => {
+    const scene = await provisioned(new Scene());
+    const { spec } = scene.world.cluster.get(SHARED)!;
+    scene.edit(SHARED, { spec: { ...spec, exempt: undefined, more: 1 } });
+    expect(await scene.pass()).toMatchObject({ reason: "Isolated", intents: [] });
+  });
+});
+
+describe("a FlowSchema that the API server", () => {
+  it.each([
+    ["says is dangling", "True", "Dangling"],
+    ["knows nothing of yet", undefined, "Provisioning"],
+  ])("%s is told of", async (_, status, reason) => {
+    const scene = await provisioned(new Scene());
+    scene.edit(scene.schema(), {
+      conditions: status === undefined ? [] : [{ type: "Dangling", status, reason: "NotFound", message: "" }],
+    });
+    expect(await scene.pass()).toMatchObject({ status: "False", reason, progressing: true, intents: [] });
+  });
+
+  it("is being rid of is waited for", async () => {
+    const scene = await provisioned(new Scene());
+    scene.edit(scene.schema(), { deletedAtMs: 1 });
+    expect(await scene.pass()).toMatchObject({
+      status: "False",
+      reason: "Provisioning",
+      progressing: true,
+      intents: [],
+    });
+  });
+});
+
+describe("two objects that name the same ServiceAccount", () => {
+  it("have a FlowSchema each, of which one knows that the other's is asked before", async () => {
+    const one = new Scene();
+    const other = new Scene({}, one.clock, one.world, "team/that");
+    await provisioned(one);
+    await provisioned(other);
+    const decisions = [await one.pass(), await other.pass()];
+    expect(decisions.map(({ reason }) => reason).toSorted()).toEqual(["FlowShadowed", "Isolated"]);
+    const first = one.schema() < other.schema() ? one : other;
+    const shadowed = decisions.find(({ reason }) => reason === "FlowShadowed");
+    expect(shadowed?.message).toContain(first.schema());
+    first.change({ matchingPrecedence: 2000 });
+    await first.pass();
+    expect(await first.pass()).toMatchObject({ reason: "FlowShadowed" });
+  });
+});
+
+describe("what was made goes with the object", () => {
+  it("and the levels that objects share with the last of them", async () => {
+    const one = new Scene(onRunaway("Throttle"));
+    const other = new Scene({}, one.clock, one.world, "team/that");
+    await provisioned(one);
+    await provisioned(other);
+    await other.cleanUp();
+    expect([...one.world.cluster.keys()]).toContain(SHARED);
+    await provisioned(other);
+    await one.cleanUp();
+    expect([...one.world.cluster.keys()].filter(name => !name.includes("team"))).toEqual([SHARED]);
+    await other.cleanUp();
+    expect(one.world.cluster.size).toBe(0);
+  });
+
+  it("but for a level that somebody else's FlowSchema refers to", async () => {
+    const scene = await provisioned(new Scene());
+    const view = scene.world.cluster.get(scene.schema())!;
+    scene.world.cluster.set("theirs", { ...view, name: "theirs", labels: {}, annotations: {} });
+    await scene.cleanUp();
+    expect([...scene.world.cluster.keys()]).toEqual([SHARED, "theirs"]);
+  });
+
+  it("also out of the tar pit", async () => {
+    const scene = await throttled();
+    await scene.cleanUp();
+    expect(scene.world.cluster.size).toBe(0);
+  });
+});
+
+describe("a write that fails", () => {
+  it("is told of, and a missing right needs a person", async () => {
+    const scene = new Scene();
+    scene.outcome = { result: "Forbidden", message: "cannot create flowschemas" };
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "Forbidden", stalled: { reason: "Forbidden" } });
+    expect(decision.message).toContain("cannot create flowschemas");
+    scene.outcome = { result: "Conflict", message: "it has changed" };
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Provisioning", progressing: true });
+    expect(scene.entry()).not.toHaveProperty("priorityLevel");
+  });
+});

@@ -1,0 +1,87 @@
+import type { ControllerResilience, FlowStatus } from "../../api/controller-resilience";
+import type { Readers } from "../../core/readers";
+import { describeTarget, readTarget } from "../../core/targets";
+import type { WorkloadView } from "../../core/views";
+import { measuredEvery, ownerName, type AccountFacts, type FlowIsolationFacts, type Owner, type Spec } from "./facts";
+
+/** Kinds that can be scaled to zero. */
+const SCALABLE = ["Deployment", "StatefulSet"] as const;
+
+/**
+ * Everything that a decision needs: the ServiceAccounts of the targets, what there is of flows and levels, and how many requests they make.
+ *
+ * @throws whatever a reader throws
+ */
+export async function observeFlows(
+  object: ControllerResilience,
+  spec: Spec,
+  from: Readers,
+): Promise<FlowIsolationFacts> {
+  const records = object.status?.flows ?? [];
+  // First, since it takes longest: what is to be compared with what is wanted has to be fresh.
+  const rates = await from.requestRates(measuredEvery(records));
+  const found = await findAccounts(object, records, from);
+  const names = new Set(found.accounts.map(({ name }) => name));
+  const scales = spec.requestRate.onRunaway === "ScaleToZero";
+  return {
+    mode: object.spec.mode,
+    generation: object.metadata.generation,
+    owner: { metadata: object.metadata },
+    ...found,
+    schemas: await from.clusterObjects("FlowSchema"),
+    levels: await from.clusterObjects("PriorityLevelConfiguration"),
+    rates,
+    mayScale: scales && (await mayScale(object.metadata.namespace, from)),
+    scaledDown: scales || records.some(({ held }) => held === "ScaleToZero") ? await readScaledDown(object, from) : [],
+    former: records.filter(({ serviceAccount }) => !names.has(serviceAccount)),
+  };
+}
+
+async function findAccounts(
+  object: ControllerResilience,
+  records: readonly FlowStatus[],
+  from: Readers,
+): Promise<Pick<FlowIsolationFacts, "accounts" | "missingTargets">> {
+  const workloads = new Map<string, WorkloadView>();
+  const missingTargets: string[] = [];
+  for (const [index, target] of object.spec.targets.entries()) {
+    const views = await readTarget(target, object.metadata.namespace, from);
+    for (const view of views) workloads.set(view.uid, view);
+    if (views.length === 0) missingTargets.push(describeTarget(target, index));
+  }
+  const all = [...workloads.values()];
+  const names = new Set(all.filter(({ skip }) => !skip).map(({ serviceAccountName }) => serviceAccountName));
+  // Of a target that is missing for now nobody knows what it runs as, so nothing is let go meanwhile.
+  const known = new Set(all.map(({ serviceAccountName }) => serviceAccountName));
+  const kept = missingTargets.length === 0 ? [] : records.filter(({ serviceAccount }) => !known.has(serviceAccount));
+  for (const { serviceAccount } of kept) names.add(serviceAccount);
+  return { accounts: [...names].map(name => accountOf(name, all, records)), missingTargets };
+}
+
+function accountOf(name: string, all: readonly WorkloadView[], records: readonly FlowStatus[]): AccountFacts {
+  const record = records.find(({ serviceAccount }) => serviceAccount === name);
+  const workloads = all.filter(({ skip, serviceAccountName }) => !skip && serviceAccountName === name);
+  return { name, workloads, ...(record === undefined ? {} : { record }) };
+}
+
+async function mayScale(namespace: string, from: Readers): Promise<boolean> {
+  const rights = SCALABLE.map(kind => ({
+    apiGroup: "apps",
+    resource: `${kind.toLowerCase()}s`,
+    verb: "patch",
+    namespace,
+  }));
+  const answers = await Promise.all(rights.map(right => from.may(right)));
+  return answers.every(Boolean);
+}
+
+/**
+ * Workloads of the namespace that were scaled to zero for this object, also those that are no targets any more.
+ *
+ * @throws whatever the reader throws
+ */
+export async function readScaledDown(owner: Owner, from: Readers): Promise<WorkloadView[]> {
+  const all: WorkloadView[] = [];
+  for (const kind of SCALABLE) all.push(...(await from.workloads(kind, owner.metadata.namespace)));
+  return all.filter(({ scaledDown }) => scaledDown?.owner === ownerName(owner));
+}

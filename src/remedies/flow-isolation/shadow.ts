@@ -1,0 +1,79 @@
+import type { ClusterObjectView } from "../../core/views";
+import type { Piece } from "./flow";
+
+/** A ServiceAccount. */
+interface Account {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/**
+ * A FlowSchema that takes all requests of a ServiceAccount for resources before ours is asked: the API server goes by matchingPrecedence,
+ * then by name (kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/util/apihelpers/helpers.go, FlowSchemaSequence). Pure and total.
+ */
+export function shadowOf(
+  { wanted, standing }: Piece,
+  schemas: readonly ClusterObjectView[],
+  account: Account,
+): ClusterObjectView | undefined {
+  if (!("view" in standing)) return undefined;
+  const { view } = standing;
+  return schemas
+    .filter(({ name, deletedAtMs }) => name !== wanted.name && deletedAtMs === undefined)
+    .filter(other => comesFirst(other, view))
+    .find(({ spec }) => listIn(spec, "rules").some(rule => takesAll(rule, account)));
+}
+
+function comesFirst(a: ClusterObjectView, b: ClusterObjectView): boolean {
+  const [first, second] = [precedenceOf(a), precedenceOf(b)];
+  return first === second ? a.name < b.name : first < second;
+}
+
+/** What the API server defaults. */
+const DEFAULT_PRECEDENCE = 1_000;
+
+function precedenceOf({ spec }: ClusterObjectView): number {
+  const precedence = spec["matchingPrecedence"];
+  return typeof precedence === "number" ? precedence : DEFAULT_PRECEDENCE;
+}
+
+function takesAll(rule: Bag, account: Account): boolean {
+  const isMeant = listIn(rule, "subjects").some(subject => isSubject(subject, account));
+  return isMeant && listIn(rule, "resourceRules").some(takesEverything);
+}
+
+function takesEverything(resources: Bag): boolean {
+  return ["verbs", "apiGroups", "resources"].every(field => textsIn(resources, field).includes("*"));
+}
+
+function isSubject(subject: Bag, { namespace, name }: Account): boolean {
+  const serviceAccount = bagIn(subject, "serviceAccount");
+  const groups = ["*", "system:authenticated", "system:serviceaccounts", `system:serviceaccounts:${namespace}`];
+  switch (subject["kind"]) {
+    case "ServiceAccount":
+      return serviceAccount["namespace"] === namespace && ["*", name].includes(String(serviceAccount["name"]));
+    case "User":
+      return ["*", `system:serviceaccount:${namespace}:${name}`].includes(String(bagIn(subject, "user")["name"]));
+    case "Group":
+      return groups.includes(String(bagIn(subject, "group")["name"]));
+    default:
+      return false;
+  }
+}
+
+type Bag = Readonly<Record<string, unknown>>;
+
+function bagIn(bag: Bag, field: string): Bag {
+  const value = bag[field];
+  return typeof value === "object" && value !== null ? (value as Bag) : {};
+}
+
+function listIn(bag: Bag, field: string): Bag[] {
+  const value = bag[field];
+  return Array.isArray(value) ? value.map(element => bagIn({ element: element as unknown }, "element")) : [];
+}
+
+function textsIn(bag: Bag, field: string): unknown[] {
+  const value = bag[field];
+  return Array.isArray(value) ? value : [];
+}

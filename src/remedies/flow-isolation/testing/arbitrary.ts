@@ -1,0 +1,207 @@
+import fc from "fast-check";
+import type { FlowIsolationSpec, FlowStatus } from "../../../api/controller-resilience";
+import type { Intent } from "../../../core/intent";
+import type { RequestRates } from "../../../core/request-rates";
+import type { Decision } from "../../../core/remedy";
+import { makeObject } from "../../../core/testing/objects";
+import type { ClusterObjectView, WorkloadView } from "../../../core/views";
+import { concludeFlows } from "../conclude";
+import { ownerName, type AccountFacts, type FlowIsolationFacts } from "../facts";
+import { SHARED_LEVEL, TAR_PIT } from "../levels";
+import { flowSchemaName, wantedFlow, wantedLeaseFlow, wantedLevels, type Wanted } from "../wanted";
+import { DEFAULTS } from "./scene";
+import { applyTo, type World } from "./world";
+
+const START = Date.parse("2025-01-01T00:00:00Z");
+const OWNER = { metadata: makeObject("team/it").metadata };
+const moments = fc.integer({ min: 0, max: 86_400 }).map(seconds => START + seconds * 1_000);
+const times = moments.map(ms => new Date(ms).toISOString().replace(".000Z", "Z"));
+const rarely = fc.integer({ min: 0, max: 9 }).map(n => n === 0);
+
+const records: fc.Arbitrary<Partial<FlowStatus>> = fc.record(
+  {
+    priorityLevel: fc.constantFrom(SHARED_LEVEL, TAR_PIT),
+    requestsPerSecond: fc.nat(10_000),
+    state: fc.constantFrom("Normal", "Elevated", "Elevated", "Throttled", "Probation"),
+    since: times,
+    until: fc.oneof(times, fc.constant("never")),
+    releaseSeconds: fc.nat(7_200),
+    held: fc.constantFrom("Throttle", "ScaleToZero"),
+    changes: fc.integer({ min: 0, max: 2 }),
+    generation: fc.constantFrom(1, 2),
+  },
+  { requiredKeys: [] },
+);
+
+const workloads: fc.Arbitrary<WorkloadView> = fc
+  .record({
+    kind: fc.constantFrom("Deployment", "StatefulSet", "DaemonSet"),
+    replicas: fc.integer({ min: 0, max: 3 }),
+    isScaledDown: rarely,
+    isOther: rarely,
+    skip: rarely,
+  })
+  .map(({ isScaledDown, isOther, ...rest }) => ({
+    ...{ namespace: "team", name: "", uid: "", resourceVersion: "1", labels: {}, serviceAccountName: "" },
+    ...rest,
+    ...(isScaledDown && rest.kind !== "DaemonSet"
+      ? { scaledDown: { replicas: 2, owner: isOther ? "team/that" : ownerName(OWNER) } }
+      : {}),
+  }));
+
+const rates: fc.Arbitrary<Omit<RequestRates, "spans">> = fc.constantFrom<Omit<RequestRates, "spans">[]>(
+  { readMs: START, servers: { found: 1, read: 1 } },
+  { readMs: START, servers: { found: 3, read: 2 } },
+  { readMs: START, servers: { found: 3, read: 0 }, unknown: "No API server can be reached." },
+  { servers: { found: 0, read: 0 } },
+);
+
+/** What has become of an object that the operator has made. */
+type Fate = "missing" | "as wanted" | "changed" | "foreign" | "going" | "dangling";
+const fates = fc.constantFrom<Fate[]>("missing", "as wanted", "as wanted", "changed", "foreign", "going", "dangling");
+
+function made({ kind, name, labels, annotations, spec }: Wanted, fate: Fate): ClusterObjectView[] {
+  if (fate === "missing") return [];
+  const status = fate === "dangling" ? "True" : "False";
+  return [
+    {
+      ...{ apiVersion: "flowcontrol.apiserver.k8s.io/v1", kind, name, uid: `uid-${name}`, resourceVersion: "1" },
+      ...{ createdAtMs: START, labels: fate === "foreign" ? {} : labels, annotations },
+      spec: fate === "changed" ? {} : (spec as Record<string, unknown>),
+      conditions: [{ type: "Dangling", status, reason: "", message: "" }],
+      ...(fate === "going" ? { deletedAtMs: START } : {}),
+      ...(fate === "changed" ? { lastManager: "kubectl-edit" } : {}),
+    },
+  ];
+}
+
+const floods = fc.array(fc.constantFrom(0, 20, 90, 120, 5_000), { minLength: 1, maxLength: 10 });
+
+const accounts = fc.record({
+  record: fc.option(records, { nil: undefined }),
+  workloads: fc.array(workloads, { maxLength: 3 }),
+  level: fc.constantFrom(SHARED_LEVEL, TAR_PIT),
+  fates: fc.tuple(fates, fates),
+  perSecond: floods,
+});
+
+/** Facts of all sorts: ServiceAccounts with FlowSchemas that are as they were made, or not. */
+export const flowIsolationFacts: fc.Arbitrary<FlowIsolationFacts> = fc
+  .record({
+    mode: fc.constantFrom<FlowIsolationFacts["mode"][]>("Enforce", "Enforce", "Enforce", "Observe"),
+    accounts: fc.array(accounts, { maxLength: 3 }),
+    missingTargets: fc.constantFrom([], [], ["Deployment/other"]),
+    isServed: rarely.map(isNot => !isNot),
+    rates,
+    levels: fc.tuple(fates, fates),
+    mayScale: fc.boolean(),
+  })
+  .map(({ accounts: list, isServed, levels, rates: known, ...rest }): FlowIsolationFacts => {
+    const named = list.map((one, i) => ({ ...one, name: `app-${i}` }));
+    const facts = {
+      ...rest,
+      ...{ generation: 1, owner: OWNER, schemas: null, levels: null, former: [] },
+      accounts: named.map(accountOf),
+      rates: {
+        ...known,
+        spans: Object.fromEntries(named.map(one => [flowSchemaName(OWNER, one.name), spansOf(one.perSecond)])),
+      },
+    };
+    const scaledDown = facts.accounts.flatMap(({ workloads: own }) => own).filter(isOurs);
+    if (!isServed) return { ...facts, scaledDown };
+    const wanted = wantedLevels({ ...facts, scaledDown }, withTarPit);
+    return {
+      ...{ ...facts, scaledDown },
+      schemas: named.flatMap(({ name, level, fates: [own, lease] }) => [
+        ...made(wantedFlow(OWNER, name, withTarPit, level), own),
+        ...made(wantedLeaseFlow(OWNER, name, withTarPit), lease),
+      ]),
+      levels: wanted.flatMap((one, i) => made(one, levels[i] ?? "missing")),
+    };
+  });
+
+const withTarPit: FlowIsolationSpec = { ...DEFAULTS, requestRate: { ...DEFAULTS.requestRate, onRunaway: "Throttle" } };
+
+function accountOf(one: {
+  readonly name: string;
+  readonly record: Partial<FlowStatus> | undefined;
+  readonly workloads: readonly WorkloadView[];
+}): AccountFacts {
+  const { name, record, workloads: list } = one;
+  return {
+    name,
+    workloads: list.map((view, i) => ({
+      ...view,
+      name: `${name}-${i}`,
+      uid: `uid-${name}-${i}`,
+      serviceAccountName: name,
+    })),
+    ...(record === undefined
+      ? {}
+      : { record: { ...record, serviceAccount: name, flowSchema: flowSchemaName(OWNER, name) } }),
+  };
+}
+
+function spansOf(perSecond: readonly number[]): RequestRates["spans"][string] {
+  return perSecond.map((rate, i) => ({
+    fromMs: START + 5_000 * i,
+    toMs: START + 5_000 * (i + 1),
+    requests: 5 * rate,
+  }));
+}
+
+function isOurs({ scaledDown }: WorkloadView): boolean {
+  return scaledDown?.owner === ownerName(OWNER);
+}
+
+/** Specs as the API server lets them through. */
+export const flowIsolationSpecs: fc.Arbitrary<FlowIsolationSpec> = fc
+  .record({
+    onRunaway: fc.constantFrom<FlowIsolationSpec["requestRate"]["onRunaway"][]>(
+      "Report",
+      "Throttle",
+      "Throttle",
+      "ScaleToZero",
+    ),
+    priorityLevel: fc.constantFrom("", "", "", "somewhere"),
+    protectLeases: fc.boolean(),
+    for: fc.constantFrom("5s", "30s"),
+  })
+  .map(({ onRunaway, for: over, ...spec }) => ({
+    ...{ ...DEFAULTS, ...spec },
+    requestRate: { ...DEFAULTS.requestRate, onRunaway, for: over },
+  }));
+
+/** The API server has done what the plan asks for, status was written, and whoever was busy is silent since. */
+export function applied(facts: FlowIsolationFacts, decision: Decision): FlowIsolationFacts {
+  const executions = decision.intents.map(intent => ({ intent, outcome: { result: "Executed" } as const }));
+  const flows = concludeFlows(decision, executions).parts?.flows ?? [];
+  const world = worldOf(facts);
+  for (const intent of decision.intents) if (!isSkipped(intent)) applyTo(world, intent);
+  const views = [...world.cluster.values()];
+  const now = (view: WorkloadView): WorkloadView => world.workloads.get(`${view.kind}/${view.name}`) ?? view;
+  return {
+    ...facts,
+    accounts: facts.accounts.map(account => {
+      const record = flows.find(({ serviceAccount }) => serviceAccount === account.name);
+      return { ...account, workloads: account.workloads.map(now), ...(record === undefined ? {} : { record }) };
+    }),
+    rates: decision.intents.length === 0 ? facts.rates : { ...facts.rates, spans: {} },
+    schemas: facts.schemas && views.filter(({ kind }) => kind === "FlowSchema"),
+    levels: facts.levels && views.filter(({ kind }) => kind === "PriorityLevelConfiguration"),
+    scaledDown: [...world.workloads.values()].filter(isOurs),
+  };
+}
+
+function isSkipped({ skip }: Intent): boolean {
+  return skip === true;
+}
+
+function worldOf({ schemas, levels, accounts: list, scaledDown }: FlowIsolationFacts): World {
+  const all = [...list.flatMap(({ workloads: own }) => own), ...scaledDown];
+  return {
+    cluster: new Map([...(schemas ?? []), ...(levels ?? [])].map(view => [view.name, view])),
+    workloads: new Map(all.map(view => [`${view.kind}/${view.name}`, view])),
+    versions: 1,
+  };
+}

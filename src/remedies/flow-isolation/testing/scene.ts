@@ -1,0 +1,198 @@
+import type { ControllerResilience, FlowIsolationSpec } from "../../../api/controller-resilience";
+import type { Intent, Outcome } from "../../../core/intent";
+import type { RequestRates } from "../../../core/request-rates";
+import type { Decision } from "../../../core/remedy";
+import { EmptyReaders } from "../../../core/testing/empty-readers";
+import { FakeClock } from "../../../core/testing/fake-clock";
+import { makeObject } from "../../../core/testing/objects";
+import type { ClusterKind, ClusterObjectView, WorkloadView } from "../../../core/views";
+import { createFlowIsolation } from "..";
+import { flowSchemaName } from "../wanted";
+import { applyTo, type World } from "./world";
+
+/** What the API server defaults. */
+export const DEFAULTS: FlowIsolationSpec = {
+  priorityLevel: "",
+  matchingPrecedence: 1000,
+  protectLeases: true,
+  requestRate: { threshold: 100, for: "30s", onRunaway: "Report", release: "5m" },
+};
+
+/** The defaults, but that a runaway is dealt with so. */
+export function onRunaway(what: FlowIsolationSpec["requestRate"]["onRunaway"]): Partial<FlowIsolationSpec> {
+  return { requestRate: { ...DEFAULTS.requestRate, onRunaway: what } };
+}
+
+/** The namespace `team` with the Deployment `app`, and a ControllerResilience for it. */
+export class Scene extends EmptyReaders {
+  readonly remedy = createFlowIsolation();
+  object: ControllerResilience;
+  readonly written: Intent[] = [];
+  /** What becomes of writes; absent: they are carried out. */
+  outcome: Outcome | undefined;
+  unknown: string | undefined;
+  isServed = true;
+  isAllowed = true;
+  /** Requests per second of each ServiceAccount. */
+  readonly perSecond = new Map<string, number>();
+  #readings: number[] = [];
+  readonly #spans = new Map<string, { fromMs: number; toMs: number; requests: number }[]>();
+
+  constructor(
+    spec: Partial<FlowIsolationSpec> = {},
+    override readonly clock = new FakeClock("2025-01-01T00:00:00Z"),
+    readonly world: World = { cluster: new Map(), workloads: new Map(), versions: 0 },
+    key = "team/it",
+  ) {
+    super(clock);
+    this.object = makeObject(key, { flowIsolation: { ...DEFAULTS, ...spec } });
+    this.put("Deployment", "app");
+  }
+
+  /** Creates or replaces a workload. */
+  put(kind: WorkloadView["kind"], name: string, over: Partial<WorkloadView> = {}): void {
+    const { namespace } = this.object.metadata;
+    this.world.workloads.set(`${kind}/${name}`, {
+      ...{ kind, namespace, name, uid: `uid-${kind}-${name}`, resourceVersion: `${++this.world.versions}` },
+      ...{ labels: {}, skip: false, serviceAccountName: "app", replicas: 2 },
+      ...over,
+    });
+  }
+
+  /** A workload as it is. */
+  workloadNow(name = "app", kind: WorkloadView["kind"] = "Deployment"): WorkloadView | undefined {
+    return this.world.workloads.get(`${kind}/${name}`);
+  }
+
+  /** Somebody else changes an object. */
+  edit(name: string, over: Partial<ClusterObjectView>): void {
+    const view = this.world.cluster.get(name);
+    if (view === undefined) throw new Error(`there is no ${name}`);
+    this.world.cluster.set(name, {
+      ...view,
+      resourceVersion: `${++this.world.versions}`,
+      lastManager: "kubectl-edit",
+      ...over,
+    });
+  }
+
+  /** Name of the FlowSchema of a ServiceAccount. */
+  schema(account = "app"): string {
+    return flowSchemaName(this.object, account);
+  }
+
+  /** The level that a ServiceAccount is on. */
+  level(account = "app"): unknown {
+    const spec = this.world.cluster.get(this.schema(account))?.spec as
+      | { readonly priorityLevelConfiguration: { readonly name: string } }
+      | undefined;
+    return spec?.priorityLevelConfiguration.name;
+  }
+
+  /** Changes the block, as a new generation. */
+  change(spec: Partial<FlowIsolationSpec>): void {
+    const { metadata } = this.object;
+    const block = { ...DEFAULTS, ...this.object.spec.flowIsolation, ...spec };
+    this.object = {
+      ...this.object,
+      metadata: { ...metadata, generation: metadata.generation + 1 },
+      spec: { ...this.object.spec, flowIsolation: block },
+    };
+  }
+
+  /** What status tells of a ServiceAccount. */
+  entry(account = "app") {
+    return this.object.status?.flows?.find(({ serviceAccount }) => serviceAccount === account);
+  }
+
+  /** Time goes by in which ServiceAccounts make requests, and the counters are read. */
+  async wait(seconds: number): Promise<void> {
+    await this.clock.run(seconds * 1_000);
+    await this.requestRates();
+  }
+
+  /** One pass, as the engine does it: observe, decide, carry out, conclude, write status. */
+  async pass(): Promise<Decision> {
+    const spec = this.object.spec.flowIsolation ?? DEFAULTS;
+    const facts = await this.remedy.observe(this.object, spec, this);
+    const decision = this.remedy.decide(facts, spec, this.clock.now());
+    const executions = decision.intents.map(intent => ({ intent, outcome: this.#execute(intent) }));
+    const concluded =
+      executions.length === 0 ? decision : (this.remedy.conclude?.(decision, executions, this.clock.now()) ?? decision);
+    this.object = { ...this.object, status: { ...this.object.status, ...concluded.parts } };
+    return concluded;
+  }
+
+  /** Passes until so many seconds have gone by, each when the one before asks for it. Returns the last decision. */
+  async run(seconds: number): Promise<Decision> {
+    const endMs = this.clock.now().getTime() + seconds * 1_000;
+    for (;;) {
+      const decision = await this.pass();
+      const leftMs = endMs - this.clock.now().getTime();
+      if (leftMs <= 0) return decision;
+      await this.wait(Math.min(leftMs, decision.recheckAfterMs ?? 60_000) / 1_000);
+    }
+  }
+
+  /** Takes away what was made, as the engine does it when the object goes. */
+  async cleanUp(): Promise<void> {
+    for (let round = 0; round < 5; round++) {
+      const intents = (await this.remedy.cleanUp?.(this.object, this)) ?? [];
+      for (const intent of intents) this.#execute(intent);
+      if (intents.length === 0) return;
+    }
+    throw new Error("cleaning up does not come to an end");
+  }
+
+  #execute(intent: Intent): Outcome {
+    if (this.object.spec.mode === "Observe") return { result: "Observed" };
+    if (this.outcome !== undefined) return this.outcome;
+    if (intent.skip) return { result: "Skipped" };
+    this.written.push(intent);
+    applyTo(this.world, intent);
+    return { result: "Executed" };
+  }
+
+  /** As Readers. */
+  override workload(kind: WorkloadView["kind"], _namespace: string, name: string): Promise<WorkloadView | null> {
+    return Promise.resolve(this.world.workloads.get(`${kind}/${name}`) ?? null);
+  }
+
+  /** As Readers. */
+  override workloads(kind: WorkloadView["kind"]): Promise<readonly WorkloadView[]> {
+    return Promise.resolve([...this.world.workloads.values()].filter(view => view.kind === kind));
+  }
+
+  /** As Readers. */
+  override clusterObjects(kind: ClusterKind): Promise<readonly ClusterObjectView[] | null> {
+    return Promise.resolve(this.isServed ? [...this.world.cluster.values()].filter(view => view.kind === kind) : null);
+  }
+
+  /** As Readers. */
+  override may(): Promise<boolean> {
+    return Promise.resolve(this.isAllowed);
+  }
+
+  /** As Readers; what is in the tar pit gets four requests per second through. */
+  override requestRates(): Promise<RequestRates> {
+    const nowMs = this.clock.now().getTime();
+    const fromMs = this.#readings.at(-1);
+    if (fromMs !== undefined && fromMs < nowMs) {
+      for (const [account, perSecond] of this.perSecond) {
+        const rate = this.level(account) === "controller-resilience-tar-pit" ? 4 : perSecond;
+        const spans = this.#spans.get(account) ?? [];
+        this.#spans.set(account, [...spans, { fromMs, toMs: nowMs, requests: (rate * (nowMs - fromMs)) / 1_000 }]);
+      }
+    }
+    if (fromMs !== nowMs) this.#readings = [...this.#readings, nowMs];
+    const spans = Object.fromEntries(
+      [...this.#spans].map(([account, list]) => [this.schema(account), list.slice(-40)]),
+    );
+    return Promise.resolve({
+      spans,
+      readMs: nowMs,
+      servers: { found: 1, read: 1 },
+      ...(this.unknown === undefined ? {} : { unknown: this.unknown }),
+    });
+  }
+}

@@ -1,0 +1,377 @@
+import { describe, expect, it } from "vitest";
+import { onRunaway, Scene } from "./testing/scene";
+
+const [SHARED, TAR_PIT] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
+const MINUTES = 60;
+
+async function provisioned(scene: Scene): Promise<Scene> {
+  await scene.pass();
+  await scene.pass();
+  scene.written.length = 0;
+  return scene;
+}
+
+/** A runaway is held still. */
+async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scene> {
+  await provisioned(scene);
+  scene.perSecond.set("app", 5_000);
+  await scene.run(61);
+  expect(scene.entry()).toMatchObject({ state: "Throttled" });
+  return scene;
+}
+
+describe("a runaway", () => {
+  it("is told of with its rate, then held still by one patch, let go on probation, and forgotten", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    expect([...scene.world.cluster.keys()]).toContain(TAR_PIT);
+    scene.perSecond.set("app", 5_000);
+    const first = await scene.run(30);
+    expect(first).toMatchObject({
+      status: "True",
+      reason: "Elevated",
+      recheckAfterMs: 5_000,
+      announcements: [
+        {
+          type: "Warning",
+          reason: "Elevated",
+          note: "ServiceAccount app is over its threshold: it makes some 5000 requests per second, and 100 for 30s are the threshold.",
+          about: { kind: "ServiceAccount", namespace: "team", name: "app" },
+        },
+      ],
+    });
+    const decision = await scene.run(10);
+    expect(decision).toMatchObject({ status: "False", reason: "Throttled", intents: [{ verb: "apply" }] });
+    expect(scene.written).toMatchObject([
+      {
+        target: { kind: "FlowSchema", name: scene.schema() },
+        eventReason: "FlowThrottled",
+        why: "ServiceAccount app is a runaway: it makes some 5000 requests per second, and 100 for 30s are the threshold. It is held still in the tar pit for 5m.",
+      },
+    ]);
+    expect(scene.level()).toBe(TAR_PIT);
+    expect(scene.entry()).toMatchObject({
+      ...{
+        state: "Throttled",
+        held: "Throttle",
+        priorityLevel: TAR_PIT,
+        requestsPerSecond: 5_000,
+        releaseSeconds: 300,
+      },
+      ...{ since: "2025-01-01T00:00:40Z", until: "2025-01-01T00:05:40Z", changes: 0 },
+    });
+    scene.perSecond.set("app", 10);
+    const held = await scene.run(4 * MINUTES);
+    expect(held).toMatchObject({ reason: "Throttled", intents: [] });
+    expect(held.message).toContain("until 2025-01-01T00:05:40Z");
+    await scene.run(1 * MINUTES);
+    expect(scene.level()).toBe(SHARED);
+    expect(reasons(scene)).toEqual(["FlowThrottled", "FlowReleased"]);
+    expect(scene.written[1]?.why).toBe(
+      "ServiceAccount app is let out of the tar pit and back to the level controller-resilience-shared, on probation: its 5m are over; 100 requests per second for 30s are a relapse.",
+    );
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Probation", recheckAfterMs: 5_000 });
+    await scene.run(5 * MINUTES);
+    expect(scene.entry()).toMatchObject({ state: "Normal" });
+    expect(scene.entry()).not.toHaveProperty("releaseSeconds");
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Isolated" });
+    expect(scene.written).toHaveLength(2);
+  });
+
+  it("that goes on is held still for longer each time", async () => {
+    const scene = await throttled();
+    await scene.run(16 * MINUTES);
+    expect(reasons(scene)).toEqual(["FlowThrottled", "FlowReleased", "FlowThrottled", "FlowReleased"]);
+    await scene.run(1 * MINUTES);
+    expect(scene.entry()).toMatchObject({ state: "Throttled", releaseSeconds: 1_200 });
+  });
+
+  it("that only bursts for some seconds is only told of", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    for (let i = 0; i < 20; i++) {
+      scene.perSecond.set("app", 50_000);
+      await scene.run(8);
+      scene.perSecond.set("app", 0);
+      await scene.run(40);
+    }
+    expect(scene.written).toEqual([]);
+  });
+
+  it("is only told of where the spec reports, and a person is needed", async () => {
+    const scene = await provisioned(new Scene());
+    expect([...scene.world.cluster.keys()]).not.toContain(TAR_PIT);
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(61);
+    expect(decision).toMatchObject({
+      ...{ status: "False", reason: "Runaway", intents: [], stalled: { reason: "Runaway" } },
+      announcements: [{ type: "Warning", reason: "Runaway" }],
+    });
+    expect(decision.message).toContain("onRunaway is Report");
+    scene.perSecond.set("app", 0);
+    expect(await scene.run(5)).toMatchObject({
+      status: "True",
+      announcements: [{ type: "Normal", reason: "FlowNormal" }],
+    });
+  });
+
+  it("is only told of in Observe mode", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    scene.object.spec.mode = "Observe";
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(61);
+    expect(decision).toMatchObject({ status: "False", reason: "Runaway", intents: [] });
+    expect(decision.message).toContain("It would be held still now.");
+    expect(decision.stalled).toBeUndefined();
+  });
+
+  it("is not held still while its leases would be, too", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    const lease = [...scene.world.cluster.keys()].find(name => name.includes("leases"))!;
+    scene.edit(lease, { labels: {} });
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(61);
+    expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" } });
+    expect(decision.message).toContain("It can't be held still");
+    expect(scene.level()).toBe(SHARED);
+  });
+});
+
+describe("while the rates are not known", () => {
+  it("all is isolated, nobody is held still, and it is told", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    scene.unknown = "The operator lacks the right to get /metrics.";
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(3 * MINUTES);
+    expect(decision).toMatchObject({ status: "Unknown", reason: "RateUnknown", intents: [] });
+    expect(decision.message).toContain("The operator lacks the right to get /metrics.");
+    expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
+  });
+
+  it("what is wanted is provisioned all the same", async () => {
+    const scene = new Scene();
+    scene.unknown = "No.";
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Provisioning" });
+    expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "RateUnknown" });
+    expect(scene.level()).toBe(SHARED);
+  });
+
+  it("a throttle ends in its time", async () => {
+    const scene = await throttled();
+    scene.unknown = "No.";
+    await scene.run(5 * MINUTES);
+    expect(scene.level()).toBe(SHARED);
+  });
+});
+
+describe("a throttle is lifted", () => {
+  it("at once where the spec does not throttle any more", async () => {
+    const scene = await throttled();
+    scene.change(onRunaway("Report"));
+    await scene.pass();
+    expect(scene.level()).toBe(SHARED);
+    expect(scene.written.at(-1)?.why).toContain("onRunaway is Report");
+  });
+
+  it("by a leader that finds no word of it in status", async () => {
+    const scene = await throttled();
+    scene.object = { ...scene.object, status: {} };
+    await scene.pass();
+    expect(scene.level()).toBe(SHARED);
+  });
+
+  it("at its end by a leader that comes after it", async () => {
+    const scene = await throttled();
+    scene.clock.advance(60 * MINUTES * 1_000);
+    await scene.pass();
+    expect(scene.level()).toBe(SHARED);
+    expect(scene.entry()).toMatchObject({ state: "Probation" });
+  });
+
+  it("also to a level that is gone: a FlowSchema without one is ignored", async () => {
+    const scene = new Scene({ ...onRunaway("Throttle"), priorityLevel: "team-level" });
+    scene.world.cluster.set("team-level", {
+      ...{
+        apiVersion: "flowcontrol.apiserver.k8s.io/v1",
+        kind: "PriorityLevelConfiguration",
+        name: "team-level",
+        uid: "x",
+      },
+      ...{
+        resourceVersion: "1",
+        createdAtMs: 0,
+        labels: {},
+        annotations: {},
+        spec: { type: "Limited" },
+        conditions: [],
+      },
+    });
+    await throttled(scene);
+    scene.world.cluster.delete("team-level");
+    const decision = await scene.run(5 * MINUTES);
+    expect(scene.level()).toBe("team-level");
+    expect(decision.message).toContain("there is no such PriorityLevelConfiguration");
+  });
+
+  it("by nobody in Observe mode, which says how to do it by hand", async () => {
+    const scene = await throttled();
+    scene.written.length = 0;
+    scene.object.spec.mode = "Observe";
+    const decision = await scene.run(6 * MINUTES);
+    expect(scene.written).toEqual([]);
+    expect(decision).toMatchObject({ status: "False", reason: "Throttled", stalled: {} });
+    expect(decision.message).toContain(
+      `kubectl patch flowschema ${scene.schema()} --type merge -p '{"spec":{"priorityLevelConfiguration":{"name":"${SHARED}"}}}'`,
+    );
+    scene.object.spec.mode = "Enforce";
+    await scene.pass();
+    expect(scene.level()).toBe(SHARED);
+  });
+
+  it("and one that could not be made is tried again, without counting as contested", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    scene.outcome = { result: "Failed", message: "etcd is slow" };
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(61);
+    expect(decision).toMatchObject({ reason: "Throttled", progressing: true });
+    expect(decision.message).toContain("Not done yet: apply FlowSchema");
+    scene.outcome = undefined;
+    await scene.pass();
+    expect(scene.level()).toBe(TAR_PIT);
+    expect(reasons(scene)).toEqual(["FlowThrottled"]);
+    expect(scene.entry()).toMatchObject({ changes: 0 });
+  });
+});
+
+describe("the tar pit", () => {
+  it("that is somebody else's is not used, and what is in it is let go", async () => {
+    const scene = await throttled();
+    scene.edit(TAR_PIT, { labels: {} });
+    const decision = await scene.pass();
+    expect(decision.message).toContain(`The PriorityLevelConfiguration ${TAR_PIT} is not the operator's`);
+    expect(scene.level()).toBe(SHARED);
+  });
+});
+
+describe("workloads of a runaway, where the spec scales to zero", () => {
+  const scene = (): Scene => {
+    const made = new Scene(onRunaway("ScaleToZero"));
+    made.object.spec.targets = [
+      { kind: "Deployment", name: "app" },
+      { kind: "StatefulSet", name: "db" },
+      { kind: "DaemonSet", name: "agent" },
+    ];
+    made.put("StatefulSet", "db", { replicas: 3 });
+    made.put("DaemonSet", "agent");
+    return made;
+  };
+
+  it("lose their replicas and get them back; a DaemonSet is throttled only", async () => {
+    const given = await throttled(scene());
+    expect(given.level()).toBe(TAR_PIT);
+    expect(given.written).toMatchObject([
+      { eventReason: "FlowThrottled" },
+      {
+        ...{ verb: "patch", eventReason: "WorkloadScaledToZero", target: { kind: "Deployment", namespace: "team" } },
+        body: {
+          metadata: {
+            annotations: {
+              "controller-resilience.io/replicas-before": "2",
+              "controller-resilience.io/owner": "team/it",
+            },
+          },
+          spec: { replicas: 0 },
+        },
+      },
+      { eventReason: "WorkloadScaledToZero", target: { kind: "StatefulSet", name: "db" } },
+    ]);
+    expect(given.workloadNow()).toMatchObject({ replicas: 0, scaledDown: { replicas: 2, owner: "team/it" } });
+    const decision = await given.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "ScaledToZero", intents: [] });
+    expect(decision.message).toContain("DaemonSet agent can't be scaled to zero and is throttled only");
+    expect(given.entry()).toMatchObject({ held: "ScaleToZero" });
+    given.perSecond.set("app", 0);
+    await given.run(5 * MINUTES);
+    expect(given.workloadNow()?.replicas).toBe(2);
+    expect(given.workloadNow("db", "StatefulSet")?.replicas).toBe(3);
+    expect(given.workloadNow()).not.toHaveProperty("scaledDown");
+    await given.pass();
+    expect(given.entry()).not.toHaveProperty("held");
+  });
+
+  it("keep what somebody has set meanwhile", async () => {
+    const given = await throttled(scene());
+    given.put("Deployment", "app", { replicas: 1, scaledDown: { replicas: 2, owner: "team/it" } });
+    given.written.length = 0;
+    await given.pass();
+    expect(given.written).toEqual([]);
+    given.perSecond.set("app", 0);
+    await given.run(5 * MINUTES);
+    expect(given.workloadNow()?.replicas).toBe(1);
+    expect(given.workloadNow()).not.toHaveProperty("scaledDown");
+    expect(reasons(given)).toContain("ReplicasLeft");
+  });
+
+  it("stay as they are without the right, which is told", async () => {
+    const given = scene();
+    given.isAllowed = false;
+    await throttled(given);
+    expect(reasons(given)).toEqual(["FlowThrottled"]);
+    const decision = await given.pass();
+    expect(decision).toMatchObject({ reason: "Throttled" });
+    expect(decision.message).toContain("lacks the right to patch deployments and statefulsets");
+  });
+
+  it("get them back at once where the spec only throttles from now on", async () => {
+    const given = await throttled(scene());
+    given.change(onRunaway("Throttle"));
+    await given.pass();
+    expect([given.workloadNow()?.replicas, given.level()]).toEqual([2, TAR_PIT]);
+  });
+
+  it("get them back also when they are no targets any more, and are not forgotten before", async () => {
+    const given = await throttled(scene());
+    given.object.spec.targets = [{ kind: "Deployment", name: "other" }];
+    given.put("Deployment", "other", { serviceAccountName: "other" });
+    given.outcome = { result: "Failed", message: "no" };
+    await given.pass();
+    expect(given.entry()).toMatchObject({ held: "ScaleToZero" });
+    given.outcome = undefined;
+    await given.pass();
+    expect(given.workloadNow()?.replicas).toBe(2);
+    await given.pass();
+    expect(given.entry()).toBeUndefined();
+  });
+
+  it("get them back when the object goes, and those of another object don't", async () => {
+    const given = await throttled(scene());
+    given.put("Deployment", "theirs", { replicas: 0, scaledDown: { replicas: 4, owner: "team/that" } });
+    await given.cleanUp();
+    expect(given.workloadNow()?.replicas).toBe(2);
+    expect(given.workloadNow("theirs")?.replicas).toBe(0);
+  });
+
+  it("that have the skip annotation by then are left alone", async () => {
+    const given = await throttled(scene());
+    given.put("Deployment", "app", { replicas: 0, skip: true, scaledDown: { replicas: 2, owner: "team/it" } });
+    given.perSecond.set("app", 0);
+    await given.run(5 * MINUTES);
+    expect(given.workloadNow()?.replicas).toBe(0);
+  });
+});
+
+describe("status", () => {
+  it("stays the same while a rate only wavers", async () => {
+    const scene = await provisioned(new Scene());
+    scene.perSecond.set("app", 40);
+    await scene.run(60);
+    const before = scene.object.status;
+    for (const perSecond of [41, 45, 38, 30, 55]) {
+      scene.perSecond.set("app", perSecond);
+      await scene.run(30);
+      expect(scene.object.status).toEqual(before);
+    }
+    scene.perSecond.set("app", 91.7);
+    await scene.run(30);
+    expect(scene.entry()).toMatchObject({ requestsPerSecond: 92 });
+  });
+});
