@@ -75,7 +75,7 @@ function whyNotHeld({ requestRate }: Spec, mode: FlowIsolationFacts["mode"]): st
 }
 
 function elevated(flow: Flow): Finding | undefined {
-  if (flow.breaker.state !== "Elevated" || isRunaway(flow.reading, flow.limits)) return undefined;
+  if (flow.breaker.state !== "Elevated" || runaway(flow) !== undefined) return undefined;
   const sentence = `${nameOf(flow)} is near or over its threshold: ${measured(flow)}`;
   return { status: "True", reason: Reason.Elevated, sentence };
 }

@@ -1,6 +1,5 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
 import type { Intent } from "../../core/intent";
-import { isOwnedBy } from "../../core/owned";
 import type { Readers } from "../../core/readers";
 import { readScaledDown } from "./observe";
 import { buildScalingBack } from "./scale";
@@ -16,10 +15,8 @@ export async function cleanUpFlows(object: ControllerResilience, from: Readers):
   const scaledDown = await readScaledDown(object, from);
   const schemas = (await from.clusterObjects("FlowSchema")) ?? [];
   const levels = (await from.clusterObjects("PriorityLevelConfiguration")) ?? [];
-  const isLeft = schemas.some(view => isOwnedBy(view, object));
-  // Levels that a FlowSchema of this object refers to are in use, and asked about again when it is gone.
   return [
     ...buildScalingBack(scaledDown, "nothing looks after its requests any more"),
-    ...buildSurplus(object, { schemas, levels: isLeft ? [] : levels }, () => false),
+    ...buildSurplus(object, { schemas, levels }, () => false),
   ];
 }

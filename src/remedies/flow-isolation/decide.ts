@@ -49,12 +49,13 @@ export function decideFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): D
     ...buildScaling(facts, flows),
     ...buildSurplus(facts.owner, { schemas, levels }, name => wanted.has(name)),
   ];
-  const findings = [...findingsOf(facts, spec, flows), ...changing(others, facts)].toSorted(bySeverity);
-  const intents = findings.toSorted(levelsFirst).flatMap(finding => finding.intents ?? []);
+  // Levels before flows: a FlowSchema is ignored while its level is missing.
+  const findings = [...findingsOf(facts, spec, flows), ...changing(others, facts)];
+  const intents = findings.flatMap(finding => finding.intents ?? []);
   const entries = flows.map(entryOf);
   const flowStatus = [...entries, ...stillScaled(facts)];
   return {
-    ...verdictOf(findings),
+    ...verdictOf(findings.toSorted(bySeverity)),
     intents,
     recheckAfterMs: recheckOf(facts, flows, intents.length > 0, nowMs),
     needsCleanup: wanted.size > 0 || schemas.some(view => isOwnedBy(view, facts.owner)) || flowStatus.length > 0,
@@ -124,15 +125,6 @@ function changing(intents: readonly Intent[], { mode }: FlowIsolationFacts): Fin
 
 function bySeverity(a: Finding, b: Finding): number {
   return BY_SEVERITY.indexOf(a.reason) - BY_SEVERITY.indexOf(b.reason);
-}
-
-/** A FlowSchema is ignored while its level is missing. */
-function levelsFirst(a: Finding, b: Finding): number {
-  const isOfLevel = (finding: Finding): boolean =>
-    (finding.intents ?? []).some(
-      ({ verb, target }) => verb !== "delete" && target.kind === "PriorityLevelConfiguration",
-    );
-  return Number(isOfLevel(b)) - Number(isOfLevel(a));
 }
 
 function verdictOf(

@@ -86,6 +86,14 @@ describe("a runaway", () => {
     expect(scene.entry()).toMatchObject({ state: "Throttled", releaseSeconds: 1_200 });
   });
 
+  it("that is found by a leader which knows nothing of it is written down first, and held still by the next pass", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    scene.perSecond.set("app", 5_000);
+    for (let i = 0; i < 10; i++) await scene.wait(5);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Elevated", intents: [] });
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Throttled" });
+  });
+
   it("that only bursts for some seconds is only told of", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     for (let i = 0; i < 20; i++) {
@@ -212,6 +220,15 @@ describe("a throttle is lifted", () => {
     expect(decision.message).toContain("there is no such PriorityLevelConfiguration");
   });
 
+  it("by nobody whose object is another one, though its level is not referred to meanwhile", async () => {
+    const scene = await throttled();
+    const settings = { lendablePercent: 0, borrowingLimitPercent: 0, queues: 1, handSize: 1, queueLengthLimit: 1 };
+    const dedicated = { nominalConcurrencyShares: 1, ...settings };
+    const other = await provisioned(new Scene({ dedicated }, scene.clock, scene.world, "team/that"));
+    await other.pass();
+    expect([...scene.world.cluster.keys()]).toContain(SHARED);
+  });
+
   it("by nobody in Observe mode, which says how to do it by hand", async () => {
     const scene = await throttled();
     scene.written.length = 0;
@@ -225,6 +242,14 @@ describe("a throttle is lifted", () => {
     scene.object.spec.mode = "Enforce";
     await scene.pass();
     expect(scene.level()).toBe(SHARED);
+  });
+
+  it("where it can't go back, but a runaway is put there all the same", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    scene.edit(SHARED, { labels: {} });
+    scene.perSecond.set("app", 5_000);
+    await scene.run(61);
+    expect(scene.level()).toBe(TAR_PIT);
   });
 
   it("and one that could not be made is tried again, without counting as contested", async () => {
@@ -296,6 +321,14 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     expect(given.workloadNow()).not.toHaveProperty("scaledDown");
     await given.pass();
     expect(given.entry()).not.toHaveProperty("held");
+  });
+
+  it("are not forgotten while they could not be given back", async () => {
+    const given = await throttled(scene());
+    given.perSecond.set("app", 0);
+    given.outcome = { result: "Failed", message: "no" };
+    await given.run(6 * MINUTES);
+    expect(given.entry()).toMatchObject({ state: "Probation", held: "ScaleToZero" });
   });
 
   it("keep what somebody has set meanwhile", async () => {
@@ -373,5 +406,17 @@ describe("status", () => {
     scene.perSecond.set("app", 91.7);
     await scene.run(30);
     expect(scene.entry()).toMatchObject({ requestsPerSecond: 92 });
+  });
+
+  it("stays the same whatever happens far below the threshold", async () => {
+    const scene = await provisioned(new Scene());
+    scene.perSecond.set("app", 2);
+    await scene.run(60);
+    const before = scene.object.status;
+    for (const perSecond of [6, 0, 9]) {
+      scene.perSecond.set("app", perSecond);
+      await scene.run(30);
+      expect(scene.object.status).toEqual(before);
+    }
   });
 });
