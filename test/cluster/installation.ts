@@ -7,8 +7,13 @@ const root = join(__dirname, "..", "..");
 /** Namespace and name of the operator's own ServiceAccount. */
 export const OPERATOR = { namespace: "controller-resilience-system", serviceAccount: "controller-resilience" } as const;
 
-/** The manifests that the operator needs on a cluster, in order: its API, its rights, Pepr's store. */
-export const installation = ["crds/controllerresilience.yaml", "deploy/rbac.yaml", "deploy/pepr-store.yaml"];
+/** The manifests that the operator needs on a cluster, in order: its API, its rights, its own flows, Pepr's store. */
+export const installation = [
+  "crds/controllerresilience.yaml",
+  "deploy/rbac.yaml",
+  "deploy/flow-schema.yaml",
+  "deploy/pepr-store.yaml",
+];
 
 /** Installs what the operator needs on a cluster. */
 export async function install(client: ClusterClient, paths: readonly string[] = installation): Promise<void> {

@@ -161,14 +161,12 @@ it.concurrent("a target that does not exist yet is a condition, and is found whe
 it.concurrent("what is not built is said to be so", async ({ scene, expect }) => {
   const { namespace } = scene;
   await scene.controller();
-  await scene.protect({ tokenLifetime: { via: "Admission" }, flowIsolation: {} });
+  await scene.protect({ tokenLifetime: { via: "Admission" } });
   await client.untilTokens(namespace, NAME, ["Accepted"]);
-  for (const type of ["TokenLifetimeBounded", "FlowsIsolated"]) {
-    expect(await client.condition(namespace, NAME, type)).toMatchObject({
-      status: "Unknown",
-      reason: "NotImplemented",
-    });
-  }
+  expect(await client.condition(namespace, NAME, "TokenLifetimeBounded")).toMatchObject({
+    status: "Unknown",
+    reason: "NotImplemented",
+  });
   expect((await client.condition(namespace, NAME, "Ready"))?.status).toBe("Unknown");
 });
 

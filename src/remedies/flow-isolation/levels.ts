@@ -19,16 +19,18 @@ export const TAR_PIT = `${FLOW_PREFIX}tar-pit`;
 export const LEASE_LEVEL = "leader-election";
 
 /**
- * 20 shares are half of workload-high's: 46 of 600 seats, of which 23 may be lent, and 12 borrowed. With 64 queues, of which each
- * ServiceAccount is dealt 6, one that floods shares all of its queues with hardly any other.
+ * 5 shares of 250 are 12 of 600 seats: few, since seats bound what a flood may have worked on at once. What borrows is the flood, so nothing is
+ * borrowed, and nothing lent. With hands of 2 out of 128 queues a flood fills both queues of a neighbour once in
+ * 8,128; 250 places
+ * hold the requests of a careless client, where a full queue's refusals would feed its loop.
  */
 export const SHARED_SETTINGS: LevelSettings = {
-  nominalConcurrencyShares: 20,
-  lendablePercent: 50,
-  borrowingLimitPercent: 25,
-  queues: 64,
-  handSize: 6,
-  queueLengthLimit: 50,
+  nominalConcurrencyShares: 5,
+  lendablePercent: 0,
+  borrowingLimitPercent: 0,
+  queues: 128,
+  handSize: 2,
+  queueLengthLimit: 250,
 };
 
 /**
