@@ -1,0 +1,251 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import type { ControllerResilience, FlowStatus } from "../../src/api/controller-resilience";
+import { Connection, loadKubeConfigFile } from "../../src/cluster/connection";
+import { Informers } from "../../src/cluster/informers";
+import { ApiLogReader } from "../../src/cluster/log-reader";
+import { ApiObjectStore } from "../../src/cluster/object-store";
+import { ClusterReaders } from "../../src/cluster/readers";
+import { systemClock, systemRandom } from "../../src/cluster/system";
+import { ApiWriter } from "../../src/cluster/writer";
+import { Reconciler } from "../../src/engine/reconcile";
+import { StormBrake } from "../../src/engine/storm-brake";
+import { RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";
+import { createFlowIsolation } from "../../src/remedies/flow-isolation";
+import { apiOver, clientWith } from "./cluster-operator";
+import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
+
+// Whole passes of the remedy against a real API server, with the rights of deploy/rbac.yaml, and a client that really floods it. The tests of
+// this file follow one object from its first pass to its end.
+
+const FLOWS = "/apis/flowcontrol.apiserver.k8s.io/v1";
+const UID_HEADER = "x-kubernetes-pf-flowschema-uid";
+const [SHARED, TAR_PIT] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const SPEC = { requestRate: { threshold: 20, for: "5s", onRunaway: "ScaleToZero", release: "10m" } };
+
+interface FlowObject {
+  metadata: { name: string; uid: string; resourceVersion: string };
+  spec: { matchingPrecedence: number; priorityLevelConfiguration: { name: string } };
+}
+
+const admin = new Admin();
+const connections: Connection[] = [admin.connection];
+let namespace: string;
+let objects: string;
+let deployment: string;
+let user: Connection;
+let operator: ReturnType<typeof start>;
+
+/** The rules of deploy/rbac.yaml: no more than what an installer gives. */
+function shippedRules(): object[] {
+  const text = readFileSync(join(import.meta.dirname, "../../deploy/rbac.yaml"), "utf8");
+  const documents = parseAllDocuments(text).map(document => document.toJS() as { kind: string; rules?: object[] });
+  return documents.find(({ kind }) => kind === "ClusterRole")?.rules ?? [];
+}
+
+/** A process of the operator. */
+function start(connection: Connection) {
+  const api = apiOver(connection);
+  const log = keepingLog();
+  const context = { api, clock: systemClock, random: systemRandom, log, metrics: keepingMetrics() };
+  const informers = new Informers(context, () => undefined);
+  const events = new RecordingEvents();
+  const store = new ApiObjectStore(api);
+  const reconciler = new Reconciler({
+    ...{ store, events, log, writer: new ApiWriter(api), random: systemRandom, metrics: new RecordingMetrics() },
+    readers: new ClusterReaders(systemClock, api, informers, new ApiLogReader({ ...context, api })),
+    remedies: [createFlowIsolation()],
+    brake: new StormBrake(systemClock, 1),
+  });
+  const pass = async (): Promise<ControllerResilience | null> => {
+    await reconciler.reconcile(`${namespace}/it`, () => true);
+    return store.get(`${namespace}/it`);
+  };
+  return { pass, events, stop: () => informers.stop() };
+}
+
+/** Passes until the condition has that reason; returns the condition. */
+async function untilReason(reason: string, withinMs = 30_000) {
+  const read = async () =>
+    (await operator.pass())?.status?.conditions?.find(({ type }) => type === "FlowsIsolated") ?? { reason: "none" };
+  const condition = await eventually(read, found => found.reason === reason, withinMs);
+  expect(condition).toMatchObject({ reason });
+  return condition;
+}
+
+const flowNow = async (): Promise<FlowStatus> => (await operator.pass())!.status!.flows![0]!;
+const flowPath = async (): Promise<string> => `${FLOWS}/flowschemas/${(await flowNow()).flowSchema}`;
+const level = async (): Promise<string> =>
+  (await admin.get<FlowObject>(await flowPath())).spec.priorityLevelConfiguration.name;
+const replicas = async () => (await admin.get<{ spec: { replicas: number } }>(deployment)).spec.replicas;
+
+/** What is of this object, and the levels that it shares. */
+async function made(): Promise<string[]> {
+  const lists = await Promise.all(
+    ["flowschemas", "prioritylevelconfigurations"].map(plural =>
+      admin.get<{ items: FlowObject[] }>(`${FLOWS}/${plural}`),
+    ),
+  );
+  const names = lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
+  return names.filter(name => [SHARED, TAR_PIT].includes(name) || name.includes(namespace));
+}
+
+/** A request of the ServiceAccount, which has no right at all: through which FlowSchema it went, and how long it took. */
+async function request(path: string, signal = AbortSignal.timeout(60_000)): Promise<{ uid: string; ms: number }> {
+  const began = performance.now();
+  const answer = await Connection.send(await user.access(), { method: "GET", path, headers: {} }, signal);
+  answer.resume();
+  return { uid: String(answer.headers[UID_HEADER]), ms: performance.now() - began };
+}
+
+/** Eight clients in tight loops, until stopped. */
+function flood(): () => void {
+  const ended = new AbortController();
+  const loop = async (): Promise<void> => {
+    while (!ended.signal.aborted) {
+      await request(`/api/v1/namespaces/${namespace}/configmaps`, ended.signal).catch(() => undefined);
+    }
+  };
+  for (let i = 0; i < 8; i++) void loop();
+  return () => ended.abort();
+}
+
+beforeAll(async () => {
+  namespace = await admin.namespace("flows");
+  objects = `/apis/controller-resilience.io/v1alpha1/namespaces/${namespace}/controllerresiliences`;
+  deployment = `/apis/apps/v1/namespaces/${namespace}/deployments/web`;
+  const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+  await admin.create(accounts, { metadata: { name: "web" } });
+  const { status } = await admin.create<{ status: { token: string } }>(`${accounts}/web/token`, { spec: {} });
+  const config = new KubeConfig();
+  const cluster = loadKubeConfigFile(inject("adminKubeconfig")).getCurrentCluster();
+  config.loadFromClusterAndUser(cluster!, { name: "web", token: status.token });
+  user = new Connection(() => config, systemClock);
+  const labels = { app: "web" };
+  await admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, {
+    metadata: { name: "web" },
+    spec: {
+      replicas: 3,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: { serviceAccountName: "web", containers: [{ name: "web", image: "none", imagePullPolicy: "Never" }] },
+      },
+    },
+  });
+  await admin.create(objects, {
+    apiVersion: "controller-resilience.io/v1alpha1",
+    kind: "ControllerResilience",
+    metadata: { name: "it" },
+    spec: { targets: [{ kind: "Deployment", name: "web" }], flowIsolation: SPEC },
+  });
+  const connection = await clientWith(admin, namespace, shippedRules());
+  connections.push(connection, user);
+  operator = start(connection);
+});
+
+afterAll(async () => {
+  await operator.stop();
+  for (const connection of connections) connection.close();
+});
+
+it("a ServiceAccount gets flows that the API server takes up as they are, and its requests go through them", async () => {
+  await untilReason("Isolated");
+  const names = await made();
+  expect(names.toSorted()).toEqual([
+    expect.stringMatching(`^controller-resilience-${namespace}-web-`),
+    expect.stringMatching(`^controller-resilience-leases-${namespace}-web-`),
+    SHARED,
+    TAR_PIT,
+  ]);
+  const own = await admin.get<FlowObject>(await flowPath());
+  const uid = (path: string) => async (): Promise<string> => (await request(path)).uid;
+  const configMaps = uid(`/api/v1/namespaces/${namespace}/configmaps`);
+  expect(await eventually(configMaps, found => found === own.metadata.uid)).toBe(own.metadata.uid);
+  const leases = await admin.get<FlowObject>(`${FLOWS}/flowschemas/${names.find(name => name.includes("leases"))}`);
+  const lease = uid(`/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/web`);
+  expect(await eventually(lease, found => found === leases.metadata.uid)).toBe(leases.metadata.uid);
+  // What the API server has defaulted is no difference.
+  await operator.pass();
+  expect((await admin.get<FlowObject>(await flowPath())).metadata.resourceVersion).toBe(own.metadata.resourceVersion);
+});
+
+it("what somebody else changes is put back twice, then told of with the manager's name", async () => {
+  const path = await flowPath();
+  const change = (): Promise<unknown> =>
+    admin.api.json({
+      ...{ what: "change a FlowSchema", method: "PATCH", path, query: { fieldManager: "somebody" } },
+      ...{ body: { spec: { matchingPrecedence: 3000 } }, contentType: "application/merge-patch+json" },
+    });
+  for (const changes of [1, 2]) {
+    await change();
+    expect(await flowNow()).toMatchObject({ changes });
+    expect((await admin.get<FlowObject>(path)).spec.matchingPrecedence).toBe(1000);
+  }
+  await change();
+  expect(await untilReason("FlowContested")).toMatchObject({ message: expect.stringContaining("somebody") as string });
+  expect((await admin.get<FlowObject>(path)).spec.matchingPrecedence).toBe(3000);
+  await admin.patch(`${objects}/it`, { spec: { flowIsolation: { matchingPrecedence: 1500 } } });
+  await untilReason("Isolated");
+  expect((await admin.get<FlowObject>(path)).spec.matchingPrecedence).toBe(1500);
+});
+
+it("a client that floods is held still, its leases are not, and its workload has no replicas", async () => {
+  const stop = flood();
+  try {
+    await untilReason("ScaledToZero", 90_000);
+    expect(await flowNow()).toMatchObject({ state: "Throttled", held: "ScaleToZero", priorityLevel: TAR_PIT });
+    expect([await level(), await replicas()]).toEqual([TAR_PIT, 0]);
+    const lease = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/web`;
+    // It takes the API server a moment.
+    const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
+    const slow = await eventually(
+      () =>
+        request(configMaps, AbortSignal.timeout(3_000)).then(
+          () => "answered",
+          () => "waits",
+        ),
+      answer => answer === "waits",
+    );
+    expect(slow).toBe("waits");
+    expect((await request(lease)).ms).toBeLessThan(2_000);
+    const told = operator.events.records.map(({ reason, note }) => `${reason}: ${note}`);
+    expect(told).toContainEqual(
+      expect.stringMatching(
+        /^FlowThrottled: ServiceAccount web is a runaway: it makes some \d+ requests per second, and 20 for 5s/,
+      ),
+    );
+  } finally {
+    stop();
+  }
+});
+
+it("it is let go by the line that the documentation gives, and gets its replicas back", async () => {
+  await admin.patch(`${objects}/it`, { spec: { flowIsolation: { requestRate: { onRunaway: "Report" } } } });
+  await untilReason("Probation");
+  expect([await level(), await replicas()]).toEqual([SHARED, 3]);
+  const { metadata } = await admin.get<{ metadata: { annotations?: Record<string, string> } }>(deployment);
+  expect(Object.keys(metadata.annotations ?? {}).filter(key => key.startsWith("controller-resilience.io/"))).toEqual(
+    [],
+  );
+  const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
+  const quick = await eventually(
+    () => request(configMaps, AbortSignal.timeout(20_000)),
+    ({ ms }) => ms < 2_000,
+  );
+  expect(quick.ms).toBeLessThan(2_000);
+});
+
+it("everything that was made goes with the object", async () => {
+  await admin.delete(`${objects}/it`);
+  expect(
+    await eventually(
+      () => operator.pass(),
+      object => object === null,
+    ),
+  ).toBeNull();
+  expect(await made()).toEqual([]);
+});
