@@ -19,13 +19,12 @@ export const TAR_PIT = `${FLOW_PREFIX}tar-pit`;
 export const LEASE_LEVEL = "leader-election";
 
 /**
- * 5 shares of 250 are 12 of 600 seats: few, since seats bound what a flood may have worked on at once. What borrows is the flood, so nothing is
- * borrowed, and nothing lent. With hands of 2 out of 128 queues a flood fills both queues of a neighbour once in
- * 8,128; 250 places
- * hold the requests of a careless client, where a full queue's refusals would feed its loop.
+ * 10 shares of 255 are 24 of 600 seats: few, since seats bound what a flood may have worked on at once. What borrows is the flood, so nothing is
+ * borrowed, and nothing lent. With hands of 2 out of 128 queues, a neighbour has both queues of a flood once in 8,128; 250 places hold the
+ * requests of a careless client, where a full queue's refusals would feed its loop.
  */
 export const SHARED_SETTINGS: LevelSettings = {
-  nominalConcurrencyShares: 5,
+  nominalConcurrencyShares: 10,
   lendablePercent: 0,
   borrowingLimitPercent: 0,
   queues: 128,
