@@ -9,8 +9,8 @@ export function announce(flow: Flow): Announcement[] {
   const isStep = before?.state !== breaker.state;
   if (isStep && breaker.state === "Elevated")
     return [tell(flow, "Warning", Reason.Elevated, `is over its threshold: ${measured(flow)}`)];
-  // One that may be throttled is, and that makes an Event.
-  if (breaker.state !== "Throttled" && !limits.mayThrottle && isRunaway(reading, limits)) {
+  // One that may be throttled is by now, and that makes an Event.
+  if (breaker.state !== "Throttled" && isRunaway(reading, limits)) {
     return [tell(flow, "Warning", Reason.Runaway, `is a runaway: ${measured(flow)}`)];
   }
   if (isStep && before !== undefined && breaker.state === "Normal") {

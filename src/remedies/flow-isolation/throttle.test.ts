@@ -41,7 +41,12 @@ describe("a runaway", () => {
       ],
     });
     const decision = await scene.run(10);
-    expect(decision).toMatchObject({ status: "False", reason: "Throttled", intents: [{ verb: "apply" }] });
+    expect(decision).toMatchObject({
+      status: "False",
+      reason: "Throttled",
+      intents: [{ verb: "apply" }],
+      announcements: [],
+    });
     expect(scene.written).toMatchObject([
       {
         target: { kind: "FlowSchema", name: scene.schema() },
@@ -114,7 +119,9 @@ describe("a runaway", () => {
       ...{ status: "False", reason: "Runaway", intents: [], stalled: { reason: "Runaway" } },
       announcements: [{ type: "Warning", reason: "Runaway" }],
     });
-    expect(decision.message).toContain("onRunaway is Report");
+    expect(decision.message).toBe(
+      "ServiceAccount app is a runaway: it makes some 5000 requests per second, and 100 for 30s are the threshold. It is not held still, since onRunaway is Report.",
+    );
     scene.perSecond.set("app", 0);
     expect(await scene.run(5)).toMatchObject({
       status: "True",
