@@ -12,3 +12,4 @@ export type {
 } from "./model";
 export { VOLUME_NAME } from "./own-volume";
 export { containersWithOwnMount, planRelease, planTemplate } from "./plan";
+export { DEFAULT_SECONDS } from "./sources";

@@ -1,7 +1,7 @@
 import { arrayOf, type JsonObject, objectIn, objectOf } from "./json";
 
-/** What the API server puts where a source says nothing. */
-const DEFAULT_SECONDS = 3600;
+/** What the API server puts where a source says nothing, in seconds. */
+export const DEFAULT_SECONDS = 3600;
 
 /** The sources of a projected volume; none for any other. */
 export function sourcesOf(volume: JsonObject): readonly unknown[] {

@@ -1,0 +1,244 @@
+import fc from "fast-check";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { ADMISSION_API, bindingSpec, policySpec } from "../../src/remedies/token-lifetime/admission/policy";
+import { Admin, eventually } from "./cluster-world";
+
+// What the policy makes of pods, on a real API server: field for field, for any volumes that the API server takes.
+
+const BOUND = 600;
+const NAME = "agent";
+const POLICIES = `/apis/${ADMISSION_API}/mutatingadmissionpolicies`;
+const BINDINGS = `/apis/${ADMISSION_API}/mutatingadmissionpolicybindings`;
+
+interface Source {
+  readonly serviceAccountToken?: { path: string; audience?: string; expirationSeconds?: number };
+}
+
+interface Volume {
+  readonly name: string;
+  readonly projected?: { readonly sources?: readonly Source[] };
+}
+
+interface Pod {
+  readonly spec: { readonly volumes?: readonly Volume[] };
+}
+
+const admin = new Admin();
+let namespace: string;
+let other: string;
+let policy: string;
+const made: string[] = [];
+
+/** A pair of policy and binding under a name of this test file's own. */
+async function pair(name: string, spec: object): Promise<void> {
+  made.push(`${BINDINGS}/${name}`, `${POLICIES}/${name}`);
+  await admin.create(POLICIES, { metadata: { name }, spec });
+  await admin.create(BINDINGS, { metadata: { name }, spec: bindingSpec(name) });
+}
+
+async function removed(paths: readonly string[]): Promise<void> {
+  for (const path of paths) await admin.delete(path);
+}
+
+beforeAll(async () => {
+  namespace = await admin.namespace("token-admission");
+  other = await admin.namespace("token-admission-other");
+  for (const where of [namespace, other]) {
+    const accounts = `/api/v1/namespaces/${where}/serviceaccounts/default`;
+    await eventually(
+      () => admin.get(accounts).catch(() => undefined),
+      account => account !== undefined,
+    );
+  }
+  policy = namespace;
+  await pair(policy, policySpec({ namespace, daemonSet: NAME, expirationSeconds: BOUND }));
+  await inEffect();
+});
+
+afterAll(async () => {
+  await removed(made);
+  admin.connection.close();
+});
+
+const OWNER = { apiVersion: "apps/v1", kind: "DaemonSet", name: NAME, uid: "1", controller: true };
+
+interface Made {
+  readonly volumes?: readonly object[];
+  /** Fields of its owner that differ. */
+  readonly owner?: object;
+  readonly where?: string;
+}
+
+/** The volumes of a pod as the API server would store it. Nothing is stored, so nothing has to run. */
+async function volumesOf({ volumes, owner = {}, where = namespace }: Made): Promise<Volume[]> {
+  const body = {
+    metadata: { generateName: "pod-", ownerReferences: [{ ...OWNER, ...owner }] },
+    spec: { containers: [{ name: "main", image: "agent:1" }], ...(volumes === undefined ? {} : { volumes }) },
+  };
+  const path = `/api/v1/namespaces/${where}/pods`;
+  const { spec } = await admin.api.json<Pod>({
+    what: "POST pods",
+    method: "POST",
+    path,
+    query: { dryRun: "All" },
+    body,
+  });
+  // Admission gives its volume another name each time.
+  return (spec.volumes ?? []).map(volume => ({ ...volume, name: volume.name.replace(/^(kube-api-access-).*/, "$1") }));
+}
+
+const secondsOf = (volumes: readonly Volume[]): (number | undefined)[] =>
+  volumes.flatMap(({ projected }) =>
+    (projected?.sources ?? []).flatMap(({ serviceAccountToken: token }) => (token ? [token.expirationSeconds] : [])),
+  );
+
+/** API servers hear of a policy a moment after it was written. */
+async function inEffect(): Promise<void> {
+  const seconds = await eventually(
+    async () => secondsOf(await volumesOf({})),
+    ([first]) => first === BOUND,
+  );
+  expect(seconds).toEqual([BOUND]);
+}
+
+/** What the policy is to make of volumes that it did not touch, in other words than its own. */
+function expected(volumes: readonly Volume[]): Volume[] {
+  const copies = structuredClone(volumes) as Volume[];
+  for (const { projected } of copies) {
+    for (const { serviceAccountToken: token } of projected?.sources ?? []) {
+      if (token === undefined || token.audience !== undefined) continue;
+      if (token.expirationSeconds === undefined || token.expirationSeconds > BOUND) token.expirationSeconds = BOUND;
+    }
+  }
+  return copies;
+}
+
+const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined });
+
+const tokens = fc.record({
+  expirationSeconds: optional(fc.constantFrom(600, 601, 3599, 3600, 3607, 86_400, 4_294_967_296)),
+  audience: optional(fc.constantFrom("", "vault", "https://kubernetes.default.svc")),
+});
+
+/** Each with a path of its own, as the API server wants the sources of one volume. */
+const source = (path: string): fc.Arbitrary<object> =>
+  fc.oneof(
+    { weight: 3, arbitrary: tokens.map(token => ({ serviceAccountToken: { path, ...token } })) },
+    fc.constant({ configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path }] } }),
+    fc.constant({ secret: { name: "secret", optional: true } }),
+    fc.constant({ downwardAPI: { items: [{ path, fieldRef: { fieldPath: "metadata.namespace" } }] } }),
+  );
+
+const lists = fc
+  .integer({ min: 0, max: 5 })
+  .chain(length => fc.tuple(...Array.from({ length }, (_, i) => source(`path-${i}`))));
+
+const volumes = fc
+  .array(
+    fc.oneof(
+      { weight: 3, arbitrary: lists.map(list => ({ projected: { sources: list } })) },
+      fc.constantFrom<object>(
+        { emptyDir: {} },
+        { hostPath: { path: "/tmp" } },
+        { secret: { secretName: "secret" } },
+        { csi: { driver: "secrets-store.csi.k8s.io", readOnly: true } },
+        { projected: { defaultMode: 256 } },
+      ),
+    ),
+    { maxLength: 6 },
+  )
+  .map(list => list.map((volume, i) => ({ name: `volume-${i}`, ...volume })));
+
+describe("the policy", () => {
+  it("changes the seconds of longer tokens for the API server, and nothing else, whatever volumes a pod has", async () => {
+    let shortened = 0;
+    await fc.assert(
+      fc.asyncProperty(optional(volumes), async list => {
+        const made = list === undefined ? {} : { volumes: list };
+        const untouched = await volumesOf({ ...made, owner: { name: "another" } });
+        const touched = await volumesOf(made);
+        expect(touched).toEqual(expected(untouched));
+        shortened += secondsOf(touched).filter((seconds, i) => seconds !== secondsOf(untouched)[i]).length;
+      }),
+      { numRuns: 300 },
+    );
+    expect(shortened).toBeGreaterThan(300);
+  });
+
+  it("shortens the volume that admission adds, also of a pod that has no other", async () => {
+    const [volume] = await volumesOf({});
+    expect(volume).toMatchObject({ name: "kube-api-access-", projected: { defaultMode: 420 } });
+    expect(volume?.projected?.sources?.map(source => Object.keys(source)[0])).toEqual([
+      "serviceAccountToken",
+      "configMap",
+      "downwardAPI",
+    ]);
+    expect(secondsOf([volume!])).toEqual([BOUND]);
+  });
+
+  it.each([
+    ["another DaemonSet", { name: "agent-2" }],
+    ["another kind", { kind: "StatefulSet" }],
+    ["another group", { apiVersion: "example.com/v1" }],
+    ["an owner that is not its controller", { controller: false }],
+    ["an owner that does not say so", { controller: undefined }],
+  ])("leaves a pod of %s alone", async (_, owner) => {
+    expect(secondsOf(await volumesOf({ owner }))).toEqual([3607]);
+  });
+
+  it("leaves pods of other namespaces alone", async () => {
+    expect(secondsOf(await volumesOf({ where: other }))).toEqual([3607]);
+  });
+
+  it("copes with more tokens than anybody has", async () => {
+    const many = Array.from({ length: 100 }, (_v, i) => ({
+      name: `volume-${i}`,
+      projected: {
+        sources: Array.from({ length: 50 }, (_s, j) => ({ serviceAccountToken: { path: `${j}` } })),
+      },
+    }));
+    const seconds = secondsOf(await volumesOf({ volumes: many }));
+    expect(seconds).toHaveLength(5001);
+    expect(new Set(seconds)).toEqual(new Set([BOUND]));
+  });
+});
+
+describe("together with others", () => {
+  const before = made.length;
+  afterEach(async () => removed(made.splice(before + 2)));
+
+  it("shortens what another policy adds after it", async () => {
+    const token = "Object.spec.volumes.projected.sources.serviceAccountToken{path: 't', expirationSeconds: 7200}";
+    const sources = `[Object.spec.volumes.projected.sources{serviceAccountToken: ${token}}]`;
+    const projected = `Object.spec.volumes.projected{sources: ${sources}}`;
+    const value = `Object.spec.volumes{name: "injected", projected: ${projected}}`;
+    await pair(`zz-${policy}`, {
+      ...policySpec({ namespace, daemonSet: NAME, expirationSeconds: BOUND }),
+      matchConditions: [{ name: "once", expression: '!object.spec.volumes.exists(v, v.name == "injected")' }],
+      mutations: [
+        {
+          patchType: "JSONPatch",
+          jsonPatch: { expression: `[JSONPatch{op: "add", path: "/spec/volumes/-", value: ${value}}]` },
+        },
+      ],
+    });
+    const found = await eventually(
+      () => volumesOf({}),
+      list => list.some(({ name }) => name === "injected"),
+    );
+    expect(found.map(({ name }) => name)).toEqual(["kube-api-access-", "injected"]);
+    expect(secondsOf(found)).toEqual([BOUND, BOUND]);
+  });
+
+  it("of two bounds the shorter holds", async () => {
+    await pair(`aa-${policy}`, policySpec({ namespace, daemonSet: NAME, expirationSeconds: 900 }));
+    await pair(`zz-${policy}`, policySpec({ namespace, daemonSet: "both", expirationSeconds: 1200 }));
+    await pair(`yy-${policy}`, policySpec({ namespace, daemonSet: "both", expirationSeconds: 700 }));
+    const both = await eventually(
+      async () => secondsOf(await volumesOf({ owner: { name: "both" } })),
+      ([first]) => first === 700,
+    );
+    expect(both).toEqual([700]);
+    expect(secondsOf(await volumesOf({}))).toEqual([BOUND]);
+  });
+});
