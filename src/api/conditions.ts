@@ -106,16 +106,24 @@ export const Reason = {
   Bounded: "Bounded",
   /** No DaemonSet is among the targets. */
   NoDaemonSets: "NoDaemonSets",
-  /** The template is about to be changed; written down first. */
+  /** The template is about to be changed, which is written down first; or the admission policy is about to be made or to take effect. */
   Planned: "Planned",
   /** Not the moment for a change; the message says why. */
   Waiting: "Waiting",
-  /** Observe mode: a template would be changed now. */
+  /** Observe mode: a template would be changed now, an admission policy made, or a pod replaced. */
   WouldChange: "WouldChange",
   /** The template was changed; the DaemonSet replaces its pods at its own pace. */
   Rolling: "Rolling",
-  /** The DaemonSet does not go on replacing its pods. */
+  /** The admission policy is in effect; pods with a longer token are replaced one after the other. */
+  Replacing: "Replacing",
+  /** The pods' replacement does not go on. */
   RolloutStuck: "RolloutStuck",
+  /** The API server does not serve MutatingAdmissionPolicy in v1, which came with Kubernetes 1.36. */
+  AdmissionUnavailable: "AdmissionUnavailable",
+  /** The admission policy is there, but a new pod has a longer token all the same: no more pods are replaced. */
+  AdmissionIneffective: "AdmissionIneffective",
+  /** Something of somebody else's has the name of the admission policy or its binding. */
+  NameTaken: "NameTaken",
   /** Pods with the shorter token are answered 401: the change is being taken back. */
   Reverting: "Reverting",
   /** The change was taken back, and is not tried again for that template. */

@@ -16,6 +16,9 @@ export const MANAGER = "controller-resilience";
 /** On any pod, workload or binding: `"true"` makes the operator leave it alone. */
 export const SKIP_ANNOTATION = `${GROUP}/skip`;
 
+/** On a MutatingAdmissionPolicy and its binding: name of the DaemonSet whose pods they are for. */
+export const DAEMON_SET_ANNOTATION = `${GROUP}/daemonset`;
+
 /** On a pod template: set by the strategy RolloutRestart, as kubectl sets `kubectl.kubernetes.io/restartedAt`. */
 export const RESTARTED_AT_ANNOTATION = `${GROUP}/restarted-at`;
 

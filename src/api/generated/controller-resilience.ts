@@ -158,7 +158,7 @@ export interface TokenLifetimeSpec {
    */
   expirationSeconds: number;
   /**
-   * Template patches the DaemonSet. Admission shortens the token of each new pod by a MutatingAdmissionPolicy (Kubernetes 1.36) and leaves the DaemonSet untouched; it is not implemented in this release (NotImplemented).
+   * Template patches the DaemonSet. Admission shortens the token of each new pod by a MutatingAdmissionPolicy (Kubernetes 1.36), leaves the DaemonSet untouched and replaces its pods one after the other.
    */
   via: "Template" | "Admission";
   /**
@@ -344,7 +344,7 @@ export interface RestartStatus {
    */
   time: string;
   /**
-   * ServiceAccountRecreated, SigningKeyRotated, CniCredentialRejected or Unknown.
+   * ServiceAccountRecreated, SigningKeyRotated, CniCredentialRejected, TokenTooLong or Unknown.
    */
   cause: string;
   /**
@@ -462,7 +462,7 @@ export interface DaemonSetStatus {
    */
   uid?: string;
   /**
-   * Bounded: no token lives longer. LeftAlone: nothing is to be done, or nothing can be. Waiting: not the moment for a change. Planned: written down before the template is changed. Rolling: changed, and the pods are being replaced. Stuck: their replacement does not go on. Reverting: the change is to be taken back, Reverted: it was, because of 401s; it is not tried again for that template. Contested: somebody else keeps taking it back.
+   * Bounded: no token lives longer. LeftAlone: nothing is to be done, or nothing can be. Waiting: not the moment for a change, or it has yet to take effect. Planned: written down before the template is changed. Rolling: changed, and the pods are being replaced. Stuck: their replacement does not go on. Reverting: the change is to be taken back, Reverted: it was, because of 401s; it is not tried again for that template. Contested: somebody else keeps taking it back.
    */
   outcome:
     | "Bounded"
@@ -483,17 +483,21 @@ export interface DaemonSetStatus {
    */
   previous?: PreviousExpiration[];
   /**
-   * When the template was changed.
+   * When the template was changed; with a policy
    */
   appliedTime?: string;
   /**
-   * Changes of the template by the operator since generation; two at most.
+   * Changes of the template, or makings of the policy, by the operator since generation; two at most.
    */
   changes?: number;
   /**
    * Generation of this object that the changes are counted for.
    */
   generation?: number;
+  /**
+   * Name of the MutatingAdmissionPolicy and its binding, with via: Admission.
+   */
+  policy?: string;
   /**
    * Of the template without what the operator has put there. A change that was taken back is not tried again for it.
    */

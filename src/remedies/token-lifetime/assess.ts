@@ -1,31 +1,11 @@
 import { Reason } from "../../api/conditions";
-import type { DaemonSetStatus } from "../../api/controller-resilience";
-import { formatDuration } from "../../core/duration";
 import { AT_ONCE_MS, type Assessment } from "./assessment";
 import { buildChange } from "./build";
-import {
-  aimOf,
-  applied,
-  appliedMs,
-  changesOf,
-  entryOf,
-  fingerprintOf,
-  isRelease,
-  life,
-  nameOf,
-  type Case,
-} from "./case";
-import { isOurRollout, livingOf } from "./facts";
+import { aimOf, changesOf, entryOf, fingerprintOf, isRelease, life, MAX_CHANGES, nameOf, type Case } from "./case";
+import { bounded, leftAlone, obstacle, rolling, ROLLING_MS, skipped, warningOf } from "./checks";
 import { reverted, reverting } from "./revert";
-import { isSettled, rolloutOf } from "./rollout";
 
 type Check = (given: Case) => Assessment | undefined;
-
-/** Changes of one template for one generation of the object: the first, and one more if somebody takes it back. */
-const MAX_CHANGES = 2;
-
-/** While a rollout goes on. */
-const ROLLING_MS = 10_000;
 
 /** The first that has something to say decides. */
 const CHECKS: readonly Check[] = [
@@ -61,34 +41,6 @@ export function assess(given: Case): Assessment {
   return change(given);
 }
 
-const LEARNT: readonly DaemonSetStatus["outcome"][] = ["Reverting", "Reverted", "Contested"];
-
-function skipped(given: Case): Assessment | undefined {
-  if (!given.own.view.skip) return undefined;
-  const sentence = `${nameOf(given)} has the skip annotation and is left alone.`;
-  const { record } = given.own;
-  // What was learnt of it must not be forgotten meanwhile.
-  const outcome = record !== undefined && LEARNT.includes(record.outcome) ? record.outcome : "LeftAlone";
-  const reason = given.plan.kind === "Bounded" ? Reason.Bounded : Reason.LeftAlone;
-  return { status: "True", reason, sentence, entry: entryOf(given, outcome) };
-}
-
-/** That nothing is done, why that is so, and whether all is well. */
-const REASONS = {
-  AutomountOff: { status: "True", reason: Reason.AutomountOff },
-  DefaultTokenLeft: { status: "True", reason: Reason.DefaultTokenLeft },
-  OwnMount: { status: "False", reason: Reason.OwnMount },
-  WindowsNodes: { status: "False", reason: Reason.WindowsNodes },
-} as const;
-
-function leftAlone(given: Case): Assessment | undefined {
-  const { plan } = given;
-  if (plan.kind !== "LeftAlone") return undefined;
-  const { status, reason } = REASONS[plan.reason];
-  const sentence = `${nameOf(given)} is left alone. ${plan.sentence}`;
-  return { status, reason, sentence, entry: entryOf(given, "LeftAlone"), isStalled: status === "False" };
-}
-
 function onDelete(given: Case): Assessment | undefined {
   const { own, plan } = given;
   if (plan.kind !== "Change" || own.view.updateStrategy !== "OnDelete") return undefined;
@@ -100,41 +52,6 @@ function onDelete(given: Case): Assessment | undefined {
     entry: entryOf(given, "LeftAlone"),
     isStalled: true,
   };
-}
-
-function rolling(given: Case): Assessment | undefined {
-  const { own, plan, spec, nowMs } = given;
-  if (plan.kind !== "Bounded") return undefined;
-  const rollout = rolloutOf(own, spec, appliedMs(given), nowMs);
-  const isOurs = isOurRollout(own.record);
-  // A bounded DaemonSet stays bounded, whatever else goes on with it.
-  if (rollout.isDone || (!isOurs && rollout.boundedPods === rollout.pods)) return undefined;
-  const progress = `${nameOf(given)}: ${rollout.boundedPods} of ${rollout.pods} pods have a token that lives ${life(spec)}`;
-  if (isOurs && rollout.isStuck) {
-    const sentence = `${progress}, and no more became Ready with one for ${formatDuration(rollout.stuckAfterMs)}: see kubectl rollout status. Nothing more is changed.`;
-    return {
-      status: "False",
-      reason: Reason.RolloutStuck,
-      sentence,
-      entry: applied(given, "Stuck"),
-      isStalled: true,
-      recheckAfterMs: ROLLING_MS,
-    };
-  }
-  return {
-    status: "False",
-    reason: Reason.Rolling,
-    sentence: `${progress}; the DaemonSet replaces the others at its own pace.`,
-    entry: isOurs ? applied(given, "Rolling") : entryOf(given, "Bounded"),
-    isProgressing: true,
-    recheckAfterMs: ROLLING_MS,
-  };
-}
-
-function bounded(given: Case): Assessment | undefined {
-  if (given.plan.kind !== "Bounded") return undefined;
-  const sentence = `Tokens of ${nameOf(given)} live at most ${life(given.spec)}.`;
-  return { status: "True", reason: Reason.Bounded, sentence, entry: applied(given, "Bounded") };
 }
 
 function contested(given: Case): Assessment | undefined {
@@ -162,21 +79,6 @@ function waiting(given: Case): Assessment | undefined {
     isProgressing: true,
     recheckAfterMs: ROLLING_MS,
   };
-}
-
-function obstacle({ own, spec, isAnotherRolling }: Case): string | undefined {
-  if (!isSettled(own.view)) return "it is still replacing its pods";
-  if (isAnotherRolling) return "another DaemonSet of this object is replacing its pods";
-  if (!spec.revertOnUnauthorized) return undefined;
-  const verdicts = livingOf(own).map(({ verdict }) => verdict);
-  if (verdicts.some(verdict => verdict === "persistent" || verdict === "suspected")) {
-    return "its pods are answered 401 already, so nobody could tell whether the change is to blame for more of them";
-  }
-  if (verdicts.includes("unreadable"))
-    return "the logs of its pods can't be read, so nobody could tell whether it does harm";
-  return verdicts.includes("unread")
-    ? "the logs of its pods have still to be read, to compare with those after it"
-    : undefined;
 }
 
 function planned(given: Case): Assessment | undefined {
@@ -208,14 +110,8 @@ function change(given: Case): Assessment {
     reason: Reason.Rolling,
     sentence: why,
     entry: entryOf(given, "Planned"),
-    ...(plan.kind === "Change" ? { intent: buildChange(own.view, plan.patch, why) } : {}),
+    ...(plan.kind === "Change" ? { intents: [buildChange(own.view, plan.patch, why)] } : {}),
     isProgressing: true,
     recheckAfterMs: ROLLING_MS,
   };
-}
-
-/** Some client in the cluster lives by the year of grace of default tokens, and nobody can tell which. */
-function warningOf({ facts, plan }: Case): string {
-  if (!facts.staleTokens || plan.kind !== "Change" || !plan.projects) return "";
-  return ` The API server has been shown tokens past their life (serviceaccount_stale_tokens_total): some client in this cluster does not read its token again, and if it is one of these, it will be answered 401.`;
 }

@@ -8,7 +8,7 @@ export interface Assessment {
   readonly reason: Reason;
   readonly sentence: string;
   readonly entry: DaemonSetStatus;
-  readonly intent?: Intent;
+  readonly intents?: readonly Intent[];
   /** A person is needed. */
   readonly isStalled?: boolean;
   /** Something will go on by itself. */

@@ -5,6 +5,9 @@ import { inputOf, isOurRollout, planOf, type DaemonSetFacts, type Spec, type Tok
 import { isSettled } from "./rollout";
 import { fingerprint, type TemplatePlan } from "./template";
 
+/** Changes of one template for one generation of the object: the first, and one more if somebody takes it back. */
+export const MAX_CHANGES = 2;
+
 /** One DaemonSet before the checks. */
 export interface Case {
   readonly facts: TokenLifetimeFacts;

@@ -1,9 +1,10 @@
 import { Reason } from "../../api/conditions";
+import type { Intent } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
 import { joinSentences } from "../../core/sentences";
+import { decideAdmission, ownPairs, removeObsolete, settleReplacements } from "./admission";
 import { assess } from "./assess";
 import type { Assessment } from "./assessment";
-import { RESTORED } from "./build";
 import { caseOf } from "./case";
 import type { Spec, TokenLifetimeFacts } from "./facts";
 
@@ -12,12 +13,16 @@ const BY_SEVERITY: readonly Reason[] = [
   Reason.Reverting,
   Reason.Reverted,
   Reason.FieldContested,
+  Reason.NameTaken,
+  Reason.AdmissionUnavailable,
+  Reason.AdmissionIneffective,
   Reason.RolloutStuck,
   Reason.OnDeleteStrategy,
   Reason.OwnMount,
   Reason.WindowsNodes,
   Reason.WouldChange,
   Reason.Rolling,
+  Reason.Replacing,
   Reason.Planned,
   Reason.Waiting,
   Reason.TargetNotFound,
@@ -32,31 +37,48 @@ type Finding = Omit<Assessment, "entry">;
 
 /** What the facts amount to. Pure and total. */
 export function decideDaemonSets(facts: TokenLifetimeFacts, spec: Spec, now: Date): Decision {
-  if (spec.via === "Admission") return notYet();
   const nowMs = now.getTime();
-  const assessments = facts.daemonSets.map(own => assess(caseOf(own, facts, spec, nowMs)));
+  const restarts = settleReplacements(facts, spec, nowMs);
+  const { assessments, obsolete } = assessAll({ ...facts, restarts }, spec, nowMs);
   const findings: Finding[] = [...assessments, ...facts.missingTargets.map(missing)].toSorted(bySeverity);
   const worst = findings[0] ?? none();
   const stalled = findings.find(({ isStalled }) => isStalled);
-  const intents = assessments.flatMap(({ intent }) => intent ?? []);
-  const changes = intents.filter(({ eventReason }) => eventReason !== RESTORED);
+  const urgent = assessments.filter(({ entry }) => entry.outcome === "Reverting");
+  const changes = inTurn(
+    assessments.filter(({ intents = [], entry }) => intents.length > 0 && entry.outcome !== "Reverting"),
+    facts,
+  );
+  // Harm is taken back at once; changes are made one at a time, the next when this one has replaced its pods.
+  const intents = [...urgent, ...changes.slice(0, 1)].flatMap(assessment => assessment.intents ?? []);
   return {
     status: worst.status,
     reason: worst.reason,
     message: messageOf(findings.length === 0 ? [worst] : findings),
-    // Harm is taken back at once; changes are made one at a time, the next when this one has replaced its pods.
-    intents: [...intents.filter(({ eventReason }) => eventReason === RESTORED), ...changes.slice(0, 1)],
+    intents: [...intents, ...obsolete],
     ...recheckOf(assessments, facts, changes.length > 1),
     progressing: findings.some(({ isProgressing }) => isProgressing),
     ...(stalled === undefined ? {} : { stalled: { reason: stalled.reason, message: stalled.sentence } }),
-    parts: { daemonSets: [...assessments.map(({ entry }) => entry), ...facts.kept] },
+    needsCleanup: ownPairs(facts).length > 0 || intents.some(({ verb }) => verb === "create"),
+    parts: { daemonSets: [...assessments.map(({ entry }) => entry), ...facts.kept], restarts },
   };
 }
 
-function notYet(): Decision {
-  const message =
-    "spec.tokenLifetime.via is Admission, but this version of the operator can change templates only: nothing is done for it.";
-  return { status: "Unknown", reason: Reason.NotImplemented, message, intents: [] };
+/** Each DaemonSet the way that the spec asks for, and the policies that are not needed any more. */
+function assessAll(
+  facts: TokenLifetimeFacts,
+  spec: Spec,
+  nowMs: number,
+): { assessments: readonly Assessment[]; obsolete: readonly Intent[] } {
+  if (spec.via === "Admission") return decideAdmission(facts, spec, nowMs);
+  const assessments = facts.daemonSets.map(own => assess(caseOf(own, facts, spec, nowMs)));
+  return { assessments, obsolete: removeObsolete([], facts) };
+}
+
+/** Whatever could not be changed the last time lets the others go first. */
+function inTurn(changes: readonly Assessment[], { daemonSets }: TokenLifetimeFacts): Assessment[] {
+  const wasHindered = ({ entry }: Assessment): boolean =>
+    daemonSets.find(({ view }) => view.name === entry.name)?.record?.outcome === "Waiting";
+  return changes.toSorted((a, b) => Number(wasHindered(a)) - Number(wasHindered(b)));
 }
 
 function bySeverity(a: Finding, b: Finding): number {

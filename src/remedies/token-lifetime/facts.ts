@@ -1,6 +1,11 @@
-import type { DaemonSetStatus, TokenLifetimeSpec } from "../../api/controller-resilience";
+import type {
+  ControllerResilience,
+  DaemonSetStatus,
+  RestartStatus,
+  TokenLifetimeSpec,
+} from "../../api/controller-resilience";
 import type { LogVerdict } from "../../core/log-judge";
-import type { DaemonSetView, PodView } from "../../core/views";
+import type { ClusterObjectView, DaemonSetView, PodView } from "../../core/views";
 import { planTemplate, type TemplateInput, type TemplatePlan } from "./template";
 
 /** All that a decision rests on: plain data, as observed. */
@@ -17,6 +22,18 @@ export interface TokenLifetimeFacts {
   readonly nextReadInMs: number;
   /** What status tells of DaemonSets that don't exist now. */
   readonly kept: readonly DaemonSetStatus[];
+  /** The ControllerResilience, whose uid is on what is made for it. */
+  readonly owner: Pick<ControllerResilience, "metadata">;
+  /** Null where the API server does not serve these kinds. */
+  readonly admission: AdmissionFacts | null;
+  /** Pods that were replaced because of their token's life. */
+  readonly restarts: readonly RestartStatus[];
+}
+
+/** All policies and bindings of the cluster; none where none can be of this object's. */
+export interface AdmissionFacts {
+  readonly policies: readonly ClusterObjectView[];
+  readonly bindings: readonly ClusterObjectView[];
 }
 
 /** One DaemonSet of the targets. */
@@ -48,7 +65,9 @@ export function inputOf({ view, automount }: Pick<DaemonSetFacts, "view" | "auto
 
 /** What has to be applied so that its tokens are bounded. */
 export function planOf(facts: Pick<DaemonSetFacts, "view" | "automount" | "record">, spec: Spec): TemplatePlan {
-  return planTemplate(inputOf(facts), spec, facts.record?.previous);
+  // Admission shortens the default token as well; there is nothing to project, and nothing to leave.
+  const asked = spec.via === "Admission" ? { ...spec, defaultToken: "Project" as const } : spec;
+  return planTemplate(inputOf(facts), asked, facts.record?.previous);
 }
 
 /** A pod whose tokens are all bounded; one that mounts none is as well. */

@@ -1,7 +1,8 @@
-import { ConditionType } from "../../api/conditions";
+import { Cause, ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
 import type { LogJudge } from "../../core/log-judge";
 import type { Remedy } from "../../core/remedy";
+import { cleanUpPairs } from "./admission";
 import { concludeDaemonSets } from "./conclude";
 import { decideDaemonSets } from "./decide";
 import type { TokenLifetimeFacts } from "./facts";
@@ -35,9 +36,21 @@ const MAY: readonly Permission[] = [
     verbs: ["get"],
     why: "Warns where the API server is shown tokens past their life (serviceaccount_stale_tokens_total).",
   },
+  ...["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"].map(resource => ({
+    apiGroup: "admissionregistration.k8s.io",
+    resource,
+    verbs: ["list", "create", "patch", "delete"],
+    why: "via: Admission makes one for each DaemonSet, puts it right if somebody changes it, and takes it away.",
+  })),
+  {
+    apiGroup: "",
+    resource: "pods/eviction",
+    verbs: ["create"],
+    why: "via: Admission replaces pods that have a longer token; a PodDisruptionBudget is respected.",
+  },
 ];
 
-/** Bounds the life of the ServiceAccount tokens of DaemonSets. */
+/** Bounds the life of the ServiceAccount tokens of DaemonSets, by their templates or at admission. */
 export function createTokenLifetime(logs: LogJudge): Remedy<"tokenLifetime", TokenLifetimeFacts> {
   return {
     name: "token-lifetime",
@@ -47,6 +60,8 @@ export function createTokenLifetime(logs: LogJudge): Remedy<"tokenLifetime", Tok
     observe: (object, spec, from) => observeDaemonSets(object, spec, from, logs),
     decide: decideDaemonSets,
     conclude: concludeDaemonSets,
+    cleanUp: cleanUpPairs,
+    causes: [Cause.TokenTooLong],
     forget: key => logs.forget(key),
   };
 }

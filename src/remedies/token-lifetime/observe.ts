@@ -1,9 +1,21 @@
+import { Cause } from "../../api/conditions";
 import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
+import { FINALIZER } from "../../api/names";
 import type { LogJudge, LogVerdict } from "../../core/log-judge";
 import type { Readers } from "../../core/readers";
 import { describeTarget, readTarget } from "../../core/targets";
 import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/views";
-import { isWatched, planOf, type DaemonSetFacts, type Spec, type TokenLifetimeFacts } from "./facts";
+import { isReleasable, readPairs } from "./admission";
+import {
+  isBounded,
+  isWatched,
+  livingOf,
+  planOf,
+  type AdmissionFacts,
+  type DaemonSetFacts,
+  type Spec,
+  type TokenLifetimeFacts,
+} from "./facts";
 
 /** DaemonSets that are gone and that status remembers, so that one that comes back is known. */
 const MAX_KEPT = 32;
@@ -33,7 +45,7 @@ export async function observeDaemonSets(
   const gathered: Gathered[] = [];
   for (const view of found.views) gathered.push(await gather(view, records, from));
   const nowMs = from.clock.now().getTime();
-  const suspects = gathered.filter(one => isWatched(one.record, one.pods, spec, nowMs) || isToBeChanged(one, spec));
+  const suspects = gathered.filter(one => isWatched(one.record, one.pods, spec, nowMs) || isUnderWay(one, spec));
   const judged = await logs.judge(
     `${namespace}/${name}`,
     suspects.flatMap(({ pods }) => pods),
@@ -45,9 +57,12 @@ export async function observeDaemonSets(
     generation,
     daemonSets: gathered.map(one => factsOf(one, judged.verdicts)),
     missingTargets: found.missing,
-    staleTokens: gathered.some(one => isToBeChanged(one, spec)) ? await from.staleTokens() : null,
+    staleTokens: gathered.some(one => isUnderWay(one, spec)) ? await from.staleTokens() : null,
     nextReadInMs: judged.nextReadInMs,
     kept: records.filter(record => !names.has(record.name)).slice(0, MAX_KEPT),
+    owner: { metadata: object.metadata },
+    admission: await admissionFacts(object, spec, from),
+    restarts: (object.status?.restarts ?? []).filter(({ cause }) => cause === Cause.TokenTooLong),
   };
 }
 
@@ -77,8 +92,23 @@ async function gather(view: DaemonSetView, records: readonly DaemonSetStatus[], 
   return { view, account, pods, ...(record === undefined ? {} : { record }) };
 }
 
-function isToBeChanged(one: Gathered, spec: Spec): boolean {
-  return planOf(factsOf(one, new Map()), spec).kind === "Change";
+/** Where no policy was ever made for this object, the finalizer is not on it and nobody has to look. */
+async function admissionFacts(
+  { metadata }: ControllerResilience,
+  spec: Spec,
+  from: Readers,
+): Promise<AdmissionFacts | null> {
+  const isLooked = spec.via === "Admission" || metadata.finalizers?.includes(FINALIZER) === true;
+  return isLooked ? readPairs(from) : { policies: [], bindings: [] };
+}
+
+/** It is to be changed; or, where its template stays as it is, some of its pods are. */
+function isUnderWay(one: Gathered, spec: Spec): boolean {
+  const own = factsOf(one, new Map());
+  const isChange = planOf(own, spec).kind === "Change";
+  if (spec.via === "Template") return isChange;
+  const isLong = livingOf(own).some(({ pod }) => !isBounded(pod, spec));
+  return isReleasable(own) || (isChange && (one.record?.policy === undefined || isLong));
 }
 
 function factsOf(one: Gathered, verdicts: ReadonlyMap<string, LogVerdict>): DaemonSetFacts {

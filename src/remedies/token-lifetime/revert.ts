@@ -21,11 +21,11 @@ export function reverting(given: Case): Assessment | undefined {
   };
   // Written down first: whoever leads next must not try the change again.
   if (!isDecided) return { ...finding, recheckAfterMs: AT_ONCE_MS };
-  return { ...finding, intent: buildRelease(own, sentence) };
+  return { ...finding, intents: [buildRelease(own, sentence)] };
 }
 
 /** 401s of pods with the shorter token, for which nothing else is to blame: neither their ServiceAccount's age, nor what old pods suffer too. */
-function isToBlame({ own, spec, nowMs }: Case): boolean {
+export function isToBlame({ own, spec, nowMs }: Case): boolean {
   const pods = livingOf(own);
   const views = pods.map(({ pod }) => pod);
   if (!isWatched(own.record, views, spec, nowMs)) return false;
@@ -37,7 +37,7 @@ function isToBlame({ own, spec, nowMs }: Case): boolean {
 }
 
 /** Since it was decided, something has cured them; in Observe mode much time may have passed. */
-function isWellAgain({ own, spec }: Case): boolean {
+export function isWellAgain({ own, spec }: Case): boolean {
   const canaries = livingOf(own).filter(({ pod }) => isCanary(pod, spec));
   return canaries.length > 0 && canaries.every(({ verdict }) => verdict === "quiet");
 }

@@ -1,5 +1,5 @@
 export { fingerprint } from "./fingerprint";
-export type { JsonObject } from "./json";
+export { canonical, type JsonObject } from "./json";
 export type {
   ContainerPatch,
   LeftAloneReason,

@@ -1,13 +1,29 @@
 import fc from "fast-check";
-import type { DaemonSetStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
+import { Cause } from "../../../api/conditions";
+import type { DaemonSetStatus, RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
+import { DAEMON_SET_ANNOTATION } from "../../../api/names";
+import { ownerLabels } from "../../../core/owned";
+import { makeObject } from "../../../core/testing/objects";
+import { requestedRestart } from "../../../core/restart-budget";
 import type { Decision } from "../../../core/remedy";
-import type { DaemonSetView, PodView } from "../../../core/views";
+import type { ClusterObjectView, DaemonSetView, PodView } from "../../../core/views";
+import { pairOf } from "../admission/pair";
+import { ADMISSION_API } from "../admission/policy";
 import { concludeDaemonSets } from "../conclude";
-import { inputOf, planOf, type DaemonSetFacts, type PodFacts, type TokenLifetimeFacts } from "../facts";
+import {
+  inputOf,
+  planOf,
+  type AdmissionFacts,
+  type DaemonSetFacts,
+  type PodFacts,
+  type TokenLifetimeFacts,
+} from "../facts";
 import { fingerprint, type TemplatePatch } from "../template";
 import { applyPatch } from "../template/testing/apply";
 import { DEFAULTS, PLAIN } from "./scene";
 
+const OWNER = makeObject("team/it");
+const OWN = { labels: ownerLabels(OWNER), annotations: {}, conditions: [] };
 const START = Date.parse("2025-01-01T00:00:00Z");
 const moments = fc.integer({ min: 0, max: 86_400 }).map(seconds => START + seconds * 1000);
 const times = moments.map(ms => new Date(ms).toISOString().replace(".000Z", "Z"));
@@ -104,6 +120,46 @@ const daemonSets: fc.Arbitrary<DaemonSetFacts> = fc
     return { view, pods: own, record: defined<DaemonSetStatus>(record as DaemonSetStatus) };
   });
 
+/** Policies and bindings of a DaemonSet, each as it is to be, changed, somebody else's, for another life, or not there. */
+const halves = (name: string): fc.Arbitrary<ClusterObjectView[]> =>
+  fc
+    .tuple(
+      ...["policy", "binding"].map(() => fc.constantFrom("Right", "Right", "Right", "Drifted", "Foreign", "Old", "")),
+    )
+    .chain(states => moments.map(createdAtMs => ({ states, createdAtMs })))
+    .map(({ states, createdAtMs }) => {
+      const view = { namespace: "team", name } as DaemonSetView;
+      const pair = pairOf(view, { owner: OWNER, admission: null }, DEFAULTS);
+      return pair.halves.flatMap(({ kind, spec }, i): ClusterObjectView[] => {
+        const identity = { kind, name: pair.name, uid: `${kind} ${name}`, resourceVersion: "1", createdAtMs };
+        const annotations = { [DAEMON_SET_ANNOTATION]: name };
+        const right = { apiVersion: ADMISSION_API, ...OWN, ...identity, annotations, spec };
+        if (states[i] === "Drifted") return [{ ...right, spec: {} }];
+        if (states[i] === "Foreign") return [{ ...right, labels: {} }];
+        if (states[i] === "Old") return [{ ...right, name: `controller-resilience-token-old-${name}` }];
+        return states[i] === "Right" ? [right] : [];
+      });
+    });
+
+const admissions = fc
+  .tuple(...[0, 1, 2].map(i => halves(`agent-${i}`)))
+  .map(all => all.flat())
+  .map(views => ({
+    policies: views.filter(({ kind }) => kind === "MutatingAdmissionPolicy"),
+    bindings: views.filter(({ kind }) => kind === "MutatingAdmissionPolicyBinding"),
+  }));
+
+const restarts = fc
+  .record({
+    pod: fc.constant("agent-1"),
+    podUID: fc.constantFrom("pod-0-0", "gone"),
+    workload: fc.constantFrom("DaemonSet/agent-0", "DaemonSet/agent-1", "DaemonSet/other"),
+    time: times,
+    cause: fc.constant(Cause.TokenTooLong),
+    outcome: fc.constantFrom("Requested", "Restarted", "Recovered", "Recovered", "Ineffective"),
+  })
+  .map(entry => entry as RestartStatus);
+
 /** Facts of all sorts, each DaemonSet with a name of its own. */
 export const tokenLifetimeFacts = fc
   .record({
@@ -111,41 +167,85 @@ export const tokenLifetimeFacts = fc
     daemonSets: fc.array(daemonSets, { maxLength: 3 }),
     missingTargets: fc.constantFrom([], ["DaemonSet/other"]),
     staleTokens: fc.constantFrom(null, 0, 12),
+    admission: fc.oneof({ weight: 9, arbitrary: admissions }, fc.constant(null)),
+    restarts: fc.oneof(fc.constant([]), fc.array(restarts, { maxLength: 2 })),
   })
   .map(facts => ({
     ...facts,
     generation: 1,
     nextReadInMs: 30_000,
     kept: [],
+    owner: OWNER,
     daemonSets: facts.daemonSets.map((one, i) => {
       const name = `agent-${i}`;
-      return { ...one, view: { ...one.view, name, uid: name }, record: { ...one.record, name, uid: name } };
+      const own = one.pods.map((pod, j) => ({
+        ...pod,
+        pod: { ...pod.pod, name: `pod-${i}-${j}`, uid: `pod-${i}-${j}` },
+      }));
+      return { ...one, pods: own, view: { ...one.view, name, uid: name }, record: { ...one.record, name, uid: name } };
     }),
   })) as fc.Arbitrary<TokenLifetimeFacts>;
 
 /** Specs as the API server lets them through. */
 export const tokenLifetimeSpecs: fc.Arbitrary<TokenLifetimeSpec> = fc
   .record({
-    via: fc.constantFrom("Template", "Template", "Template", "Admission"),
+    via: fc.constantFrom("Template", "Admission"),
     revertOnUnauthorized: fc.boolean(),
   })
   .map(spec => ({ ...DEFAULTS, ...spec }));
 
-/** The API server has done what the plan asks for, and status was written. */
+/** The API server has done what the plan asks for, pods that were evicted are going, and status was written. */
 export function applied(facts: TokenLifetimeFacts, decision: Decision, now: Date): TokenLifetimeFacts {
   const executions = decision.intents.map(intent => ({ intent, outcome: { result: "Executed" } as const }));
   const records = concludeDaemonSets(decision, executions, now).parts?.daemonSets ?? [];
+  const claims = decision.intents.flatMap(({ restart }) => restart ?? []);
+  const gone = new Set(claims.map(({ podUID }) => podUID));
   return {
     ...facts,
+    admission: facts.admission && admissionAfter(facts.admission, decision, now),
+    restarts: [
+      ...(decision.parts?.restarts ?? []),
+      ...claims.map((claim): RestartStatus => ({ ...requestedRestart(claim, now), outcome: "Restarted" })),
+    ],
     daemonSets: facts.daemonSets.map(one => {
-      const intent = decision.intents.find(({ target }) => target.name === one.view.name);
+      const pods = one.pods.map(own =>
+        gone.has(own.pod.uid) ? { ...own, pod: { ...own.pod, deletedAtMs: now.getTime() } } : own,
+      );
       const record = records.find(({ name }) => name === one.view.name);
-      const known = record === undefined ? one : { ...one, record };
-      if (intent === undefined) return known;
-      const { spec } = intent.body as { spec: { template: { spec: TemplatePatch } } };
-      const after = applyPatch(one.view.template, one.view.ownedVolumes, spec.template.spec);
-      const generation = one.view.generation + 1;
-      return { ...known, view: { ...one.view, ...after, generation } };
+      return { ...changed(one, decision), pods, ...(record === undefined ? {} : { record }) };
     }),
+  };
+}
+
+function changed(one: DaemonSetFacts, { intents }: Decision): DaemonSetFacts {
+  const intent = intents.find(({ target }) => target.kind === "DaemonSet" && target.name === one.view.name);
+  if (intent === undefined) return one;
+  const { spec } = intent.body as { spec: { template: { spec: TemplatePatch } } };
+  const after = applyPatch(one.view.template, one.view.ownedVolumes, spec.template.spec);
+  return { ...one, view: { ...one.view, ...after, generation: one.view.generation + 1 } };
+}
+
+function admissionAfter({ policies, bindings }: AdmissionFacts, { intents }: Decision, now: Date): AdmissionFacts {
+  const after = (kind: ClusterObjectView["kind"], before: readonly ClusterObjectView[]): ClusterObjectView[] => {
+    const own = intents.filter(({ target }) => target.kind === kind);
+    const untouched = before.filter(view => !own.some(({ target }) => target.name === view.name));
+    const written = own.flatMap(({ verb, target, body }): ClusterObjectView[] => {
+      if (verb === "delete") return [];
+      const { metadata, spec } = body as { metadata: typeof OWN; spec: ClusterObjectView["spec"] };
+      const known = before.find(({ name }) => name === target.name);
+      const fresh = {
+        apiVersion: ADMISSION_API,
+        kind,
+        name: target.name,
+        uid: target.name,
+        createdAtMs: now.getTime(),
+      };
+      return [{ ...OWN, ...(known ?? fresh), resourceVersion: "2", ...metadata, spec }];
+    });
+    return [...untouched, ...written];
+  };
+  return {
+    policies: after("MutatingAdmissionPolicy", policies),
+    bindings: after("MutatingAdmissionPolicyBinding", bindings),
   };
 }

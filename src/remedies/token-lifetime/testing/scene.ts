@@ -1,4 +1,4 @@
-import type { ControllerResilience, TokenLifetimeSpec } from "../../../api/controller-resilience";
+import type { ControllerResilience, RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { JudgedLogs, LogJudge, LogVerdict } from "../../../core/log-judge";
 import type { Decision } from "../../../core/remedy";
@@ -33,6 +33,8 @@ export class Scene extends EmptyReaders implements LogJudge {
   readonly written: Intent[] = [];
   /** What becomes of writes; absent: they are carried out. */
   outcome: Outcome | undefined;
+  /** As this pass has settled them, which budgets are held against. */
+  protected restarts: readonly RestartStatus[] = [];
   #pods = 0;
 
   constructor(
@@ -86,7 +88,7 @@ export class Scene extends EmptyReaders implements LogJudge {
   roll(name: string, tokenExpirationSeconds: number, count = 3): void {
     const owned = this.podList.filter(({ owner }) => owner?.name === name);
     const others = this.podList.filter(({ owner }) => owner?.name !== name);
-    const fresh = Array.from({ length: count }, () => this.#pod(name, tokenExpirationSeconds));
+    const fresh = Array.from({ length: count }, () => this.makePod(name, tokenExpirationSeconds));
     this.podList = [...others, ...owned.slice(count), ...fresh];
     this.sets.set(name, { ...this.set(name), updatedPods: count });
   }
@@ -105,7 +107,8 @@ export class Scene extends EmptyReaders implements LogJudge {
     const spec = this.object.spec.tokenLifetime ?? DEFAULTS;
     const facts = await this.remedy.observe(this.object, spec, this);
     const decision = this.remedy.decide(facts, spec, this.clock.now());
-    const executions = decision.intents.map(intent => ({ intent, outcome: this.#execute(intent) }));
+    this.restarts = decision.parts?.restarts ?? [];
+    const executions = decision.intents.map(intent => ({ intent, outcome: this.execute(intent) }));
     const concluded =
       executions.length === 0 ? decision : (this.remedy.conclude?.(decision, executions, this.clock.now()) ?? decision);
     this.object = { ...this.object, status: { ...this.object.status, ...concluded.parts } };
@@ -117,7 +120,8 @@ export class Scene extends EmptyReaders implements LogJudge {
     return this.object.status?.daemonSets?.find(entry => entry.name === name);
   }
 
-  #execute(intent: Intent): Outcome {
+  /** What becomes of a write. */
+  protected execute(intent: Intent): Outcome {
     if (this.object.spec.mode === "Observe") return { result: "Observed" };
     if (this.outcome !== undefined) return this.outcome;
     this.written.push(intent);
@@ -128,7 +132,8 @@ export class Scene extends EmptyReaders implements LogJudge {
     return { result: "Executed" };
   }
 
-  #pod(name: string, tokenExpirationSeconds: number): PodView {
+  /** A pod of the DaemonSet that is Ready at once. */
+  protected makePod(name: string, tokenExpirationSeconds: number): PodView {
     const createdAtMs = this.clock.now().getTime();
     return {
       namespace: "team",

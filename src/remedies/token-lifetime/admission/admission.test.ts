@@ -1,0 +1,294 @@
+import { describe, expect, it } from "vitest";
+import { AdmissionScene } from "../testing/admission-scene";
+import { PLAIN } from "../testing/scene";
+
+const SECOND = 1_000;
+const MINUTE = 60_000;
+
+/** A pair that is in effect; nothing was replaced yet. */
+async function inEffect(scene = new AdmissionScene()): Promise<AdmissionScene> {
+  await scene.pass();
+  await scene.pass();
+  await scene.clock.run(30 * SECOND);
+  return scene;
+}
+
+/** The first pod was replaced. */
+async function onTrial(scene = new AdmissionScene()): Promise<AdmissionScene> {
+  await inEffect(scene);
+  await scene.pass();
+  await scene.clock.run(10 * SECOND);
+  return scene;
+}
+
+const evictions = (scene: AdmissionScene): string[] =>
+  scene.written.filter(({ verb }) => verb === "evict").map(({ target }) => target.name);
+
+describe("a DaemonSet whose pods have the default token", () => {
+  it("gets a policy and a binding, and stays as it is", async () => {
+    const scene = new AdmissionScene();
+    const before = scene.set();
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "Planned", progressing: true, needsCleanup: true });
+    expect(scene.lines).toEqual(["create MutatingAdmissionPolicy", "create MutatingAdmissionPolicyBinding"]);
+    const [policy, binding] = scene.written;
+    expect(policy?.target.name).toMatch(/^controller-resilience-token-team-agent-[0-9a-f]{16}$/);
+    expect(binding?.target.name).toBe(policy?.target.name);
+    expect(binding?.body).toMatchObject({ spec: { policyName: policy?.target.name } });
+    expect(policy?.body).toMatchObject({
+      metadata: {
+        labels: { "controller-resilience.io/owner-uid": "uid-of-it" },
+        annotations: { "controller-resilience.io/owner": "team/it", "controller-resilience.io/daemonset": "agent" },
+      },
+    });
+    expect(scene.entry()).toMatchObject({ outcome: "Waiting", changes: 1, policy: policy?.target.name });
+    await scene.passes(10, 20 * MINUTE);
+    expect(scene.set()).toEqual(before);
+  });
+
+  it("has its pods replaced once the policy is in effect: one, and after the life of its token the others", async () => {
+    const scene = new AdmissionScene();
+    const old = scene.podList.map(({ name }) => name);
+    await scene.pass();
+    await scene.clock.run(29 * SECOND);
+    expect(await scene.pass()).toMatchObject({ reason: "Planned", intents: [] });
+    await scene.clock.run(SECOND);
+    expect((await scene.pass()).reason).toBe("Replacing");
+    expect(evictions(scene)).toEqual(old.slice(0, 1));
+    await scene.clock.run(10 * SECOND);
+    expect((await scene.pass()).message).toContain("its successor is being watched");
+    await scene.clock.run(20 * SECOND);
+    const { message } = await scene.pass();
+    expect(message).toContain("1 of 3 pods have a token that lives 10m");
+    expect(message).toContain("has to work until 2025-01-01T00:11:30Z");
+    await scene.clock.run(10 * MINUTE + 29 * SECOND);
+    expect(await scene.pass()).toMatchObject({ reason: "Replacing", intents: [] });
+    await scene.clock.run(SECOND);
+    await scene.pass();
+    expect(evictions(scene)).toEqual(old.slice(0, 2));
+    await scene.clock.run(29 * SECOND);
+    await scene.pass();
+    expect(evictions(scene)).toHaveLength(2);
+    await scene.clock.run(SECOND);
+    await scene.pass();
+    expect(evictions(scene)).toEqual(old);
+    await scene.clock.run(30 * SECOND);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded", needsCleanup: true });
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded", changes: 1 });
+    expect(scene.object.status?.restarts?.map(({ outcome, cause }) => `${cause} ${outcome}`)).toEqual(
+      Array.from({ length: 3 }, () => "TokenTooLong Recovered"),
+    );
+  });
+
+  it("is only told of in Observe mode", async () => {
+    const scene = new AdmissionScene();
+    scene.object.spec.mode = "Observe";
+    expect(await scene.passes(3, MINUTE)).toMatchObject({ status: "False", reason: "WouldChange" });
+    expect(scene.written).toEqual([]);
+    expect(scene.entry()).toMatchObject({ outcome: "Waiting", changes: 0 });
+  });
+
+  it("may have the updateStrategy OnDelete", async () => {
+    const scene = new AdmissionScene();
+    scene.sets.set("agent", { ...scene.set(), updateStrategy: "OnDelete" });
+    await onTrial(scene);
+    expect(evictions(scene)).toHaveLength(1);
+  });
+
+  it("goes on where an operator has died between the making and its note", async () => {
+    const scene = new AdmissionScene();
+    await scene.pass();
+    scene.object = { ...scene.object, status: {} };
+    await scene.clock.run(30 * SECOND);
+    await scene.pass();
+    expect(scene.lines).toEqual([
+      "create MutatingAdmissionPolicy",
+      "create MutatingAdmissionPolicyBinding",
+      "evict Pod",
+    ]);
+    expect(scene.entry()).toMatchObject({ appliedTime: "2025-01-01T00:00:00Z", outcome: "Rolling" });
+  });
+});
+
+describe("no policy is made", () => {
+  it.each([
+    ["AutomountOff", "True", { spec: { ...PLAIN.spec, automountServiceAccountToken: false } }],
+    ["WindowsNodes", "False", { spec: { ...PLAIN.spec, os: { name: "windows" } } }],
+  ])("for what is %s", async (reason, status, template) => {
+    const scene = new AdmissionScene();
+    scene.put("agent", template);
+    expect(await scene.pass()).toMatchObject({ status, reason, intents: [], needsCleanup: false });
+    expect(scene.entry()).not.toHaveProperty("policy");
+  });
+
+  it("for a template whose tokens are short already", async () => {
+    const sources = [{ serviceAccountToken: { path: "token", expirationSeconds: 600 } }];
+    const volumeMounts = [{ name: "own", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount" }];
+    const scene = new AdmissionScene();
+    scene.put("agent", {
+      spec: {
+        ...PLAIN.spec,
+        volumes: [{ name: "own", projected: { sources } }],
+        containers: [{ ...PLAIN.spec.containers[0], volumeMounts }],
+      },
+    });
+    scene.roll("agent", 600);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded", intents: [] });
+  });
+
+  it("with the skip annotation", async () => {
+    const scene = new AdmissionScene();
+    scene.put("agent", PLAIN, { skip: true });
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "LeftAlone", intents: [] });
+  });
+
+  it.each(["suspected", "persistent", "unread", "unreadable"] as const)("while logs are %s", async verdict => {
+    const scene = new AdmissionScene();
+    scene.say(verdict);
+    expect(await scene.passes(3)).toMatchObject({ reason: "Waiting", intents: [] });
+  });
+
+  it("where the API server does not know them, and nothing else is done", async () => {
+    const scene = new AdmissionScene();
+    scene.isServed = false;
+    const decision = await scene.passes(3);
+    expect(decision).toMatchObject({ status: "False", reason: "AdmissionUnavailable", intents: [] });
+    expect(decision.stalled?.message).toContain("Kubernetes 1.36");
+    expect(scene.written).toEqual([]);
+  });
+
+  it("where something of somebody else's has its name", async () => {
+    const scene = await inEffect();
+    const [name = ""] = scene.policies;
+    const other = new AdmissionScene();
+    other.putClusterObject("MutatingAdmissionPolicyBinding", name, { spec: { policyName: "theirs" } });
+    const decision = await other.passes(3);
+    expect(decision).toMatchObject({ status: "False", reason: "NameTaken", intents: [], needsCleanup: false });
+    expect(decision.stalled?.message).toContain(name);
+  });
+});
+
+describe("a policy that somebody has changed", () => {
+  async function changed(scene: AdmissionScene): Promise<void> {
+    scene.putClusterObject("MutatingAdmissionPolicy", scene.policies[0]!, { spec: {}, lastManager: "kubectl-edit" });
+    await scene.pass();
+  }
+
+  it("is put right once, then left to who wants it otherwise, who is named", async () => {
+    const scene = await onTrial();
+    const [, , evicted] = scene.written;
+    expect(evicted?.verb).toBe("evict");
+    await changed(scene);
+    expect(scene.written.at(-1)).toMatchObject({
+      verb: "apply",
+      target: { kind: "MutatingAdmissionPolicy", uid: "uid-1", resourceVersion: "3" },
+    });
+    expect(scene.entry()).toMatchObject({ changes: 2, appliedTime: "2025-01-01T00:00:40Z" });
+    await changed(scene);
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "FieldContested", intents: [] });
+    expect(decision.message).toContain("field manager kubectl-edit");
+    scene.object = { ...scene.object, metadata: { ...scene.object.metadata, generation: 2 } };
+    await scene.pass();
+    expect(scene.lines.at(-1)).toBe("apply MutatingAdmissionPolicy");
+  });
+
+  it("is made again where it was deleted", async () => {
+    const scene = await inEffect();
+    scene.clusterViews.delete(`MutatingAdmissionPolicyBinding/${scene.policies[0]!}`);
+    await scene.pass();
+    expect(scene.lines.at(-1)).toBe("create MutatingAdmissionPolicyBinding");
+    // It counts as in effect half a minute after that.
+    expect(await scene.pass()).toMatchObject({ reason: "Planned", intents: [] });
+  });
+});
+
+describe("a policy without effect", () => {
+  it("is told of, and costs one pod at most", async () => {
+    const scene = new AdmissionScene();
+    scene.isPluginOn = false;
+    await onTrial(scene);
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "AdmissionIneffective", intents: [] });
+    expect(decision.stalled?.message).toContain("MutatingAdmissionPolicy on");
+    await scene.passes(10, 20 * MINUTE);
+    expect(evictions(scene)).toHaveLength(1);
+    expect(scene.entry()).toMatchObject({ outcome: "Stuck" });
+    // Somebody turns the plugin on and deletes the pod, as the message says.
+    scene.isPluginOn = true;
+    scene.replacePod(scene.podList.at(-1)!.name);
+    await scene.passes(20, 2 * MINUTE);
+    expect(scene.count(600)).toBe(3);
+  });
+});
+
+describe("the end of a policy", () => {
+  it("comes with another life: the new one first, then the old one goes", async () => {
+    const scene = await onTrial();
+    const old = scene.policies[0]!;
+    scene.object.spec.tokenLifetime!.expirationSeconds = 900;
+    scene.object = { ...scene.object, metadata: { ...scene.object.metadata, generation: 2 } };
+    await scene.pass();
+    expect(scene.policies).toHaveLength(2);
+    await scene.clock.run(30 * SECOND);
+    await scene.pass();
+    expect(scene.policies).toHaveLength(1);
+    expect(scene.policies).not.toContain(old);
+    expect(scene.lines.filter(line => line.startsWith("delete"))).toEqual([
+      "delete MutatingAdmissionPolicyBinding",
+      "delete MutatingAdmissionPolicy",
+    ]);
+  });
+
+  it("comes when its DaemonSet is no target any more", async () => {
+    const scene = await inEffect();
+    scene.object.spec.targets = [{ kind: "DaemonSet", name: "other" }];
+    await scene.pass();
+    expect(scene.clusterViews.size).toBe(0);
+    expect(await scene.pass()).toMatchObject({ needsCleanup: false });
+  });
+
+  it("comes with its object, and leaves what belongs to others", async () => {
+    const scene = await inEffect();
+    scene.putClusterObject("MutatingAdmissionPolicy", "theirs", {});
+    const intents = (await scene.remedy.cleanUp?.(scene.object, scene)) ?? [];
+    expect(intents.map(({ verb, target }) => `${verb} ${target.kind} ${target.uid}`)).toEqual([
+      "delete MutatingAdmissionPolicyBinding uid-2",
+      "delete MutatingAdmissionPolicy uid-1",
+    ]);
+    scene.isServed = false;
+    expect(await scene.remedy.cleanUp?.(scene.object, scene)).toEqual([]);
+  });
+});
+
+describe("a change of the way", () => {
+  it("from template to admission makes the policy first, then gives the template back, and evicts nobody", async () => {
+    const scene = new AdmissionScene({ via: "Template" });
+    await scene.pass();
+    await scene.pass();
+    scene.roll("agent", 600);
+    await scene.pass();
+    scene.object.spec.tokenLifetime!.via = "Admission";
+    scene.object = { ...scene.object, metadata: { ...scene.object.metadata, generation: 2 } };
+    await inEffect(scene);
+    expect(scene.lines.slice(1)).toEqual(["create MutatingAdmissionPolicy", "create MutatingAdmissionPolicyBinding"]);
+    await scene.pass();
+    expect(scene.lines.at(-1)).toBe("apply DaemonSet");
+    expect(scene.set().template).toEqual(PLAIN);
+    scene.roll("agent", 600);
+    expect(await scene.passes(5, MINUTE)).toMatchObject({ status: "True", reason: "Bounded" });
+    expect(scene.lines).toHaveLength(4);
+  });
+
+  it("from admission to template takes the policy away", async () => {
+    const scene = await onTrial();
+    scene.object.spec.tokenLifetime!.via = "Template";
+    const finalizers = ["controller-resilience.io/cleanup"];
+    scene.object = { ...scene.object, metadata: { ...scene.object.metadata, generation: 2, finalizers } };
+    await scene.passes(3);
+    expect(scene.clusterViews.size).toBe(0);
+    expect(scene.lines.at(-1)).toBe("apply DaemonSet");
+    expect(scene.entry()).toMatchObject({ outcome: "Rolling", changes: 1 });
+    expect(scene.entry()).not.toHaveProperty("policy");
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { Cause } from "../../../api/conditions";
+import type { RestartStatus } from "../../../api/controller-resilience";
+import type { LogVerdict } from "../../../core/log-judge";
+import { makeObject } from "../../../core/testing/objects";
+import type { DaemonSetView, PodView } from "../../../core/views";
+import type { DaemonSetFacts, TokenLifetimeFacts } from "../facts";
+import { DEFAULTS } from "../testing/scene";
+import { settleReplacements } from "./outcomes";
+
+const START = Date.parse("2025-01-01T00:00:00Z");
+
+const entry = (outcome: RestartStatus["outcome"], more: Partial<RestartStatus> = {}): RestartStatus => ({
+  pod: "agent-1",
+  podUID: "old",
+  workload: "DaemonSet/agent",
+  time: "2025-01-01T00:00:00.500Z",
+  cause: Cause.TokenTooLong,
+  outcome,
+  ...more,
+});
+
+/** A pod that became Ready after ten seconds. */
+function pod(uid: string, more: Partial<PodView> = {}, verdict: LogVerdict = "quiet"): DaemonSetFacts["pods"][number] {
+  const times = { createdAtMs: START, readySinceMs: START + 10_000 };
+  const own = { uid, ready: true, mountsToken: true, maxTokenExpirationSeconds: 600, ...times, ...more };
+  return { pod: own as PodView, verdict, isOlderThanAccount: false };
+}
+
+/** What becomes of one entry after so many seconds. */
+function settled(
+  one: RestartStatus,
+  seconds: number,
+  pods: DaemonSetFacts["pods"],
+  more: Partial<DaemonSetFacts> = {},
+): RestartStatus["outcome"] | undefined {
+  const own = { view: { name: "agent" } as DaemonSetView, pods, ...more };
+  const facts = { daemonSets: [own], owner: makeObject("team/it"), restarts: [one] } as unknown as TokenLifetimeFacts;
+  return settleReplacements(facts, DEFAULTS, START + 1000 * seconds)[0]?.outcome;
+}
+
+const OLD = pod("old", { createdAtMs: START - 60_000, maxTokenExpirationSeconds: 3607 });
+const GOING = pod("old", { createdAtMs: START - 60_000, deletedAtMs: START });
+
+describe("a request that a crash left behind", () => {
+  it.each([
+    ["was carried out if its pod is gone", [], 1, "Restarted"],
+    ["was carried out if its pod is going", [GOING], 1, "Restarted"],
+    ["may still be under way", [OLD], 299, "Requested"],
+    ["was never carried out if its pod lives on", [OLD], 301, undefined],
+  ] as const)("%s", (_, pods, seconds, outcome) => {
+    expect(settled(entry("Requested"), seconds, pods)).toBe(outcome);
+  });
+});
+
+describe("a replacement", () => {
+  it.each<[string, DaemonSetFacts["pods"], number, RestartStatus["outcome"]]>([
+    ["has helped when the successor is Ready for half a minute", [pod("new")], 40, "Recovered"],
+    ["has not helped yet before that", [pod("new")], 39, "Restarted"],
+    ["... nor while it is not Ready", [pod("new", { ready: false })], 599, "Restarted"],
+    ["... nor while 401s are suspected", [pod("new", {}, "suspected")], 599, "Restarted"],
+    ["... nor while its logs can't be read", [pod("new", {}, "unreadable")], 599, "Restarted"],
+    ["... nor by a pod that was there before", [pod("another", { createdAtMs: START - 6_000 })], 599, "Restarted"],
+    ["is in vain after ten minutes", [pod("new", { ready: false })], 601, "Ineffective"],
+    ["... and without a successor", [], 601, "Ineffective"],
+    ["... at once if its token is long", [pod("new", { maxTokenExpirationSeconds: 3607 })], 1, "Ineffective"],
+    ["... at once if it is answered 401", [pod("new", {}, "persistent")], 1, "Ineffective"],
+    [
+      "is told by the first that came after it",
+      [pod("later", { createdAtMs: START + 9_000 }, "persistent"), pod("new")],
+      40,
+      "Recovered",
+    ],
+  ])("%s", (_, pods, seconds, outcome) => {
+    expect(settled(entry("Restarted"), seconds, pods)).toBe(outcome);
+  });
+
+  it("after the policy was taken away gives a long token, and has helped", () => {
+    const record = { name: "agent", outcome: "Reverted" as const };
+    const long = [pod("new", { maxTokenExpirationSeconds: 3607 })];
+    expect(settled(entry("Restarted"), 40, long, { record })).toBe("Recovered");
+  });
+
+  it("of a DaemonSet that is no target any more, or with a time that can't be read, holds nothing up for ever", () => {
+    const other = entry("Restarted", { workload: "DaemonSet/other" });
+    expect([settled(other, 599, []), settled(other, 601, [])]).toEqual(["Restarted", "Ineffective"]);
+    expect(settled(entry("Restarted", { time: "yesterday" }), 1, [])).toBe("Ineffective");
+  });
+
+  it("that has an outcome keeps it", () => {
+    for (const outcome of ["Recovered", "Ineffective"] as const) {
+      expect(settled(entry(outcome), 1, [pod("new", {}, "persistent")])).toBe(outcome);
+    }
+  });
+});

@@ -1,0 +1,191 @@
+import { describe, expect, it } from "vitest";
+import { AdmissionScene } from "../testing/admission-scene";
+import { PLAIN } from "../testing/scene";
+
+// What must never happen: more pods than one that are down or dead because of a shorter token, and a token that stays short where it kills.
+
+const SECOND = 1_000;
+const MINUTE = 60_000;
+
+/** The policy is in effect, and so many pods were replaced. */
+async function replaced(count: number, scene = new AdmissionScene()): Promise<AdmissionScene> {
+  for (let i = 0; i < 400 && scene.count(600) < count; i++) await scene.passes(2);
+  expect(scene.count(600)).toBe(count);
+  await scene.clock.run(10 * SECOND);
+  return scene;
+}
+
+const evictions = (scene: AdmissionScene): string[] =>
+  scene.written.filter(({ verb }) => verb === "evict").map(({ target }) => target.name);
+
+describe("401s of the first pod with a shorter token", () => {
+  async function dead(): Promise<AdmissionScene> {
+    const scene = await replaced(1);
+    // As long as the first token lives, all is well.
+    await scene.passes(4);
+    scene.say("persistent", 600);
+    return scene;
+  }
+
+  it("take the policy away, once it is written down, and then give that pod its token back", async () => {
+    const scene = await dead();
+    const canary = scene.podList.at(-1)!.name;
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Reverting", intents: [] });
+    expect(scene.clusterViews.size).toBe(2);
+    await scene.pass();
+    expect(scene.clusterViews.size).toBe(0);
+    expect(scene.entry()).toMatchObject({ outcome: "Reverted", changes: 1 });
+    expect(scene.entry()).not.toHaveProperty("policy");
+    await scene.clock.run(29 * SECOND);
+    expect(await scene.pass()).toMatchObject({ reason: "Reverted", intents: [] });
+    await scene.passes(90);
+    expect(evictions(scene).slice(1)).toEqual([canary]);
+    expect(scene.count(3607)).toBe(3);
+    expect(await scene.pass()).toMatchObject({ reason: "Reverted", stalled: { reason: "Reverted" }, intents: [] });
+    expect(scene.clusterViews.size).toBe(0);
+  });
+
+  it("are remembered for that template, and not for another", async () => {
+    const scene = await dead();
+    await scene.passes(200);
+    scene.object = { ...scene.object, metadata: { ...scene.object.metadata, generation: 2 } };
+    await scene.passes(3);
+    expect(scene.clusterViews.size).toBe(0);
+    scene.put("agent", { spec: { ...PLAIN.spec, containers: [{ name: "main", image: "agent:2" }] } });
+    scene.roll("agent", 3607);
+    await scene.passes(3);
+    expect(scene.clusterViews.size).toBe(2);
+  });
+
+  it("that are over when it is to be taken away leave it", async () => {
+    const scene = await dead();
+    await scene.pass();
+    scene.say("quiet");
+    await scene.passes(3);
+    expect(scene.clusterViews.size).toBe(2);
+  });
+
+  it("are told of as taken back where the operator has died before its note", async () => {
+    const scene = await dead();
+    await scene.pass();
+    scene.clusterViews.clear();
+    expect(await scene.pass()).toMatchObject({ reason: "Reverted" });
+    expect(scene.entry()).toMatchObject({
+      outcome: "Reverted",
+      appliedTime: scene.clock.now().toISOString().replace(".000Z", "Z"),
+    });
+  });
+
+  it("hold every other pod back while they are only suspected", async () => {
+    const scene = await replaced(1);
+    scene.say("suspected", 600);
+    await scene.passes(60, MINUTE);
+    expect(evictions(scene)).toHaveLength(1);
+    expect(scene.clusterViews.size).toBe(2);
+  });
+
+  it("leave the policy where the spec says so, and where the ServiceAccount is to blame", async () => {
+    const kept = await replaced(1, new AdmissionScene({ revertOnUnauthorized: false }));
+    kept.say("persistent", 600);
+    await kept.passes(3);
+    expect(kept.clusterViews.size).toBe(2);
+    const other = await dead();
+    other.account = { ...other.account, createdAtMs: other.clock.now().getTime() + 1 };
+    await other.passes(3);
+    expect(other.clusterViews.size).toBe(2);
+  });
+
+  it("are no reason to give back in Observe mode", async () => {
+    const scene = await dead();
+    scene.object.spec.mode = "Observe";
+    await scene.passes(3);
+    expect(scene.clusterViews.size).toBe(2);
+  });
+});
+
+describe("the next pod is not replaced", () => {
+  it("while the DaemonSet has not all its pods", async () => {
+    const scene = await replaced(2);
+    scene.sets.set("agent", { ...scene.set(), availablePods: 2 });
+    await scene.passes(30);
+    expect(evictions(scene)).toHaveLength(2);
+  });
+
+  it("after one whose successor never became Ready, and that is told of", async () => {
+    const scene = await replaced(1);
+    scene.podList = scene.podList.map(pod => (pod.maxTokenExpirationSeconds === 600 ? { ...pod, ready: false } : pod));
+    scene.sets.set("agent", { ...scene.set(), availablePods: 2 });
+    const decision = await scene.passes(70);
+    expect(decision).toMatchObject({ status: "False", reason: "RolloutStuck", stalled: { reason: "RolloutStuck" } });
+    expect(evictions(scene)).toHaveLength(1);
+    expect(scene.object.status?.restarts?.[0]?.outcome).toBe("Ineffective");
+  });
+
+  it("if it has the skip annotation", async () => {
+    const scene = new AdmissionScene();
+    scene.podList = scene.podList.map((pod, i) => (i === 0 ? { ...pod, skip: true } : pod));
+    await replaced(2, scene);
+    const decision = await scene.passes(20);
+    expect(decision).toMatchObject({ status: "True", reason: "LeftAlone", intents: [] });
+    expect(evictions(scene)).toEqual(["agent-2", "agent-3"]);
+  });
+
+  it("while another DaemonSet's successor is watched: one at a time over all", async () => {
+    const scene = new AdmissionScene();
+    scene.object.spec.targets.push({ kind: "DaemonSet", name: "other" });
+    scene.put("other", PLAIN);
+    scene.roll("other", 3607);
+    let most = 0;
+    for (let i = 0; i < 400; i++) {
+      await scene.passes(2);
+      const open = scene.object.status?.restarts?.filter(({ outcome }) => outcome === "Restarted") ?? [];
+      most = Math.max(most, open.length);
+    }
+    expect(most).toBe(1);
+    expect(scene.count(600)).toBe(6);
+  });
+});
+
+describe("an eviction that is refused", () => {
+  it("is told of, costs nothing, and does not keep another DaemonSet from its turn", async () => {
+    const scene = new AdmissionScene();
+    scene.object.spec.targets.push({ kind: "DaemonSet", name: "other" });
+    scene.put("other", PLAIN);
+    scene.roll("other", 3607);
+    scene.evictionOutcome = { result: "Blocked", message: "its budget says no", retryAfterMs: 10_000 };
+    const tried = new Set<string>();
+    for (let i = 0; i < 20; i++) {
+      await scene.clock.run(10 * SECOND);
+      const { intents, reason, message } = await scene.pass();
+      for (const { restart } of intents) {
+        tried.add(restart?.workload ?? "");
+        if (restart === undefined) continue;
+        expect(reason).toBe("RestartBlocked");
+        expect(message).toContain("its budget says no");
+      }
+    }
+    expect([...tried].sort()).toEqual(["", "DaemonSet/agent", "DaemonSet/other"]);
+    expect(scene.object.status?.restarts).toEqual([]);
+  });
+
+  it("by a budget is told of without a time that changes", async () => {
+    const scene = await replaced(1);
+    scene.evictionOutcome = { result: "Limited", limit: "StormBrake", retryAfterMs: 1_234 };
+    await scene.passes(70);
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ reason: "RestartDeferred", progressing: true });
+    expect(decision.message).toMatch(/held back by StormBrake\.$/);
+  });
+});
+
+describe("a policy that can't be made", () => {
+  it("is told of, and tried again", async () => {
+    const scene = new AdmissionScene();
+    scene.outcome = { result: "Forbidden", message: "it needs a right" };
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Forbidden" });
+    expect(scene.entry()).toMatchObject({ outcome: "Waiting", changes: 0 });
+    scene.outcome = undefined;
+    await scene.pass();
+    expect(scene.clusterViews.size).toBe(2);
+  });
+});

@@ -1,0 +1,83 @@
+import { Reason } from "../../../api/conditions";
+import type { Intent } from "../../../core/intent";
+import { toSeconds } from "../../../core/conditions";
+import { isOpen } from "../../../core/restart-budget";
+import { AT_ONCE_MS, type Assessment } from "../assessment";
+import { buildRelease } from "../build";
+import { entryOf, isSameTemplate, nameOf } from "../case";
+import { ROLLING_MS } from "../checks";
+import { isCanary, livingOf, type PodFacts } from "../facts";
+import { isToBlame, isWellAgain } from "../revert";
+import { buildEviction, buildRemoval } from "./build";
+import { isReleasable, outOfEffectMs, type AdmissionCase } from "./case";
+import { pairsOf } from "./obsolete";
+
+/** The pods are answered 401 since the policy is in effect: it is taken away. */
+export function reverting(given: AdmissionCase): Assessment | undefined {
+  if (!isHarmful(given)) return undefined;
+  const sentence = `${nameOf(given)}: pods with the shorter token are answered 401, and no pod was before; the policy is taken away.`;
+  const finding = {
+    status: "False" as const,
+    reason: Reason.Reverting,
+    sentence,
+    entry: entryOf(given, "Reverting"),
+    isProgressing: true,
+  };
+  // Written down first: whoever leads next must not try it again.
+  if (given.own.record?.outcome !== "Reverting") return { ...finding, recheckAfterMs: AT_ONCE_MS };
+  const intents = takingBack(given, sentence);
+  return intents.length === 0 ? undefined : { ...finding, intents };
+}
+
+function isHarmful(given: AdmissionCase): boolean {
+  const { record } = given.own;
+  if (!given.spec.revertOnUnauthorized || record?.appliedTime === undefined) return false;
+  // Of another template than that for which the policy was made, nothing is known yet.
+  if (record.outcome === "Reverted" || !isSameTemplate(given)) return false;
+  return (record.outcome === "Reverting" && !isWellAgain(given)) || isToBlame(given);
+}
+
+/** All that shortens tokens: the pairs, and what is left in the template from before. */
+function takingBack(given: AdmissionCase, why: string): Intent[] {
+  const release = isReleasable(given.own) ? [buildRelease(given.own, why)] : [];
+  return [...buildRemoval(pairsOf(given.own.view.name, given.facts), why), ...release];
+}
+
+/** It was taken away; the pods that it has left without access are replaced, one at a time. */
+export function reverted(given: AdmissionCase): Assessment | undefined {
+  const { record } = given.own;
+  if (!isTakenAway(given) || !isSameTemplate(given)) return undefined;
+  // An operator that died between the deletion and its note has left it Reverting.
+  const isNoted = record?.outcome === "Reverted";
+  const entry = {
+    ...entryOf(given, "Reverted"),
+    ...(isNoted ? {} : { appliedTime: toSeconds(new Date(given.nowMs)) }),
+  };
+  const sentence = `${nameOf(given)}: the policy for shorter tokens was taken away, because pods were answered 401 with them. It is not made again before the template changes: does its client read the token file again?`;
+  const finding = { status: "False" as const, reason: Reason.Reverted, sentence, entry, isStalled: true };
+  const dead = livingOf(given.own).find(one => isLeftWithoutAccess(one, given));
+  if (dead === undefined) return finding;
+  const isNext = given.nowMs >= outOfEffectMs(entry.appliedTime) && isFree(given);
+  return { ...finding, ...(isNext ? replacement(given, dead) : {}), isProgressing: true, recheckAfterMs: ROLLING_MS };
+}
+
+function isTakenAway(given: AdmissionCase): boolean {
+  const { record } = given.own;
+  return record?.outcome === "Reverted" || (record?.outcome === "Reverting" && takingBack(given, "").length === 0);
+}
+
+function isLeftWithoutAccess({ pod, verdict, isOlderThanAccount }: PodFacts, { spec }: AdmissionCase): boolean {
+  return verdict === "persistent" && !isOlderThanAccount && !pod.skip && isCanary(pod, spec);
+}
+
+/** No other pod is being replaced, by a template that was given back or by this remedy. */
+function isFree({ own, facts }: AdmissionCase): boolean {
+  const { updateStrategy, updatedPods, replicas } = own.view;
+  const isRolling = updateStrategy !== "OnDelete" && updatedPods < replicas;
+  return !isRolling && !facts.restarts.some(isOpen);
+}
+
+function replacement(given: AdmissionCase, { pod }: PodFacts): Pick<Assessment, "intents"> {
+  const why = `Pod ${pod.name} of ${nameOf(given)} is answered 401 with its shorter token; it is replaced, and its successor gets one as before.`;
+  return { intents: [buildEviction(pod, given.own.view, why)] };
+}

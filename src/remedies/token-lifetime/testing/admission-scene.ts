@@ -1,0 +1,126 @@
+import type { RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
+import type { Intent, Outcome } from "../../../core/intent";
+import type { Decision } from "../../../core/remedy";
+import { checkRestartBudget, requestedRestart } from "../../../core/restart-budget";
+import type { ClusterKind, ClusterObjectView } from "../../../core/views";
+import { ADMISSION_API } from "../admission/policy";
+import { Scene } from "./scene";
+
+/** The same namespace on a cluster with MutatingAdmissionPolicies, which shorten what the DaemonSet controller makes. */
+export class AdmissionScene extends Scene {
+  /** By kind and name. */
+  readonly clusterViews = new Map<string, ClusterObjectView>();
+  /** The API server serves the kinds. */
+  isServed = true;
+  /** The admission plugin is on. */
+  isPluginOn = true;
+  /** What becomes of evictions; absent: they are carried out. */
+  evictionOutcome: Outcome | undefined;
+  #versions = 0;
+  #requested: RestartStatus[] = [];
+
+  constructor(spec: Partial<TokenLifetimeSpec> = {}) {
+    super({ via: "Admission", ...spec });
+  }
+
+  /** One pass; the ledger has noted what was restarted. */
+  override async pass(): Promise<Decision> {
+    this.#requested = [];
+    const decision = await super.pass();
+    const restarts = [...(this.object.status?.restarts ?? []), ...this.#requested];
+    this.object = { ...this.object, status: { ...this.object.status, restarts } };
+    return decision;
+  }
+
+  /** Passes, with some time in between. */
+  async passes(count: number, everyMs = 10_000): Promise<Decision> {
+    for (let i = 1; i < count; i++) {
+      await this.pass();
+      await this.clock.run(everyMs);
+    }
+    return this.pass();
+  }
+
+  /** The writes so far, as short lines. */
+  get lines(): string[] {
+    return this.written.map(({ verb, target }) => `${verb} ${target.kind}`);
+  }
+
+  /** Names of the policies. */
+  get policies(): string[] {
+    return [...this.clusterViews.values()]
+      .filter(({ kind }) => kind === "MutatingAdmissionPolicy")
+      .map(({ name }) => name);
+  }
+
+  /** Somebody writes such an object. */
+  putClusterObject(kind: ClusterKind, name: string, over: Partial<ClusterObjectView>): void {
+    const before = this.clusterViews.get(`${kind}/${name}`);
+    const version = `${++this.#versions}`;
+    const fresh = { apiVersion: ADMISSION_API, kind, name, labels: {}, annotations: {}, spec: {}, conditions: [] };
+    const identity = { uid: `uid-${version}`, createdAtMs: this.clock.now().getTime() };
+    this.clusterViews.set(`${kind}/${name}`, {
+      ...(before ?? { ...fresh, ...identity }),
+      ...over,
+      resourceVersion: version,
+    });
+  }
+
+  /** How many pods have such a token. */
+  count(tokenExpirationSeconds: number): number {
+    return this.podList.filter(pod => pod.maxTokenExpirationSeconds === tokenExpirationSeconds).length;
+  }
+
+  /** As the DaemonSet controller and admission do it: the pod goes, another comes. */
+  replacePod(name: string): void {
+    const pod = this.podList.find(one => one.name === name);
+    if (pod?.owner === undefined) throw new Error(`there is no pod ${name}`);
+    const set = pod.owner.name;
+    this.podList = [...this.podList.filter(one => one !== pod), this.makePod(set, this.#seconds())];
+  }
+
+  #seconds(): number {
+    const bounds = this.policies.map(name => {
+      const view = this.clusterViews.get(`MutatingAdmissionPolicy/${name}`);
+      return Number(/value: (\d+)/.exec(JSON.stringify(view?.spec))?.[1] ?? Infinity);
+    });
+    return this.isPluginOn ? Math.min(3607, ...bounds) : 3607;
+  }
+
+  /** As the engine and the API server. */
+  protected override execute(intent: Intent): Outcome {
+    if (intent.target.kind === "DaemonSet" || this.object.spec.mode === "Observe") return super.execute(intent);
+    if (intent.restart !== undefined) return this.#evict(intent, intent.restart);
+    if (this.outcome !== undefined) return this.outcome;
+    this.written.push(intent);
+    const { kind, name } = intent.target as { kind: ClusterKind; name: string };
+    if (intent.verb === "delete") this.clusterViews.delete(`${kind}/${name}`);
+    else {
+      const { metadata, spec } = intent.body as { metadata: object; spec: ClusterObjectView["spec"] };
+      this.putClusterObject(kind, name, { ...metadata, spec });
+    }
+    return { result: "Executed" };
+  }
+
+  #evict(intent: Intent, claim: NonNullable<Intent["restart"]>): Outcome {
+    const now = this.clock.now();
+    const budget = checkRestartBudget(this.restarts, claim, now);
+    if (!budget.allowed) return { result: "Limited", limit: budget.limit, retryAfterMs: budget.retryAfterMs };
+    if (this.evictionOutcome !== undefined) return this.evictionOutcome;
+    this.written.push(intent);
+    this.#requested.push({ ...requestedRestart(claim, now), outcome: "Restarted" });
+    this.replacePod(claim.pod);
+    return { result: "Executed" };
+  }
+
+  /** As Readers. */
+  override clusterObjects(
+    kind: ClusterKind,
+    labels: Readonly<Record<string, string>> = {},
+  ): Promise<readonly ClusterObjectView[] | null> {
+    if (!this.isServed) return Promise.resolve(null);
+    const matches = (view: ClusterObjectView): boolean =>
+      view.kind === kind && Object.entries(labels).every(([key, value]) => view.labels[key] === value);
+    return Promise.resolve([...this.clusterViews.values()].filter(matches));
+  }
+}
