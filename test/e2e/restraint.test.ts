@@ -158,18 +158,6 @@ it.concurrent("a target that does not exist yet is a condition, and is found whe
   await client.untilTokens(namespace, NAME, ["Accepted"], 120_000);
 });
 
-it.concurrent("what is not built is said to be so", async ({ scene, expect }) => {
-  const { namespace } = scene;
-  await scene.controller();
-  await scene.protect({ tokenLifetime: { via: "Admission" } });
-  await client.untilTokens(namespace, NAME, ["Accepted"]);
-  expect(await client.condition(namespace, NAME, "TokenLifetimeBounded")).toMatchObject({
-    status: "Unknown",
-    reason: "NotImplemented",
-  });
-  expect((await client.condition(namespace, NAME, "Ready"))?.status).toBe("Unknown");
-});
-
 it.concurrent(
   "three replicas are replaced one after the other, each after the last was accepted",
   async ({ scene, expect }) => {

@@ -1,6 +1,16 @@
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { clusterObjectView } from "../../src/cluster/cluster-object-view";
+import { ApiWriter } from "../../src/cluster/writer";
+import { ConflictError, ForbiddenError } from "../../src/core/errors";
+import { makeObject } from "../../src/core/testing/objects";
+import type { ClusterKind, ClusterObjectView, DaemonSetView } from "../../src/core/views";
+import { createRemedies } from "../../src/remedies/registry";
+import { buildPair, buildRemoval } from "../../src/remedies/token-lifetime/admission/build";
+import { pairOf, type Pair } from "../../src/remedies/token-lifetime/admission/pair";
 import { ADMISSION_API, bindingSpec, policySpec } from "../../src/remedies/token-lifetime/admission/policy";
+import { DEFAULTS } from "../../src/remedies/token-lifetime/testing/scene";
+import { apiOver, clientWith } from "./cluster-operator";
 import { Admin, eventually } from "./cluster-world";
 
 // What the policy makes of pods, on a real API server: field for field, for any volumes that the API server takes.
@@ -240,5 +250,91 @@ describe("together with others", () => {
     );
     expect(both).toEqual([700]);
     expect(secondsOf(await volumesOf({}))).toEqual([BOUND]);
+  });
+});
+
+describe("the operator's writes", () => {
+  const made = (uid: string): ReturnType<typeof makeObject> => {
+    const object = makeObject(`${namespace}/it`);
+    return { ...object, metadata: { ...object.metadata, uid } };
+  };
+  const rules = createRemedies()
+    .flatMap(({ may }) => may)
+    .filter(({ apiGroup }) => apiGroup === "admissionregistration.k8s.io")
+    .map(({ apiGroup, resource, verbs }) => ({ apiGroups: [apiGroup], resources: [resource], verbs }));
+  let owner: ReturnType<typeof makeObject>;
+  let writer: ApiWriter;
+
+  beforeAll(async () => {
+    owner = made("0b0e5f5a-0000-4000-8000-000000000001");
+    writer = new ApiWriter(apiOver(await clientWith(admin, namespace, rules)));
+  });
+
+  async function viewsOf(kind: ClusterKind, path: string): Promise<ClusterObjectView[]> {
+    const { items } = await admin.get<{ items: object[] }>(path);
+    return items.flatMap(item => clusterObjectView(kind, item) ?? []);
+  }
+
+  /** The pair as the remedy sees it. */
+  async function seen(): Promise<Pair> {
+    const admission = {
+      policies: await viewsOf("MutatingAdmissionPolicy", POLICIES),
+      bindings: await viewsOf("MutatingAdmissionPolicyBinding", BINDINGS),
+    };
+    return pairOf({ namespace, name: "written" } as DaemonSetView, { owner, admission }, DEFAULTS);
+  }
+
+  const states = async (): Promise<string[]> => (await seen()).halves.map(({ state }) => state);
+  const intents = async () => buildPair(await seen(), "written", owner, "test");
+
+  async function write(by = writer): Promise<void> {
+    for (const intent of await intents()) await by.write(intent);
+  }
+
+  it("make a pair that is read back as it is to be, with no more rights than the remedy has declared", async () => {
+    expect(await states()).toEqual(["Missing", "Missing"]);
+    await write();
+    expect(await states()).toEqual(["Right", "Right"]);
+    expect(await intents()).toEqual([]);
+  });
+
+  it("put right what somebody has changed, and only that very object", async () => {
+    const { name } = await seen();
+    await admin.patch(`${POLICIES}/${name}`, { spec: { reinvocationPolicy: "Never" } });
+    expect(await states()).toEqual(["Drifted", "Right"]);
+    const [outdated] = await intents();
+    await admin.patch(`${POLICIES}/${name}`, { spec: { failurePolicy: "Fail" } });
+    await expect(writer.write(outdated!)).rejects.toThrow(ConflictError);
+    await write();
+    expect(await states()).toEqual(["Right", "Right"]);
+  });
+
+  it("take away nothing but what they have seen", async () => {
+    const views = (await seen()).halves.flatMap(({ view }) => view ?? []);
+    const [binding, policy] = buildRemoval(views, "test");
+    const successor = { ...binding!, target: { ...binding!.target, uid: "00000000-0000-4000-8000-000000000000" } };
+    await expect(writer.write(successor)).rejects.toThrow(ConflictError);
+    await writer.write(binding!);
+    await writer.write(policy!);
+    expect(await states()).toEqual(["Missing", "Missing"]);
+  });
+
+  it("never take over what has the name already", async () => {
+    const early = await intents();
+    const { name } = await seen();
+    await pair(name, policySpec({ namespace, daemonSet: "theirs", expirationSeconds: 700 }));
+    expect(await states()).toEqual(["Foreign", "Foreign"]);
+    expect(await intents()).toEqual([]);
+    for (const intent of early) await expect(writer.write(intent)).rejects.toThrow(ConflictError);
+    expect(await states()).toEqual(["Foreign", "Foreign"]);
+  });
+
+  it("are refused without the right to create, also by server-side apply", async () => {
+    owner = made("0b0e5f5a-0000-4000-8000-000000000002");
+    const fewer = rules.map(rule => ({ ...rule, verbs: rule.verbs.filter(verb => verb !== "create") }));
+    const weak = new ApiWriter(apiOver(await clientWith(admin, namespace, fewer)));
+    const [create] = await intents();
+    await expect(weak.write(create!)).rejects.toThrow(ForbiddenError);
+    await expect(weak.write({ ...create!, verb: "apply" })).rejects.toThrow(ForbiddenError);
   });
 });

@@ -17,6 +17,9 @@ const EVICTED = "PodEvicted";
  */
 const LIMITS: RestartLimits = { cooldownMs: 600_000, maxRestarts: 3, maxRestartsWindowMs: 3_600_000 };
 
+/** A pod that was left without access does not wait because its own replacement has not helped. */
+const HEALING_LIMITS: RestartLimits = { ...LIMITS, cooldownMs: 0 };
+
 /** Creates what is not there, so that nothing of somebody else's is ever taken over; puts right what somebody has changed. */
 export function buildPair(
   { name, halves }: Pair,
@@ -52,15 +55,28 @@ export function buildRemoval(views: readonly ClusterObjectView[], why: string): 
   }));
 }
 
-/** Replaces a pod by the Eviction API, so that PodDisruptionBudgets are asked. */
-export function buildEviction({ namespace, name, uid }: PodView, daemonSet: DaemonSetView, why: string): Intent {
-  const workload = workloadOf(daemonSet);
+/** Replaces a pod with a longer token by the Eviction API, so that PodDisruptionBudgets are asked. */
+export function buildEviction(pod: PodView, daemonSet: DaemonSetView, why: string): Intent {
+  return eviction(pod, daemonSet, why, LIMITS);
+}
+
+/** The same of a pod that is answered 401 with its shorter token. */
+export function buildHealing(pod: PodView, daemonSet: DaemonSetView, why: string): Intent {
+  return eviction(pod, daemonSet, why, HEALING_LIMITS);
+}
+
+function eviction(
+  { namespace, name, uid }: PodView,
+  daemonSet: DaemonSetView,
+  why: string,
+  limits: RestartLimits,
+): Intent {
   return {
     verb: "evict",
     target: { apiVersion: "v1", kind: "Pod", namespace, name, uid },
     why,
     eventReason: EVICTED,
-    restart: { workload, pod: name, podUID: uid, cause: Cause.TokenTooLong, limits: LIMITS },
+    restart: { workload: workloadOf(daemonSet), pod: name, podUID: uid, cause: Cause.TokenTooLong, limits },
   };
 }
 

@@ -45,6 +45,15 @@ describe("401s of the first pod with a shorter token", () => {
     expect(scene.clusterViews.size).toBe(0);
   });
 
+  it("from its first moment on are healed without waiting for a cooldown", async () => {
+    const scene = await replaced(1);
+    const canary = scene.podList.at(-1)?.name;
+    scene.say("persistent", 600);
+    await scene.passes(6);
+    expect(evictions(scene).slice(1)).toEqual([canary]);
+    expect(scene.object.status?.restarts?.map(({ outcome }) => outcome)).toEqual(["Ineffective", "Restarted"]);
+  });
+
   it("are remembered for that template, and not for another", async () => {
     const scene = await dead();
     await scene.passes(200);

@@ -8,7 +8,7 @@ import { entryOf, isSameTemplate, nameOf } from "../case";
 import { ROLLING_MS } from "../checks";
 import { isCanary, livingOf, type PodFacts } from "../facts";
 import { isToBlame, isWellAgain } from "../revert";
-import { buildEviction, buildRemoval } from "./build";
+import { buildHealing, buildRemoval } from "./build";
 import { isReleasable, outOfEffectMs, type AdmissionCase } from "./case";
 import { pairsOf } from "./obsolete";
 
@@ -79,5 +79,5 @@ function isFree({ own, facts }: AdmissionCase): boolean {
 
 function replacement(given: AdmissionCase, { pod }: PodFacts): Pick<Assessment, "intents"> {
   const why = `Pod ${pod.name} of ${nameOf(given)} is answered 401 with its shorter token; it is replaced, and its successor gets one as before.`;
-  return { intents: [buildEviction(pod, given.own.view, why)] };
+  return { intents: [buildHealing(pod, given.own.view, why)] };
 }
