@@ -44,7 +44,7 @@ export function assess(given: Case): Assessment {
 function onDelete(given: Case): Assessment | undefined {
   const { own, plan } = given;
   if (plan.kind !== "Change" || own.view.updateStrategy !== "OnDelete") return undefined;
-  const sentence = `${nameOf(given)} is left alone: its updateStrategy is OnDelete, so a changed template would replace no pod.`;
+  const sentence = `${nameOf(given)} is left alone: its updateStrategy is OnDelete, so a changed template would replace no pod; via: Admission does.`;
   return {
     status: "False",
     reason: Reason.OnDeleteStrategy,
@@ -58,7 +58,7 @@ function contested(given: Case): Assessment | undefined {
   const { view } = given.own;
   if (changesOf(given) < MAX_CHANGES) return undefined;
   const who = view.lastManager === undefined ? "" : `; field manager ${view.lastManager} wrote the DaemonSet last`;
-  const sentence = `${nameOf(given)}: the change was made ${MAX_CHANGES} times, and taken back each time${who}. It is not made again before this object changes: let Git leave the field alone (docs/remedies/token-lifetime.md).`;
+  const sentence = `${nameOf(given)}: the change was made ${MAX_CHANGES} times, and taken back each time${who}. It is not made again before this object changes: let Git leave the field alone, or set via: Admission, which changes no DaemonSet (docs/remedies/token-lifetime.md).`;
   return {
     status: "False",
     reason: Reason.FieldContested,

@@ -5,7 +5,7 @@ import type { LogJudge, LogVerdict } from "../../core/log-judge";
 import type { Readers } from "../../core/readers";
 import { describeTarget, readTarget } from "../../core/targets";
 import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/views";
-import { isReleasable, readPairs } from "./admission";
+import { isReleasable, readLeftovers, readPairs } from "./admission";
 import {
   isBounded,
   isWatched,
@@ -93,13 +93,10 @@ async function gather(view: DaemonSetView, records: readonly DaemonSetStatus[], 
 }
 
 /** Where no policy was ever made for this object, the finalizer is not on it and nobody has to look. */
-async function admissionFacts(
-  { metadata }: ControllerResilience,
-  spec: Spec,
-  from: Readers,
-): Promise<AdmissionFacts | null> {
-  const isLooked = spec.via === "Admission" || metadata.finalizers?.includes(FINALIZER) === true;
-  return isLooked ? readPairs(from) : { policies: [], bindings: [] };
+async function admissionFacts(object: ControllerResilience, spec: Spec, from: Readers): Promise<AdmissionFacts | null> {
+  if (spec.via === "Admission") return readPairs(from);
+  const isHeld = object.metadata.finalizers?.includes(FINALIZER) ?? false;
+  return isHeld ? readLeftovers(object, from) : { policies: [], bindings: [] };
 }
 
 /** It is to be changed; or, where its template stays as it is, some of its pods are. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ForbiddenError } from "../../../core/errors";
 import { AdmissionScene } from "../testing/admission-scene";
 import { PLAIN } from "../testing/scene";
 
@@ -86,6 +87,19 @@ describe("a DaemonSet whose pods have the default token", () => {
     expect(await scene.passes(3, MINUTE)).toMatchObject({ status: "False", reason: "WouldChange" });
     expect(scene.written).toEqual([]);
     expect(scene.entry()).toMatchObject({ outcome: "Waiting", changes: 0 });
+  });
+
+  it("gets one whatever is asked for default tokens in templates", async () => {
+    const scene = new AdmissionScene({ defaultToken: "Leave" });
+    await scene.pass();
+    expect(scene.policies).toHaveLength(1);
+  });
+
+  it("gets one also where its pods are short by somebody else's hand", async () => {
+    const scene = new AdmissionScene();
+    scene.roll("agent", 600);
+    await scene.pass();
+    expect(scene.policies).toHaveLength(1);
   });
 
   it("may have the updateStrategy OnDelete", async () => {
@@ -222,6 +236,15 @@ describe("a policy without effect", () => {
   });
 });
 
+describe("a policy stays", () => {
+  it("while its DaemonSet has the skip annotation", async () => {
+    const scene = await onTrial();
+    scene.sets.set("agent", { ...scene.set(), skip: true });
+    expect(await scene.passes(3)).toMatchObject({ reason: "LeftAlone", intents: [], needsCleanup: true });
+    expect(scene.policies).toHaveLength(1);
+  });
+});
+
 describe("the end of a policy", () => {
   it("comes with another life: the new one first, then the old one goes", async () => {
     const scene = await onTrial();
@@ -261,6 +284,32 @@ describe("the end of a policy", () => {
   });
 });
 
+describe("an operator without the right to look", () => {
+  const finalizers = ["controller-resilience.io/cleanup"];
+
+  function forbidden(via: "Template" | "Admission"): AdmissionScene {
+    const scene = new AdmissionScene({ via });
+    scene.isForbidden = true;
+    scene.object = { ...scene.object, metadata: { ...scene.object.metadata, finalizers } };
+    return scene;
+  }
+
+  it("does the one way, and says so of the other", async () => {
+    const scene = forbidden("Template");
+    await scene.passes(2);
+    expect(scene.lines).toEqual(["apply DaemonSet"]);
+    await expect(forbidden("Admission").pass()).rejects.toThrow(ForbiddenError);
+  });
+
+  it("lets an object go for which nothing was made, and no other", async () => {
+    const scene = await inEffect();
+    scene.isForbidden = true;
+    await expect(scene.remedy.cleanUp?.(scene.object, scene)).rejects.toThrow(ForbiddenError);
+    const other = forbidden("Admission");
+    expect(await other.remedy.cleanUp?.(other.object, other)).toEqual([]);
+  });
+});
+
 describe("a change of the way", () => {
   it("from template to admission makes the policy first, then gives the template back, and evicts nobody", async () => {
     const scene = new AdmissionScene({ via: "Template" });
@@ -268,6 +317,8 @@ describe("a change of the way", () => {
     await scene.pass();
     scene.roll("agent", 600);
     await scene.pass();
+    // Nobody reads the logs any more.
+    await scene.clock.run(300 * MINUTE);
     scene.object.spec.tokenLifetime!.via = "Admission";
     scene.object = { ...scene.object, metadata: { ...scene.object.metadata, generation: 2 } };
     await inEffect(scene);

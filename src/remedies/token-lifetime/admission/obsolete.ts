@@ -1,5 +1,6 @@
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { DAEMON_SET_ANNOTATION } from "../../../api/names";
+import { ForbiddenError } from "../../../core/errors";
 import type { Intent } from "../../../core/intent";
 import { isOwnedBy, ownerLabels } from "../../../core/owned";
 import type { Readers } from "../../../core/readers";
@@ -9,18 +10,36 @@ import { buildRemoval } from "./build";
 import { inEffectMs, isInNeed, type AdmissionCase } from "./case";
 
 /**
- * Every policy and binding of the cluster, also those that are not the operator's but may have a name of its.
+ * Every policy and binding of the cluster with these labels; without any, also those that are not the operator's but may have a name of its.
  *
  * @throws whatever the reader throws
  */
-export async function readPairs(from: Readers): Promise<AdmissionFacts | null> {
-  const policies = await from.clusterObjects("MutatingAdmissionPolicy");
-  const bindings = await from.clusterObjects("MutatingAdmissionPolicyBinding");
+export async function readPairs(
+  from: Readers,
+  labels?: Readonly<Record<string, string>>,
+): Promise<AdmissionFacts | null> {
+  const policies = await from.clusterObjects("MutatingAdmissionPolicy", labels);
+  const bindings = await from.clusterObjects("MutatingAdmissionPolicyBinding", labels);
   return policies === null || bindings === null ? null : { policies, bindings };
 }
 
+/**
+ * What was made for this object, where perhaps nothing ever was: then an operator without the right to look has nothing to look for.
+ *
+ * @throws whatever the reader throws, but for the missing right
+ */
+export async function readLeftovers(object: ControllerResilience, from: Readers): Promise<AdmissionFacts | null> {
+  try {
+    return await readPairs(from, ownerLabels(object));
+  } catch (error) {
+    const isKnown = object.status?.daemonSets?.some(({ policy }) => policy !== undefined) ?? false;
+    if (isKnown || !(error instanceof ForbiddenError)) throw error;
+    return { policies: [], bindings: [] };
+  }
+}
+
 /** What was made for this object. */
-export function ownPairs({ admission, owner }: TokenLifetimeFacts): ClusterObjectView[] {
+export function ownPairs({ admission, owner }: Pick<TokenLifetimeFacts, "admission" | "owner">): ClusterObjectView[] {
   return [...(admission?.policies ?? []), ...(admission?.bindings ?? [])].filter(view => isOwnedBy(view, owner));
 }
 
@@ -51,11 +70,8 @@ function isObsolete(view: ClusterObjectView, given: AdmissionCase | undefined): 
   return view.name !== pair.name && nowMs >= inEffectMs(given);
 }
 
-/** Everything that was made for an object that goes, or whose block has gone. @throws whatever the reader throws */
+/** Everything that was made for an object that goes, or whose block has gone. @throws as {@link readLeftovers} */
 export async function cleanUpPairs(object: ControllerResilience, from: Readers): Promise<readonly Intent[]> {
-  const labels = ownerLabels(object);
-  const policies = (await from.clusterObjects("MutatingAdmissionPolicy", labels)) ?? [];
-  const bindings = (await from.clusterObjects("MutatingAdmissionPolicyBinding", labels)) ?? [];
-  const own = [...policies, ...bindings].filter(view => isOwnedBy(view, object));
+  const own = ownPairs({ admission: await readLeftovers(object, from), owner: object });
   return buildRemoval(own, "The object that it was made for goes, or does not ask for it any more.");
 }

@@ -8,7 +8,7 @@ import { obstacle, ROLLING_MS } from "../checks";
 import { isBounded, isCanary, livingOf, type PodFacts } from "../facts";
 import { isSettled } from "../rollout";
 import { buildEviction, workloadOf } from "./build";
-import { pairMs, type AdmissionCase } from "./case";
+import type { AdmissionCase } from "./case";
 import { waitingFor } from "./make";
 
 /** A client that never reads its token again fails after one life of it; of a longer one than this nobody waits for the end, in milliseconds. */
@@ -72,8 +72,7 @@ function unsettled(given: AdmissionCase): Assessment | undefined {
 /** The first pods with the shorter token have to outlive it before any other gets one. */
 function onTrial(given: AdmissionCase): Assessment | undefined {
   const { own, spec, nowMs } = given;
-  const madeMs = pairMs(given) ?? Infinity;
-  const canaries = livingOf(own).filter(({ pod }) => isCanary(pod, spec) && pod.createdAtMs >= madeMs);
+  const canaries = livingOf(own).filter(({ pod }) => isCanary(pod, spec));
   if (canaries.length === 0) return undefined;
   const trialMs = Math.min(1000 * spec.expirationSeconds, LONGEST_TRIAL_MS) + TRIAL_MARGIN_MS;
   const endMs = Math.min(...canaries.map(({ pod }) => pod.createdAtMs)) + trialMs;

@@ -54,6 +54,26 @@ describe("401s of the first pod with a shorter token", () => {
     expect(scene.object.status?.restarts?.map(({ outcome }) => outcome)).toEqual(["Ineffective", "Restarted"]);
   });
 
+  it("of several pods are healed one pod after the other", async () => {
+    const scene = await replaced(2);
+    const dead = scene.podList.slice(1).map(({ name }) => name);
+    scene.say("persistent", 600);
+    await scene.passes(6);
+    expect(evictions(scene).slice(2)).toEqual(dead.slice(0, 1));
+    await scene.passes(6);
+    expect(evictions(scene).slice(2)).toEqual(dead);
+    expect(scene.count(3607)).toBe(3);
+  });
+
+  it("that begin later, of a pod that is older than its ServiceAccount, are not this remedy's to heal", async () => {
+    const scene = await dead();
+    await scene.pass();
+    await scene.pass();
+    scene.account = { ...scene.account, createdAtMs: scene.clock.now().getTime() + 1 };
+    await scene.passes(10);
+    expect(evictions(scene)).toHaveLength(1);
+  });
+
   it("are remembered for that template, and not for another", async () => {
     const scene = await dead();
     await scene.passes(200);
@@ -118,6 +138,14 @@ describe("the next pod is not replaced", () => {
     scene.sets.set("agent", { ...scene.set(), availablePods: 2 });
     await scene.passes(30);
     expect(evictions(scene)).toHaveLength(2);
+  });
+
+  it("before the first has outlived its token, also where the policy was put right meanwhile", async () => {
+    const scene = await replaced(1);
+    scene.putClusterObject("MutatingAdmissionPolicy", scene.policies[0]!, { spec: {} });
+    await scene.passes(50);
+    expect(scene.lines).toContain("apply MutatingAdmissionPolicy");
+    expect(evictions(scene)).toHaveLength(1);
   });
 
   it("after one whose successor never became Ready, and that is told of", async () => {

@@ -1,4 +1,5 @@
 import type { RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
+import { ForbiddenError } from "../../../core/errors";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { Decision } from "../../../core/remedy";
 import { checkRestartBudget, requestedRestart } from "../../../core/restart-budget";
@@ -12,6 +13,8 @@ export class AdmissionScene extends Scene {
   readonly clusterViews = new Map<string, ClusterObjectView>();
   /** The API server serves the kinds. */
   isServed = true;
+  /** The operator has no right to look. */
+  isForbidden = false;
   /** The admission plugin is on. */
   isPluginOn = true;
   /** What becomes of evictions; absent: they are carried out. */
@@ -118,6 +121,7 @@ export class AdmissionScene extends Scene {
     kind: ClusterKind,
     labels: Readonly<Record<string, string>> = {},
   ): Promise<readonly ClusterObjectView[] | null> {
+    if (this.isForbidden) return Promise.reject(new ForbiddenError(`it may not list ${kind}`));
     if (!this.isServed) return Promise.resolve(null);
     const matches = (view: ClusterObjectView): boolean =>
       view.kind === kind && Object.entries(labels).every(([key, value]) => view.labels[key] === value);
