@@ -38,6 +38,8 @@ export const Reason = {
   DecideFailed: "DecideFailed",
   /** The operator lacks a right; the message names verb and resource. */
   Forbidden: "Forbidden",
+  /** Something of somebody else's has a name that the operator needs; it is left alone. */
+  NameTaken: "NameTaken",
   /** Reconciling: writes are under way or being watched. */
   Progressing: "Progressing",
   /** The object is being deleted; what was made for it outside of its namespace goes first. */
@@ -122,8 +124,6 @@ export const Reason = {
   AdmissionUnavailable: "AdmissionUnavailable",
   /** The admission policy is there, but a new pod has a longer token all the same: no more pods are replaced. */
   AdmissionIneffective: "AdmissionIneffective",
-  /** Something of somebody else's has the name of the admission policy or its binding. */
-  NameTaken: "NameTaken",
   /** Pods with the shorter token are answered 401: the change is being taken back. */
   Reverting: "Reverting",
   /** The change was taken back, and is not tried again for that template. */
@@ -164,8 +164,6 @@ export const Reason = {
   Probation: "Probation",
   /** The API servers' counters can't be read, so nobody can tell a runaway; the flows are isolated all the same. */
   RateUnknown: "RateUnknown",
-  /** Something of somebody else's has a name that the operator needs. */
-  NameTaken: "NameTaken",
   /** Somebody else keeps changing a FlowSchema or priority level; the message names them. The operator gives up rather than fight. */
   FlowContested: "FlowContested",
   /** Another FlowSchema takes the ServiceAccount's requests before the operator's own does. */
