@@ -14,6 +14,7 @@ export default defineConfig({
             "test/lab/**/*.test.ts",
             "test/enforcers/**/*.test.ts",
             "test/flood/**/*.test.ts",
+            "test/demo/**/*.test.ts",
           ],
         },
       },

@@ -5,7 +5,7 @@ const programs = join(__dirname, "programs");
 
 /**
  * The controller on @kubernetes/client-node, `node /app/controller.js`; beside it the agent of a network plugin (`cni-agent.js`), and
- * programs that keep and use a token (`token-keeper.js`, `token-request.js`).
+ * programs that keep and use a token (`token-keeper.js`, `token-request.js`), and a controller without backoff (`reckless-controller.js`).
  */
 export async function nodeControllerImage(): Promise<Image> {
   return nodeImage({
@@ -14,6 +14,7 @@ export async function nodeControllerImage(): Promise<Image> {
       { path: "app/controller.js", content: await bundle(join(programs, "node-controller.ts")) },
       { path: "app/cni-agent.js", content: await bundle(join(programs, "cni-agent.ts")) },
       { path: "app/token-keeper.js", content: await bundle(join(programs, "token-keeper.ts")) },
+      { path: "app/reckless-controller.js", content: await bundle(join(programs, "reckless-controller.ts")) },
       { path: "app/token-request.js", content: await bundle(join(programs, "token-request.ts")) },
     ],
     args: ["/app/controller.js"],

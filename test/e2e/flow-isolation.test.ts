@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import type { FlowStatus } from "../../src/api/controller-resilience";
+import type { ClusterClient } from "../cluster/client";
+import { smallController } from "../controllers/small-controller";
+import type { OperatorProcess } from "../operator/process";
+import { flowHeaders, levelUID, schemaUID } from "./flow-headers";
+import { startOperator, suiteClient, suiteLab } from "./operator";
+
+// A controller of 64 workers without backoff, in a pod, on the real API server: isolated from the first day, throttled when it loses its
+// rights and loops on 403, let go again, and nothing of it left at the end.
+
+const NAME = "reckless";
+const SCALED = "reckless-scaled";
+const NAMESPACE = "flow-isolation";
+const DOOMED = "flow-doomed";
+const TAR_PIT = "controller-resilience-tar-pit";
+const SHARED = "controller-resilience-shared";
+const RATE = { threshold: 100, for: "15s", release: "30s" };
+const MANAGED = ["-l", "app.kubernetes.io/managed-by=controller-resilience"];
+/** Longer than a reading of the counters, what it takes to be sure, a release and a probation on a busy machine. */
+const STEP_MS = 240_000;
+
+let client: ClusterClient;
+let operator: OperatorProcess;
+
+beforeAll(async () => {
+  client = suiteClient();
+  for (const namespace of [NAMESPACE, DOOMED]) await client.createNamespace(namespace);
+  operator = await startOperator();
+});
+
+afterAll(async () => {
+  await client.output(["delete", "cres", "--all", "-n", NAMESPACE]);
+  await operator.stop();
+  for (const namespace of [NAMESPACE, DOOMED]) await client.deleteNamespace(namespace);
+});
+
+async function run(namespace: string, name: string, onRunaway: string): Promise<void> {
+  const command = ["node", "/app/reckless-controller.js"];
+  await client.apply(smallController({ namespace, name, image: inject("images").node, command }));
+  await client.readyPods(namespace, name);
+  await client.protect(namespace, name, {
+    targets: [{ kind: "Deployment", name }],
+    flowIsolation: { requestRate: { ...RATE, onRunaway } },
+  });
+  await untilReason(namespace, name, "Isolated");
+}
+
+const untilReason = (namespace: string, name: string, reason: string): Promise<unknown> =>
+  client.untilCondition({ namespace, name, type: "FlowsIsolated" }, [reason], STEP_MS);
+
+async function flowOf(name: string, namespace = NAMESPACE): Promise<FlowStatus> {
+  const { status } = await client.resilience(namespace, name);
+  const flow = status?.flows?.find(({ serviceAccount }) => serviceAccount === name);
+  if (flow === undefined) throw new Error(`status of ${namespace}/${name} has no flow of that name`);
+  return flow;
+}
+
+function untilState(name: string, state: FlowStatus["state"], namespace = NAMESPACE): Promise<FlowStatus> {
+  const look = async (): Promise<FlowStatus> => {
+    const flow = await flowOf(name, namespace);
+    if (flow.state === state) return flow;
+    throw new Error(`${flow.state}, ${flow.requestsPerSecond ?? "?"} requests/s`);
+  };
+  return client.until(`the flow of ${name} to be ${state}`, look, STEP_MS);
+}
+
+const levelOf = (schema: string): Promise<string> =>
+  client.output(["get", "flowschema", schema, "-o", "jsonpath={.spec.priorityLevelConfiguration.name}"]);
+
+async function bind(name: string): Promise<void> {
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name };
+  const subjects = [{ kind: "ServiceAccount", namespace: NAMESPACE, name }];
+  const metadata = { namespace: NAMESPACE, name };
+  await client.apply([
+    { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", metadata, roleRef, subjects },
+  ]);
+}
+
+/** All requests of a FlowSchema that were dispatched or refused so far. */
+async function requestsOf(schema: string): Promise<number> {
+  const text = await client.output(["get", "--raw", "/metrics"]);
+  const name = /^apiserver_flowcontrol_(?:dispatched|rejected)_requests_total\{/;
+  const lines = text.split("\n").filter(line => name.test(line) && line.includes(`flow_schema="${schema}"`));
+  return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+}
+
+/** Levels and FlowSchemas of the operator; those of its own requests are installed, not made. */
+async function made(): Promise<string[]> {
+  const kinds = "flowschemas,prioritylevelconfigurations";
+  const names = (await client.output(["get", kinds, ...MANAGED, "-o", "name"])).split("\n").filter(Boolean);
+  return names.filter(name => !/\/controller-resilience(-lease)?$/.test(name));
+}
+
+const events = async (namespace = NAMESPACE): Promise<string[]> =>
+  (await client.events(namespace)).map(({ reason = "" }) => reason);
+
+describe("a controller without backoff", () => {
+  let flow: FlowStatus;
+
+  it("has a flow of its own from the first day, and its leases with all leases", async () => {
+    await run(NAMESPACE, NAME, "Throttle");
+    flow = await flowOf(NAME);
+    expect(flow).toMatchObject({ state: "Normal", priorityLevel: SHARED });
+    const kubeconfig = await suiteLab().serviceAccountKubeconfig(NAMESPACE, NAME);
+    const ordinary = await flowHeaders(kubeconfig, `/api/v1/namespaces/${NAMESPACE}/configmaps`);
+    expect(ordinary).toEqual({
+      schema: await schemaUID(client, flow.flowSchema ?? ""),
+      level: await levelUID(client, SHARED),
+    });
+    const leases = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/any`;
+    expect((await flowHeaders(kubeconfig, leases)).level).toBe(await levelUID(client, "leader-election"));
+    // The tar pit is there before it is needed.
+    expect(await levelUID(client, TAR_PIT)).not.toBe("");
+  });
+
+  it("has its FlowSchema put back when somebody changes it", async () => {
+    const schema = flow.flowSchema ?? "";
+    await client.output(["patch", "flowschema", schema, "--type=merge", "-p", '{"spec":{"matchingPrecedence":8000}}']);
+    const look = async (): Promise<boolean> =>
+      (await client.output(["get", "flowschema", schema, "-o", "jsonpath={.spec.matchingPrecedence}"])) === "1000";
+    await client.until("the precedence to be put back", look, 120_000);
+    expect(await events()).toContain("FlowPutBack");
+  });
+
+  it("is held still in the tar pit once it has lost its rights and loops on 403", async () => {
+    await client.deleteBinding("RoleBinding", NAME, NAMESPACE);
+    const { requestsPerSecond, until, releaseSeconds } = await untilState(NAME, "Throttled");
+    expect(releaseSeconds).toBe(30);
+    expect(Date.parse(until ?? "")).not.toBeNaN();
+    expect(requestsPerSecond).toBeGreaterThan(RATE.threshold);
+    const schema = flow.flowSchema ?? "";
+    expect(await levelOf(schema)).toBe(TAR_PIT);
+    const notes = (await client.events(NAMESPACE)).filter(({ reason }) => reason === "FlowThrottled");
+    expect(notes[0]?.message).toMatch(/\d+ requests per second, and 100 for 15s are the threshold/);
+    // 64 workers, each of which is refused after 15 s, make 64 requests in 15 s. Before it was throttled there were thousands.
+    const before = await requestsOf(schema);
+    await new Promise(resolve => setTimeout(resolve, 10_000));
+    expect((await requestsOf(schema)) - before).toBeLessThanOrEqual(128);
+  });
+
+  it("keeps its leases meanwhile", async () => {
+    const kubeconfig = await suiteLab().serviceAccountKubeconfig(NAMESPACE, NAME);
+    const leases = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/any`;
+    expect((await flowHeaders(kubeconfig, leases)).level).toBe(await levelUID(client, "leader-election"));
+  });
+
+  it("relapses on probation and is held still for twice as long, also under another leader", async () => {
+    await untilState(NAME, "Probation");
+    expect(await levelOf(flow.flowSchema ?? "")).toBe(SHARED);
+    await operator.stop();
+    operator = await startOperator();
+    expect(await untilState(NAME, "Throttled")).toMatchObject({ releaseSeconds: 60 });
+  });
+
+  it("is let go, watched, and normal again when it has its rights back", async () => {
+    await bind(NAME);
+    await untilState(NAME, "Probation");
+    await untilState(NAME, "Normal");
+    expect(await levelOf(flow.flowSchema ?? "")).toBe(SHARED);
+    expect(await events()).toEqual(expect.arrayContaining(["FlowThrottled", "FlowReleased", "FlowNormal"]));
+  });
+});
+
+describe("one that may be scaled to zero", () => {
+  const replicas = (): Promise<string> =>
+    client.output(["get", "deployment", SCALED, "-n", NAMESPACE, "-o", "jsonpath={.spec.replicas}"]);
+
+  it("has no pods while it is held still, and its replicas back afterwards", async () => {
+    await run(NAMESPACE, SCALED, "ScaleToZero");
+    await client.deleteBinding("RoleBinding", SCALED, NAMESPACE);
+    await untilState(SCALED, "Throttled");
+    await client.until("it to have no replicas", async () => (await replicas()) === "0");
+    await bind(SCALED);
+    await client.until("it to have its replica back", async () => (await replicas()) === "1", STEP_MS);
+    const annotations = ["get", "deployment", SCALED, "-n", NAMESPACE, "-o", "jsonpath={.metadata.annotations}"];
+    expect(await client.output(annotations)).not.toContain("replicas-before");
+  });
+});
+
+describe("what was made", () => {
+  it("stays for as long as another object needs it, and goes with the last", async () => {
+    await client.output(["delete", "cres", SCALED, "-n", NAMESPACE]);
+    expect(await made()).toEqual(expect.arrayContaining([expect.stringMatching(new RegExp(`/${SHARED}$`))]));
+    await client.output(["delete", "cres", NAME, "-n", NAMESPACE]);
+    expect(await made()).toEqual([]);
+  });
+
+  it("goes with the namespace, in the middle of a throttle", async () => {
+    await run(DOOMED, NAME, "Throttle");
+    await client.deleteBinding("RoleBinding", NAME, DOOMED);
+    await untilState(NAME, "Throttled", DOOMED);
+    await client.deleteNamespace(DOOMED);
+    const isGone = async (): Promise<boolean> =>
+      (await client.output(["get", "namespace", DOOMED, "--ignore-not-found"])) === "";
+    await client.until("the namespace to be gone", isGone, 120_000);
+    expect(await made()).toEqual([]);
+  });
+});
