@@ -216,6 +216,14 @@ describe("an object whose block has gone", () => {
     expect(bench.finalizers()).toEqual([]);
   });
 
+  it("keeps what was made for it in Observe mode, without looking at it again and again", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    bench.change({ spec: { mode: "Observe" } });
+    expect(await bench.pass()).toEqual({ next: "recheck" });
+    expect([[...bench.made], bench.finalizers()]).toEqual([["flow"], [FINALIZER]]);
+  });
+
   it("is looked at for leftovers once, not at every pass", async () => {
     let looks = 0;
     const maker = makeMaker({ cleanUp: () => Promise.resolve((looks++, [])) });

@@ -121,8 +121,9 @@ export class Cleanup {
         wishes.push({ decision: {}, retry: retryAfter(error) ?? { kind: "backoff" } });
       }
     }
-    // What was done is looked at again at once.
-    if (executions.length > 0) wishes.push({ decision: { recheckAfterMs: LOOK_AGAIN_MS } });
+    // What was done is looked at again at once; what was not, with the next pass.
+    const isChanged = executions.some(({ outcome }) => outcome.result === "Executed");
+    if (isChanged) wishes.push({ decision: { recheckAfterMs: LOOK_AGAIN_MS } });
     const isDone = executions.length === 0 && problem === undefined;
     return { executions, isDone, wishes, ...(problem === undefined ? {} : { problem }) };
   }
