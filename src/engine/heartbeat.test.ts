@@ -10,13 +10,19 @@ function makeBench() {
   const clock = new FakeClock();
   const log = new RecordingLog();
   const asked: number[] = [];
-  const state = { answer: "ok" as Answer, deaths: 0, ageMs: 700_000 as number | undefined };
+  const state = {
+    answer: "ok" as Answer,
+    deaths: 0,
+    ageMs: 700_000 as number | undefined,
+    onAsked: () => undefined as void,
+  };
   const heartbeat = new Heartbeat({
     clock,
     log,
     identity: {
       review: () => {
         asked.push(clock.monotonicMs() - 5_000);
+        state.onAsked();
         if (state.answer === "ok") return Promise.resolve();
         const error = state.answer === "401" ? new UnauthorizedError("401") : new TransientError("no answer");
         return Promise.reject(error);
@@ -88,6 +94,15 @@ describe("the heartbeat", () => {
     bench.state.ageMs = undefined;
     await bench.clock.run(30_000);
     expect(bench.errors()[0]?.fields).not.toHaveProperty("tokenAgeSeconds");
+  });
+
+  it("ends nothing once it is stopped, whatever the answer that was under way", async () => {
+    const bench = makeBench();
+    bench.state.answer = "401";
+    await bench.clock.run(119_000);
+    bench.state.onAsked = () => bench.heartbeat.stop();
+    await bench.clock.run(60_000);
+    expect([bench.asked.length, bench.state.deaths]).toEqual([5, 0]);
   });
 
   it("asks no more once it is stopped", async () => {
