@@ -1,4 +1,5 @@
-// Levels and schemas as this benchmark makes them by plain applies: what the remedy flowIsolation does on a cluster.
+// Levels and schemas as this benchmark makes them by plain applies: those of the remedy flowIsolation, and others to compare them with.
+import { SHARED_SETTINGS, TAR_PIT_SETTINGS, type LevelSettings } from "../../src/remedies/flow-isolation/levels";
 
 const API_VERSION = "flowcontrol.apiserver.k8s.io/v1";
 
@@ -10,21 +11,20 @@ export interface Level {
   readonly queuing?: { readonly queues: number; readonly handSize: number; readonly queueLengthLimit: number };
 }
 
-/** Where custom controllers are isolated (docs/adr/0015-levels-for-custom-controllers.md). */
-export const SHARED: Level = {
-  shares: 10,
-  lendablePercent: 0,
-  borrowingLimitPercent: 0,
-  queuing: { queues: 128, handSize: 2, queueLengthLimit: 250 },
-};
+/** Where custom controllers are isolated. */
+export const SHARED = levelOf(SHARED_SETTINGS);
 
-/** Where a runaway is held still: nothing is ever dispatched, and a request waits for its place to be refused. */
-export const TAR_PIT: Level = {
-  shares: 0,
-  lendablePercent: 0,
-  borrowingLimitPercent: 0,
-  queuing: { queues: 1, handSize: 1, queueLengthLimit: 2000 },
-};
+/** Where a runaway is held still. */
+export const TAR_PIT = levelOf(TAR_PIT_SETTINGS);
+
+function levelOf({
+  nominalConcurrencyShares,
+  lendablePercent,
+  borrowingLimitPercent,
+  ...queuing
+}: LevelSettings): Level {
+  return { shares: nominalConcurrencyShares, lendablePercent, borrowingLimitPercent, queuing };
+}
 
 /** A level of that name. */
 export function priorityLevel(name: string, level: Level): object {
