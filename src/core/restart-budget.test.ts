@@ -123,8 +123,26 @@ describe("pods that are replaced for their long tokens", () => {
   });
 
   it("wait once one has not helped, and so does whoever is restarted for another reason", () => {
-    expect(checkRestartBudget([entry(1, { ...plan, outcome: "Ineffective" })], claim(plan), NOW).allowed).toBe(false);
-    expect(checkRestartBudget([entry(1, plan)], claim(), NOW)).toEqual(refused("Cooldown", 9));
+    const failed = entry(1, { ...plan, outcome: "Ineffective" });
+    expect(checkRestartBudget([failed], claim(plan), NOW).allowed).toBe(false);
+    expect(checkRestartBudget([failed], claim(), NOW)).toEqual(refused("Cooldown", 9));
+  });
+
+  it("are kept as one once they have helped, beyond the last ones", () => {
+    const replaced = Array.from({ length: 40 }, (_, i) => entry(60 - i, plan));
+    expect(pruneRestarts(replaced, NOW, 168 * 60 * MINUTE)).toHaveLength(RESTARTS_KEPT);
+  });
+
+  it("hold up nobody who is sick once they have helped, nor make their cooldown longer when they have not", () => {
+    const limits = { ...claim().limits, maxRestarts: 1 };
+    expect(checkRestartBudget([entry(1, plan)], claim({ limits }), NOW)).toEqual({ allowed: true });
+    const inVain = [30, 20, 11].map(minutes => entry(minutes, { ...plan, outcome: "Ineffective" }));
+    expect(checkRestartBudget(inVain, claim({ limits: { ...limits, maxRestarts: 9 } }), NOW)).toEqual({
+      allowed: true,
+    });
+    expect(checkRestartBudget(inVain, claim({ ...plan, limits: { ...limits, maxRestarts: 9 } }), NOW).allowed).toBe(
+      false,
+    );
   });
 });
 

@@ -4,7 +4,8 @@ import type { LimitReason, RestartClaim } from "./intent";
 
 // Budgets are computed from status alone, so a restarted or newly leading operator continues where the last one was.
 // "Restart" below means one of a workload; pods of one proven incident, replaced one after the other, are one restart
-// as long as each replacement helped (docs/adr/0005-restarts-are-counted-by-incident.md).
+// as long as each replacement helped (docs/adr/0005-restarts-are-counted-by-incident.md). Planned replacements of pods that are well
+// (TokenTooLong) stand in nobody's way once they have helped, and say nothing of whether restarts help the sick.
 
 /** How many entries status.restarts keeps at least. */
 export const RESTARTS_KEPT = 10;
@@ -20,9 +21,10 @@ export type BudgetVerdict =
 /** Whether the history allows this restart now. Pure; `now` in the past of an entry counts the entry as just made. */
 export function checkRestartBudget(history: readonly RestartStatus[], claim: RestartClaim, now: Date): BudgetVerdict {
   const ofWorkload = history.filter(entry => entry.workload === claim.workload);
-  const inTheWay = ofWorkload.filter(entry => !isSameIncident(entry, claim));
+  const inTheWay = ofWorkload.filter(entry => !isSameIncident(entry, claim) && !isDonePlan(entry));
+  const ofItsKind = ofWorkload.filter(entry => isPlanned(entry) === isPlanned(claim));
   const sinceLast = age(lastTime(inTheWay), now);
-  const cooldownMs = claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, trailingIneffective(ofWorkload));
+  const cooldownMs = claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, trailingIneffective(ofItsKind));
   if (sinceLast < cooldownMs) return { allowed: false, limit: "Cooldown", retryAfterMs: cooldownMs - sinceLast };
 
   const counted = inTheWay.filter(entry => age(timeMs(entry), now) < claim.limits.maxRestartsWindowMs);
@@ -32,29 +34,29 @@ export function checkRestartBudget(history: readonly RestartStatus[], claim: Res
   return { allowed: false, limit: "MaxRestarts", retryAfterMs: claim.limits.maxRestartsWindowMs - age(oldest, now) };
 }
 
-/** A sibling of the same incident whose replacement helped does not stand in this restart's way. */
+/** A sibling of the same proven incident whose replacement helped does not stand in this restart's way. */
 function isSameIncident(entry: RestartStatus, claim: RestartClaim): boolean {
-  const incident = incidentOf(claim);
   return (
-    incident !== undefined &&
-    incidentOf(entry) === incident &&
+    claim.cause === Cause.ServiceAccountRecreated &&
+    claim.serviceAccountUID !== undefined &&
+    entry.serviceAccountUID === claim.serviceAccountUID &&
     entry.outcome === "Recovered" &&
     entry.podUID !== claim.podUID
   );
 }
 
-/** What pods are replaced for one after the other: a ServiceAccount that they can't know, or a plan of which nobody is in a hurry. */
-function incidentOf({
-  cause,
-  serviceAccountUID,
-}: Pick<RestartStatus, "cause" | "serviceAccountUID">): string | undefined {
-  if (cause === Cause.TokenTooLong) return cause;
-  return cause === Cause.ServiceAccountRecreated ? serviceAccountUID : undefined;
+function isPlanned({ cause }: Pick<RestartStatus, "cause">): boolean {
+  return cause === Cause.TokenTooLong;
+}
+
+function isDonePlan(entry: RestartStatus): boolean {
+  return isPlanned(entry) && entry.outcome === "Recovered";
 }
 
 function incidentKey(entry: RestartStatus): string {
-  const incident = entry.outcome === "Recovered" ? incidentOf(entry) : undefined;
-  return incident === undefined ? `pod ${entry.podUID ?? entry.pod} ${entry.time}` : `incident ${incident}`;
+  if (isDonePlan(entry)) return "plan";
+  const proven = entry.outcome === "Recovered" && entry.serviceAccountUID !== undefined;
+  return proven ? `incident ${entry.serviceAccountUID}` : `pod ${entry.podUID ?? entry.pod} ${entry.time}`;
 }
 
 function trailingIneffective(entries: readonly RestartStatus[]): number {

@@ -115,12 +115,21 @@ describe("an object for which something is made outside of its namespace", () =>
     expect(bench.finalizers()).toEqual(["somebody/else"]);
   });
 
-  it("gets none while nothing is about to be made", async () => {
-    const maker = makeMaker();
-    maker.made.add("flow");
-    const bench = makeBench(maker);
+  it("gets none while nothing is to be made", async () => {
+    const { made, remedy } = makeMaker({ decide: () => makeDecision() });
+    const bench = makeBench({ made, remedy });
     await bench.pass();
     expect(bench.finalizers()).toEqual([]);
+  });
+
+  it("gets it back when somebody has taken it off, as a replacement of the whole object does", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    const object = bench.store.objects.get(KEY) ?? makeObject(KEY);
+    bench.store.put({ ...object, metadata: { ...object.metadata, finalizers: [] } });
+    await bench.pass();
+    expect(bench.finalizers()).toEqual([FINALIZER]);
+    expect(bench.order).toEqual(["apply flow"]);
   });
 
   it("gets none in Observe mode, nor while it is suspended", async () => {

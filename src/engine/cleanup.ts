@@ -57,8 +57,8 @@ export class Cleanup {
   }
 
   /**
-   * The object with the finalizer on it, if one of these turns is about to write something that has to be taken away with it. Without the
-   * right to do that, those turns write nothing.
+   * The object with the finalizer on it, if one of these turns has made something that has to be taken away with it, or is about to: also
+   * where somebody has taken it off. Without the right to put it there, those turns write nothing.
    *
    * @throws whatever the store throws, but for the missing right
    */
@@ -160,7 +160,7 @@ export function hasFinalizer({ metadata }: ControllerResilience): boolean {
 }
 
 function isToBeHeld({ decision }: Turn): boolean {
-  return decision.needsCleanup === true && decision.intents.length > 0;
+  return decision.needsCleanup === true;
 }
 
 function withoutRight({ decision }: Turn, error: ForbiddenError): Decision {

@@ -4,7 +4,7 @@ import { FakeClock } from "../core/testing/fake-clock";
 import { Heartbeat } from "./heartbeat";
 import { RecordingLog } from "./testing/fakes";
 
-type Answer = "ok" | "401" | "silent";
+type Answer = "ok" | "401" | "silent" | "never";
 
 function makeBench() {
   const clock = new FakeClock();
@@ -24,6 +24,7 @@ function makeBench() {
         asked.push(clock.monotonicMs() - 5_000);
         state.onAsked();
         if (state.answer === "ok") return Promise.resolve();
+        if (state.answer === "never") return new Promise(() => undefined);
         const error = state.answer === "401" ? new UnauthorizedError("401") : new TransientError("no answer");
         return Promise.reject(error);
       },
@@ -84,6 +85,9 @@ describe("the heartbeat", () => {
     // The last word has to be a refusal.
     expect(bench.state.deaths).toBe(0);
     bench.state.answer = "401";
+    await bench.clock.run(60_000);
+    expect(bench.state.deaths).toBe(0);
+    // Two with an outage between them are no proof; four are.
     await bench.clock.run(30_000);
     expect(bench.state.deaths).toBe(1);
   });
@@ -94,6 +98,16 @@ describe("the heartbeat", () => {
     bench.state.ageMs = undefined;
     await bench.clock.run(30_000);
     expect(bench.errors()[0]?.fields).not.toHaveProperty("tokenAgeSeconds");
+  });
+
+  it("goes on asking when an answer never comes", async () => {
+    const bench = makeBench();
+    bench.state.answer = "never";
+    await bench.clock.run(100_000);
+    bench.state.answer = "ok";
+    await bench.clock.run(60_000);
+    expect(bench.asked.length).toBeGreaterThanOrEqual(4);
+    expect(bench.heartbeat.trouble()).toBeNull();
   });
 
   it("ends nothing once it is stopped, whatever the answer that was under way", async () => {

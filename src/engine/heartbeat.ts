@@ -1,6 +1,7 @@
 import type { Cancel, Clock } from "../core/clock";
 import { publicMessage, UnauthorizedError } from "../core/errors";
 import type { Identity, Log } from "../core/ports";
+import { withDeadline } from "./deadline";
 
 /** Open watches are not authenticated again, so a dead identity shows only where something asks. */
 const INTERVAL_MS = 30_000;
@@ -10,6 +11,12 @@ const INTERVAL_MS = 30_000;
  * writes a new token every 8 minutes (expirationSeconds 600), and within seconds once the pod is replaced.
  */
 const DEAD_AFTER_MS = 120_000;
+
+/** ... and so many times: two refusals with an outage between them, as when the control plane is restarted, are no proof. */
+const DEAD_AFTER_REFUSALS = 4;
+
+/** Longest wait for one answer, credentials included: a plugin that gives them may hang. */
+const DEADLINE_MS = 20_000;
 
 /** What the heartbeat works with. */
 export interface HeartbeatPorts {
@@ -30,6 +37,7 @@ export class Heartbeat {
   #isStopped = false;
   /** Since when every answer that says anything was a 401; by the monotonic clock. */
   #refusedSinceMs: number | undefined;
+  #refusals = 0;
 
   constructor(ports: HeartbeatPorts) {
     this.#ports = ports;
@@ -55,7 +63,8 @@ export class Heartbeat {
 
   async #beat(): Promise<void> {
     try {
-      await this.#ports.identity.review();
+      const { clock, identity } = this.#ports;
+      await withDeadline(clock, DEADLINE_MS, "the review of the operator's own identity", () => identity.review());
       this.#accepted();
     } catch (error) {
       if (error instanceof UnauthorizedError) this.#refused();
@@ -67,12 +76,14 @@ export class Heartbeat {
   #accepted(): void {
     if (this.#refusedSinceMs !== undefined) this.#ports.log.info({}, "the operator's identity is accepted again");
     this.#refusedSinceMs = undefined;
+    this.#refusals = 0;
   }
 
   #refused(): void {
     const { clock, identity, log } = this.#ports;
     const nowMs = clock.monotonicMs();
     this.#refusedSinceMs ??= nowMs;
+    this.#refusals += 1;
     const refusedForMs = nowMs - this.#refusedSinceMs;
     const ageMs = identity.tokenAgeMs();
     const fields = {
@@ -80,7 +91,7 @@ export class Heartbeat {
       ...(ageMs === undefined ? {} : { tokenAgeSeconds: Math.round(ageMs / 1000) }),
     };
     log.error(fields, "the operator itself is answered 401: its token, or its ServiceAccount, is not known any more");
-    if (refusedForMs < DEAD_AFTER_MS || this.#isStopped) return;
+    if (refusedForMs < DEAD_AFTER_MS || this.#refusals < DEAD_AFTER_REFUSALS || this.#isStopped) return;
     log.error(fields, "the operator ends, so that its death is seen");
     this.stop();
     this.#ports.onDead();
