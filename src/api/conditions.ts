@@ -42,7 +42,7 @@ export const Reason = {
   NameTaken: "NameTaken",
   /** Reconciling: writes are under way or being watched. */
   Progressing: "Progressing",
-  /** The object is being deleted; what was made for it outside of its namespace goes first. */
+  /** The object is being deleted, or a block was removed; what was made for it outside of its namespace goes first. */
   CleaningUp: "CleaningUp",
   /** Stalled and Reconciling: the normal state. */
   Idle: "Idle",

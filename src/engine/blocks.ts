@@ -16,7 +16,7 @@ export const BLOCKS: Record<
 /** Their keys, in the order of their conditions. */
 export const REMEDY_KEYS = Object.keys(BLOCKS) as RemedyKey[];
 
-/** Status without the lists of remedies that are off. */
+/** Status without the lists of remedies that are off. While an object is suspended nothing is cleaned up, and what they tell may still be so. */
 export function withoutForeignLists(
   before: ControllerResilienceStatus,
   object: ControllerResilience,
@@ -24,7 +24,7 @@ export function withoutForeignLists(
   const kept = { ...before };
   for (const key of REMEDY_KEYS) {
     const { owns } = BLOCKS[key];
-    if (object.spec[key] === undefined) Reflect.deleteProperty(kept, owns);
+    if (object.spec[key] === undefined && !object.spec.suspend) Reflect.deleteProperty(kept, owns);
   }
   return kept;
 }

@@ -225,12 +225,28 @@ describe("an object whose block has gone", () => {
     expect(bench.finalizers()).toEqual([]);
   });
 
-  it("keeps what was made for it in Observe mode, without looking at it again and again", async () => {
+  it("loses it in Observe mode as well, and once it is no longer suspended", async () => {
     const bench = makeBench();
     await bench.pass();
-    bench.change({ spec: { mode: "Observe" } });
-    expect(await bench.pass()).toEqual({ next: "recheck" });
+    bench.change({ spec: { suspend: true } });
+    await bench.pass();
     expect([[...bench.made], bench.finalizers()]).toEqual([["flow"], [FINALIZER]]);
+    bench.change({ spec: { mode: "Observe" } });
+    await bench.pass();
+    await bench.pass();
+    expect([[...bench.made], bench.finalizers()]).toEqual([[], []]);
+  });
+
+  it("says what can't be taken away, and does not look again and again", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    bench.writer.answer = () => Promise.reject(new ForbiddenError("delete flowschemas flow: forbidden"));
+    bench.change({ spec: {} });
+    expect(await bench.pass()).toEqual({ next: "recheck" });
+    expect(bench.condition("Ready")).toMatchObject({ status: "False", reason: "CleaningUp" });
+    expect(bench.condition("Stalled")).toMatchObject({ status: "True", reason: "CleaningUp" });
+    expect(bench.condition("Stalled")?.message).toContain("delete flowschemas flow: forbidden");
+    expect(bench.finalizers()).toEqual([FINALIZER]);
   });
 
   it("is looked at for leftovers once, not at every pass", async () => {

@@ -73,13 +73,16 @@ export class Cleanup {
     }
   }
 
-  /** Takes away what remedies whose block has gone have left behind. */
+  /**
+   * Takes away what remedies whose block has gone have left behind, in Observe mode as well: whoever removes a block wants its effects to
+   * end, and nothing is changed but what the operator made. A suspended object waits.
+   */
   async sweep(object: ControllerResilience, scope: ExecutionScope): Promise<CleanupResult> {
     const { uid, generation } = object.metadata;
     if (!hasFinalizer(object) || object.spec.suspend) return { executions: [], isDone: false, wishes: [] };
     if (this.#clean.get(uid) === generation) return { executions: [], isDone: true, wishes: [] };
     const absent = this.#ports.remedies.filter(({ key }) => object.spec[key] === undefined);
-    const result = await this.#cleanUp(absent, object, scope);
+    const result = await this.#cleanUp(absent, object, { ...scope, isCleanup: true });
     if (result.isDone) this.#remember(uid, generation);
     return result;
   }

@@ -17,7 +17,11 @@ export interface Verdict {
  * `kubectl wait --for=condition=Stalled=false` works from the first pass on, and the moment when it ended stays readable.
  * As kstatus and Flux want it, they are never True together: with both, tools disagree on which one counts.
  */
-export function conditionUpdates(verdicts: readonly Verdict[], suspended: boolean): ConditionUpdate[] {
+export function conditionUpdates(
+  verdicts: readonly Verdict[],
+  suspended: boolean,
+  leftovers?: Leftovers,
+): ConditionUpdate[] {
   const own = verdicts.map(({ condition, decision }) => ({
     type: condition,
     status: decision.status,
@@ -25,8 +29,11 @@ export function conditionUpdates(verdicts: readonly Verdict[], suspended: boolea
     message: decision.message,
   }));
   if (suspended) return [suspendedUpdate(ConditionType.Ready, "Unknown"), ...own, ...suspendedPair()];
-  const stalled = stalledUpdate(verdicts);
-  return [readyUpdate(own), ...own, reconcilingUpdate(verdicts, stalled.status === "True"), stalled];
+  const obstacle = leftovers && obstacleOf(leftovers);
+  const stalled =
+    obstacle === undefined ? stalledUpdate(verdicts) : leftoverUpdate(ConditionType.Stalled, "True", obstacle);
+  const ready = obstacle === undefined ? readyUpdate(own) : leftoverUpdate(ConditionType.Ready, "False", obstacle);
+  return [ready, ...own, reconcilingUpdate(verdicts, stalled.status === "True"), stalled];
 }
 
 /** False if one is False, with the reason of the first; else Unknown if one is Unknown; else True. */
@@ -60,13 +67,23 @@ function reconcilingUpdate(verdicts: readonly Verdict[], isStalled: boolean): Co
   return notSo(type, "Nothing is under way.");
 }
 
-/** What is said of an object that goes, while not everything that was made for it is gone. */
-export function goingUpdates({
-  executions,
-  problem,
-}: Pick<CleanupResult, "executions" | "problem">): ConditionUpdate[] {
+/** What came of taking away what was made. */
+type Leftovers = Pick<CleanupResult, "executions" | "problem">;
+
+/** Why something that was made is still there, where that is not the way of things. */
+function obstacleOf({ executions, problem }: Leftovers): string | undefined {
   const failed = executions.find(({ outcome }) => "message" in outcome);
-  const obstacle = problem ?? (failed && describeFailure(failed));
+  return problem ?? (failed && describeFailure(failed));
+}
+
+function leftoverUpdate(type: ConditionType, status: "True" | "False", obstacle: string): ConditionUpdate {
+  const message = `Something is left of a block that is not in the spec any more. ${obstacle}`;
+  return { type, status, reason: Reason.CleaningUp, message };
+}
+
+/** What is said of an object that goes, while not everything that was made for it is gone. */
+export function goingUpdates(leftovers: Leftovers): ConditionUpdate[] {
+  const obstacle = obstacleOf(leftovers);
   const message = `The object goes as soon as what was made for it is gone.${obstacle === undefined ? "" : ` ${obstacle}`}`;
   const words = { reason: Reason.CleaningUp, message };
   const [busy, stuck] = [ConditionType.Reconciling, ConditionType.Stalled];

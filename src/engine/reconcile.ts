@@ -7,7 +7,7 @@ import type { EngineMetrics, EventSink, Key, Log, ObjectStore, Writer } from "..
 import type { Readers } from "../core/readers";
 import type { Decision, Remedy, RemedyStatus } from "../core/remedy";
 import { BLOCKS, REMEDY_KEYS, withoutForeignLists } from "./blocks";
-import { Cleanup, hasFinalizer } from "./cleanup";
+import { Cleanup, hasFinalizer, type CleanupResult } from "./cleanup";
 import { concludeGenerally, type Execution } from "./conclude";
 import { checkedDecision } from "./decision";
 import { withDeadline } from "./deadline";
@@ -84,7 +84,7 @@ export class Reconciler {
     const swept = await this.#cleanup.sweep(object, scope);
     const executions = [...carriedOut.executions, ...swept.executions];
     this.#reporter.executions(key, object, executions);
-    const status = this.#statusOf(object, carriedOut.parts, ledger);
+    const status = this.#statusOf({ object, ledger, swept }, carriedOut.parts);
     if (!pass.mayWrite()) return { next: "recheck" };
     const written = await this.#writeStatus(ledger.object, status);
     this.#report(key, object, status, carriedOut.parts);
@@ -179,11 +179,11 @@ export class Reconciler {
     }
   }
 
-  #statusOf(object: ControllerResilience, parts: readonly Part[], ledger: RestartLedger): ControllerResilienceStatus {
+  #statusOf({ object, ledger, swept }: Swept, parts: readonly Part[]): ControllerResilienceStatus {
     const now = this.#now();
     const before = object.status ?? {};
     const generation = object.metadata.generation;
-    const updates = conditionUpdates(parts, object.spec.suspend);
+    const updates = conditionUpdates(parts, object.spec.suspend, swept);
     const bounded = boundStatus({ restarts: [...ledger.history] }, now).restarts ?? [];
     const restartsTotal = (before.restartsTotal ?? 0) + countConfirmed(before.restarts ?? [], ledger.history);
     const status: ControllerResilienceStatus = {
@@ -231,6 +231,13 @@ export class Reconciler {
 interface Pass {
   readonly log: Log;
   readonly mayWrite: () => boolean;
+}
+
+/** After what blocks have left behind was looked for. */
+interface Swept {
+  readonly object: ControllerResilience;
+  readonly ledger: RestartLedger;
+  readonly swept: CleanupResult;
 }
 
 interface Scope extends Pass {
