@@ -487,6 +487,10 @@ export interface DaemonSetStatus {
    */
   appliedTime?: string;
   /**
+   * From when on 401s are watched for, where that is later than appliedTime: the template became another one, or a pod was replaced because of the change.
+   */
+  watchTime?: string;
+  /**
    * Changes of the template, or makings of the policy, by the operator since generation; two at most.
    */
   changes?: number;

@@ -4,6 +4,7 @@ import { buildChange } from "./build";
 import { aimOf, changesOf, entryOf, fingerprintOf, isRelease, life, MAX_CHANGES, nameOf, type Case } from "./case";
 import { bounded, leftAlone, obstacle, rolling, ROLLING_MS, skipped, warningOf } from "./checks";
 import { reverted, reverting } from "./revert";
+import { withWatch } from "./watch";
 
 type Check = (given: Case) => Assessment | undefined;
 
@@ -36,9 +37,9 @@ const CHECKS: readonly Check[] = [
 export function assess(given: Case): Assessment {
   for (const check of CHECKS) {
     const assessment = check(given);
-    if (assessment !== undefined) return assessment;
+    if (assessment !== undefined) return withWatch(assessment, given);
   }
-  return change(given);
+  return withWatch(change(given), given);
 }
 
 function onDelete(given: Case): Assessment | undefined {

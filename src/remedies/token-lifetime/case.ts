@@ -74,14 +74,13 @@ export function aimOf(given: Case): string {
   return isRelease(given) ? "what was put there is given back" : `its tokens live ${life(given.spec)}`;
 }
 
-/** Outcomes that speak of a template that was changed, not of the one that is there now. */
-const OF_THE_CHANGE: readonly DaemonSetStatus["outcome"][] = ["Rolling", "Bounded", "Stuck", "Reverting", "Reverted"];
+/** Outcomes that speak of a template that did harm, not of the one that is there now. */
+const OF_THE_HARM: readonly DaemonSetStatus["outcome"][] = ["Reverting", "Reverted"];
 
 /** What status tells of it from now on. */
 export function entryOf(given: Case, outcome: DaemonSetStatus["outcome"]): DaemonSetStatus {
   const { own, plan, facts } = given;
   const previous = plan.kind === "Change" ? plan.previous : (own.record?.previous ?? []);
-  const { appliedTime } = own.record ?? {};
   return {
     name: own.view.name,
     uid: own.view.uid,
@@ -92,10 +91,17 @@ export function entryOf(given: Case, outcome: DaemonSetStatus["outcome"]): Daemo
           previousExpirationSeconds: Math.max(...previous.map(({ expirationSeconds }) => expirationSeconds)),
           previous: previous.map(one => ({ ...one })),
         }),
-    ...(appliedTime === undefined ? {} : { appliedTime }),
+    ...timesOf(own.record),
     changes: changesOf(given),
     generation: facts.generation,
-    fingerprint: (OF_THE_CHANGE.includes(outcome) ? own.record?.fingerprint : undefined) ?? fingerprintOf(given),
+    fingerprint: (OF_THE_HARM.includes(outcome) ? own.record?.fingerprint : undefined) ?? fingerprintOf(given),
+  };
+}
+
+function timesOf({ appliedTime, watchTime }: Partial<DaemonSetStatus> = {}): Partial<DaemonSetStatus> {
+  return {
+    ...(appliedTime === undefined ? {} : { appliedTime }),
+    ...(watchTime === undefined ? {} : { watchTime }),
   };
 }
 

@@ -52,6 +52,7 @@ function takenBack(entry: DaemonSetStatus, executions: readonly Execution[], now
   const restored: DaemonSetStatus = { ...entry, outcome: "Reverted" };
   // Nothing is watched any more: pods that are left with the shorter token say nothing of a later template.
   delete restored.appliedTime;
+  delete restored.watchTime;
   if (restored.policy === undefined) return restored;
   delete restored.policy;
   // For some seconds an API server may still follow a policy that is gone.

@@ -92,19 +92,3 @@ const ROLLING: readonly DaemonSetStatus["outcome"][] = ["Planned", "Rolling", "S
 export function isOurRollout(record: DaemonSetStatus | undefined): boolean {
   return record !== undefined && ROLLING.includes(record.outcome);
 }
-
-/**
- * For an hour and two lives of a token the logs are watched: what does not read its token again fails after one. Counted from the
- * change, or while the pods are being replaced, from the newest of them.
- */
-export function isWatched(
-  record: DaemonSetStatus | undefined,
-  pods: readonly PodView[],
-  spec: Spec,
-  nowMs: number,
-): boolean {
-  if (record?.appliedTime === undefined) return false;
-  const canaries = isOurRollout(record) ? pods.filter(pod => isCanary(pod, spec)) : [];
-  const fromMs = Math.max(Date.parse(record.appliedTime), ...canaries.map(({ createdAtMs }) => createdAtMs));
-  return nowMs < fromMs + 3_600_000 + 2_000 * spec.expirationSeconds;
-}

@@ -8,7 +8,6 @@ import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/view
 import { isReleasable, readLeftovers, readPairs } from "./admission";
 import {
   isBounded,
-  isWatched,
   livingOf,
   planOf,
   type AdmissionFacts,
@@ -16,6 +15,7 @@ import {
   type Spec,
   type TokenLifetimeFacts,
 } from "./facts";
+import { isWatched } from "./watch";
 
 /** DaemonSets that are gone and that status remembers, so that one that comes back is known. */
 const MAX_KEPT = 32;
@@ -45,7 +45,7 @@ export async function observeDaemonSets(
   const gathered: Gathered[] = [];
   for (const view of found.views) gathered.push(await gather(view, records, from));
   const nowMs = from.clock.now().getTime();
-  const suspects = gathered.filter(one => isWatched(one.record, one.pods, spec, nowMs) || isUnderWay(one, spec));
+  const suspects = gathered.filter(one => isWatched(one.record, spec, nowMs) || isUnderWay(one, spec));
   const judged = await logs.judge(
     `${namespace}/${name}`,
     suspects.flatMap(({ pods }) => pods),

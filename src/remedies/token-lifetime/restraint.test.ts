@@ -140,7 +140,7 @@ describe("401s that are not the change's fault", () => {
     expect(written(scene).filter(line => line.includes("Restored"))).toEqual([]);
   });
 
-  it("of a template that somebody has changed since are not judged by it", async () => {
+  it("of a template that somebody has changed since do not decide about it at once", async () => {
     const scene = await changed();
     await scene.pass();
     scene.say("persistent", 600);

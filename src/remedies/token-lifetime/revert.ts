@@ -2,7 +2,8 @@ import { Reason } from "../../api/conditions";
 import { AT_ONCE_MS, type Assessment } from "./assessment";
 import { buildRelease } from "./build";
 import { entryOf, isSameTemplate, nameOf, type Case } from "./case";
-import { isCanary, isWatched, livingOf } from "./facts";
+import { isCanary, livingOf } from "./facts";
+import { isWatched } from "./watch";
 
 /** The pods are answered 401 since the template was changed: the change is taken back. */
 export function reverting(given: Case): Assessment | undefined {
@@ -27,8 +28,7 @@ export function reverting(given: Case): Assessment | undefined {
 /** 401s of pods with the shorter token, for which nothing else is to blame: neither their ServiceAccount's age, nor what old pods suffer too. */
 export function isToBlame({ own, spec, nowMs }: Case): boolean {
   const pods = livingOf(own);
-  const views = pods.map(({ pod }) => pod);
-  if (!isWatched(own.record, views, spec, nowMs)) return false;
+  if (!isWatched(own.record, spec, nowMs)) return false;
   const others = pods.filter(({ pod }) => !isCanary(pod, spec));
   if (others.some(({ verdict }) => verdict === "suspected" || verdict === "persistent")) return false;
   return pods.some(

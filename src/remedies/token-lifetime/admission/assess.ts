@@ -3,6 +3,7 @@ import type { Assessment } from "../assessment";
 import { entryOf, life, nameOf } from "../case";
 import { bounded, leftAlone, rolling, skipped } from "../checks";
 import { isBounded, livingOf } from "../facts";
+import { withWatch } from "../watch";
 import { inEffectMs, isInNeed, withPair, type AdmissionCase } from "./case";
 import { comingIntoEffect, giveBack, making } from "./make";
 import { replacing } from "./replace";
@@ -40,7 +41,7 @@ const CHECKS: readonly Check[] = [
 export function assessAdmission(given: AdmissionCase): Assessment {
   const assessment = firstOf(given) ?? done(given);
   const isAboutToBe = assessment.intents?.some(({ target }) => target.name === given.pair.name) ?? false;
-  return { ...assessment, entry: withPair(assessment.entry, given, isAboutToBe) };
+  return withWatch({ ...assessment, entry: withPair(assessment.entry, given, isAboutToBe) }, given);
 }
 
 function firstOf(given: AdmissionCase): Assessment | undefined {
