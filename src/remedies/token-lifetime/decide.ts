@@ -1,8 +1,9 @@
 import { Reason } from "../../api/conditions";
+import type { DaemonSetStatus } from "../../api/controller-resilience";
 import type { Intent } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
 import { joinSentences } from "../../core/sentences";
-import { decideAdmission, ownPairs, removeObsolete, settleReplacements } from "./admission";
+import { decideAdmission, ownPairs, removeObsolete, settleReplacements, withKnownPair } from "./admission";
 import { assess } from "./assess";
 import type { Assessment } from "./assessment";
 import { caseOf } from "./case";
@@ -50,6 +51,7 @@ export function decideDaemonSets(facts: TokenLifetimeFacts, spec: Spec, now: Dat
   );
   // Harm is taken back at once; changes are made one at a time, the next when this one has replaced its pods.
   const intents = [...urgent, ...changes.slice(0, 1)].flatMap(assessment => assessment.intents ?? []);
+  const daemonSets = entriesOf(assessments, facts);
   return {
     status: worst.status,
     reason: worst.reason,
@@ -58,8 +60,8 @@ export function decideDaemonSets(facts: TokenLifetimeFacts, spec: Spec, now: Dat
     ...recheckOf(assessments, facts, changes.length > 1),
     progressing: findings.some(({ isProgressing }) => isProgressing),
     ...(stalled === undefined ? {} : { stalled: { reason: stalled.reason, message: stalled.sentence } }),
-    needsCleanup: ownPairs(facts).length > 0 || intents.some(({ verb }) => verb === "create"),
-    parts: { daemonSets: [...assessments.map(({ entry }) => entry), ...facts.kept], restarts },
+    needsCleanup: isToBeCleanedUp(daemonSets, intents, facts),
+    parts: { daemonSets, restarts },
   };
 }
 
@@ -72,6 +74,25 @@ function assessAll(
   if (spec.via === "Admission") return decideAdmission(facts, spec, nowMs);
   const assessments = facts.daemonSets.map(own => assess(caseOf(own, facts, spec, nowMs)));
   return { assessments, obsolete: removeObsolete([], facts) };
+}
+
+/** Of the DaemonSets that are there, and of those that were. */
+function entriesOf(assessments: readonly Assessment[], facts: TokenLifetimeFacts): DaemonSetStatus[] {
+  const known = new Map(facts.daemonSets.map(({ view, record }) => [view.name, record?.policy]));
+  return [
+    ...assessments.map(({ entry }) => withKnownPair(entry, known.get(entry.name), facts)),
+    ...facts.kept.map(({ policy, ...rest }) => withKnownPair(rest, policy, facts)),
+  ];
+}
+
+/** A pair is there, or about to be; or it was made, and nobody can see whether it still is. */
+function isToBeCleanedUp(
+  daemonSets: readonly DaemonSetStatus[],
+  intents: readonly Intent[],
+  facts: TokenLifetimeFacts,
+): boolean {
+  if (facts.admission === null) return daemonSets.some(({ policy }) => policy !== undefined);
+  return ownPairs(facts).length > 0 || intents.some(({ verb }) => verb === "create");
 }
 
 /** Whatever could not be changed the last time lets the others go first. */

@@ -10,6 +10,7 @@ export function reverting(given: Case): Assessment | undefined {
   const { own, spec } = given;
   // Of another template than that which was changed, nothing is known yet.
   if (!spec.revertOnUnauthorized || own.record?.appliedTime === undefined || !isSameTemplate(given)) return undefined;
+  if (own.record.outcome === "Reverted") return undefined;
   const isDecided = own.record.outcome === "Reverting" && !isWellAgain(given);
   if (!isDecided && !isToBlame(given)) return undefined;
   const sentence = `${nameOf(given)}: pods with the shorter token are answered 401, and no pod was before; the change is taken back.`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ForbiddenError } from "../../../core/errors";
+import { ForbiddenError, TransientError } from "../../../core/errors";
 import { AdmissionScene } from "../testing/admission-scene";
 import { PLAIN } from "../testing/scene";
 
@@ -279,7 +279,44 @@ describe("the end of a policy", () => {
       "delete MutatingAdmissionPolicyBinding uid-2",
       "delete MutatingAdmissionPolicy uid-1",
     ]);
+  });
+});
+
+describe("an API server that does not know the kinds any more, as in an upgrade", () => {
+  it("is no reason to forget a policy that was made", async () => {
+    const scene = await inEffect();
+    const [policy] = scene.policies;
     scene.isServed = false;
+    expect(await scene.pass()).toMatchObject({ reason: "AdmissionUnavailable", needsCleanup: true });
+    expect(scene.entry()).toMatchObject({ policy });
+    const target = scene.sets.get("agent")!;
+    scene.sets.delete("agent");
+    expect(await scene.pass()).toMatchObject({ needsCleanup: true });
+    expect(scene.entry()).toMatchObject({ policy });
+    await expect(scene.remedy.cleanUp?.(scene.object, scene)).rejects.toThrow(TransientError);
+    scene.sets.set("agent", target);
+    scene.isServed = true;
+    expect(await scene.remedy.cleanUp?.(scene.object, scene)).toHaveLength(2);
+  });
+
+  it("is no reason either once the way is another", async () => {
+    const scene = await inEffect();
+    scene.object.spec.tokenLifetime!.via = "Template";
+    const finalizers = ["controller-resilience.io/cleanup"];
+    scene.object = { ...scene.object, metadata: { ...scene.object.metadata, generation: 2, finalizers } };
+    scene.outcome = { result: "Failed", message: "no answer" };
+    await scene.pass();
+    scene.isServed = false;
+    await expect(scene.pass()).rejects.toThrow(TransientError);
+  });
+
+  it("says nothing of a policy that is known to be gone, or of which there never was one", async () => {
+    const scene = await inEffect();
+    scene.object.spec.targets = [{ kind: "DaemonSet", name: "other" }];
+    await scene.passes(3);
+    expect(scene.entry()).not.toHaveProperty("policy");
+    scene.isServed = false;
+    expect(await scene.pass()).toMatchObject({ needsCleanup: false });
     expect(await scene.remedy.cleanUp?.(scene.object, scene)).toEqual([]);
   });
 });

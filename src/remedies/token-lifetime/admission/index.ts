@@ -6,7 +6,7 @@ import { caseOf } from "./case";
 import { removeObsolete } from "./obsolete";
 
 export { isReleasable } from "./case";
-export { cleanUpPairs, ownPairs, readLeftovers, readPairs, removeObsolete } from "./obsolete";
+export { cleanUpPairs, ownPairs, readLeftovers, readPairs, removeObsolete, withKnownPair } from "./obsolete";
 export { settleReplacements } from "./outcomes";
 
 /** What there is to say and to do about each DaemonSet, and the pairs that are not needed any more. Pure and total. */

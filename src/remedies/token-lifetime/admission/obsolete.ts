@@ -1,6 +1,6 @@
-import type { ControllerResilience } from "../../../api/controller-resilience";
+import type { ControllerResilience, DaemonSetStatus } from "../../../api/controller-resilience";
 import { DAEMON_SET_ANNOTATION } from "../../../api/names";
-import { ForbiddenError } from "../../../core/errors";
+import { ForbiddenError, TransientError } from "../../../core/errors";
 import type { Intent } from "../../../core/intent";
 import { isOwnedBy, ownerLabels } from "../../../core/owned";
 import type { Readers } from "../../../core/readers";
@@ -26,16 +26,33 @@ export async function readPairs(
 /**
  * What was made for this object, where perhaps nothing ever was: then an operator without the right to look has nothing to look for.
  *
- * @throws whatever the reader throws, but for the missing right
+ * @throws TransientError if there should be something, and the API server does not serve the kinds; whatever the reader throws, but for
+ * the missing right where nothing was made
  */
 export async function readLeftovers(object: ControllerResilience, from: Readers): Promise<AdmissionFacts | null> {
-  try {
-    return await readPairs(from, ownerLabels(object));
-  } catch (error) {
-    const isKnown = object.status?.daemonSets?.some(({ policy }) => policy !== undefined) ?? false;
-    if (isKnown || !(error instanceof ForbiddenError)) throw error;
+  const known = object.status?.daemonSets?.find(({ policy }) => policy !== undefined)?.policy;
+  const found = await readPairs(from, ownerLabels(object)).catch((error: unknown) => {
+    if (known !== undefined || !(error instanceof ForbiddenError)) throw error;
     return { policies: [], bindings: [] };
-  }
+  });
+  if (found === null && known !== undefined) throw new TransientError(orphaned(known));
+  return found;
+}
+
+/** As in the middle of an upgrade, or after a downgrade. */
+function orphaned(policy: string): string {
+  return `the API server that answered does not serve MutatingAdmissionPolicy, and the policy ${policy} was made; it is looked for again until it can be taken away`;
+}
+
+/** What status tells, with the pair that was made: it is remembered until it is seen to be gone. */
+export function withKnownPair(
+  entry: DaemonSetStatus,
+  known: string | undefined,
+  facts: TokenLifetimeFacts,
+): DaemonSetStatus {
+  if (entry.policy !== undefined || known === undefined) return entry;
+  const isGone = facts.admission !== null && pairsOf(entry.name, facts).length === 0;
+  return isGone ? entry : { ...entry, policy: known };
 }
 
 /** What was made for this object. */
