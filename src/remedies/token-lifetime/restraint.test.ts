@@ -130,6 +130,7 @@ describe("401s that are not the change's fault", () => {
   it("that are over when it is to be taken back, as in Observe mode, leave it", async () => {
     const scene = await changed();
     await scene.pass();
+    await scene.clock.run(11 * MINUTE);
     scene.object.spec.mode = "Observe";
     scene.say("persistent", 600);
     await scene.pass();

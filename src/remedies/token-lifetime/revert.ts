@@ -2,8 +2,8 @@ import { Reason } from "../../api/conditions";
 import { AT_ONCE_MS, type Assessment } from "./assessment";
 import { buildRelease } from "./build";
 import { entryOf, isSameTemplate, nameOf, type Case } from "./case";
-import { isCanary, livingOf } from "./facts";
-import { isWatched } from "./watch";
+import { isCanary, livingOf, type PodFacts } from "./facts";
+import { isWatched, trialMs } from "./watch";
 
 /** The pods are answered 401 since the template was changed: the change is taken back. */
 export function reverting(given: Case): Assessment | undefined {
@@ -37,10 +37,17 @@ export function isToBlame({ own, spec, nowMs }: Case): boolean {
   );
 }
 
-/** Since it was decided, something has cured them; in Observe mode much time may have passed. */
-export function isWellAgain({ own, spec }: Case): boolean {
-  const canaries = livingOf(own).filter(({ pod }) => isCanary(pod, spec));
-  return canaries.length > 0 && canaries.every(({ verdict }) => verdict === "quiet");
+/**
+ * Since it was decided, something has cured them; in Observe mode much time may have passed. That a pod is gone is no cure: its successor
+ * has to outlive its first token.
+ */
+export function isWellAgain({ own, spec, nowMs }: Case): boolean {
+  const living = livingOf(own);
+  if (living.length < Math.max(own.pods.length, own.view.replicas)) return false;
+  const canaries = living.filter(({ pod }) => isCanary(pod, spec));
+  const isProven = ({ pod, verdict }: PodFacts): boolean =>
+    verdict === "quiet" && nowMs >= pod.createdAtMs + trialMs(spec);
+  return canaries.length > 0 && canaries.every(isProven);
 }
 
 /** It was taken back, and nothing has changed that would make the next try any better. */

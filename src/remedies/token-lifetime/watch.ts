@@ -5,6 +5,17 @@ import { AT_ONCE_MS, type Assessment } from "./assessment";
 import type { Case } from "./case";
 import { isBounded, isCanary, isOurRollout, livingOf, type Spec } from "./facts";
 
+/** A client that never reads its token again fails after one life of it; of a longer one than this nobody waits for the end, in milliseconds. */
+const LONGEST_TRIAL_MS = 3_600_000;
+
+/** Long enough for a 401 to be logged and read, in milliseconds. */
+const TRIAL_MARGIN_MS = 60_000;
+
+/** How long a pod with the shorter token has to be quiet to prove anything, in milliseconds. */
+export function trialMs({ expirationSeconds }: Spec): number {
+  return Math.min(1000 * expirationSeconds, LONGEST_TRIAL_MS) + TRIAL_MARGIN_MS;
+}
+
 /**
  * For an hour and two lives of a token the logs are watched: what does not read its token again fails after one. Counted from the
  * change, or from what {@link withWatch} has noted since.

@@ -7,15 +7,10 @@ import { entryOf, life, nameOf } from "../case";
 import { obstacle, ROLLING_MS } from "../checks";
 import { isBounded, isCanary, livingOf, type PodFacts } from "../facts";
 import { isSettled } from "../rollout";
+import { trialMs } from "../watch";
 import { buildEviction, workloadOf } from "./build";
 import type { AdmissionCase } from "./case";
 import { waitingFor } from "./make";
-
-/** A client that never reads its token again fails after one life of it; of a longer one than this nobody waits for the end, in milliseconds. */
-const LONGEST_TRIAL_MS = 3_600_000;
-
-/** Long enough for a 401 to be logged and read, in milliseconds. */
-const TRIAL_MARGIN_MS = 60_000;
 
 /** Pods with a longer token, one of which is to be replaced, or why it is not. */
 export function replacing(given: AdmissionCase): Assessment | undefined {
@@ -74,8 +69,7 @@ function onTrial(given: AdmissionCase): Assessment | undefined {
   const { own, spec, nowMs } = given;
   const canaries = livingOf(own).filter(({ pod }) => isCanary(pod, spec));
   if (canaries.length === 0) return undefined;
-  const trialMs = Math.min(1000 * spec.expirationSeconds, LONGEST_TRIAL_MS) + TRIAL_MARGIN_MS;
-  const endMs = Math.min(...canaries.map(({ pod }) => pod.createdAtMs)) + trialMs;
+  const endMs = Math.min(...canaries.map(({ pod }) => pod.createdAtMs)) + trialMs(spec);
   if (nowMs >= endMs) return undefined;
   const what = `the first with it has to work until ${toSeconds(new Date(endMs))} before the next pod is replaced`;
   return underWay(given, what, endMs - nowMs);

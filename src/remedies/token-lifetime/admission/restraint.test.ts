@@ -88,10 +88,26 @@ describe("401s of the first pod with a shorter token", () => {
 
   it("that are over when it is to be taken away leave it", async () => {
     const scene = await dead();
+    await scene.clock.run(11 * MINUTE);
     await scene.pass();
     scene.say("quiet");
     await scene.passes(3);
     expect(scene.clusterViews.size).toBe(2);
+  });
+
+  it("take it away also where the pod that is answered so was deleted meanwhile, by whoever", async () => {
+    for (const isReplaced of [true, false]) {
+      const scene = await replaced(2);
+      const [, first, second] = scene.podList;
+      scene.logVerdicts.set(second!.uid, "persistent");
+      await scene.clock.run(11 * MINUTE);
+      expect(await scene.pass()).toMatchObject({ reason: "Reverting" });
+      if (isReplaced) scene.replacePod(second!.name);
+      else scene.podList = scene.podList.map(pod => (pod === second ? { ...pod, deletedAtMs: 1 } : pod));
+      expect(scene.podList).toContain(first);
+      await scene.pass();
+      expect(scene.clusterViews.size).toBe(0);
+    }
   });
 
   it("are told of as taken back where the operator has died before its note", async () => {
