@@ -28,6 +28,8 @@ export interface TokenLifetimeFacts {
   readonly admission: AdmissionFacts | null;
   /** Pods that were replaced because of their token's life. */
   readonly restarts: readonly RestartStatus[];
+  /** Pods that were replaced for any other cause, as long as nobody knows what came of it. */
+  readonly otherRestarts: readonly RestartStatus[];
 }
 
 /** All policies and bindings of the cluster; none where none can be of this object's. */

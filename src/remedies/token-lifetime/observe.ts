@@ -3,6 +3,7 @@ import type { ControllerResilience, DaemonSetStatus } from "../../api/controller
 import { FINALIZER } from "../../api/names";
 import type { LogJudge, LogVerdict } from "../../core/log-judge";
 import type { Readers } from "../../core/readers";
+import { isOpen } from "../../core/restart-budget";
 import { describeTarget, readTarget } from "../../core/targets";
 import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/views";
 import { isReleasable, readLeftovers, readPairs } from "./admission";
@@ -40,7 +41,7 @@ export async function observeDaemonSets(
   logs: LogJudge,
 ): Promise<TokenLifetimeFacts> {
   const { namespace, name, generation } = object.metadata;
-  const records = object.status?.daemonSets ?? [];
+  const { daemonSets: records = [], restarts = [] } = object.status ?? {};
   const found = await findDaemonSets(object, from);
   const gathered: Gathered[] = [];
   for (const view of found.views) gathered.push(await gather(view, records, from));
@@ -62,7 +63,8 @@ export async function observeDaemonSets(
     kept: records.filter(record => !names.has(record.name)).slice(0, MAX_KEPT),
     owner: { metadata: object.metadata },
     admission: await admissionFacts(object, spec, from),
-    restarts: (object.status?.restarts ?? []).filter(({ cause }) => cause === Cause.TokenTooLong),
+    restarts: restarts.filter(({ cause }) => cause === Cause.TokenTooLong),
+    otherRestarts: restarts.filter(entry => entry.cause !== Cause.TokenTooLong && isOpen(entry)),
   };
 }
 

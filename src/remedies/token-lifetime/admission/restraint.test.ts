@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { Cause } from "../../../api/conditions";
+import type { RestartStatus } from "../../../api/controller-resilience";
 import { AdmissionScene } from "../testing/admission-scene";
 import { PLAIN } from "../testing/scene";
 
@@ -63,6 +65,45 @@ describe("401s of the first pod with a shorter token", () => {
     await scene.passes(6);
     expect(evictions(scene).slice(2)).toEqual(dead);
     expect(scene.count(3607)).toBe(3);
+  });
+
+  it("are not healed further where a successor does not become Ready, and that is told of", async () => {
+    const scene = await replaced(2);
+    scene.say("persistent", 600);
+    await scene.passes(6);
+    scene.podList = scene.podList.map((pod, i) => (i === 2 ? { ...pod, ready: false } : pod));
+    scene.sets.set("agent", { ...scene.set(), availablePods: 2 });
+    const decision = await scene.passes(150, MINUTE);
+    expect(evictions(scene)).toHaveLength(3);
+    expect(decision).toMatchObject({ reason: "Reverted", stalled: { reason: "Reverted" } });
+    expect(decision.message).toContain("others are not available (1): see kubectl rollout status");
+    // It is the pod itself that is down by its 401s.
+    scene.podList = scene.podList.map(pod => ({ ...pod, ready: pod.maxTokenExpirationSeconds === 3607 }));
+    await scene.passes(6);
+    expect(scene.count(600)).toBe(0);
+  });
+
+  it("wait for a pod that another remedy has replaced", async () => {
+    const scene = await replaced(2);
+    scene.say("persistent", 600);
+    await scene.passes(2);
+    await scene.clock.run(31 * SECOND);
+    const open: RestartStatus = {
+      pod: "agent-9",
+      podUID: "uid-9",
+      workload: "DaemonSet/agent",
+      time: scene.clock.now().toISOString(),
+      cause: Cause.Unknown,
+      outcome: "Restarted",
+    };
+    const others = (): RestartStatus[] => [...(scene.object.status?.restarts ?? []), open];
+    for (let i = 0; i < 5; i++) {
+      scene.object = { ...scene.object, status: { ...scene.object.status, restarts: others() } };
+      await scene.pass();
+    }
+    expect(evictions(scene)).toHaveLength(2);
+    await scene.pass();
+    expect(evictions(scene)).toHaveLength(3);
   });
 
   it("that begin later, of a pod that is older than its ServiceAccount, are not this remedy's to heal", async () => {

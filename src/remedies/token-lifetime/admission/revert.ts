@@ -8,7 +8,7 @@ import { entryOf, isSameTemplate, nameOf } from "../case";
 import { ROLLING_MS } from "../checks";
 import { isCanary, livingOf, type PodFacts } from "../facts";
 import { isToBlame, isWellAgain } from "../revert";
-import { buildHealing, buildRemoval } from "./build";
+import { buildHealing, buildRemoval, workloadOf } from "./build";
 import { isReleasable, outOfEffectMs, type AdmissionCase } from "./case";
 import { pairsOf } from "./obsolete";
 
@@ -55,10 +55,26 @@ export function reverted(given: AdmissionCase): Assessment | undefined {
   };
   const sentence = `${nameOf(given)}: the policy for shorter tokens was taken away, because pods were answered 401 with them. It is not made again before the template changes: does its client read the token file again?`;
   const finding = { status: "False" as const, reason: Reason.Reverted, sentence, entry, isStalled: true };
-  const dead = livingOf(given.own).find(one => isLeftWithoutAccess(one, given));
-  if (dead === undefined) return finding;
+  return { ...finding, ...healing(given, finding) };
+}
+
+function healing(given: AdmissionCase, { sentence, entry }: Assessment): Partial<Assessment> {
+  const dead = livingOf(given.own).filter(one => isLeftWithoutAccess(one, given));
+  const [next] = dead;
+  if (next === undefined) return {};
+  const missing = missingBeside(dead, given);
+  if (missing > 0) {
+    const held = `${sentence} Pods that are answered 401 are not replaced, because others are not available (${missing}): see kubectl rollout status.`;
+    return { sentence: held, recheckAfterMs: ROLLING_MS };
+  }
   const isNext = given.nowMs >= outOfEffectMs(entry.appliedTime) && isFree(given);
-  return { ...finding, ...(isNext ? replacement(given, dead) : {}), isProgressing: true, recheckAfterMs: ROLLING_MS };
+  return { ...(isNext ? replacement(given, next) : {}), isProgressing: true, recheckAfterMs: ROLLING_MS };
+}
+
+/** How many pods are down that are not among these: one more that is replaced would be one more that is down. */
+function missingBeside(dead: readonly PodFacts[], { own }: AdmissionCase): number {
+  const down = dead.filter(({ pod }) => !pod.ready).length;
+  return Math.max(0, own.view.replicas - own.view.availablePods - down);
 }
 
 function isTakenAway(given: AdmissionCase): boolean {
@@ -70,11 +86,12 @@ function isLeftWithoutAccess({ pod, verdict, isOlderThanAccount }: PodFacts, { s
   return verdict === "persistent" && !isOlderThanAccount && !pod.skip && isCanary(pod, spec);
 }
 
-/** No other pod is being replaced, by a template that was given back or by this remedy. */
+/** No other pod is being replaced, by a template that was given back, by this remedy or by another. */
 function isFree({ own, facts }: AdmissionCase): boolean {
   const { updateStrategy, updatedPods, replicas } = own.view;
   const isRolling = updateStrategy !== "OnDelete" && updatedPods < replicas;
-  return !isRolling && !facts.restarts.some(isOpen);
+  const isRestarting = facts.otherRestarts.some(({ workload }) => workload === workloadOf(own.view));
+  return !isRolling && !isRestarting && !facts.restarts.some(isOpen);
 }
 
 function replacement(given: AdmissionCase, { pod }: PodFacts): Pick<Assessment, "intents"> {

@@ -174,6 +174,7 @@ export const tokenLifetimeFacts = fc
     ...facts,
     generation: 1,
     nextReadInMs: 30_000,
+    otherRestarts: [],
     kept: [],
     owner: OWNER,
     daemonSets: facts.daemonSets.map((one, i) => {
