@@ -5,6 +5,7 @@ import type { Intent, Outcome } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
 import { SHORTENED } from "./build";
 import { noteChange } from "./case";
+import { ROLLING_MS } from "./checks";
 
 interface Execution {
   readonly intent: Intent;
@@ -19,7 +20,13 @@ export function concludeDaemonSets(decision: Decision, executions: readonly Exec
   });
   const concluded = { ...decision, parts: { ...decision.parts, daemonSets } };
   const failed = executions.find(({ outcome }) => isHindered(outcome));
-  return failed === undefined ? concluded : hindered(concluded, failed);
+  return failed === undefined ? concluded : hindered({ ...concluded, ...notAtOnce(concluded) }, failed);
+}
+
+/** What was refused is not asked for again at once; what does harm is looked at again all the same. */
+function notAtOnce({ recheckAfterMs, parts }: Decision): Pick<Decision, "recheckAfterMs"> {
+  const isUrgent = parts?.daemonSets?.some(({ outcome }) => outcome === "Reverting") ?? false;
+  return recheckAfterMs === undefined || isUrgent ? {} : { recheckAfterMs: Math.max(recheckAfterMs, ROLLING_MS) };
 }
 
 /** The DaemonSet itself, its policy and binding, or one of its pods. */

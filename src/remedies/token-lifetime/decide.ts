@@ -57,7 +57,7 @@ export function decideDaemonSets(facts: TokenLifetimeFacts, spec: Spec, now: Dat
     reason: worst.reason,
     message: messageOf(findings.length === 0 ? [worst] : findings),
     intents: [...intents, ...obsolete],
-    ...recheckOf(assessments, facts, changes.length > 1),
+    ...recheckOf(assessments, facts),
     progressing: findings.some(({ isProgressing }) => isProgressing),
     ...(stalled === undefined ? {} : { stalled: { reason: stalled.reason, message: stalled.sentence } }),
     needsCleanup: isToBeCleanedUp(daemonSets, intents, facts),
@@ -121,12 +121,8 @@ function messageOf(findings: readonly Finding[]): string {
   );
 }
 
-function recheckOf(
-  assessments: readonly Assessment[],
-  facts: TokenLifetimeFacts,
-  isMore: boolean,
-): Pick<Decision, "recheckAfterMs"> {
+function recheckOf(assessments: readonly Assessment[], facts: TokenLifetimeFacts): Pick<Decision, "recheckAfterMs"> {
   const times = [...assessments.flatMap(({ recheckAfterMs }) => recheckAfterMs ?? []), facts.nextReadInMs];
-  const nextMs = isMore ? 1_000 : Math.min(...times);
+  const nextMs = Math.min(...times);
   return Number.isFinite(nextMs) ? { recheckAfterMs: Math.max(1_000, nextMs) } : {};
 }

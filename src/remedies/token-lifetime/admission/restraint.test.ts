@@ -250,7 +250,8 @@ describe("an eviction that is refused", () => {
     const tried = new Set<string>();
     for (let i = 0; i < 20; i++) {
       await scene.clock.run(10 * SECOND);
-      const { intents, reason, message } = await scene.pass();
+      const { intents, reason, message, recheckAfterMs } = await scene.pass();
+      if (i > 10) expect(recheckAfterMs).toBe(10 * SECOND);
       for (const { restart } of intents) {
         tried.add(restart?.workload ?? "");
         if (restart === undefined) continue;
@@ -276,7 +277,7 @@ describe("a policy that can't be made", () => {
   it("is told of, and tried again", async () => {
     const scene = new AdmissionScene();
     scene.outcome = { result: "Forbidden", message: "it needs a right" };
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Forbidden" });
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Forbidden", recheckAfterMs: 10 * SECOND });
     expect(scene.entry()).toMatchObject({ outcome: "Waiting", changes: 0 });
     scene.outcome = undefined;
     await scene.pass();
