@@ -43,7 +43,7 @@ export interface DaemonSetFacts {
   readonly view: DaemonSetView;
   /** automountServiceAccountToken of its ServiceAccount. */
   readonly automount?: boolean;
-  /** Of this very object, not of a predecessor of the same name. */
+  /** Of this very object; of a predecessor of the same name only that it was Reverted, and for which template. */
   readonly record?: DaemonSetStatus;
   readonly pods: readonly PodFacts[];
 }

@@ -90,8 +90,16 @@ async function findDaemonSets(
 async function gather(view: DaemonSetView, records: readonly DaemonSetStatus[], from: Readers): Promise<Gathered> {
   const account = await from.serviceAccount(view.namespace, view.serviceAccountName);
   const pods = (await from.pods(view.namespace)).filter(({ owner }) => owner?.uid === view.uid);
-  const record = records.find(({ name, uid }) => name === view.name && (uid === undefined || uid === view.uid));
+  const record = recordOf(view, records);
   return { view, account, pods, ...(record === undefined ? {} : { record }) };
+}
+
+/** Of one that had its name before, only that its template does harm: with the same template it is no other. */
+function recordOf({ name, uid }: DaemonSetView, records: readonly DaemonSetStatus[]): DaemonSetStatus | undefined {
+  const record = records.find(one => one.name === name);
+  if (record?.uid === undefined || record.uid === uid) return record;
+  const { outcome, fingerprint } = record;
+  return outcome === "Reverted" && fingerprint !== undefined ? { name, outcome, fingerprint } : undefined;
 }
 
 /** Where no policy was ever made for this object, the finalizer is not on it and nobody has to look. */

@@ -260,7 +260,24 @@ describe("logs that can't be read", () => {
 });
 
 describe("a DaemonSet that is recreated", () => {
-  it("is another one: nothing that was learnt of its predecessor holds", async () => {
+  it("is the same to what was taken back, as long as its template is", async () => {
+    const scene = await changed();
+    scene.object.spec.targets.pop();
+    await scene.pass();
+    scene.say("persistent", 600);
+    await scene.pass();
+    await scene.pass();
+    scene.sets.delete("agent");
+    scene.put("agent", PLAIN, { uid: "uid-2" });
+    scene.podList = [];
+    expect(await scene.pass()).toMatchObject({ reason: "Reverted", intents: [] });
+    expect(scene.entry()).toMatchObject({ outcome: "Reverted", uid: "uid-2" });
+    scene.put("agent", rename("agent:2"), { updatedPods: 3 });
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Planned" });
+  });
+
+  it("is another one: nothing else that was learnt of its predecessor holds", async () => {
     const scene = await changed();
     await scene.pass();
     scene.sets.delete("agent");
