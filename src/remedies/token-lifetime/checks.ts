@@ -1,6 +1,7 @@
 import { Reason } from "../../api/conditions";
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import { formatDuration } from "../../core/duration";
+import type { DaemonSetView } from "../../core/views";
 import type { Assessment } from "./assessment";
 import { applied, appliedMs, entryOf, life, nameOf, type Case } from "./case";
 import { isOurRollout, livingOf } from "./facts";
@@ -78,9 +79,19 @@ export function bounded(given: Case): Assessment | undefined {
   return { status: "True", reason: Reason.Bounded, sentence, entry: applied(given, "Bounded") };
 }
 
+/** What it has not done yet, as the end of a sentence. */
+function unsettled({ generation, observedGeneration, ...view }: DaemonSetView): string {
+  const { replicas, updatedPods, availablePods, updateStrategy } = view;
+  const older = replicas - updatedPods;
+  if (observedGeneration >= generation && older <= 0)
+    return `${availablePods} of ${replicas} of its pods are available`;
+  if (updateStrategy !== "OnDelete" || older <= 0) return "it is still replacing its pods";
+  return `its updateStrategy is OnDelete, and pods of an older template are still there (${older})`;
+}
+
 /** Why it is not the moment for a change, as the end of a sentence. */
 export function obstacle({ own, spec, isAnotherRolling }: Case): string | undefined {
-  if (!isSettled(own.view)) return "it is still replacing its pods";
+  if (!isSettled(own.view)) return unsettled(own.view);
   if (isAnotherRolling) return "another DaemonSet of this object is replacing its pods";
   if (!spec.revertOnUnauthorized) return undefined;
   const verdicts = livingOf(own).map(({ verdict }) => verdict);

@@ -162,6 +162,18 @@ describe("no policy is made", () => {
     expect(await scene.passes(3)).toMatchObject({ reason: "Waiting", intents: [] });
   });
 
+  it.each([
+    [{ updatedPods: 1 }, "it is still replacing its pods"],
+    [{ updatedPods: 1, updateStrategy: "OnDelete" }, "OnDelete, and pods of an older template are still there (2)"],
+    [{ availablePods: 2 }, "2 of 3 of its pods are available"],
+  ])("while the DaemonSet is not settled: %j", async (over, why) => {
+    const scene = new AdmissionScene();
+    scene.sets.set("agent", { ...scene.set(), ...over });
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ reason: "Waiting", intents: [] });
+    expect(decision.message).toContain(why);
+  });
+
   it("where the API server does not know them, and nothing else is done", async () => {
     const scene = new AdmissionScene();
     scene.isServed = false;
