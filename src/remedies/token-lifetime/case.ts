@@ -28,7 +28,8 @@ export function caseOf(own: DaemonSetFacts, facts: TokenLifetimeFacts, spec: Spe
 
 /** It replaces its pods because of this remedy, or is about to: judged by what it does, whatever is said of it. */
 function isOnItsWay({ record, view }: DaemonSetFacts): boolean {
-  if (record?.outcome === "Reverting") return true;
+  // With the skip annotation nothing is taken back, for however long that may be.
+  if (record?.outcome === "Reverting" && !view.skip) return true;
   const isOurs = isOurRollout(record) || record?.outcome === "Reverted" || record?.appliedTime !== undefined;
   return isOurs && !isSettled(view);
 }

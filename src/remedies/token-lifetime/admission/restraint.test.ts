@@ -240,6 +240,21 @@ describe("the next pod is not replaced", () => {
   });
 });
 
+describe("a DaemonSet of which the policy is to be taken away", () => {
+  it("does not hold up the others as long as it has the skip annotation", async () => {
+    const scene = await replaced(1);
+    scene.say("persistent", 600);
+    expect(await scene.pass()).toMatchObject({ reason: "Reverting" });
+    scene.sets.set("agent", { ...scene.set(), skip: true });
+    scene.object.spec.targets.push({ kind: "DaemonSet", name: "other" });
+    scene.put("other", PLAIN);
+    scene.roll("other", 3607);
+    await scene.passes(70);
+    expect(scene.entry()).toMatchObject({ outcome: "Reverting" });
+    expect(scene.entry("other")).toMatchObject({ outcome: "Rolling" });
+  });
+});
+
 describe("an eviction that is refused", () => {
   it("is told of, costs nothing, and does not keep another DaemonSet from its turn", async () => {
     const scene = new AdmissionScene();
