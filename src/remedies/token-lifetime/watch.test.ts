@@ -83,6 +83,15 @@ describe("the replacement of pods by eviction", () => {
     expect(scene.policies).toEqual([]);
   });
 
+  it("is watched as long as it is held up", async () => {
+    const scene = await replaced(1);
+    scene.evictionOutcome = { result: "Blocked", message: "its budget says no", retryAfterMs: 10_000 };
+    await scene.passes(200, MINUTE);
+    scene.say("persistent", 600);
+    await scene.passes(2);
+    expect(scene.policies).toEqual([]);
+  });
+
   it("is watched in full after the last one", async () => {
     const scene = await replaced(1);
     scene.evictionOutcome = { result: "Blocked", message: "its budget says no", retryAfterMs: 10_000 };
