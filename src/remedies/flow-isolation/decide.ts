@@ -58,10 +58,15 @@ export function decideFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): D
     ...verdictOf(findings.toSorted(bySeverity)),
     intents,
     recheckAfterMs: recheckOf(facts, flows, intents.length > 0, nowMs),
-    needsCleanup: wanted.size > 0 || schemas.some(view => isOwnedBy(view, facts.owner)) || flowStatus.length > 0,
+    needsCleanup: wanted.size > 0 || flowStatus.length > 0 || isLeft(facts),
     parts: { flows: flowStatus },
     announcements: flows.flatMap(announce),
   };
+}
+
+/** Something is there that has to be taken away, or given back, with the object. */
+function isLeft({ schemas, owner, scaledDown }: FlowIsolationFacts): boolean {
+  return scaledDown.length > 0 || (schemas ?? []).some(view => isOwnedBy(view, owner));
 }
 
 function unavailable(): Decision {

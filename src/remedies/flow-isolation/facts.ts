@@ -23,7 +23,7 @@ export interface FlowIsolationFacts {
   readonly rates: RequestRates;
   /** The operator may set replicas in this namespace. Not asked, hence false, unless that is wanted. */
   readonly mayScale: boolean;
-  /** Workloads of the namespace that were scaled to zero for this object. */
+  /** Workloads of the namespace that were scaled to zero for this object. Not looked for, hence none, where nothing was ever made for it. */
   readonly scaledDown: readonly WorkloadView[];
   /** What status tells of ServiceAccounts that are none of the targets' any more. */
   readonly former: readonly FlowStatus[];

@@ -163,7 +163,7 @@ export function entryOf(flow: Flow): FlowStatus {
 function heldBy(flow: Flow): FlowStatus["held"] {
   const { account, facts, breaker } = flow;
   const isScaled = facts.scaledDown.some(({ serviceAccountName }) => serviceAccountName === account.name);
-  if (isScaled || isToBeScaled(flow)) return "ScaleToZero";
+  if (isScaled) return "ScaleToZero";
   return breaker.state === "Throttled" ? "Throttle" : undefined;
 }
 

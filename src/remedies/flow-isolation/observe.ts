@@ -1,4 +1,5 @@
 import type { ControllerResilience, FlowStatus } from "../../api/controller-resilience";
+import { FINALIZER } from "../../api/names";
 import type { Readers } from "../../core/readers";
 import { describeTarget, readTarget } from "../../core/targets";
 import type { WorkloadView } from "../../core/views";
@@ -32,9 +33,14 @@ export async function observeFlows(
     levels: await from.clusterObjects("PriorityLevelConfiguration"),
     rates,
     mayScale: scales && (await mayScale(object.metadata.namespace, from)),
-    scaledDown: scales || records.some(({ held }) => held === "ScaleToZero") ? await readScaledDown(object, from) : [],
+    // Nothing is scaled but under the finalizer; what status says of it may be lost.
+    scaledDown: scales || isHeld(object) ? await readScaledDown(object, from) : [],
     former: records.filter(({ serviceAccount }) => !names.has(serviceAccount)),
   };
+}
+
+function isHeld({ metadata }: ControllerResilience): boolean {
+  return metadata.finalizers?.includes(FINALIZER) ?? false;
 }
 
 async function findAccounts(

@@ -382,6 +382,33 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     expect(given.entry()).toBeUndefined();
   });
 
+  it("get them back, and are not forgotten before, also where status tells of nothing and the spec only reports by then", async () => {
+    const given = await throttled(scene());
+    given.object = { ...given.object, status: {} };
+    given.change(onRunaway("Report"));
+    given.outcome = { result: "Failed", message: "no" };
+    await given.pass();
+    expect(given.entry()).toMatchObject({ state: "Normal", held: "ScaleToZero" });
+    given.outcome = undefined;
+    await given.pass();
+    expect([given.workloadNow()?.replicas, given.level()]).toEqual([2, SHARED]);
+    await given.pass();
+    expect(given.entry()).not.toHaveProperty("held");
+  });
+
+  it("keep the object until they have them back, also where there is nothing else", async () => {
+    const given = await throttled(scene());
+    given.object.spec.targets = [];
+    given.object = { ...given.object, status: {} };
+    given.world.cluster.clear();
+    given.outcome = { result: "Failed", message: "no" };
+    expect(await given.pass()).toMatchObject({ needsCleanup: true });
+    given.outcome = undefined;
+    await given.pass();
+    expect(given.workloadNow()?.replicas).toBe(2);
+    expect(await given.pass()).toMatchObject({ needsCleanup: false });
+  });
+
   it("get them back when the object goes, and those of another object don't", async () => {
     const given = await throttled(scene());
     given.put("Deployment", "theirs", { replicas: 0, scaledDown: { replicas: 4, owner: "team/that" } });

@@ -1,4 +1,5 @@
 import type { ControllerResilience, FlowIsolationSpec } from "../../../api/controller-resilience";
+import { FINALIZER } from "../../../api/names";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { RequestRates } from "../../../core/request-rates";
 import type { Decision } from "../../../core/remedy";
@@ -116,6 +117,7 @@ export class Scene extends EmptyReaders {
     const spec = this.object.spec.flowIsolation ?? DEFAULTS;
     const facts = await this.remedy.observe(this.object, spec, this);
     const decision = this.remedy.decide(facts, spec, this.clock.now());
+    this.#hold(decision);
     const executions = decision.intents.map(intent => ({ intent, outcome: this.#execute(intent) }));
     const concluded =
       executions.length === 0 ? decision : (this.remedy.conclude?.(decision, executions, this.clock.now()) ?? decision);
@@ -142,6 +144,14 @@ export class Scene extends EmptyReaders {
       if (intents.length === 0) return;
     }
     throw new Error("cleaning up does not come to an end");
+  }
+
+  /** The finalizer comes before the first write, and goes when nothing is left. */
+  #hold({ needsCleanup, intents }: Decision): void {
+    const { metadata, spec } = this.object;
+    const isHeld = (metadata.finalizers ?? []).length > 0;
+    const isToBeHeld = needsCleanup === true && (isHeld || (intents.length > 0 && spec.mode === "Enforce"));
+    this.object = { ...this.object, metadata: { ...metadata, finalizers: isToBeHeld ? [FINALIZER] : [] } };
   }
 
   #execute(intent: Intent): Outcome {
