@@ -18,7 +18,7 @@ export interface BreakerLimits {
   readonly threshold: number;
   readonly forMs: number;
   readonly releaseMs: number;
-  /** A runaway may be throttled: neither `onRunaway: Report` nor Observe mode. */
+  /** A runaway may be throttled: neither `onRunaway: Report` nor Observe mode, and the tar pit and its own FlowSchemas are in place. */
   readonly mayThrottle: boolean;
   /** A throttle that is there stays until its end: not with `onRunaway: Report`. */
   readonly mayStayThrottled: boolean;

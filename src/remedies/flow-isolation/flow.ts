@@ -80,13 +80,14 @@ function limitsOf(facts: FlowIsolationFacts, spec: Spec, isReady: boolean): Brea
   const { threshold, for: over, release } = spec.requestRate;
   // Where the spec only reports, none is wanted.
   const tarPit = wantedLevels(facts, spec).find(({ name }) => name === TAR_PIT);
-  const canHold = tarPit !== undefined && standingOf(tarPit, facts.levels ?? []).is !== "Taken";
+  const standing = tarPit === undefined ? undefined : standingOf(tarPit, facts.levels ?? []).is;
   return {
     threshold,
     forMs: parseDuration(over),
     releaseMs: parseDuration(release),
-    mayThrottle: facts.mode === "Enforce" && canHold && isReady,
-    mayStayThrottled: canHold,
+    // A FlowSchema whose level is missing is ignored, and a level with seats holds nobody.
+    mayThrottle: facts.mode === "Enforce" && standing === "AsWanted" && isReady,
+    mayStayThrottled: standing !== undefined && standing !== "Taken",
   };
 }
 

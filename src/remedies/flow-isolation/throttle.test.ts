@@ -282,6 +282,34 @@ describe("the tar pit", () => {
     expect(decision.message).toContain(`The PriorityLevelConfiguration ${TAR_PIT} is not the operator's`);
     expect(scene.level()).toBe(SHARED);
   });
+
+  it.each([
+    ["missing", (scene: Scene) => void scene.world.cluster.delete(TAR_PIT)],
+    ["changed", (scene: Scene) => scene.edit(TAR_PIT, { spec: {} })],
+    ["going", (scene: Scene) => scene.edit(TAR_PIT, { deletedAtMs: 1 })],
+  ])("that stays %s holds nobody, which is told", async (_, spoil) => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    for (let i = 0; i < 3; i++) {
+      spoil(scene);
+      await scene.pass();
+    }
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(61);
+    expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" } });
+    expect(decision.message).toContain("It can't be held still, since the tar pit");
+    expect(scene.level()).toBe(SHARED);
+  });
+
+  it("has to be in place before a runaway is put there", async () => {
+    const scene = await provisioned(new Scene());
+    scene.perSecond.set("app", 5_000);
+    await scene.run(61);
+    scene.change(onRunaway("Throttle"));
+    await scene.pass();
+    expect(reasons(scene)).not.toContain("FlowThrottled");
+    await scene.pass();
+    expect(scene.level()).toBe(TAR_PIT);
+  });
 });
 
 describe("workloads of a runaway, where the spec scales to zero", () => {
