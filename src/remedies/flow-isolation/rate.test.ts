@@ -30,6 +30,12 @@ describe("the rate of a flow", () => {
     expect(read(flood(500, 0, 60_000), seconds(0, 30, 35, 40), 31_000)).toEqual({ perSecond: 500, overMs: 0 });
   });
 
+  it("is not known after the counters could not be read for long", () => {
+    const always = flood(500, 0, 999_000);
+    expect(read(always, seconds(0, 30, 35, 635))).toEqual({ overMs: 0 });
+    expect(read(always, seconds(0, 30, 35, 635, 640))).toEqual({ perSecond: 500, overMs: 0 });
+  });
+
   it("does not stumble over spans that are none", () => {
     const spans = [
       { fromMs: 0, toMs: 0, requests: 7 },
@@ -56,6 +62,20 @@ describe("the time over the threshold", () => {
 
   it("is nothing once it is over", () => {
     expect(read(flood(1_000, 0, 40_000), seconds(0, 30, 35, 40, 45)).overMs).toBe(0);
+  });
+
+  it("is nothing of a long span between others, nor of what lies before it", () => {
+    const always = flood(500, 0, 999_000);
+    expect(read(always, seconds(0, 5, 10, 15, 30, 35)).overMs).toBe(35_000);
+    expect(read(always, seconds(0, 5, 10, 15, 31, 36)).overMs).toBe(0);
+    expect(read(always, seconds(0, 5, 10, 15, 31, 36, 41)).overMs).toBe(26_000);
+    expect(read(always, seconds(0, 5, 10, 40)).overMs).toBe(0);
+  });
+
+  it("is nothing of an oldest span that is longer than readings are apart", () => {
+    const always = flood(500, 0, 999_000);
+    expect(read(always, seconds(0, 35, 40, 45)).overMs).toBe(45_000);
+    expect(read(always, seconds(0, 36, 41, 46)).overMs).toBe(10_000);
   });
 
   it("begins anew where it was interrupted", () => {
