@@ -1,17 +1,21 @@
 import { Reason } from "../../api/conditions";
+import { isOwnedBy } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { MAX_CHANGES } from "./assess-flow";
 import { buildWrite, DONE } from "./build";
 import type { FlowIsolationFacts, Spec } from "./facts";
 import type { Finding } from "./finding";
 import { changesOf, type Piece } from "./flow";
-import { isReserved } from "./levels";
+import { isCommon, isReserved } from "./levels";
 import { standingOf } from "./standing";
-import { homeLevel, wantedLevels } from "./wanted";
+import { isUsed } from "./surplus";
+import { flowSchemaName, homeLevel, wantedLevels, type Wanted } from "./wanted";
 
 /** What there is to say about the levels, and to do. */
 export interface LevelAssessment {
   readonly findings: readonly Finding[];
+  /** Those that are to be there, or to stay. */
+  readonly wanted: readonly Wanted[];
   /** There is a level to put ServiceAccounts on, or there will be one before they are. */
   readonly isUsable: boolean;
 }
@@ -20,13 +24,33 @@ export interface LevelAssessment {
 export function assessLevels(facts: FlowIsolationFacts, spec: Spec): LevelAssessment {
   const levels = facts.levels ?? [];
   const named = spec.priorityLevel === "" ? undefined : assessNamed(spec.priorityLevel, levels);
-  const pieces = wantedLevels(facts, spec).map(wanted => ({ wanted, standing: standingOf(wanted, levels) }));
-  const home = pieces.find(({ wanted }) => wanted.name === homeLevel(facts.owner, spec));
+  const all = wantedLevels(facts, spec).map(wanted => ({ wanted, standing: standingOf(wanted, levels) }));
+  const home = all.find(({ wanted }) => wanted.name === homeLevel(facts.owner, spec));
+  const isUsable = named === undefined && home?.standing.is !== "Taken";
+  const pieces = all.filter(piece => isNeeded(piece, facts, isUsable));
   const findings = pieces.flatMap(piece => assessOwn(piece, facts) ?? []);
   return {
     findings: named === undefined ? findings : [named, ...findings],
-    isUsable: named === undefined && home?.standing.is !== "Taken",
+    wanted: pieces.map(({ wanted }) => wanted),
+    isUsable,
   };
+}
+
+/**
+ * A level that objects share is there for FlowSchemas that name it, or are about to. Made without one, it would be taken away by the next
+ * object that has no use for it, and so on for ever. One that is somebody else's is told of.
+ */
+function isNeeded(
+  { wanted, standing }: Piece,
+  { owner, accounts, schemas }: FlowIsolationFacts,
+  isUsable: boolean,
+): boolean {
+  if (!isCommon(wanted.name) || standing.is === "Taken" || isUsed(wanted, schemas ?? [])) return true;
+  const isOurs = (name: string): boolean => {
+    const view = schemas?.find(schema => schema.name === flowSchemaName(owner, name));
+    return view === undefined || isOwnedBy(view, owner);
+  };
+  return isUsable && accounts.some(({ name }) => isOurs(name));
 }
 
 /** A level that the spec names is used as it is, and never touched. */

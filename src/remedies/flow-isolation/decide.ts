@@ -6,13 +6,12 @@ import type { Decision } from "../../core/remedy";
 import { joinSentences } from "../../core/sentences";
 import { announce } from "./announce";
 import { assessFlow } from "./assess-flow";
-import { assessLevels } from "./assess-levels";
+import { assessLevels, type LevelAssessment } from "./assess-levels";
 import { measuredEvery, type FlowIsolationFacts, type Spec } from "./facts";
 import type { Finding } from "./finding";
 import { entryOf, flowOf, piecesOf, type Flow } from "./flow";
 import { buildScaling } from "./scale";
 import { buildSurplus } from "./surplus";
-import { wantedLevels } from "./wanted";
 
 /** Worst first: the first of these among the findings becomes the condition's reason. */
 const BY_SEVERITY: readonly Reason[] = [
@@ -44,13 +43,14 @@ export function decideFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): D
   if (schemas === null || levels === null) return unavailable();
   const nowMs = now.getTime();
   const flows = facts.accounts.map(account => flowOf(account, facts, spec, nowMs));
-  const wanted = new Set([...wantedLevels(facts, spec), ...flows.flatMap(wantedOf)].map(({ name }) => name));
+  const assessed = assessLevels(facts, spec);
+  const wanted = new Set([...assessed.wanted, ...flows.flatMap(wantedOf)].map(({ name }) => name));
   const others = [
     ...buildScaling(facts, flows),
     ...buildSurplus(facts.owner, { schemas, levels }, name => wanted.has(name)),
   ];
   // Levels before flows: a FlowSchema is ignored while its level is missing.
-  const findings = [...findingsOf(facts, spec, flows), ...changing(others, facts)];
+  const findings = [...findingsOf(facts, assessed, flows), ...changing(others, facts)];
   const intents = findings.flatMap(finding => finding.intents ?? []);
   const entries = flows.map(entryOf);
   const flowStatus = [...entries, ...stillScaled(facts)];
@@ -79,11 +79,10 @@ function wantedOf(flow: Flow): { readonly name: string }[] {
   return piecesOf(flow).map(({ wanted }) => wanted);
 }
 
-function findingsOf(facts: FlowIsolationFacts, spec: Spec, flows: readonly Flow[]): Finding[] {
-  const { findings, isUsable } = assessLevels(facts, spec);
+function findingsOf(facts: FlowIsolationFacts, levels: LevelAssessment, flows: readonly Flow[]): Finding[] {
   return [
-    ...findings,
-    ...flows.flatMap(flow => assessFlow(flow, isUsable)),
+    ...levels.findings,
+    ...flows.flatMap(flow => assessFlow(flow, levels.isUsable)),
     ...facts.missingTargets.map(missing),
     ...measuring(facts),
     ...(facts.accounts.length + facts.missingTargets.length === 0 ? [none()] : []),

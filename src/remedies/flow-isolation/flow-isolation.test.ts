@@ -302,6 +302,40 @@ describe("two objects that name the same ServiceAccount", () => {
   });
 });
 
+describe("a level that objects share", () => {
+  const others: [string, (scene: Scene) => void][] = [
+    ["LevelMissing", scene => scene.change({ priorityLevel: "typo" })],
+    ["LevelRefused", refuse],
+    ["NameTaken", scene => addLevel(scene, SHARED, "Limited")],
+    ["NameTaken", scene => addSchemas(scene)],
+  ];
+
+  it.each(others)("is not made by an object that is %s, only to be taken away by another", async (reason, spoil) => {
+    const scene = new Scene(onRunaway("Throttle"));
+    const other = new Scene({ priorityLevel: "team-level" }, scene.clock, scene.world, "team/that");
+    addLevel(scene, "team-level", "Limited");
+    spoil(scene);
+    for (let i = 0; i < 3; i++) {
+      expect(await scene.pass()).toMatchObject({ reason });
+      await other.pass();
+    }
+    expect(words(scene).filter(word => word.includes("PriorityLevelConfiguration"))).toEqual([]);
+    expect(words(other).filter(word => word.includes("PriorityLevelConfiguration"))).toEqual([]);
+  });
+});
+
+/** The level that the spec names limits nothing. */
+function refuse(scene: Scene): void {
+  scene.change({ priorityLevel: "exempt" });
+  addLevel(scene, "exempt", "Exempt");
+}
+
+/** Its FlowSchemas' names are somebody else's. */
+function addSchemas(scene: Scene): void {
+  const [view] = [...scene.world.cluster.values()];
+  scene.world.cluster.set(scene.schema(), { ...view!, kind: "FlowSchema", name: scene.schema(), uid: "schema" });
+}
+
 describe("what was made goes with the object", () => {
   it("and the levels that objects share with the last of them", async () => {
     const one = new Scene(onRunaway("Throttle"));

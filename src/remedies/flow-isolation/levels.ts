@@ -18,6 +18,11 @@ export const TAR_PIT = `${FLOW_PREFIX}tar-pit`;
 /** The built-in level of leases; what is throttled does not lose them. */
 export const LEASE_LEVEL = "leader-election";
 
+/** Whether it is one that objects share. */
+export function isCommon(level: string): boolean {
+  return level === SHARED_LEVEL || level === TAR_PIT;
+}
+
 /**
  * 10 shares of 255 are 24 of 600 seats: few, since seats bound what a flood may have worked on at once. What borrows is the flood, so nothing is
  * borrowed, and nothing lent. With hands of 2 out of 128 queues, a neighbour has both queues of a flood once in 8,128; 250 places hold the

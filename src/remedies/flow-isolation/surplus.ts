@@ -4,7 +4,7 @@ import { isManaged, isOwnedBy } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { buildDelete } from "./build";
 import type { Owner } from "./facts";
-import { SHARED_LEVEL, TAR_PIT } from "./levels";
+import { isCommon } from "./levels";
 import { levelOf } from "./standing";
 
 /** What there is of flows and levels in the cluster. */
@@ -39,11 +39,11 @@ function isUnwanted({ name, deletedAtMs }: ClusterObjectView, isWanted: (name: s
 }
 
 function isOurs(view: ClusterObjectView, owner: Owner): boolean {
-  return isOwnedBy(view, owner) || (isManaged(view) && [SHARED_LEVEL, TAR_PIT].includes(view.name));
+  return isOwnedBy(view, owner) || (isManaged(view) && isCommon(view.name));
 }
 
-/** A FlowSchema of the operator says of itself which levels it needs, also those that it is not on now. */
-function isUsed({ name }: ClusterObjectView, schemas: readonly ClusterObjectView[]): boolean {
+/** Whether a FlowSchema refers to that level. One of the operator says of itself which it needs, also those that it is not on now. Pure. */
+export function isUsed({ name }: { readonly name: string }, schemas: readonly ClusterObjectView[]): boolean {
   return schemas.some(schema => levelOf(schema) === name || needs(schema).includes(name));
 }
 
