@@ -8,13 +8,20 @@ import { isToBeScaled, measured, nameOf, type Flow } from "./flow";
 export function buildScaling(facts: FlowIsolationFacts, flows: readonly Flow[]): Intent[] {
   const held = flows.filter(isToBeScaled);
   const names = new Set(held.map(({ account }) => account.name));
-  const back = facts.scaledDown.filter(({ serviceAccountName }) => !names.has(serviceAccountName));
-  return [...held.flatMap(scaledToZero), ...buildScalingBack(back, "its ServiceAccount is not held still any more")];
+  const isFree = ({ serviceAccountName }: WorkloadView): boolean => !names.has(serviceAccountName);
+  return [
+    ...held.flatMap(scaledToZero),
+    ...buildScalingBack(facts.scaledDown.filter(isFree), "its ServiceAccount is not held still any more"),
+    ...buildScalingBack(
+      facts.scaledDown.filter(one => one.skip && !isFree(one)),
+      "it has the skip annotation",
+    ),
+  ];
 }
 
-/** Gives workloads back what they have lost, but for those that somebody asked to leave alone. Pure. */
+/** Gives workloads back what they have lost: a change of the operator's own, which no skip annotation must make last. Pure. */
 export function buildScalingBack(workloads: readonly WorkloadView[], why: string): Intent[] {
-  return workloads.filter(({ skip }) => !skip).map(workload => buildScaleBack(workload, why));
+  return workloads.map(workload => buildScaleBack(workload, why));
 }
 
 function scaledToZero(flow: Flow): Intent[] {

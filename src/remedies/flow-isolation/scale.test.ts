@@ -1,0 +1,174 @@
+import { describe, expect, it } from "vitest";
+import { onRunaway, Scene } from "./testing/scene";
+
+const [SHARED, TAR_PIT] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
+const MINUTES = 60;
+
+async function provisioned(scene: Scene): Promise<Scene> {
+  await scene.pass();
+  await scene.pass();
+  scene.written.length = 0;
+  return scene;
+}
+
+/** A runaway is held still. */
+async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scene> {
+  await provisioned(scene);
+  scene.perSecond.set("app", 5_000);
+  await scene.run(61);
+  expect(scene.entry()).toMatchObject({ state: "Throttled" });
+  return scene;
+}
+
+describe("workloads of a runaway, where the spec scales to zero", () => {
+  const scene = (): Scene => {
+    const made = new Scene(onRunaway("ScaleToZero"));
+    made.object.spec.targets = [
+      { kind: "Deployment", name: "app" },
+      { kind: "StatefulSet", name: "db" },
+      { kind: "DaemonSet", name: "agent" },
+    ];
+    made.put("StatefulSet", "db", { replicas: 3 });
+    made.put("DaemonSet", "agent");
+    return made;
+  };
+
+  it("lose their replicas and get them back; a DaemonSet is throttled only", async () => {
+    const given = await throttled(scene());
+    expect(given.level()).toBe(TAR_PIT);
+    expect(given.written).toMatchObject([
+      { eventReason: "FlowThrottled" },
+      {
+        ...{ verb: "patch", eventReason: "WorkloadScaledToZero", target: { kind: "Deployment", namespace: "team" } },
+        body: {
+          metadata: {
+            annotations: {
+              "controller-resilience.io/replicas-before": "2",
+              "controller-resilience.io/owner": "team/it",
+            },
+          },
+          spec: { replicas: 0 },
+        },
+      },
+      { eventReason: "WorkloadScaledToZero", target: { kind: "StatefulSet", name: "db" } },
+    ]);
+    expect(given.workloadNow()).toMatchObject({ replicas: 0, scaledDown: { replicas: 2, owner: "team/it" } });
+    const decision = await given.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "ScaledToZero", intents: [] });
+    expect(decision.message).toContain("DaemonSet agent can't be scaled to zero and is throttled only");
+    expect(given.entry()).toMatchObject({ held: "ScaleToZero" });
+    given.perSecond.set("app", 0);
+    await given.run(5 * MINUTES);
+    expect(given.workloadNow()?.replicas).toBe(2);
+    expect(given.workloadNow("db", "StatefulSet")?.replicas).toBe(3);
+    expect(given.workloadNow()).not.toHaveProperty("scaledDown");
+    await given.pass();
+    expect(given.entry()).not.toHaveProperty("held");
+  });
+
+  it("are not forgotten while they could not be given back", async () => {
+    const given = await throttled(scene());
+    given.perSecond.set("app", 0);
+    given.outcome = { result: "Failed", message: "no" };
+    await given.run(6 * MINUTES);
+    expect(given.entry()).toMatchObject({ state: "Probation", held: "ScaleToZero" });
+  });
+
+  it("keep what somebody has set meanwhile", async () => {
+    const given = await throttled(scene());
+    given.put("Deployment", "app", { replicas: 1, scaledDown: { replicas: 2, owner: "team/it" } });
+    given.written.length = 0;
+    await given.pass();
+    expect(given.written).toEqual([]);
+    given.perSecond.set("app", 0);
+    await given.run(5 * MINUTES);
+    expect(given.workloadNow()?.replicas).toBe(1);
+    expect(given.workloadNow()).not.toHaveProperty("scaledDown");
+    expect(reasons(given)).toContain("ReplicasLeft");
+  });
+
+  it("stay as they are without the right, which is told", async () => {
+    const given = scene();
+    given.isAllowed = false;
+    await throttled(given);
+    expect(reasons(given)).toEqual(["FlowThrottled"]);
+    const decision = await given.pass();
+    expect(decision).toMatchObject({ reason: "Throttled" });
+    expect(decision.message).toContain("lacks the right to patch deployments and statefulsets");
+  });
+
+  it("get them back at once where the spec only throttles from now on", async () => {
+    const given = await throttled(scene());
+    given.change(onRunaway("Throttle"));
+    await given.pass();
+    expect([given.workloadNow()?.replicas, given.level()]).toEqual([2, TAR_PIT]);
+  });
+
+  it("get them back also when they are no targets any more, and are not forgotten before", async () => {
+    const given = await throttled(scene());
+    given.object.spec.targets = [{ kind: "Deployment", name: "other" }];
+    given.put("Deployment", "other", { serviceAccountName: "other" });
+    given.outcome = { result: "Failed", message: "no" };
+    await given.pass();
+    expect(given.entry()).toMatchObject({ held: "ScaleToZero" });
+    given.outcome = undefined;
+    await given.pass();
+    expect(given.workloadNow()?.replicas).toBe(2);
+    await given.pass();
+    expect(given.entry()).toBeUndefined();
+  });
+
+  it("get them back, and are not forgotten before, also where status tells of nothing and the spec only reports by then", async () => {
+    const given = await throttled(scene());
+    given.object = { ...given.object, status: {} };
+    given.change(onRunaway("Report"));
+    given.outcome = { result: "Failed", message: "no" };
+    await given.pass();
+    expect(given.entry()).toMatchObject({ state: "Normal", held: "ScaleToZero" });
+    given.outcome = undefined;
+    await given.pass();
+    expect([given.workloadNow()?.replicas, given.level()]).toEqual([2, SHARED]);
+    await given.pass();
+    expect(given.entry()).not.toHaveProperty("held");
+  });
+
+  it("keep the object until they have them back, also where there is nothing else", async () => {
+    const given = await throttled(scene());
+    given.object.spec.targets = [];
+    given.object = { ...given.object, status: {} };
+    given.world.cluster.clear();
+    given.outcome = { result: "Failed", message: "no" };
+    expect(await given.pass()).toMatchObject({ needsCleanup: true });
+    given.outcome = undefined;
+    await given.pass();
+    expect(given.workloadNow()?.replicas).toBe(2);
+    expect(await given.pass()).toMatchObject({ needsCleanup: false });
+  });
+
+  it("get them back when the object goes, and those of another object don't", async () => {
+    const given = await throttled(scene());
+    given.put("Deployment", "theirs", { replicas: 0, scaledDown: { replicas: 4, owner: "team/that" } });
+    await given.cleanUp();
+    expect(given.workloadNow()?.replicas).toBe(2);
+    expect(given.workloadNow("theirs")?.replicas).toBe(0);
+  });
+
+  it("that have the skip annotation by then get them back as well, at once, and are not scaled again", async () => {
+    const given = await throttled(scene());
+    given.put("Deployment", "app", { replicas: 0, skip: true, scaledDown: { replicas: 2, owner: "team/it" } });
+    await given.pass();
+    expect(given.workloadNow()?.replicas).toBe(2);
+    expect(given.workloadNow("db", "StatefulSet")?.replicas).toBe(0);
+    given.written.length = 0;
+    expect(await given.pass()).toMatchObject({ reason: "ScaledToZero" });
+    expect(given.written).toEqual([]);
+  });
+
+  it("that have the skip annotation by then get them back when the object goes", async () => {
+    const given = await throttled(scene());
+    given.put("Deployment", "app", { replicas: 0, skip: true, scaledDown: { replicas: 2, owner: "team/it" } });
+    await given.cleanUp();
+    expect(given.workloadNow()?.replicas).toBe(2);
+  });
+});
