@@ -128,6 +128,11 @@ describe("the schema refuses", () => {
       { targets: [target], tokenLifetime: { expirationSeconds: 599 } },
       "greater than or equal to 600",
     ],
+    [
+      "more seats than anybody is to claim",
+      flows({ dedicated: { nominalConcurrencyShares: 21 } }),
+      "less than or equal to 20",
+    ],
     ["more hands than queues", flows({ dedicated: { handSize: 20 } }), "expected handSize to be no larger than queues"],
     [
       "two levels at once",

@@ -175,7 +175,7 @@ export interface TokenLifetimeSpec {
  */
 export interface FlowIsolationSpec {
   /**
-   * An existing level to use. Empty means the shared level that the operator keeps, or `dedicated`.
+   * An existing level to use, but for the built-in ones of the control plane, of people (global-default) and of last resort. Empty means the shared level that the operator keeps, or `dedicated`.
    */
   priorityLevel: string;
   /**
@@ -183,7 +183,7 @@ export interface FlowIsolationSpec {
    */
   dedicated?: {
     /**
-     * Share of the server's seats.
+     * Share of the server's seats. The built-in levels have 245 shares, so 20 of then 265 are 46 of the usual 600 seats; more would let whoever may write this object starve the cluster.
      */
     nominalConcurrencyShares: number;
     /**

@@ -61,7 +61,7 @@ function assessNamed(name: string, levels: readonly ClusterObjectView[]): Findin
     return { status: "False", reason: Reason.LevelMissing, sentence, isStalled: true };
   }
   if (!isReserved(name) && view.spec["type"] === "Limited") return undefined;
-  const sentence = `spec.flowIsolation.priorityLevel is ${name}, which is no level for custom controllers: it belongs to the control plane or limits nothing.`;
+  const sentence = `spec.flowIsolation.priorityLevel is ${name}, which is no level for custom controllers: it belongs to the control plane or to people, or limits nothing.`;
   return { status: "False", reason: Reason.LevelRefused, sentence, isStalled: true };
 }
 

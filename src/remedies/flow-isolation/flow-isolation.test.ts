@@ -158,6 +158,8 @@ describe("nothing is done", () => {
     ["LevelMissing", "nowhere", undefined],
     ["LevelRefused", "exempt", "Exempt"],
     ["LevelRefused", "leader-election", "Limited"],
+    ["LevelRefused", "workload-high", "Limited"],
+    ["LevelRefused", "global-default", "Limited"],
     ["LevelRefused", TAR_PIT, "Limited"],
     ["LevelRefused", "free", "Exempt"],
   ])("and it is %s, where the spec names the level %s", async (reason, priorityLevel, type) => {

@@ -69,10 +69,14 @@ export function levelSpec(settings: LevelSettings): object {
 }
 
 /**
- * Built-in levels that are no place for a custom controller: those of the control plane, of its leases, and the one that limits nothing;
- * catch-all is too small for anybody (the same file as above).
+ * Built-in levels that are no place for a custom controller: those of the control plane (workload-high has its controllers), of its leases,
+ * of the people who would have to help (global-default), and the one that limits nothing; catch-all is too small for anybody (the same file
+ * as above).
  */
-const RESERVED: readonly string[] = ["exempt", "system", "node-high", "leader-election", "catch-all", TAR_PIT];
+const RESERVED: readonly string[] = [
+  ...["exempt", "system", "node-high", "leader-election", "workload-high", "global-default", "catch-all"],
+  TAR_PIT,
+];
 
 /** Whether a custom controller may be put on that level by the spec. */
 export function isReserved(level: string): boolean {
