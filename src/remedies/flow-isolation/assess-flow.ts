@@ -5,8 +5,10 @@ import { buildWrite, DONE, type Words } from "./build";
 import type { FlowIsolationFacts, Spec } from "./facts";
 import type { Finding } from "./finding";
 import { changesOf, isInTarPit, isPutBack, isToBeScaled, measured, nameOf, piecesOf, timeOf, type Flow } from "./flow";
-import { homeLevel } from "./wanted";
+import { TAR_PIT } from "./levels";
 import { shadowOf } from "./shadow";
+import { levelOf } from "./standing";
+import { homeLevel } from "./wanted";
 
 /** What somebody else takes back is put back so often for one generation of the object. */
 export const MAX_CHANGES = 2;
@@ -92,7 +94,9 @@ function probation(flow: Flow): Finding | undefined {
 function taken(flow: Flow): Finding | undefined {
   const piece = piecesOf(flow).find(({ standing }) => standing.is === "Taken");
   if (piece === undefined) return undefined;
-  const sentence = `${nameOf(flow)}: the FlowSchema ${piece.wanted.name} is not the operator's, and is left alone: delete it, or give it back its labels.`;
+  const isHeld = "view" in piece.standing && levelOf(piece.standing.view) === TAR_PIT;
+  const wayOut = isHeld ? ` It is in the tar pit. ${howToLetOut(flow)}` : "";
+  const sentence = `${nameOf(flow)}: the FlowSchema ${piece.wanted.name} is not the operator's, and is left alone: delete it, or give it back its labels.${wayOut}`;
   return { status: "False", reason: Reason.NameTaken, sentence, isStalled: true };
 }
 
@@ -180,10 +184,13 @@ function whyReleased({ spec, breaker }: Flow): string {
 /** Observe mode writes nothing, so a throttle that is there is not lifted: a person has to know how. */
 function stillHeld(flow: Flow): Finding | undefined {
   if (flow.facts.mode !== "Observe" || !isInTarPit(flow)) return undefined;
-  const { own, facts, spec } = flow;
-  const patch = JSON.stringify({ spec: { priorityLevelConfiguration: { name: homeLevel(facts.owner, spec) } } });
-  const sentence = `${nameOf(flow)} is in the tar pit, and mode Observe writes nothing. To let it out: kubectl patch flowschema ${own.wanted.name} --type merge -p '${patch}'.`;
+  const sentence = `${nameOf(flow)} is in the tar pit, and mode Observe writes nothing. ${howToLetOut(flow)}`;
   return { status: "False", reason: Reason.Throttled, sentence, isStalled: true };
+}
+
+function howToLetOut({ own, facts, spec }: Flow): string {
+  const patch = JSON.stringify({ spec: { priorityLevelConfiguration: { name: homeLevel(facts.owner, spec) } } });
+  return `To let it out: kubectl patch flowschema ${own.wanted.name} --type merge -p '${patch}'.`;
 }
 
 function isolated(flow: Flow): Finding {

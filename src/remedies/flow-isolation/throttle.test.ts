@@ -251,6 +251,18 @@ describe("a throttle is lifted", () => {
     expect(scene.level()).toBe(SHARED);
   });
 
+  it("by a person, who is told how, where the FlowSchema is not the operator's any more", async () => {
+    const scene = await throttled();
+    scene.edit(scene.schema(), { labels: {} });
+    const decision = await scene.pass();
+    expect(decision.message).toContain("is not the operator's");
+    expect(decision.message).toContain(
+      `kubectl patch flowschema ${scene.schema()} --type merge -p '{"spec":{"priorityLevelConfiguration":{"name":"${SHARED}"}}}'`,
+    );
+    scene.edit(scene.schema(), { spec: { priorityLevelConfiguration: { name: SHARED } } });
+    expect((await scene.pass()).message).not.toContain("kubectl patch");
+  });
+
   it("where it can't go back, but a runaway is put there all the same", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     scene.edit(SHARED, { labels: {} });
