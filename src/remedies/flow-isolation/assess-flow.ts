@@ -6,7 +6,6 @@ import type { FlowIsolationFacts, Spec } from "./facts";
 import type { Finding } from "./finding";
 import { changesOf, isInTarPit, isPutBack, isToBeScaled, measured, nameOf, piecesOf, timeOf, type Flow } from "./flow";
 import { TAR_PIT } from "./levels";
-import { shadowOf } from "./shadow";
 import { levelOf } from "./standing";
 import { homeLevel } from "./wanted";
 
@@ -115,8 +114,7 @@ function isContested(flow: Flow): boolean {
 }
 
 function shadowed(flow: Flow): Finding | undefined {
-  const { own, facts, account } = flow;
-  const shadow = shadowOf(own, facts.schemas ?? [], { ...facts.owner.metadata, name: account.name });
+  const { own, shadow } = flow;
   if (shadow === undefined) return undefined;
   const sentence = `${nameOf(flow)}: the FlowSchema ${shadow.name} takes its requests before ${own.wanted.name} does, so nothing is measured or held here. Name it in one object only, or change matchingPrecedence.`;
   return { status: "False", reason: Reason.FlowShadowed, sentence, isStalled: true };
@@ -150,10 +148,14 @@ function written(flow: Flow): Finding | undefined {
     ? {
         status: "False",
         reason: Reason.WouldIsolate,
-        sentence: `The FlowSchemas ${names} would be written now.`,
+        sentence: `The FlowSchemas ${names} would be written now.${notMeasured(flow)}`,
         intents,
       }
     : { status: "False", reason: Reason.Provisioning, sentence: words.why, intents, isProgressing: true };
+}
+
+function notMeasured({ own }: Flow): string {
+  return own.standing.is === "Missing" ? " Requests are not measured before their ServiceAccount is isolated." : "";
 }
 
 /** Why it is written now: a step of the breaker before all, since that is what people look for. */

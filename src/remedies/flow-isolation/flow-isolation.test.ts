@@ -113,6 +113,12 @@ describe("a ServiceAccount of the targets", () => {
     expect(decision).toMatchObject({ status: "False", reason: "WouldIsolate", recheckAfterMs: 30_000 });
     expect(decision.intents).toHaveLength(3);
     expect(scene.written).toEqual([]);
+    scene.perSecond.set("app", 5_000);
+    expect((await scene.run(61)).message).toContain(
+      "Requests are not measured before their ServiceAccount is isolated.",
+    );
+    expect(scene.entry()).toMatchObject({ state: "Normal" });
+    expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
   });
 
   it("has a level of its own object's where the spec has settings for one, and the shared level goes when nobody needs it", async () => {
@@ -298,6 +304,8 @@ describe("two objects that name the same ServiceAccount", () => {
     const first = one.schema() < other.schema() ? one : other;
     const shadowed = decisions.find(({ reason }) => reason === "FlowShadowed");
     expect(shadowed?.message).toContain(first.schema());
+    expect(first.entry()).toHaveProperty("requestsPerSecond");
+    expect((first === one ? other : one).entry()).not.toHaveProperty("requestsPerSecond");
     first.change({ matchingPrecedence: 2000 });
     await first.pass();
     expect(await first.pass()).toMatchObject({ reason: "FlowShadowed" });

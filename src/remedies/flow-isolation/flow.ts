@@ -2,10 +2,12 @@ import type { FlowStatus } from "../../api/controller-resilience";
 import { toSeconds } from "../../core/conditions";
 import { parseDuration } from "../../core/duration";
 import { isOwnedBy } from "../../core/owned";
+import type { ClusterObjectView } from "../../core/views";
 import { nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
 import type { AccountFacts, FlowIsolationFacts, Spec } from "./facts";
 import { DRAINED_MS, TAR_PIT } from "./levels";
 import { readRate, type Reading } from "./rate";
+import { shadowOf } from "./shadow";
 import { shownRate } from "./shown-rate";
 import { levelOf, standingOf, type Standing } from "./standing";
 import { flowSchemaName, homeLevel, wantedFlow, wantedLeaseFlow, wantedLevels, type Wanted } from "./wanted";
@@ -28,6 +30,8 @@ export interface Flow {
   readonly breaker: Breaker;
   /** Its rate as it is told, in requests per second. Absent: not known. */
   readonly rate?: number;
+  /** Another FlowSchema that takes its requests before its own is asked. */
+  readonly shadow?: ClusterObjectView;
   /** The level that it is to be on now. */
   readonly level: string;
   /** Of all its requests. */
@@ -40,9 +44,10 @@ export interface Flow {
 export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: Spec, nowMs: number): Flow {
   const { owner } = facts;
   const lease = spec.protectLeases ? pieceOf(wantedLeaseFlow(owner, account.name, spec), facts) : undefined;
-  const limits = limitsOf(facts, spec, isInPlace(account, facts, lease));
+  const match = matchOf(account, facts);
+  const limits = limitsOf(facts, spec, isInPlace(match, facts, lease));
   const before = breakerOf(account.record);
-  const reading = readingOf(account, facts, limits, before);
+  const reading = readingOf(match, facts, limits, before);
   const breaker = nextBreaker(before, reading, limits, nowMs);
   const rate = shownRate(reading, limits.threshold, breaker.state === before?.state ? account.record : undefined);
   const level = breaker.state === "Throttled" ? TAR_PIT : homeLevel(owner, spec);
@@ -50,9 +55,23 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
     ...{ facts, spec, account, limits, reading, breaker, level },
     ...(before === undefined ? {} : { before }),
     ...(rate === undefined ? {} : { rate }),
+    ...(match.shadow === undefined ? {} : { shadow: match.shadow }),
     own: pieceOf(wantedFlow(owner, account.name, spec, level), facts),
     ...(lease === undefined ? {} : { lease }),
   };
+}
+
+/** The FlowSchemas that take a ServiceAccount's requests, as they are. */
+interface Match {
+  readonly own?: ClusterObjectView;
+  readonly shadow?: ClusterObjectView;
+}
+
+function matchOf({ name }: AccountFacts, { owner, schemas }: FlowIsolationFacts): Match {
+  const own = schemas?.find(view => view.name === flowSchemaName(owner, name));
+  if (own === undefined) return {};
+  const shadow = shadowOf(own, schemas ?? [], { ...owner.metadata, name });
+  return shadow === undefined ? { own } : { own, shadow };
 }
 
 function pieceOf(wanted: Wanted, { schemas }: FlowIsolationFacts): Piece {
@@ -60,20 +79,19 @@ function pieceOf(wanted: Wanted, { schemas }: FlowIsolationFacts): Piece {
 }
 
 /** What is held still must not lose its leases, and a FlowSchema of somebody else's says nothing of it. */
-function isInPlace({ name }: AccountFacts, { owner, schemas }: FlowIsolationFacts, lease: Piece | undefined): boolean {
-  const own = schemas?.find(view => view.name === flowSchemaName(owner, name));
+function isInPlace({ own }: Match, { owner }: FlowIsolationFacts, lease: Piece | undefined): boolean {
   return own !== undefined && isOwnedBy(own, owner) && (lease === undefined || lease.standing.is === "AsWanted");
 }
 
-/** What was measured while it was held still, or what had waited then, says nothing of what it does now. */
+/** Requests are counted by the FlowSchema that they match. What was measured while it was held still, or what had waited then, says nothing of what it does now. */
 function readingOf(
-  { name }: AccountFacts,
-  { owner, rates }: FlowIsolationFacts,
+  { own, shadow }: Match,
+  { rates }: FlowIsolationFacts,
   { threshold }: BreakerLimits,
   before: Breaker | undefined,
 ): Reading {
   const fromMs = before?.state === "Probation" ? before.sinceMs + DRAINED_MS : undefined;
-  return readRate(rates, flowSchemaName(owner, name), threshold, fromMs);
+  return own === undefined || shadow !== undefined ? { overMs: 0 } : readRate(rates, own.name, threshold, fromMs);
 }
 
 function limitsOf(facts: FlowIsolationFacts, spec: Spec, isReady: boolean): BreakerLimits {

@@ -1,5 +1,4 @@
 import type { ClusterObjectView } from "../../core/views";
-import type { Piece } from "./flow";
 
 /** A ServiceAccount. */
 interface Account {
@@ -8,18 +7,16 @@ interface Account {
 }
 
 /**
- * A FlowSchema that takes all requests of a ServiceAccount for resources before ours is asked: the API server goes by matchingPrecedence,
+ * A FlowSchema that takes all requests of a ServiceAccount for resources before this one is asked: the API server goes by matchingPrecedence,
  * then by name (kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/util/apihelpers/helpers.go, FlowSchemaSequence). Pure and total.
  */
 export function shadowOf(
-  { wanted, standing }: Piece,
+  view: ClusterObjectView,
   schemas: readonly ClusterObjectView[],
   account: Account,
 ): ClusterObjectView | undefined {
-  if (!("view" in standing)) return undefined;
-  const { view } = standing;
   return schemas
-    .filter(({ name, deletedAtMs }) => name !== wanted.name && deletedAtMs === undefined)
+    .filter(({ name, deletedAtMs }) => name !== view.name && deletedAtMs === undefined)
     .filter(other => comesFirst(other, view))
     .find(({ spec }) => listIn(spec, "rules").some(rule => takesAll(rule, account)));
 }
