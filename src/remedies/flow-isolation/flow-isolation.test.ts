@@ -346,6 +346,24 @@ function addSchemas(scene: Scene): void {
   scene.world.cluster.set(scene.schema(), { ...view!, kind: "FlowSchema", name: scene.schema(), uid: "schema" });
 }
 
+describe("another FlowSchema that is asked before", () => {
+  const all = { verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true };
+
+  it.each([
+    ["takes all requests", all, "FlowShadowed"],
+    ["is for other verbs", { ...all, verbs: ["get"] }, "Isolated"],
+    ["is for another namespace", { ...all, namespaces: ["sandbox"] }, "Isolated"],
+    ["is for namespaces alone", { ...all, clusterScope: undefined }, "Isolated"],
+  ])("is told of if it %s", async (_, resources, reason) => {
+    const scene = await provisioned(new Scene());
+    const subjects = [{ kind: "Group", group: { name: "system:serviceaccounts" } }];
+    const spec = { matchingPrecedence: 500, rules: [{ subjects, resourceRules: [resources] }] };
+    const view = scene.world.cluster.get(scene.schema())!;
+    scene.world.cluster.set("theirs", { ...view, name: "theirs", uid: "theirs", labels: {}, annotations: {}, spec });
+    expect(await scene.pass()).toMatchObject({ reason });
+  });
+});
+
 describe("what was made goes with the object", () => {
   it("and the levels that objects share with the last of them", async () => {
     const one = new Scene(onRunaway("Throttle"));

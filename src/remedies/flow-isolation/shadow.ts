@@ -40,7 +40,10 @@ function takesAll(rule: Bag, account: Account): boolean {
 }
 
 function takesEverything(resources: Bag): boolean {
-  return ["verbs", "apiGroups", "resources"].every(field => textsIn(resources, field).includes("*"));
+  const isOfAll = ["verbs", "apiGroups", "resources", "namespaces"].every(field =>
+    textsIn(resources, field).includes("*"),
+  );
+  return isOfAll && resources["clusterScope"] === true;
 }
 
 function isSubject(subject: Bag, { namespace, name }: Account): boolean {
