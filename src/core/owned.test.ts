@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isManaged, isOwnedBy, ownedName, ownerAnnotations, ownerLabels } from "./owned";
+import { isManaged, isOwnedBy, isOwnedName, ownedName, ownerAnnotations, ownerLabels } from "./owned";
 import { makeObject } from "./testing/objects";
 
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -26,6 +26,13 @@ describe("ownedName", () => {
 
   it("is the same one each time", () => {
     expect(ownedName("x-", ["team"], ["uid"])).toBe(ownedName("x-", ["team"], ["uid"]));
+  });
+
+  it("is known again, and one that is like it is not", () => {
+    const name = ownedName("x-", ["team"], ["uid"]);
+    expect([name, ownedName("x-", [], ["uid"])].map(one => isOwnedName("x-", one))).toEqual([true, true]);
+    const others = [`${name}-copy`, `my-${name}`, `${name}0`, name.slice(0, -1), "x-team", "x-"];
+    expect(others.filter(one => isOwnedName("x-", one))).toEqual([]);
   });
 });
 

@@ -34,6 +34,12 @@ export function isOwnedBy(view: Pick<ClusterObjectView, "labels">, { metadata }:
   return isManaged(view) && view.labels[OWNER_UID_LABEL] === metadata.uid;
 }
 
+/** Whether {@link ownedName} may have made that name. A copy of an object has its labels, but another name. */
+export function isOwnedName(prefix: string, name: string): boolean {
+  const hash = name.slice(name.lastIndexOf("-") + 1);
+  return name.startsWith(prefix) && hash.length === HASH_DIGITS && /^[0-9a-f]+$/.test(hash);
+}
+
 /**
  * A name that says what it is for, and that no other identity shares: the readable parts are cut to fit, and a hash of the identity
  * ends it.

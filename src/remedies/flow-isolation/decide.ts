@@ -1,7 +1,6 @@
 import { Reason } from "../../api/conditions";
 import type { FlowStatus } from "../../api/controller-resilience";
 import type { Intent } from "../../core/intent";
-import { isOwnedBy } from "../../core/owned";
 import type { Decision } from "../../core/remedy";
 import { joinSentences } from "../../core/sentences";
 import { announce } from "./announce";
@@ -11,7 +10,7 @@ import { measuredEvery, type FlowIsolationFacts, type Spec } from "./facts";
 import type { Finding } from "./finding";
 import { entryOf, flowOf, piecesOf, type Flow } from "./flow";
 import { buildScaling } from "./scale";
-import { buildSurplus } from "./surplus";
+import { buildSurplus, isMadeFor } from "./surplus";
 
 /** Worst first: the first of these among the findings becomes the condition's reason. */
 const BY_SEVERITY: readonly Reason[] = [
@@ -58,15 +57,16 @@ export function decideFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): D
     ...verdictOf(findings.toSorted(bySeverity)),
     intents,
     recheckAfterMs: recheckOf(facts, flows, intents.length > 0, nowMs),
-    needsCleanup: wanted.size > 0 || flowStatus.length > 0 || isLeft(facts),
+    // What is about to be written has to be taken away, or was to be: with the finalizer off, nobody would try again.
+    needsCleanup: wanted.size > 0 || flowStatus.length > 0 || intents.length > 0 || isLeft(facts),
     parts: { flows: flowStatus },
     announcements: flows.flatMap(announce),
   };
 }
 
 /** Something is there that has to be taken away, or given back, with the object. */
-function isLeft({ schemas, owner, scaledDown }: FlowIsolationFacts): boolean {
-  return scaledDown.length > 0 || (schemas ?? []).some(view => isOwnedBy(view, owner));
+function isLeft({ schemas, levels, owner, scaledDown }: FlowIsolationFacts): boolean {
+  return scaledDown.length > 0 || [...(schemas ?? []), ...(levels ?? [])].some(view => isMadeFor(view, owner));
 }
 
 function unavailable(): Decision {

@@ -387,6 +387,38 @@ describe("what was made goes with the object", () => {
     expect([...scene.world.cluster.keys()]).toEqual([SHARED, "theirs"]);
   });
 
+  it("but for somebody's copy that has kept the labels", async () => {
+    const scene = await provisioned(new Scene());
+    const view = scene.world.cluster.get(scene.schema())!;
+    for (const name of ["copy", `${view.name}-copy`]) scene.world.cluster.set(name, { ...view, name, uid: name });
+    expect(await scene.pass()).toMatchObject({ intents: [] });
+    await scene.cleanUp();
+    expect([...scene.world.cluster.keys()]).toEqual([SHARED, "copy", `${view.name}-copy`]);
+  });
+
+  it("which has the finalizer until the last level is gone", async () => {
+    const scene = await provisioned(new Scene());
+    scene.put("Deployment", "app", { skip: true });
+    await scene.pass();
+    scene.outcome = { result: "Failed", message: "no" };
+    expect(await scene.pass()).toMatchObject({ needsCleanup: true, intents: [{ verb: "delete" }] });
+    scene.outcome = undefined;
+    await scene.pass();
+    expect(await scene.pass()).toMatchObject({ needsCleanup: false, intents: [] });
+    expect(scene.world.cluster.size).toBe(0);
+  });
+
+  it("which has the finalizer while a level of its own can't be taken away yet", async () => {
+    const settings = { lendablePercent: 0, borrowingLimitPercent: 0, queues: 1, handSize: 1, queueLengthLimit: 1 };
+    const scene = await provisioned(new Scene({ dedicated: { nominalConcurrencyShares: 1, ...settings } }));
+    const view = scene.world.cluster.get(scene.schema())!;
+    scene.world.cluster.set("theirs", { ...view, name: "theirs", uid: "theirs", labels: {}, annotations: {} });
+    scene.put("Deployment", "app", { skip: true });
+    await scene.pass();
+    await scene.pass();
+    expect(await scene.pass()).toMatchObject({ needsCleanup: true, intents: [] });
+  });
+
   it("also out of the tar pit", async () => {
     const scene = await throttled();
     await scene.cleanUp();

@@ -1,6 +1,6 @@
-import { LEVELS_ANNOTATION } from "../../api/names";
+import { FLOW_PREFIX, LEVELS_ANNOTATION } from "../../api/names";
 import type { Intent } from "../../core/intent";
-import { isManaged, isOwnedBy } from "../../core/owned";
+import { isManaged, isOwnedBy, isOwnedName } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { buildDelete } from "./build";
 import type { Owner } from "./facts";
@@ -24,7 +24,7 @@ export function buildSurplus(
   { schemas, levels }: Existing,
   isWanted: (name: string) => boolean,
 ): Intent[] {
-  const flows = schemas.filter(view => isOwnedBy(view, owner) && isUnwanted(view, isWanted));
+  const flows = schemas.filter(view => isMadeFor(view, owner) && isUnwanted(view, isWanted));
   const unused = levels.filter(view => isOurs(view, owner) && isUnwanted(view, isWanted) && !isUsed(view, schemas));
   return [
     ...flows.map(view => buildDelete(view, `The FlowSchema ${view.name} is not needed any more.`)),
@@ -34,12 +34,17 @@ export function buildSurplus(
   ];
 }
 
+/** Whether the operator has made it for that object: somebody's copy of it has the labels, but no name of the operator's. Pure. */
+export function isMadeFor(view: ClusterObjectView, owner: Owner): boolean {
+  return isOwnedBy(view, owner) && isOwnedName(FLOW_PREFIX, view.name);
+}
+
 function isUnwanted({ name, deletedAtMs }: ClusterObjectView, isWanted: (name: string) => boolean): boolean {
   return deletedAtMs === undefined && !isWanted(name);
 }
 
 function isOurs(view: ClusterObjectView, owner: Owner): boolean {
-  return isOwnedBy(view, owner) || (isManaged(view) && isCommon(view.name));
+  return isMadeFor(view, owner) || (isManaged(view) && isCommon(view.name));
 }
 
 /** Whether a FlowSchema refers to that level. One of the operator says of itself which it needs, also those that it is not on now. Pure. */
