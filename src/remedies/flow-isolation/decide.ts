@@ -156,7 +156,9 @@ function stillScaled({ former, scaledDown }: FlowIsolationFacts): FlowStatus[] {
 }
 
 function recheckOf(facts: FlowIsolationFacts, flows: readonly Flow[], isWriting: boolean, nowMs: number): number {
-  const ends = flows.flatMap(({ breaker }) => breaker.untilMs ?? []).map(untilMs => Math.max(1_000, untilMs - nowMs));
+  // A probation whose rate is not known goes on beyond its end.
+  const left = flows.flatMap(({ breaker }) => breaker.untilMs ?? []).map(untilMs => untilMs - nowMs);
+  const ends = left.filter(ms => ms > 0).map(ms => Math.max(1_000, ms));
   const written = isWriting && facts.mode === "Enforce" ? [WRITTEN_MS] : [];
   return Math.min(measuredEvery(flows.map(({ breaker }) => breaker)), ...ends, ...written);
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ForbiddenError, TransientError } from "../../core/errors";
 import { onRunaway, Scene } from "./testing/scene";
 
 const [SHARED, TAR_PIT] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
@@ -417,6 +418,22 @@ describe("what was made goes with the object", () => {
     await scene.pass();
     await scene.pass();
     expect(await scene.pass()).toMatchObject({ needsCleanup: true, intents: [] });
+  });
+
+  it("and nothing is looked for without the right to, where nothing was ever made", async () => {
+    const scene = new Scene();
+    scene.problem = new TransientError("the API server is slow");
+    await expect(scene.cleanUp()).rejects.toThrow("slow");
+    scene.problem = new ForbiddenError("cannot list flowschemas");
+    await scene.cleanUp();
+    scene.put("Deployment", "app", { replicas: 0, scaledDown: { replicas: 2, owner: "team/it" } });
+    await expect(scene.cleanUp()).rejects.toThrow("cannot list flowschemas");
+  });
+
+  it("and what is known to be there is not given up without the right to look", async () => {
+    const scene = await provisioned(new Scene());
+    scene.problem = new ForbiddenError("cannot list flowschemas");
+    await expect(scene.cleanUp()).rejects.toThrow("cannot list flowschemas");
   });
 
   it("also out of the tar pit", async () => {

@@ -170,6 +170,16 @@ describe("while the rates are not known", () => {
     expect(scene.level()).toBe(SHARED);
   });
 
+  it("a probation that can't end is looked at no more often than any", async () => {
+    const scene = await throttled();
+    scene.perSecond.set("app", 0);
+    await scene.run(5 * MINUTES);
+    scene.unknown = "No.";
+    await scene.run(6 * MINUTES);
+    expect(scene.entry()).toMatchObject({ state: "Probation" });
+    expect((await scene.pass()).recheckAfterMs).toBeGreaterThanOrEqual(5_000);
+  });
+
   it("a throttle ends in its time", async () => {
     const scene = await throttled();
     scene.unknown = "No.";

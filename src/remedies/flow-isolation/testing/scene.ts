@@ -34,6 +34,8 @@ export class Scene extends EmptyReaders {
   unknown: string | undefined;
   isServed = true;
   isAllowed = true;
+  /** What reading FlowSchemas and levels fails with; absent: it does not. */
+  problem: Error | undefined;
   /** Requests per second of each ServiceAccount. */
   readonly perSecond = new Map<string, number>();
   #readings: number[] = [];
@@ -175,6 +177,7 @@ export class Scene extends EmptyReaders {
 
   /** As Readers. */
   override clusterObjects(kind: ClusterKind): Promise<readonly ClusterObjectView[] | null> {
+    if (this.problem !== undefined) return Promise.reject(this.problem);
     return Promise.resolve(this.isServed ? [...this.world.cluster.values()].filter(view => view.kind === kind) : null);
   }
 
