@@ -135,8 +135,8 @@ function run(client: Client, endMs: number, limits: BreakerLimits): Moment[] {
   for (let nowMs = 30_000; nowMs < endMs; nowMs += own.state === "Normal" ? 30_000 : 5_000) {
     readings.push(nowMs);
     const rates = ratesOf({ flow: spansOf(allowed, readings.slice(-40)) });
-    const fromMs = own.state === "Probation" ? own.sinceMs : undefined;
-    const after = nextBreaker(own, readRate(rates, "flow", limits.threshold, fromMs), limits, nowMs);
+    const fromMs = own.state === "Probation" ? own.sinceMs : -Infinity;
+    const after = nextBreaker(own, readRate(rates, "flow", limits.threshold, { fromMs }), limits, nowMs);
     if (after.state !== own.state) changes.push({ atMs: nowMs, own: after });
     if (after.state !== own.state && after.state === "Throttled") held.push({ atMs: nowMs, own: after });
     own = after;

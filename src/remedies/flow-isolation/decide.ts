@@ -56,7 +56,10 @@ export function decideFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): D
   return {
     ...verdictOf(findings.toSorted(bySeverity)),
     intents,
-    recheckAfterMs: recheckOf(facts, flows, intents.length > 0, nowMs),
+    recheckAfterMs: Math.min(
+      measuredEvery(entries, { mode: facts.mode, spec }, nowMs),
+      recheckOf(facts, flows, intents.length > 0, nowMs),
+    ),
     // What is about to be written has to be taken away, or was to be: with the finalizer off, nobody would try again.
     needsCleanup: wanted.size > 0 || flowStatus.length > 0 || intents.length > 0 || isLeft(facts),
     parts: { flows: flowStatus },
@@ -160,5 +163,5 @@ function recheckOf(facts: FlowIsolationFacts, flows: readonly Flow[], isWriting:
   const left = flows.flatMap(({ breaker }) => breaker.untilMs ?? []).map(untilMs => untilMs - nowMs);
   const ends = left.filter(ms => ms > 0).map(ms => Math.max(1_000, ms));
   const written = isWriting && facts.mode === "Enforce" ? [WRITTEN_MS] : [];
-  return Math.min(measuredEvery(flows.map(({ breaker }) => breaker)), ...ends, ...written);
+  return Math.min(...ends, ...written);
 }

@@ -47,7 +47,17 @@ const CALM_MS = 30_000;
 const WATCHED_MS = 5_000;
 const WATCHED: readonly FlowStatus["state"][] = ["Elevated", "Probation"];
 
+/** What is only told of is watched closely for no longer than this, in milliseconds: it can be Elevated for ever. */
+const TOLD_MS = 300_000;
+
 /** How soon the rates are to be read again, in milliseconds. */
-export function measuredEvery(flows: readonly Pick<FlowStatus, "state">[]): number {
-  return flows.some(({ state }) => WATCHED.includes(state)) ? WATCHED_MS : CALM_MS;
+export function measuredEvery(
+  flows: readonly Pick<FlowStatus, "state" | "since">[],
+  { mode, spec }: { readonly mode: FlowIsolationFacts["mode"]; readonly spec: Spec },
+  nowMs: number,
+): number {
+  const mayHold = mode === "Enforce" && spec.requestRate.onRunaway !== "Report";
+  const isToldOf = ({ state, since }: Pick<FlowStatus, "state" | "since">): boolean =>
+    !mayHold && state === "Elevated" && nowMs - Date.parse(since ?? "") >= TOLD_MS;
+  return flows.some(flow => WATCHED.includes(flow.state) && !isToldOf(flow)) ? WATCHED_MS : CALM_MS;
 }

@@ -6,7 +6,7 @@ import type { ClusterObjectView } from "../../core/views";
 import { nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
 import type { AccountFacts, FlowIsolationFacts, Spec } from "./facts";
 import { DRAINED_MS, TAR_PIT } from "./levels";
-import { readRate, type Reading } from "./rate";
+import { MAX_BETWEEN_MS, MAX_OLDEST_MS, readRate, type Reading } from "./rate";
 import { shadowOf } from "./shadow";
 import { shownRate } from "./shown-rate";
 import { levelOf, standingOf, type Standing } from "./standing";
@@ -87,11 +87,13 @@ function isInPlace({ own }: Match, { owner }: FlowIsolationFacts, lease: Piece |
 function readingOf(
   { own, shadow }: Match,
   { rates }: FlowIsolationFacts,
-  { threshold }: BreakerLimits,
+  { threshold, mayThrottle }: BreakerLimits,
   before: Breaker | undefined,
 ): Reading {
-  const fromMs = before?.state === "Probation" ? before.sinceMs + DRAINED_MS : undefined;
-  return own === undefined || shadow !== undefined ? { overMs: 0 } : readRate(rates, own.name, threshold, fromMs);
+  const fromMs = before?.state === "Probation" ? before.sinceMs + DRAINED_MS : -Infinity;
+  const maxBetweenMs = mayThrottle ? MAX_BETWEEN_MS : MAX_OLDEST_MS;
+  if (own === undefined || shadow !== undefined) return { overMs: 0 };
+  return readRate(rates, own.name, threshold, { fromMs, maxBetweenMs });
 }
 
 function limitsOf(facts: FlowIsolationFacts, spec: Spec, isReady: boolean): BreakerLimits {

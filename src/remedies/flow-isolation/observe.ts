@@ -20,7 +20,9 @@ export async function observeFlows(
 ): Promise<FlowIsolationFacts> {
   const records = object.status?.flows ?? [];
   // First, since it takes longest: what is to be compared with what is wanted has to be fresh.
-  const rates = await from.requestRates(measuredEvery(records));
+  const rates = await from.requestRates(
+    measuredEvery(records, { mode: object.spec.mode, spec }, from.clock.now().getTime()),
+  );
   const found = await findAccounts(object, records, from);
   const names = new Set(found.accounts.map(({ name }) => name));
   const scales = spec.requestRate.onRunaway === "ScaleToZero";

@@ -4,8 +4,8 @@ import { readRate } from "./rate";
 import { flood, ratesOf, requestsOf, spansOf } from "./testing/flood";
 
 const THRESHOLD = 100;
-const read = (client: (ms: number) => number, readings: number[], fromMs?: number) =>
-  readRate(ratesOf({ flow: spansOf(client, readings) }), "flow", THRESHOLD, fromMs);
+const read = (client: (ms: number) => number, readings: number[], fromMs = -Infinity) =>
+  readRate(ratesOf({ flow: spansOf(client, readings) }), "flow", THRESHOLD, { fromMs });
 const seconds = (...at: number[]): number[] => at.map(one => one * 1_000);
 
 describe("the rate of a flow", () => {

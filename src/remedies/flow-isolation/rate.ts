@@ -11,11 +11,21 @@ export interface Reading {
   readonly overMs: number;
 }
 
-/**
- * What is known of one flow's rate; nothing before `fromMs`, when what was measured was not the client's will.
- * Pure and total.
- */
-export function readRate(rates: RequestRates, flowSchema: string, threshold: number, fromMs = -Infinity): Reading {
+/** Which spans count. Times in milliseconds. */
+export interface Scope {
+  /** None that began before: what was measured then was not the client's will. */
+  readonly fromMs?: number;
+  /** Of a longer one between others nothing is told. */
+  readonly maxBetweenMs?: number;
+}
+
+/** What is known of one flow's rate. Pure and total. */
+export function readRate(
+  rates: RequestRates,
+  flowSchema: string,
+  threshold: number,
+  { fromMs = -Infinity, maxBetweenMs = MAX_BETWEEN_MS }: Scope = {},
+): Reading {
   if (rates.unknown !== undefined || rates.readMs === undefined) return { overMs: 0 };
   const all = (rates.spans[flowSchema] ?? []).filter(isSound);
   const spans = all.filter(span => span.fromMs >= fromMs);
@@ -23,14 +33,17 @@ export function readRate(rates: RequestRates, flowSchema: string, threshold: num
   // A flow of which nothing was seen has made no requests; one whose spans are all too early has to be measured first.
   if (newest === undefined) return all.length === 0 ? { perSecond: 0, overMs: 0 } : { overMs: 0 };
   if (lengthOf(newest) > MAX_NEWEST_MS) return { overMs: 0 };
-  return { perSecond: perSecond(newest), overMs: timeOver(spans, threshold) };
+  return { perSecond: perSecond(newest), overMs: timeOver(spans, threshold, maxBetweenMs) };
 }
 
 /** Of a longer span between others nobody can tell bursts from a flood. Readings are 5 s apart while a flow is watched. */
-const MAX_BETWEEN_MS = 15_000;
+export const MAX_BETWEEN_MS = 15_000;
 
-/** A flood begins within a span of the readings before it was noticed, 30 s apart and a little more; a longer one tells of many moments. */
-const MAX_OLDEST_MS = 35_000;
+/**
+ * A flood begins within a span of the readings before it was noticed, 30 s apart and a little more; a longer one tells of many moments. Where
+ * a flow is only told of, such spans may lie between others, too.
+ */
+export const MAX_OLDEST_MS = 35_000;
 
 /**
  * How long the rate has been at the threshold or above it, told from the spans that were so without a break up to now. A flood may have
@@ -38,9 +51,9 @@ const MAX_OLDEST_MS = 35_000;
  * much as they are like their neighbours, so that a burst is never taken for a long flood; where nothing lies between, nothing counts.
  * Nor does what lies before a long span: behind an address that leads to one server after the other, spans are joined to as much as 90 s.
  */
-function timeOver(spans: readonly RequestSpan[], threshold: number): number {
+function timeOver(spans: readonly RequestSpan[], threshold: number, maxBetweenMs: number): number {
   const lastBelow = spans.findLastIndex(span => perSecond(span) < threshold);
-  const lastLong = spans.findLastIndex(span => lengthOf(span) > MAX_BETWEEN_MS);
+  const lastLong = spans.findLastIndex(span => lengthOf(span) > maxBetweenMs);
   const run = spans.slice(Math.max(lastBelow + 1, lastLong));
   const [oldest, newest] = [run[0], run.at(-1)];
   const between = run.slice(1, -1);

@@ -129,6 +129,25 @@ describe("a runaway", () => {
     });
   });
 
+  it.each([
+    ["the spec reports", (scene: Scene) => scene.change(onRunaway("Report"))],
+    ["the mode is Observe", (scene: Scene) => void (scene.object.spec.mode = "Observe")],
+  ])(
+    "is watched less closely after 5 min where %s, told of all the same, and held still once it may be",
+    async (_, only) => {
+      const scene = await provisioned(new Scene(onRunaway("Throttle")));
+      only(scene);
+      scene.perSecond.set("app", 5_000);
+      expect(await scene.run(5 * MINUTES)).toMatchObject({ reason: "Runaway", recheckAfterMs: 5_000 });
+      expect(await scene.run(1 * MINUTES)).toMatchObject({ reason: "Runaway", recheckAfterMs: 30_000 });
+      expect(await scene.run(60 * MINUTES)).toMatchObject({ reason: "Runaway", recheckAfterMs: 30_000 });
+      scene.change(onRunaway("Throttle"));
+      scene.object.spec.mode = "Enforce";
+      await scene.run(20);
+      expect(scene.level()).toBe(TAR_PIT);
+    },
+  );
+
   it("is only told of in Observe mode", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     scene.object.spec.mode = "Observe";
