@@ -24,7 +24,7 @@ export class LatencyPlot {
       .map((first, index) => this.row(seconds, first, index));
     const values = rows.map(({ p99Ms }) => p99Ms).filter(Number.isFinite);
     const [least, most] = [Math.min(...values), Math.max(...values)];
-    const scale = (ms: number): number => most > least ? Math.log(ms / least) / Math.log(most / least) : 0;
+    const scale = (ms: number): number => (most > least ? Math.log(ms / least) / Math.log(most / least) : 0);
     return rows
       .map(({ atSeconds, p99Ms, marks }) => {
         const length = Number.isFinite(p99Ms) ? 1 + Math.round((WIDTH - 1) * scale(p99Ms)) : 0;
