@@ -249,3 +249,15 @@ it("everything that was made goes with the object", async () => {
   ).toBeNull();
   expect(await made()).toEqual([]);
 });
+
+it("the manifest of the runbook is taken by the API server as it is", async () => {
+  const text = readFileSync(join(__dirname, "..", "..", "docs", "examples", "emergency-tar-pit.yaml"), "utf8");
+  const filled = text.replaceAll("NAMESPACE,", `${namespace},`).replaceAll("SERVICEACCOUNT", "other");
+  const plurals = { PriorityLevelConfiguration: "prioritylevelconfigurations", FlowSchema: "flowschemas" };
+  const manifests = parseAllDocuments(filled).map(one => one.toJS() as FlowObject & { kind: keyof typeof plurals });
+  const paths = manifests.map(({ kind, metadata }) => `${FLOWS}/${plurals[kind]}/${metadata.name}`);
+  for (const one of manifests) await admin.create(`${FLOWS}/${plurals[one.kind]}`, one);
+  const specs = await Promise.all(paths.map(path => admin.get<{ spec: object }>(path)));
+  expect(specs.map(({ spec }) => spec)).toEqual(manifests.map(({ spec }) => expect.objectContaining(spec) as object));
+  for (const path of paths.reverse()) await admin.delete(path);
+});

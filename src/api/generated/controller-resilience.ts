@@ -13,11 +13,11 @@ export interface ControllerResilienceBody {
  */
 export interface ControllerResilienceSpec {
   /**
-   * Enforce acts. Observe decides and reports everything and writes nothing but status and Events.
+   * Enforce acts. Observe decides and reports everything and writes nothing but status and Events; what was made before still goes with its block or with the object.
    */
   mode: "Enforce" | "Observe";
   /**
-   * While true no remedy reads, decides or changes anything; the conditions say Suspended.
+   * While true no remedy reads, decides or changes anything; the conditions say Suspended. Deleting the object still takes away what was made for it.
    */
   suspend: boolean;
   /**
