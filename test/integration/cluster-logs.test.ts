@@ -5,7 +5,7 @@ import { ApiLogReader } from "../../src/cluster/log-reader";
 import { ForbiddenError, ResilienceError, TransientError } from "../../src/core/errors";
 import type { LogRequest } from "../../src/core/readers";
 import { FakeClock } from "../../src/core/testing/fake-clock";
-import { StandInKubelet } from "./cluster-kubelet";
+import { StandInKubelet } from "../cluster/kubelet";
 import { clientWith, RULES } from "./cluster-operator";
 import { Admin, eventually, keepingMetrics, options } from "./cluster-world";
 

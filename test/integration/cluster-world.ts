@@ -1,12 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { inject } from "vitest";
-import { Api } from "../../src/cluster/api";
 import { Connection, loadKubeConfigFile } from "../../src/cluster/connection";
 import { systemClock } from "../../src/cluster/system";
 import type { ClusterMetrics, Log } from "../../src/core/ports";
+import { Admin as ClusterAdmin } from "../cluster/admin";
 
-/** User agent of these tests. */
-export const options = { userAgent: "controller-resilience/test" };
+export { eventually, options } from "../cluster/admin";
 
 /** A connection with an administrator's rights. */
 export function adminConnection(): Connection {
@@ -14,52 +12,9 @@ export function adminConnection(): Connection {
 }
 
 /** An administrator's hands. */
-export class Admin {
-  readonly connection = adminConnection();
-  readonly api = new Api(this.connection, systemClock, options);
-
-  get<T>(path: string): Promise<T> {
-    return this.api.json<T>({ what: `GET ${path}`, path });
-  }
-
-  create<T>(path: string, body: object): Promise<T> {
-    return this.api.json<T>({ what: `POST ${path}`, method: "POST", path, body });
-  }
-
-  patch<T>(path: string, body: object): Promise<T> {
-    return this.api.json<T>({
-      what: `PATCH ${path}`,
-      method: "PATCH",
-      path,
-      body,
-      contentType: "application/merge-patch+json",
-    });
-  }
-
-  async delete(path: string): Promise<void> {
-    await this.api.json({ what: `DELETE ${path}`, method: "DELETE", path });
-  }
-
-  /** A namespace of its own for one test file; without a controller-manager it is never collected, so names are unique. */
-  async namespace(prefix: string): Promise<string> {
-    const { metadata } = await this.create<{ metadata: { name: string } }>("/api/v1/namespaces", {
-      metadata: { generateName: `${prefix}-` },
-    });
-    return metadata.name;
-  }
-}
-
-/** Polls until the value is what is hoped for; returns the last value, so that a failure shows what it was. */
-export async function eventually<T>(
-  read: () => T | Promise<T>,
-  hoped: (value: T) => boolean,
-  withinMs = 20_000,
-): Promise<T> {
-  const deadline = performance.now() + withinMs;
-  for (;;) {
-    const value = await read();
-    if (hoped(value) || performance.now() > deadline) return value;
-    await sleep(50);
+export class Admin extends ClusterAdmin {
+  constructor() {
+    super(adminConnection());
   }
 }
 

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { md, pki } from "node-forge";
-import type { Admin } from "./cluster-world";
+import type { Admin } from "./admin";
 
 /** What the kubelet is asked for. */
 export interface LogCall {

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Api } from "../../src/cluster/api";
+import type { Connection } from "../../src/cluster/connection";
+import { systemClock } from "../../src/cluster/system";
+
+/** User agent of what tests ask themselves. */
+export const options = { userAgent: "controller-resilience/test" };
+
+/** An administrator's hands, over one connection. */
+export class Admin {
+  readonly api: Api;
+
+  constructor(readonly connection: Connection) {
+    this.api = new Api(connection, systemClock, options);
+  }
+
+  get<T>(path: string): Promise<T> {
+    return this.api.json<T>({ what: `GET ${path}`, path });
+  }
+
+  create<T>(path: string, body: object): Promise<T> {
+    return this.api.json<T>({ what: `POST ${path}`, method: "POST", path, body });
+  }
+
+  patch<T>(path: string, body: object): Promise<T> {
+    return this.api.json<T>({
+      what: `PATCH ${path}`,
+      method: "PATCH",
+      path,
+      body,
+      contentType: "application/merge-patch+json",
+    });
+  }
+
+  async delete(path: string): Promise<void> {
+    await this.api.json({ what: `DELETE ${path}`, method: "DELETE", path });
+  }
+
+  /** A namespace of its own for one test file; without a controller-manager it is never collected, so names are unique. */
+  async namespace(prefix: string): Promise<string> {
+    const { metadata } = await this.create<{ metadata: { name: string } }>("/api/v1/namespaces", {
+      metadata: { generateName: `${prefix}-` },
+    });
+    return metadata.name;
+  }
+}
+
+/** Polls until the value is what is hoped for; returns the last value, so that a failure shows what it was. */
+export async function eventually<T>(
+  read: () => T | Promise<T>,
+  hoped: (value: T) => boolean,
+  withinMs = 20_000,
+): Promise<T> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const value = await read();
+    if (hoped(value) || performance.now() > deadline) return value;
+    await sleep(50);
+  }
+}
