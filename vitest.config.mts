@@ -15,6 +15,7 @@ export default defineConfig({
             "test/enforcers/**/*.test.ts",
             "test/flood/**/*.test.ts",
             "test/demo/**/*.test.ts",
+            "test/chaos/**/*.test.ts",
           ],
         },
       },

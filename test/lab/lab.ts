@@ -7,7 +7,7 @@ import { restartApiServer, type ApiServerChange } from "./control-plane";
 import { bringDown } from "./down";
 import { foldersOf } from "./folders";
 import { configureKwok, kwokNodes, startKwok, waitForKwokNodes } from "./kwok";
-import { kubeconfig, writeKubeconfig } from "./pki";
+import { kubeconfig, pkiFiles, writeKubeconfig } from "./pki";
 import { programPath } from "./programs";
 import { takeLock } from "./lock";
 import { loadImage } from "./node";
@@ -67,6 +67,13 @@ export class Lab {
   /** The text of that kubeconfig. */
   get adminKubeconfig(): string {
     return readFileSync(this.kubeconfigPath, "utf8");
+  }
+
+  /** What the API server proves itself with, and who vouches for it: for what stands before it on this machine. PEM. */
+  get certificates(): { readonly ca: string; readonly key: string; readonly cert: string } {
+    const { ca, apiServerKey, apiServerCertificate } = pkiFiles(this.state);
+    const read = (path: string): string => readFileSync(path, "utf8");
+    return { ca: read(ca), key: read(apiServerKey), cert: read(apiServerCertificate) };
   }
 
   /** The environment in which `kubectl`, and every client that reads KUBECONFIG, speaks to this lab. */

@@ -1,0 +1,165 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import fc from "fast-check";
+import { describeCall } from "./calls";
+import { differences, type Run } from "./compare";
+import type { CrashPoint, Moment, Write } from "./proxy";
+import type { Rig } from "./rig";
+import type { Scenario, Scene, State } from "./scenario";
+
+/** A run is over when nothing was written for this long after its end; in milliseconds. */
+const SETTLED_MS = 3_000;
+const LOOK_MS = 500;
+
+const MOMENTS: readonly Moment[] = ["before", "after"];
+
+/** How scenarios are put to the test. */
+export interface CrashOptions {
+  /** At which of the recorded writes it is to end. */
+  readonly pointsOf: (writes: readonly Write[]) => readonly CrashPoint[];
+  /** How long nothing may be written at the end; in milliseconds. */
+  readonly quietMs: number;
+  readonly print: (line: string) => void;
+}
+
+/** One crash, and what came of it. */
+export interface Injection {
+  readonly point: CrashPoint;
+  readonly differences: readonly string[];
+  readonly seconds: number;
+}
+
+/** What was seen in a time in which nothing happened. */
+export interface Quiet {
+  readonly seconds: number;
+  /** Objects that were at their end. */
+  readonly objects: number;
+  readonly writes: readonly string[];
+  readonly leases: number;
+  readonly events: number;
+}
+
+/** All of one scenario. */
+export interface CrashReport {
+  readonly scenario: string;
+  readonly recorded: Run;
+  readonly injections: readonly Injection[];
+  readonly quiet: Quiet;
+}
+
+/** Whether everything was as promised. */
+export function isAsPromised({ recorded, injections, quiet }: CrashReport): boolean {
+  const isSame = injections.every(injection => injection.differences.length === 0);
+  return isSame && recorded.strays.length === 0 && quiet.writes.length === 0;
+}
+
+/** Plays a scenario once as it is, then once for each moment at which the operator could end. */
+export async function crashEverywhere(rig: Rig, scenario: Scenario, options: CrashOptions): Promise<CrashReport> {
+  const scenes: string[] = [];
+  const play = async (point?: CrashPoint): Promise<Run> => {
+    if (scenario.isShared) await rig.clear(scenes.splice(0));
+    const scene = await rig.scene(scenario.name);
+    scenes.push(scene.namespace);
+    return new Play(rig, scenario, scene).run(point);
+  };
+  const recorded = await play();
+  if (recorded.trouble !== undefined) throw new Error(`${scenario.name}, without a crash: ${recorded.trouble}`);
+  options.print(`${scenario.name}: ${recorded.writes.map(describeCall).join(", ")}`);
+  const injections: Injection[] = [];
+  for (const point of options.pointsOf(recorded.writes)) {
+    const startedMs = performance.now();
+    const run = await play(point);
+    const seconds = (performance.now() - startedMs) / 1000;
+    injections.push({ point, seconds, differences: differences(recorded, run) });
+    options.print(tell(scenario, injections.at(-1)!));
+  }
+  const quiet = await quietTime(rig, scenes, options);
+  await rig.clear(scenes);
+  return { scenario: scenario.name, recorded, injections, quiet };
+}
+
+/** Before and after each write, in an order that the seed decides; the first of them if there is a limit. */
+export function everywhere(seed: number, atMost = Infinity): CrashOptions["pointsOf"] {
+  return writes => {
+    const calls = writes.map(describeCall);
+    const all = calls.flatMap((call, i) => {
+      const nth = calls.slice(0, i + 1).filter(other => other === call).length;
+      return MOMENTS.map((moment): CrashPoint => ({ call, nth, moment }));
+    });
+    const order = fc.shuffledSubarray(all, { minLength: all.length });
+    return (fc.sample(order, { seed, numRuns: 1 })[0] ?? []).slice(0, atMost);
+  };
+}
+
+/** The cluster is left alone. */
+async function quietTime(rig: Rig, scenes: readonly string[], { quietMs }: CrashOptions): Promise<Quiet> {
+  // Cluster-scoped writes count with those of any namespace.
+  void rig.proxy.watch({ namespace: "", kill: rig.kill });
+  await sleep(quietMs);
+  const { writes, strays, others } = rig.proxy;
+  return {
+    seconds: quietMs / 1000,
+    objects: scenes.length,
+    writes: [...writes, ...strays].map(describeCall),
+    leases: others.get("lease") ?? 0,
+    events: others.get("event") ?? 0,
+  };
+}
+
+function tell({ name }: Scenario, { point, seconds, ...injection }: Injection): string {
+  const seen = injection.differences.length === 0 ? "the same" : `DIFFERENT: ${injection.differences.join("; ")}`;
+  return `${name}: ended ${describePoint(point)}: ${seen} (${seconds.toFixed(0)} s)`;
+}
+
+/** A point for people: `after PATCH daemonsets 1`. */
+export function describePoint({ call, nth, moment }: CrashPoint): string {
+  return `${moment} ${call} ${nth}`;
+}
+
+/** One run of a scenario in a scene of its own. */
+class Play {
+  #isCrashed = false;
+  /** Nothing is over while no process looks at it. */
+  #isSucceeding = false;
+  #succession: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly rig: Rig,
+    private readonly scenario: Scenario,
+    private readonly scene: Scene,
+  ) {}
+
+  async run(point?: CrashPoint): Promise<Run> {
+    const { rig, scenario, scene } = this;
+    await scenario.prepare(scene);
+    void rig.proxy.watch({ namespace: scene.namespace, point, kill: rig.kill }).then(() => this.#succeed());
+    await scenario.trigger(scene);
+    const { state, trouble } = await this.#end();
+    await this.#succession;
+    const missed = point !== undefined && !this.#isCrashed ? "the write at which it was to end never came" : undefined;
+    return { writes: [...rig.proxy.writes], strays: [...rig.proxy.strays], state, trouble: trouble ?? missed };
+  }
+
+  #succeed(): void {
+    this.#isCrashed = true;
+    this.#isSucceeding = true;
+    this.#succession = this.rig.succeed().finally(() => (this.#isSucceeding = false));
+    // Whoever waits for it says what went wrong.
+    this.#succession.catch(() => undefined);
+  }
+
+  async #end(): Promise<Pick<Run, "state" | "trouble">> {
+    const deadlineMs = performance.now() + this.scenario.patienceMs;
+    let settledFromMs = Infinity;
+    let written = -1;
+    let state: State = {};
+    while (performance.now() < deadlineMs) {
+      await sleep(LOOK_MS);
+      state = await this.scenario.describe(this.scene);
+      const isStill = !this.#isSucceeding && this.scenario.isOver(state) && this.rig.proxy.writes.length === written;
+      written = this.rig.proxy.writes.length;
+      if (!isStill) settledFromMs = performance.now();
+      else if (performance.now() - settledFromMs > SETTLED_MS) return { state };
+    }
+    return { state, trouble: `no end after ${this.scenario.patienceMs / 1000} s: ${JSON.stringify(state)}` };
+  }
+}

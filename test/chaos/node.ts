@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Admin } from "../cluster/admin";
+import { StandInKubelet } from "../cluster/kubelet";
+
+const LOOK_MS = 300;
+/** The node lifecycle controller gives a node 50 s; in milliseconds. */
+const HEARTBEAT_MS = 10_000;
+
+interface Pod {
+  readonly metadata: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+    readonly deletionTimestamp?: string;
+  };
+  readonly spec: { readonly nodeName?: string; readonly containers: readonly { readonly name: string }[] };
+  readonly status: { readonly phase: string };
+}
+
+/** Stands in for a scheduler and a kubelet: every pod runs and is Ready at once, and says in its log whether its token is good. */
+export class StandInNode {
+  readonly name = `chaos-${process.pid}`;
+  readonly #admin: Admin;
+  readonly #kubelet = new StandInKubelet();
+  /** Names of pods, which their ReplicaSets make up. */
+  readonly #rejected = new Set<string>();
+  #ended = false;
+  #loop: Promise<void> = Promise.resolve();
+  #beatAtMs = -Infinity;
+
+  constructor(admin: Admin) {
+    this.#admin = admin;
+    this.#kubelet.answer = ({ pod }, response) => {
+      const line = this.#rejected.has(pod)
+        ? `reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"`
+        : `controller.go:12] "Synced"`;
+      response.end(`${new Date().toISOString()} E1120 13:47:14.474533       1 ${line}\n`);
+    };
+  }
+
+  async start(): Promise<void> {
+    await this.#kubelet.start(this.#admin, this.name);
+    this.#loop = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#ended = true;
+    await this.#loop;
+    await this.#admin.delete(`/api/v1/nodes/${this.name}`);
+    await this.#kubelet.stop();
+  }
+
+  /** Every request of the pods that are there now is answered 401 from now on, as their logs say. */
+  async reject(namespace: string): Promise<void> {
+    const { items } = await this.#admin.get<{ items: Pod[] }>(`/api/v1/namespaces/${namespace}/pods`);
+    for (const { metadata } of items) this.#rejected.add(metadata.name);
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#ended) {
+      // What fails is tried again: the world may have changed between look and write.
+      await this.#look().catch(() => undefined);
+      await sleep(LOOK_MS);
+    }
+  }
+
+  async #look(): Promise<void> {
+    if (performance.now() - this.#beatAtMs > HEARTBEAT_MS) await this.#beat();
+    const { items } = await this.#admin.get<{ items: Pod[] }>("/api/v1/pods");
+    for (const pod of items) await this.#care(pod);
+  }
+
+  async #beat(): Promise<void> {
+    const time = new Date().toISOString();
+    const ready = { type: "Ready", status: "True", reason: "StandIn", lastHeartbeatTime: time };
+    await this.#admin.patch(`/api/v1/nodes/${this.name}/status`, { status: { conditions: [ready] } });
+    this.#beatAtMs = performance.now();
+  }
+
+  async #care({ metadata, spec, status }: Pod): Promise<void> {
+    const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`;
+    if (spec.nodeName === undefined) {
+      const target = { apiVersion: "v1", kind: "Node", name: this.name };
+      await this.#admin.create(`${path}/binding`, { metadata: { name: metadata.name }, target });
+    } else if (metadata.deletionTimestamp !== undefined) {
+      const body = { gracePeriodSeconds: 0, preconditions: { uid: metadata.uid } };
+      await this.#admin.api.json({ what: "confirm a deletion", method: "DELETE", path, body });
+    } else if (status.phase === "Pending") {
+      await this.#admin.patch(`${path}/status`, { status: running(spec.containers) });
+    }
+  }
+}
+
+function running(containers: Pod["spec"]["containers"]): object {
+  const startedAt = new Date().toISOString();
+  const types = ["PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"];
+  return {
+    phase: "Running",
+    startTime: startedAt,
+    conditions: types.map(type => ({ type, status: "True", lastTransitionTime: startedAt })),
+    containerStatuses: containers.map(({ name }) => ({
+      ...{ name, ready: true, started: true, restartCount: 0, image: "none", imageID: "none" },
+      state: { running: { startedAt } },
+    })),
+  };
+}

@@ -1,0 +1,65 @@
+import Table from "cli-table3";
+import { deedsOf } from "./compare";
+import { type CrashReport, describePoint, type Injection, isAsPromised } from "./crash";
+
+/** What was injected, and what was counted, for a terminal. */
+export function render(reports: readonly CrashReport[]): string {
+  return [table(reports), quietTable(reports), ...reports.flatMap(complaints)].join("\n");
+}
+
+function table(reports: readonly CrashReport[]): string {
+  const head = [
+    "scenario",
+    "its writes",
+    "done, status apart",
+    "crashes before / after",
+    "came to the same",
+    "seconds",
+  ];
+  const made = new Table({
+    head,
+    wordWrap: true,
+    colWidths: [19, 46, 48, 13, 12, 11],
+    style: { head: [], border: [] },
+  });
+  for (const { scenario, recorded, injections } of reports) {
+    const deeds = Object.entries(deedsOf(recorded.writes)).map(([name, count]) => `${count} ${name}`);
+    const at = (moment: string): number => injections.filter(({ point }) => point.moment === moment).length;
+    const same = injections.filter(({ differences }) => differences.length === 0).length;
+    const writes = recorded.writes.map(({ method, resource }) => `${method} ${resource}`);
+    made.push([
+      scenario,
+      writes.join("\n"),
+      deeds.join("\n"),
+      `${at("before")} / ${at("after")}`,
+      `${same} of ${injections.length}`,
+      secondsOf(injections),
+    ]);
+  }
+  return made.toString();
+}
+
+function secondsOf(injections: readonly Injection[]): string {
+  const all = injections.map(({ seconds }) => seconds);
+  return all.length === 0 ? "" : `${Math.min(...all).toFixed(0)} to ${Math.max(...all).toFixed(0)}`;
+}
+
+function quietTable(reports: readonly CrashReport[]): string {
+  const head = ["left alone after", "objects", "seconds", "writes", "of its Lease", "Events"];
+  const made = new Table({ head, style: { head: [], border: [] } });
+  for (const { scenario, quiet } of reports) {
+    made.push([scenario, quiet.objects, quiet.seconds, quiet.writes.length, quiet.leases, quiet.events]);
+  }
+  return made.toString();
+}
+
+function complaints(report: CrashReport): string[] {
+  if (isAsPromised(report)) return [];
+  const { scenario, injections, quiet } = report;
+  return [
+    ...injections.flatMap(({ point, differences }) =>
+      differences.map(text => `${scenario}, ended ${describePoint(point)}: ${text}`),
+    ),
+    ...quiet.writes.map(write => `${scenario}, left alone: ${write}`),
+  ].map(line => `FAILED ${line}`);
+}

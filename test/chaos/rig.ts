@@ -1,0 +1,147 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Connection, loadKubeConfigFile } from "../../src/cluster/connection";
+import { systemClock } from "../../src/cluster/system";
+import { Admin, eventually } from "../cluster/admin";
+import { ClusterClient } from "../cluster/client";
+import { install, OPERATOR } from "../cluster/installation";
+import type { Lab } from "../lab";
+import { OperatorProcess } from "../operator/process";
+import { StandInNode } from "./node";
+import { CrashProxy } from "./proxy";
+import type { Scene } from "./scenario";
+
+const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR.namespace}/leases/controller-resilience`;
+const CRES = "/apis/controller-resilience.io/v1alpha1";
+
+/** Longer than a run with every write of every scenario. */
+const TOKEN_LIFE = "12h";
+
+/** Until the operator has taken away what it made; in milliseconds. */
+const CLEAR_MS = 60_000;
+
+/** Until a process leads after another, and has looked at every object; in milliseconds. */
+const LEAD_MS = 60_000;
+
+/** A control plane, a proxy before it, and an operator process that knows no other way. */
+export class Rig {
+  operator: OperatorProcess;
+  readonly #folder: string;
+
+  private constructor(
+    readonly proxy: CrashProxy,
+    private readonly hands: Omit<Scene, "namespace">,
+    kubeconfig: string,
+  ) {
+    this.#folder = mkdtempSync(join(tmpdir(), "controller-resilience-chaos-"));
+    const config = JSON.parse(readFileSync(kubeconfig, "utf8")) as { clusters: { cluster: { server: string } }[] };
+    for (const { cluster } of config.clusters) cluster.server = proxy.url;
+    writeFileSync(this.#kubeconfig, JSON.stringify(config), { mode: 0o600 });
+    this.operator = this.#start();
+  }
+
+  /** Installs the operator on that lab and starts it. */
+  static async up(lab: Lab): Promise<Rig> {
+    const client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+    await install(client);
+    const admin = new Admin(new Connection(() => loadKubeConfigFile(lab.kubeconfigPath), systemClock));
+    const { ca, ...serving } = lab.certificates;
+    const proxy = new CrashProxy({ server: lab.server, ca, serving });
+    await proxy.start();
+    const node = new StandInNode(admin);
+    await node.start();
+    const { namespace, serviceAccount } = OPERATOR;
+    const kubeconfig = await lab.serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_LIFE);
+    const rig = new Rig(proxy, { admin, client, node }, kubeconfig);
+    try {
+      await rig.operator.ready();
+    } catch (error) {
+      await rig.down();
+      throw error;
+    }
+    return rig;
+  }
+
+  async down(): Promise<void> {
+    await this.operator.stop();
+    await this.proxy.stop();
+    await this.hands.node.stop();
+    this.hands.admin.connection.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** A namespace of its own to play in. */
+  async scene(name: string): Promise<Scene> {
+    return { ...this.hands, namespace: await this.hands.admin.namespace(`chaos-${name}`) };
+  }
+
+  /** As a machine does that loses its power. */
+  readonly kill = async (): Promise<void> => {
+    this.operator.signal("SIGKILL");
+    while (this.operator.exitCode === undefined) await sleep(5);
+  };
+
+  /**
+   * Another process after one that was killed. Its Lease is handed back in its name, as it would have done itself, when nothing that it asked for is
+   * under way any more: what is waited for otherwise, the end of the Lease, has a test of its own (test/e2e/continuity.test.ts).
+   */
+  async succeed(): Promise<void> {
+    await this.proxy.settled();
+    await this.hands.admin.patch(LEASE, { spec: { holderIdentity: "", leaseDurationSeconds: 1 } });
+    this.operator = this.#start();
+    await this.operator.ready();
+    await this.#taken();
+  }
+
+  /** Deletes the objects of these namespaces, and the namespaces once the operator has taken away what it made for them. */
+  async clear(namespaces: readonly string[]): Promise<void> {
+    for (const namespace of namespaces) {
+      await this.hands.admin.delete(`${CRES}/namespaces/${namespace}/controllerresiliences`);
+    }
+    const left = await eventually(
+      async () => (await this.#objects()).filter(namespace => namespaces.includes(namespace)),
+      found => found.length === 0,
+      CLEAR_MS,
+    );
+    if (left.length > 0) throw new Error(`${left.length} objects are still there after ${CLEAR_MS / 1000} s`);
+    for (const namespace of namespaces) await this.hands.admin.delete(`/api/v1/namespaces/${namespace}`);
+  }
+
+  /** Waits until the operator leads and has looked at every object: before that, nothing that is so says anything of it. */
+  async #taken(): Promise<void> {
+    const { length } = await this.#objects();
+    const metrics = await eventually(
+      async () => (await this.operator.probe("/metrics")).text,
+      text => leads(text) && passesIn(text) >= length,
+      LEAD_MS,
+    );
+    if (!leads(metrics) || passesIn(metrics) < length) throw new Error("the operator that came after does not lead");
+  }
+
+  /** Where there are ControllerResiliences. */
+  async #objects(): Promise<string[]> {
+    const path = `${CRES}/controllerresiliences`;
+    const { items } = await this.hands.admin.get<{ items: { metadata: { namespace: string } }[] }>(path);
+    return items.map(({ metadata }) => metadata.namespace);
+  }
+
+  get #kubeconfig(): string {
+    return join(this.#folder, "operator.kubeconfig");
+  }
+
+  #start(): OperatorProcess {
+    return OperatorProcess.start({ kubeconfig: this.#kubeconfig });
+  }
+}
+
+function leads(metrics: string): boolean {
+  return /^controller_resilience_leader 1$/m.test(metrics);
+}
+
+/** How many passes it has made. */
+function passesIn(metrics: string): number {
+  const found = metrics.matchAll(/^controller_resilience_reconciles_total\{.*\} (\d+)$/gm);
+  return [...found].reduce((sum, [, passes]) => sum + Number(passes), 0);
+}

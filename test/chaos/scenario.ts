@@ -1,0 +1,135 @@
+import type {
+  BindingStatus,
+  ControllerResilience,
+  ControllerResilienceSpec,
+} from "../../src/api/controller-resilience";
+import { GoneError } from "../../src/core/errors";
+import type { Admin } from "../cluster/admin";
+import { eventually } from "../cluster/admin";
+import type { ClusterClient } from "../cluster/client";
+import type { StandInNode } from "./node";
+
+/** Where a scenario is played. */
+export interface Scene {
+  readonly namespace: string;
+  readonly admin: Admin;
+  readonly client: ClusterClient;
+  readonly node: StandInNode;
+}
+
+/** Plain data without uids and times, so that what two runs came to can be compared. */
+export type State = Readonly<Record<string, unknown>>;
+
+/** Something that the operator does, write by write. */
+export interface Scenario {
+  readonly name: string;
+  /** One line for `--help`. */
+  readonly about: string;
+  /** What it makes is shared by all objects, so each run has to find nothing. */
+  readonly isShared?: true;
+  /** Longer than any run by far, a crash at its worst moment included; in milliseconds. */
+  readonly patienceMs: number;
+  /** Whatever has to be there. Nothing is counted yet. */
+  prepare(scene: Scene): Promise<void>;
+  /** What the operator acts on. */
+  trigger(scene: Scene): Promise<void>;
+  describe(scene: Scene): Promise<State>;
+  /** Whether that is an end, good or bad. */
+  isOver(state: State): boolean;
+}
+
+/** Of the object and the workload that scenarios have. */
+export const NAME = "web";
+
+const GROUP = "/apis/controller-resilience.io/v1alpha1";
+
+/** Path of the scene's ControllerResilience. */
+export function objectPath(scene: Scene): string {
+  return `${GROUP}/namespaces/${scene.namespace}/controllerresiliences/${NAME}`;
+}
+
+/** Creates the scene's ControllerResilience. */
+export async function protect(
+  scene: Scene,
+  kind: "Deployment" | "DaemonSet",
+  blocks: Partial<Record<keyof ControllerResilienceSpec, unknown>>,
+): Promise<void> {
+  await scene.admin.create(`${GROUP}/namespaces/${scene.namespace}/controllerresiliences`, {
+    apiVersion: "controller-resilience.io/v1alpha1",
+    kind: "ControllerResilience",
+    metadata: { name: NAME },
+    spec: { targets: [{ kind, name: NAME }], ...blocks },
+  });
+}
+
+/** The scene's ControllerResilience; undefined when it is gone. */
+export async function readObject(scene: Scene): Promise<ControllerResilience | undefined> {
+  try {
+    return await scene.admin.get<ControllerResilience>(objectPath(scene));
+  } catch (error) {
+    if (error instanceof GoneError) return undefined;
+    throw error;
+  }
+}
+
+/** What its status says, without what differs from run to run. */
+export async function describeObject(scene: Scene): Promise<State> {
+  const object = await readObject(scene);
+  if (object === undefined) return { object: "gone" };
+  const { conditions = [], restarts = [], restartsTotal = 0, bindings, daemonSets, flows } = object.status ?? {};
+  return {
+    finalizers: object.metadata.finalizers ?? [],
+    conditions: conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`),
+    restarts: restarts.map(({ workload, cause, outcome }) => `${workload} ${cause} ${outcome}`),
+    restartsTotal,
+    bindings: bindings?.map(describeBinding),
+    daemonSets: daemonSets?.map(({ name, outcome, changes }) => `${name} ${outcome} ${changes ?? 0}`),
+    flows: flows?.map(({ serviceAccount, state, changes }) => `${serviceAccount} ${state} ${changes ?? 0}`),
+  };
+}
+
+/** What the next renewal rests on among it: the binding's own life, and whether it is known that it was renewed. */
+function describeBinding({ name, state, lifeSeconds = 0, renewedUntil }: BindingStatus): string {
+  const life = `a life of ${Math.round(lifeSeconds / 3600)} hours`;
+  return `${name} ${state}, ${life}, ${renewedUntil === undefined ? "not known to be renewed" : "renewed"}`;
+}
+
+/** Whether a condition has that reason. */
+export function says(state: State, type: string, reason: string): boolean {
+  const conditions = (state["conditions"] ?? []) as readonly string[];
+  return conditions.some(text => text.startsWith(`${type}=`) && text.endsWith(` ${reason}`));
+}
+
+/** Waits until a scenario's preparation has come that far. */
+export async function until(what: string, look: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
+  if (!(await eventually(look, Boolean, withinMs))) throw new Error(`waited ${withinMs / 1000} s in vain for ${what}`);
+}
+
+/** A workload of one pod, whose ServiceAccount has its name. Pods of a DaemonSet find no node. */
+export async function createWorkload(scene: Scene, kind: "Deployment" | "DaemonSet", replicas = 0): Promise<string> {
+  const { admin, namespace } = scene;
+  await admin.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: NAME } });
+  const plural = `/apis/apps/v1/namespaces/${namespace}/${kind.toLowerCase()}s`;
+  const labels = { app: NAME };
+  const spec = {
+    serviceAccountName: NAME,
+    containers: [{ name: "main", image: "none" }],
+    ...(kind === "DaemonSet"
+      ? { nodeSelector: { "chaos.test/none": "true" } }
+      : { tolerations: [{ operator: "Exists" }] }),
+  };
+  await admin.create(plural, {
+    metadata: { name: NAME },
+    spec: {
+      ...(kind === "DaemonSet" ? {} : { replicas }),
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec },
+    },
+  });
+  const path = `${plural}/${NAME}`;
+  await until(`${kind} ${NAME} to be settled`, async () => {
+    const { status } = await admin.get<{ status: { observedGeneration?: number; readyReplicas?: number } }>(path);
+    return status.observedGeneration === 1 && (status.readyReplicas ?? 0) === replicas;
+  });
+  return path;
+}

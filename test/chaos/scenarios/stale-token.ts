@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createWorkload, describeObject, NAME, protect, type Scenario, type Scene } from "../scenario";
+
+/** The API server's times are whole seconds, and a pod has to be older than its ServiceAccount by one; in milliseconds. */
+const A_SECOND_LATER_MS = 2_000;
+
+interface Pods {
+  readonly items: readonly { readonly metadata: { readonly deletionTimestamp?: string } }[];
+}
+
+/** A ServiceAccount is recreated; its pod, answered 401 since, is evicted and followed by another. */
+export const staleToken: Scenario = {
+  name: "stale-token",
+  about: "a pod whose ServiceAccount was recreated is replaced",
+  // An eviction that was written down and never sent is settled after 5 minutes (docs/adr/0004).
+  patienceMs: 480_000,
+
+  // The operator is asked when all of that has happened: whatever it sees in between, and says of it, would differ from run to run.
+  async prepare(scene) {
+    const { admin, namespace, node } = scene;
+    await createWorkload(scene, "Deployment", 1);
+    await sleep(A_SECOND_LATER_MS);
+    const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+    await admin.delete(`${accounts}/${NAME}`);
+    await admin.create(accounts, { metadata: { name: NAME } });
+    await node.reject(namespace);
+  },
+
+  async trigger(scene) {
+    await protect(scene, "Deployment", { tokenRestart: {} });
+  },
+
+  async describe(scene) {
+    const living = (await podsOf(scene)).items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    return { ...(await describeObject(scene)), pods: living.length };
+  },
+
+  isOver: state => ((state["restarts"] ?? []) as string[]).some(text => /Recovered|Ineffective/.test(text)),
+};
+
+function podsOf({ admin, namespace }: Scene): Promise<Pods> {
+  return admin.get(`/api/v1/namespaces/${namespace}/pods`);
+}
