@@ -29,10 +29,12 @@ const LEAD_MS = 60_000;
 export class Rig {
   operator: OperatorProcess;
   readonly #folder: string;
+  /** Since when the operator is known to lead; by the monotonic clock. */
+  #ledFromMs = Infinity;
 
   private constructor(
     readonly proxy: CrashProxy,
-    private readonly hands: Omit<Scene, "namespace">,
+    private readonly hands: Pick<Scene, "admin" | "client" | "node">,
     kubeconfig: string,
   ) {
     this.#folder = mkdtempSync(join(tmpdir(), "controller-resilience-chaos-"));
@@ -57,6 +59,7 @@ export class Rig {
     const rig = new Rig(proxy, { admin, client, node }, kubeconfig);
     try {
       await rig.operator.ready();
+      await rig.#taken();
     } catch (error) {
       await rig.down();
       throw error;
@@ -74,7 +77,9 @@ export class Rig {
 
   /** A namespace of its own to play in. */
   async scene(name: string): Promise<Scene> {
-    return { ...this.hands, namespace: await this.hands.admin.namespace(`chaos-${name}`) };
+    const namespace = await this.hands.admin.namespace(`chaos-${name}`);
+    const untilLedFor = (ms: number): Promise<void> => sleep(Math.max(0, this.#ledFromMs + ms - performance.now()));
+    return { ...this.hands, namespace, untilLedFor };
   }
 
   /** As a machine does that loses its power. */
@@ -117,7 +122,8 @@ export class Rig {
       text => leads(text) && passesIn(text) >= length,
       LEAD_MS,
     );
-    if (!leads(metrics) || passesIn(metrics) < length) throw new Error("the operator that came after does not lead");
+    if (!leads(metrics) || passesIn(metrics) < length) throw new Error("the operator does not lead");
+    this.#ledFromMs = performance.now();
   }
 
   /** Where there are ControllerResiliences. */

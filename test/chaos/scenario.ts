@@ -15,6 +15,8 @@ export interface Scene {
   readonly admin: Admin;
   readonly client: ClusterClient;
   readonly node: StandInNode;
+  /** Waits until the operator has led for so long, in milliseconds. */
+  readonly untilLedFor: (ms: number) => Promise<void>;
 }
 
 /** Plain data without uids and times, so that what two runs came to can be compared. */

@@ -1,9 +1,8 @@
-import { generateKeyPairSync } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
-import { md, pki } from "node-forge";
 import type { Admin } from "./admin";
+import { selfSigned } from "./certificate";
 
 /** What the kubelet is asked for. */
 export interface LogCall {
@@ -16,7 +15,8 @@ export interface LogCall {
 export class StandInKubelet {
   readonly calls: LogCall[] = [];
   answer: (call: LogCall, response: ServerResponse) => void = (_, response) => response.end();
-  readonly #server: Server = createServer(certificate(), (request, response) => this.#serve(request, response));
+  /** The API server takes any certificate of a kubelet unless it is told an authority. */
+  readonly #server: Server = createServer(selfSigned(), (request, response) => this.#serve(request, response));
 
   /** Listens, and makes a Node of that name whose kubelet it is. */
   async start(admin: Admin, node: string): Promise<void> {
@@ -42,22 +42,4 @@ export class StandInKubelet {
     this.calls.push(call);
     this.answer(call, response);
   }
-}
-
-/** The API server takes any certificate of a kubelet unless it is told an authority. */
-function certificate(): { key: string; cert: string } {
-  const { privateKey, publicKey } = generateKeyPairSync("rsa", {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: "spki", format: "pem" },
-    privateKeyEncoding: { type: "pkcs1", format: "pem" },
-  });
-  const cert = pki.createCertificate();
-  cert.publicKey = pki.publicKeyFromPem(publicKey);
-  cert.serialNumber = "01";
-  cert.validity.notBefore = new Date(Date.now() - 60_000);
-  cert.validity.notAfter = new Date(Date.now() + 86_400_000);
-  cert.setSubject([{ name: "commonName", value: "kubelet" }]);
-  cert.setIssuer([{ name: "commonName", value: "kubelet" }]);
-  cert.sign(pki.privateKeyFromPem(privateKey), md.sha256.create());
-  return { key: privateKey, cert: pki.certificateToPem(cert) };
 }

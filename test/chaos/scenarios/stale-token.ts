@@ -4,6 +4,9 @@ import { createWorkload, describeObject, NAME, protect, type Scenario, type Scen
 /** The API server's times are whole seconds, and a pod has to be older than its ServiceAccount by one; in milliseconds. */
 const A_SECOND_LATER_MS = 2_000;
 
+/** A new leader restarts nothing for ten seconds, and says so; in milliseconds. */
+const BRAKE_MS = 11_000;
+
 interface Pods {
   readonly items: readonly { readonly metadata: { readonly deletionTimestamp?: string } }[];
 }
@@ -24,6 +27,7 @@ export const staleToken: Scenario = {
     await admin.delete(`${accounts}/${NAME}`);
     await admin.create(accounts, { metadata: { name: NAME } });
     await node.reject(namespace);
+    await scene.untilLedFor(BRAKE_MS);
   },
 
   async trigger(scene) {

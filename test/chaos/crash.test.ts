@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import { callOf } from "./calls";
+import { describePoint, everywhere } from "./crash";
+
+const STATUS = callOf("PUT", "/apis/controller-resilience.io/v1alpha1/namespaces/team/controllerresiliences/it/status");
+const EVICTION = callOf("POST", "/api/v1/namespaces/team/pods/web/eviction");
+const WRITES = [STATUS, EVICTION, STATUS];
+
+it("there is a crash before and after each write, and each has a name of its own", () => {
+  expect(everywhere(1)(WRITES).map(describePoint).toSorted()).toEqual([
+    "after POST pods/eviction 1",
+    "after PUT controllerresiliences/status 1",
+    "after PUT controllerresiliences/status 2",
+    "before POST pods/eviction 1",
+    "before PUT controllerresiliences/status 1",
+    "before PUT controllerresiliences/status 2",
+  ]);
+});
+
+it("the seed decides their order, and so which there are if not all are wanted", () => {
+  expect(everywhere(1)(WRITES)).toEqual(everywhere(1)(WRITES));
+  expect(new Set([1, 2, 3].map(seed => everywhere(seed)(WRITES).map(describePoint).join())).size).toBe(3);
+  expect(everywhere(1, 2)(WRITES)).toEqual(everywhere(1)(WRITES).slice(0, 2));
+});

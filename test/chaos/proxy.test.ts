@@ -1,0 +1,85 @@
+import type { IncomingMessage } from "node:http";
+import { createServer, request, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { selfSigned } from "../cluster/certificate";
+import { CrashProxy, type CrashPoint } from "./proxy";
+
+const serving = selfSigned();
+const EVICTION = "/api/v1/namespaces/team/pods/web/eviction";
+const STATUS = "/apis/controller-resilience.io/v1alpha1/namespaces/team/controllerresiliences/it/status";
+let server: Server;
+let proxy: CrashProxy;
+/** What the server was asked, and when the operator was killed. */
+let told: string[];
+
+beforeAll(async () => {
+  server = createServer(serving, (incoming, response) => {
+    told.push(`${incoming.method ?? ""} ${incoming.url ?? ""}`);
+    incoming.resume().on("end", () => response.writeHead(201).end("{}"));
+  });
+  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  proxy = new CrashProxy({ server: `https://127.0.0.1:${port}`, ca: serving.cert, serving });
+  await proxy.start();
+});
+
+afterAll(async () => {
+  await proxy.stop();
+  server.closeAllConnections();
+  server.close();
+});
+
+beforeEach(() => (told = []));
+
+/** Resolves when the operator is killed. */
+function watch(point?: CrashPoint): Promise<void> {
+  const kill = async (): Promise<void> => {
+    await Promise.resolve();
+    told.push("killed");
+  };
+  return proxy.watch({ namespace: "team", point, kill });
+}
+
+/** The status code, or what went wrong. */
+function send(method: string, path: string): Promise<number | string> {
+  return new Promise(resolve => {
+    const sent = request(new URL(path, proxy.url), { method, ca: serving.cert }, (answer: IncomingMessage) => {
+      answer.resume().on("end", () => resolve(answer.statusCode ?? 0));
+    });
+    sent.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    sent.end(method === "GET" ? undefined : "{}");
+  });
+}
+
+it("passes everything on, and knows each write with its answer", async () => {
+  void watch();
+  expect(await send("GET", "/api/v1/namespaces/team/pods")).toBe(201);
+  expect(await send("PUT", STATUS)).toBe(201);
+  expect(await send("POST", "/apis/events.k8s.io/v1/namespaces/team/events")).toBe(201);
+  expect(await send("POST", EVICTION.replace("team", "other"))).toBe(201);
+  expect(proxy.writes).toMatchObject([{ resource: "controllerresiliences/status", code: 201 }]);
+  expect(proxy.strays).toMatchObject([{ resource: "pods/eviction", namespace: "other" }]);
+  expect(Object.fromEntries(proxy.others)).toEqual({ read: 1, event: 1 });
+});
+
+it("kills before: the server never hears of that write, and of those around it it does", async () => {
+  const crashed = watch({ call: "POST pods/eviction", nth: 2, moment: "before" });
+  expect(await send("POST", EVICTION)).toBe(201);
+  expect(await send("PUT", STATUS)).toBe(201);
+  expect(await send("POST", EVICTION)).toBe("ECONNRESET");
+  await crashed;
+  expect(await send("PUT", STATUS)).toBe(201);
+  expect(told).toEqual([`POST ${EVICTION}`, `PUT ${STATUS}`, "killed", `PUT ${STATUS}`]);
+  expect(proxy.writes.map(({ code }) => code)).toEqual([201, 201, undefined, 201]);
+});
+
+it("kills after: the server has carried it out, and nobody hears of that", async () => {
+  const crashed = watch({ call: "POST pods/eviction", nth: 1, moment: "after" });
+  expect(await send("POST", EVICTION)).toBe("ECONNRESET");
+  await crashed;
+  expect(told).toEqual([`POST ${EVICTION}`, "killed"]);
+  expect(proxy.writes).toMatchObject([{ code: 201 }]);
+  // One crash for each point.
+  expect(await send("POST", EVICTION)).toBe(201);
+});
