@@ -25,26 +25,34 @@ async function crash({ scenario: names, seed, atMost, full = false }: CrashFlags
   const lab = await Lab.up({ name, controlPlaneOnly: true, onProgress: printer(process.stderr) });
   const chosen = scenarios.filter(scenario => names?.includes(scenario.name) ?? true);
   const reports: CrashReport[] = [];
+  const end = async (): Promise<void> => {
+    if (isOurs) await lab.down();
+  };
   try {
     const options = {
       pointsOf: everywhere(seed, atMost),
       quietMs: full ? FULL_QUIET_MS : QUIET_MS,
       print: console.log,
     };
-    await withRig(lab, async rig => {
+    const play = async (rig: Rig): Promise<void> => {
       for (const scenario of chosen) reports.push(await crashEverywhere(rig, scenario, options));
-    });
+    };
+    await withRig(lab, play, end);
   } finally {
     if (reports.length > 0) console.log(render(reports));
-    if (isOurs) await lab.down();
+    await end();
   }
   process.exitCode = reports.every(isAsPromised) ? 0 : 1;
 }
 
 /** Nothing of it outlives this, neither after a failure nor after an interrupt. */
-async function withRig(lab: Lab, work: (rig: Rig) => Promise<void>): Promise<void> {
+async function withRig(lab: Lab, work: (rig: Rig) => Promise<void>, end: () => Promise<void>): Promise<void> {
   const rig = await Rig.up(lab);
-  const onSignal = (): void => void rig.down().finally(() => process.exit(130));
+  const onSignal = (): void =>
+    void rig
+      .down()
+      .then(end)
+      .finally(() => process.exit(130));
   for (const signal of SIGNALS) process.once(signal, onSignal);
   try {
     await work(rig);

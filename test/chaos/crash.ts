@@ -130,13 +130,17 @@ class Play {
 
   async run(point?: CrashPoint): Promise<Run> {
     const { rig, scenario, scene } = this;
+    const watched = { namespace: scene.namespace, kill: rig.kill };
+    void rig.proxy.watch(watched);
     await scenario.prepare(scene);
-    void rig.proxy.watch({ namespace: scene.namespace, point, kill: rig.kill }).then(() => this.#succeed());
+    const early = [...rig.proxy.strays];
+    void rig.proxy.watch({ ...watched, point }).then(() => this.#succeed());
     await scenario.trigger(scene);
     const { state, trouble } = await this.#end();
     await this.#succession;
     const missed = point !== undefined && !this.#isCrashed ? "the write at which it was to end never came" : undefined;
-    return { writes: [...rig.proxy.writes], strays: [...rig.proxy.strays], state, trouble: trouble ?? missed };
+    const strays = [...early, ...rig.proxy.strays];
+    return { writes: [...rig.proxy.writes], strays, state, trouble: trouble ?? missed };
   }
 
   #succeed(): void {

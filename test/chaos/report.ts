@@ -1,4 +1,5 @@
 import Table from "cli-table3";
+import { describeCall } from "./calls";
 import { deedsOf } from "./compare";
 import { type CrashReport, describePoint, type Injection, isAsPromised } from "./crash";
 
@@ -55,8 +56,9 @@ function quietTable(reports: readonly CrashReport[]): string {
 
 function complaints(report: CrashReport): string[] {
   if (isAsPromised(report)) return [];
-  const { scenario, injections, quiet } = report;
+  const { scenario, recorded, injections, quiet } = report;
   return [
+    ...recorded.strays.map(write => `${scenario}, without a crash: ${describeCall(write)} in ${write.namespace ?? ""}`),
     ...injections.flatMap(({ point, differences }) =>
       differences.map(text => `${scenario}, ended ${describePoint(point)}: ${text}`),
     ),
