@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Connection, loadKubeConfigFile } from "../../src/cluster/connection";
 import { systemClock } from "../../src/cluster/system";
+import { WaitError } from "../../src/core/errors";
 import { Admin, eventually } from "../cluster/admin";
 import { ClusterClient } from "../cluster/client";
 import { install, OPERATOR } from "../cluster/installation";
@@ -129,8 +130,13 @@ export class Rig {
   /** Where there are ControllerResiliences. */
   async #objects(): Promise<string[]> {
     const path = `${CRES}/controllerresiliences`;
-    const { items } = await this.hands.admin.get<{ items: { metadata: { namespace: string } }[] }>(path);
-    return items.map(({ metadata }) => metadata.namespace);
+    const list = await eventually(
+      () => this.hands.admin.get<{ items: { metadata: { namespace: string } }[] }>(path).catch(whileItBegins),
+      answer => answer !== undefined,
+      LEAD_MS,
+    );
+    if (list === undefined) throw new Error("the API server does not serve ControllerResiliences");
+    return list.items.map(({ metadata }) => metadata.namespace);
   }
 
   get #kubeconfig(): string {
@@ -150,4 +156,9 @@ function leads(metrics: string): boolean {
 function passesIn(metrics: string): number {
   const found = metrics.matchAll(/^controller_resilience_reconciles_total\{.*\} (\d+)$/gm);
   return [...found].reduce((sum, [, passes]) => sum + Number(passes), 0);
+}
+
+/** The API server asks for patience for a moment after a kind was installed. */
+function whileItBegins(error: unknown): undefined {
+  if (!(error instanceof WaitError)) throw error;
 }

@@ -20,7 +20,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await rig.down();
+  // Where it could not be made, its own error is what has to be seen.
+  await (rig as Rig | undefined)?.down();
   await lab.down();
 });
 

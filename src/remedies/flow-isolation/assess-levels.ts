@@ -1,15 +1,14 @@
 import { Reason } from "../../api/conditions";
-import { isOwnedBy } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { MAX_CHANGES } from "./assess-flow";
 import { buildWrite, DONE } from "./build";
 import type { FlowIsolationFacts, Spec } from "./facts";
 import type { Finding } from "./finding";
-import { changesOf, type Piece } from "./flow";
-import { isCommon, isReserved } from "./levels";
+import { changesOf, type Flow, type Piece } from "./flow";
+import { isCommon, isReserved, TAR_PIT } from "./levels";
 import { standingOf } from "./standing";
 import { isUsed } from "./surplus";
-import { flowSchemaName, homeLevel, wantedLevels, type Wanted } from "./wanted";
+import { homeLevel, wantedLevels, type Wanted } from "./wanted";
 
 /** What there is to say about the levels, and to do. */
 export interface LevelAssessment {
@@ -20,14 +19,16 @@ export interface LevelAssessment {
   readonly isUsable: boolean;
 }
 
-/** Judges the levels that the object needs. Pure. */
-export function assessLevels(facts: FlowIsolationFacts, spec: Spec): LevelAssessment {
+/** Judges the levels that the object needs for these flows. Pure. */
+export function assessLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonly Flow[]): LevelAssessment {
   const levels = facts.levels ?? [];
   const named = spec.priorityLevel === "" ? undefined : assessNamed(spec.priorityLevel, levels);
   const all = wantedLevels(facts, spec).map(wanted => ({ wanted, standing: standingOf(wanted, levels) }));
   const home = all.find(({ wanted }) => wanted.name === homeLevel(facts.owner, spec));
   const isUsable = named === undefined && home?.standing.is !== "Taken";
-  const pieces = all.filter(piece => isNeeded(piece, facts, isUsable));
+  // One that is held still gets its FlowSchema back in the tar pit, wherever it is to go afterwards.
+  const toBeWritten = flows.filter(({ level, own }) => own.standing.is !== "Taken" && (isUsable || level === TAR_PIT));
+  const pieces = all.filter(piece => isNeeded(piece, facts, toBeWritten));
   const findings = pieces.flatMap(piece => assessOwn(piece, facts) ?? []);
   return {
     findings: named === undefined ? findings : [named, ...findings],
@@ -40,17 +41,9 @@ export function assessLevels(facts: FlowIsolationFacts, spec: Spec): LevelAssess
  * A level that objects share is there for FlowSchemas that name it, or are about to. Made without one, it would be taken away by the next
  * object that has no use for it, and so on for ever. One that is somebody else's is told of.
  */
-function isNeeded(
-  { wanted, standing }: Piece,
-  { owner, accounts, schemas }: FlowIsolationFacts,
-  isUsable: boolean,
-): boolean {
+function isNeeded({ wanted, standing }: Piece, { schemas }: FlowIsolationFacts, toBeWritten: readonly Flow[]): boolean {
   if (!isCommon(wanted.name) || standing.is === "Taken" || isUsed(wanted, schemas ?? [])) return true;
-  const isOurs = (name: string): boolean => {
-    const view = schemas?.find(schema => schema.name === flowSchemaName(owner, name));
-    return view === undefined || isOwnedBy(view, owner);
-  };
-  return isUsable && accounts.some(({ name }) => isOurs(name));
+  return toBeWritten.length > 0;
 }
 
 /** A level that the spec names is used as it is, and never touched. */

@@ -42,7 +42,7 @@ export function decideFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): D
   if (schemas === null || levels === null) return unavailable();
   const nowMs = now.getTime();
   const flows = facts.accounts.map(account => flowOf(account, facts, spec, nowMs));
-  const assessed = assessLevels(facts, spec);
+  const assessed = assessLevels(facts, spec, flows);
   const wanted = new Set([...assessed.wanted, ...flows.flatMap(wantedOf)].map(({ name }) => name));
   const others = [
     ...buildScaling(facts, flows),
