@@ -1,8 +1,8 @@
 import { Reason } from "../../api/conditions";
 import { AT_ONCE_MS, type Assessment } from "./assessment";
 import { buildChange } from "./build";
-import { aimOf, changesOf, entryOf, fingerprintOf, isRelease, life, MAX_CHANGES, nameOf, type Case } from "./case";
-import { bounded, leftAlone, obstacle, rolling, ROLLING_MS, skipped, warningOf } from "./checks";
+import { aimOf, changesOf, entryOf, fingerprintOf, isRelease, MAX_CHANGES, nameOf, type Case } from "./case";
+import { bounded, leftAlone, obstacle, rolling, ROLLING_MS, skipped, waitingFor, warningOf } from "./checks";
 import { reverted, reverting } from "./revert";
 import { withWatch } from "./watch";
 
@@ -71,15 +71,7 @@ function contested(given: Case): Assessment | undefined {
 
 function waiting(given: Case): Assessment | undefined {
   const why = isRelease(given) ? undefined : obstacle(given);
-  if (why === undefined) return undefined;
-  return {
-    status: "False",
-    reason: Reason.Waiting,
-    sentence: `The token life of ${nameOf(given)} is to be ${life(given.spec)}, but not yet: ${why}.`,
-    entry: entryOf(given, "Waiting"),
-    isProgressing: true,
-    recheckAfterMs: ROLLING_MS,
-  };
+  return why === undefined ? undefined : waitingFor(given, why);
 }
 
 function planned(given: Case): Assessment | undefined {

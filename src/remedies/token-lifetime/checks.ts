@@ -105,6 +105,18 @@ export function obstacle({ own, spec, isAnotherRolling }: Case): string | undefi
     : undefined;
 }
 
+/** It is not the moment. */
+export function waitingFor(given: Case, why: string): Assessment {
+  return {
+    status: "False",
+    reason: Reason.Waiting,
+    sentence: `The token life of ${nameOf(given)} is to be ${life(given.spec)}, but not yet: ${why}.`,
+    entry: entryOf(given, "Waiting"),
+    isProgressing: true,
+    recheckAfterMs: ROLLING_MS,
+  };
+}
+
 /** Some client in the cluster lives by the year of grace of default tokens, and nobody can tell which. */
 export function warningOf({ facts, plan }: Case): string {
   if (!facts.staleTokens || plan.kind !== "Change" || !plan.projects) return "";

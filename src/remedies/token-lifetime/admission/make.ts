@@ -2,7 +2,7 @@ import { Reason } from "../../../api/conditions";
 import { AT_ONCE_MS, type Assessment } from "../assessment";
 import { buildRelease } from "../build";
 import { changesOf, entryOf, life, MAX_CHANGES, nameOf } from "../case";
-import { obstacle, ROLLING_MS, warningOf } from "../checks";
+import { obstacle, ROLLING_MS, waitingFor, warningOf } from "../checks";
 import { buildPair } from "./build";
 import { inEffectMs, isReleasable, type AdmissionCase } from "./case";
 import { isMade } from "./pair";
@@ -33,18 +33,6 @@ function waiting(given: AdmissionCase): Assessment | undefined {
   const isNew = given.pair.halves.every(({ state }) => state === "Missing");
   const why = isNew ? obstacle(given) : undefined;
   return why === undefined ? undefined : waitingFor(given, why);
-}
-
-/** It is not the moment. */
-export function waitingFor(given: AdmissionCase, why: string): Assessment {
-  return {
-    status: "False",
-    reason: Reason.Waiting,
-    sentence: `The token life of ${nameOf(given)} is to be ${life(given.spec)}, but not yet: ${why}.`,
-    entry: entryOf(given, "Waiting"),
-    isProgressing: true,
-    recheckAfterMs: ROLLING_MS,
-  };
 }
 
 function make(given: AdmissionCase): Assessment {

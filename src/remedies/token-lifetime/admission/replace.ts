@@ -4,13 +4,12 @@ import { toSeconds } from "../../../core/conditions";
 import { isOpen } from "../../../core/restart-budget";
 import type { Assessment } from "../assessment";
 import { entryOf, life, nameOf } from "../case";
-import { obstacle, ROLLING_MS } from "../checks";
+import { obstacle, ROLLING_MS, waitingFor } from "../checks";
 import { isBounded, isCanary, livingOf, type PodFacts } from "../facts";
 import { isSettled } from "../rollout";
 import { trialMs } from "../watch";
 import { buildEviction, workloadOf } from "./build";
 import type { AdmissionCase } from "./case";
-import { waitingFor } from "./make";
 
 /** Pods with a longer token, one of which is to be replaced, or why it is not. */
 export function replacing(given: AdmissionCase): Assessment | undefined {
