@@ -1,7 +1,8 @@
 import type { Intent, ObjectRef } from "../../core/intent";
+import { ownerAnnotations } from "../../core/owned";
 import type { ClusterObjectView, WorkloadView } from "../../core/views";
 import { OWNER_ANNOTATION, REPLICAS_BEFORE_ANNOTATION } from "../../api/names";
-import { ownerName, type Owner } from "./facts";
+import type { Owner } from "./facts";
 import type { Standing } from "./standing";
 import { FLOW_CONTROL, type Wanted } from "./wanted";
 
@@ -45,7 +46,7 @@ export function buildDelete(view: ClusterObjectView, why: string): Intent {
 export function buildScaleToZero(workload: WorkloadView, owner: Owner, why: string): Intent {
   const annotations = {
     [REPLICAS_BEFORE_ANNOTATION]: String(workload.replicas),
-    [OWNER_ANNOTATION]: ownerName(owner),
+    ...ownerAnnotations(owner),
   };
   return {
     verb: "patch",

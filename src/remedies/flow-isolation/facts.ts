@@ -37,11 +37,6 @@ export interface AccountFacts {
   readonly record?: FlowStatus;
 }
 
-/** What an object says of for whom it was scaled down. */
-export function ownerName({ metadata }: Owner): string {
-  return `${metadata.namespace}/${metadata.name}`;
-}
-
 /** How old the rates may be, in milliseconds: while all is well, and while a flow is watched more closely. A throttle ends by time. */
 const CALM_MS = 30_000;
 const WATCHED_MS = 5_000;

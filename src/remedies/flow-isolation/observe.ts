@@ -1,9 +1,10 @@
 import type { ControllerResilience, FlowStatus } from "../../api/controller-resilience";
 import { FINALIZER } from "../../api/names";
+import { ownerName } from "../../core/owned";
 import type { Readers } from "../../core/readers";
 import { describeTarget, readTarget } from "../../core/targets";
 import type { WorkloadView } from "../../core/views";
-import { measuredEvery, ownerName, type AccountFacts, type FlowIsolationFacts, type Owner, type Spec } from "./facts";
+import { measuredEvery, type AccountFacts, type FlowIsolationFacts, type Owner, type Spec } from "./facts";
 
 /** Kinds that can be scaled to zero. */
 const SCALABLE = ["Deployment", "StatefulSet"] as const;
