@@ -2,66 +2,70 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { Lab } from "../lab";
 import { printer } from "../lab/progress";
-import { crashEverywhere, type CrashReport, everywhere, isAsPromised } from "./crash";
-import { render } from "./report";
-import { Rig } from "./rig";
+import { crash, type CrashChoice } from "./crash";
+import { renderFindings } from "./findings";
 import { scenarios } from "./scenarios";
+import type { Finding, Suite } from "./suite";
+import { suites } from "./suites";
 
-/** Left alone for this long, in milliseconds: shorter than a full pass of the operator, and three of them. */
-const [QUIET_MS, FULL_QUIET_MS] = [30_000, 180_000];
+/** What is done where no suite is named. */
+const ALL = "all";
 
-const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+/** What ends the suites that are under way. */
+const ending = new Set<() => Promise<void>>();
 
-interface CrashFlags {
-  readonly scenario?: readonly string[];
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => void Promise.allSettled([...ending].map(end => end())).then(() => process.exit(130)));
+}
+
+interface Flags {
   readonly seed: number;
-  readonly atMost?: number;
+  readonly jobs?: number;
   readonly full?: boolean;
 }
 
-async function crash({ scenario: names, seed, atMost, full = false }: CrashFlags): Promise<void> {
-  const name = process.env["CHAOS_LAB"] ?? "chaos";
-  const isOurs = Lab.find(name) === undefined;
-  const lab = await Lab.up({ name, controlPlaneOnly: true, onProgress: printer(process.stderr) });
-  const chosen = scenarios.filter(scenario => names?.includes(scenario.name) ?? true);
-  const reports: CrashReport[] = [];
-  const end = async (): Promise<void> => {
-    if (isOurs) await lab.down();
+/** Each on a control plane of its own, since a fault may leave one behind that is not as it was. An error of one does not stop the others. */
+async function inject(chosen: readonly Suite[], { seed, jobs = 1, full = false }: Flags): Promise<void> {
+  const findings: Finding[] = [];
+  const errors: string[] = [];
+  console.log(`seed ${seed}: ${chosen.map(({ name }) => name).join(", ")}`);
+  const waiting = [...chosen];
+  const work = async (): Promise<void> => {
+    for (let suite = waiting.shift(); suite !== undefined; suite = waiting.shift()) {
+      const startedMs = performance.now();
+      try {
+        findings.push(...(await onStage(suite, seed, full)));
+      } catch (error) {
+        errors.push(`${suite.name} could not be played: ${error instanceof Error ? error.message : String(error)}`);
+      }
+      console.log(`${suite.name} took ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
+    }
   };
-  try {
-    const options = {
-      pointsOf: everywhere(seed, atMost),
-      quietMs: full ? FULL_QUIET_MS : QUIET_MS,
-      print: console.log,
-    };
-    const play = async (rig: Rig): Promise<void> => {
-      for (const scenario of chosen) reports.push(await crashEverywhere(rig, scenario, options));
-    };
-    await withRig(lab, play, end);
-  } finally {
-    if (reports.length > 0) console.log(render(reports));
-    await end();
-  }
-  process.exitCode = reports.every(isAsPromised) ? 0 : 1;
+  await Promise.all(Array.from({ length: jobs }, work));
+  console.log(renderFindings(findings));
+  errors.forEach(line => console.error(`FAILED ${line}`));
+  const isAsPromised = errors.length === 0 && findings.every(({ failures }) => failures.length === 0);
+  console.log(`seed ${seed}: ${isAsPromised ? "all was as promised" : "NOT all was as promised"}`);
+  process.exitCode = isAsPromised ? 0 : 1;
 }
 
 /** Nothing of it outlives this, neither after a failure nor after an interrupt. */
-async function withRig(lab: Lab, work: (rig: Rig) => Promise<void>, end: () => Promise<void>): Promise<void> {
-  const rig = await Rig.up(lab);
-  const onSignal = (): void =>
-    void rig
-      .down()
-      .then(end)
-      .finally(() => process.exit(130));
-  for (const signal of SIGNALS) process.once(signal, onSignal);
+async function onStage(suite: Suite, seed: number, isFull: boolean): Promise<readonly Finding[]> {
+  const name = `${process.env["CHAOS_LAB"] ?? "chaos"}-${suite.name}`;
+  const isOurs = Lab.find(name) === undefined;
+  const ends: (() => Promise<void>)[] = [];
+  const end = async (): Promise<void> => {
+    for (let last = ends.pop(); last !== undefined; last = ends.pop()) await last();
+  };
+  ending.add(end);
+  const print = (line: string): void => console.log(line.replace(/^/gm, `${suite.name}: `));
+  const lab = await Lab.up({ name, controlPlaneOnly: true, onProgress: printer(process.stderr) });
+  if (isOurs) ends.push(() => lab.down());
   try {
-    await work(rig);
-  } catch (error) {
-    rig.operator.complaints().forEach(line => console.error(`operator: ${line}`));
-    throw error;
+    return await suite.run({ lab, seed, isFull, print, defer: last => void ends.push(last) });
   } finally {
-    for (const signal of SIGNALS) process.off(signal, onSignal);
-    await rig.down();
+    await end();
+    ending.delete(end);
   }
 }
 
@@ -71,21 +75,34 @@ function count(text: string): number {
   throw new InvalidArgumentError("expected a whole number");
 }
 
+function command(into: Command, name: string, about: string): Command {
+  return into
+    .command(name, { isDefault: name === ALL })
+    .description(about)
+    .option("--seed <number>", "decides whatever is chosen at random", count, 1)
+    .option("--full", "leave the cluster alone for three minutes at the end, instead of half a minute");
+}
+
+const program = new Command("npm run chaos --")
+  .description("Put the operator to the test by faults. Exit code 1 if anything came of it that was not promised.")
+  .configureHelp({ showGlobalOptions: true });
+
+command(program, ALL, "everything there is")
+  .option("--jobs <count>", "how many suites at once, each on a control plane of its own", count, 1)
+  .action((flags: Flags) => inject(suites, flags));
+
+for (const suite of suites.filter(({ name }) => name !== "crash")) {
+  command(program, suite.name, suite.about).action((flags: Flags) => inject([suite], flags));
+}
+
 const list = scenarios.map(({ name, about }) => `  ${name.padEnd(20)}${about}`);
-
-const program = new Command("npm run chaos --").description(
-  "Put the operator to the test by faults. Exit code 1 if anything came of it that was not promised.",
-);
-
-program
-  .command("crash", { isDefault: true })
-  .description("end the operator before and after each single write of each scenario")
+command(program, "crash", crash().about)
   .addOption(new Option("--scenario <names...>", "only these").choices(scenarios.map(({ name }) => name)))
-  .option("--seed <number>", "decides the order of the crashes", count, 1)
   .option("--at-most <count>", "crashes of each scenario, chosen by the seed (default: all)", count)
-  .option("--full", "leave the cluster alone for three minutes after each scenario, instead of half a minute")
   .addHelpText("after", `\nScenarios:\n${list.join("\n")}`)
-  .action(crash);
+  .action(({ scenario, atMost, ...flags }: Flags & CrashChoice) =>
+    inject([crash({ ...(scenario && { scenario }), ...(atMost !== undefined && { atMost }) })], flags),
+  );
 
 program.parseAsync().catch((error: unknown) => {
   console.error(`chaos: ${error instanceof Error ? error.message : String(error)}`);

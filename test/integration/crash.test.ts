@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
-import { crashEverywhere } from "../chaos/crash";
+import { crashEverywhere } from "../chaos/crash/play";
 import type { Moment } from "../chaos/proxy";
 import { Rig } from "../chaos/rig";
 import type { Scenario } from "../chaos/scenario";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { callOf } from "./calls";
+import { callOf } from "../calls";
 import { deedsOf, differences, type Run } from "./compare";
-import type { Write } from "./proxy";
+import type { Write } from "../proxy";
 
 const write = (method: string, path: string, code?: number): Write => ({
   ...callOf(method, `/api/v1/namespaces/team/${path}`),

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { describeCall } from "./calls";
+import { describeCall } from "../calls";
 import { differences, type Run } from "./compare";
-import type { CrashPoint, Moment, Write } from "./proxy";
-import type { Rig } from "./rig";
-import type { Scenario, Scene, State } from "./scenario";
+import type { CrashPoint, Moment, Write } from "../proxy";
+import type { Rig } from "../rig";
+import type { Scenario, Scene, State } from "../scenario";
 
 /** A run is over when nothing was written for this long after its end; in milliseconds. */
 const SETTLED_MS = 3_000;
@@ -44,12 +44,6 @@ export interface CrashReport {
   readonly recorded: Run;
   readonly injections: readonly Injection[];
   readonly quiet: Quiet;
-}
-
-/** Whether everything was as promised. */
-export function isAsPromised({ recorded, injections, quiet }: CrashReport): boolean {
-  const isSame = injections.every(injection => injection.differences.length === 0);
-  return isSame && recorded.strays.length === 0 && quiet.writes.length === 0;
 }
 
 /** Plays a scenario once as it is, then once for each moment at which the operator could end. */

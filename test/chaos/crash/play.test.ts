@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { callOf } from "./calls";
-import { describePoint, everywhere } from "./crash";
+import { callOf } from "../calls";
+import { describePoint, everywhere } from "./play";
 
 const STATUS = callOf("PUT", "/apis/controller-resilience.io/v1alpha1/namespaces/team/controllerresiliences/it/status");
 const EVICTION = callOf("POST", "/api/v1/namespaces/team/pods/web/eviction");

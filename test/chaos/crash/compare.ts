@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { describeCall, isStatus } from "./calls";
-import type { Write } from "./proxy";
-import type { State } from "./scenario";
+import { describeCall, isStatus } from "../calls";
+import type { Write } from "../proxy";
+import type { State } from "../scenario";
 
 /** What came of one run of a scenario. */
 export interface Run {
