@@ -5,8 +5,8 @@ import { printer } from "../lab/progress";
 import { crash, type CrashChoice } from "./crash";
 import { renderFindings } from "./findings";
 import { scenarios } from "./scenarios";
-import type { Finding, Suite } from "./suite";
-import { suites } from "./suites";
+import type { Finding, Stage, Suite } from "./suite";
+import { crashes, suites } from "./suites";
 
 /** What is done where no suite is named. */
 const ALL = "all";
@@ -30,11 +30,11 @@ async function inject(chosen: readonly Suite[], { seed, jobs = 1, full = false }
   const errors: string[] = [];
   console.log(`seed ${seed}: ${chosen.map(({ name }) => name).join(", ")}`);
   const waiting = [...chosen];
-  const work = async (): Promise<void> => {
+  const work = async (_: unknown, job: number): Promise<void> => {
     for (let suite = waiting.shift(); suite !== undefined; suite = waiting.shift()) {
       const startedMs = performance.now();
       try {
-        findings.push(...(await onStage(suite, seed, full)));
+        findings.push(...(await onStage(suite, { seed, isFull: full }, job)));
       } catch (error) {
         errors.push(`${suite.name} could not be played: ${error instanceof Error ? error.message : String(error)}`);
       }
@@ -50,8 +50,8 @@ async function inject(chosen: readonly Suite[], { seed, jobs = 1, full = false }
 }
 
 /** Nothing of it outlives this, neither after a failure nor after an interrupt. */
-async function onStage(suite: Suite, seed: number, isFull: boolean): Promise<readonly Finding[]> {
-  const name = `${process.env["CHAOS_LAB"] ?? "chaos"}-${suite.name}`;
+async function onStage(suite: Suite, how: Pick<Stage, "seed" | "isFull">, job: number): Promise<readonly Finding[]> {
+  const name = `${process.env["CHAOS_LAB"] ?? "chaos"}-${job}`;
   const isOurs = Lab.find(name) === undefined;
   const ends: (() => Promise<void>)[] = [];
   const end = async (): Promise<void> => {
@@ -62,7 +62,7 @@ async function onStage(suite: Suite, seed: number, isFull: boolean): Promise<rea
   const lab = await Lab.up({ name, controlPlaneOnly: true, onProgress: printer(process.stderr) });
   if (isOurs) ends.push(() => lab.down());
   try {
-    return await suite.run({ lab, seed, isFull, print, defer: last => void ends.push(last) });
+    return await suite.run({ ...how, lab, print, defer: last => void ends.push(last) });
   } finally {
     await end();
     ending.delete(end);
@@ -89,9 +89,9 @@ const program = new Command("npm run chaos --")
 
 command(program, ALL, "everything there is")
   .option("--jobs <count>", "how many suites at once, each on a control plane of its own", count, 1)
-  .action((flags: Flags) => inject(suites, flags));
+  .action((flags: Flags) => inject([...crashes, ...suites], flags));
 
-for (const suite of suites.filter(({ name }) => name !== "crash")) {
+for (const suite of suites) {
   command(program, suite.name, suite.about).action((flags: Flags) => inject([suite], flags));
 }
 

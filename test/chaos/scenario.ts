@@ -107,31 +107,43 @@ export async function until(what: string, look: () => Promise<boolean>, withinMs
   if (!(await eventually(look, Boolean, withinMs))) throw new Error(`waited ${withinMs / 1000} s in vain for ${what}`);
 }
 
-/** A workload of one pod, whose ServiceAccount has its name. Pods of a DaemonSet find no node. */
-export async function createWorkload(scene: Scene, kind: "Deployment" | "DaemonSet", replicas = 0): Promise<string> {
+/** How many pods of each kind of workload are there, in its status. */
+const READY = { Deployment: "readyReplicas", DaemonSet: "numberReady" } as const;
+
+/** A workload with no pods or one, whose ServiceAccount has its name. A DaemonSet without pods finds no node. */
+export async function createWorkload(scene: Scene, kind: "Deployment" | "DaemonSet", pods: 0 | 1 = 0): Promise<string> {
   const { admin, namespace } = scene;
   await admin.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: NAME } });
   const plural = `/apis/apps/v1/namespaces/${namespace}/${kind.toLowerCase()}s`;
   const labels = { app: NAME };
   const spec = {
     serviceAccountName: NAME,
+    tolerations: [{ operator: "Exists" }],
     containers: [{ name: "main", image: "none" }],
-    ...(kind === "DaemonSet"
-      ? { nodeSelector: { "chaos.test/none": "true" } }
-      : { tolerations: [{ operator: "Exists" }] }),
+    ...(kind === "DaemonSet" && pods === 0 ? { nodeSelector: { "chaos.test/none": "true" } } : {}),
   };
   await admin.create(plural, {
     metadata: { name: NAME },
     spec: {
-      ...(kind === "DaemonSet" ? {} : { replicas }),
+      ...(kind === "DaemonSet" ? {} : { replicas: pods }),
       selector: { matchLabels: labels },
       template: { metadata: { labels }, spec },
     },
   });
   const path = `${plural}/${NAME}`;
   await until(`${kind} ${NAME} to be settled`, async () => {
-    const { status } = await admin.get<{ status: { observedGeneration?: number; readyReplicas?: number } }>(path);
-    return status.observedGeneration === 1 && (status.readyReplicas ?? 0) === replicas;
+    const { status } = await admin.get<{ status: Readonly<Record<string, number>> }>(path);
+    return status["observedGeneration"] === 1 && (status[READY[kind]] ?? 0) === pods;
   });
   return path;
+}
+
+interface Pods {
+  readonly items: readonly { readonly metadata: { readonly deletionTimestamp?: string } }[];
+}
+
+/** How many pods there are that are not being deleted. */
+export async function countPods({ admin, namespace }: Scene): Promise<number> {
+  const { items } = await admin.get<Pods>(`/api/v1/namespaces/${namespace}/pods`);
+  return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined).length;
 }

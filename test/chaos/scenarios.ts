@@ -1,15 +1,18 @@
 import type { Scenario } from "./scenario";
-import { bindingRenewal } from "./scenarios/binding-renewal";
+import { bindingRenewal, bindingRestored } from "./scenarios/binding-renewal";
 import { flowCleanup, flowIsolation } from "./scenarios/flow-isolation";
-import { staleToken } from "./scenarios/stale-token";
-import { tokenAdmission, tokenTemplate } from "./scenarios/token-lifetime";
+import { rollout, staleToken } from "./scenarios/stale-token";
+import { tokenAdmission, tokenRollout, tokenTemplate } from "./scenarios/token-lifetime";
 
 /** Every scenario, the quick ones first. */
 export const scenarios: readonly Scenario[] = [
   bindingRenewal,
+  bindingRestored,
   tokenTemplate,
+  tokenRollout,
   flowIsolation,
   flowCleanup,
   tokenAdmission,
   staleToken,
+  rollout,
 ];

@@ -1,5 +1,9 @@
 import { crash } from "./crash";
+import { scenarios } from "./scenarios";
 import type { Suite } from "./suite";
 
-/** Everything that `npm run chaos` injects, in this order. */
-export const suites: readonly Suite[] = [crash()];
+/** The operator is killed at each of its writes; a suite for each scenario, so that several can be played at once. */
+export const crashes: readonly Suite[] = scenarios.map(({ name }) => crash({ scenario: [name] }));
+
+/** What else `npm run chaos` injects. */
+export const suites: readonly Suite[] = [];

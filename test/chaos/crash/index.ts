@@ -15,7 +15,7 @@ export interface CrashChoice {
 /** The operator is killed before and after each single write of each scenario. */
 export function crash({ scenario: names, atMost }: CrashChoice = {}): Suite {
   return {
-    name: "crash",
+    name: names?.length === 1 ? `crash ${names.join("")}` : "crash",
     about: "end the operator before and after each single write of each scenario",
     async run({ lab, seed, print, defer, isFull }) {
       const rig = await Rig.up(lab);

@@ -1,14 +1,33 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ControllerResilience } from "../../../src/api/controller-resilience";
+import { GoneError } from "../../../src/core/errors";
 import { OPERATOR } from "../../cluster/installation";
 import { binding } from "../../enforcers/bindings";
 import { letOperatorBind } from "../../enforcers/rights";
 import { EXPIRY } from "../../enforcers/rules";
-import { createWorkload, describeObject, NAME, protect, says, type Scenario, type Scene, until } from "../scenario";
+import {
+  createWorkload,
+  describeObject,
+  NAME,
+  objectPath,
+  protect,
+  readObject,
+  says,
+  type Scenario,
+  type Scene,
+  until,
+} from "../scenario";
 
 const GROUP = "rbac.authorization.k8s.io";
 const HOUR_MS = 3_600_000;
 
 /** A renewal comes a third of the extension before the end, so this binding is due at once, and not again for 15 hours. */
 const [LEFT_MS, EXTEND_BY] = [7 * HOUR_MS, "24h"];
+
+/** Time enough to be known. */
+const ENDS_AFTER_MS = 10_000;
+/** Ends are told in whole seconds. */
+const A_SECOND_LATER_MS = 1_000;
 
 interface Marked {
   readonly metadata: { readonly creationTimestamp: string; readonly annotations: Readonly<Record<string, string>> };
@@ -20,18 +39,7 @@ export const bindingRenewal: Scenario = {
   about: "a RoleBinding that ends soon is renewed",
   patienceMs: 120_000,
 
-  async prepare(scene) {
-    const { admin, client, namespace } = scene;
-    await createWorkload(scene, "Deployment");
-    const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
-    await admin.create(`/apis/${GROUP}/v1/namespaces/${namespace}/roles`, { metadata: { name: NAME }, rules });
-    await letOperatorBind(client, { kind: "Role", name: NAME, namespace });
-    await until("the right to bind", () => mayBind(scene));
-    const end = new Date(Date.now() + LEFT_MS).toISOString().replace(/\.\d+/, "");
-    const role = { kind: "Role", name: NAME } as const;
-    const options = { name: NAME, namespace, role, serviceAccount: { namespace, name: NAME } };
-    await admin.create(bindings(scene), binding({ ...options, annotations: { [EXPIRY.ownExpiresAt]: end } }));
-  },
+  prepare: scene => bind(scene, LEFT_MS),
 
   async trigger(scene) {
     await protect(scene, "Deployment", { bindingRenewal: { extendBy: EXTEND_BY } });
@@ -45,6 +53,55 @@ export const bindingRenewal: Scenario = {
 
   isOver: state => says(state, "BindingsCurrent", "Current"),
 };
+
+/** A RoleBinding that ended, and was deleted for that, is created again. */
+export const bindingRestored: Scenario = {
+  ...bindingRenewal,
+  name: "binding-restored",
+  about: "a RoleBinding that was deleted at its end is created again",
+
+  // It is known, and nobody renews it; the operator may act when it is gone.
+  async prepare(scene) {
+    await bind(scene, ENDS_AFTER_MS);
+    const endedMs = performance.now() + ENDS_AFTER_MS + A_SECOND_LATER_MS;
+    await protect(scene, "Deployment", { mode: "Observe", bindingRenewal: { extendBy: EXTEND_BY } });
+    await until("the binding to be known", async () => ((await readObject(scene))?.status?.bindings ?? []).length > 0);
+    await sleep(Math.max(0, endedMs - performance.now()));
+    await scene.admin.delete(`${bindings(scene)}/${NAME}`);
+    await until("its end to be known", async () => isGone(await readObject(scene)));
+  },
+
+  async trigger(scene) {
+    await scene.admin.patch(objectPath(scene), { spec: { mode: "Enforce" } });
+  },
+
+  async describe(scene) {
+    try {
+      return await bindingRenewal.describe(scene);
+    } catch (error) {
+      if (!(error instanceof GoneError)) throw error;
+      return { ...(await describeObject(scene)), hours: "gone" };
+    }
+  },
+};
+
+function isGone(object: ControllerResilience | undefined): boolean {
+  return (object?.status?.conditions ?? []).some(({ message }) => message.includes("vanished"));
+}
+
+/** A workload, and a binding of its ServiceAccount that ends after so long, to a role that the operator may bind. */
+async function bind(scene: Scene, leftMs: number): Promise<void> {
+  const { admin, client, namespace } = scene;
+  await createWorkload(scene, "Deployment");
+  const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
+  await admin.create(`/apis/${GROUP}/v1/namespaces/${namespace}/roles`, { metadata: { name: NAME }, rules });
+  await letOperatorBind(client, { kind: "Role", name: NAME, namespace });
+  await until("the right to bind", () => mayBind(scene));
+  const end = new Date(Date.now() + leftMs).toISOString().replace(/\.\d+/, "");
+  const role = { kind: "Role", name: NAME } as const;
+  const options = { name: NAME, namespace, role, serviceAccount: { namespace, name: NAME } };
+  await admin.create(bindings(scene), binding({ ...options, annotations: { [EXPIRY.ownExpiresAt]: end } }));
+}
 
 function bindings({ namespace }: Scene): string {
   return `/apis/${GROUP}/v1/namespaces/${namespace}/rolebindings`;

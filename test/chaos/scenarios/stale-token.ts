@@ -1,15 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createWorkload, describeObject, NAME, protect, type Scenario, type Scene } from "../scenario";
+import { countPods, createWorkload, describeObject, NAME, protect, type Scenario } from "../scenario";
 
 /** The API server's times are whole seconds, and a pod has to be older than its ServiceAccount by one; in milliseconds. */
 const A_SECOND_LATER_MS = 2_000;
 
 /** A new leader restarts nothing for ten seconds, and says so; in milliseconds. */
 const BRAKE_MS = 11_000;
-
-interface Pods {
-  readonly items: readonly { readonly metadata: { readonly deletionTimestamp?: string } }[];
-}
 
 /** A ServiceAccount is recreated; its pod, answered 401 since, is evicted and followed by another. */
 export const staleToken: Scenario = {
@@ -35,13 +31,25 @@ export const staleToken: Scenario = {
   },
 
   async describe(scene) {
-    const living = (await podsOf(scene)).items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-    return { ...(await describeObject(scene)), pods: living.length };
+    return { ...(await describeObject(scene)), pods: await countPods(scene) };
   },
 
   isOver: state => ((state["restarts"] ?? []) as string[]).some(text => /Recovered|Ineffective/.test(text)),
 };
 
-function podsOf({ admin, namespace }: Scene): Promise<Pods> {
-  return admin.get(`/api/v1/namespaces/${namespace}/pods`);
-}
+/** The same, with a rollout of the whole Deployment instead of an eviction. */
+export const rollout: Scenario = {
+  ...staleToken,
+  name: "rollout",
+  about: "the same, healed by a rollout of its Deployment",
+
+  async trigger(scene) {
+    await protect(scene, "Deployment", { tokenRestart: { strategy: "RolloutRestart" } });
+  },
+
+  async describe(scene) {
+    const path = `/apis/apps/v1/namespaces/${scene.namespace}/deployments/${NAME}`;
+    const { metadata } = await scene.admin.get<{ metadata: { generation: number } }>(path);
+    return { ...(await staleToken.describe(scene)), generation: metadata.generation };
+  },
+};

@@ -1,4 +1,5 @@
 import {
+  countPods,
   createWorkload,
   describeObject,
   NAME,
@@ -37,6 +38,21 @@ export const tokenTemplate: Scenario = {
   },
 
   isOver: isBounded,
+};
+
+/** Its pod is replaced by one with a short token, as the change of the template wants it. */
+export const tokenRollout: Scenario = {
+  ...tokenTemplate,
+  name: "token-rollout",
+  about: "the same where the DaemonSet has a pod, which is replaced by its controller",
+
+  async prepare(scene) {
+    await createWorkload(scene, "DaemonSet", 1);
+  },
+
+  async describe(scene) {
+    return { ...(await tokenTemplate.describe(scene)), pods: await countPods(scene) };
+  },
 };
 
 /** A policy and its binding are made for a DaemonSet, which has no pods to be replaced here. */
