@@ -401,6 +401,10 @@ export interface BindingStatus {
    */
   lastRenewalTime?: string;
   /**
+   * The expiry that is about to be written, noted before the write. A binding that expires then has been renewed, whoever has seen it.
+   */
+  renewingUntil?: string;
+  /**
    * The expiry that the last renewal has written.
    */
   renewedUntil?: string;

@@ -53,7 +53,7 @@ describe("a binding that expires", () => {
 
   it("is renewed a day ahead, by its own life, and once", async () => {
     const scene = await withDaysLeft(1);
-    const decision = await scene.pass();
+    const decision = await scene.act();
     expect(scene.written).toMatchObject([
       {
         verb: "patch",
@@ -92,26 +92,29 @@ describe("a binding that expires", () => {
     expect(scene.written.length).toBeLessThanOrEqual(11);
   });
 
-  it("is written down before it is first renewed, or its life would be told from the renewed one", async () => {
+  it("is written down before it is renewed, with until when, or nobody could tell its life from the renewed one", async () => {
     const scene = new Scene();
     scene.bind({ annotations: { [OWN]: "2025-01-01T12:00:00Z" } });
     await scene.clock.run(11 * HOUR);
     const first = await scene.pass();
     expect(first).toMatchObject({ reason: "ExpiringSoon", intents: [], recheckAfterMs: 1_000 });
+    expect(scene.entry()).toMatchObject({ lifeSeconds: 43_200, renewingUntil: "2025-01-02T00:00:00Z" });
     await scene.pass();
     expect(scene.now()?.annotations[OWN]).toBe("2025-01-02T00:00:00Z");
+    expect(scene.entry()).toMatchObject({ lifeSeconds: 43_200, renewedUntil: "2025-01-02T00:00:00Z" });
+    expect(scene.entry()).not.toHaveProperty("renewingUntil");
   });
 
   it("in two conventions ends at the earliest, and both are renewed", async () => {
     const scene = await withDaysLeft(1, {}, { annotations: { [OWN]: GONE_AT, [TTL]: "31d" } });
-    expect((await scene.pass()).message).toBe("RoleBinding edit is renewed.");
+    expect((await scene.act()).message).toBe("RoleBinding edit is renewed.");
     expect(scene.now()?.annotations).toEqual({ [OWN]: "2025-03-02T00:00:00Z", [TTL]: "60d" });
     expect(scene.entry()).toMatchObject({ source: OWN, expiryTime: "2025-03-02T00:00:00Z" });
   });
 
   it("is extended by extendBy, where the spec says so", async () => {
     const scene = await withDaysLeft(1, { extendBy: "72h" });
-    await scene.pass();
+    await scene.act();
     expect(scene.now()?.annotations[OWN]).toBe("2025-02-03T00:00:00Z");
   });
 
@@ -120,13 +123,13 @@ describe("a binding that expires", () => {
     scene.bind({ annotations: { "janitor/expires": "2025-01-31" } });
     await scene.pass();
     await scene.clock.run(30 * DAY - 11 * HOUR);
-    await scene.pass();
+    await scene.act();
     expect(scene.now()?.annotations["janitor/expires"]).toBe("2025-02-01T16:00");
   });
 
   it("that the enforcer has overlooked is extended from now", async () => {
     const scene = await withDaysLeft(-3);
-    await scene.pass();
+    await scene.act();
     expect(scene.now()?.annotations[OWN]).toBe("2025-03-05T00:00:00Z");
   });
 
@@ -135,6 +138,7 @@ describe("a binding that expires", () => {
     scene.object.spec.mode = "Observe";
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "WouldRenew", intents: [{ verb: "patch" }] });
     expect(scene.written).toEqual([]);
+    expect(scene.entry()).not.toHaveProperty("renewingUntil");
   });
 
   it("for ever is no concern", async () => {
@@ -166,7 +170,7 @@ describe("a binding that expires", () => {
 
   it("whose expiry somebody puts back is not fought over", async () => {
     const scene = await withDaysLeft(1);
-    await scene.pass();
+    await scene.act();
     scene.change({ annotations: { [OWN]: GONE_AT } });
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "False", reason: "RenewalContested", intents: [] });
@@ -178,7 +182,7 @@ describe("a binding that expires", () => {
   it("says what stands in the way of its renewal", async () => {
     const scene = await withDaysLeft(1);
     scene.outcome = { result: "Failed", message: "the API server did not answer" };
-    const decision = await scene.pass();
+    const decision = await scene.act();
     expect(decision).toMatchObject({ status: "True", reason: "Renewing", progressing: true });
     expect(decision.message).toContain("Not done yet: patch RoleBinding edit: the API server did not answer.");
     expect(scene.entry()).not.toHaveProperty("lastRenewalTime");
@@ -190,7 +194,7 @@ describe("a binding that expires", () => {
 describe("renewUntil", () => {
   it("bounds every renewal, and ends them", async () => {
     const scene = await withDaysLeft(1, { renewUntil: "2025-02-10T00:00:00Z" });
-    await scene.pass();
+    await scene.act();
     expect(scene.now()?.annotations[OWN]).toBe("2025-02-10T00:00:00Z");
     const soon = await scene.pass();
     expect(soon.announcements).toEqual([]);
@@ -274,7 +278,7 @@ describe("which bindings", () => {
     const scene = await withDaysLeft(1, { bindings }, { subjects: [account("other")] });
     scene.workloadList = [];
     scene.bind({ name: "not-listed", annotations: { [TTL]: "1h" } });
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
+    expect(await scene.act()).toMatchObject({ status: "True", reason: "Current" });
     expect(scene.written.map(({ target }) => target.name)).toEqual(["edit"]);
   });
 
@@ -459,7 +463,7 @@ describe("many bindings", () => {
     for (let i = 0; i < 250; i++) scene.bind({ name: `b${i}`, annotations: { [OWN]: GONE_AT } });
     await scene.pass();
     await scene.clock.run(29 * DAY + HOUR);
-    await scene.pass();
+    await scene.act();
     expect(scene.written).toHaveLength(100);
     await scene.pass();
     await scene.pass();

@@ -32,11 +32,18 @@ export function refOfGone({ kind, namespace, name }: BindingStatus): ObjectRef {
   return { apiVersion: RBAC, kind, ...(namespace === undefined ? {} : { namespace }), name };
 }
 
-/** What status tells of a binding whose next renewal is not known. */
-export function withoutRenewTime(entry: BindingStatus): BindingStatus {
+/** What status tells of a binding of which no renewal is planned. */
+export function withoutPlan(entry: BindingStatus): BindingStatus {
   const copy = { ...entry };
   delete copy.renewTime;
+  delete copy.renewingUntil;
   return copy;
+}
+
+/** What status tells of a binding once it was renewed. */
+export function renewed(entry: BindingStatus, { expiryTime, generation }: NonNullable<Intent["renewal"]>, now: Date) {
+  const times = { lastRenewalTime: toSeconds(now), renewedUntil: expiryTime, renewedGeneration: generation };
+  return { ...withoutPlan(entry), ...times };
 }
 
 /** What an intent says of itself: why, and for which generation of the ControllerResilience. */

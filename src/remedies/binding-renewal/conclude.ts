@@ -1,9 +1,8 @@
 import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
-import { toSeconds } from "../../core/conditions";
 import type { Intent, Outcome } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
-import { withoutRenewTime } from "./build";
+import { renewed } from "./build";
 import { rightsFor, ruleOf } from "./rights";
 
 interface Execution {
@@ -26,18 +25,11 @@ export function concludeBindings(decision: Decision, executions: readonly Execut
 function noted(entry: BindingStatus, done: readonly Intent[], now: Date): BindingStatus {
   const intent = done.find(({ target }) => target.kind === entry.kind && target.name === entry.name);
   if (intent?.renewal === undefined) return entry;
-  const { expiryTime, generation } = intent.renewal;
-  const renewed: BindingStatus = {
-    ...withoutRenewTime(entry),
-    state: "Current",
-    expiryTime,
-    lastRenewalTime: toSeconds(now),
-    renewedUntil: expiryTime,
-    renewedGeneration: generation,
-  };
+  const { expiryTime } = intent.renewal;
+  const current: BindingStatus = { ...renewed(entry, intent.renewal, now), state: "Current", expiryTime };
   // A restored binding is another object, whose uid the next pass sees.
-  if (intent.verb === "create") delete renewed.uid;
-  return renewed;
+  if (intent.verb === "create") delete current.uid;
+  return current;
 }
 
 function hindered(decision: Decision, { intent, outcome }: Execution): Decision {

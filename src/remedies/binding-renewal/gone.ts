@@ -1,6 +1,6 @@
 import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
-import { buildRestore, nameOf, refOfGone, timeOf, withoutRenewTime } from "./build";
+import { buildRestore, nameOf, refOfGone, timeOf, withoutPlan } from "./build";
 import { isPutBack, wentEarly, type BindingRenewalFacts, type GoneBinding, type Spec } from "./facts";
 import { announcedOnce, type Check, type Finding, firstOf } from "./finding";
 import { ruleOf } from "./rights";
@@ -98,7 +98,7 @@ function over(record: BindingStatus, note: string, listed: boolean): Finding {
  * nobody's wish any more.
  */
 function final(record: BindingStatus, state: "Revoked" | "Expired", listed: boolean) {
-  const entry = { ...withoutRenewTime(record), state };
+  const entry = { ...withoutPlan(record), state };
   return { status: listed ? ("False" as const) : ("True" as const), entry, isStalled: listed };
 }
 

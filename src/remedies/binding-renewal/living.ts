@@ -1,7 +1,7 @@
 import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
 import type { Announcement } from "../../core/remedy";
-import { buildRenewal, nameOf, refOf, timeOf, withoutRenewTime } from "./build";
+import { buildRenewal, nameOf, refOf, timeOf, withoutPlan } from "./build";
 import { readExpiry } from "./conventions";
 import { assessExcluded, plainEntry, type LivingCase } from "./excluded";
 import { isPutBack, type BindingRenewalFacts, type LivingBinding, type Spec } from "./facts";
@@ -32,10 +32,10 @@ const CHECKS: readonly Check<Scheduled>[] = [
   forbidden,
   // Its time to be renewed has not come.
   soon,
-  // Its life has to stand in status first: from a renewed binding nobody could tell it any more.
-  unrecorded,
   // Observe only reports.
   wouldRenew,
+  // Its life has to stand in status first, and until when it is to be renewed: from a renewed binding nobody could tell either any more.
+  unrecorded,
   renew,
 ];
 
@@ -79,7 +79,7 @@ function contested(given: Scheduled): Finding | undefined {
     status: "False",
     reason: Reason.RenewalContested,
     sentence,
-    entry: withoutRenewTime(entryOf(given, "Contested")),
+    entry: withoutPlan(entryOf(given, "Contested")),
     isStalled: true,
     ...announced(given, "Contested", { type: "Warning", reason: "BindingContested", note: sentence }),
   };
@@ -98,7 +98,7 @@ function ended(given: Scheduled): Finding | undefined {
     status: "False",
     reason: Reason.RenewalEnded,
     sentence,
-    entry: withoutRenewTime(entryOf(given, "Ended")),
+    entry: withoutPlan(entryOf(given, "Ended")),
     isStalled: true,
     ...announced(given, "Ended", { type: "Warning", reason: "BindingNotRenewed", note: sentence }),
     nextMs: [schedule.expiryMs],
@@ -137,21 +137,24 @@ function soon(given: Scheduled): Finding | undefined {
   };
 }
 
-function unrecorded(given: Scheduled): Finding | undefined {
-  const { record } = given.binding;
-  if (record?.uid !== undefined && record.lifeSeconds === secondsOf(given.schedule.lifeMs)) return undefined;
-  return {
-    ...aboutToEnd(given),
-    sentence: `${expiring(given)} and is about to be renewed.`,
-    // Looked at again as soon as that was written.
-    nextMs: [given.nowMs + 1],
-  };
-}
-
 function wouldRenew(given: Scheduled): Finding | undefined {
   if (given.facts.mode === "Enforce") return undefined;
   const sentence = `${expiring(given)} and would be renewed now.`;
-  return { ...aboutToEnd(given), ...renew(given), status: "False", reason: Reason.WouldRenew, sentence };
+  return { ...renew(given), ...aboutToEnd(given), status: "False", reason: Reason.WouldRenew, sentence };
+}
+
+function unrecorded(given: Scheduled): Finding | undefined {
+  const { record } = given.binding;
+  const entry = renewingEntry(given);
+  const isLifeKnown = record?.uid !== undefined && record.lifeSeconds === entry.lifeSeconds;
+  if (isLifeKnown && record.renewingUntil === entry.renewingUntil) return undefined;
+  return {
+    ...aboutToEnd(given),
+    sentence: `${expiring(given)} and is about to be renewed.`,
+    entry,
+    // Looked at again as soon as that was written.
+    nextMs: [given.nowMs + 1],
+  };
 }
 
 /** What holds once it was carried out; `concludeBindings` says it where it was not. */
@@ -163,9 +166,17 @@ function renew(given: Scheduled): Finding | undefined {
     ...aboutToEnd(given),
     reason: Reason.Current,
     sentence: `${nameOf(binding.view)} is renewed.`,
+    entry: renewingEntry(given),
     intent: buildRenewal(binding.view, renewal, { why, generation: facts.generation }),
     nextMs: nextOf(given),
   };
+}
+
+/** By what stands there the next process knows its predecessor's renewal, if that has died before it could tell. */
+function renewingEntry(given: Scheduled): BindingStatus {
+  const { renewal } = given;
+  const renewing = renewal === undefined ? {} : { renewingUntil: timeOf(renewal.expiryMs) };
+  return { ...entryOf(given, "ExpiringSoon"), ...renewing };
 }
 
 function aboutToEnd(given: Scheduled): Finding {

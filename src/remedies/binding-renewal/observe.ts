@@ -2,6 +2,7 @@ import type { BindingStatus, ControllerResilience } from "../../api/controller-r
 import type { Readers, Right } from "../../core/readers";
 import { describeTarget, readTarget } from "../../core/targets";
 import type { BindingView } from "../../core/views";
+import { renewed, timeOf } from "./build";
 import { readExpiry } from "./conventions";
 import {
   bindingId,
@@ -144,8 +145,10 @@ async function livingBinding(
     readonly generation: number;
   },
 ): Promise<LivingBinding> {
-  const recordOf = (view: BindingView): BindingStatus | undefined =>
-    by.records.find(one => bindingId(one) === bindingId(view) && isOf(one, view));
+  const recordOf = (view: BindingView): BindingStatus | undefined => {
+    const record = by.records.find(one => bindingId(one) === bindingId(view) && isOf(one, view));
+    return record && settled(record, view, by);
+  };
   const view = await current(cached, recordOf(cached), by);
   const record = recordOf(view);
   const marked = markedOf(view);
@@ -153,6 +156,17 @@ async function livingBinding(
   const matters = schedule !== undefined && by.from.clock.now().getTime() >= schedule.warnAtMs;
   const lacks = matters ? await missing(rightsFor(placed(view), "patch"), by.from) : [];
   return { view, ...(record === undefined ? {} : { record }), lacks };
+}
+
+/** An operator that died between a renewal and its note has left it written down: what expires just then was renewed. */
+function settled(
+  record: BindingStatus,
+  view: BindingView,
+  { from, generation }: { readonly from: Readers; readonly generation: number },
+): BindingStatus {
+  const { earliest } = readExpiry(markedOf(view));
+  if (earliest === undefined || timeOf(earliest.atMs) !== record.renewingUntil) return record;
+  return renewed(record, { expiryTime: record.renewingUntil, generation }, from.clock.now());
 }
 
 /** A watch that is behind shows a renewed binding as it was: before somebody is accused of putting it back, it is read live. */

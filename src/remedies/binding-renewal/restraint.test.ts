@@ -95,11 +95,11 @@ describe("a life", () => {
 describe("an expiry that was cut by renewUntil", () => {
   it("is renewed again after a review, and nobody is accused", async () => {
     const scene = await aged(29, { renewUntil: "2025-02-05T00:00:00Z" });
-    await scene.pass();
+    await scene.act();
     expect(scene.now()?.annotations[OWN]).toBe("2025-02-05T00:00:00Z");
     edit(scene, { renewUntil: "2026-01-01T00:00:00Z" });
     await scene.clock.run(5 * DAY);
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
+    expect(await scene.act()).toMatchObject({ status: "True", reason: "Current" });
     expect(scene.now()?.annotations[OWN]).toBe("2025-03-07T00:00:00Z");
   });
 });
@@ -111,7 +111,7 @@ describe("an expiry that Git puts back", () => {
     const scene = await aged(30, { extendBy: "1h" });
 
     for (let round = 0; round < 50; round++) {
-      await scene.pass();
+      await scene.act();
       putBack(scene);
       await scene.clock.run(10 * 60_000);
     }
@@ -121,7 +121,7 @@ describe("an expiry that Git puts back", () => {
 
   it("is not restored either once its enforcer has deleted it", async () => {
     const scene = await aged(29);
-    await scene.pass();
+    await scene.act();
     putBack(scene);
     const decision = await scene.pass();
     expect(decision.announcements).toMatchObject([{ reason: "BindingContested", about: { name: "edit" } }]);
@@ -134,7 +134,7 @@ describe("an expiry that Git puts back", () => {
   it("is not looked for in a watch that is behind", async () => {
     const scene = await aged(29);
     const stale = scene.now()!;
-    await scene.pass();
+    await scene.act();
     const bindings = scene.bindings.bind(scene);
     scene.bindings = () => Promise.resolve([stale]);
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current", intents: [] });
@@ -143,12 +143,76 @@ describe("an expiry that Git puts back", () => {
 
   it("is renewed again once somebody has changed the object", async () => {
     const scene = await aged(29);
-    await scene.pass();
+    await scene.act();
     putBack(scene);
     await scene.pass();
     edit(scene, {});
-    await scene.pass();
+    await scene.act();
     expect(scene.written).toHaveLength(2);
+  });
+});
+
+describe("an operator that dies between a renewal and its note", () => {
+  const TTL = "janitor/ttl";
+
+  async function died(): Promise<Scene> {
+    const scene = new Scene();
+    scene.bind({ annotations: { [TTL]: "30d" } });
+    await scene.pass();
+    await scene.clock.run(29 * DAY);
+    await scene.pass();
+    await scene.passAndDie();
+    expect(scene.now()?.annotations[TTL]).toBe("60d");
+    return scene;
+  }
+
+  it("is followed by one that knows what was renewed, until when, and the binding's own life", async () => {
+    const scene = await died();
+    expect(await scene.pass()).toMatchObject({ reason: "Current", intents: [] });
+    expect(scene.entry()).toMatchObject({
+      lifeSeconds: 30 * 86_400,
+      renewedUntil: "2025-03-02T00:00:00Z",
+      renewedGeneration: 1,
+      lastRenewalTime: "2025-01-30T00:00:00Z",
+    });
+    expect(scene.entry()).not.toHaveProperty("renewingUntil");
+    await scene.live(31 * DAY);
+    expect(scene.now()?.annotations[TTL]).toBe("90d");
+    expect(scene.written).toHaveLength(2);
+  });
+
+  it("is followed by one that knows when somebody puts it back", async () => {
+    const scene = await died();
+    await scene.pass();
+    scene.change({ annotations: { [TTL]: "30d" } });
+    expect(await scene.pass()).toMatchObject({ reason: "RenewalContested", intents: [] });
+  });
+
+  it("is followed by one that renews, where the renewal was not carried out", async () => {
+    const scene = await died();
+    scene.change({ annotations: { [TTL]: "30d" } });
+    expect(await scene.pass()).toMatchObject({ reason: "Current", intents: [{ verb: "patch" }] });
+    expect(scene.entry()).toMatchObject({ lifeSeconds: 30 * 86_400, renewedUntil: "2025-03-02T00:00:00Z" });
+  });
+
+  it("is followed by one that takes any other expiry for somebody else's", async () => {
+    const scene = await died();
+    scene.change({ annotations: { [TTL]: "100d" } });
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ lifeSeconds: 100 * 86_400 });
+    expect(scene.entry()).not.toHaveProperty("renewedUntil");
+  });
+
+  it("has written the same down in every pass, also of a binding that is over", async () => {
+    const scene = await aged(31);
+    scene.outcome = { result: "Failed", message: "no answer" };
+    const noted = new Set<string | undefined>();
+    for (let i = 0; i < 60; i++) {
+      await scene.pass();
+      noted.add(scene.entry()?.renewingUntil);
+      await scene.clock.run(1_000);
+    }
+    expect([...noted]).toEqual(["2025-03-03T00:00:00Z"]);
   });
 });
 
@@ -271,7 +335,7 @@ describe("bindings of both kinds with one name", () => {
     scene.bind({ kind: "ClusterRoleBinding", annotations: { [OWN]: EXPIRY } });
     await scene.pass();
     await scene.clock.run(29 * DAY);
-    await scene.pass();
+    await scene.act();
     expect(scene.written.map(({ target }) => target.kind)).toEqual(["RoleBinding"]);
     edit(scene, { bindings: [] });
     await scene.pass();

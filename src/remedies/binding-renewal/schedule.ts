@@ -18,6 +18,13 @@ const KEPT_SHARE = 2 / 3;
 /** Longest time between the decision to restore and the creation on the server that is allowed for. */
 const CREATION_TAKES_MS = 60_000;
 
+/**
+ * What is over is extended from the present, which stands still for so long, and for so much of an extension: what is written down in
+ * one pass has to be the plan of the next.
+ */
+const STEP_MS = 600_000;
+const STEP_SHARE = 1 / 10;
+
 /** A renewal gains at least this much, or half of what it extends by. */
 const LEAST_GAIN_MS = 60_000;
 
@@ -96,13 +103,18 @@ export function planRenewal(
   schedule: Schedule,
   { nowMs, latestMs }: { readonly nowMs: number; readonly latestMs: number },
 ): Renewal | undefined {
-  // What is over already is extended from now: from its end, it could be over still.
-  const fromMs = Math.max(schedule.expiryMs, nowMs);
+  const fromMs = startOf(schedule, nowMs);
   const targetMs = Math.min(fromMs + schedule.extendByMs, latestMs);
   const changes = readings.flatMap(({ convention, atMs }) =>
     atMs < targetMs ? (convention.write(marked, targetMs, leastOf(fromMs, targetMs, latestMs)) ?? []) : [],
   );
   return checked(marked, changes, fromMs + Math.min(LEAST_GAIN_MS, schedule.extendByMs / 2));
+}
+
+/** What is over already is extended from now: from its end, it could be over still. */
+function startOf({ expiryMs, extendByMs }: Schedule, nowMs: number): number {
+  const stepMs = Math.max(1, Math.min(STEP_MS, extendByMs * STEP_SHARE));
+  return Math.max(expiryMs, nowMs - (nowMs % stepMs));
 }
 
 /** What a binding that is created again has to carry, so that it lives for as long as a renewal extends by, and never past `latestMs`. */

@@ -102,7 +102,7 @@ function recordOf(view: BindingView, history: Partial<BindingStatus>): BindingSt
   } as BindingStatus);
 }
 
-// Always recorded: what is not known yet is written down first, and renewed in the pass after.
+// With its life always recorded, so that one more pass, in which the renewal is written down, comes to it.
 const living: fc.Arbitrary<LivingBinding> = fc.record({ view: views, history: histories, lacks }).map(given => {
   const { view, history, ...rest } = given;
   const record = recordOf(view, history as Partial<BindingStatus>);

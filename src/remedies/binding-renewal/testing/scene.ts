@@ -111,6 +111,19 @@ export class Scene extends EmptyReaders {
     return concluded;
   }
 
+  /** One pass, and the next one where the first has only written down what it is about to do. */
+  async act(): Promise<Decision> {
+    const decision = await this.pass();
+    return decision.recheckAfterMs === 1_000 ? this.pass() : decision;
+  }
+
+  /** A pass whose operator dies before it can tell in status what it has written. */
+  async passAndDie(): Promise<void> {
+    const before = this.object;
+    await this.pass();
+    this.object = before;
+  }
+
   /** Passes as often as they are asked for, at least every minute, until that long from now. */
   async live(forMs: number): Promise<void> {
     const endMs = this.clock.now().getTime() + forMs;
