@@ -9,7 +9,8 @@ const RAW = {
     creationTimestamp: "2025-01-01T00:00:00Z",
     labels: { a: "b" },
     managedFields: [
-      { manager: "controller-resilience", operation: "Apply", time: "2025-01-01T00:00:00Z" },
+      { manager: "controller-resilience", operation: "Update", time: "2025-01-01T00:00:00Z" },
+      { manager: "controller-resilience", operation: "Apply", time: "2025-01-01T12:00:00Z" },
       { manager: "kubectl-edit", operation: "Update", time: "2025-01-02T00:00:00Z" },
       { manager: "api-priority-and-fairness-config-consumer-v1", subresource: "status", time: "2025-01-03T00:00:00Z" },
     ],
@@ -19,7 +20,7 @@ const RAW = {
 };
 
 describe("an object outside of namespaces", () => {
-  it("is read with its spec as it is, its conditions, and whoever else wrote it last", () => {
+  it("is read with its spec as it is, its conditions, and who wrote it last", () => {
     expect(clusterObjectView("FlowSchema", RAW)).toEqual({
       apiVersion: "flowcontrol.apiserver.k8s.io/v1",
       kind: "FlowSchema",
@@ -34,6 +35,7 @@ describe("an object outside of namespaces", () => {
         { type: "Dangling", status: "False", reason: "Found", message: "" },
         { type: "", status: "Unknown", reason: "", message: "" },
       ],
+      writtenAtMs: Date.parse("2025-01-01T12:00:00Z"),
       lastManager: "kubectl-edit",
     });
   });

@@ -1,7 +1,7 @@
 import type { ClusterKind, ClusterObjectView, ConditionView } from "../core/views";
 import { identityOf } from "./identity";
 import { arrayOf, objectOf, textsOf } from "./json";
-import { lastManagerOf } from "./managers";
+import { lastManagerOf, lastWriteMsOf } from "./managers";
 
 /** Where each kind is served. */
 const API_VERSIONS: Readonly<Record<ClusterKind, string>> = {
@@ -23,7 +23,8 @@ export function clusterObjectView(kind: ClusterKind, raw: unknown): ClusterObjec
   if (identity === null) return null;
   const metadata = objectOf(object["metadata"]);
   const { name, uid, resourceVersion, createdAtMs, deletedAtMs } = identity;
-  const lastManager = lastManagerOf(arrayOf(metadata["managedFields"]).map(objectOf));
+  const fields = arrayOf(metadata["managedFields"]).map(objectOf);
+  const [lastManager, writtenAtMs] = [lastManagerOf(fields), lastWriteMsOf(fields)];
   return {
     apiVersion: apiVersionOf(kind),
     kind,
@@ -36,6 +37,7 @@ export function clusterObjectView(kind: ClusterKind, raw: unknown): ClusterObjec
     annotations: textsOf(metadata["annotations"]),
     spec: objectOf(object["spec"]),
     conditions: arrayOf(objectOf(object["status"])["conditions"]).map(conditionView),
+    ...(writtenAtMs === undefined ? {} : { writtenAtMs }),
     ...(lastManager === undefined ? {} : { lastManager }),
   };
 }

@@ -6,11 +6,22 @@ const CONTROL_PLANE = ["kube-controller-manager", "kube-apiserver"];
 
 /** Whoever else wrote the object itself last, as its managedFields tell; undefined where nobody did. */
 export function lastManagerOf(fields: readonly JsonObject[]): string | undefined {
-  const others = fields.filter(entry => {
-    const manager = textOf(entry["manager"]) ?? "";
-    const isStatus = (textOf(entry["subresource"]) ?? "") !== "";
-    return !isStatus && manager !== MANAGER && !CONTROL_PLANE.includes(manager);
-  });
-  const last = others.toSorted((a, b) => (timeOf(b["time"]) ?? 0) - (timeOf(a["time"]) ?? 0))[0];
-  return textOf(last?.["manager"]);
+  const others = writersOf(fields).filter(({ manager }) => manager !== MANAGER && !CONTROL_PLANE.includes(manager));
+  return others[0]?.manager;
+}
+
+/** When the operator wrote the object itself last, as its managedFields tell; undefined where it never did. */
+export function lastWriteMsOf(fields: readonly JsonObject[]): number | undefined {
+  return writersOf(fields).find(({ manager }) => manager === MANAGER)?.atMs;
+}
+
+/** Who wrote the object itself, and not its status; the last one first. */
+function writersOf(fields: readonly JsonObject[]): { readonly manager: string; readonly atMs?: number }[] {
+  return fields
+    .filter(entry => (textOf(entry["subresource"]) ?? "") === "")
+    .map(entry => {
+      const atMs = timeOf(entry["time"]);
+      return { manager: textOf(entry["manager"]) ?? "", ...(atMs === undefined ? {} : { atMs }) };
+    })
+    .toSorted((a, b) => (b.atMs ?? 0) - (a.atMs ?? 0));
 }

@@ -172,6 +172,8 @@ export interface ClusterObjectView {
   /** As it is, with everything that the API server has defaulted. */
   readonly spec: Readonly<Record<string, unknown>>;
   readonly conditions: readonly ConditionView[];
+  /** When the operator itself wrote it last, as the API server has noted. */
+  readonly writtenAtMs?: number;
   /** Whoever else wrote it last, as the API server knows them. */
   readonly lastManager?: string;
 }

@@ -229,6 +229,55 @@ describe("a policy that somebody has changed", () => {
   });
 });
 
+describe("an operator that dies between the making of a policy and its note", () => {
+  it("is followed by one that counts it, once", async () => {
+    const scene = new AdmissionScene();
+    await scene.passAndDie();
+    expect(scene.lines).toHaveLength(2);
+    await scene.clock.run(10 * SECOND);
+    await scene.passes(4);
+    expect(scene.entry()).toMatchObject({ changes: 1, appliedTime: "2025-01-01T00:00:00Z" });
+  });
+
+  it.each(["deleted", "changed"])("is followed by one that is not drawn into a fight, where it was %s", async fate => {
+    const scene = await inEffect();
+    const name = scene.policies[0]!;
+    const interfere = (): void => {
+      if (fate === "deleted") scene.clusterViews.delete(`MutatingAdmissionPolicy/${name}`);
+      else scene.putClusterObject("MutatingAdmissionPolicy", name, { spec: {} });
+    };
+    interfere();
+    await scene.passAndDie();
+    expect(scene.lines).toHaveLength(3);
+    await scene.clock.run(10 * SECOND);
+    await scene.pass();
+    // It counts as in effect half a minute after it was put right.
+    expect(scene.entry()).toMatchObject({ changes: 2, appliedTime: "2025-01-01T00:00:30Z" });
+    interfere();
+    expect(await scene.pass()).toMatchObject({ reason: "FieldContested", intents: [] });
+  });
+
+  it("is followed by one that makes what is missing, which is one change", async () => {
+    const scene = new AdmissionScene();
+    await scene.passAndDie();
+    scene.clusterViews.delete(`MutatingAdmissionPolicyBinding/${scene.policies[0]!}`);
+    await scene.clock.run(10 * SECOND);
+    await scene.passes(3);
+    expect(scene.lines.slice(2)).toEqual(["create MutatingAdmissionPolicyBinding"]);
+    expect(scene.entry()).toMatchObject({ changes: 1 });
+  });
+
+  it("is not suspected where the API server's clock is a second ahead", async () => {
+    const scene = new AdmissionScene();
+    await scene.pass();
+    for (const view of scene.clusterViews.values()) {
+      scene.putClusterObject(view.kind, view.name, { writtenAtMs: (view.writtenAtMs ?? 0) + 1_000 });
+    }
+    await scene.passes(3);
+    expect(scene.entry()).toMatchObject({ changes: 1 });
+  });
+});
+
 describe("a policy without effect", () => {
   it("is told of, and costs one pod at most", async () => {
     const scene = new AdmissionScene();

@@ -11,6 +11,9 @@ import { isMade, madeMs, pairOf, type Pair } from "./pair";
  */
 const IN_EFFECT_AFTER_MS = 30_000;
 
+/** The API server's clock stamps what is written, and ours notes it: it follows that clock to within a second or so. */
+const CLOCK_SKEW_MS = 5_000;
+
 /** One DaemonSet before the checks, with the policy that is to shorten its pods' tokens. */
 export interface AdmissionCase extends Case {
   readonly pair: Pair;
@@ -58,5 +61,12 @@ export function withPair(entry: DaemonSetStatus, given: AdmissionCase, isAboutTo
     ...entry,
     ...(isAboutToBe || given.pair.halves.some(({ view }) => view !== undefined) ? { policy: given.pair.name } : {}),
     ...(ms === undefined ? {} : { appliedTime: toSeconds(new Date(ms)) }),
+    ...(isUnnoted(given) ? { changes: (entry.changes ?? 0) + 1 } : {}),
   };
+}
+
+/** The pair was made or put right since status last told of it: the operator has died in between, or the answer was lost. */
+function isUnnoted({ own, pair }: AdmissionCase): boolean {
+  const notedMs = Date.parse(own.record?.appliedTime ?? "") || -Infinity;
+  return isMade(pair) && madeMs(pair) > notedMs + CLOCK_SKEW_MS;
 }

@@ -52,7 +52,7 @@ export function isMade({ halves }: Pair): boolean {
   return halves.every(({ state }) => state === "Right");
 }
 
-/** When the younger of the two was created. */
+/** When the operator wrote either of the two last. */
 export function madeMs({ halves }: Pair): number {
-  return Math.max(...halves.map(({ view }) => view?.createdAtMs ?? -Infinity));
+  return Math.max(...halves.map(({ view }) => view?.writtenAtMs ?? view?.createdAtMs ?? -Infinity));
 }

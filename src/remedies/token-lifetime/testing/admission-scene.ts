@@ -100,7 +100,7 @@ export class AdmissionScene extends Scene {
     if (intent.verb === "delete") this.clusterViews.delete(`${kind}/${name}`);
     else {
       const { metadata, spec } = intent.body as { metadata: object; spec: ClusterObjectView["spec"] };
-      this.putClusterObject(kind, name, { ...metadata, spec });
+      this.putClusterObject(kind, name, { ...metadata, spec, writtenAtMs: this.clock.now().getTime() });
     }
     return { result: "Executed" };
   }

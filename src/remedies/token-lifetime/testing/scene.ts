@@ -115,6 +115,13 @@ export class Scene extends EmptyReaders implements LogJudge {
     return concluded;
   }
 
+  /** A pass whose operator dies before it can tell in status what it has written. */
+  async passAndDie(): Promise<void> {
+    const before = this.object;
+    await this.pass();
+    this.object = before;
+  }
+
   /** What status tells of the DaemonSet. */
   entry(name = "agent") {
     return this.object.status?.daemonSets?.find(entry => entry.name === name);
