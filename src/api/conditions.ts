@@ -181,6 +181,20 @@ export const Reason = {
 /** One of the reasons. */
 export type Reason = (typeof Reason)[keyof typeof Reason];
 
+/**
+ * Reasons of what goes on by itself, as it is meant to. As kubectl has it, the Event of a condition is Normal where the condition is True or
+ * has one of these; with any other it is a Warning, which a person should look at.
+ */
+export const PROGRESS: ReadonlySet<string> = new Set<Reason>([
+  Reason.Suspended,
+  Reason.Restarting,
+  Reason.Planned,
+  Reason.Waiting,
+  Reason.Rolling,
+  Reason.Replacing,
+  Reason.Provisioning,
+]);
+
 /** Why a pod is restarted. Stands in status, Events and metrics, where log text never does. */
 export const Cause = {
   /** The pod is older than its ServiceAccount, so its token names a ServiceAccount that is gone: proof without a log line. */

@@ -143,10 +143,18 @@ describe("Events on conditions", () => {
     ]);
   });
 
-  it("don't warn somebody who suspends the object", () => {
+  it.each([
+    ["Normal", "True", "ExpiringSoon"],
+    ["Normal", "False", "Rolling"],
+    ["Normal", "False", "Restarting"],
+    ["Normal", "Unknown", "Suspended"],
+    ["Warning", "False", "RestartBlocked"],
+    ["Warning", "False", "WouldChange"],
+    ["Warning", "Unknown", "ObserveFailed"],
+  ] as const)("are %s for %s with the reason %s", (type, status, reason) => {
     const { reporter, seen } = makeReporter();
-    reporter.conditions(KEY, makeObject(), [condition("TokensAccepted", "Unknown", "Suspended")]);
-    expect(seen()).toEqual(["Normal Suspended on ControllerResilience"]);
+    reporter.conditions(KEY, makeObject(), [condition("TokensAccepted", status, reason)]);
+    expect(seen()).toEqual([`${type} ${reason} on ControllerResilience`]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { Reason } from "../api/conditions";
+import { PROGRESS, Reason } from "../api/conditions";
 import type { BindingStatus, ControllerResilience, FlowStatus, StatusCondition } from "../api/controller-resilience";
 import type { Clock } from "../core/clock";
 import type { Intent, ObjectRef, Outcome } from "../core/intent";
@@ -64,8 +64,7 @@ export class Reporter {
       this.#metrics.condition(key, condition.type, condition.status);
       if (isSummary(condition.type) || !hasChanged(condition, before)) continue;
       const { status, reason, message } = condition;
-      // Somebody who suspends an object need not be warned of it.
-      const type = status === "True" || reason === Reason.Suspended ? "Normal" : "Warning";
+      const type = status === "True" || PROGRESS.has(reason) ? "Normal" : "Warning";
       this.#events.record({ regarding: refOf(object), type, reason, action: "Reconcile", note: message });
     }
     const told = this.#toldOf(key);
