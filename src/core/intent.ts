@@ -80,5 +80,11 @@ export type Outcome =
   | { readonly result: "Conflict"; readonly message: string }
   | { readonly result: "Failed"; readonly message: string };
 
+/** An intent and what became of it. */
+export interface Execution {
+  readonly intent: Intent;
+  readonly outcome: Outcome;
+}
+
 /** Which limit held an intent back. */
 export type LimitReason = "Cooldown" | "MaxRestarts" | "StormBrake";

@@ -4,7 +4,7 @@ import type {
   ControllerResilienceSpec,
   ControllerResilienceStatus,
 } from "../api/controller-resilience";
-import type { Intent, ObjectRef, Outcome, Permission } from "./intent";
+import type { Execution, Intent, ObjectRef, Permission } from "./intent";
 import type { Readers } from "./readers";
 
 /** Key of a remedy's block in the spec. */
@@ -67,7 +67,7 @@ export interface Remedy<Key extends RemedyKey = RemedyKey, Facts = unknown> {
   /** Pure and total: same input, same output, never throws. */
   decide(facts: Facts, spec: NonNullable<ControllerResilienceSpec[Key]>, now: Date): Decision;
   /** Pure: how outcomes change what was decided, such as a PodDisruptionBudget's no. Default: the engine's general wording. */
-  conclude?(decision: Decision, outcomes: readonly { intent: Intent; outcome: Outcome }[], now: Date): Decision;
+  conclude?(decision: Decision, executions: readonly Execution[], now: Date): Decision;
   /**
    * What is to be deleted because the object goes, or its block has gone. Asked again until it wants nothing more.
    *

@@ -1,6 +1,6 @@
 import { ConflictError, GoneError } from "../core/errors";
+import type { Execution } from "../core/intent";
 import type { Decision } from "../core/remedy";
-import type { Execution } from "./conclude";
 import { retryAfter, type Retry } from "./judge";
 
 /** What to do with a key after its pass. */

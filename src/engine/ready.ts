@@ -1,8 +1,8 @@
 import { ConditionType, Reason } from "../api/conditions";
 import type { ConditionUpdate } from "../core/conditions";
+import type { Execution } from "../core/intent";
 import type { Decision } from "../core/remedy";
 import type { CleanupResult } from "./cleanup";
-import type { Execution } from "./conclude";
 
 /** A remedy's condition and the decision behind it. */
 export interface Verdict {

@@ -3,12 +3,13 @@ import type { ControllerResilience, ControllerResilienceStatus, RestartStatus } 
 import type { Random } from "../core/clock";
 import { nextConditions } from "../core/conditions";
 import { framesOf, publicMessage } from "../core/errors";
+import type { Execution } from "../core/intent";
 import type { EngineMetrics, EventSink, Key, Log, ObjectStore, Writer } from "../core/ports";
 import type { Readers } from "../core/readers";
 import type { Decision, Remedy, RemedyStatus } from "../core/remedy";
 import { BLOCKS, REMEDY_KEYS, withoutForeignLists } from "./blocks";
 import { Cleanup, hasFinalizer, type CleanupResult } from "./cleanup";
-import { concludeGenerally, type Execution } from "./conclude";
+import { concludeGenerally } from "./conclude";
 import { checkedDecision } from "./decision";
 import { withDeadline } from "./deadline";
 import { Executor } from "./executor";

@@ -1,10 +1,9 @@
 import { PROGRESS, Reason } from "../api/conditions";
 import type { BindingStatus, ControllerResilience, FlowStatus, StatusCondition } from "../api/controller-resilience";
 import type { Clock } from "../core/clock";
-import type { Intent, ObjectRef, Outcome } from "../core/intent";
+import type { Execution, Intent, ObjectRef, Outcome } from "../core/intent";
 import type { EngineMetrics, EventRecord, EventSink, Key } from "../core/ports";
 import type { Announcement } from "../core/remedy";
-import type { Execution } from "./conclude";
 
 /** An obstacle is told again when it was not met for this long: longer than any remedy waits between two tries. */
 const RETOLD_AFTER_MS = 900_000;

@@ -1,24 +1,17 @@
 import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
-import type { Intent, Outcome } from "../../core/intent";
+import type { Execution, Intent } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
+import { describeUndone, undone } from "../../core/undone";
 import { renewed } from "./build";
 import { rightsFor, ruleOf } from "./rights";
-
-interface Execution {
-  readonly intent: Intent;
-  readonly outcome: Outcome;
-}
-
-/** The order in which obstacles are worth telling. What is not here stands in nobody's way. */
-const OBSTACLES = ["Forbidden", "Failed", "Blocked", "Limited", "Conflict"] as const;
 
 /** What was carried out is noted in status; what was not is said. Pure. */
 export function concludeBindings(decision: Decision, executions: readonly Execution[], now: Date): Decision {
   const done = executions.filter(({ outcome }) => outcome.result === "Executed").map(({ intent }) => intent);
   const bindings = (decision.parts?.bindings ?? []).map(entry => noted(entry, done, now));
   const concluded = { ...decision, parts: { ...decision.parts, bindings } };
-  const worst = OBSTACLES.map(result => executions.find(({ outcome }) => outcome.result === result)).find(Boolean);
+  const [worst] = undone(executions);
   return worst === undefined ? concluded : hindered(concluded, worst);
 }
 
@@ -32,11 +25,9 @@ function noted(entry: BindingStatus, done: readonly Intent[], now: Date): Bindin
   return current;
 }
 
-function hindered(decision: Decision, { intent, outcome }: Execution): Decision {
-  const what = `${intent.verb} ${intent.target.kind} ${intent.target.name}`;
-  // Without times: a message that changes with every pass would make every pass write status.
-  const why = "message" in outcome ? outcome.message : outcome.result;
-  const message = `${decision.message} Not done yet: ${what}: ${why}.`;
+function hindered(decision: Decision, worst: Execution): Decision {
+  const { intent, outcome } = worst;
+  const message = `${decision.message} Not done yet: ${describeUndone(worst)}.`;
   if (outcome.result === "Forbidden") return forbidden(decision, intent, message);
   const isRestore = intent.verb === "create";
   const isWorse = decision.status !== "True";

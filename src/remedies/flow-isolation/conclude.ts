@@ -1,13 +1,9 @@
 import { Reason } from "../../api/conditions";
 import type { FlowStatus } from "../../api/controller-resilience";
-import type { Intent, Outcome } from "../../core/intent";
+import type { Execution, Intent } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
+import { describeUndone, undone } from "../../core/undone";
 import { DONE } from "./build";
-
-interface Execution {
-  readonly intent: Intent;
-  readonly outcome: Outcome;
-}
 
 /** After a write that failed, in milliseconds; where it will fail again, nothing is gained by haste. */
 const FAILED_MS = 30_000;
@@ -17,8 +13,7 @@ export function concludeFlows(decision: Decision, executions: readonly Execution
   const done = executions.filter(({ outcome }) => outcome.result === "Executed").map(({ intent }) => intent);
   const flows = (decision.parts?.flows ?? []).map(entry => noted(entry, done));
   const concluded = { ...decision, parts: { ...decision.parts, flows } };
-  const failures = executions.filter(({ outcome }) => "message" in outcome);
-  const worst = failures.find(({ outcome }) => outcome.result === "Forbidden") ?? failures[0];
+  const [worst] = undone(executions);
   return worst === undefined ? concluded : hindered(concluded, worst);
 }
 
@@ -54,12 +49,10 @@ function concerns({ target, body }: Intent, { serviceAccount }: FlowStatus): boo
   return target.kind === "PriorityLevelConfiguration" || names.includes(serviceAccount);
 }
 
-function hindered(decision: Decision, { intent, outcome }: Execution): Decision {
-  const { verb, target } = intent;
-  const why = "message" in outcome ? outcome.message : outcome.result;
-  const message = `${decision.message} Not done yet: ${verb} ${target.kind} ${target.name}: ${why}.`;
+function hindered(decision: Decision, worst: Execution): Decision {
+  const message = `${decision.message} Not done yet: ${describeUndone(worst)}.`;
   const hindrance = { ...decision, message, recheckAfterMs: FAILED_MS };
-  if (outcome.result !== "Forbidden") return { ...hindrance, progressing: true };
+  if (worst.outcome.result !== "Forbidden") return { ...hindrance, progressing: true };
   const reason = Reason.Forbidden;
   return { ...hindrance, reason, progressing: false, stalled: { reason, message } };
 }

@@ -1,20 +1,14 @@
 import { Reason } from "../../api/conditions";
-import type { Intent, Outcome } from "../../core/intent";
+import type { Execution, Intent, Outcome } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
 import type { Block } from "./facts";
 import { SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
 import { describeBlock, describeTime, IS_BEING, IS_TO_BE, isByBudget } from "./wording";
 
-/** An intent and what became of it. */
-export interface Carried {
-  readonly intent: Intent;
-  readonly outcome: Outcome;
-}
-
 type Blocked = Extract<Outcome, { result: "Blocked" }>;
 
 /** How outcomes change what was decided; the gravest has the word. Pure. */
-export function concludeTokens(decision: Decision, carried: readonly Carried[], now: Date): Decision {
+export function concludeTokens(decision: Decision, carried: readonly Execution[], now: Date): Decision {
   const changes = carried.flatMap(item => changeOf(item, now) ?? []);
   if (changes.length === 0) return decision;
   const reason = ORDER.find(candidate => changes.some(change => change.reason === candidate)) ?? decision.reason;
@@ -33,13 +27,13 @@ export function concludeTokens(decision: Decision, carried: readonly Carried[], 
 }
 
 /** What was to be done, where it was not done: the sentences that follow say why. */
-function planned(message: string, carried: readonly Carried[]): string {
+function planned(message: string, carried: readonly Execution[]): string {
   const isDone = carried.some(({ outcome }) => outcome.result === "Executed");
   return isDone ? message : message.replaceAll(IS_BEING, IS_TO_BE);
 }
 
 /** A restart that the API server refused, and until when; undefined if it did not. */
-export function blockOf({ intent, outcome }: Carried, now: Date): Block | undefined {
+export function blockOf({ intent, outcome }: Execution, now: Date): Block | undefined {
   return outcome.result === "Blocked" ? refusalOf(intent, outcome, now) : undefined;
 }
 
@@ -65,7 +59,7 @@ interface Change {
   readonly sentence: string;
 }
 
-function changeOf({ intent, outcome }: Carried, now: Date): Change | undefined {
+function changeOf({ intent, outcome }: Execution, now: Date): Change | undefined {
   const { kind, name } = intent.target;
   switch (outcome.result) {
     case "Executed":
