@@ -503,6 +503,19 @@ export interface DaemonSetStatus {
    */
   generation?: number;
   /**
+   * What stood in the way of its change, or of the replacement of its next pod, at the last try.
+   */
+  hindrance?: {
+    /**
+     * Where it is one of those of the condition.
+     */
+    reason?: "Forbidden" | "RestartBlocked" | "RestartDeferred";
+    /**
+     * What was not done, and why.
+     */
+    message: string;
+  };
+  /**
    * Name of the MutatingAdmissionPolicy and its binding, with via: Admission.
    */
   policy?: string;

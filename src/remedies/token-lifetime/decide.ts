@@ -34,6 +34,9 @@ const BY_SEVERITY: readonly Reason[] = [
   Reason.NoDaemonSets,
 ];
 
+/** Where several are hindered, each minute is another one's turn. */
+const TURN_MS = 60_000;
+
 type Finding = Omit<Assessment, "entry">;
 
 /** What the facts amount to. Pure and total. */
@@ -45,13 +48,14 @@ export function decideDaemonSets(facts: TokenLifetimeFacts, spec: Spec, now: Dat
   const worst = findings[0] ?? none();
   const stalled = findings.find(({ isStalled }) => isStalled);
   const urgent = assessments.filter(({ entry }) => entry.outcome === "Reverting");
-  const changes = inTurn(
-    assessments.filter(({ intents = [], entry }) => intents.length > 0 && entry.outcome !== "Reverting"),
+  const changes = assessments.filter(({ intents = [], entry }) => intents.length > 0 && entry.outcome !== "Reverting");
+  const [next, ...later] = inTurn(changes, facts, nowMs);
+  // Harm is taken back at once; changes are made one at a time, the next when this one has replaced its pods.
+  const intents = [...urgent, ...(next === undefined ? [] : [next])].flatMap(assessment => assessment.intents ?? []);
+  const daemonSets = entriesOf(
+    assessments.map(one => (later.includes(one) ? stillHindered(one, facts) : one)),
     facts,
   );
-  // Harm is taken back at once; changes are made one at a time, the next when this one has replaced its pods.
-  const intents = [...urgent, ...changes.slice(0, 1)].flatMap(assessment => assessment.intents ?? []);
-  const daemonSets = entriesOf(assessments, facts);
   return {
     status: worst.status,
     reason: worst.reason,
@@ -95,11 +99,25 @@ function isToBeCleanedUp(
   return ownPairs(facts).length > 0 || intents.some(({ verb }) => verb === "create");
 }
 
-/** Whatever could not be changed the last time lets the others go first. */
-function inTurn(changes: readonly Assessment[], { daemonSets }: TokenLifetimeFacts): Assessment[] {
-  const wasHindered = ({ entry }: Assessment): boolean =>
-    daemonSets.find(({ view }) => view.name === entry.name)?.record?.outcome === "Waiting";
-  return changes.toSorted((a, b) => Number(wasHindered(a)) - Number(wasHindered(b)));
+/** Whatever was hindered the last time lets the others go first; what all were, each has its turn in. */
+function inTurn(changes: readonly Assessment[], facts: TokenLifetimeFacts, nowMs: number): Assessment[] {
+  const hindered = changes.filter(({ entry }) => hindranceOf(entry, facts) !== undefined);
+  const first = hindered.length === 0 ? 0 : Math.floor(nowMs / TURN_MS) % hindered.length;
+  return [
+    ...changes.filter(change => !hindered.includes(change)),
+    ...hindered.slice(first),
+    ...hindered.slice(0, first),
+  ];
+}
+
+/** What is not tried now is as it was after its last try. */
+function stillHindered(assessment: Assessment, facts: TokenLifetimeFacts): Assessment {
+  const hindrance = hindranceOf(assessment.entry, facts);
+  return hindrance === undefined ? assessment : { ...assessment, entry: { ...assessment.entry, hindrance } };
+}
+
+function hindranceOf({ name }: DaemonSetStatus, { daemonSets }: TokenLifetimeFacts): DaemonSetStatus["hindrance"] {
+  return daemonSets.find(({ view }) => view.name === name)?.record?.hindrance;
 }
 
 function bySeverity(a: Finding, b: Finding): number {

@@ -259,11 +259,11 @@ describe("a change that can't be made", () => {
     await scene.pass();
     scene.outcome = { result: "Forbidden", message: "it needs a right" };
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Forbidden" });
-    expect(scene.entry()).toMatchObject({ outcome: "Waiting", changes: 0 });
+    expect(scene.entry()).toMatchObject({ outcome: "Planned", changes: 0 });
     scene.outcome = { result: "Failed", message: "no answer" };
     await scene.pass();
     expect((await scene.pass()).message).toContain("Not done yet: apply DaemonSet agent: no answer.");
-    expect(scene.entry()).toMatchObject({ outcome: "Waiting", changes: 0 });
+    expect(scene.entry()).toMatchObject({ outcome: "Planned", changes: 0 });
   });
 
   it("does not keep another DaemonSet from its turn", async () => {
