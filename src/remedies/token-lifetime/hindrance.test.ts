@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { Reason } from "../../api/conditions";
 import type { Outcome } from "../../core/intent";
+import { hindered } from "./hindrance";
 import { AdmissionScene } from "./testing/admission-scene";
 import { PLAIN, Scene } from "./testing/scene";
 
@@ -25,16 +27,18 @@ function refused<S extends Scene>(scene: S, outcome: Outcome): S {
   return scene;
 }
 
-/** Everything that is said of it, in passes over several minutes. */
-async function said(scene: Scene): Promise<string[]> {
-  const seen = new Set<string>();
+/** Everything that is said in passes over several minutes, once each DaemonSet has been tried, and how many of them are tried. */
+async function watched(scene: Scene): Promise<{ said: string[]; tried: number }> {
+  const [said, tried] = [new Set<string>(), new Set<string>()];
   for (let i = 0; i < 60; i++) {
-    const { status, reason, message, stalled } = await scene.pass();
-    // Until each has been tried.
-    if (i > 30) seen.add(JSON.stringify([status, reason, message, stalled, scene.object.status]));
+    const { status, reason, message, stalled, intents } = await scene.pass();
+    if (i > 30) {
+      said.add(JSON.stringify([status, reason, message, stalled, scene.object.status]));
+      for (const { target } of intents) tried.add(`${target.kind} ${target.name}`);
+    }
     await scene.clock.run(10_000);
   }
-  return [...seen];
+  return { said: [...said], tried: new Set([...tried].map(name => name.includes("other"))).size };
 }
 
 describe("what stands in the way of a change", () => {
@@ -45,13 +49,29 @@ describe("what stands in the way of a change", () => {
   const all = [...changes, ["blocked eviction", () => blocked(new AdmissionScene())] as const];
 
   it.each(all)("of a %s is told, and told alike in every pass", async (_, make) => {
-    expect(await said(make())).toHaveLength(1);
+    expect((await watched(make())).said).toHaveLength(1);
   });
 
   it.each(all)("of a %s is told alike of two DaemonSets, of which one is tried at a time", async (_, make) => {
-    const [one = "", ...more] = await said(withAnother(make()));
-    expect(more).toEqual([]);
-    expect(one).toMatch(/Not done yet: \w+ \w+ [\w-]*agent[^;]*; \w+ \w+ [\w-]*other/);
+    const { said, tried } = await watched(withAnother(make()));
+    expect(said).toHaveLength(1);
+    expect(tried).toBe(2);
+    expect(said[0]).toMatch(/Not done yet: \w+ \w+ [\w-]*agent[^;]*; \w+ \w+ [\w-]*other/);
+  });
+
+  it("gives the condition the gravest of its reasons, unless a person is needed already", () => {
+    const decision = { status: "False", reason: Reason.Rolling, message: "It rolls.", intents: [] } as const;
+    const budget = { reason: Reason.RestartBlocked, message: "evict Pod b: no" } as const;
+    const failed = { message: "apply DaemonSet a: no" };
+    expect(hindered(decision, [])).toEqual(decision);
+    expect(hindered(decision, [failed])).toMatchObject({ reason: "Rolling", progressing: true });
+    const message = "It rolls. Not done yet: apply DaemonSet a: no; evict Pod b: no.";
+    expect(hindered(decision, [failed, budget])).toMatchObject({ reason: "RestartBlocked", message });
+    const forbidden = { reason: Reason.Forbidden, message: "apply DaemonSet c: no" } as const;
+    const stalled = { reason: "Forbidden" };
+    expect(hindered(decision, [budget, forbidden])).toMatchObject({ reason: "Forbidden", stalled, progressing: false });
+    const stuck = { ...decision, stalled: { reason: Reason.RolloutStuck, message: "It is stuck." } };
+    expect(hindered(stuck, [budget])).toMatchObject({ reason: "Rolling", stalled: { reason: "RolloutStuck" } });
   });
 
   it("is gone once it was done", async () => {
