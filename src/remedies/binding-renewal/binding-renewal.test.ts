@@ -336,7 +336,7 @@ describe("a binding that is gone", () => {
     await scene.pass();
     await scene.clock.run(8 * DAY);
     scene.remove();
-    const decision = await scene.pass();
+    const decision = await scene.act();
     expect(scene.written).toMatchObject([
       {
         verb: "create",
@@ -387,7 +387,7 @@ describe("a binding that is gone", () => {
     const late = await withDaysLeft(8);
     await late.clock.run(8 * DAY);
     late.remove();
-    await late.pass();
+    await late.act();
     expect(late.written).toHaveLength(1);
   });
 
@@ -429,7 +429,7 @@ describe("a binding that is gone", () => {
     expect(decision).toMatchObject({ status: "False", reason: "RenewalForbidden", intents: [] });
     expect(decision.message).toContain("resources: [rolebindings], verbs: [create]");
     scene.lacking.clear();
-    await scene.pass();
+    await scene.act();
     expect(scene.written).toHaveLength(1);
   });
 
@@ -453,7 +453,7 @@ describe("a binding that is gone", () => {
     await scene.clock.run(9 * DAY);
     scene.remove();
     scene.outcome = { result: "Failed", message: "no answer" };
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Restoring", progressing: true });
+    expect(await scene.act()).toMatchObject({ status: "False", reason: "Restoring", progressing: true });
   });
 });
 

@@ -12,6 +12,7 @@ const BY_SEVERITY = [
   Reason.RenewalEnded,
   Reason.Expired,
   Reason.Revoked,
+  Reason.Restoring,
   Reason.WouldRenew,
   Reason.BindingNotFound,
   Reason.TargetNotFound,

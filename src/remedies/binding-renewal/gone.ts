@@ -4,15 +4,16 @@ import { buildRestore, nameOf, refOfGone, timeOf, withoutPlan } from "./build";
 import { isPutBack, wentEarly, type BindingRenewalFacts, type GoneBinding, type Spec } from "./facts";
 import { announcedOnce, type Check, type Finding, firstOf } from "./finding";
 import { ruleOf } from "./rights";
-import { planRestore, renewUntilMs, type Renewal } from "./schedule";
+import { planRestore, renewUntilMs, type Restoring } from "./schedule";
 import { isListed, refusalOf } from "./scope";
 
 interface GoneCase extends GoneBinding {
   readonly facts: BindingRenewalFacts;
   readonly spec: Spec;
   readonly listed: boolean;
+  readonly nowMs: number;
   /** What it would be created with; undefined where it could not live on. */
-  readonly renewal: Renewal | undefined;
+  readonly renewal: Restoring | undefined;
 }
 
 /** The first that has something to say decides; if none has, the binding is created again. */
@@ -27,6 +28,8 @@ const CHECKS: readonly Check<GoneCase>[] = [
   forbidden,
   // Observe only reports.
   wouldRestore,
+  // Until when it is to live has to stand in status first: whoever leads next could not tell it from what somebody else has created.
+  unrecorded,
   restore,
 ];
 
@@ -34,7 +37,7 @@ const CHECKS: readonly Check<GoneCase>[] = [
 export function assessGone(gone: GoneBinding, facts: BindingRenewalFacts, spec: Spec, nowMs: number): Finding {
   const { record } = gone;
   const renewal = planRestore(record, spec, { nowMs, latestMs: renewUntilMs(spec) });
-  const given = { ...gone, facts, spec, renewal, listed: isListed(spec, record.kind, record.name) };
+  const given = { ...gone, facts, spec, nowMs, renewal, listed: isListed(spec, record.kind, record.name) };
   return firstOf(CHECKS, given) ?? over(record, `${vanished(record)}.`, given.listed);
 }
 
@@ -121,6 +124,19 @@ function wouldRestore(given: GoneCase): Finding | undefined {
   if (finding === undefined) return undefined;
   const sentence = `${vanished(given.record)} and would be restored now.`;
   return { ...finding, status: "False", reason: Reason.WouldRenew, sentence };
+}
+
+function unrecorded({ record, renewal, nowMs }: GoneCase): Finding | undefined {
+  const renewingUntil = renewal?.isExact === true ? timeOf(renewal.expiryMs) : undefined;
+  if (renewingUntil === undefined || record.renewingUntil === renewingUntil) return undefined;
+  return {
+    status: "False",
+    reason: Reason.Restoring,
+    sentence: `${vanished(record)} and is about to be restored.`,
+    entry: { ...record, renewingUntil },
+    // Looked at again as soon as that was written.
+    nextMs: [nowMs + 1],
+  };
 }
 
 /** What holds once it was carried out; `concludeBindings` says it where it was not. */

@@ -164,9 +164,14 @@ function settled(
   view: BindingView,
   { from, generation }: { readonly from: Readers; readonly generation: number },
 ): BindingStatus {
+  const { renewingUntil } = record;
+  if (renewingUntil === undefined || !isAsPlanned(record, view)) return record;
+  return renewed(record, { expiryTime: renewingUntil, generation }, from.clock.now());
+}
+
+function isAsPlanned({ renewingUntil }: BindingStatus, view: BindingView): boolean {
   const { earliest } = readExpiry(markedOf(view));
-  if (earliest === undefined || timeOf(earliest.atMs) !== record.renewingUntil) return record;
-  return renewed(record, { expiryTime: record.renewingUntil, generation }, from.clock.now());
+  return earliest !== undefined && timeOf(earliest.atMs) === renewingUntil;
 }
 
 /** A watch that is behind shows a renewed binding as it was: before somebody is accused of putting it back, it is read live. */
@@ -180,9 +185,12 @@ async function current(
   return (await from.binding(cached.kind, cached.namespace, cached.name)) ?? cached;
 }
 
-/** A record without a uid is of one that was restored and not seen since. One of a predecessor says nothing of its successor. */
+/**
+ * A record without a uid is of one that was restored and not seen since, and so is one that tells of just the end that was planned. One of a predecessor
+ * says nothing of its successor.
+ */
 function isOf(record: BindingStatus, view: BindingView): boolean {
-  return record.uid === undefined || record.uid === view.uid;
+  return record.uid === undefined || record.uid === view.uid || isAsPlanned(record, view);
 }
 
 async function withRights({ record, seenMs }: Omit<GoneBinding, "lacks">, from: Readers): Promise<GoneBinding> {

@@ -77,7 +77,7 @@ describe("a life", () => {
   it("is known of a restored binding, whose uid is not known before it is seen", async () => {
     const scene = await aged(31, { renewUntil: "2025-02-05T00:00:00Z" });
     scene.remove();
-    await scene.pass();
+    await scene.act();
     expect(scene.entry()).not.toHaveProperty("uid");
     edit(scene, { renewUntil: null });
     await scene.pass();
@@ -203,6 +203,23 @@ describe("an operator that dies between a renewal and its note", () => {
     expect(scene.entry()).not.toHaveProperty("renewedUntil");
   });
 
+  it("and a restored binding is followed by one that knows it for its own", async () => {
+    const scene = new Scene();
+    scene.bind({ annotations: { [OWN]: "2025-01-31T00:00:00Z" } });
+    await scene.pass();
+    scene.lacking.add("bind edit");
+    await scene.clock.run(31 * DAY);
+    scene.remove();
+    scene.lacking.clear();
+    await scene.pass();
+    await scene.passAndDie();
+    expect(scene.now()?.annotations[OWN]).toBe("2025-03-03T00:00:00Z");
+    expect(await scene.pass()).toMatchObject({ reason: "Current", intents: [] });
+    expect(scene.entry()).toMatchObject({ lifeSeconds: 30 * 86_400, renewedUntil: "2025-03-03T00:00:00Z" });
+    expect(scene.entry()).not.toHaveProperty("renewingUntil");
+    expect(scene.written).toHaveLength(1);
+  });
+
   it("has written the same down in every pass, also of a binding that is over", async () => {
     const scene = await aged(31);
     scene.outcome = { result: "Failed", message: "no answer" };
@@ -273,7 +290,7 @@ describe("a clock ten minutes off", () => {
     await scene.pass();
     await scene.clock.run(10 * DAY + minutes * 60_000);
     scene.remove();
-    const { reason } = await scene.pass();
+    const { reason } = await scene.act();
     expect(reason).toBe(minutes < 0 ? "Revoked" : "Current");
     expect(scene.written).toHaveLength(minutes < 0 ? 0 : 1);
   });

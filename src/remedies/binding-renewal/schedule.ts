@@ -113,8 +113,18 @@ export function planRenewal(
 
 /** What is over already is extended from now: from its end, it could be over still. */
 function startOf({ expiryMs, extendByMs }: Schedule, nowMs: number): number {
-  const stepMs = Math.max(1, Math.min(STEP_MS, extendByMs * STEP_SHARE));
-  return Math.max(expiryMs, nowMs - (nowMs % stepMs));
+  return Math.max(expiryMs, standing(nowMs, extendByMs));
+}
+
+/** The present as it stands still. */
+function standing(nowMs: number, extendByMs: number): number {
+  return nowMs - (nowMs % Math.max(1, Math.min(STEP_MS, extendByMs * STEP_SHARE)));
+}
+
+/** What a restored binding carries. */
+export interface Restoring extends Renewal {
+  /** Whether it ends just then, whenever the API server creates it: what counts from the creation does not. */
+  readonly isExact: boolean;
 }
 
 /** What a binding that is created again has to carry, so that it lives for as long as a renewal extends by, and never past `latestMs`. */
@@ -122,16 +132,20 @@ export function planRestore(
   record: BindingStatus,
   spec: Spec,
   { nowMs, latestMs }: { readonly nowMs: number; readonly latestMs: number },
-): Renewal | undefined {
+): Restoring | undefined {
   const marked = { createdAtMs: nowMs, labels: record.labels ?? {}, annotations: record.annotations ?? {} };
   const extendByMs = extensionOf(spec, 1000 * (record.lifeSeconds ?? 0));
-  const changes = readExpiry(marked).readings.flatMap(({ convention }) => {
+  const { readings } = readExpiry(marked);
+  const isExact = !readings.some(({ convention }) => convention.isRelative(marked));
+  const fromMs = isExact ? standing(nowMs, extendByMs) : nowMs;
+  const changes = readings.flatMap(({ convention }) => {
     // What counts from the creation counts from when the API server has created it, not from now.
     const capMs = convention.isRelative(marked) ? latestMs - CREATION_TAKES_MS : latestMs;
-    const targetMs = Math.min(nowMs + extendByMs, capMs);
-    return convention.writeAnew(marked, targetMs, leastOf(nowMs, targetMs, capMs)) ?? [];
+    const targetMs = Math.min(fromMs + extendByMs, capMs);
+    return convention.writeAnew(marked, targetMs, leastOf(fromMs, targetMs, capMs)) ?? [];
   });
-  return checked(marked, changes, nowMs);
+  const renewal = checked(marked, changes, nowMs);
+  return renewal && { ...renewal, isExact };
 }
 
 /** A last renewal, which ends at `latestMs`, comes as close to it as a renewal is worth: a second one would gain too little. */
