@@ -46,7 +46,7 @@ beforeEach(() => {
 
 afterEach(() => {
   proxy.end();
-  proxy.planFor = () => undefined;
+  proxy.plans.clear();
   agent.destroy();
 });
 
@@ -92,7 +92,7 @@ it("answers in the server's place, and only what the fault concerns", async () =
   proxy.end();
   expect(await send("GET", PODS)).toMatch(/^201 /);
   expect(asked).toEqual([`POST ${EVICTION}`, `GET ${PODS}`]);
-  expect(proxy.requestsAtMs).toHaveLength(3);
+  expect(proxy.requests).toHaveLength(3);
   expect(proxy.writes).toMatchObject([{ resource: "pods/eviction", code: 201 }]);
 });
 
@@ -141,11 +141,11 @@ it("silences the connections that are open, for as long as they stay so, and no 
 });
 
 it("denies one write, before the server hears of it or after", async () => {
-  proxy.planFor = () => ({ moment: "before", denial: { code: 503 } });
+  proxy.plans.set("team", () => ({ moment: "before", denial: { code: 503 } }));
   proxy.writes.length = 0;
   expect(await send("POST", EVICTION)).toMatch(/^503 /);
   expect(asked).toEqual([]);
-  proxy.planFor = () => ({ moment: "after", denial: "reset" });
+  proxy.plans.set("team", () => ({ moment: "after", denial: "reset" }));
   expect(await send("POST", EVICTION)).toBe("ECONNRESET");
   expect(asked).toEqual([`POST ${EVICTION}`]);
   expect(proxy.writes.map(({ code }) => code)).toEqual([undefined, 201]);

@@ -24,10 +24,10 @@ export interface WriteFault {
 export class FaultProxy extends ApiProxy {
   /** Every write, in the order in which they came. */
   readonly writes: Write[] = [];
-  /** When each request came, in milliseconds of the monotonic clock. */
-  readonly requestsAtMs: number[] = [];
-  /** Asked once of each write when it has come, and is among {@link writes}. */
-  planFor: (write: Write) => WriteFault | undefined = () => undefined;
+  /** Every request, and when it came, in milliseconds of the monotonic clock. */
+  readonly requests: { readonly call: Call; readonly atMs: number }[] = [];
+  /** By namespace: asked once of each write there, when it has come. */
+  readonly plans = new Map<string | undefined, (write: Write) => WriteFault | undefined>();
   readonly #watches = new Set<Exchange>();
   readonly #silent = new WeakSet<Socket>();
   #fault: Fault = "none";
@@ -38,7 +38,7 @@ export class FaultProxy extends ApiProxy {
     this.#fault = fault;
     this.#concerns = concerns;
     if (fault === "reset") for (const socket of this.sockets) socket.destroy();
-    if (fault === "silence") for (const socket of this.sockets) this.#silent.add(socket);
+    if (fault === "silence" || fault === "unreachable") for (const socket of this.sockets) this.#silent.add(socket);
     if (isRefusal(fault)) for (const watch of this.#watches) if (concerns(watch.call)) watch.cut();
   }
 
@@ -48,9 +48,9 @@ export class FaultProxy extends ApiProxy {
   }
 
   protected async serve(exchange: Exchange): Promise<void> {
-    this.requestsAtMs.push(performance.now());
+    this.requests.push({ call: exchange.call, atMs: performance.now() });
     const write = this.#note(exchange.call);
-    const planned = write === undefined ? undefined : this.planFor(write);
+    const planned = write === undefined ? undefined : this.plans.get(write.namespace)?.(write);
     if (planned === undefined) return this.#pass(exchange, this.#faultOf(exchange), write);
     if (planned.moment === "after") await bytesOf(await forward(exchange, write));
     deny(exchange, planned.denial);
@@ -72,6 +72,7 @@ export class FaultProxy extends ApiProxy {
       deny(exchange, fault);
       return;
     }
+    if (fault === "unreachable") this.#silent.add(exchange.socket);
     if (this.#silent.has(exchange.socket)) return;
     if (fault === "delay") await sleep(DELAY_MS);
     const answer = await forward(exchange, write);

@@ -13,6 +13,8 @@ export type Fault =
   | "close"
   /** Nothing is sent any more on connections that are open when it begins, for as long as they stay open. New ones are good. */
   | "silence"
+  /** As silence, and so are connections that are opened while it lasts: whoever is behind the proxy is cut off. */
+  | "unreachable"
   /** Everything comes late. */
   | "delay"
   /** Each event is followed by a line that is no JSON. */

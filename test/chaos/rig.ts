@@ -147,7 +147,8 @@ export class Rig {
   }
 }
 
-function leads(metrics: string): boolean {
+/** Whether the process that these are of leads. */
+export function leads(metrics: string): boolean {
   return /^controller_resilience_leader 1$/m.test(metrics);
 }
 
