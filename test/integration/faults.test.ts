@@ -4,6 +4,8 @@ import { WATCH_FAULTS } from "../chaos/faults/watch-faults";
 import { WRITE_FAULTS } from "../chaos/faults/write-faults";
 import type { Fault } from "../chaos/fault";
 import type { Finding } from "../chaos/suite";
+import { staleToken } from "../chaos/scenarios/stale-token";
+import { tokenTemplate } from "../chaos/scenarios/token-lifetime";
 import { Lab } from "../lab";
 
 // The short version of `npm run chaos -- faults`: some faults that differ in what they break. In a lab of its own, where its process has no
@@ -14,7 +16,7 @@ const ends: (() => Promise<void>)[] = [];
 let lab: Lab;
 let findings: readonly Finding[];
 
-const watchFaults = WATCH_FAULTS.filter(({ fault }) => isAmong(["cut", "gone-event", 401], fault));
+const watchFaults = WATCH_FAULTS.filter(({ fault }) => isAmong(["cut", 401], fault));
 
 function isAmong(few: readonly (string | number)[], fault: Fault): boolean {
   return few.includes(typeof fault === "object" ? fault.code : fault);
@@ -23,7 +25,7 @@ function isAmong(few: readonly (string | number)[], fault: Fault): boolean {
 beforeAll(async () => {
   lab = await Lab.up({ name: `${inject("lab")}-faults`, controlPlaneOnly: true });
   const writeFaults = WRITE_FAULTS.filter(({ denial }) => denial === "reset");
-  findings = await faults({ watchFaults, writeFaults, cuts: ["unreachable"] }).run({
+  findings = await faults({ watchFaults, writeFaults, writeScenarios: [staleToken, tokenTemplate], cuts: [] }).run({
     lab,
     seed: SEED,
     isFull: false,

@@ -2,17 +2,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describeCall } from "../calls";
 import type { Fault } from "../fault";
 import type { WriteFault } from "../fault-proxy";
+import type { Scenario } from "../scenario";
 import { type Finding, quietMs, type Stage, type Suite } from "../suite";
 import { CUTS, playCutOff } from "./cut-off";
 import { growth, megabytes, type Memory } from "./load";
 import { CALM, inOrder, isSilent, playWatchFault, WATCH_FAULTS, type WatchFault } from "./watch-faults";
 import { World } from "./world";
-import { playWriteFaults, WRITE_FAULTS } from "./write-faults";
+import { playWriteFaults, WRITE_FAULTS, WRITE_SCENARIOS } from "./write-faults";
 
 /** Which faults there are; all if undefined. */
 export interface FaultChoice {
   readonly watchFaults?: readonly WatchFault[];
   readonly writeFaults?: readonly WriteFault[];
+  /** Whose writes meet them. */
+  readonly writeScenarios?: readonly Scenario[];
   /** How the leader of two replicas is cut off. */
   readonly cuts?: readonly Fault[];
 }
@@ -45,11 +48,12 @@ export function faults(choice: FaultChoice = {}): Suite {
 type Take = (...found: readonly Finding[]) => void;
 
 async function playAll(world: World, { seed, print }: Stage, choice: FaultChoice, take: Take): Promise<void> {
-  const { watchFaults = WATCH_FAULTS, writeFaults = WRITE_FAULTS, cuts = CUTS } = choice;
+  const { watchFaults = WATCH_FAULTS, cuts = CUTS } = choice;
+  const { writeFaults = WRITE_FAULTS, writeScenarios = WRITE_SCENARIOS } = choice;
   const calm = await playWatchFault(world, CALM, 0);
   take(calm.finding);
   // Meanwhile, and apart from all others: where nobody knows whether a pod was evicted, they wait for minutes.
-  const writes = playWriteFaults(world, writeFaults, { seed, print });
+  const writes = playWriteFaults(world, { faults: writeFaults, scenarios: writeScenarios }, { seed, print });
   // Whoever waits for it says what went wrong.
   writes.catch(() => undefined);
   const memories: Memory[] = [];

@@ -16,7 +16,7 @@ import type { World } from "./world";
 const AT_ONCE = 6;
 
 /** Those that share nothing with another run of themselves. */
-const SCENARIOS: readonly Scenario[] = [bindingRenewal, tokenTemplate, staleToken];
+export const WRITE_SCENARIOS: readonly Scenario[] = [bindingRenewal, tokenTemplate, staleToken];
 
 /** Whatever a write may be answered with, carried out or not. */
 export const WRITE_FAULTS: readonly WriteFault[] = [
@@ -51,12 +51,12 @@ interface Played {
 /** Plays each scenario once as it is, and then with a fault at each of its writes but status, and at writes of status that the seed chooses. */
 export async function playWriteFaults(
   world: World,
-  faults: readonly WriteFault[],
+  { faults, scenarios }: { readonly faults: readonly WriteFault[]; readonly scenarios: readonly Scenario[] },
   { seed, print }: Pick<Stage, "seed" | "print">,
 ): Promise<Finding[]> {
   if (faults.length === 0) return [];
   const cases: Case[] = [];
-  for (const scenario of SCENARIOS) {
+  for (const scenario of scenarios) {
     const recorded = await play(world, scenario);
     if (recorded.trouble !== undefined) throw new Error(`${scenario.name}, without a fault: ${recorded.trouble}`);
     cases.push(...faults.flatMap((fault, i) => casesOf(scenario, recorded, fault, seed + i)));
