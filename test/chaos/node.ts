@@ -50,9 +50,10 @@ export class StandInNode {
     await this.#kubelet.stop();
   }
 
-  /** Every request of the pods that are there now is answered 401 from now on, as their logs say. */
-  async reject(namespace: string): Promise<void> {
-    const { items } = await this.#admin.get<{ items: Pod[] }>(`/api/v1/namespaces/${namespace}/pods`);
+  /** Every request of the pods that are there now, or of those with that label `app`, is answered 401 from now on, as their logs say. */
+  async reject(namespace: string, app?: string): Promise<void> {
+    const query = app === undefined ? "" : `?labelSelector=app%3D${app}`;
+    const { items } = await this.#admin.get<{ items: Pod[] }>(`/api/v1/namespaces/${namespace}/pods${query}`);
     for (const { metadata } of items) this.#rejected.add(metadata.name);
   }
 

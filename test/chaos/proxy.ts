@@ -1,8 +1,6 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import { Agent, createServer, request as send, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
-import { pipeline } from "node:stream/promises";
-import { type Call, type CallKind, callOf, describeCall } from "./calls";
+import { ApiProxy } from "./api-proxy";
+import { type Call, type CallKind, describeCall } from "./calls";
+import { bytesOf, codeOf, type Exchange } from "./exchange";
 
 /** When the operator ends: just before its write is forwarded, which then never is, or when the API server has answered and nobody has heard it. */
 export type Moment = "before" | "after";
@@ -30,53 +28,16 @@ export interface Watched {
   readonly kill: () => Promise<void>;
 }
 
-/** Where the API server is, and with what certificate to stand before it. */
-export interface Upstream {
-  readonly server: string;
-  readonly ca: string;
-  readonly serving: { readonly key: string; readonly cert: string };
-}
-
-/** Stands between the operator and the API server, knows each write, and ends the operator at one of them. */
-export class CrashProxy {
+/** Knows each write of the operator, and ends it at one of them. */
+export class CrashProxy extends ApiProxy {
   /** Those that count, in the order in which they came. */
   readonly writes: Write[] = [];
   /** Of objects that nobody has touched. */
   readonly strays: Write[] = [];
   /** How many of what is no write came: Leases and Events among them. */
   readonly others = new Map<CallKind, number>();
-  readonly #upstream: Upstream;
-  readonly #agent: Agent;
-  readonly #server: Server;
-  readonly #inFlight = new Set<Promise<void>>();
   #watched: Watched | undefined;
   #onCrash: () => void = () => undefined;
-
-  constructor(upstream: Upstream) {
-    this.#upstream = upstream;
-    this.#agent = new Agent({ keepAlive: true, ca: upstream.ca });
-    this.#server = createServer(upstream.serving, (request, response) => {
-      const served = this.#serve(request, response).catch(() => void response.destroy());
-      if (request.method === "GET") return;
-      this.#inFlight.add(served);
-      void served.finally(() => this.#inFlight.delete(served));
-    });
-  }
-
-  async start(): Promise<void> {
-    await new Promise<void>(resolve => this.#server.listen(0, "127.0.0.1", resolve));
-  }
-
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#agent.destroy();
-    await new Promise(resolve => this.#server.close(resolve));
-  }
-
-  /** Its own URL. */
-  get url(): string {
-    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
 
   /** Counts anew from now on. Resolves when the operator has ended at its point; without one, never. */
   watch(watched: Watched): Promise<void> {
@@ -87,24 +48,14 @@ export class CrashProxy {
     return new Promise(resolve => (this.#onCrash = resolve));
   }
 
-  /** Waits until every write that has come is answered: what a process that has ended has asked for may still be carried out. */
-  async settled(): Promise<void> {
-    await Promise.all(this.#inFlight);
-  }
-
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const call = callOf(request.method ?? "GET", request.url ?? "/");
-    const body = call.kind === "read" ? undefined : await bytesOf(request);
-    const write = this.#note(call);
+  protected async serve(exchange: Exchange): Promise<void> {
+    const write = this.#note(exchange.call);
     const moment = write === undefined ? undefined : this.#momentOf(write);
-    if (moment === "before") return this.#crash(response);
-    const answer = await this.#forward(request, response, body);
+    if (moment === "before") return this.#crash(exchange);
+    const answer = await exchange.forward();
     if (moment === "after") await bytesOf(answer);
     if (write !== undefined) write.code = codeOf(answer);
-    if (moment === "after") return this.#crash(response);
-    response.writeHead(codeOf(answer), withoutHop(answer.headers));
-    response.flushHeaders();
-    return pipeline(answer, response);
+    return moment === "after" ? this.#crash(exchange) : exchange.relay(answer);
   }
 
   /** The write, if it counts. */
@@ -128,38 +79,9 @@ export class CrashProxy {
       : undefined;
   }
 
-  async #crash(response: ServerResponse): Promise<void> {
+  async #crash(exchange: Exchange): Promise<void> {
     await this.#watched?.kill();
-    response.destroy();
+    exchange.cut();
     this.#onCrash();
   }
-
-  #forward(request: IncomingMessage, response: ServerResponse, body: Buffer | undefined): Promise<IncomingMessage> {
-    const { method, url, headers } = request;
-    return new Promise((resolve, reject) => {
-      const target = new URL(url ?? "/", this.#upstream.server);
-      const forwarded = send(target, { method, headers: withoutHop(headers), agent: this.#agent }, resolve);
-      forwarded.on("error", reject);
-      // Nobody waits for a read any more; a write that has been sent is carried out.
-      if (body === undefined) response.on("close", () => forwarded.destroy());
-      forwarded.end(body);
-    });
-  }
-}
-
-function codeOf({ statusCode = 502 }: IncomingMessage): number {
-  return statusCode;
-}
-
-async function bytesOf(stream: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
-/** They concern one connection, and are not passed on to the other. */
-const HOP_HEADERS: readonly string[] = ["connection", "keep-alive", "transfer-encoding"];
-
-function withoutHop(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_HEADERS.includes(name)));
 }

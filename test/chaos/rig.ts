@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,6 +10,7 @@ import { ClusterClient } from "../cluster/client";
 import { install, OPERATOR } from "../cluster/installation";
 import type { Lab } from "../lab";
 import { OperatorProcess } from "../operator/process";
+import { kubeconfigVia } from "./kubeconfig";
 import { StandInNode } from "./node";
 import { CrashProxy } from "./proxy";
 import type { Scene } from "./scenario";
@@ -39,9 +40,7 @@ export class Rig {
     kubeconfig: string,
   ) {
     this.#folder = mkdtempSync(join(tmpdir(), "controller-resilience-chaos-"));
-    const config = JSON.parse(readFileSync(kubeconfig, "utf8")) as { clusters: { cluster: { server: string } }[] };
-    for (const { cluster } of config.clusters) cluster.server = proxy.url;
-    writeFileSync(this.#kubeconfig, JSON.stringify(config), { mode: 0o600 });
+    writeFileSync(this.#kubeconfig, kubeconfigVia(proxy.url, kubeconfig), { mode: 0o600 });
     this.operator = this.#start();
   }
 
@@ -148,7 +147,8 @@ export class Rig {
   }
 }
 
-function leads(metrics: string): boolean {
+/** Whether the process that these are of leads. */
+export function leads(metrics: string): boolean {
   return /^controller_resilience_leader 1$/m.test(metrics);
 }
 

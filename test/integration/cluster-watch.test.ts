@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { Api } from "../../src/cluster/api";
 import { Connection } from "../../src/cluster/connection";
 import { RESOURCES } from "../../src/cluster/resources";
@@ -8,14 +9,20 @@ import type { Delta } from "../../src/cluster/view-cache";
 import { serviceAccountView } from "../../src/cluster/views";
 import { Watch } from "../../src/cluster/watch";
 import type { ServiceAccountView } from "../../src/core/views";
-import { type Fault, FaultProxy } from "./cluster-fault-proxy";
+import type { Fault } from "../chaos/fault";
+import { FaultProxy } from "../chaos/fault-proxy";
+import { kubeconfigVia } from "../chaos/kubeconfig";
+import { Lab } from "../lab";
 import { Admin, eventually, keepingLog, keepingMetrics, options } from "./cluster-world";
 
 // Every fault meets a watch of a real API server while objects are created and deleted all the time. Afterwards the cache has to
 // equal the server's truth, and whoever listened to the differences has to know the same objects: nothing was missed.
 
 const admin = new Admin();
-const proxy = new FaultProxy(admin.connection);
+const lab = Lab.find(inject("lab"))!;
+const { ca, ...serving } = lab.certificates;
+const proxy = new FaultProxy({ server: lab.server, ca, serving });
+const config = new KubeConfig();
 let namespace: string;
 let listening: Connection;
 let watch: Watch<ServiceAccountView>;
@@ -26,6 +33,13 @@ let metrics: ReturnType<typeof keepingMetrics>;
 beforeAll(async () => {
   await proxy.start();
   namespace = await admin.namespace("watch");
+  await admin.create(path(), { metadata: { name: "watcher" } });
+  await admin.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`, {
+    metadata: { name: "watcher" },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "edit" },
+    subjects: [{ kind: "ServiceAccount", namespace, name: "watcher" }],
+  });
+  config.loadFromString(kubeconfigVia(proxy.url, await lab.serviceAccountKubeconfig(namespace, "watcher")));
 });
 
 afterAll(async () => {
@@ -36,12 +50,12 @@ afterAll(async () => {
 beforeEach(() => listenWith({ stallMs: 1_500 }));
 
 afterEach(async () => {
-  proxy.fault = "none";
+  proxy.end();
   await hangUp();
 });
 
 async function listenWith({ stallMs }: { stallMs: number }): Promise<void> {
-  listening = new Connection(() => proxy.kubeConfig(), systemClock);
+  listening = new Connection(() => config, systemClock);
   told = new Map();
   log = keepingLog();
   metrics = keepingMetrics();
@@ -126,13 +140,13 @@ describe("a watch of a real API server", () => {
     ["503", { code: 503 }, "ended broken"],
   ])("misses nothing over %s", async (_, fault, counted) => {
     await churn(4);
-    proxy.fault = fault;
+    proxy.begin(fault);
     await churn(30);
     await eventually(
       () => metrics.counted,
       counts => counts.includes(counted),
     );
-    proxy.fault = "none";
+    proxy.end();
     await churn(2);
     await expectTruth();
     expect(metrics.counted).toContain(counted);
@@ -141,7 +155,7 @@ describe("a watch of a real API server", () => {
 
   it("understands an answer that comes byte by byte", async () => {
     await listenPatiently();
-    proxy.fault = "drip";
+    proxy.begin("drip");
     await churn(10);
     await expectTruth();
     expect(log.kept).toEqual([]);
@@ -149,10 +163,10 @@ describe("a watch of a real API server", () => {
 
   it("pages through a list of more than 1,000 objects", async () => {
     await Promise.all(Array.from({ length: 1_100 }, () => create()));
-    proxy.fault = { code: 410 };
+    proxy.begin({ code: 410 });
     const expired = (counts: string[]): boolean => counts.includes("ended expired");
     expect(expired(await eventually(() => metrics.counted, expired))).toBe(true);
-    proxy.fault = "none";
+    proxy.end();
     await expectTruth();
   });
 
@@ -160,11 +174,11 @@ describe("a watch of a real API server", () => {
     await listenPatiently();
     await churn(2);
     await expectTruth();
-    expect(proxy.sockets).toBeLessThanOrEqual(2);
+    expect(proxy.sockets.size).toBeLessThanOrEqual(2);
     await hangUp();
     expect(
       await eventually(
-        () => proxy.sockets,
+        () => proxy.sockets.size,
         sockets => sockets === 0,
       ),
     ).toBe(0);

@@ -20,10 +20,24 @@ export interface Case {
 }
 
 /** The case of one DaemonSet. */
-export function caseOf(own: DaemonSetFacts, facts: TokenLifetimeFacts, spec: Spec, nowMs: number): Case {
-  const others = facts.daemonSets.filter(other => other !== own);
+export function caseOf(of: DaemonSetFacts, facts: TokenLifetimeFacts, spec: Spec, nowMs: number): Case {
+  const own = withUnheard(of, facts, spec);
+  const others = facts.daemonSets.filter(other => other !== of).map(other => withUnheard(other, facts, spec));
   const isAnotherRolling = others.some(other => isOnItsWay(other));
   return { facts, own, spec, plan: planOf(own, spec), isAnotherRolling, nowMs };
+}
+
+/**
+ * A change whose answer was lost (a timeout, a broken connection, a 5xx) may have been made all the same, while status says that it has to
+ * wait. What stands in the template then, by the operator's own hand, was not there when that was said, so it is the change: Planned and made.
+ */
+function withUnheard(own: DaemonSetFacts, { generation }: TokenLifetimeFacts, spec: Spec): DaemonSetFacts {
+  const { record, view } = own;
+  if (spec.via !== "Template" || record?.outcome !== "Waiting" || view.ownedVolumes.length === 0) return own;
+  // It waited for another change if the object or the rest of the template were others then.
+  const isSame =
+    record.generation === generation && record.fingerprint === fingerprint(inputOf(own), record.previous ?? []);
+  return isSame && planOf(own, spec).kind === "Bounded" ? { ...own, record: { ...record, outcome: "Planned" } } : own;
 }
 
 /** It replaces its pods because of this remedy, or is about to: judged by what it does, whatever is said of it. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { DaemonSetStatus } from "../../api/controller-resilience";
 import { PLAIN, Scene } from "./testing/scene";
 
 const MINUTE = 60_000;
@@ -10,6 +11,13 @@ async function changed(scene = new Scene()): Promise<Scene> {
   await scene.clock.run(MINUTE);
   scene.roll("agent", 600);
   return scene;
+}
+
+/** Status tells of it as if nobody had noted the change. */
+function unnoted(scene: Scene, over: Partial<DaemonSetStatus>): void {
+  const entry = { ...scene.entry()!, changes: 0, ...over };
+  delete entry.appliedTime;
+  scene.object = { ...scene.object, status: { ...scene.object.status!, daemonSets: [entry] } };
 }
 
 const json = (value: unknown): string => JSON.stringify(value);
@@ -62,18 +70,22 @@ describe("a DaemonSet whose pods have the default token", () => {
     expect((await calm.pass()).message).not.toContain("serviceaccount_stale_tokens_total");
   });
 
-  it("is noted as changed where the operator died between the change and its note", async () => {
+  it.each([
+    ["the operator died between the change and its note", "Planned"],
+    ["nobody heard that the change was made", "Waiting"],
+  ] as const)("is noted as changed where %s", async (_, outcome) => {
     const scene = await changed();
-    const status = scene.object.status!;
-    const entry = { ...scene.entry()! };
-    delete entry.appliedTime;
-    scene.object = {
-      ...scene.object,
-      status: { ...status, daemonSets: [{ ...entry, outcome: "Planned", changes: 0 }] },
-    };
+    unnoted(scene, { outcome });
     await scene.pass();
     expect(scene.entry()).toMatchObject({ outcome: "Bounded", changes: 1, appliedTime: "2025-01-01T00:01:00Z" });
     expect(scene.written).toHaveLength(1);
+  });
+
+  it("is not noted as changed where another change had to wait", async () => {
+    const scene = await changed();
+    unnoted(scene, { outcome: "Waiting", generation: 0 });
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded", changes: 0 });
   });
 });
 

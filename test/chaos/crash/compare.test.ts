@@ -28,9 +28,9 @@ describe("a run", () => {
   });
 
   it.each<[string, Partial<Run>, string]>([
-    ["does it twice", { writes: [EVICTION, EVICTION] }, "POST pods/eviction: 1 without a crash, 2 with it"],
-    ["does not do it", { writes: [] }, "POST pods/eviction: 1 without a crash, none with it"],
-    ["ends otherwise", { state: { ...RUN.state, pods: 0 } }, "pods: 1 without a crash, 0 with it"],
+    ["does it twice", { writes: [EVICTION, EVICTION] }, "POST pods/eviction: 1 in the recorded run, 2 in this one"],
+    ["does not do it", { writes: [] }, "POST pods/eviction: 1 in the recorded run, none in this one"],
+    ["ends otherwise", { state: { ...RUN.state, pods: 0 } }, "pods: 1 in the recorded run, 0 in this one"],
     ["does not end", { trouble: "it took too long" }, "it took too long"],
     ["writes elsewhere", { strays: [EVICTION] }, "POST pods/eviction in team, which was at its end"],
   ])("that %s is not", (_, over, expected) => {

@@ -39,7 +39,7 @@ function differing(recorded: State, seen: State): string[] {
   const keys = [...new Set([...Object.keys(recorded), ...Object.keys(seen)])];
   return keys
     .filter(key => !isDeepStrictEqual(recorded[key], seen[key]))
-    .map(key => `${key}: ${text(recorded[key])} without a crash, ${text(seen[key])} with it`);
+    .map(key => `${key}: ${text(recorded[key])} in the recorded run, ${text(seen[key])} in this one`);
 }
 
 function text(value: unknown): string {

@@ -4,11 +4,8 @@ import { describeCall } from "../calls";
 import { differences, type Run } from "./compare";
 import type { CrashPoint, Moment, Write } from "../proxy";
 import type { Rig } from "../rig";
-import type { Scenario, Scene, State } from "../scenario";
-
-/** A run is over when nothing was written for this long after its end; in milliseconds. */
-const SETTLED_MS = 3_000;
-const LOOK_MS = 500;
+import type { Scenario, Scene } from "../scenario";
+import { untilSettled } from "../settle";
 
 const MOMENTS: readonly Moment[] = ["before", "after"];
 
@@ -145,19 +142,8 @@ class Play {
     this.#succession.catch(() => undefined);
   }
 
-  async #end(): Promise<Pick<Run, "state" | "trouble">> {
-    const deadlineMs = performance.now() + this.scenario.patienceMs;
-    let settledFromMs = Infinity;
-    let written = -1;
-    let state: State = {};
-    while (performance.now() < deadlineMs) {
-      await sleep(LOOK_MS);
-      state = await this.scenario.describe(this.scene);
-      const isStill = !this.#isSucceeding && this.scenario.isOver(state) && this.rig.proxy.writes.length === written;
-      written = this.rig.proxy.writes.length;
-      if (!isStill) settledFromMs = performance.now();
-      else if (performance.now() - settledFromMs > SETTLED_MS) return { state };
-    }
-    return { state, trouble: `no end after ${this.scenario.patienceMs / 1000} s: ${JSON.stringify(state)}` };
+  #end(): Promise<Pick<Run, "state" | "trouble">> {
+    const { rig, scenario, scene } = this;
+    return untilSettled(scenario, scene, () => ({ writes: rig.proxy.writes.length, isBusy: this.#isSucceeding }));
   }
 }

@@ -1,0 +1,59 @@
+import { Agent, createServer, type Server } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { Exchange } from "./exchange";
+
+/** Where the API server is, and with what certificate to stand before it. */
+export interface Upstream {
+  readonly server: string;
+  readonly ca: string;
+  readonly serving: { readonly key: string; readonly cert: string };
+}
+
+/** Stands between the operator and the API server, over TLS on both sides. What becomes of each request, {@link serve} says. */
+export abstract class ApiProxy {
+  /** Connections that clients hold. */
+  readonly sockets = new Set<Socket>();
+  readonly #agent: Agent;
+  readonly #server: Server;
+  readonly #inFlight = new Set<Promise<void>>();
+
+  constructor(upstream: Upstream) {
+    this.#agent = new Agent({ keepAlive: true, ca: upstream.ca });
+    const towards = { server: upstream.server, agent: this.#agent };
+    this.#server = createServer(upstream.serving, (request, response) => {
+      const served = Exchange.of({ upstream: towards, request, response })
+        .then(exchange => this.serve(exchange))
+        .catch(() => void response.destroy());
+      if (request.method === "GET") return;
+      this.#inFlight.add(served);
+      void served.finally(() => this.#inFlight.delete(served));
+    });
+    this.#server.on("secureConnection", (socket: Socket) => {
+      this.sockets.add(socket);
+      socket.on("close", () => this.sockets.delete(socket));
+    });
+  }
+
+  /** Does with a request what is to be done; a rejection breaks its connection. */
+  protected abstract serve(exchange: Exchange): Promise<void>;
+
+  async start(): Promise<void> {
+    await new Promise<void>(resolve => this.#server.listen(0, "127.0.0.1", resolve));
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#agent.destroy();
+    await new Promise(resolve => this.#server.close(resolve));
+  }
+
+  /** Its own URL. */
+  get url(): string {
+    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Waits until every write that has come is answered: what a process that has ended has asked for may still be carried out. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#inFlight);
+  }
+}

@@ -1,0 +1,124 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { type Agent, request as send } from "node:https";
+import type { Socket } from "node:net";
+import { pipeline } from "node:stream/promises";
+import { type Call, callOf } from "./calls";
+
+/** An answer that no API server has given. */
+export interface Refusal {
+  readonly code: number;
+  /** The header Retry-After. */
+  readonly retryAfter?: string;
+}
+
+/** One request on its way to the API server, and what can be done with it. */
+export class Exchange {
+  readonly call: Call;
+  readonly isWatch: boolean;
+  readonly #upstream: { readonly server: string; readonly agent: Agent };
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #body: Buffer | undefined;
+
+  private constructor(given: Arrival, body: Buffer | undefined) {
+    const { method = "GET", url = "/" } = given.request;
+    this.call = callOf(method, url);
+    this.isWatch = /[?&]watch=(true|1)(&|$)/.test(url);
+    this.#upstream = given.upstream;
+    this.#request = given.request;
+    this.#response = given.response;
+    this.#body = body;
+  }
+
+  /** Resolves when the request has wholly come. */
+  static async of(given: Arrival): Promise<Exchange> {
+    const body = given.request.method === "GET" ? undefined : await bytesOf(given.request);
+    return new Exchange(given, body);
+  }
+
+  /** The connection by which it came. */
+  get socket(): Socket {
+    return this.#request.socket;
+  }
+
+  /** Asks the API server; resolves with the head of its answer. */
+  forward(): Promise<IncomingMessage> {
+    const { method, url, headers } = this.#request;
+    const { server, agent } = this.#upstream;
+    return new Promise((resolve, reject) => {
+      const forwarded = send(
+        new URL(url ?? "/", server),
+        { method, headers: without(HOP_HEADERS, headers), agent },
+        resolve,
+      );
+      forwarded.on("error", reject);
+      // Nobody waits for a read any more; a write that has been sent is carried out.
+      if (this.#body === undefined) this.#response.on("close", () => forwarded.destroy());
+      forwarded.end(this.#body);
+    });
+  }
+
+  /** Gives that answer as it is, and as it comes. */
+  async relay(answer: IncomingMessage): Promise<void> {
+    this.#response.writeHead(codeOf(answer), without(HOP_HEADERS, answer.headers));
+    this.#response.flushHeaders();
+    await pipeline(answer, this.#response);
+  }
+
+  /** Gives its head alone, and says nothing of how long the body is. */
+  begin(answer: IncomingMessage): void {
+    this.#response.writeHead(codeOf(answer), without([...HOP_HEADERS, "content-length"], answer.headers));
+    this.#response.flushHeaders();
+  }
+
+  /** Gives some of the body; resolves when it is sent, or nobody listens any more. */
+  async write(piece: Buffer): Promise<void> {
+    if (this.#response.destroyed) return;
+    await new Promise<void>(resolve => this.#response.write(piece, () => resolve()));
+  }
+
+  /** A clean end of the body. */
+  end(): void {
+    this.#response.end();
+  }
+
+  /** The connection breaks, whatever was said before. */
+  cut(): void {
+    this.#response.destroy();
+  }
+
+  /** Answers without having asked. */
+  refuse({ code, retryAfter }: Refusal): void {
+    this.#response.writeHead(code, {
+      "Content-Type": "application/json",
+      ...(retryAfter === undefined ? {} : { "Retry-After": retryAfter }),
+    });
+    this.#response.end(JSON.stringify({ kind: "Status", code, message: "by the proxy" }));
+  }
+}
+
+/** What an exchange is made of. */
+export interface Arrival {
+  readonly upstream: { readonly server: string; readonly agent: Agent };
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** The status code of an answer. */
+export function codeOf({ statusCode = 502 }: IncomingMessage): number {
+  return statusCode;
+}
+
+/** A whole body. */
+export async function bytesOf(stream: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** They concern one connection, and are not passed on to the other. */
+const HOP_HEADERS: readonly string[] = ["connection", "keep-alive", "transfer-encoding"];
+
+function without(names: readonly string[], headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name)));
+}

@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describeCall } from "../calls";
+import type { Fault } from "../fault";
+import type { WriteFault } from "../fault-proxy";
+import type { Scenario } from "../scenario";
+import { type Finding, quietMs, type Stage, type Suite } from "../suite";
+import { CUTS, playCutOff } from "./cut-off";
+import { growth, megabytes, type Memory } from "./load";
+import { CALM, inOrder, isSilent, playWatchFault, WATCH_FAULTS, type WatchFault } from "./watch-faults";
+import { World } from "./world";
+import { playWriteFaults, WRITE_FAULTS, WRITE_SCENARIOS } from "./write-faults";
+
+/** Which faults there are; all if undefined. */
+export interface FaultChoice {
+  readonly watchFaults?: readonly WatchFault[];
+  readonly writeFaults?: readonly WriteFault[];
+  /** Whose writes meet them. */
+  readonly writeScenarios?: readonly Scenario[];
+  /** How the leader of two replicas is cut off. */
+  readonly cuts?: readonly Fault[];
+}
+
+/** The network, the API server, or what is between them, fails in every way, while the world changes. */
+export function faults(choice: FaultChoice = {}): Suite {
+  return {
+    name: "faults",
+    about: "break what is between the operator and the API server, while objects change",
+    async run(stage) {
+      const world = await World.up(stage);
+      const findings: Finding[] = [];
+      const take = (...found: readonly Finding[]): void => {
+        findings.push(...found);
+        for (const finding of found) stage.print(tell(finding));
+      };
+      try {
+        await playAll(world, stage, choice, take);
+        take(await leaveAlone(world, quietMs(stage)));
+      } finally {
+        for (const line of world.replicas.flatMap(({ operator }) => operator.complaints())) {
+          stage.print(`operator: ${line}`);
+        }
+      }
+      return findings;
+    },
+  };
+}
+
+type Take = (...found: readonly Finding[]) => void;
+
+async function playAll(world: World, { seed, print }: Stage, choice: FaultChoice, take: Take): Promise<void> {
+  const { watchFaults = WATCH_FAULTS, cuts = CUTS } = choice;
+  const { writeFaults = WRITE_FAULTS, writeScenarios = WRITE_SCENARIOS } = choice;
+  const calm = await playWatchFault(world, CALM, 0);
+  take(calm.finding);
+  // Meanwhile, and apart from all others: where nobody knows whether a pod was evicted, they wait for minutes.
+  const writes = playWriteFaults(world, { faults: writeFaults, scenarios: writeScenarios }, { seed, print });
+  // Whoever waits for it says what went wrong.
+  writes.catch(() => undefined);
+  const memories: Memory[] = [];
+  for (const fault of inOrder(watchFaults, seed)) {
+    // Connections are shared by all namespaces.
+    if (isSilent(fault)) await writes;
+    const { finding, memory } = await playWatchFault(world, fault, calm.begun);
+    take(finding);
+    memories.push(memory);
+  }
+  take(...(await writes), memoryFinding(memories));
+  if (cuts.length > 0) await world.replica();
+  for (const cut of cuts) take(await playCutOff(world, cut));
+}
+
+async function leaveAlone(world: World, ms: number): Promise<Finding> {
+  const written = (): string[] => world.replicas.flatMap(({ proxy }) => proxy.writes.map(describeCall));
+  const before = written().length;
+  await sleep(ms);
+  const calls = written().slice(before);
+  return {
+    fault: `none for ${ms / 1000} s, after all of these`,
+    times: 1,
+    promised: "no writes but of its Lease",
+    seen: `${calls.length} writes`,
+    failures: calls.length === 0 ? [] : [`written: ${calls.join(", ")}`],
+  };
+}
+
+function memoryFinding(measured: readonly Memory[]): Finding {
+  const told = measured.map(({ rss, heap }) => `${megabytes(rss)}/${megabytes(heap)}`);
+  return {
+    fault: "memory, over all of these",
+    times: measured.length,
+    promised: "no growth from fault to fault",
+    seen: `rss/heap in MB: ${told.join(", ")}`,
+    failures: growth(measured),
+  };
+}
+
+function tell({ fault, seen, failures }: Finding): string {
+  return [`${fault}: ${seen}`, ...failures.map(failure => `FAILED: ${failure}`)].join("\n");
+}

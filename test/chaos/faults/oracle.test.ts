@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { KINDS, missed, type Picture } from "./oracle";
+import { inOrder, WATCH_FAULTS } from "./watch-faults";
+
+const picture: Picture = {
+  controllerresiliences: ["web at generation 1"],
+  pods: ["crowd 3"],
+  serviceaccounts: ["web is b"],
+  rolebindings: ["soon until 2026"],
+  clusterrolebindings: [],
+  events: ["rejected"],
+};
+
+describe("what was missed", () => {
+  it("is nothing when the operator sees what the API server has", () => {
+    expect(missed(picture, structuredClone(picture))).toEqual([]);
+  });
+
+  it.each(KINDS)("is told of %s: an object that it does not know, and one that is gone", kind => {
+    expect(missed({ ...picture, [kind]: ["new"] }, { ...picture, [kind]: ["old"] })).toEqual([
+      `${kind}: not acted on new; still acted on old`,
+    ]);
+    expect(missed(picture, { ...picture, [kind]: [...picture[kind], "old"] })).toHaveLength(1);
+    expect(missed({ ...picture, [kind]: [...picture[kind], "new"] }, picture)).toHaveLength(1);
+  });
+});
+
+describe("the order of faults", () => {
+  it("is all of them, as the seed says, and silence last", () => {
+    const orders = [1, 1, 2].map(seed => inOrder(WATCH_FAULTS, seed));
+    expect(orders[0]).toEqual(orders[1]);
+    expect(orders[0]).not.toEqual(orders[2]);
+    for (const order of orders) {
+      expect(new Set(order)).toEqual(new Set(WATCH_FAULTS));
+      expect(order.at(-1)?.fault).toBe("silence");
+    }
+  });
+});

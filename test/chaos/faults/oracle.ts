@@ -1,0 +1,32 @@
+/** What the operator watches, by the names of the API. */
+export const KINDS = [
+  "controllerresiliences",
+  "pods",
+  "serviceaccounts",
+  "rolebindings",
+  "clusterrolebindings",
+  "events",
+] as const;
+
+/** One of them. */
+export type Kind = (typeof KINDS)[number];
+
+/** One line for each object: what is so, or what the operator took it for. */
+export type Picture = Readonly<Record<Kind, readonly string[]>>;
+
+/** What the operator has not acted on, one sentence for each kind of which it sees another picture than the API server. Pure. */
+export function missed(truth: Picture, acted: Picture): string[] {
+  return KINDS.flatMap(kind => {
+    const [unseen, imagined] = [without(truth[kind], acted[kind]), without(acted[kind], truth[kind])];
+    if (unseen.length + imagined.length === 0) return [];
+    return [`${kind}: not acted on ${listOf(unseen)}; still acted on ${listOf(imagined)}`];
+  });
+}
+
+function without(lines: readonly string[], others: readonly string[]): string[] {
+  return lines.filter(line => !others.includes(line));
+}
+
+function listOf(lines: readonly string[]): string {
+  return lines.length === 0 ? "nothing" : lines.join(", ");
+}

@@ -1,0 +1,101 @@
+import type { ControllerResilience } from "../../../src/api/controller-resilience";
+import { EXPIRY } from "../../enforcers/rules";
+import { eventually } from "../../cluster/admin";
+import { NAME, readObject, type Scene } from "../scenario";
+import { AGENT, CROWD, pathsOf } from "./churn";
+import { missed, type Picture } from "./oracle";
+import type { Replica } from "./world";
+
+interface Named {
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly generation: number;
+    readonly creationTimestamp: string;
+    readonly deletionTimestamp?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+}
+
+const REJECTED = "a sandbox was rejected";
+
+/** Waits until an operator has acted on what is so; returns what it has missed. */
+export async function untilActedOn(scene: Scene, { operator }: Replica, withinMs: number): Promise<string[]> {
+  const look = async (): Promise<string[]> => {
+    const { text } = await operator.probe("/metrics");
+    return missed(await truthOf(scene), await actedOn(scene, text));
+  };
+  return eventually(look, found => found.length === 0, withinMs);
+}
+
+/** What the API server has in the scene's namespace. */
+export async function truthOf({ admin, namespace }: Scene): Promise<Picture> {
+  const paths = pathsOf(namespace);
+  const list = async (path: string): Promise<readonly Named[]> => (await admin.get<{ items: Named[] }>(path)).items;
+  const [objects, pods, accounts, roleBindings, clusterRoleBindings, events] = await Promise.all(
+    [paths.objects, paths.pods, paths.accounts, paths.roleBindings, paths.clusterRoleBindings, paths.events].map(list),
+  );
+  const own = clusterRoleBindings?.filter(({ metadata }) => metadata.name.startsWith(`${namespace}-`));
+  return {
+    controllerresiliences: (objects ?? []).map(({ metadata }) => generationLine(metadata.name, metadata.generation)),
+    pods: [NAME, CROWD, AGENT].map(app => podsLine(app, pods?.filter(pod => isPodOf(pod, app)).length)),
+    serviceaccounts: recreated(accounts ?? [], roleBindings ?? []),
+    rolebindings: expiries(roleBindings ?? []),
+    clusterrolebindings: expiries(own ?? []),
+    // The operator's own Events are here, too.
+    events: events?.some(event => (event as { reason?: string }).reason === "FailedCreatePodSandBox") ? [REJECTED] : [],
+  };
+}
+
+/** What the operator took it for, as its status, its restarts and its metrics tell. */
+export async function actedOn(scene: Scene, metrics: string): Promise<Picture> {
+  const { items } = await scene.admin.get<{ items: ControllerResilience[] }>(pathsOf(scene.namespace).objects);
+  const status = (await readObject(scene))?.status ?? {};
+  const targets = status.targets ?? [];
+  const told = [...metrics.matchAll(/^controller_resilience_condition\{(.*)\} 1$/gm)].map(([, labels = ""]) => labels);
+  const own = told.filter(labels => labels.includes(`namespace="${scene.namespace}"`));
+  const names = new Set(own.map(labels => /(?:^|,)name="([^"]*)"/.exec(labels)?.[1] ?? ""));
+  const bound = (kind: string): string[] =>
+    (status.bindings ?? [])
+      .filter(binding => binding.kind === kind && binding.state === "Current")
+      .map(({ name, expiryTime }) => expiryLine(name, expiryTime));
+  return {
+    controllerresiliences: [...names].map(name => {
+      const object = items.find(({ metadata }) => metadata.name === name);
+      return generationLine(name, object?.status?.observedGeneration);
+    }),
+    pods: targets.map(({ name, pods }) => podsLine(name, pods)),
+    serviceaccounts: (status.restarts ?? []).flatMap(({ serviceAccountUID }) => serviceAccountUID ?? []),
+    rolebindings: bound("RoleBinding"),
+    clusterrolebindings: bound("ClusterRoleBinding"),
+    events: targets.some(({ name, lastUnauthorizedTime }) => name === AGENT && lastUnauthorizedTime) ? [REJECTED] : [],
+  };
+}
+
+function isPodOf({ metadata }: Named, app: string): boolean {
+  return metadata.deletionTimestamp === undefined && metadata.labels?.["app"] === app;
+}
+
+/** The workload's ServiceAccount, if it is not the one that its oldest bindings were made for: then a pod was stale, and is to be replaced. */
+function recreated(accounts: readonly Named[], bindings: readonly Named[]): string[] {
+  const account = accounts.find(({ metadata }) => metadata.name === NAME)?.metadata;
+  const first = bindings.map(({ metadata }) => metadata.creationTimestamp).toSorted()[0];
+  return account !== undefined && first !== undefined && account.creationTimestamp > first ? [account.uid] : [];
+}
+
+function expiries(bindings: readonly Named[]): string[] {
+  return bindings.map(({ metadata }) => expiryLine(metadata.name, metadata.annotations?.[EXPIRY.ownExpiresAt]));
+}
+
+function expiryLine(name: string, time = ""): string {
+  return `${name} until ${new Date(Date.parse(time) || 0).toISOString()}`;
+}
+
+function generationLine(name: string, generation: number | undefined): string {
+  return `${name} at ${generation === undefined ? "no generation" : `generation ${generation}`}`;
+}
+
+function podsLine(app: string, pods: number | undefined): string {
+  return `${app} with ${pods ?? 0} pods`;
+}

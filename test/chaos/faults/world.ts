@@ -1,0 +1,127 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Connection, loadKubeConfigFile } from "../../../src/cluster/connection";
+import { systemClock } from "../../../src/cluster/system";
+import { Admin, eventually } from "../../cluster/admin";
+import { ClusterClient } from "../../cluster/client";
+import { install, OPERATOR } from "../../cluster/installation";
+import { letOperatorBind } from "../../enforcers/rights";
+import { OperatorProcess } from "../../operator/process";
+import { deedsOf } from "../crash/compare";
+import { FaultProxy } from "../fault-proxy";
+import { kubeconfigVia } from "../kubeconfig";
+import { StandInNode } from "../node";
+import { leads } from "../rig";
+import type { Scene } from "../scenario";
+import type { Stage } from "../suite";
+
+/** Longer than the suite. */
+const TOKEN_LIFE = "4h";
+
+/** Every object is looked at again after this long. What only a watch can tell shows all the same: the objects of watches are never read by a pass itself. */
+const FULL_PASS_SECONDS = "20";
+
+/** Between any two restarts: several namespaces are played in at once. */
+const RESTART_INTERVAL_SECONDS = "2";
+
+/** Until a process is ready, and until it leads, on a machine with a lot of other work; in milliseconds. */
+const READY_MS = 180_000;
+const LEAD_MS = 120_000;
+
+/** The ClusterRole that bindings are made of here, which the operator may bind. */
+export const ROLE = { kind: "ClusterRole", name: "view" } as const;
+
+/** An operator process, and the only way by which it reaches the API server. */
+export interface Replica {
+  readonly proxy: FaultProxy;
+  readonly operator: OperatorProcess;
+}
+
+/** A control plane with the operator on it. Everything ends with the stage. */
+export class World {
+  readonly replicas: Replica[] = [];
+  /** Namespaces in which nothing happens but what was planned for a single write there. */
+  readonly apart = new Set<string | undefined>();
+  /** Since when the first replica is known to lead; by the monotonic clock. */
+  #ledFromMs = Infinity;
+
+  private constructor(
+    private readonly stage: Pick<Stage, "lab" | "defer">,
+    private readonly hands: Pick<Scene, "admin" | "client" | "node">,
+    private readonly folder: string,
+  ) {}
+
+  /** Installs the operator on that lab, and starts one process that leads. */
+  static async up(stage: Pick<Stage, "lab" | "defer">): Promise<World> {
+    const { lab, defer } = stage;
+    const client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+    await install(client);
+    await letOperatorBind(client, ROLE);
+    const admin = new Admin(new Connection(() => loadKubeConfigFile(lab.kubeconfigPath), systemClock));
+    defer(() => {
+      admin.connection.close();
+      return Promise.resolve();
+    });
+    const node = new StandInNode(admin);
+    await node.start();
+    defer(() => node.stop());
+    const folder = mkdtempSync(join(tmpdir(), "controller-resilience-faults-"));
+    defer(() => rm(folder, { recursive: true, force: true }));
+    const world = new World(stage, { admin, client, node }, folder);
+    await world.replica();
+    await world.untilLed(world.replicas);
+    world.#ledFromMs = performance.now();
+    return world;
+  }
+
+  /** Starts one more operator process, behind a proxy of its own. */
+  async replica(): Promise<Replica> {
+    const { lab, defer } = this.stage;
+    const { ca, ...serving } = lab.certificates;
+    const proxy = new FaultProxy({ server: lab.server, ca, serving });
+    await proxy.start();
+    defer(() => proxy.stop());
+    const { namespace, serviceAccount } = OPERATOR;
+    const path = await lab.serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_LIFE);
+    const kubeconfig = join(this.folder, `replica-${this.replicas.length}.kubeconfig`);
+    writeFileSync(kubeconfig, kubeconfigVia(proxy.url, path), { mode: 0o600 });
+    const args = ["--full-pass", FULL_PASS_SECONDS, "--restart-interval", RESTART_INTERVAL_SECONDS];
+    const operator = OperatorProcess.start({ kubeconfig, args });
+    defer(async () => void (await operator.stop()));
+    await operator.ready(READY_MS);
+    const made = { proxy, operator };
+    this.replicas.push(made);
+    return made;
+  }
+
+  /** A namespace of its own to play in. */
+  async scene(name: string): Promise<Scene> {
+    const namespace = await this.hands.admin.namespace(`faults-${name}`);
+    const untilLedFor = (ms: number): Promise<void> => sleep(Math.max(0, this.#ledFromMs + ms - performance.now()));
+    return { ...this.hands, namespace, untilLedFor };
+  }
+
+  /** Waits until one of these leads. */
+  async untilLed(candidates: readonly Replica[]): Promise<void> {
+    const look = async (): Promise<boolean> => {
+      const all = await Promise.all(candidates.map(({ operator }) => operator.probe("/metrics")));
+      return all.some(({ text }) => leads(text));
+    };
+    if (!(await eventually(look, Boolean, LEAD_MS))) throw new Error("no operator leads");
+  }
+
+  /** The first replica, which leads unless it is cut off. */
+  get first(): Replica {
+    const [first] = this.replicas;
+    if (first === undefined) throw new Error("there is no operator");
+    return first;
+  }
+
+  /** What the API server has carried out for the operator in a namespace, whichever process asked for it; without status. */
+  deedsIn(namespace: string): Record<string, number> {
+    return deedsOf(this.replicas.flatMap(({ proxy }) => proxy.writes.filter(write => write.namespace === namespace)));
+  }
+}

@@ -1,0 +1,153 @@
+import fc from "fast-check";
+import { describeCall, isStatus } from "../calls";
+import { differences, type Run } from "../crash/compare";
+import { describeFault } from "../fault";
+import type { FaultProxy, WriteFault } from "../fault-proxy";
+import type { Write } from "../proxy";
+import type { Scenario, Scene } from "../scenario";
+import { bindingRenewal } from "../scenarios/binding-renewal";
+import { staleToken } from "../scenarios/stale-token";
+import { tokenTemplate } from "../scenarios/token-lifetime";
+import { untilSettled } from "../settle";
+import type { Finding, Stage } from "../suite";
+import type { World } from "./world";
+
+/** Scenarios at once: each write meets its fault in a namespace of its own. */
+const AT_ONCE = 6;
+
+/** Those that share nothing with another run of themselves. */
+export const WRITE_SCENARIOS: readonly Scenario[] = [bindingRenewal, tokenTemplate, staleToken];
+
+/** Whatever a write may be answered with, carried out or not. */
+export const WRITE_FAULTS: readonly WriteFault[] = [
+  { moment: "before", denial: { code: 409 } },
+  { moment: "before", denial: { code: 429 } },
+  { moment: "before", denial: { code: 429, retryAfter: "2" } },
+  { moment: "before", denial: { code: 500 } },
+  { moment: "before", denial: { code: 503 } },
+  { moment: "after", denial: { code: 500 } },
+  { moment: "after", denial: { code: 503, retryAfter: "1" } },
+  { moment: "after", denial: "reset" },
+  // The operator gives up by its own deadline.
+  { moment: "after", denial: "silence" },
+];
+
+/** One fault at one of the writes of a scenario. */
+interface Case {
+  readonly scenario: Scenario;
+  readonly recorded: Run;
+  readonly fault: WriteFault;
+  /** What kind of write, and the how manyth of it; counted from 1. */
+  readonly call: string;
+  readonly nth: number;
+}
+
+/** What came of one case. */
+interface Played {
+  readonly of: Case;
+  readonly differences: readonly string[];
+}
+
+/** Plays each scenario once as it is, and then with a fault at each of its writes but status, and at writes of status that the seed chooses. */
+export async function playWriteFaults(
+  world: World,
+  { faults, scenarios }: { readonly faults: readonly WriteFault[]; readonly scenarios: readonly Scenario[] },
+  { seed, print }: Pick<Stage, "seed" | "print">,
+): Promise<Finding[]> {
+  if (faults.length === 0) return [];
+  const cases: Case[] = [];
+  for (const scenario of scenarios) {
+    const recorded = await play(world, scenario);
+    if (recorded.trouble !== undefined) throw new Error(`${scenario.name}, without a fault: ${recorded.trouble}`);
+    cases.push(...faults.flatMap((fault, i) => casesOf(scenario, recorded, fault, seed + i)));
+  }
+  const played = await inTurns(cases, async (of): Promise<Played> => {
+    const run = await play(world, of.scenario, of);
+    const result = { of, differences: differences(of.recorded, run) };
+    print(tell(result));
+    return result;
+  });
+  return faults.map(fault =>
+    findingOf(
+      fault,
+      played.filter(({ of }) => of.fault === fault),
+    ),
+  );
+}
+
+function casesOf(scenario: Scenario, recorded: Run, fault: WriteFault, seed: number): Case[] {
+  const points = recorded.writes.map((write, i) => {
+    const call = describeCall(write);
+    const nth = recorded.writes.slice(0, i + 1).filter(other => describeCall(other) === call).length;
+    return { scenario, recorded, fault, call, nth, isStatus: isStatus(write) };
+  });
+  const statuses = points.filter(point => point.isStatus);
+  const chosen = fc.sample(fc.constantFrom(...statuses), { seed, numRuns: 1 });
+  return [...points.filter(point => !point.isStatus), ...chosen];
+}
+
+async function play(world: World, scenario: Scenario, given?: Case): Promise<Run> {
+  const { proxy } = world.first;
+  const scene = await world.scene(scenario.name);
+  world.apart.add(scene.namespace);
+  const own = (): Write[] => proxy.writes.filter(({ namespace }) => namespace === scene.namespace);
+  await scenario.prepare(scene);
+  const end = given === undefined ? undefined : plan(proxy.plans, scene, given);
+  await scenario.trigger(scene);
+  const { state, trouble } = await untilSettled(scenario, scene, () => ({ writes: own().length }));
+  const isMissing = end?.() === false;
+  return {
+    writes: own(),
+    strays: [],
+    state,
+    trouble: trouble ?? (isMissing ? "the write that was to be denied never came" : undefined),
+  };
+}
+
+/** Plans the fault; returns how to ask whether it came. */
+function plan(plans: FaultPlans, { namespace }: Scene, { call, nth, fault }: Case): () => boolean {
+  let seen = 0;
+  plans.set(namespace, write => {
+    if (describeCall(write) !== call) return undefined;
+    seen += 1;
+    return seen === nth ? fault : undefined;
+  });
+  return () => seen >= nth;
+}
+
+type FaultPlans = FaultProxy["plans"];
+
+async function inTurns<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const waiting = [...items];
+  const done: R[] = [];
+  const turn = async (): Promise<void> => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) done.push(await work(item));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, turn));
+  return done;
+}
+
+function findingOf(fault: WriteFault, played: readonly Played[]): Finding {
+  const same = played.filter(({ differences: different }) => different.length === 0).length;
+  return {
+    fault: `${describeWriteFault(fault)}, at single writes`,
+    times: played.length,
+    promised: "the same end, nothing twice",
+    seen: `the same ${same} times`,
+    failures: played.flatMap(({ of, differences: different }) => different.map(text => `${describeCase(of)}: ${text}`)),
+  };
+}
+
+function tell({ of, differences: different }: Played): string {
+  return `${describeCase(of)}: ${different.length === 0 ? "the same" : `DIFFERENT: ${different.join("; ")}`}`;
+}
+
+function describeCase({ scenario, call, nth, fault }: Case): string {
+  return `${scenario.name}, ${call} ${nth}, ${describeWriteFault(fault)}`;
+}
+
+function describeWriteFault({ moment, denial }: WriteFault): string {
+  return moment === "before"
+    ? `${describeFault(denial)} in place of being carried out`
+    : `${describeFault(denial)} though it was carried out`;
+}
