@@ -325,7 +325,7 @@ describe("status and messages", () => {
     expect(told).toEqual([1, 0]);
   });
 
-  it.each(["2026-01-01T00:00:00Z", undefined])(
+  it.each(["2026-01-01T00:00:00Z", null])(
     "of an end are forgotten with it: it is told of again where it comes back after %s",
     async other => {
       const scene = await aged(1, { renewUntil: "2025-01-09T00:00:00Z" });
