@@ -56,3 +56,11 @@ it("a value is told in one line", () => {
   expect(describeValue({ field: "mode", base }, { value: undefined })).toBe("mode absent (template)");
   expect(describeValue({ field: "mode", base }, { value: "n".repeat(253) }).length).toBeLessThan(100);
 });
+
+it("what rightly stays as it was counts only for the fields for which it does", () => {
+  const [changed, untouched] = [300, 7_200].map(seconds =>
+    plot("AllHold", { "daemonsets/agent": { spec: { template: { seconds } } } }),
+  );
+  expect(asFresh("tokenLifetime", changed!, untouched!)).toEqual([]);
+  expect(asFresh("mode", changed!, untouched!)).toEqual(["daemonsets/agent.spec.template.seconds: 300, expected 7200"]);
+});

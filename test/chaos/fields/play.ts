@@ -91,12 +91,18 @@ export class Play {
     return scenes;
   }
 
+  /** Says at once what is not as promised: much may follow. */
+  #note(promise: keyof Play["tallies"], name: string, failures: readonly string[]): void {
+    this.tallies[promise].note(name, failures);
+    for (const line of failures) this.#print(`NOT AS PROMISED (${promise}): ${name}: ${line}`);
+  }
+
   async #rest(what: string): Promise<Rest> {
     const rest = await untilAtRest(this.scenes[0]!.admin, this.#rig.proxy);
     const { census, restless, seconds } = rest;
     this.#print(`${what}: ${census.plots.size} objects are at rest after ${seconds.toFixed(0)} s`);
     for (const [namespace] of census.plots)
-      this.tallies.rest.note(`${this.#nameOf(namespace)}, ${what}`, restless.get(namespace) ?? []);
+      this.#note("rest", `${this.#nameOf(namespace)}, ${what}`, restless.get(namespace) ?? []);
     return rest;
   }
 
@@ -113,6 +119,8 @@ export class Play {
       await sleep(IN_PASSING_MS);
     }
     await apply(scene, specWith(course, step.value));
+    const passed = step.inPassing === undefined ? "" : `, in passing ${describeValue(course, step.inPassing)}`;
+    this.#print(`set ${describeValue(course, step.value)}${passed}; ${step.refused.length} invalid tried`);
   }
 
   async #refuse(course: Course, scene: Scene, refused: Refused): Promise<void> {
@@ -126,7 +134,7 @@ export class Play {
         : [`expected ${String(refused.words)}, found ${words}`]),
       ...(before?.metadata.generation === after?.metadata.generation ? [] : ["the object was changed all the same"]),
     ];
-    this.tallies.refused.note(describeValue(course, refused), failures);
+    this.#note("refused", describeValue(course, refused), failures);
   }
 
   #judge(
@@ -138,7 +146,8 @@ export class Play {
     const step = course.steps[round];
     if (step === undefined) {
       if (round !== course.steps.length) return;
-      this.tallies.back.note(
+      this.#note(
+        "back",
         `${course.field} (${course.base.name})`,
         asFresh(course.field, at(scene, after), at(base, after)),
       );
@@ -153,7 +162,7 @@ export class Play {
     const name = describeValue(course, step.value);
     for (const promise of ["fresh", "before", "told"] as const) {
       const failures = found[promise];
-      if (failures !== undefined) this.tallies[promise].note(name, failures);
+      if (failures !== undefined) this.#note(promise, name, failures);
     }
   }
 
