@@ -1,5 +1,6 @@
 import { crash } from "./crash";
 import { faults } from "./faults";
+import { fields } from "./fields";
 import { scenarios } from "./scenarios";
 import type { Suite } from "./suite";
 
@@ -7,4 +8,4 @@ import type { Suite } from "./suite";
 export const crashes: readonly Suite[] = scenarios.map(({ name }) => crash({ scenario: [name] }));
 
 /** What else `npm run chaos` injects. */
-export const suites: readonly Suite[] = [faults()];
+export const suites: readonly Suite[] = [faults(), fields()];

@@ -133,7 +133,17 @@ describe("the schema refuses", () => {
       flows({ dedicated: { nominalConcurrencyShares: 21 } }),
       "less than or equal to 20",
     ],
-    ["more hands than queues", flows({ dedicated: { handSize: 20 } }), "expected handSize to be no larger than queues"],
+    [
+      "more hands than queues",
+      flows({ dedicated: { handSize: 9, queues: 8 } }),
+      "expected handSize to be no larger than queues",
+    ],
+    ["a hand that the API server never deals", flows({ dedicated: { handSize: 16 } }), "less than or equal to 15"],
+    [
+      "a hand that the API server does not deal from so many queues",
+      flows({ dedicated: { handSize: 8, queues: 182 } }),
+      "expected handSize * log2(queues) to be 60 at most",
+    ],
     [
       "two levels at once",
       flows({ dedicated: {}, priorityLevel: "x" }),

@@ -199,7 +199,7 @@ export interface FlowIsolationSpec {
      */
     queues: number;
     /**
-     * Queues that one flow is dealt.
+     * Queues that one flow is dealt. The API server takes no more than 15, and less with many queues.
      */
     handSize: number;
     /**

@@ -4,7 +4,7 @@ import { nameOf, refOf, timeOf } from "./build";
 import type { Expiry } from "./conventions";
 import type { BindingRenewalFacts, LivingBinding, Spec } from "./facts";
 import { announcedOnce, type Check, type Finding, firstOf } from "./finding";
-import { markedOf, scheduleOf } from "./schedule";
+import { markedOf, renewUntilMs, scheduleOf } from "./schedule";
 import { isUndecided, refusalOf } from "./scope";
 
 /** A binding that exists, with all that is computed of it. */
@@ -101,7 +101,7 @@ function announced(given: LivingCase, state: BindingStatus["state"], reason: str
 }
 
 /** What there is to remember of a binding whatever becomes of it: its life above all, which nobody could tell from a renewed expiry. */
-export function plainEntry({ binding, expiry }: LivingCase, state: BindingStatus["state"]): BindingStatus {
+export function plainEntry({ binding, expiry, spec }: LivingCase, state: BindingStatus["state"]): BindingStatus {
   const { kind, namespace, name, uid } = binding.view;
   const { lifeSeconds, lastRenewalTime, renewedUntil, renewedGeneration, announcedEnd } = binding.record ?? {};
   return {
@@ -115,6 +115,12 @@ export function plainEntry({ binding, expiry }: LivingCase, state: BindingStatus
     ...(lastRenewalTime === undefined ? {} : { lastRenewalTime }),
     ...(renewedUntil === undefined ? {} : { renewedUntil }),
     ...(renewedGeneration === undefined ? {} : { renewedGeneration }),
-    ...(announcedEnd === undefined ? {} : { announcedEnd }),
+    ...(announcedEnd === undefined || !isTheEnd(announcedEnd, spec) ? {} : { announcedEnd }),
   };
+}
+
+/** Of an end that is none any more nobody has told. */
+function isTheEnd(time: string, spec: Spec): boolean {
+  const untilMs = renewUntilMs(spec);
+  return Number.isFinite(untilMs) && time === timeOf(untilMs);
 }

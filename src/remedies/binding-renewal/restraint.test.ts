@@ -336,6 +336,26 @@ describe("status and messages", () => {
     expect(await reasons()).toEqual(["RenewalEndsSoon"]);
   });
 
+  it("of an end within a second are told once as well", async () => {
+    const scene = await aged(1, { renewUntil: "2025-01-08T00:00:00.7Z" });
+    const told = [await scene.pass(), await scene.pass()].map(({ announcements }) => announcements?.length);
+    expect(told).toEqual([1, 0]);
+  });
+
+  it.each(["2026-01-01T00:00:00Z", null])(
+    "of an end are forgotten with it: it is told of again where it comes back after %s",
+    async other => {
+      const scene = await aged(1, { renewUntil: "2025-01-09T00:00:00Z" });
+      await scene.pass();
+      expect(scene.entry()).toHaveProperty("announcedEnd");
+      edit(scene, { renewUntil: other });
+      await scene.pass();
+      expect(scene.entry()).not.toHaveProperty("announcedEnd");
+      edit(scene, { renewUntil: "2025-01-09T00:00:00Z" });
+      expect((await scene.pass()).announcements?.map(({ reason }) => reason)).toEqual(["RenewalEndsSoon"]);
+    },
+  );
+
   it("don't miss a restored binding that the watch does not show yet", async () => {
     const scene = await aged(31, { bindings: [{ kind: "RoleBinding", name: "edit" }] });
     scene.remove();

@@ -11,9 +11,11 @@ const FAILED_MS = 30_000;
 /** What was carried out is noted in status; what was not is said. Pure. */
 export function concludeFlows(decision: Decision, executions: readonly Execution[]): Decision {
   const done = executions.filter(({ outcome }) => outcome.result === "Executed").map(({ intent }) => intent);
-  const flows = (decision.parts?.flows ?? []).map(entry => noted(entry, done));
+  const left = undone(executions);
+  const intentsLeft = left.map(({ intent }) => intent);
+  const flows = (decision.parts?.flows ?? []).map(entry => unfinished(noted(entry, done), intentsLeft));
   const concluded = { ...decision, parts: { ...decision.parts, flows } };
-  const [worst] = undone(executions);
+  const [worst] = left;
   return worst === undefined ? concluded : hindered(concluded, worst);
 }
 
@@ -26,6 +28,15 @@ function noted(entry: FlowStatus, done: readonly Intent[]): FlowStatus {
     ...(level === undefined ? {} : { priorityLevel: level }),
     ...(isPutBack ? { changes: (entry.changes ?? 0) + 1 } : {}),
   };
+}
+
+/** What was never right for this generation nobody else has changed: without a generation, the next try is still the first. */
+function unfinished(entry: FlowStatus, left: readonly Intent[]): FlowStatus {
+  const isNew = left.some(intent => intent.eventReason === DONE.provisioned && concerns(intent, entry));
+  if (!isNew) return entry;
+  const begun = { ...entry };
+  delete begun.generation;
+  return begun;
 }
 
 /** What an intent of this remedy writes; the two kinds have no field in common. */

@@ -1,8 +1,13 @@
 import { describe, expect, it } from "vitest";
+import type { FlowIsolationSpec } from "../../api/controller-resilience";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import { onRunaway, Scene } from "./testing/scene";
 
 const [SHARED, TAR_PIT] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const SETTINGS = {
+  nominalConcurrencyShares: 7,
+  ...{ lendablePercent: 50, borrowingLimitPercent: 0, queues: 16, handSize: 4, queueLengthLimit: 50 },
+};
 const words = (scene: Scene): string[] =>
   scene.written.map(({ verb, target, eventReason }) => `${verb} ${target.kind} ${target.name} ${eventReason}`);
 const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
@@ -124,11 +129,7 @@ describe("a ServiceAccount of the targets", () => {
 
   it("has a level of its own object's where the spec has settings for one, and the shared level goes when nobody needs it", async () => {
     const scene = await provisioned(new Scene());
-    const dedicated = {
-      nominalConcurrencyShares: 7,
-      ...{ lendablePercent: 50, borrowingLimitPercent: 0, queues: 16, handSize: 4, queueLengthLimit: 50 },
-    };
-    scene.change({ dedicated });
+    scene.change({ dedicated: SETTINGS });
     await scene.pass();
     await scene.pass();
     expect(scene.level()).toMatch(/^controller-resilience-team-it-[0-9a-f]{16}$/);
@@ -236,6 +237,23 @@ describe("what somebody else changes", () => {
     await scene.pass();
     expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
     expect(scene.entry()).toMatchObject({ changes: 0, generation: 2 });
+  });
+
+  it.each<[string, Partial<FlowIsolationSpec>]>([
+    ["the level", { dedicated: { ...SETTINGS, queues: 32 } }],
+    ["the FlowSchemas", { matchingPrecedence: 2_000 }],
+  ])("is nobody's fault where it was not written yet: %s, after a change of the object", async (_, spec) => {
+    const scene = await provisioned(new Scene({ dedicated: SETTINGS }));
+    scene.change(spec);
+    scene.outcome = { result: "Failed", message: "no" };
+    await scene.pass();
+    await scene.pass();
+    scene.outcome = undefined;
+    expect((await scene.pass()).message).not.toContain("somebody has changed");
+    expect(new Set(reasons(scene))).toEqual(new Set(["FlowProvisioned"]));
+    expect(scene.entry()).toMatchObject({ changes: 0 });
+    expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
+    expect(scene.entry()).toMatchObject({ generation: 2 });
   });
 
   it("is told of with the manager's name", async () => {

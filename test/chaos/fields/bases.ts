@@ -1,0 +1,56 @@
+import type { JsonObject } from "../../../src/cluster/json";
+import { BINDINGS, LABEL, WORKLOADS } from "./world";
+
+/** A spec in which one field after the other is changed. */
+export interface Base {
+  readonly name: string;
+  readonly spec: JsonObject;
+  /** Fields whose values do not all fit to the others of this spec. */
+  readonly conflicts: readonly string[];
+}
+
+/** Wide enough that each of its fields can take each of its own values. */
+const TOKEN_RESTART = { window: "24h", minDuration: "10s", cooldown: "30s", maxRestartsWindow: "168h" };
+
+const WEB = { kind: "Deployment", name: WORKLOADS.Deployment };
+
+/** Between them every field has a place, and every remedy both ways of doing its work. */
+export const bases: readonly Base[] = [
+  {
+    name: "template",
+    spec: {
+      targets: [{ kind: "DaemonSet", name: WORKLOADS.DaemonSet }, WEB],
+      tokenRestart: TOKEN_RESTART,
+      bindingRenewal: { warnBefore: "8760h", renewBefore: "1s" },
+      tokenLifetime: {},
+      flowIsolation: {},
+    },
+    conflicts: [],
+  },
+  {
+    name: "admission",
+    spec: {
+      targets: [
+        {
+          kind: "DaemonSet",
+          selector: {
+            matchLabels: { [LABEL.key]: LABEL.value },
+            matchExpressions: [{ key: LABEL.key, operator: "In", values: [LABEL.value] }],
+          },
+        },
+        WEB,
+      ],
+      tokenRestart: TOKEN_RESTART,
+      // Due at once: the binding ends in seven hours, and a renewal comes eight before the end.
+      bindingRenewal: {
+        bindings: [{ kind: "RoleBinding", name: Object.keys(BINDINGS)[0] }],
+        warnBefore: "8760h",
+        renewBefore: "8h",
+        extendBy: "720h",
+      },
+      tokenLifetime: { via: "Admission", expirationSeconds: 1_200 },
+      flowIsolation: { dedicated: { queues: 16, handSize: 1 }, requestRate: { onRunaway: "Throttle" } },
+    },
+    conflicts: ["bindingRenewal.warnBefore"],
+  },
+];
