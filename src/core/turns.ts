@@ -25,8 +25,8 @@ export function atOnce<T>(steps: Steps<T>): T {
   for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
 }
 
-/** Timers that are due fire together, so they are armed one after the other: many that work long at once would be one long turn. */
-function nextTurn(clock: Clock): Promise<void> {
+/** Lets others have their turn. Timers that are due fire together, so they are armed one after the other: many that work long at once would be one long turn. */
+export function nextTurn(clock: Clock): Promise<void> {
   return new Promise(resolve => {
     const queue = waiting.get(clock);
     if (queue !== undefined) {
