@@ -37,6 +37,7 @@ export class Rig {
     readonly proxy: CrashProxy,
     private readonly hands: Pick<Scene, "admin" | "client" | "node">,
     kubeconfig: string,
+    private readonly env: Readonly<Record<string, string>>,
   ) {
     this.#folder = mkdtempSync(join(tmpdir(), "controller-resilience-chaos-"));
     const config = JSON.parse(readFileSync(kubeconfig, "utf8")) as { clusters: { cluster: { server: string } }[] };
@@ -45,8 +46,8 @@ export class Rig {
     this.operator = this.#start();
   }
 
-  /** Installs the operator on that lab and starts it. */
-  static async up(lab: Lab): Promise<Rig> {
+  /** Installs the operator on that lab and starts it, with these variables in its environment. */
+  static async up(lab: Lab, env: Readonly<Record<string, string>> = {}): Promise<Rig> {
     const client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
     await install(client);
     const admin = new Admin(new Connection(() => loadKubeConfigFile(lab.kubeconfigPath), systemClock));
@@ -57,7 +58,7 @@ export class Rig {
     await node.start();
     const { namespace, serviceAccount } = OPERATOR;
     const kubeconfig = await lab.serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_LIFE);
-    const rig = new Rig(proxy, { admin, client, node }, kubeconfig);
+    const rig = new Rig(proxy, { admin, client, node }, kubeconfig, env);
     try {
       await rig.operator.ready();
       await rig.#taken();
@@ -144,7 +145,7 @@ export class Rig {
   }
 
   #start(): OperatorProcess {
-    return OperatorProcess.start({ kubeconfig: this.#kubeconfig });
+    return OperatorProcess.start({ kubeconfig: this.#kubeconfig, env: this.env });
   }
 }
 

@@ -1,3 +1,4 @@
+import { bounds } from "./bounds";
 import { crash } from "./crash";
 import { scenarios } from "./scenarios";
 import type { Suite } from "./suite";
@@ -6,4 +7,4 @@ import type { Suite } from "./suite";
 export const crashes: readonly Suite[] = scenarios.map(({ name }) => crash({ scenario: [name] }));
 
 /** What else `npm run chaos` injects. */
-export const suites: readonly Suite[] = [];
+export const suites: readonly Suite[] = [bounds];
