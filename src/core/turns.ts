@@ -11,6 +11,8 @@ const waiting = new WeakMap<Clock, (() => void)[]>();
 
 /** Does the work in turns, so that the event loop is never held up for much longer than one of its steps, whatever its length. */
 export async function inTurns<T>(clock: Clock, steps: Steps<T>): Promise<T> {
+  // What has come at once would be begun at once, one after the other.
+  if (waiting.has(clock)) await nextTurn(clock);
   let sinceMs = clock.monotonicMs();
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done === true) return step.value;

@@ -9,7 +9,7 @@ import { Admin, eventually } from "../cluster/admin";
 import { ClusterClient } from "../cluster/client";
 import { install, OPERATOR } from "../cluster/installation";
 import type { Lab } from "../lab";
-import { OperatorProcess } from "../operator/process";
+import { type OperatorOptions, OperatorProcess } from "../operator/process";
 import { StandInNode } from "./node";
 import { CrashProxy } from "./proxy";
 import type { Scene } from "./scenario";
@@ -37,7 +37,7 @@ export class Rig {
     readonly proxy: CrashProxy,
     private readonly hands: Pick<Scene, "admin" | "client" | "node">,
     kubeconfig: string,
-    private readonly env: Readonly<Record<string, string>>,
+    private readonly how: Pick<OperatorOptions, "env" | "bundle">,
   ) {
     this.#folder = mkdtempSync(join(tmpdir(), "controller-resilience-chaos-"));
     const config = JSON.parse(readFileSync(kubeconfig, "utf8")) as { clusters: { cluster: { server: string } }[] };
@@ -46,8 +46,8 @@ export class Rig {
     this.operator = this.#start();
   }
 
-  /** Installs the operator on that lab and starts it, with these variables in its environment. */
-  static async up(lab: Lab, env: Readonly<Record<string, string>> = {}): Promise<Rig> {
+  /** Installs the operator on that lab and starts it. */
+  static async up(lab: Lab, how: Pick<OperatorOptions, "env" | "bundle"> = {}): Promise<Rig> {
     const client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
     await install(client);
     const admin = new Admin(new Connection(() => loadKubeConfigFile(lab.kubeconfigPath), systemClock));
@@ -58,7 +58,7 @@ export class Rig {
     await node.start();
     const { namespace, serviceAccount } = OPERATOR;
     const kubeconfig = await lab.serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_LIFE);
-    const rig = new Rig(proxy, { admin, client, node }, kubeconfig, env);
+    const rig = new Rig(proxy, { admin, client, node }, kubeconfig, how);
     try {
       await rig.operator.ready();
       await rig.#taken();
@@ -145,7 +145,7 @@ export class Rig {
   }
 
   #start(): OperatorProcess {
-    return OperatorProcess.start({ kubeconfig: this.#kubeconfig, env: this.env });
+    return OperatorProcess.start({ ...this.how, kubeconfig: this.#kubeconfig });
   }
 }
 

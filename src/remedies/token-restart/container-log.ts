@@ -55,11 +55,14 @@ export class ContainerLog {
     this.#cursor = followed.cursor;
     if (followed.gap) this.#lose();
     for (let reads = 0; reads < READS_PER_PASS; reads++) {
-      const { life } = this.#cursor;
-      const chunk = await from.logs.read(nextRequest(this.#cursor, container, pod));
-      const taken = await inTurns(from.clock, takeChunk(this.#cursor, container, chunk));
-      await inTurns(from.clock, this.#fold(taken, life, { nowMs: from.clock.now().getTime(), find: search.find }));
-      if (!taken.more) return;
+      const cursor = this.#cursor;
+      const isMore = await from.logs.read(nextRequest(cursor, container, pod), async chunk => {
+        const taken = await inTurns(from.clock, takeChunk(cursor, container, chunk));
+        const by = { nowMs: from.clock.now().getTime(), find: search.find };
+        await inTurns(from.clock, this.#fold(taken, cursor.life, by));
+        return taken.more;
+      });
+      if (!isMore) return;
     }
     if (this.#isBehind(from.clock.now().getTime())) this.#cursor = jumping(this.#cursor);
   }

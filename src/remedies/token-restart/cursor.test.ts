@@ -13,7 +13,7 @@ async function drain(logs: FakeLogs, from: Cursor, view = container()): Promise<
   let gaps = 0;
   let cursor = followLife(from, view).cursor;
   for (let reads = 0; reads < 50; reads++) {
-    const taken = atOnce(takeChunk(cursor, view, await logs.read(nextRequest(cursor, view, POD))));
+    const taken = atOnce(takeChunk(cursor, view, await logs.answer(nextRequest(cursor, view, POD))));
     lines.push(
       ...taken.fresh
         .toString()

@@ -102,7 +102,11 @@ export function* takeChunk(cursor: Cursor, container: ContainerView, chunk: LogC
   const isCut = chunk?.truncated === true;
   if (isCut && fresh.length === 0) return withoutProgress(cursor);
   const gap = cursor.jump && fresh.length > 0 && fresh.length === text.length;
-  const taken = { ...(yield* afterLines(cursor, fresh)), jump: false, limitBytes: isCut ? grown(cursor) : MIN_READ_BYTES };
+  const taken = {
+    ...(yield* afterLines(cursor, fresh)),
+    jump: false,
+    limitBytes: isCut ? grown(cursor) : MIN_READ_BYTES,
+  };
   if (isCut || !ended) return { cursor: taken, fresh, more: isCut, gap };
   return { cursor: newLife(container.restartCount, sinceOf(taken)), fresh, more: true, gap };
 }

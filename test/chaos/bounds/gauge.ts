@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
 import { eventually } from "../../cluster/admin";
-import type { OperatorProcess } from "../../operator/process";
+import type { Finding } from "../suite";
+import { ENTRY, type OperatorProcess } from "../../operator/process";
 
 /** What Node takes for its heap where a container may have 256 MiB. */
 const HEAP_MIB = 128;
@@ -13,10 +15,25 @@ export const LIMIT_MIB = 256;
 /** Longest time that anything may hold up the event loop. */
 export const TURN_MS = 50;
 
-/** The operator measures itself from within, with the heap that it would have in its container. */
-export const MEASURED = {
-  NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB} --import ${pathToFileURL(join(__dirname, "probe.mjs")).href}`,
-};
+/**
+ * How the operator is run to be measured: as one file, as in its image, since a compiler in the process would take more memory than all
+ * else; with the heap that it would have in its container; and with a probe inside.
+ */
+export async function measured(folder: string): Promise<{ bundle: string; env: Readonly<Record<string, string>> }> {
+  const bundle = join(folder, "operator.cjs");
+  const root = join(__dirname, "..", "..", "..");
+  await build({
+    entryPoints: [join(root, ENTRY)],
+    outfile: bundle,
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    nodePaths: [join(root, "node_modules")],
+    logLevel: "error",
+  });
+  const probe = pathToFileURL(join(__dirname, "probe.mjs")).href;
+  return { bundle, env: { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB} --import ${probe}` } };
+}
 
 /** What a stretch of work took of the operator. */
 export interface Reading {
@@ -61,8 +78,24 @@ export function describe({ peakMiB, longestCpuMs, longestMs, lagMs }: Reading): 
   return `peak ${peakMiB.toFixed(0)} MiB, ${turn}`;
 }
 
+/** A finding, and what it took of the operator. */
+export interface Measured {
+  readonly finding: Finding;
+  readonly reading: Reading;
+}
+
+/** With the bounds of memory and turn among what was promised. */
+export function bounded({ finding, reading }: Measured): Finding {
+  return {
+    ...finding,
+    promised: `${finding.promised}; bounds of memory and turn`,
+    seen: `${finding.seen}; ${describe(reading)}`,
+    failures: [...finding.failures, ...complaintsOf(reading)],
+  };
+}
+
 /** What of a reading is beyond the bounds. */
-export function complaintsOf({ peakMiB, longestCpuMs }: Reading): string[] {
+function complaintsOf({ peakMiB, longestCpuMs }: Reading): string[] {
   return [
     ...(peakMiB > LIMIT_MIB ? [`${peakMiB.toFixed(0)} MiB were resident, of ${LIMIT_MIB}`] : []),
     ...(longestCpuMs > TURN_MS ? [`a turn took ${longestCpuMs.toFixed(0)} ms of processor time, of ${TURN_MS}`] : []),
