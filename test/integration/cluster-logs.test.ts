@@ -152,6 +152,28 @@ describe("a read", () => {
   });
 });
 
+describe("a read that is still being looked through", () => {
+  it("keeps its place, so that no more are in memory than may be read at once", async () => {
+    kubelet.answer = (_, response) => response.end("2025-01-01T00:00:00Z well\n");
+    let begun = 0;
+    let end = (): void => undefined;
+    const ended = new Promise<void>(resolve => (end = resolve));
+    const look = (): Promise<void> => {
+      begun++;
+      return ended;
+    };
+    const [first, second] = [reader.read(ask(), look), reader.read(ask(), look)];
+    expect(await eventually(() => begun, count => count === 2)).toBe(2);
+    const third = expect(reader.read(ask(), look)).rejects.toThrow(/no turn within 30 s/);
+    clock.advance(30_000);
+    await third;
+    end();
+    await Promise.all([first, second]);
+    await reader.read(ask(), look);
+    expect([begun, kubelet.calls.length]).toEqual([3, 3]);
+  });
+});
+
 describe("pods whose kubelet hangs", () => {
   /** How many reads of them the kubelet has been asked for, once it is as many as are hoped for. */
   async function asked(hoped: number): Promise<number> {
