@@ -72,6 +72,16 @@ describe("the loop", () => {
     expect(new Set(turns).size).toBe(2_001);
   });
 
+  it("comes to all objects, though a full pass takes longer than the time between two", async () => {
+    const bench = makeBench(() => new Promise(resolve => void bench.clock.after(1_000, () => resolve(RECHECK))), {
+      workers: 1,
+    });
+    bench.listed.push(...Array.from({ length: 200 }, (_, i) => `a/${i}`));
+    bench.controller.startLeading();
+    await bench.clock.run(220_000);
+    expect(new Set(bench.keys()).size).toBe(200);
+  });
+
   it("comes to the end of a full pass, however many events there are", async () => {
     const bench = makeBench(
       key => {

@@ -223,13 +223,12 @@ export class Controller {
     this.#scheduleFullPass(nextMs);
   }
 
-  /** What is left of the sweep before is among these. */
+  /** What is left of the sweep before goes first: where that takes longer than the time between two, the last of the list would never come. */
   #beginSweep(keys: ReadonlySet<Key>): void {
-    this.#sweep = new RingBuffer();
-    for (const key of keys) {
-      this.known.add(key);
-      this.#sweep.push(key);
-    }
+    const left: Key[] = [];
+    for (let key = this.#sweep.shift(); key !== undefined; key = this.#sweep.shift()) left.push(key);
+    for (const key of keys) this.known.add(key);
+    for (const key of new Set([...left, ...keys])) this.#sweep.push(key);
     for (let worker = 0; worker < this.#settings.workers; worker++) this.#sweepOn();
   }
 
