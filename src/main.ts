@@ -60,7 +60,7 @@ export function createOperator(): Operator {
 class RunningOperator implements Operator {
   readonly #settings: Settings;
   readonly #log: Log;
-  readonly #metrics = new Metrics({ processMetrics: true });
+  readonly #metrics = new Metrics({ processMetrics: true, clock: systemClock });
   /** What the cluster's timestamps are compared with is the cluster's time. */
   readonly #clock = new ServerClock(systemClock, {
     log: () => this.#log,

@@ -90,6 +90,8 @@ export const Reason = {
   RenewalForbidden: "RenewalForbidden",
   /** An expiry can't be read; the message names key and value. The binding is left alone. */
   MalformedExpiry: "MalformedExpiry",
+  /** Status has no room for all bindings: nothing is done for those that have no place in it. */
+  TooManyBindings: "TooManyBindings",
   /** A binding is not renewed because of its other subjects or its owner. */
   BindingRefused: "BindingRefused",
   /** A listed binding does not exist, and was never seen. */

@@ -21,12 +21,13 @@ function setUp() {
   const streams = new Map<string, Readable>();
   const lists: string[] = [];
   const queries = new Map<string, ApiRequest["query"]>();
+  const items = new Map<string, object[]>();
   let answers = true;
   const api = {
     json: <T>(request: ApiRequest): Promise<T> => {
       lists.push(request.path);
       queries.set(request.path, request.query);
-      const list = { metadata: { resourceVersion: "1" }, items: [] };
+      const list = { metadata: { resourceVersion: "1" }, items: items.get(request.path) ?? [] };
       return answers ? Promise.resolve(list as T) : new Promise(() => undefined);
     },
     open: (request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> => {
@@ -50,7 +51,7 @@ function setUp() {
   };
   const changed: string[] = [];
   const informers = new Informers({ api, clock, random: () => 0.5, log, metrics }, name => void changed.push(name));
-  return { clock, open, streams, lists, queries, ages, changed, informers, hang: () => (answers = false) };
+  return { clock, open, streams, lists, items, queries, ages, changed, informers, hang: () => (answers = false) };
 }
 
 let informers: Informers | undefined;
@@ -94,6 +95,27 @@ describe("informers", () => {
     expect(await informers.pods("flux")).toEqual([]);
     expect(informers.nodeOf("kai", "p")).toBe("n1");
     expect(informers.nodeOf("flux", "p")).toBeUndefined();
+  });
+
+  it("tell of a namespace once, however much a list has to tell, and not again when it is listed again", async () => {
+    const world = setUp();
+    const pods = Array.from({ length: 1_000 }, (_, i) => ({
+      metadata: {
+        ...{ uid: `u${i}`, name: `p${i}`, namespace: "kai", resourceVersion: `${i}` },
+        creationTimestamp: "2025-01-01T00:00:00Z",
+      },
+    }));
+    world.items.set(path("kai", "pods"), pods);
+    informers = world.informers;
+    informers.ensure("kai");
+    await settle();
+    expect(world.changed).toEqual(["kai"]);
+    expect(await informers.pods("kai")).toHaveLength(1_000);
+    const gone = { type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } };
+    world.streams.get(path("kai", "pods"))?.push(`${JSON.stringify(gone)}\n`);
+    await world.clock.run(60_000);
+    expect(world.lists.filter(listed => listed === path("kai", "pods")).length).toBeGreaterThan(1);
+    expect(world.changed).toEqual(["kai"]);
   });
 
   it("let a namespace go after a grace period, unless it is wanted again", async () => {

@@ -1,5 +1,5 @@
 import type { Cancel } from "../core/clock";
-import { TransientError } from "../core/errors";
+import { describeError, TransientError } from "../core/errors";
 import type { BindingKind, BindingView, PodView, SandboxEventView } from "../core/views";
 import { isNews, NamespaceWatches, type Supervised } from "./namespace-watches";
 import { RESOURCES } from "./resources";
@@ -24,6 +24,8 @@ const AGE_INTERVAL_MS = 10_000;
 export class Informers {
   readonly #context: WatchContext;
   readonly #onChange: (namespace: string) => void;
+  /** Of which it is to be told when the news that are being read are read: a list may hold thousands, and wakes all objects of a namespace once. */
+  readonly #changed = new Set<string>();
   readonly #namespaces = new Map<string, NamespaceWatches>();
   readonly #stopping = new Set<Promise<void>>();
   #clusterRoleBindings: Watch<BindingView> | null = null;
@@ -57,7 +59,7 @@ export class Informers {
     watches?.cancelStop?.();
     if (watches !== undefined) watches.cancelStop = null;
     else if (!this.#stopped) {
-      const onChange = (): void => this.#onChange(namespace);
+      const onChange = (): void => this.#tell(namespace);
       this.#namespaces.set(namespace, new NamespaceWatches(this.#context, namespace, onChange));
     }
   }
@@ -149,7 +151,7 @@ export class Informers {
       project: sandboxEventView,
       onDelta: delta => {
         if (delta.after?.unauthorized !== true || !isNews(delta)) return;
-        for (const namespace of this.#sandboxAskers) this.#onChange(namespace);
+        for (const namespace of this.#sandboxAskers) this.#tell(namespace);
       },
     });
     watch.start();
@@ -161,7 +163,24 @@ export class Informers {
     if (!isNews(delta)) return;
     const subjects = [...(delta.before?.subjects ?? []), ...(delta.after?.subjects ?? [])];
     for (const namespace of new Set(subjects.map(subject => subject.namespace))) {
-      if (namespace !== undefined && this.#namespaces.has(namespace)) this.#onChange(namespace);
+      if (namespace !== undefined && this.#namespaces.has(namespace)) this.#tell(namespace);
+    }
+  }
+
+  #tell(namespace: string): void {
+    if (this.#changed.size === 0) queueMicrotask(() => this.#tellAll());
+    this.#changed.add(namespace);
+  }
+
+  #tellAll(): void {
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    for (const namespace of changed) {
+      try {
+        this.#onChange(namespace);
+      } catch (error) {
+        this.#context.log.error({ namespace, error: describeError(error) }, "whoever is told of news failed");
+      }
     }
   }
 

@@ -57,8 +57,16 @@ export class ApiLogReader implements LogReader {
   }
 
   /** See {@link LogReader.read}. */
-  async read(request: LogRequest): Promise<LogChunk | null> {
+  async read<T>(request: LogRequest, use: (chunk: LogChunk | null) => Promise<T>): Promise<T> {
     const release = await this.#turn(request);
+    try {
+      return await use(await this.#readNow(request));
+    } finally {
+      release();
+    }
+  }
+
+  async #readNow(request: LogRequest): Promise<LogChunk | null> {
     try {
       const chunk = await this.#fetch(request);
       this.#suspects.delete(podKey(request));
@@ -68,8 +76,6 @@ export class ApiLogReader implements LogReader {
       if (error instanceof TimeoutError) this.#suspect(podKey(request));
       this.#context.metrics.logRead(error instanceof TimeoutError ? "timeout" : "error", 0);
       throw error;
-    } finally {
-      release();
     }
   }
 

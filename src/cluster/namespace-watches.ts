@@ -61,7 +61,11 @@ export class NamespaceWatches {
   }
 }
 
-/** Most changes of an object are to what no view holds, such as heartbeats in annotations of pods; they wake nobody. */
+/**
+ * Most changes of an object are to what no view holds, such as heartbeats in annotations of pods; they wake nobody. Nor does what a new list
+ * tells again, which is nearly all of it.
+ */
 export function isNews({ before, after }: Delta<Identified>): boolean {
+  if (before?.resourceVersion !== undefined && before.resourceVersion === after?.resourceVersion) return false;
   return !isDeepStrictEqual({ ...before, resourceVersion: "" }, { ...after, resourceVersion: "" });
 }

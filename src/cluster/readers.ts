@@ -13,9 +13,11 @@ import type {
   WorkloadView,
 } from "../core/views";
 import { GoneError } from "../core/errors";
+import { inTurns } from "../core/turns";
 import type { Api } from "./api";
 import type { Informers } from "./informers";
 import { arrayOf, type JsonObject, objectOf, textOf } from "./json";
+import { projectAll } from "./project-all";
 import { apiVersionOf, clusterObjectView } from "./cluster-object-view";
 import { daemonSetView } from "./daemon-set-view";
 import { RequestCounts } from "./request-counts";
@@ -24,8 +26,8 @@ import { StaleTokens } from "./stale-tokens";
 import { describeCall, pathOf, type Place, type Resource, resourceOf, RESOURCES } from "./resources";
 import { bindingView, serviceAccountView, workloadView } from "./views";
 
-/** client-go's page size. */
-const PAGE_SIZE = 500;
+/** As in a watch: a page has to be parsed at once. */
+const PAGE_SIZE = 100;
 
 /** What remedies read: pods and bindings from the watches, everything else live. */
 export class ClusterReaders implements Readers {
@@ -72,8 +74,7 @@ export class ClusterReaders implements Readers {
   /** See {@link Readers.workloads}. */
   async workloads(kind: WorkloadView["kind"], namespace: string): Promise<readonly WorkloadView[]> {
     const resource = resourceOf({ apiVersion: "apps/v1", kind });
-    const items = await this.#list(resource, { namespace });
-    return items.flatMap(item => workloadView(kind, item) ?? []);
+    return this.#list(resource, { namespace }, item => workloadView(kind, item));
   }
 
   /** See {@link Readers.serviceAccount}. */
@@ -102,8 +103,8 @@ export class ClusterReaders implements Readers {
   ): Promise<readonly ClusterObjectView[] | null> {
     const selector = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
     try {
-      const items = await this.#list(resourceOf({ apiVersion: apiVersionOf(kind), kind }), {}, selector.join(","));
-      return items.flatMap(item => clusterObjectView(kind, item) ?? []);
+      const resource = resourceOf({ apiVersion: apiVersionOf(kind), kind });
+      return await this.#list(resource, {}, item => clusterObjectView(kind, item), selector.join(","));
     } catch (error) {
       // A collection is there as soon as its kind is served, however empty.
       if (error instanceof GoneError) return null;
@@ -127,8 +128,13 @@ export class ClusterReaders implements Readers {
   }
 
   /** All pages of a collection. @throws GoneError where that resource is not served */
-  async #list(resource: Resource, place: Place, labelSelector = ""): Promise<unknown[]> {
-    const items: unknown[] = [];
+  async #list<V>(
+    resource: Resource,
+    place: Place,
+    project: (item: unknown) => V | null,
+    labelSelector = "",
+  ): Promise<V[]> {
+    const views: V[] = [];
     let token: string | undefined;
     do {
       const list: JsonObject = await this.#api.json({
@@ -136,10 +142,10 @@ export class ClusterReaders implements Readers {
         path: pathOf(resource, place),
         query: { limit: PAGE_SIZE, continue: token, labelSelector: labelSelector === "" ? undefined : labelSelector },
       });
-      items.push(...arrayOf(list["items"]));
+      await inTurns(this.clock, projectAll(arrayOf(list["items"]), project, views));
       token = textOf(objectOf(list["metadata"])["continue"]);
     } while (token !== undefined && token !== "");
-    return items;
+    return views;
   }
 
   #get(resource: Resource, place: Place): Promise<unknown> {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { TransientError } from "../core/errors";
 import { FakeClock } from "../core/testing/fake-clock";
 import type { ApiRequest } from "./api";
 import { OwnRights } from "./rights";
@@ -36,5 +37,24 @@ describe("the operator's own rights", () => {
     await clock.run(1);
     expect(await rights.may(bind)).toBe(true);
     expect(asked).toHaveLength(3);
+  });
+
+  it("are asked for once, however many want to know at once, and for all names where they hold for all", async () => {
+    const { rights, asked, grant } = setUp();
+    await Promise.all(Array.from({ length: 100 }, () => rights.may(bind)));
+    expect(asked).toHaveLength(1);
+    grant();
+    const patch = { ...bind, resource: "rolebindings", verb: "patch" };
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => rights.may({ ...patch, name: `b${i}` })));
+    expect(answers).toEqual(answers.map(() => true));
+    expect(asked).toHaveLength(2);
+  });
+
+  it("are asked for again where there was no answer", async () => {
+    const answers = [Promise.reject(new TransientError("no answer")), Promise.resolve({ status: { allowed: true } })];
+    const json = <T>(): Promise<T> => answers.shift() as Promise<T>;
+    const rights = new OwnRights({ json }, new FakeClock());
+    await expect(rights.may(bind)).rejects.toThrow("no answer");
+    expect(await rights.may(bind)).toBe(true);
   });
 });

@@ -15,7 +15,7 @@ const MAX_REMEMBERED = 2_000;
 export class OwnRights {
   readonly #api: Pick<Api, "json">;
   readonly #clock: Clock;
-  readonly #answers = new Map<string, { readonly allowed: boolean; readonly untilMs: number }>();
+  readonly #answers = new Map<string, { readonly allowed: Promise<boolean>; readonly untilMs: number }>();
 
   constructor(api: Pick<Api, "json">, clock: Clock) {
     this.#api = api;
@@ -24,14 +24,23 @@ export class OwnRights {
 
   /** Whether the operator has that right. @throws whatever the client throws */
   async may(right: Right): Promise<boolean> {
+    const { name, ...any } = right;
+    // Whoever looks after hundreds of objects asks once. Of `bind` nobody should have more than was given by name.
+    if (name !== undefined && right.verb !== "bind" && (await this.#ask(any))) return true;
+    return this.#ask(right);
+  }
+
+  #ask(right: Right): Promise<boolean> {
     const { apiGroup, resource, verb, name, namespace } = right;
     const id = JSON.stringify([apiGroup, resource, verb, name, namespace]);
     const nowMs = this.#clock.monotonicMs();
     const known = this.#answers.get(id);
     if (known !== undefined && nowMs < known.untilMs) return known.allowed;
-    const allowed = await isAllowed(this.#api, right);
+    const allowed = isAllowed(this.#api, right);
     if (this.#answers.size >= MAX_REMEMBERED) this.#answers.clear();
     this.#answers.set(id, { allowed, untilMs: nowMs + REMEMBERED_MS });
+    // What was not answered is asked again.
+    allowed.catch(() => void this.#answers.delete(id));
     return allowed;
   }
 }

@@ -3,6 +3,8 @@ export interface Identified {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
+  /** Absent where the view does not hold it. */
+  readonly resourceVersion?: string;
 }
 
 /** One difference: added (no `before`), changed, or deleted (no `after`). */

@@ -1,11 +1,13 @@
 import type { Clock, Random } from "../core/clock";
 import { describeError, ForbiddenError, TransientError } from "../core/errors";
 import type { ClusterMetrics, Log } from "../core/ports";
+import { inTurns } from "../core/turns";
 import type { Api } from "./api";
 import { Backoff } from "./backoff";
 import { arrayOf, type JsonObject, objectOf, textOf } from "./json";
 import { LineSplitter } from "./line-splitter";
 import { pause } from "./pause";
+import { projectAll } from "./project-all";
 import { describeCall, pathOf, type Resource } from "./resources";
 import { SilenceTimer } from "./silence-timer";
 import { type Delta, type Identified, ViewCache } from "./view-cache";
@@ -65,8 +67,8 @@ const WITHOUT_BOOKMARKS: Partial<WatchTiming> = { serverTimeoutMs: 100_000, stal
 /** Beyond the timeout that the server was given. */
 const OVERDUE_MS = 30_000;
 
-/** client-go's page size. */
-const PAGE_SIZE = 500;
+/** A page has to be parsed at once: of 500 pods, client-go's size, that holds up the event loop for 50 ms and more. */
+const PAGE_SIZE = 100;
 
 /** More pages than any cluster has: a server that never ends its list is broken. */
 const MAX_PAGES = 10_000;
@@ -197,14 +199,12 @@ export class Watch<V extends Identified> {
   }
 
   async #list(signal: AbortSignal): Promise<string> {
-    const views = new Map<string, V>();
+    const views: V[] = [];
     let token: string | undefined;
     for (let page = 0; page < MAX_PAGES; page++) {
       const list = await this.#page(token, signal);
-      for (const item of arrayOf(list["items"])) {
-        const view = this.#subject.project(item);
-        if (view !== null) views.set(view.uid, view);
-      }
+      await inTurns(this.#context.clock, projectAll(arrayOf(list["items"]), this.#subject.project, views));
+      signal.throwIfAborted();
       const metadata = objectOf(list["metadata"]);
       const version = textOf(metadata["resourceVersion"]) ?? "";
       token = textOf(metadata["continue"]) || undefined;
@@ -220,8 +220,8 @@ export class Watch<V extends Identified> {
     return this.#context.api.json({ what, path: pathOf(resource, { namespace }), query }, signal);
   }
 
-  #adopt(views: ReadonlyMap<string, V>, version: string): string {
-    const deltas = this.#cache.replace(views);
+  #adopt(views: readonly V[], version: string): string {
+    const deltas = this.#cache.replace(new Map(views.map(view => [view.uid, view])));
     this.#context.metrics.relisted(this.#subject.resource.plural);
     this.#confirm(version);
     for (const delta of deltas) this.#tell(delta);

@@ -37,12 +37,13 @@ export interface LogChunk {
 /** Reads logs, bounded in bytes and time. A read that hangs hurts no other. */
 export interface LogReader {
   /**
-   * Null when there is no such pod, container or previous life (any more, or yet).
+   * Hands over what was read, and waits until it was used: until then it counts as being read, so that few chunks are in memory at once,
+   * however long it takes to look through them. Null when there is no such pod, container or previous life (any more, or yet).
    *
    * @throws ForbiddenError without the right `get pods/log`
-   * @throws TransientError on a timeout or any other failure
+   * @throws TransientError on a timeout or any other failure, and whatever `use` throws
    */
-  read(request: LogRequest): Promise<LogChunk | null>;
+  read<T>(request: LogRequest, use: (chunk: LogChunk | null) => Promise<T>): Promise<T>;
 }
 
 /** A right that the operator may or may not have. */

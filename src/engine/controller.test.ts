@@ -51,6 +51,52 @@ describe("the loop", () => {
     expect(bench.keys()).toEqual(["a/1", "a/2", "b/1"]);
   });
 
+  it("gives what an event has brought about its turn before the rest of a full pass, however long that is", async () => {
+    const turns: Key[] = [];
+    const bench = makeBench(
+      key => {
+        turns.push(key);
+        if (key === "a/100" || key === "a/1000") bench.controller.enqueue("b/urgent");
+        return Promise.resolve(RECHECK);
+      },
+      { workers: 1, minPassIntervalMs: 0 },
+    );
+    bench.listed.push(...Array.from({ length: 2_000 }, (_, i) => `a/${i}`));
+    bench.controller.startLeading();
+    await bench.clock.run(1_000);
+    const urgent = turns.flatMap((key, turn) => (key === "b/urgent" ? turn : []));
+    expect(urgent).toHaveLength(2);
+    // Behind the one that brought it about, and at most one that was swept into the queue before.
+    expect(urgent[0]! - turns.indexOf("a/100")).toBeLessThanOrEqual(2);
+    expect(urgent[1]! - turns.indexOf("a/1000")).toBeLessThanOrEqual(2);
+    expect(new Set(turns).size).toBe(2_001);
+  });
+
+  it("comes to all objects, though a full pass takes longer than the time between two", async () => {
+    const bench = makeBench(() => new Promise(resolve => void bench.clock.after(1_000, () => resolve(RECHECK))), {
+      workers: 1,
+    });
+    bench.listed.push(...Array.from({ length: 200 }, (_, i) => `a/${i}`));
+    bench.controller.startLeading();
+    await bench.clock.run(220_000);
+    expect(new Set(bench.keys()).size).toBe(200);
+  });
+
+  it("comes to the end of a full pass, however many events there are", async () => {
+    const bench = makeBench(
+      key => {
+        if (key.startsWith("b/")) for (let i = 0; i < 50; i++) bench.controller.enqueue(`b/${i}`);
+        return new Promise(resolve => void bench.clock.after(1, () => resolve(RECHECK)));
+      },
+      { workers: 1, minPassIntervalMs: 0 },
+    );
+    bench.listed.push(...Array.from({ length: 100 }, (_, i) => `a/${i}`));
+    bench.controller.startLeading();
+    bench.controller.enqueue("b/0");
+    await bench.clock.run(300);
+    expect(bench.keys().filter(key => key.startsWith("a/"))).toHaveLength(100);
+  });
+
   it("passes over all objects every minute, more or less", async () => {
     const bench = makeBench();
     bench.listed.push("a/1");

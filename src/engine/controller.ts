@@ -4,6 +4,7 @@ import type { EngineMetrics, Key, Log, ObjectStore } from "../core/ports";
 import { withDeadline } from "./deadline";
 import { KnownKeys } from "./known-keys";
 import { RateLimiter } from "./rate-limiter";
+import { RingBuffer } from "./ring-buffer";
 import type { PassResult } from "./pass-result";
 import { STORE_DEADLINE_MS } from "./restart-ledger";
 import { WorkQueue } from "./work-queue";
@@ -57,6 +58,8 @@ export class Controller {
   readonly #queue: WorkQueue;
   readonly #limiter: RateLimiter;
   readonly #lastPassMs = new Map<Key, number>();
+  /** What is left of the full pass, the next first. Not in the queue: whatever an event brings about goes before it. */
+  #sweep = new RingBuffer<Key>();
   /** Counts terms of leadership; undefined while not leading. */
   #term: number | undefined;
   #terms = 0;
@@ -91,6 +94,7 @@ export class Controller {
     this.#term = undefined;
     this.#cancelFullPass();
     this.#queue.clear();
+    this.#sweep = new RingBuffer();
     // Nobody would tell of objects that go meanwhile, and their namespaces would be watched for ever.
     this.known.clear();
     this.#reportDepth();
@@ -161,6 +165,7 @@ export class Controller {
     this.#inFlight--;
     this.#queue.done(key);
     this.#turn();
+    this.#sweepOn();
     this.#takeMore();
   }
 
@@ -207,7 +212,7 @@ export class Controller {
       if (this.#term !== term) return;
       this.#limiter.forget(FULL_PASS);
       this.#fullPassTrouble = null;
-      for (const key of new Set([...keys, ...knownBefore])) this.enqueue(key);
+      this.#beginSweep(new Set([...keys, ...knownBefore]));
     } catch (error) {
       nextMs = Math.min(nextMs, this.#limiter.when(FULL_PASS) + random() * 1_000);
       this.#fullPassTrouble = publicMessage(error);
@@ -218,12 +223,27 @@ export class Controller {
     this.#scheduleFullPass(nextMs);
   }
 
+  /** What is left of the sweep before goes first: where that takes longer than the time between two, the last of the list would never come. */
+  #beginSweep(keys: ReadonlySet<Key>): void {
+    const left: Key[] = [];
+    for (let key = this.#sweep.shift(); key !== undefined; key = this.#sweep.shift()) left.push(key);
+    for (const key of keys) this.known.add(key);
+    for (const key of new Set([...left, ...keys])) this.#sweep.push(key);
+    for (let worker = 0; worker < this.#settings.workers; worker++) this.#sweepOn();
+  }
+
+  /** One more key for each pass that ends: so of any two turns one is an event's, however many objects there are, and one the full pass's, however many events. */
+  #sweepOn(): void {
+    const key = this.#sweep.shift();
+    if (key !== undefined) this.enqueue(key);
+  }
+
   #turn(): void {
     this.#turnedAtMs = this.#ports.clock.monotonicMs();
   }
 
   #reportDepth(): void {
-    this.#ports.metrics.queueDepth(this.#queue.length, this.#queue.delayed);
+    this.#ports.metrics.queueDepth(this.#queue.length + this.#sweep.length, this.#queue.delayed);
   }
 }
 

@@ -4,6 +4,7 @@ import { ForbiddenError, framesOf, publicMessage, TerminalError, WaitError } fro
 import type { Log } from "../core/ports";
 import type { Readers } from "../core/readers";
 import type { Decision, Remedy } from "../core/remedy";
+import { inTurns, type Steps } from "../core/turns";
 import { withDeadline } from "./deadline";
 import { checkedDecision } from "./decision";
 
@@ -37,10 +38,19 @@ export async function judge(
     return observeFailed(error);
   }
   try {
-    return { decision: checkedDecision(remedy.decide(facts, spec, readers.clock.now())) };
+    return { decision: await inTurns(readers.clock, decideInSteps(remedy, facts, spec, readers.clock.now())) };
   } catch (error) {
     return decideFailed(remedy, error, log);
   }
+}
+
+/** What follows a long decision is long as well. */
+function* decideInSteps(remedy: Remedy, ...given: Parameters<Remedy["decide"]>): Steps<Decision> {
+  const decision = remedy.decide(...given);
+  yield;
+  const checked = checkedDecision(decision);
+  yield;
+  return checked;
 }
 
 /** A remedy's bug: told to the log with its stack, and to the condition. */

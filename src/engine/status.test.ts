@@ -38,6 +38,31 @@ describe("a status", () => {
     expect(bounded.conditions?.[0]?.message).toHaveLength(4_096);
   });
 
+  it("says which of its lists was cut, and where", () => {
+    const targets = Array.from({ length: 10_000 }, (_, i) => ({
+      kind: "Deployment",
+      name: `web-${i}`,
+      pods: 1,
+      rejectedPods: 0,
+    }));
+    const message = (text: string) => {
+      const ready = {
+        type: "Ready",
+        status: "True",
+        lastTransitionTime: "2025-01-01T00:00:00Z",
+        reason: "AllHold",
+      } as const;
+      return boundStatus({ targets, conditions: [{ ...ready, message: text }] }, NOW).conditions?.[0]?.message;
+    };
+    expect(message("All is well.")).toBe(
+      "All is well. status.targets tells of 5000 of 10000: there is no room for all of them.",
+    );
+    expect(message("x".repeat(5_000))).toHaveLength(4_096);
+    expect(message("x".repeat(5_000))).toMatch(
+      /… status\.targets tells of 5000 of 10000: there is no room for all of them\.$/,
+    );
+  });
+
   it("of usual size is left as it is", () => {
     const status: ControllerResilienceStatus = {
       targets: [{ kind: "Deployment", name: "app", pods: 1, rejectedPods: 0 }],

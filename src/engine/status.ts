@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ControllerResilienceStatus, RestartStatus } from "../api/controller-resilience";
+import { ConditionType } from "../api/conditions";
 import { pruneRestarts } from "../core/restart-budget";
 
 /** The longest maxRestartsWindow that the schema takes (168h): younger restarts may still count against a budget. */
@@ -24,7 +25,23 @@ export function boundStatus(status: ControllerResilienceStatus, now: Date): Cont
     if (Buffer.byteLength(JSON.stringify(bounded)) <= MAX_STATUS_BYTES) break;
     Object.assign(bounded, { [longest]: bounded[longest]?.slice(0, Math.floor((bounded[longest]?.length ?? 0) / 2)) });
   }
-  return bounded;
+  return tellShortened(bounded, status);
+}
+
+/** Whoever reads a list that was cut has to know that it was. */
+function tellShortened(bounded: ControllerResilienceStatus, whole: ControllerResilienceStatus) {
+  const sentences = SHORTENED.flatMap(list => {
+    const [left, all] = [bounded[list]?.length ?? 0, whole[list]?.length ?? 0];
+    return left === all ? [] : [` status.${list} tells of ${left} of ${all}: there is no room for all of them.`];
+  });
+  if (sentences.length === 0) return bounded;
+  const told = sentences.join("");
+  const conditions = bounded.conditions?.map(condition =>
+    condition.type === ConditionType.Ready
+      ? { ...condition, message: cutMessage(condition.message, MAX_MESSAGE - told.length) + told }
+      : condition,
+  );
+  return { ...bounded, ...(conditions && { conditions }) };
 }
 
 /** The restarts of one remedy after it has judged them, and the causes that are its own. */
@@ -41,9 +58,9 @@ export function joinRestarts(before: readonly RestartStatus[], told: readonly To
 }
 
 /** Cuts at a whole character, and says that it did. */
-export function cutMessage(message: string): string {
-  if (message.length <= MAX_MESSAGE) return message;
-  const end = /[\uD800-\uDBFF]/.test(message.charAt(MAX_MESSAGE - 2)) ? MAX_MESSAGE - 2 : MAX_MESSAGE - 1;
+export function cutMessage(message: string, most = MAX_MESSAGE): string {
+  if (message.length <= most) return message;
+  const end = /[\uD800-\uDBFF]/.test(message.charAt(most - 2)) ? most - 2 : most - 1;
   return `${message.slice(0, end)}…`;
 }
 

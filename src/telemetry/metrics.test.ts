@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { BusyClock } from "../core/testing/busy-clock";
+import { FakeClock } from "../core/testing/fake-clock";
 import { Metrics } from "./metrics";
 
 /** The samples, without help and type. */
@@ -99,6 +101,36 @@ describe("the metrics", () => {
     const flows = Array.from({ length: 600 }, (_, i) => ({ serviceAccount: `s${i}`, requestsPerSecond: i }));
     metrics.flows("kai/a", flows);
     expect((await samples(metrics)).filter(line => line.includes("_requests_per_second"))).toHaveLength(500);
+  });
+
+  it("show no more bindings and flows of all objects together than are bearable, and others once there is room", async () => {
+    const metrics = new Metrics();
+    const bindings = Array.from({ length: 600 }, (_, i) => ({
+      kind: "RoleBinding" as const,
+      name: `b${i}`,
+      state: "Current" as const,
+      expiryTime: "2025-01-02T00:00:00Z",
+    }));
+    const flows = bindings.map(({ name }, i) => ({ serviceAccount: name, requestsPerSecond: i }));
+    for (const name of ["a", "b", "c", "d", "e"]) metrics.bindings(`kai/${name}`, bindings);
+    for (const name of ["a", "b", "c", "d", "e"]) metrics.flows(`${name}/it`, flows);
+    const count = async (part: string): Promise<number> =>
+      (await samples(metrics)).filter(line => line.includes(part)).length;
+    expect(await count("_binding_expiry_")).toBe(2_000);
+    expect(await count("_requests_per_second")).toBe(2_000);
+    metrics.bindings("kai/a", []);
+    metrics.bindings("kai/e", bindings);
+    expect(await count('name="e"')).toBe(500);
+    metrics.flows("a/it", []);
+    metrics.flows("e/it", flows);
+    expect(await count('namespace="e"')).toBe(500);
+  });
+
+  it("let others have their turn while they are written down", async () => {
+    const clock = new BusyClock(new FakeClock());
+    const text = await new Metrics({ clock }).text();
+    expect(clock.turns).toBeGreaterThan(10);
+    expect(text).toBe(await new Metrics().registry.metrics());
   });
 
   it("stay bounded, whoever creates however many objects", async () => {

@@ -1,15 +1,19 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { BindingStatus, FlowStatus } from "../api/controller-resilience";
+import type { Clock } from "../core/clock";
 import type { ClusterMetrics, EngineMetrics, Key } from "../core/ports";
+import { nextTurn } from "../core/turns";
 
 /** Objects whose conditions are exported; beyond it new ones are left out and counted, so that no user can flood Prometheus. */
 const MAX_OBJECTS = 2_000;
 
-/** Bindings of one object whose expiry is exported, the next to expire first. */
+/** Bindings of one object whose expiry is exported, the next to expire first; and of all objects together. */
 const MAX_BINDINGS = 500;
+const MAX_ALL_BINDINGS = 2_000;
 
-/** Flows of one object whose rate is exported. */
+/** Flows of one object whose rate is exported; and of all objects together. */
 const MAX_FLOWS = 500;
+const MAX_ALL_FLOWS = 2_000;
 
 type BindingLabels = Record<"namespace" | "name" | "binding_kind" | "binding", string>;
 type FlowLabels = Record<"namespace" | "service_account", string>;
@@ -23,12 +27,15 @@ export interface MetricsOptions {
   readonly processMetrics?: boolean;
   /** Most objects with conditions; {@link MAX_OBJECTS} by default. */
   readonly maxObjects?: number;
+  /** Others have their turn between two metrics, some of which have thousands of series; absent: they are written down at once. */
+  readonly clock?: Clock;
 }
 
 /** All metrics of the operator, in a registry of their own. Every name begins with `controller_resilience_`. */
 export class Metrics implements EngineMetrics, ClusterMetrics {
   readonly registry = new Registry();
   readonly #maxObjects: number;
+  readonly #clock: Clock | undefined;
   /** Per object and condition type the status that is exported now. */
   readonly #conditions = new Map<Key, Map<string, string>>();
   readonly #reconciles = this.#counter("reconciles_total", "Reconciliations by result.", "result");
@@ -92,13 +99,19 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
 
   constructor(options: MetricsOptions = {}) {
     this.#maxObjects = options.maxObjects ?? MAX_OBJECTS;
+    this.#clock = options.clock;
     if (options.processMetrics === true) collectDefaultMetrics({ register: this.registry });
     this.#leader.set(0);
   }
 
   /** The exposition format of Prometheus. */
-  text(): Promise<string> {
-    return this.registry.metrics();
+  async text(): Promise<string> {
+    const parts: string[] = [];
+    for (const metric of this.registry.getMetricsAsArray()) {
+      parts.push(await this.registry.getSingleMetricAsString(metric.name));
+      if (this.#clock !== undefined) await nextTurn(this.#clock);
+    }
+    return `${parts.join("\n\n")}\n`;
   }
 
   /** See {@link EngineMetrics.reconciled}. */
@@ -136,8 +149,10 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
   /** See {@link EngineMetrics.bindings}. */
   bindings(key: Key, bindings: readonly BindingStatus[]): void {
     for (const labels of this.#expiries.get(key) ?? []) this.#bindingExpiry.remove(labels);
+    this.#expiries.delete(key);
     const [namespace = "", name = ""] = key.split("/");
-    const expiring = bindings.slice(0, MAX_BINDINGS).flatMap(({ kind, name: binding, expiryTime, state }) => {
+    const room = Math.min(MAX_BINDINGS, MAX_ALL_BINDINGS - sum(this.#expiries.values(), ({ length }) => length));
+    const expiring = bindings.slice(0, room).flatMap(({ kind, name: binding, expiryTime, state }) => {
       const seconds = Date.parse(expiryTime ?? "") / 1000;
       // What is gone expires no more, and nobody should be woken for it.
       if (Number.isNaN(seconds) || state === "Revoked" || state === "Expired") return [];
@@ -145,15 +160,15 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
       this.#bindingExpiry.set(labels, seconds);
       return [labels];
     });
-    if (expiring.length === 0) this.#expiries.delete(key);
-    else this.#expiries.set(key, expiring);
+    if (expiring.length > 0) this.#expiries.set(key, expiring);
   }
 
   /** See {@link EngineMetrics.flows}. A series that another object of the namespace tells of, too, goes with the last of them. */
   flows(key: Key, flows: readonly FlowStatus[]): void {
     const before = this.#flows.get(key) ?? new Set();
+    const room = MAX_ALL_FLOWS - sum(this.#flows.values(), ({ size }) => size) + before.size;
     const measured = new Set<string>();
-    for (const { serviceAccount, requestsPerSecond } of flows.slice(0, MAX_FLOWS)) {
+    for (const { serviceAccount, requestsPerSecond } of flows.slice(0, Math.min(MAX_FLOWS, room))) {
       if (requestsPerSecond === undefined) continue;
       this.#requestRate.set(flowLabels(key, serviceAccount), requestsPerSecond);
       measured.add(serviceAccount);
@@ -237,6 +252,12 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     const registers = [this.registry];
     return new Histogram({ name: `controller_resilience_${name}`, help, buckets: RECONCILE_BUCKETS, registers });
   }
+}
+
+function sum<T>(all: Iterable<T>, of: (one: T) => number): number {
+  let total = 0;
+  for (const one of all) total += of(one);
+  return total;
 }
 
 function flowLabels(key: Key, serviceAccount: string): FlowLabels {

@@ -1,10 +1,15 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Admin } from "../cluster/admin";
-import { StandInKubelet } from "../cluster/kubelet";
+import { type LogCall, StandInKubelet } from "../cluster/kubelet";
 
 const LOOK_MS = 300;
 /** The node lifecycle controller gives a node 50 s; in milliseconds. */
 const HEARTBEAT_MS = 10_000;
+
+/** What a pod says: the log that a call asks for, in pieces. */
+export type Voice = (call: LogCall) => Iterable<string>;
 
 interface Pod {
   readonly metadata: {
@@ -20,6 +25,8 @@ interface Pod {
 /** Stands in for a scheduler and a kubelet: every pod runs and is Ready at once, and says in its log whether its token is good. */
 export class StandInNode {
   readonly name = `chaos-${process.pid}`;
+  /** How pods speak whose name begins so; all others say whether their token is good. */
+  readonly voices = new Map<string, Voice>();
   readonly #admin: Admin;
   readonly #kubelet = new StandInKubelet();
   /** Names of pods, which their ReplicaSets make up. */
@@ -30,12 +37,23 @@ export class StandInNode {
 
   constructor(admin: Admin) {
     this.#admin = admin;
-    this.#kubelet.answer = ({ pod }, response) => {
+    this.#kubelet.answer = (call, response) => {
+      const { pod } = call;
+      const voice = [...this.voices].find(([prefix]) => pod.startsWith(prefix))?.[1];
+      if (voice !== undefined) {
+        void pipeline(Readable.from(voice(call)), response).catch(() => undefined);
+        return;
+      }
       const line = this.#rejected.has(pod)
         ? `reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"`
         : `controller.go:12] "Synced"`;
       response.end(`${new Date().toISOString()} E1120 13:47:14.474533       1 ${line}\n`);
     };
+  }
+
+  /** All logs that were asked for, in order. */
+  get logCalls(): readonly LogCall[] {
+    return this.#kubelet.calls;
   }
 
   async start(): Promise<void> {

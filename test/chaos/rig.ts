@@ -9,7 +9,7 @@ import { Admin, eventually } from "../cluster/admin";
 import { ClusterClient } from "../cluster/client";
 import { install, OPERATOR } from "../cluster/installation";
 import type { Lab } from "../lab";
-import { OperatorProcess } from "../operator/process";
+import { type OperatorOptions, OperatorProcess } from "../operator/process";
 import { kubeconfigVia } from "./kubeconfig";
 import { StandInNode } from "./node";
 import { CrashProxy } from "./proxy";
@@ -38,6 +38,7 @@ export class Rig {
     readonly proxy: CrashProxy,
     private readonly hands: Pick<Scene, "admin" | "client" | "node">,
     kubeconfig: string,
+    private readonly how: Pick<OperatorOptions, "env" | "bundle">,
   ) {
     this.#folder = mkdtempSync(join(tmpdir(), "controller-resilience-chaos-"));
     writeFileSync(this.#kubeconfig, kubeconfigVia(proxy.url, kubeconfig), { mode: 0o600 });
@@ -45,7 +46,7 @@ export class Rig {
   }
 
   /** Installs the operator on that lab and starts it. */
-  static async up(lab: Lab): Promise<Rig> {
+  static async up(lab: Lab, how: Pick<OperatorOptions, "env" | "bundle"> = {}): Promise<Rig> {
     const client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
     await install(client);
     const admin = new Admin(new Connection(() => loadKubeConfigFile(lab.kubeconfigPath), systemClock));
@@ -56,7 +57,7 @@ export class Rig {
     await node.start();
     const { namespace, serviceAccount } = OPERATOR;
     const kubeconfig = await lab.serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_LIFE);
-    const rig = new Rig(proxy, { admin, client, node }, kubeconfig);
+    const rig = new Rig(proxy, { admin, client, node }, kubeconfig, how);
     try {
       await rig.operator.ready();
       await rig.#taken();
@@ -143,7 +144,7 @@ export class Rig {
   }
 
   #start(): OperatorProcess {
-    return OperatorProcess.start({ kubeconfig: this.#kubeconfig });
+    return OperatorProcess.start({ ...this.how, kubeconfig: this.#kubeconfig });
   }
 }
 

@@ -46,28 +46,29 @@ export const NAME = "web";
 const GROUP = "/apis/controller-resilience.io/v1alpha1";
 
 /** Path of the scene's ControllerResilience. */
-export function objectPath(scene: Scene): string {
-  return `${GROUP}/namespaces/${scene.namespace}/controllerresiliences/${NAME}`;
+export function objectPath(scene: Scene, name = NAME): string {
+  return `${GROUP}/namespaces/${scene.namespace}/controllerresiliences/${name}`;
 }
 
-/** Creates the scene's ControllerResilience. */
+/** Creates the scene's ControllerResilience, for the workload of its name. */
 export async function protect(
   scene: Scene,
   kind: "Deployment" | "DaemonSet",
   blocks: Partial<Record<keyof ControllerResilienceSpec, unknown>>,
+  name = NAME,
 ): Promise<void> {
   await scene.admin.create(`${GROUP}/namespaces/${scene.namespace}/controllerresiliences`, {
     apiVersion: "controller-resilience.io/v1alpha1",
     kind: "ControllerResilience",
-    metadata: { name: NAME },
-    spec: { targets: [{ kind, name: NAME }], ...blocks },
+    metadata: { name },
+    spec: { targets: [{ kind, name }], ...blocks },
   });
 }
 
 /** The scene's ControllerResilience; undefined when it is gone. */
-export async function readObject(scene: Scene): Promise<ControllerResilience | undefined> {
+export async function readObject(scene: Scene, name = NAME): Promise<ControllerResilience | undefined> {
   try {
-    return await scene.admin.get<ControllerResilience>(objectPath(scene));
+    return await scene.admin.get<ControllerResilience>(objectPath(scene, name));
   } catch (error) {
     if (error instanceof GoneError) return undefined;
     throw error;
@@ -111,27 +112,32 @@ export async function until(what: string, look: () => Promise<boolean>, withinMs
 const READY = { Deployment: "readyReplicas", DaemonSet: "numberReady" } as const;
 
 /** A workload with no pods or one, whose ServiceAccount has its name. A DaemonSet without pods finds no node. */
-export async function createWorkload(scene: Scene, kind: "Deployment" | "DaemonSet", pods: 0 | 1 = 0): Promise<string> {
+export async function createWorkload(
+  scene: Scene,
+  kind: "Deployment" | "DaemonSet",
+  pods: 0 | 1 = 0,
+  name = NAME,
+): Promise<string> {
   const { admin, namespace } = scene;
-  await admin.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: NAME } });
+  await admin.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } });
   const plural = `/apis/apps/v1/namespaces/${namespace}/${kind.toLowerCase()}s`;
-  const labels = { app: NAME };
+  const labels = { app: name };
   const spec = {
-    serviceAccountName: NAME,
+    serviceAccountName: name,
     tolerations: [{ operator: "Exists" }],
     containers: [{ name: "main", image: "none" }],
     ...(kind === "DaemonSet" && pods === 0 ? { nodeSelector: { "chaos.test/none": "true" } } : {}),
   };
   await admin.create(plural, {
-    metadata: { name: NAME },
+    metadata: { name },
     spec: {
       ...(kind === "DaemonSet" ? {} : { replicas: pods }),
       selector: { matchLabels: labels },
       template: { metadata: { labels }, spec },
     },
   });
-  const path = `${plural}/${NAME}`;
-  await until(`${kind} ${NAME} to be settled`, async () => {
+  const path = `${plural}/${name}`;
+  await until(`${kind} ${name} to be settled`, async () => {
     const { status } = await admin.get<{ status: Readonly<Record<string, number>> }>(path);
     return status["observedGeneration"] === 1 && (status[READY[kind]] ?? 0) === pods;
   });

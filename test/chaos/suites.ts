@@ -1,3 +1,4 @@
+import { bounds } from "./bounds";
 import { crash } from "./crash";
 import { faults } from "./faults";
 import { fields } from "./fields";
@@ -8,4 +9,4 @@ import type { Suite } from "./suite";
 export const crashes: readonly Suite[] = scenarios.map(({ name }) => crash({ scenario: [name] }));
 
 /** What else `npm run chaos` injects. */
-export const suites: readonly Suite[] = [faults(), fields()];
+export const suites: readonly Suite[] = [faults(), fields(), bounds];

@@ -3,7 +3,7 @@ import { Api } from "../../src/cluster/api";
 import type { Connection } from "../../src/cluster/connection";
 import { ApiLogReader } from "../../src/cluster/log-reader";
 import { ForbiddenError, ResilienceError, TransientError } from "../../src/core/errors";
-import type { LogRequest } from "../../src/core/readers";
+import type { LogChunk, LogRequest } from "../../src/core/readers";
 import { FakeClock } from "../../src/core/testing/fake-clock";
 import { StandInKubelet } from "../cluster/kubelet";
 import { clientWith, RULES } from "./cluster-operator";
@@ -81,10 +81,14 @@ function kubeletSays(code: number, text: string): void {
   kubelet.answer = (_, response) => response.writeHead(code).end(text);
 }
 
+/** What was read. */
+const itself = (chunk: LogChunk | null): Promise<LogChunk | null> => Promise.resolve(chunk);
+
 describe("a read", () => {
   it("asks for what it was told to", async () => {
     const chunk = await reader.read(
       ask({ previous: true, sinceMs: Date.parse("2025-01-01T00:00:00.500Z"), tailLines: 5 }),
+      itself,
     );
     expect(chunk?.bytes.toString()).toBe("2025-01-01T00:00:00.000000000Z hello\n");
     expect(chunk?.truncated).toBe(false);
@@ -103,9 +107,9 @@ describe("a read", () => {
 
   it("takes no more bytes than it asked for, and says that there are more", async () => {
     kubelet.answer = (_, response) => response.end("x".repeat(1_000));
-    expect(await reader.read(ask())).toMatchObject({ truncated: true });
+    expect(await reader.read(ask(), itself)).toMatchObject({ truncated: true });
     kubelet.answer = (_, response) => response.end("x".repeat(20_000));
-    const chunk = await reader.read(ask());
+    const chunk = await reader.read(ask(), itself);
     expect(chunk?.bytes).toHaveLength(1_000);
     expect(chunk?.truncated).toBe(true);
   });
@@ -122,13 +126,13 @@ describe("a read", () => {
     ["a pod that the kubelet does not know", () => kubeletSays(404, 'pod "well" does not exist')],
   ])("is null for %s", async (_, say) => {
     say();
-    expect(await reader.read(ask())).toBeNull();
+    expect(await reader.read(ask(), itself)).toBeNull();
     expect(metrics.counted).toEqual(["log absent"]);
   });
 
   it("is null for a pod and for a container that do not exist", async () => {
-    expect(await reader.read(ask({ pod: "none" }))).toBeNull();
-    expect(await reader.read(ask({ container: "none" }))).toBeNull();
+    expect(await reader.read(ask({ pod: "none" }), itself)).toBeNull();
+    expect(await reader.read(ask({ container: "none" }), itself)).toBeNull();
     expect(kubelet.calls).toEqual([]);
   });
 
@@ -137,14 +141,36 @@ describe("a read", () => {
     ["a kubelet in trouble", 500, "failed to read"],
   ])("is an error for %s", async (_, code, text) => {
     kubeletSays(code, text);
-    await expect(reader.read(ask())).rejects.toBeInstanceOf(ResilienceError);
+    await expect(reader.read(ask(), itself)).rejects.toBeInstanceOf(ResilienceError);
     expect(metrics.counted).toEqual(["log error"]);
   });
 
   it("names the right that it lacks", async () => {
     const forbidden = readerOver(powerless);
-    await expect(forbidden.read(ask())).rejects.toThrow(ForbiddenError);
-    await expect(forbidden.read(ask())).rejects.toThrow(/pods\/log/);
+    await expect(forbidden.read(ask(), itself)).rejects.toThrow(ForbiddenError);
+    await expect(forbidden.read(ask(), itself)).rejects.toThrow(/pods\/log/);
+  });
+});
+
+describe("a read that is still being looked through", () => {
+  it("keeps its place, so that no more are in memory than may be read at once", async () => {
+    kubelet.answer = (_, response) => response.end("2025-01-01T00:00:00Z well\n");
+    let begun = 0;
+    let end = (): void => undefined;
+    const ended = new Promise<void>(resolve => (end = resolve));
+    const look = (): Promise<void> => {
+      begun++;
+      return ended;
+    };
+    const [first, second] = [reader.read(ask(), look), reader.read(ask(), look)];
+    expect(await eventually(() => begun, count => count === 2)).toBe(2);
+    const third = expect(reader.read(ask(), look)).rejects.toThrow(/no turn within 30 s/);
+    clock.advance(30_000);
+    await third;
+    end();
+    await Promise.all([first, second]);
+    await reader.read(ask(), look);
+    expect([begun, kubelet.calls.length]).toEqual([3, 3]);
   });
 });
 
@@ -167,12 +193,12 @@ describe("pods whose kubelet hangs", () => {
     };
     const readAll = (): Promise<unknown>[] =>
       Array.from({ length: 8 }, (_, i) =>
-        expect(reader.read(ask({ pod: `hangs-${i}` }))).rejects.toThrow(TransientError),
+        expect(reader.read(ask({ pod: `hangs-${i}` }), itself)).rejects.toThrow(TransientError),
       );
     const hanging = readAll();
     expect(await asked(4)).toBe(4);
     clock.advance(DEADLINE_MS - 1);
-    expect((await reader.read(ask({ namespace: other })))?.bytes.toString()).toContain("well");
+    expect((await reader.read(ask({ namespace: other }), itself))?.bytes.toString()).toContain("well");
     // Four at once per namespace, so two rounds.
     expect([await asked(4), await timeouts(0)]).toEqual([4, 0]);
     clock.advance(1);
@@ -183,7 +209,7 @@ describe("pods whose kubelet hangs", () => {
 
     // Now they are known for it: even in their own namespace others go first.
     const again = readAll();
-    expect((await reader.read(ask()))?.bytes.toString()).toContain("well");
+    expect((await reader.read(ask(), itself))?.bytes.toString()).toContain("well");
     expect(await asked(10)).toBe(10);
     for (let ended = 10; ended <= 16; ended += 2) {
       clock.advance(DEADLINE_MS);

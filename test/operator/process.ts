@@ -5,12 +5,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const root = join(__dirname, "..", "..");
 
+/** What `npm start` runs. */
+export const ENTRY = "src/cli/start.ts";
+
 /** How to run the operator as a host process. */
 export interface OperatorOptions {
   /** Path of a kubeconfig with the rights of the operator's own ServiceAccount. */
   readonly kubeconfig: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** A bundle of {@link ENTRY} that is run as it is; by default the sources are, as by `npm start`. */
+  readonly bundle?: string | undefined;
 }
 
 /** One line of the operator's log. */
@@ -37,8 +42,9 @@ export class OperatorProcess {
   }
 
   /** Starts it; it may not be ready yet. */
-  static start({ kubeconfig, args = [], env = {} }: OperatorOptions): OperatorProcess {
-    const command = [join(root, "scripts", "run.mjs"), "src/cli/start.ts", "--health-port", "0", ...args];
+  static start({ kubeconfig, args = [], env = {}, bundle }: OperatorOptions): OperatorProcess {
+    const program = bundle === undefined ? [join(root, "scripts", "run.mjs"), ENTRY] : [bundle];
+    const command = [...program, "--health-port", "0", ...args];
     const child = spawn(process.execPath, command, {
       cwd: root,
       env: { ...process.env, KUBECONFIG: kubeconfig, ...env },

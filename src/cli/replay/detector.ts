@@ -1,5 +1,6 @@
 import type { TokenRestartSpec } from "../../api/controller-resilience";
-import { createFinder, type Finder } from "../../remedies/token-restart/find-unauthorized";
+import { createFinder, findByClass, type Finder } from "../../remedies/token-restart/find-unauthorized";
+import type { FindUnauthorized } from "../../remedies/token-restart/container-log";
 import { ruleOf } from "../../remedies/token-restart/observe";
 import {
   judge,
@@ -25,7 +26,8 @@ export function createDetector(spec: TokenRestartSpec): Detector {
 }
 
 /** Without Logs among the evidence no log makes it act. */
-const BLIND = { find: () => undefined, isUnauthorized: () => false };
+const findNothing: FindUnauthorized = (_, onRecord) => findByClass(Buffer.alloc(0), onRecord);
+const BLIND = { find: findNothing, isUnauthorized: () => false };
 
 /** When it would have acted. */
 export interface Action {

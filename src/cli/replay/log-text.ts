@@ -1,3 +1,4 @@
+import { atOnce } from "../../core/turns";
 import { headBefore } from "../../remedies/token-restart/classifier/records";
 import { timestampAt, toMs } from "../../remedies/token-restart/timestamp";
 import { Replay, type Detector } from "./detector";
@@ -65,13 +66,14 @@ export class LogText {
     this.#noteTime(text, 0);
     let counted = 0;
     let number = this.#lines + 1;
-    this.#detector.finder.find(text, start => {
+    const steps = this.#detector.finder.find(text, start => {
       if (start < counted) counted = 0;
       number = counted === 0 ? this.#lines + 1 : number;
       number += countLines(text, counted, start);
       counted = start;
       this.#unauthorized(text, start, number);
     });
+    atOnce(steps);
     this.#noteTime(text, lastLine(text));
     this.#lines += countLines(text, 0, text.length) + (text.at(-1) === NEWLINE ? 0 : 1);
   }

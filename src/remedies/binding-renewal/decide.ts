@@ -1,7 +1,8 @@
 import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
-import type { Decision } from "../../core/remedy";
+import type { Announcement, Decision } from "../../core/remedy";
 import { joinSentences } from "../../core/sentences";
+import { timeOf } from "./build";
 import { bindingId, isFinal, type BindingRenewalFacts, type Spec } from "./facts";
 import { bySeverity, type Finding } from "./finding";
 import { assessGone } from "./gone";
@@ -16,6 +17,9 @@ const MIN_RECHECK_MS = 1_000;
 /** Bindings that are gone for good and that status remembers; beyond it the oldest go, and are never restored either. */
 const MAX_FINAL = 64;
 
+/** Events of one pass, each of which is written twice; the sink holds 200. */
+const MAX_ANNOUNCED = 50;
+
 /** What the facts amount to. Pure and total. */
 export function decideBindings(facts: BindingRenewalFacts, spec: Spec, now: Date): Decision {
   const nowMs = now.getTime();
@@ -23,6 +27,7 @@ export function decideBindings(facts: BindingRenewalFacts, spec: Spec, now: Date
     ...facts.living.map(binding => assessLiving(binding, facts, spec, nowMs)),
     ...facts.gone.map(gone => assessGone(gone, facts, spec, nowMs)),
     ...absences(facts),
+    ...crowding(facts),
   ].toSorted(bySeverity);
   const worst = findings[0] ?? nothingFound();
   const stalled = findings.find(({ isStalled }) => isStalled);
@@ -37,7 +42,7 @@ export function decideBindings(facts: BindingRenewalFacts, spec: Spec, now: Date
     ...recheckOf(findings, nowMs),
     ...(stalled === undefined ? {} : { stalled: { reason: stalled.reason, message: stalled.sentence } }),
     parts: { bindings: entriesOf(facts, findings) },
-    announcements: findings.flatMap(({ announcements }) => announcements ?? []),
+    announcements: announcementsOf(findings),
   };
 }
 
@@ -56,6 +61,22 @@ function absences({ absent, missingTargets }: BindingRenewalFacts): Finding[] {
       return { status: "False", reason: Reason.TargetNotFound, sentence: `There is no ${target} (yet).` };
     }),
   ];
+}
+
+function crowding({ unplaced: { count, firstExpiryMs } }: BindingRenewalFacts): Finding[] {
+  if (count === 0) return [];
+  const next = firstExpiryMs === undefined ? "" : `, the next of which expires at ${timeOf(firstExpiryMs)},`;
+  const sentence = `status.bindings has no room for ${count} more${next} and nothing is done for them: spread the targets over several objects, or name in spec.bindingRenewal.bindings those that matter.`;
+  return [{ status: "False", reason: Reason.TooManyBindings, sentence, isStalled: true }];
+}
+
+/** What nobody would read is not told one by one; status has all of it. */
+function announcementsOf(findings: readonly Finding[]): Announcement[] {
+  const all = findings.flatMap(({ announcements }) => announcements ?? []);
+  const [first, ...others] = all.slice(MAX_ANNOUNCED);
+  if (first === undefined) return all;
+  const note = `The same or the like holds for ${others.length + 1} more bindings: status.bindings tells of them.`;
+  return [...all.slice(0, MAX_ANNOUNCED), { type: first.type, reason: first.reason, note }];
 }
 
 function messageOf(findings: readonly Finding[]): string {

@@ -1,6 +1,7 @@
 import type { BindingRenewalSpec, BindingStatus } from "../../api/controller-resilience";
 import type { Right } from "../../core/readers";
 import type { BindingKind, BindingView } from "../../core/views";
+import type { Unplaced } from "./room";
 
 /** All that a decision rests on: plain data, as observed. */
 export interface BindingRenewalFacts {
@@ -19,6 +20,8 @@ export interface BindingRenewalFacts {
   readonly gone: readonly GoneBinding[];
   /** Listed bindings that don't exist. */
   readonly absent: readonly { readonly kind: BindingKind; readonly name: string }[];
+  /** Bindings that nothing is done for, since status has no room for them. */
+  readonly unplaced: Unplaced;
   /** What status tells of bindings that nothing can be said of now, because a target is missing. */
   readonly kept: readonly BindingStatus[];
 }

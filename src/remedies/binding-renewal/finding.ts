@@ -5,6 +5,7 @@ import type { Announcement } from "../../core/remedy";
 
 /** Worst first: the first of these among all findings becomes the condition's reason. */
 const BY_SEVERITY = [
+  Reason.TooManyBindings,
   Reason.RenewalForbidden,
   Reason.MalformedExpiry,
   Reason.RenewalContested,

@@ -14,7 +14,7 @@ import { isListed } from "./scope";
 /** One whose expiry can be read. */
 interface Scheduled extends LivingCase {
   readonly schedule: Schedule;
-  /** What a renewal would write now; undefined where no later time can be had. */
+  /** What a renewal would write now; undefined where no later time can be had, and before the first warning. */
   readonly renewal: Renewal | undefined;
 }
 
@@ -51,7 +51,9 @@ export function assessLiving(binding: LivingBinding, facts: BindingRenewalFacts,
   const schedule = scheduleOf(marked, expiry, spec, record);
   const excluded = assessExcluded(given);
   if (excluded !== undefined || schedule === undefined) return excluded ?? noExpiry(given);
-  const renewal = planRenewal(marked, expiry, schedule, { nowMs, latestMs: renewUntilMs(spec) });
+  // Before its first warning nobody asks what a renewal would write, and it takes longer than all the rest.
+  const isWarned = nowMs >= schedule.warnAtMs;
+  const renewal = isWarned ? planRenewal(marked, expiry, schedule, { nowMs, latestMs: renewUntilMs(spec) }) : undefined;
   const scheduled = { ...given, schedule, renewal };
   return withEnd(firstOf(CHECKS, scheduled) ?? noExpiry(given), scheduled);
 }

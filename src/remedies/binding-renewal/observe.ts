@@ -1,6 +1,7 @@
 import type { BindingStatus, ControllerResilience } from "../../api/controller-resilience";
 import type { Readers, Right } from "../../core/readers";
 import { describeTarget, readTarget } from "../../core/targets";
+import { inTurns, type Steps } from "../../core/turns";
 import type { BindingView } from "../../core/views";
 import { renewed, timeOf } from "./build";
 import { readExpiry } from "./conventions";
@@ -16,8 +17,9 @@ import {
   type Spec,
 } from "./facts";
 import { rightsFor } from "./rights";
+import { place, type Places } from "./room";
 import { markedOf, scheduleOf } from "./schedule";
-import { concernsTargets, isFound, isListed } from "./scope";
+import { concernsTargets, isFound, isListed, refusalOf } from "./scope";
 
 /** What the search for bindings comes to. */
 interface Search {
@@ -42,10 +44,13 @@ export async function observeBindings(
   const isListing = spec.bindings.length > 0;
   const scope = { namespace, ...(isListing ? NO_TARGETS : await readTargets(object, from)) };
   const records = object.status?.bindings ?? [];
-  const found = isListing ? await readListed(spec, namespace, from) : await find(scope, from);
+  const byId = new Map(records.map(record => [bindingId(record), record]));
+  const all = isListing ? await readListed(spec, namespace, from) : await find(scope, from);
+  const { placed, unplaced } = await inTurns(from.clock, place(all.living, placesOf(byId, { spec, scope })));
+  const found = { ...all, living: placed };
   const rest = await readUnfound(records, found.living, { spec, scope, from });
   const living = [...found.living, ...rest.living];
-  const by = { records, spec, from, generation };
+  const by = { records: byId, spec, from, generation };
   const accountedFor = new Set([...rest.living, ...rest.gone.map(({ record }) => record)].map(bindingId));
   return {
     mode: object.spec.mode,
@@ -53,8 +58,24 @@ export async function observeBindings(
     ...scope,
     living: await Promise.all(living.map(view => livingBinding(view, by))),
     gone: await Promise.all(rest.gone.map(gone => withRights(gone, from))),
+    unplaced,
     absent: found.absent.filter(one => !accountedFor.has(bindingId(one))),
     kept: rest.kept,
+  };
+}
+
+/** Whose record fits in status, and whose need not. */
+function placesOf(records: Places["records"], { spec, scope }: Pick<Reading, "spec" | "scope">): Places {
+  return {
+    records,
+    isRecorded: view => {
+      const record = records.get(bindingId(view));
+      return record !== undefined && isOf(record, view);
+    },
+    isExcluded: view =>
+      view.skip ||
+      view.owner !== undefined ||
+      refusalOf(view, scope, isListed(spec, view.kind, view.name)) !== undefined,
   };
 }
 
@@ -88,7 +109,16 @@ async function find(scope: Targets & { readonly namespace: string }, from: Reade
     ...(await from.bindings("RoleBinding", namespace)),
     ...(await from.bindings("ClusterRoleBinding", namespace)),
   ];
-  return { living: all.filter(view => isFound(view, scope)), absent: [] };
+  return { living: await inTurns(from.clock, foundAmong(all, scope)), absent: [] };
+}
+
+function* foundAmong(all: readonly BindingView[], scope: Parameters<typeof isFound>[1]): Steps<BindingView[]> {
+  const found: BindingView[] = [];
+  for (const view of all) {
+    if (isFound(view, scope)) found.push(view);
+    yield;
+  }
+  return found;
 }
 
 interface Unfound {
@@ -139,15 +169,15 @@ function isStillMeant(record: BindingStatus, { spec, scope }: Reading): boolean 
 async function livingBinding(
   cached: BindingView,
   by: {
-    readonly records: readonly BindingStatus[];
+    readonly records: Places["records"];
     readonly spec: Spec;
     readonly from: Readers;
     readonly generation: number;
   },
 ): Promise<LivingBinding> {
   const recordOf = (view: BindingView): BindingStatus | undefined => {
-    const record = by.records.find(one => bindingId(one) === bindingId(view) && isOf(one, view));
-    return record && settled(record, view, by);
+    const record = by.records.get(bindingId(view));
+    return record !== undefined && isOf(record, view) ? settled(record, view, by) : undefined;
   };
   const view = await current(cached, recordOf(cached), by);
   const record = recordOf(view);

@@ -1,15 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { BusyClock } from "../../core/testing/busy-clock";
 import { FakeClock } from "../../core/testing/fake-clock";
-import { ContainerLog, type FindUnauthorized } from "./container-log";
-import { scanRecords } from "./classifier";
+import { ContainerLog } from "./container-log";
+import { findByClass as find } from "./find-unauthorized";
 import { judge } from "./persistence";
 import { container, FakeLogs, pod } from "./testing/fake-log";
 
 const RULE = { occasions: 3, windowMs: 900_000, minDurationMs: 60_000 };
-const find: FindUnauthorized = (text, onRecord) =>
-  scanRecords(text, (cls, start) => {
-    if (cls === "unauthorized") onRecord(start);
-  });
 const SEARCH = { windowMs: RULE.windowMs, find };
 const UNAUTHORIZED =
   'E0101 00:00:00.000000 1 reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"';
@@ -104,6 +101,16 @@ describe("a container's log", () => {
     logs.write("web-5d-a", "main", { ms: now + 3_600_000, text: UNAUTHORIZED });
     await log.read({ clock, logs }, pod(), container(), SEARCH);
     expect(log.trace.occasions[0]?.startMs).toBe(now);
+  });
+
+  it("lets others have their turn while it reads a log that is nothing but 401s", async () => {
+    const { clock, logs, log, write } = setUp();
+    const busy = new BusyClock(clock);
+    write(...Array.from({ length: 2_000 }, () => UNAUTHORIZED));
+    await log.read({ clock: busy, logs }, pod(), container(), SEARCH);
+    // Each record takes it a millisecond, and a turn is ten of them.
+    expect(busy.turns).toBeGreaterThanOrEqual(190);
+    expect(log.trace.occasions).toHaveLength(1);
   });
 
   it("asks for a bounded number of bytes, however large the log", async () => {

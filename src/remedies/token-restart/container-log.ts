@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/clock";
 import type { LogReader } from "../../core/readers";
+import { inTurns, type Steps } from "../../core/turns";
 import type { ContainerView, PodView } from "../../core/views";
 import { MAX_RECORD_BYTES } from "./classifier";
 import { headBefore } from "./classifier/records";
@@ -15,8 +16,8 @@ const BEHIND_MS = 120_000;
 
 const NEWLINE = 0x0a;
 
-/** Finds the records that are 401s of the container's own requests, and tells the offset of each one's beginning. */
-export type FindUnauthorized = (text: Buffer, onRecord: (start: number) => void) => void;
+/** Finds the records that are 401s of the container's own requests, and tells the offset of each one's beginning; in steps, since a log may be nothing but 401s. */
+export type FindUnauthorized = (text: Buffer, onRecord: (start: number) => void) => Steps;
 
 /** What reading needs from the outside. */
 export interface LogSource {
@@ -54,38 +55,43 @@ export class ContainerLog {
     this.#cursor = followed.cursor;
     if (followed.gap) this.#lose();
     for (let reads = 0; reads < READS_PER_PASS; reads++) {
-      const { life } = this.#cursor;
-      const chunk = await from.logs.read(nextRequest(this.#cursor, container, pod));
-      const taken = takeChunk(this.#cursor, container, chunk);
-      this.#fold(taken, life, { nowMs: from.clock.now().getTime(), find: search.find });
-      if (!taken.more) return;
+      const cursor = this.#cursor;
+      const isMore = await from.logs.read(nextRequest(cursor, container, pod), async chunk => {
+        const taken = await inTurns(from.clock, takeChunk(cursor, container, chunk));
+        const by = { nowMs: from.clock.now().getTime(), find: search.find };
+        await inTurns(from.clock, this.#fold(taken, cursor.life, by));
+        return taken.more;
+      });
+      if (!isMore) return;
     }
     if (this.#isBehind(from.clock.now().getTime())) this.#cursor = jumping(this.#cursor);
   }
 
-  #fold(taken: Taken, life: number, by: { readonly nowMs: number; readonly find: FindUnauthorized }): void {
+  *#fold(taken: Taken, life: number, by: { readonly nowMs: number; readonly find: FindUnauthorized }): Steps {
     if (taken.gap) this.#lose();
     this.#cursor = taken.cursor;
-    if (taken.fresh.length > 0) this.#foldLines(taken, life, by);
+    if (taken.fresh.length > 0) yield* this.#foldLines(taken, life, by);
     if (taken.cursor.life !== life) this.#unfinished = Buffer.alloc(0);
   }
 
-  #foldLines(taken: Taken, life: number, by: { readonly nowMs: number; readonly find: FindUnauthorized }): void {
+  /** What is known changes at the end, all at once: whoever asks in between is told what was known before. */
+  *#foldLines(taken: Taken, life: number, by: { readonly nowMs: number; readonly find: FindUnauthorized }): Steps {
     // A line from the future, of a node whose clock is ahead, counts as logged now.
     const timeAt = (text: Buffer, at: number): number | undefined => {
       const ns = timestampAt(text, at);
       return ns === undefined ? undefined : Math.min(toMs(ns), by.nowMs);
     };
     const firstMs = timeAt(taken.fresh, 0);
-    if (firstMs !== undefined && taken.gap) this.#trace = withGap(this.#trace, firstMs);
-    if (firstMs !== undefined) this.#trace = withLine(this.#trace, firstMs, life);
+    let trace = this.#trace;
+    if (firstMs !== undefined && taken.gap) trace = withGap(trace, firstMs);
+    if (firstMs !== undefined) trace = withLine(trace, firstMs, life);
     const text = this.#unfinished.length === 0 ? taken.fresh : Buffer.concat([this.#unfinished, taken.fresh]);
-    by.find(text, start => {
+    yield* by.find(text, start => {
       const atMs = timeAt(text, start);
-      if (atMs !== undefined) this.#trace = withUnauthorized(this.#trace, atMs, life);
+      if (atMs !== undefined) trace = withUnauthorized(trace, atMs, life);
     });
     const lastMs = timeAt(text, lastLine(text));
-    if (lastMs !== undefined) this.#trace = withLine(this.#trace, lastMs, life);
+    this.#trace = lastMs === undefined ? trace : withLine(trace, lastMs, life);
     this.#unfinished = lastRecord(text);
   }
 

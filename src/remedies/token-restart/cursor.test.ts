@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../core/turns";
 import { firstCursor, followLife, MAX_READ_BYTES, nextRequest, takeChunk, type Cursor } from "./cursor";
 import { container, FakeLogs, pod, stamp } from "./testing/fake-log";
 
@@ -12,7 +13,7 @@ async function drain(logs: FakeLogs, from: Cursor, view = container()): Promise<
   let gaps = 0;
   let cursor = followLife(from, view).cursor;
   for (let reads = 0; reads < 50; reads++) {
-    const taken = takeChunk(cursor, view, await logs.read(nextRequest(cursor, view, POD)));
+    const taken = atOnce(takeChunk(cursor, view, await logs.answer(nextRequest(cursor, view, POD))));
     lines.push(
       ...taken.fresh
         .toString()
@@ -90,10 +91,10 @@ describe("reading on", () => {
   it("leaves a line that is still being written for the next read", () => {
     const view = container();
     const half = Buffer.from(`${stamp(START)} whole\n${stamp(START + 1)} ha`);
-    const first = takeChunk(firstCursor(view, START), view, { bytes: half, truncated: false });
+    const first = atOnce(takeChunk(firstCursor(view, START), view, { bytes: half, truncated: false }));
     expect(first.fresh.toString()).toBe(`${stamp(START)} whole\n`);
     const rest = Buffer.from(`${half.toString()}lf\n`);
-    expect(takeChunk(first.cursor, view, { bytes: rest, truncated: false }).fresh.toString()).toContain("half");
+    expect(atOnce(takeChunk(first.cursor, view, { bytes: rest, truncated: false })).fresh.toString()).toContain("half");
   });
 
   it("survives rotation: what is gone is gone, what is there comes once", async () => {
@@ -108,7 +109,7 @@ describe("reading on", () => {
   it("reads time stamps in the node's own zone", () => {
     const view = container();
     const bytes = Buffer.from("2025-01-01T02:00:00.5+02:00 a\n2025-01-01T02:00:01+02:00 b\n");
-    const { cursor } = takeChunk(firstCursor(view, START), view, { bytes, truncated: false });
+    const { cursor } = atOnce(takeChunk(firstCursor(view, START), view, { bytes, truncated: false }));
     expect(nextRequest(cursor, view, POD).sinceMs).toBe(START + 1000);
   });
 });
@@ -135,7 +136,7 @@ describe("lives of a container", () => {
 
   it("goes on to the current life when the one before has gone", () => {
     const view = container({ restartCount: 1 });
-    const taken = takeChunk(firstCursor(container(), START), view, null);
+    const taken = atOnce(takeChunk(firstCursor(container(), START), view, null));
     expect(taken).toMatchObject({ more: true, cursor: { life: 1 } });
     expect(pod().containers).toHaveLength(1);
   });

@@ -1,4 +1,5 @@
 import type { LogChunk, LogRequest } from "../../core/readers";
+import type { Steps } from "../../core/turns";
 import type { ContainerView } from "../../core/views";
 import { timestampAt, toMs, type Nanoseconds } from "./timestamp";
 
@@ -93,15 +94,19 @@ function sinceOf(cursor: Cursor): number {
   return cursor.lastNs === undefined ? cursor.sinceMs : toMs(cursor.lastNs);
 }
 
-/** Folds in the answer to `nextRequest`; null means that there is no such log (any more, or yet). */
-export function takeChunk(cursor: Cursor, container: ContainerView, chunk: LogChunk | null): Taken {
+/** Folds in the answer to `nextRequest`; null means that there is no such log (any more, or yet). In steps: all of it may be known. */
+export function* takeChunk(cursor: Cursor, container: ContainerView, chunk: LogChunk | null): Steps<Taken> {
   const ended = container.restartCount > cursor.life;
   const text = chunk === null ? NOTHING : wholeLines(chunk, ended);
-  const fresh = text.subarray(firstNew(text, cursor));
+  const fresh = text.subarray(yield* firstNew(text, cursor));
   const isCut = chunk?.truncated === true;
   if (isCut && fresh.length === 0) return withoutProgress(cursor);
   const gap = cursor.jump && fresh.length > 0 && fresh.length === text.length;
-  const taken = { ...afterLines(cursor, fresh), jump: false, limitBytes: isCut ? grown(cursor) : MIN_READ_BYTES };
+  const taken = {
+    ...(yield* afterLines(cursor, fresh)),
+    jump: false,
+    limitBytes: isCut ? grown(cursor) : MIN_READ_BYTES,
+  };
   if (isCut || !ended) return { cursor: taken, fresh, more: isCut, gap };
   return { cursor: newLife(container.restartCount, sinceOf(taken)), fresh, more: true, gap };
 }
@@ -136,10 +141,11 @@ function wholeLines(chunk: LogChunk, ended: boolean): Buffer {
 }
 
 /** Offset of the first line that was not taken before. */
-function firstNew(text: Buffer, cursor: Cursor): number {
+function* firstNew(text: Buffer, cursor: Cursor): Steps<number> {
   if (cursor.lastNs === undefined) return 0;
   let known = cursor.lastCount;
   for (let at = 0; at < text.length; at = endOfLine(text, at)) {
+    yield;
     const ns = timestampAt(text, at);
     if (ns === undefined || ns < cursor.lastNs) continue;
     if (ns > cursor.lastNs || known === 0) return at;
@@ -149,10 +155,10 @@ function firstNew(text: Buffer, cursor: Cursor): number {
 }
 
 /** The cursor behind the last of these lines. */
-function afterLines(cursor: Cursor, lines: Buffer): Cursor {
+function* afterLines(cursor: Cursor, lines: Buffer): Steps<Cursor> {
   let lastNs: Nanoseconds | undefined;
   let count = 0;
-  for (let end = lines.length; end > 0; ) {
+  for (let end = lines.length; end > 0; yield) {
     const start = end < 2 ? 0 : lines.lastIndexOf(NEWLINE, end - 2) + 1;
     const ns = timestampAt(lines, start);
     if (lastNs !== undefined && ns !== undefined && ns !== lastNs) break;

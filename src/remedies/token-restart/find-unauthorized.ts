@@ -1,4 +1,5 @@
-import { classify, compilePatterns, scanRecords } from "./classifier";
+import type { Steps } from "../../core/turns";
+import { classify, compilePatterns, scanInSteps } from "./classifier";
 import { recordEnd } from "./classifier/records";
 import type { FindUnauthorized } from "./container-log";
 
@@ -24,24 +25,25 @@ export function createFinder(extraPatterns: readonly string[]): Finder {
   if (extraPatterns.length === 0) return { find: findByClass, isUnauthorized };
   return {
     isUnauthorized,
-    find: (text, onRecord) => {
-      findByClass(text, onRecord);
-      findByPattern(text, compiled.match, onRecord);
+    *find(text, onRecord) {
+      yield* findByClass(text, onRecord);
+      yield* findByPattern(text, compiled.match, onRecord);
     },
   };
 }
 
-const findByClass: FindUnauthorized = (text, onRecord) => {
-  scanRecords(text, (cls, start) => {
+/** Finds them by the classifier alone. */
+export const findByClass: FindUnauthorized = (text, onRecord) =>
+  scanInSteps(text, (cls, start) => {
     if (cls === "unauthorized") onRecord(start);
   });
-};
 
 /** The same record may be found both ways; an occasion does not mind. */
-function findByPattern(text: Buffer, match: (record: string) => boolean, onRecord: (start: number) => void): void {
+function* findByPattern(text: Buffer, match: (record: string) => boolean, onRecord: (start: number) => void): Steps {
   for (let start = 0; start < text.length; ) {
     const end = recordEnd(text, start);
     if (match(text.toString("utf8", start, end))) onRecord(start);
     start = end;
+    yield;
   }
 }

@@ -2,7 +2,7 @@ import type { JudgedLogs, LogJudge, LogVerdict } from "../../core/log-judge";
 import type { Key } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import type { PodView } from "../../core/views";
-import { createFinder } from "./find-unauthorized";
+import { findByClass as find } from "./find-unauthorized";
 import { hasLog, LogWatch, type Watched } from "./log-watch";
 import type { PersistenceRule } from "./persistence";
 
@@ -12,8 +12,6 @@ const RULE: PersistenceRule = { occasions: 3, windowMs: 900_000, minDurationMs: 
 /** The eyes of this remedy, for others: the same classifier and the same persistence, without anything being restarted. */
 export function createLogJudge(): LogJudge {
   const watches = new Map<Key, LogWatch>();
-  const finder = createFinder([]);
-  const find = "find" in finder ? finder.find : () => undefined;
 
   return {
     async judge(key: Key, pods: readonly PodView[], from: Readers): Promise<JudgedLogs> {

@@ -130,6 +130,7 @@ export const bindingRenewalFacts: fc.Arbitrary<BindingRenewalFacts> = fc
     namespace: "team",
     serviceAccounts: ["web"],
     absent: [],
+    unplaced: { count: 0 },
     kept: [],
     living: facts.living.map((one, i) => ({
       ...one,

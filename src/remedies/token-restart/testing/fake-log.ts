@@ -36,8 +36,13 @@ export class FakeLogs implements LogReader {
     this.lives.get(`${pod}/${container}`)?.push([]);
   }
 
+  /** As LogReader. */
+  async read<T>(request: LogRequest, use: (chunk: LogChunk | null) => Promise<T>): Promise<T> {
+    return use(await this.answer(request));
+  }
+
   /** Answers as the API server does. */
-  async read(request: LogRequest): Promise<LogChunk | null> {
+  async answer(request: LogRequest): Promise<LogChunk | null> {
     this.requests.push(request);
     await this.before(request);
     const lives = this.lives.get(`${request.pod}/${request.container}`) ?? [];

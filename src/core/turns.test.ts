@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { BusyClock } from "./testing/busy-clock";
+import { FakeClock } from "./testing/fake-clock";
+import { atOnce, inTurns, type Steps } from "./turns";
+
+function* count(to: number, onStep: (step: number) => void = () => undefined): Steps<string> {
+  for (let step = 1; step <= to; step++) {
+    onStep(step);
+    yield;
+  }
+  return `counted to ${to}`;
+}
+
+describe("work in steps", () => {
+  it("is done at once where that takes no time", async () => {
+    const clock = new FakeClock();
+    expect(await inTurns(clock, count(1_000))).toBe("counted to 1000");
+    expect(clock.pendingTimers).toBe(0);
+    expect(atOnce(count(3))).toBe("counted to 3");
+  });
+
+  it("lets others have their turn every ten milliseconds", async () => {
+    const clock = new BusyClock(new FakeClock());
+    expect(await inTurns(clock, count(100))).toBe("counted to 100");
+    expect(clock.turns).toBe(10);
+  });
+
+  it("takes turns with other work of that sort, one piece at a time", async () => {
+    const clock = new BusyClock(new FakeClock());
+    const done: string[] = [];
+    const works = ["a", "b", "c"].map(name =>
+      inTurns(
+        clock,
+        count(25, step => done.push(`${name}${step}`)),
+      ),
+    );
+    await Promise.all(works);
+    expect(done).toHaveLength(75);
+    // None begins while another waits for its turn; from then on they go round.
+    const order = done.filter((name, i) => i === 0 || name[0] !== done[i - 1]?.[0]).map(name => name[0]);
+    expect(order.join("")).toBe("abcabcbc");
+  });
+
+  it("fails as the work does", async () => {
+    const failing = function* (): Steps {
+      throw new Error("no more");
+    };
+    await expect(inTurns(new FakeClock(), failing())).rejects.toThrow("no more");
+  });
+});

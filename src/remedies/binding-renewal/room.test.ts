@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest";
+import { BusyClock } from "../../core/testing/busy-clock";
+import type { BindingView } from "../../core/views";
+import { observeBindings } from "./observe";
+import { account, DAY, DEFAULTS, HOUR, Scene } from "./testing/scene";
+
+const OWN = "controller-resilience.io/expires-at";
+const FAR = "2025-01-31T00:00:00Z";
+
+/** What the engine lets all of status have. */
+const STATUS_BYTES = 512 * 1024;
+
+function bindMany(scene: Scene, count: number, over: (i: number) => Partial<BindingView> = () => ({})): void {
+  for (let i = 0; i < count; i++) scene.bind({ name: `b${i}`, annotations: { [OWN]: FAR }, ...over(i) });
+}
+
+function namesIn(scene: Scene): Set<string> {
+  return new Set(scene.object.status?.bindings?.map(({ name }) => name));
+}
+
+function bytesOf(scene: Scene): number {
+  return Buffer.byteLength(JSON.stringify(scene.object.status));
+}
+
+describe("ten thousand bindings", () => {
+  it("are told of as far as status has room, and the rest as a number", async () => {
+    const scene = new Scene();
+    bindMany(scene, 10_000);
+    const decision = await scene.pass();
+    const placed = namesIn(scene).size;
+    expect(placed).toBeGreaterThan(500);
+    expect(bytesOf(scene)).toBeLessThan(STATUS_BYTES);
+    expect(decision).toMatchObject({ status: "False", reason: "TooManyBindings" });
+    expect(decision.message).toContain(`status.bindings has no room for ${10_000 - placed} more, the next of which`);
+    expect(decision.stalled?.reason).toBe("TooManyBindings");
+  });
+
+  it("are renewed by their own life for ever where they have a place, and not at all where they have none", async () => {
+    const scene = new Scene();
+    bindMany(scene, 2_000);
+    await scene.pass();
+    const placed = namesIn(scene);
+    for (let round = 0; round < 3; round++) {
+      await scene.clock.run(29 * DAY + HOUR);
+      for (let pass = 0; pass < 12; pass++) await scene.pass();
+      await scene.clock.run(DAY - HOUR);
+    }
+    expect(namesIn(scene)).toEqual(placed);
+    expect(new Set(scene.written.map(({ target }) => target.name))).toEqual(placed);
+    expect(scene.written).toHaveLength(3 * placed.size);
+    const ends = scene.object.status?.bindings?.map(({ expiryTime, lifeSeconds }) => `${expiryTime} ${lifeSeconds}`);
+    expect(new Set(ends)).toEqual(new Set([`2025-05-01T00:00:00Z ${(30 * DAY) / 1000}`]));
+    expect(bytesOf(scene)).toBeLessThan(STATUS_BYTES);
+  });
+
+  it("are told of by no more Events than anybody would read", async () => {
+    const scene = new Scene();
+    bindMany(scene, 10_000);
+    await scene.clock.run(25 * DAY);
+    const { announcements = [] } = await scene.pass();
+    expect(announcements).toHaveLength(51);
+    expect(announcements.at(-1)?.note).toMatch(/^The same or the like holds for \d+ more bindings/);
+  });
+
+  it("let others have their turn while they are looked at", async () => {
+    const scene = new Scene();
+    bindMany(scene, 10_000);
+    const clock = new BusyClock(scene.clock);
+    const busy = Object.assign(Object.create(scene) as Scene, { clock });
+    await observeBindings(scene.object, DEFAULTS, busy);
+    // Each binding takes it a millisecond to find and another to place, and a turn is ten of them.
+    expect(clock.turns).toBeGreaterThanOrEqual(1_900);
+  });
+});
+
+describe("a place in status", () => {
+  it("goes to what is renewed before what is not, however soon that ends", async () => {
+    const scene = new Scene();
+    const soon = { [OWN]: "2025-01-02T00:00:00Z" };
+    bindMany(scene, 1_000, i => ({ name: `skipped${i}`, annotations: soon, skip: true }));
+    bindMany(scene, 1_000, i => ({
+      name: `shared${i}`,
+      annotations: soon,
+      subjects: [account("web"), account("other")],
+    }));
+    bindMany(scene, 1_000, i => ({
+      name: `owned${i}`,
+      annotations: soon,
+      owner: { kind: "Grant", name: "g", uid: "g" },
+    }));
+    scene.bind({ name: "own", annotations: { [OWN]: FAR } });
+    await scene.pass();
+    expect(scene.entry("own")).toMatchObject({ state: "Current" });
+    await scene.clock.run(29 * DAY + HOUR);
+    await scene.pass();
+    await scene.pass();
+    expect(scene.written.map(({ target }) => target.name)).toEqual(["own"]);
+  });
+
+  it("is kept, though others end sooner", async () => {
+    const scene = new Scene();
+    bindMany(scene, 2_000);
+    await scene.pass();
+    const placed = namesIn(scene);
+    bindMany(scene, 1_000, i => ({ name: `late${i}`, annotations: { [OWN]: "2025-01-20T00:00:00Z" } }));
+    await scene.pass();
+    expect(namesIn(scene)).toEqual(placed);
+  });
+
+  it("is free again when a binding goes", async () => {
+    const scene = new Scene();
+    bindMany(scene, 800);
+    await scene.pass();
+    const without = [...scene.bindingList.values()].filter(({ name }) => !namesIn(scene).has(name));
+    expect(without.length).toBeGreaterThan(0);
+    for (const name of [...namesIn(scene)].slice(0, 300)) scene.remove(`RoleBinding/${name}`);
+    await scene.pass();
+    await scene.pass();
+    expect(without.every(({ name }) => namesIn(scene).has(name))).toBe(true);
+  });
+
+  it("is given to none that is too large for it, and others don't suffer", async () => {
+    const scene = new Scene();
+    scene.bind({ name: "huge", annotations: { [OWN]: FAR, note: "x".repeat(500_000) } });
+    scene.bind({ name: "edit", annotations: { [OWN]: FAR } });
+    const decision = await scene.pass();
+    expect(namesIn(scene)).toEqual(new Set(["edit"]));
+    expect(decision.message).toContain("status.bindings has no room for 1 more");
+  });
+});

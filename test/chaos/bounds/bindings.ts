@@ -1,0 +1,89 @@
+import { binding } from "../../enforcers/bindings";
+import { letOperatorBind } from "../../enforcers/rights";
+import { EXPIRY } from "../../enforcers/rules";
+import type { Rig } from "../rig";
+import { createWorkload, NAME, objectPath, protect, readObject, type Scene, until } from "../scenario";
+import { begin, describe, type Measured, read } from "./gauge";
+import { forEach } from "./many";
+
+const GROUP = "/apis/rbac.authorization.k8s.io/v1";
+
+/** What etcd takes by default, in bytes. */
+const ETCD_BYTES = 1.5 * 1024 * 1024;
+
+/** One of so many ends soon: it is due at once, and not again for 15 hours (a third of the extension before its end). */
+const DUE_EACH = 250;
+const [SOON_HOURS, LATER_HOURS, EXTEND_BY] = [7, 30 * 24, "24h"];
+
+/** Longer than a loaded machine takes for all of it; in milliseconds. */
+const PATIENCE_MS = 240_000;
+
+/** One object whose ServiceAccount lives by so many RoleBindings. */
+export async function crowd(rig: Rig, count: number, print: (line: string) => void): Promise<Measured> {
+  const scene = await rig.scene("crowd");
+  await createWorkload(scene, "Deployment");
+  await letBind(scene);
+  const due = count / DUE_EACH;
+  const startedMs = performance.now();
+  await forEach(count, i => scene.admin.create(bindings(scene), bindingOf(scene, i)));
+  print(`${count} RoleBindings are there after ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
+  await begin(rig.operator);
+  void rig.proxy.watch({ namespace: scene.namespace, kill: rig.kill });
+  await protect(scene, "Deployment", { bindingRenewal: { extendBy: EXTEND_BY } });
+  await until("what is due to be renewed", () => isRenewed(scene, due), PATIENCE_MS);
+  const reading = await read(rig.operator);
+  const renewals = rig.proxy.writes.filter(({ resource }) => resource === "rolebindings").length;
+  const { bytes, told, message } = await described(scene);
+  print(`${told} have a place, ${renewals} renewals, ${bytes} bytes; ${describe(reading)}`);
+  const finding = {
+    fault: `${count} RoleBindings for one object`,
+    times: count,
+    promised: `the ${due} that are due are renewed once, no other; the object stays below ${ETCD_BYTES / 1024} KiB and says how many it has no room for`,
+    seen: `${renewals} renewals; ${told} have a place; ${Math.round(bytes / 1024)} KiB`,
+    failures: [
+      ...(renewals === due ? [] : [`${renewals} renewals`]),
+      ...(bytes < ETCD_BYTES ? [] : [`the object has ${bytes} bytes`]),
+      ...(message.includes(`no room for ${count - told} more`) ? [] : [`it says: ${message}`]),
+    ],
+  };
+  return { finding, reading };
+}
+
+async function letBind({ admin, client, namespace }: Scene): Promise<void> {
+  const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
+  await admin.create(`${GROUP}/namespaces/${namespace}/roles`, { metadata: { name: NAME }, rules });
+  await letOperatorBind(client, { kind: "Role", name: NAME, namespace });
+}
+
+/** Those that are due are neither the first nor the last of a list. */
+function bindingOf({ namespace }: Scene, i: number): object {
+  const isDue = i % DUE_EACH === DUE_EACH / 2;
+  const endMs = Date.now() + 3_600_000 * (isDue ? SOON_HOURS : LATER_HOURS);
+  return binding({
+    name: `${isDue ? "due" : "far"}-${i}`,
+    namespace,
+    role: { kind: "Role", name: NAME },
+    serviceAccount: { namespace, name: NAME },
+    annotations: { [EXPIRY.ownExpiresAt]: new Date(endMs).toISOString().replace(/\.\d+/, "") },
+  });
+}
+
+async function isRenewed(scene: Scene, count: number): Promise<boolean> {
+  const due = (await readObject(scene))?.status?.bindings?.filter(({ name }) => name.startsWith("due-")) ?? [];
+  return due.length === count && due.every(({ lastRenewalTime }) => lastRenewalTime !== undefined);
+}
+
+async function described(scene: Scene): Promise<{ bytes: number; told: number; message: string }> {
+  const object = await scene.admin.get<object>(objectPath(scene));
+  const { status } = (await readObject(scene)) ?? {};
+  const condition = status?.conditions?.find(({ type }) => type === "BindingsCurrent");
+  return {
+    bytes: Buffer.byteLength(JSON.stringify(object)),
+    told: status?.bindings?.length ?? 0,
+    message: condition?.message ?? "",
+  };
+}
+
+function bindings({ namespace }: Scene): string {
+  return `${GROUP}/namespaces/${namespace}/rolebindings`;
+}

@@ -1,0 +1,118 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
+import { eventually } from "../../cluster/admin";
+import type { Finding } from "../suite";
+import { ENTRY, type OperatorProcess } from "../../operator/process";
+
+/** What Node takes for its heap where a container may have 256 MiB. */
+const HEAP_MIB = 128;
+
+/** What the operator's container is to be given. */
+export const LIMIT_MIB = 256;
+
+/** Longest time that anything may hold up the event loop. */
+export const TURN_MS = 50;
+
+/**
+ * How the operator is run to be measured: as one file, as in its image, since a compiler in the process would take more memory than all
+ * else; with the heap that it would have in its container; and with a probe inside.
+ */
+export async function measured(folder: string): Promise<{ bundle: string; env: Readonly<Record<string, string>> }> {
+  const bundle = join(folder, "operator.cjs");
+  const root = join(__dirname, "..", "..", "..");
+  await build({
+    entryPoints: [join(root, ENTRY)],
+    outfile: bundle,
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    nodePaths: [join(root, "node_modules")],
+    logLevel: "error",
+  });
+  const probe = pathToFileURL(join(__dirname, "probe.mjs")).href;
+  return { bundle, env: { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB} --import ${probe}` } };
+}
+
+/** What a stretch of work took of the operator. */
+export interface Reading {
+  /** Most memory that was resident. */
+  readonly peakMiB: number;
+  /** Longest time between two turns of the event loop: of its processor time, and by the clock, in which other processes have their part. */
+  readonly longestCpuMs: number;
+  readonly longestMs: number;
+  /** The same by the operator's own metric. */
+  readonly lagMs: number;
+}
+
+/** Begins a stretch. */
+export async function begin(operator: OperatorProcess): Promise<void> {
+  writeFileSync(`/proc/${operator.pid}/clear_refs`, "5");
+  await read(operator);
+}
+
+/** What was seen since the beginning of the stretch, or since the last reading. */
+export async function read(operator: OperatorProcess): Promise<Reading> {
+  const before = turnsIn(operator).length;
+  operator.signal("SIGUSR2");
+  const turns = await eventually(
+    () => turnsIn(operator),
+    lines => lines.length > before,
+  );
+  const turn = turns.at(-1);
+  if (turns.length === before || turn === undefined)
+    throw new Error("the operator does not say how long its turns are");
+  const { text } = await operator.probe("/metrics");
+  return {
+    peakMiB: peakOf(operator.pid),
+    longestCpuMs: Number(turn["longestCpuMs"]),
+    longestMs: Number(turn["longestMs"]),
+    lagMs: 1000 * (valueOf(text, "nodejs_eventloop_lag_max_seconds") ?? NaN),
+  };
+}
+
+/** A reading for people. */
+export function describe({ peakMiB, longestCpuMs, longestMs, lagMs }: Reading): string {
+  const turn = `longest turn ${longestCpuMs.toFixed(0)} ms of processor time (${longestMs.toFixed(0)} ms by the clock, ${lagMs.toFixed(0)} ms by its own metric)`;
+  return `peak ${peakMiB.toFixed(0)} MiB, ${turn}`;
+}
+
+/** A finding, and what it took of the operator. */
+export interface Measured {
+  readonly finding: Finding;
+  readonly reading: Reading;
+}
+
+/** With the bounds of memory and turn among what was promised. */
+export function bounded({ finding, reading }: Measured): Finding {
+  return {
+    ...finding,
+    promised: `${finding.promised}; bounds of memory and turn`,
+    seen: `${finding.seen}; ${describe(reading)}`,
+    failures: [...finding.failures, ...complaintsOf(reading)],
+  };
+}
+
+/** What of a reading is beyond the bounds. */
+function complaintsOf({ peakMiB, longestCpuMs }: Reading): string[] {
+  return [
+    ...(peakMiB > LIMIT_MIB ? [`${peakMiB.toFixed(0)} MiB were resident, of ${LIMIT_MIB}`] : []),
+    ...(longestCpuMs > TURN_MS ? [`a turn took ${longestCpuMs.toFixed(0)} ms of processor time, of ${TURN_MS}`] : []),
+  ];
+}
+
+/** The value of a metric; undefined where there is none. All its series together. */
+export function valueOf(metrics: string, name: string): number | undefined {
+  const found = [...metrics.matchAll(new RegExp(`^${name}(?:\\{.*\\})? ([0-9.e+-]+)$`, "gm"))];
+  return found.length === 0 ? undefined : found.reduce((sum, [, value]) => sum + Number(value), 0);
+}
+
+function turnsIn({ log }: OperatorProcess) {
+  return log.filter(({ msg }) => msg === "longest turn");
+}
+
+function peakOf(pid: number): number {
+  const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kib) / 1024;
+}

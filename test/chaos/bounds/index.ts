@@ -1,0 +1,63 @@
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describeCall } from "../calls";
+import { Rig } from "../rig";
+import { type Finding, quietMs, type Stage, type Suite } from "../suite";
+import { crowd } from "./bindings";
+import { begin, bounded, describe, type Measured, measured, read } from "./gauge";
+import { noise } from "./logs";
+import { deleted } from "./namespace";
+import { flock } from "./objects";
+
+const BINDINGS = 10_000;
+const OBJECTS = 2_000;
+
+/** More of everything than anybody has: its memory, its event loop, its objects and its turns stay bounded. */
+export const bounds: Suite = {
+  name: "bounds",
+  about: "logs of 10 MB/s, lines of 5 MB, 10,000 bindings, 2,000 objects, namespaces deleted in the middle",
+  async run(stage) {
+    const { lab, print, defer } = stage;
+    const folder = mkdtempSync(join(tmpdir(), "controller-resilience-bounds-"));
+    defer(() => rm(folder, { recursive: true }));
+    const rig = await Rig.up(lab, await measured(folder));
+    defer(() => rig.down());
+    try {
+      return await inject(rig, stage);
+    } catch (error) {
+      rig.operator.complaints().forEach(line => print(`operator: ${line}`));
+      throw error;
+    }
+  },
+};
+
+async function inject(rig: Rig, stage: Stage): Promise<Finding[]> {
+  const { print } = stage;
+  const loud = await noise(rig, print);
+  const crowded = await crowd(rig, BINDINGS, print);
+  const many = await flock(rig, OBJECTS, print);
+  const alone = await quiet(rig, stage);
+  return [...[loud, crowded, many, alone].map(bounded), await deleted(rig, many.scenes, print)];
+}
+
+/** The cluster is left alone. */
+async function quiet(rig: Rig, stage: Stage): Promise<Measured> {
+  await begin(rig.operator);
+  void rig.proxy.watch({ namespace: "", kill: rig.kill });
+  await sleep(quietMs(stage));
+  const { writes, strays, others } = rig.proxy;
+  const written = [...writes, ...strays].map(describeCall);
+  const reading = await read(rig.operator);
+  stage.print(`left alone: ${written.length} writes, ${others.get("lease") ?? 0} of its Lease; ${describe(reading)}`);
+  const finding = {
+    fault: `left alone for ${quietMs(stage) / 1000} s with ${OBJECTS} objects and ${BINDINGS} bindings`,
+    times: 1,
+    promised: "no write but of its Lease",
+    seen: `${written.length} writes, ${others.get("lease") ?? 0} of its Lease`,
+    failures: [...new Set(written)].map(write => `left alone: ${write}`),
+  };
+  return { finding, reading };
+}

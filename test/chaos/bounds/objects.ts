@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Rig } from "../rig";
+import { createWorkload, NAME, objectPath, protect, readObject, type Scene, until } from "../scenario";
+import { begin, type Measured, read, valueOf } from "./gauge";
+import { forEach } from "./many";
+
+/** Namespaces among which the objects are spread. */
+const NAMESPACES = 20;
+
+/** Of the operator: passes at the same time. A new object has its turn after those, and as many that were swept in before it. */
+const WORKERS = 4;
+
+/** Passes that end between two looks at the metrics, on any machine. */
+const BETWEEN_LOOKS = 100;
+
+/** Between two looks at the metrics; in milliseconds. */
+const LOOK_MS = 500;
+
+/** Longer than a loaded machine takes for all of it; in milliseconds. */
+const PATIENCE_MS = 600_000;
+
+/** So many ControllerResiliences, and one more in the middle of a full pass over them. Returns the namespaces they are in as well. */
+export async function flock(
+  rig: Rig,
+  count: number,
+  print: (line: string) => void,
+): Promise<Measured & { readonly scenes: readonly Scene[] }> {
+  const scenes = await makeScenes(rig);
+  await begin(rig.operator);
+  const startedMs = performance.now();
+  const sceneOf = (i: number): Scene => scenes[i % NAMESPACES] ?? scenes[0]!;
+  await forEach(count, i => createObject(sceneOf(i), `object-${i}`));
+  print(`${count} objects are there after ${secondsSince(startedMs)} s`);
+  await until("the last object to be looked at", () => isSeen(sceneOf(count - 1), `object-${count - 1}`), PATIENCE_MS);
+  print(`the last was looked at after ${secondsSince(startedMs)} s`);
+  const pass = await wholePass(rig, count);
+  print(`a full pass takes ${pass.seconds.toFixed(0)} s, ${pass.requests} requests`);
+  const urgent = await turnOf(rig, scenes[0]!, count);
+  print(`a new object had its turn ${urgent} passes after it was made`);
+  const reading = await read(rig.operator);
+  const mostPasses = 2 * WORKERS + BETWEEN_LOOKS;
+  const finding = {
+    fault: `${count} objects in ${NAMESPACES} namespaces`,
+    times: count,
+    promised: `one more in the middle of a full pass has its turn within ${mostPasses} passes`,
+    seen: `within ${urgent} passes; a full pass took ${pass.seconds.toFixed(0)} s and ${pass.requests} requests (${(pass.requests / pass.seconds).toFixed(0)}/s)`,
+    failures: [...(urgent > mostPasses ? [`${urgent} passes came before its own`] : [])],
+  };
+  return { finding, reading, scenes };
+}
+
+async function makeScenes(rig: Rig): Promise<Scene[]> {
+  const scenes = await Promise.all(Array.from({ length: NAMESPACES }, (_, i) => rig.scene(`flock-${i}`)));
+  for (const scene of scenes) await createWorkload(scene, "Deployment");
+  return scenes;
+}
+
+async function createObject(scene: Scene, name: string): Promise<void> {
+  const path = objectPath(scene).replace(/\/[^/]+$/, "");
+  await scene.admin.create(path, {
+    apiVersion: "controller-resilience.io/v1alpha1",
+    kind: "ControllerResilience",
+    metadata: { name },
+    spec: { targets: [{ kind: "Deployment", name: NAME }], tokenRestart: {} },
+  });
+}
+
+async function isSeen(scene: Scene, name: string): Promise<boolean> {
+  return (await readObject(scene, name))?.status?.observedGeneration !== undefined;
+}
+
+/** Measured over the second half of one, and more. */
+async function wholePass(rig: Rig, count: number): Promise<{ seconds: number; requests: number }> {
+  await sweep(rig, left => left > count / 2);
+  const [startedMs, passesBefore, requestsBefore] = [performance.now(), await passes(rig), requests(rig)];
+  await sweep(rig, left => left < count / 20);
+  const share = count / ((await passes(rig)) - passesBefore);
+  const seconds = (performance.now() - startedMs) / 1000;
+  return { seconds: share * seconds, requests: Math.round(share * (requests(rig) - requestsBefore)) };
+}
+
+/** Passes that end from the creation of an object in the middle of a full pass to its own. */
+async function turnOf(rig: Rig, scene: Scene, count: number): Promise<number> {
+  await sweep(rig, left => left > count / 2);
+  const before = await passes(rig);
+  await protect(scene, "Deployment", { tokenRestart: {} });
+  await until("the new object to be looked at", () => isSeen(scene, NAME), PATIENCE_MS);
+  return (await passes(rig)) - before;
+}
+
+/** To look is work for the operator, which has thousands of series to write down. */
+async function sweep(rig: Rig, isSo: (waiting: number) => boolean): Promise<void> {
+  const look = async (): Promise<boolean> => {
+    await sleep(LOOK_MS);
+    return isSo((await waiting(rig)) ?? NaN);
+  };
+  await until("the full pass", look, PATIENCE_MS);
+}
+
+async function waiting(rig: Rig): Promise<number | undefined> {
+  return valueOf((await rig.operator.probe("/metrics")).text, 'controller_resilience_queue_depth\\{state="waiting"\\}');
+}
+
+async function passes(rig: Rig): Promise<number> {
+  return valueOf((await rig.operator.probe("/metrics")).text, "controller_resilience_reconciles_total") ?? 0;
+}
+
+function requests({ proxy }: Rig): number {
+  return [...proxy.others.values()].reduce((sum, calls) => sum + calls, 0) + proxy.writes.length + proxy.strays.length;
+}
+
+function secondsSince(startedMs: number): string {
+  return ((performance.now() - startedMs) / 1000).toFixed(0);
+}

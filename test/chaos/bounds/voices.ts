@@ -1,0 +1,62 @@
+import type { Voice } from "../node";
+
+const MIB = 1024 * 1024;
+
+/** Of a log that is written as fast as the noisy ones: bytes in a second. */
+export const NOISE_BYTES_PER_SECOND = 10 * MIB;
+
+/** Bytes that one call is answered with at most, whatever it asks for: nothing of it is endless. */
+const MOST_BYTES = 8 * MIB;
+
+/** What is written at once, so that the log comes as fast as it is asked for. */
+const PIECE_BYTES = 256 * 1024;
+
+/** Where a call does not say how far back. */
+const BACK_MS = 60_000;
+
+/** A log that repeats one line, as often as it takes for 10 MB/s; as a kubelet serves it: from a whole second on, or only its last lines. */
+export function repeating(text: string): Voice {
+  const bytes = text.length + 32;
+  const everyMs = (1000 * bytes) / NOISE_BYTES_PER_SECOND;
+  return function* ({ query }) {
+    const nowMs = Date.now();
+    const sinceMs = Date.parse(query.get("sinceTime") ?? "") || nowMs - BACK_MS;
+    const tail = Number(query.get("tailLines") ?? Infinity);
+    const most = Math.min(MOST_BYTES, Number(query.get("limitBytes") ?? MOST_BYTES));
+    let atMs = Math.max(sinceMs, nowMs - tail * everyMs);
+    let piece = "";
+    for (let left = most; left > 0 && atMs < nowMs; left -= bytes, atMs += everyMs) {
+      piece += `${stamp(atMs)} ${text}\n`.slice(0, left);
+      if (piece.length < PIECE_BYTES) continue;
+      yield piece;
+      piece = "";
+    }
+    yield piece;
+  };
+}
+
+/** Says every 20 seconds, for five minutes now, that its requests are answered 401, and little else. */
+export const stale: Voice = function* ({ query }) {
+  const nowMs = Date.now();
+  const sinceMs = Date.parse(query.get("sinceTime") ?? "") || 0;
+  for (let atMs = nowMs - 300_000 - (nowMs % 20_000); atMs < nowMs; atMs += 20_000) {
+    if (atMs >= sinceMs) yield `${stamp(atMs)} E1120 1 reflector.go:227] "Failed to watch" err="Unauthorized"\n`;
+  }
+};
+
+/** In nanoseconds, as kubelets write it. */
+function stamp(ms: number): string {
+  const whole = Math.floor(ms);
+  const rest = Math.floor((ms - whole) * 1e6);
+  return new Date(whole).toISOString().replace("Z", `${String(rest).padStart(6, "0")}Z`);
+}
+
+/** Each a log of 10 MB/s, and each hard on another part of who reads it. */
+export const NOISES: Readonly<Record<string, Voice>> = {
+  /** Plain words. */
+  words: repeating('I1120 13:47:14.474533       1 controller.go:12] "Synced" object="team/web" duration="3ms"'),
+  /** What is answered 401 is somebody else's request: each line has to be read closely. */
+  "access-log": repeating('10.0.0.1 - - "GET /api/v1/pods HTTP/1.1" 401 12 "-" "curl/8.0"'),
+  /** Lines of 5 MB. */
+  "long-lines": repeating("x".repeat(5 * MIB)),
+};
