@@ -30,6 +30,23 @@ export interface Watched {
   readonly kill: () => Promise<void>;
 }
 
+/** What is answered in the API server's stead. */
+export interface Reply {
+  readonly code: number;
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What befalls calls on their way, either way. Each may be kept waiting; what throws is cut off. */
+export interface Meddler {
+  /** Before the API server hears of it. With a reply it never does. */
+  readonly before?: (call: Call, url: string) => Promise<Reply | undefined>;
+  /** When the API server has answered, and nobody has heard of it. */
+  readonly after?: (call: Call, url: string) => Promise<void>;
+}
+
+const HANDS_OFF: Required<Meddler> = { before: () => Promise.resolve(undefined), after: () => Promise.resolve() };
+
 /** Where the API server is, and with what certificate to stand before it. */
 export interface Upstream {
   readonly server: string;
@@ -49,6 +66,9 @@ export class CrashProxy {
   readonly #agent: Agent;
   readonly #server: Server;
   readonly #inFlight = new Set<Promise<void>>();
+  /** What is being answered. */
+  readonly #open = new Map<ServerResponse, Call>();
+  #meddler = HANDS_OFF;
   #watched: Watched | undefined;
   #onCrash: () => void = () => undefined;
 
@@ -56,6 +76,7 @@ export class CrashProxy {
     this.#upstream = upstream;
     this.#agent = new Agent({ keepAlive: true, ca: upstream.ca });
     this.#server = createServer(upstream.serving, (request, response) => {
+      response.on("close", () => this.#open.delete(response));
       const served = this.#serve(request, response).catch(() => void response.destroy());
       if (request.method === "GET") return;
       this.#inFlight.add(served);
@@ -78,6 +99,11 @@ export class CrashProxy {
     return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** In the way of every call that comes from now on. */
+  set meddler(meddler: Meddler) {
+    this.#meddler = { ...HANDS_OFF, ...meddler };
+  }
+
   /** Counts anew from now on. Resolves when the operator has ended at its point; without one, never. */
   watch(watched: Watched): Promise<void> {
     this.writes.length = 0;
@@ -92,19 +118,32 @@ export class CrashProxy {
     await Promise.all(this.#inFlight);
   }
 
+  /** Breaks the connection of whatever is being answered, watches most of all; returns how many those were. */
+  cut(which: (call: Call) => boolean): number {
+    const found = [...this.#open].filter(([, call]) => which(call));
+    for (const [response] of found) response.destroy();
+    return found.length;
+  }
+
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const call = callOf(request.method ?? "GET", request.url ?? "/");
+    const { method = "GET", url = "/" } = request;
+    const call = callOf(method, url);
+    this.#open.set(response, call);
     const body = call.kind === "read" ? undefined : await bytesOf(request);
     const write = this.#note(call);
-    const moment = write === undefined ? undefined : this.#momentOf(write);
+    const moment = this.#momentOf(write);
     if (moment === "before") return this.#crash(response);
+    const own = await this.#meddler.before(call, url);
+    if (own !== undefined) {
+      reply(own, response);
+      return;
+    }
     const answer = await this.#forward(request, response, body);
     if (moment === "after") await bytesOf(answer);
     if (write !== undefined) write.code = codeOf(answer);
     if (moment === "after") return this.#crash(response);
-    response.writeHead(codeOf(answer), withoutHop(answer.headers));
-    response.flushHeaders();
-    return pipeline(answer, response);
+    await this.#meddler.after(call, url);
+    return pass(answer, response);
   }
 
   /** The write, if it counts. */
@@ -120,9 +159,9 @@ export class CrashProxy {
   }
 
   /** Asked once of each write, when it is the newest. */
-  #momentOf(write: Write): Moment | undefined {
+  #momentOf(write: Write | undefined): Moment | undefined {
     const point = this.#watched?.point;
-    if (point === undefined || describeCall(write) !== point.call) return undefined;
+    if (write === undefined || point === undefined || describeCall(write) !== point.call) return undefined;
     return this.writes.filter(other => describeCall(other) === point.call).length === point.nth
       ? point.moment
       : undefined;
@@ -145,6 +184,16 @@ export class CrashProxy {
       forwarded.end(body);
     });
   }
+}
+
+function reply({ code, body, headers = {} }: Reply, response: ServerResponse): void {
+  response.writeHead(code, { ...headers, "content-type": "application/json" }).end(JSON.stringify(body));
+}
+
+async function pass(answer: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.writeHead(codeOf(answer), withoutHop(answer.headers));
+  response.flushHeaders();
+  await pipeline(answer, response);
 }
 
 function codeOf({ statusCode = 502 }: IncomingMessage): number {
