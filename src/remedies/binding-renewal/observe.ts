@@ -42,7 +42,7 @@ export async function observeBindings(
   const isListing = spec.bindings.length > 0;
   const scope = { namespace, ...(isListing ? NO_TARGETS : await readTargets(object, from)) };
   const records = object.status?.bindings ?? [];
-  const found = isListing ? await readListed(spec, namespace, from) : await find(scope, from);
+  const found = withoutFinal(isListing ? await readListed(spec, namespace, from) : await find(scope, from), records);
   const rest = await readUnfound(records, found.living, { spec, scope, from });
   const living = [...found.living, ...rest.living];
   const by = { records, spec, from, generation };
@@ -89,6 +89,12 @@ async function find(scope: Targets & { readonly namespace: string }, from: Reade
     ...(await from.bindings("ClusterRoleBinding", namespace)),
   ];
   return { living: all.filter(view => isFound(view, scope)), absent: [] };
+}
+
+/** What is gone for good never comes back with the same uid: a watch that shows it is behind, and so it is read live. */
+function withoutFinal({ living, absent }: Search, records: readonly BindingStatus[]): Search {
+  const isGone = (view: BindingView): boolean => records.some(one => isFinal(one) && one.uid === view.uid);
+  return { absent, living: living.filter(view => !isGone(view)) };
 }
 
 interface Unfound {
