@@ -22,8 +22,10 @@ export class StandInNode {
   readonly name = `chaos-${process.pid}`;
   readonly #admin: Admin;
   readonly #kubelet = new StandInKubelet();
-  /** Names of pods, which their ReplicaSets make up. */
+  /** Uids: a successor in a StatefulSet has the name of the pod before it. */
   readonly #rejected = new Set<string>();
+  /** Of the pods that were seen last, by name. */
+  readonly #uids = new Map<string, string>();
   #ended = false;
   #loop: Promise<void> = Promise.resolve();
   #beatAtMs = -Infinity;
@@ -31,7 +33,7 @@ export class StandInNode {
   constructor(admin: Admin) {
     this.#admin = admin;
     this.#kubelet.answer = ({ pod }, response) => {
-      const line = this.#rejected.has(pod)
+      const line = this.#rejected.has(this.#uids.get(pod) ?? "")
         ? `reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"`
         : `controller.go:12] "Synced"`;
       response.end(`${new Date().toISOString()} E1120 13:47:14.474533       1 ${line}\n`);
@@ -53,7 +55,7 @@ export class StandInNode {
   /** Every request of the pods that are there now is answered 401 from now on, as their logs say. */
   async reject(namespace: string): Promise<void> {
     const { items } = await this.#admin.get<{ items: Pod[] }>(`/api/v1/namespaces/${namespace}/pods`);
-    for (const { metadata } of items) this.#rejected.add(metadata.name);
+    for (const { metadata } of items) this.#rejected.add(metadata.uid);
   }
 
   async #run(): Promise<void> {
@@ -67,6 +69,7 @@ export class StandInNode {
   async #look(): Promise<void> {
     if (performance.now() - this.#beatAtMs > HEARTBEAT_MS) await this.#beat();
     const { items } = await this.#admin.get<{ items: Pod[] }>("/api/v1/pods");
+    for (const { metadata } of items) this.#uids.set(metadata.name, metadata.uid);
     for (const pod of items) await this.#care(pod);
   }
 

@@ -42,7 +42,7 @@ export interface Meddler {
   /** Before the API server hears of it. With a reply it never does. */
   readonly before?: (call: Call, url: string) => Promise<Reply | undefined>;
   /** When the API server has answered, and nobody has heard of it. */
-  readonly after?: (call: Call, url: string) => Promise<void>;
+  readonly after?: (call: Call, url: string, code: number) => Promise<void>;
 }
 
 const HANDS_OFF: Required<Meddler> = { before: () => Promise.resolve(undefined), after: () => Promise.resolve() };
@@ -142,7 +142,7 @@ export class CrashProxy {
     if (moment === "after") await bytesOf(answer);
     if (write !== undefined) write.code = codeOf(answer);
     if (moment === "after") return this.#crash(response);
-    await this.#meddler.after(call, url);
+    await this.#meddler.after(call, url, codeOf(answer));
     return pass(answer, response);
   }
 

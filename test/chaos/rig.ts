@@ -11,10 +11,11 @@ import { install, OPERATOR } from "../cluster/installation";
 import type { Lab } from "../lab";
 import { OperatorProcess } from "../operator/process";
 import { StandInNode } from "./node";
-import { CrashProxy } from "./proxy";
+import { CrashProxy, type Upstream } from "./proxy";
 import type { Scene } from "./scenario";
 
-const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR.namespace}/leases/controller-resilience`;
+/** Path of the operator's Lease. */
+export const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR.namespace}/leases/controller-resilience`;
 const CRES = "/apis/controller-resilience.io/v1alpha1";
 
 /** Longer than a run with every write of every scenario. */
@@ -23,25 +24,31 @@ const TOKEN_LIFE = "12h";
 /** Until the operator has taken away what it made; in milliseconds. */
 const CLEAR_MS = 60_000;
 
-/** Until a process leads after another, and has looked at every object; in milliseconds. */
-const LEAD_MS = 60_000;
+/** Until a process has started, leads after another, and has looked at every object, on a machine with other work; in milliseconds. */
+const LEAD_MS = 180_000;
+
+/** An operator process, and the only way to the API server that it knows. */
+export interface Replica {
+  readonly proxy: CrashProxy;
+  readonly operator: OperatorProcess;
+}
 
 /** A control plane, a proxy before it, and an operator process that knows no other way. */
-export class Rig {
+export class Rig implements Replica {
   operator: OperatorProcess;
   readonly #folder: string;
+  /** Beside the first. */
+  readonly #replicas: Replica[] = [];
   /** Since when the operator is known to lead; by the monotonic clock. */
   #ledFromMs = Infinity;
 
   private constructor(
     readonly proxy: CrashProxy,
     private readonly hands: Pick<Scene, "admin" | "client" | "node">,
-    kubeconfig: string,
+    private readonly upstream: Upstream,
+    private readonly kubeconfig: string,
   ) {
     this.#folder = mkdtempSync(join(tmpdir(), "controller-resilience-chaos-"));
-    const config = JSON.parse(readFileSync(kubeconfig, "utf8")) as { clusters: { cluster: { server: string } }[] };
-    for (const { cluster } of config.clusters) cluster.server = proxy.url;
-    writeFileSync(this.#kubeconfig, JSON.stringify(config), { mode: 0o600 });
     this.operator = this.#start();
   }
 
@@ -51,15 +58,16 @@ export class Rig {
     await install(client);
     const admin = new Admin(new Connection(() => loadKubeConfigFile(lab.kubeconfigPath), systemClock));
     const { ca, ...serving } = lab.certificates;
-    const proxy = new CrashProxy({ server: lab.server, ca, serving });
+    const upstream = { server: lab.server, ca, serving };
+    const proxy = new CrashProxy(upstream);
     await proxy.start();
     const node = new StandInNode(admin);
     await node.start();
     const { namespace, serviceAccount } = OPERATOR;
     const kubeconfig = await lab.serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_LIFE);
-    const rig = new Rig(proxy, { admin, client, node }, kubeconfig);
+    const rig = new Rig(proxy, { admin, client, node }, upstream, kubeconfig);
     try {
-      await rig.operator.ready();
+      await rig.operator.ready(LEAD_MS);
       await rig.#taken();
     } catch (error) {
       await rig.down();
@@ -69,11 +77,23 @@ export class Rig {
   }
 
   async down(): Promise<void> {
-    await this.operator.stop();
-    await this.proxy.stop();
+    for (const { operator, proxy } of [...this.#replicas, this]) {
+      await operator.stop();
+      await proxy.stop();
+    }
     await this.hands.node.stop();
     this.hands.admin.connection.close();
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Another operator process beside the first, behind a proxy of its own. It ends with the rig. */
+  async replica(): Promise<Replica> {
+    const proxy = new CrashProxy(this.upstream);
+    await proxy.start();
+    const replica = { proxy, operator: this.#start(proxy) };
+    this.#replicas.push(replica);
+    await replica.operator.ready(LEAD_MS);
+    return replica;
   }
 
   /** A namespace of its own to play in. */
@@ -97,7 +117,7 @@ export class Rig {
     await this.proxy.settled();
     await this.hands.admin.patch(LEASE, { spec: { holderIdentity: "", leaseDurationSeconds: 1 } });
     this.operator = this.#start();
-    await this.operator.ready();
+    await this.operator.ready(LEAD_MS);
     await this.#taken();
   }
 
@@ -139,12 +159,12 @@ export class Rig {
     return list.items.map(({ metadata }) => metadata.namespace);
   }
 
-  get #kubeconfig(): string {
-    return join(this.#folder, "operator.kubeconfig");
-  }
-
-  #start(): OperatorProcess {
-    return OperatorProcess.start({ kubeconfig: this.#kubeconfig });
+  #start({ url } = this.proxy): OperatorProcess {
+    const config = JSON.parse(readFileSync(this.kubeconfig, "utf8")) as { clusters: { cluster: { server: string } }[] };
+    for (const { cluster } of config.clusters) cluster.server = url;
+    const path = join(this.#folder, `${new URL(url).port}.kubeconfig`);
+    writeFileSync(path, JSON.stringify(config), { mode: 0o600 });
+    return OperatorProcess.start({ kubeconfig: path });
   }
 }
 
@@ -153,7 +173,7 @@ function leads(metrics: string): boolean {
 }
 
 /** How many passes it has made. */
-function passesIn(metrics: string): number {
+export function passesIn(metrics: string): number {
   const found = metrics.matchAll(/^controller_resilience_reconciles_total\{.*\} (\d+)$/gm);
   return [...found].reduce((sum, [, passes]) => sum + Number(passes), 0);
 }

@@ -1,9 +1,13 @@
 import { crash } from "./crash";
+import { frozen } from "./frozen";
+import { lease } from "./lease";
 import { scenarios } from "./scenarios";
+import { shutdown } from "./shutdown";
+import { stale } from "./stale";
 import type { Suite } from "./suite";
 
 /** The operator is killed at each of its writes; a suite for each scenario, so that several can be played at once. */
 export const crashes: readonly Suite[] = scenarios.map(({ name }) => crash({ scenario: [name] }));
 
 /** What else `npm run chaos` injects. */
-export const suites: readonly Suite[] = [];
+export const suites: readonly Suite[] = [lease, frozen, stale, shutdown];
