@@ -1,8 +1,11 @@
 import { MANAGER } from "../api/names";
+import type { ObjectRef } from "../core/intent";
 import type { LeaseRecord, LeaseStore } from "../core/ports";
 import type { Api } from "./api";
 import { type JsonObject, numberOf, objectOf, textOf, timeOf, microTime } from "./json";
 import { describeCall, pathOf, RESOURCES } from "./resources";
+
+const API_VERSION = "coordination.k8s.io/v1";
 
 /** Half of the renew deadline of 10 s, so that a hanging call leaves time for another. */
 const DEADLINE_MS = 5_000;
@@ -11,6 +14,8 @@ const DEADLINE_MS = 5_000;
  * One coordination.k8s.io/v1 Lease. Give it an {@link Api} of its own: then no other call can stand in a renewal's way.
  */
 export class ApiLeaseStore implements LeaseStore {
+  /** See {@link LeaseStore.ref}. */
+  readonly ref: ObjectRef;
   readonly #api: Api;
   readonly #namespace: string;
   readonly #name: string;
@@ -19,6 +24,7 @@ export class ApiLeaseStore implements LeaseStore {
     this.#api = api;
     this.#namespace = lease.namespace;
     this.#name = lease.name;
+    this.ref = { apiVersion: API_VERSION, kind: "Lease", ...lease };
   }
 
   /** See {@link LeaseStore.get}. */
@@ -52,7 +58,7 @@ export class ApiLeaseStore implements LeaseStore {
   #leaseOf(record: LeaseRecord): object {
     const { resourceVersion } = record;
     return {
-      apiVersion: "coordination.k8s.io/v1",
+      apiVersion: API_VERSION,
       kind: "Lease",
       metadata: {
         namespace: this.#namespace,

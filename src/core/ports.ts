@@ -73,6 +73,8 @@ export interface LeaseRecord {
 
 /** One Lease object. Every call is bounded in time. */
 export interface LeaseStore {
+  /** What Events about the lead regard. */
+  readonly ref: ObjectRef;
   /** Null when there is none. */
   get(): Promise<LeaseRecord | null>;
   /** @throws ConflictError when it exists already. */

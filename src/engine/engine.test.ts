@@ -14,7 +14,8 @@ import { makeClaim, makeDecision, makeEviction, makeReaders, makeRemedy, specWit
 
 function makeBench() {
   const clock = new FakeClock();
-  const shared = { clock, store: new MemoryObjects(), lease: new MemoryLease(), writer: new RecordingWriter() };
+  const events = new RecordingEvents();
+  const shared = { clock, events, store: new MemoryObjects(), lease: new MemoryLease(), writer: new RecordingWriter() };
   // Wants a restart for ever, of another pod each time.
   const makeEngine = (identity: string) => {
     const remedy = makeRemedy((_facts, now) => {
@@ -32,7 +33,6 @@ function makeBench() {
     return new Engine(
       {
         ...shared,
-        events: new RecordingEvents(),
         readers: makeReaders(clock),
         remedies: [remedy],
         random: () => 0.5,
@@ -89,5 +89,26 @@ describe("the engine", () => {
     lease.fault = undefined;
     await clock.run(60_000);
     expect([engine.isLeader(), writer.written.length > before]).toEqual([true, true]);
+  });
+
+  it("tells of the lead in Events on the Lease, and not of its own orderly end", async () => {
+    const { clock, lease, events, makeEngine } = makeBench();
+    const engine = makeEngine("only");
+    const said = (): string[] => events.records.map(({ type, reason, note }) => `${type} ${reason}: ${note}`);
+    engine.start();
+    await clock.run(60_000);
+    lease.fault = () => Promise.reject(new Error("the API server is away"));
+    await clock.run(60_000);
+    lease.fault = undefined;
+    await clock.run(60_000);
+    const stopped = engine.stop();
+    await clock.run(10_000);
+    await stopped;
+    expect(said()).toEqual([
+      "Normal StartedLeading: only leads.",
+      "Warning StoppedLeading: only leads no longer, and does nothing until it leads again: the renew deadline has passed.",
+      "Normal StartedLeading: only leads.",
+    ]);
+    expect(events.records[0]?.regarding).toEqual(lease.ref);
   });
 });

@@ -1,5 +1,5 @@
 import type { Random } from "../core/clock";
-import type { EngineMetrics, EventSink, Key, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
+import type { EngineMetrics, EventRecord, EventSink, Key, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
 import type { Readers } from "../core/readers";
 import type { Remedy } from "../core/remedy";
 import { Controller, type LoopSettings } from "./controller";
@@ -35,12 +35,16 @@ export interface EngineSettings {
 export class Engine {
   readonly #elector: LeaderElector;
   readonly #controller: Controller;
+  readonly #tell: (type: EventRecord["type"], reason: string, note: string) => void;
+  #isStopping = false;
 
   constructor(ports: EnginePorts, settings: EngineSettings) {
     const { clock } = ports.readers;
     const brake = new StormBrake(clock, settings.restartIntervalMs ?? DEFAULT_RESTART_INTERVAL_MS);
     const reconciler = new Reconciler({ ...ports, brake });
     const shared = { ...ports, clock };
+    this.#tell = (type, reason, note) =>
+      ports.events.record({ regarding: ports.lease.ref, type, reason, action: "LeaderElection", note });
     this.#elector = new LeaderElector(
       settings.identity,
       {
@@ -49,8 +53,13 @@ export class Engine {
         onStartedLeading: () => {
           brake.startTerm();
           this.#controller.startLeading();
+          this.#tell("Normal", "StartedLeading", `${settings.identity} leads.`);
         },
-        onStoppedLeading: () => this.#controller.stopLeading(),
+        onStoppedLeading: why => {
+          this.#controller.stopLeading();
+          const note = `${settings.identity} leads no longer, and does nothing until it leads again: ${why}.`;
+          if (!this.#isStopping) this.#tell("Warning", "StoppedLeading", note);
+        },
       },
       settings.election,
     );
@@ -65,6 +74,7 @@ export class Engine {
 
   /** Ends the loop, then hands the lead back. Bounded in time. */
   async stop(): Promise<void> {
+    this.#isStopping = true;
     await this.#controller.stop();
     await this.#elector.stop();
   }

@@ -26,7 +26,7 @@ class Machine {
 }
 
 /** The path from one machine to the API server: calls are delayed before and after they take effect, lost on either way, or hang. */
-class Network implements LeaseStore {
+class Network implements Omit<LeaseStore, "ref"> {
   /** Share of calls that go wrong. */
   trouble = 0;
   constructor(

@@ -32,14 +32,14 @@ export const DEFAULT_TIMING: ElectionTiming = {
 
 /** What an election needs and whom it tells. */
 export interface ElectionPorts {
-  readonly store: LeaseStore;
+  readonly store: Omit<LeaseStore, "ref">;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly metrics: EngineMetrics;
   readonly onStartedLeading: () => void;
-  /** Called in the very moment of the loss, before anything else happens. */
-  readonly onStoppedLeading: () => void;
+  /** Called in the very moment of the loss, before anything else happens, with what people are told of it. */
+  readonly onStoppedLeading: (why: string) => void;
 }
 
 /** No server is asked for patience longer than this by one answer. */
@@ -212,7 +212,7 @@ export class LeaderElector {
     if (this.#leadingUntilMs === undefined) return;
     this.#leadingUntilMs = undefined;
     this.#cancelDeadline();
-    this.#tell(this.#ports.onStoppedLeading);
+    this.#tell(() => this.#ports.onStoppedLeading(why));
     this.#ports.metrics.leader(false);
     this.#ports.metrics.leaseTransition("lost");
     this.#ports.log.warn({ identity: this.#identity, why }, "stopped leading");

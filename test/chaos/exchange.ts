@@ -11,6 +11,13 @@ export interface Refusal {
   readonly retryAfter?: string;
 }
 
+/** What is answered in the API server's stead. */
+export interface Reply {
+  readonly code: number;
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** One request on its way to the API server, and what can be done with it. */
 export class Exchange {
   readonly call: Call;
@@ -34,6 +41,11 @@ export class Exchange {
   static async of(given: Arrival): Promise<Exchange> {
     const body = given.request.method === "GET" ? undefined : await bytesOf(given.request);
     return new Exchange(given, body);
+  }
+
+  /** Its path and query. */
+  get url(): string {
+    return this.#request.url ?? "/";
   }
 
   /** The connection by which it came. */
@@ -89,11 +101,13 @@ export class Exchange {
 
   /** Answers without having asked. */
   refuse({ code, retryAfter }: Refusal): void {
-    this.#response.writeHead(code, {
-      "Content-Type": "application/json",
-      ...(retryAfter === undefined ? {} : { "Retry-After": retryAfter }),
-    });
-    this.#response.end(JSON.stringify({ kind: "Status", code, message: "by the proxy" }));
+    const headers = retryAfter === undefined ? {} : { "Retry-After": retryAfter };
+    this.reply({ code, headers, body: { kind: "Status", code, message: "by the proxy" } });
+  }
+
+  /** Answers that without having asked. */
+  reply({ code, body, headers = {} }: Reply): void {
+    this.#response.writeHead(code, { ...headers, "Content-Type": "application/json" }).end(JSON.stringify(body));
   }
 }
 

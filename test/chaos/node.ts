@@ -29,8 +29,10 @@ export class StandInNode {
   readonly voices = new Map<string, Voice>();
   readonly #admin: Admin;
   readonly #kubelet = new StandInKubelet();
-  /** Names of pods, which their ReplicaSets make up. */
+  /** Uids: a successor in a StatefulSet has the name of the pod before it. */
   readonly #rejected = new Set<string>();
+  /** Of the pods that were seen last, by name. */
+  readonly #uids = new Map<string, string>();
   #ended = false;
   #loop: Promise<void> = Promise.resolve();
   #beatAtMs = -Infinity;
@@ -44,7 +46,7 @@ export class StandInNode {
         void pipeline(Readable.from(voice(call)), response).catch(() => undefined);
         return;
       }
-      const line = this.#rejected.has(pod)
+      const line = this.#rejected.has(this.#uids.get(pod) ?? "")
         ? `reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"`
         : `controller.go:12] "Synced"`;
       response.end(`${new Date().toISOString()} E1120 13:47:14.474533       1 ${line}\n`);
@@ -72,7 +74,7 @@ export class StandInNode {
   async reject(namespace: string, app?: string): Promise<void> {
     const query = app === undefined ? "" : `?labelSelector=app%3D${app}`;
     const { items } = await this.#admin.get<{ items: Pod[] }>(`/api/v1/namespaces/${namespace}/pods${query}`);
-    for (const { metadata } of items) this.#rejected.add(metadata.name);
+    for (const { metadata } of items) this.#rejected.add(metadata.uid);
   }
 
   async #run(): Promise<void> {
@@ -86,6 +88,7 @@ export class StandInNode {
   async #look(): Promise<void> {
     if (performance.now() - this.#beatAtMs > HEARTBEAT_MS) await this.#beat();
     const { items } = await this.#admin.get<{ items: Pod[] }>("/api/v1/pods");
+    for (const { metadata } of items) this.#uids.set(metadata.name, metadata.uid);
     for (const pod of items) await this.#care(pod);
   }
 

@@ -30,7 +30,10 @@ afterAll(async () => {
   server.close();
 });
 
-beforeEach(() => (told = []));
+beforeEach(() => {
+  told = [];
+  proxy.meddler = {};
+});
 
 /** Resolves when the operator is killed. */
 function watch(point?: CrashPoint): Promise<void> {
@@ -82,4 +85,28 @@ it("kills after: the server has carried it out, and nobody hears of that", async
   expect(proxy.writes).toMatchObject([{ code: 201 }]);
   // One crash for each point.
   expect(await send("POST", EVICTION)).toBe(201);
+});
+
+it("keeps a call from the server, or its answer from whoever has asked", async () => {
+  void watch();
+  proxy.meddler = { before: () => Promise.resolve({ code: 429, body: {} }) };
+  expect(await send("POST", EVICTION)).toBe(429);
+  proxy.meddler = { before: () => Promise.reject(new Error("cut")) };
+  expect(await send("POST", EVICTION)).toBe("ECONNRESET");
+  expect([told, proxy.writes.map(({ code }) => code)]).toEqual([[], [undefined, undefined]]);
+  proxy.meddler = { after: () => Promise.resolve(void told.push("answered")) };
+  expect(await send("POST", EVICTION)).toBe(201);
+  expect(told).toEqual([`POST ${EVICTION}`, "answered"]);
+});
+
+it("breaks connections of what is being answered, and of nothing else", async () => {
+  void watch();
+  let isHeld: () => void = () => undefined;
+  const held = new Promise<void>(resolve => (isHeld = resolve));
+  proxy.meddler = { after: () => new Promise(() => isHeld()) };
+  const answered = send("GET", "/api/v1/namespaces/team/pods");
+  await held;
+  expect(proxy.cut(({ resource }) => resource === "leases")).toBe(0);
+  expect(proxy.cut(({ resource }) => resource === "pods")).toBe(1);
+  expect(await answered).toBe("ECONNRESET");
 });

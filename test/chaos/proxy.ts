@@ -1,6 +1,6 @@
 import { ApiProxy } from "./api-proxy";
 import { type Call, type CallKind, describeCall } from "./calls";
-import { bytesOf, codeOf, type Exchange } from "./exchange";
+import { bytesOf, codeOf, type Exchange, type Reply } from "./exchange";
 
 /** When the operator ends: just before its write is forwarded, which then never is, or when the API server has answered and nobody has heard it. */
 export type Moment = "before" | "after";
@@ -28,6 +28,16 @@ export interface Watched {
   readonly kill: () => Promise<void>;
 }
 
+/** What befalls calls on their way, either way. Each may be kept waiting; what throws is cut off. */
+export interface Meddler {
+  /** Before the API server hears of it. With a reply it never does. */
+  readonly before?: (call: Call, url: string) => Promise<Reply | undefined>;
+  /** When the API server has answered, and nobody has heard of it. */
+  readonly after?: (call: Call, url: string, code: number) => Promise<void>;
+}
+
+const HANDS_OFF: Required<Meddler> = { before: () => Promise.resolve(undefined), after: () => Promise.resolve() };
+
 /** Knows each write of the operator, and ends it at one of them. */
 export class CrashProxy extends ApiProxy {
   /** Those that count, in the order in which they came. */
@@ -36,8 +46,23 @@ export class CrashProxy extends ApiProxy {
   readonly strays: Write[] = [];
   /** How many of what is no write came: Leases and Events among them. */
   readonly others = new Map<CallKind, number>();
+  /** What is being answered. */
+  readonly #open = new Set<Exchange>();
+  #meddler = HANDS_OFF;
   #watched: Watched | undefined;
   #onCrash: () => void = () => undefined;
+
+  /** In the way of every call that comes from now on. */
+  set meddler(meddler: Meddler) {
+    this.#meddler = { ...HANDS_OFF, ...meddler };
+  }
+
+  /** Breaks the connection of whatever is being answered, watches most of all; returns how many those were. */
+  cut(which: (call: Call) => boolean): number {
+    const found = [...this.#open].filter(({ call }) => which(call));
+    for (const exchange of found) exchange.cut();
+    return found.length;
+  }
 
   /** Counts anew from now on. Resolves when the operator has ended at its point; without one, never. */
   watch(watched: Watched): Promise<void> {
@@ -49,13 +74,30 @@ export class CrashProxy extends ApiProxy {
   }
 
   protected async serve(exchange: Exchange): Promise<void> {
-    const write = this.#note(exchange.call);
+    this.#open.add(exchange);
+    try {
+      await this.#serve(exchange);
+    } finally {
+      this.#open.delete(exchange);
+    }
+  }
+
+  async #serve(exchange: Exchange): Promise<void> {
+    const { call, url } = exchange;
+    const write = this.#note(call);
     const moment = write === undefined ? undefined : this.#momentOf(write);
     if (moment === "before") return this.#crash(exchange);
+    const own = await this.#meddler.before(call, url);
+    if (own !== undefined) {
+      exchange.reply(own);
+      return;
+    }
     const answer = await exchange.forward();
     if (moment === "after") await bytesOf(answer);
     if (write !== undefined) write.code = codeOf(answer);
-    return moment === "after" ? this.#crash(exchange) : exchange.relay(answer);
+    if (moment === "after") return this.#crash(exchange);
+    await this.#meddler.after(call, url, codeOf(answer));
+    return exchange.relay(answer);
   }
 
   /** The write, if it counts. */

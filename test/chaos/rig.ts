@@ -10,12 +10,14 @@ import { ClusterClient } from "../cluster/client";
 import { install, OPERATOR } from "../cluster/installation";
 import type { Lab } from "../lab";
 import { type OperatorOptions, OperatorProcess } from "../operator/process";
+import type { Upstream } from "./api-proxy";
 import { kubeconfigVia } from "./kubeconfig";
 import { StandInNode } from "./node";
 import { CrashProxy } from "./proxy";
 import type { Scene } from "./scenario";
 
-const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR.namespace}/leases/controller-resilience`;
+/** Path of the operator's Lease. */
+export const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR.namespace}/leases/controller-resilience`;
 const CRES = "/apis/controller-resilience.io/v1alpha1";
 
 /** Longer than a run with every write of every scenario. */
@@ -24,24 +26,31 @@ const TOKEN_LIFE = "12h";
 /** Until the operator has taken away what it made; in milliseconds. */
 const CLEAR_MS = 60_000;
 
-/** Until a process leads after another, and has looked at every object; in milliseconds. */
-const LEAD_MS = 60_000;
+/** Until a process has started, leads after another, and has looked at every object, on a machine with other work; in milliseconds. */
+const LEAD_MS = 180_000;
+
+/** An operator process, and the only way to the API server that it knows. */
+export interface Replica {
+  readonly proxy: CrashProxy;
+  readonly operator: OperatorProcess;
+}
 
 /** A control plane, a proxy before it, and an operator process that knows no other way. */
-export class Rig {
+export class Rig implements Replica {
   operator: OperatorProcess;
   readonly #folder: string;
+  /** Beside the first. */
+  readonly #replicas: Replica[] = [];
   /** Since when the operator is known to lead; by the monotonic clock. */
   #ledFromMs = Infinity;
 
   private constructor(
     readonly proxy: CrashProxy,
     private readonly hands: Pick<Scene, "admin" | "client" | "node">,
-    kubeconfig: string,
+    private readonly way: { readonly upstream: Upstream; readonly kubeconfig: string },
     private readonly how: Pick<OperatorOptions, "env" | "bundle">,
   ) {
     this.#folder = mkdtempSync(join(tmpdir(), "controller-resilience-chaos-"));
-    writeFileSync(this.#kubeconfig, kubeconfigVia(proxy.url, kubeconfig), { mode: 0o600 });
     this.operator = this.#start();
   }
 
@@ -51,15 +60,16 @@ export class Rig {
     await install(client);
     const admin = new Admin(new Connection(() => loadKubeConfigFile(lab.kubeconfigPath), systemClock));
     const { ca, ...serving } = lab.certificates;
-    const proxy = new CrashProxy({ server: lab.server, ca, serving });
+    const upstream = { server: lab.server, ca, serving };
+    const proxy = new CrashProxy(upstream);
     await proxy.start();
     const node = new StandInNode(admin);
     await node.start();
     const { namespace, serviceAccount } = OPERATOR;
     const kubeconfig = await lab.serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_LIFE);
-    const rig = new Rig(proxy, { admin, client, node }, kubeconfig, how);
+    const rig = new Rig(proxy, { admin, client, node }, { upstream, kubeconfig }, how);
     try {
-      await rig.operator.ready();
+      await rig.operator.ready(LEAD_MS);
       await rig.#taken();
     } catch (error) {
       await rig.down();
@@ -69,11 +79,23 @@ export class Rig {
   }
 
   async down(): Promise<void> {
-    await this.operator.stop();
-    await this.proxy.stop();
+    for (const { operator, proxy } of [...this.#replicas, this]) {
+      await operator.stop();
+      await proxy.stop();
+    }
     await this.hands.node.stop();
     this.hands.admin.connection.close();
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Another operator process beside the first, behind a proxy of its own. It ends with the rig. */
+  async replica(): Promise<Replica> {
+    const proxy = new CrashProxy(this.way.upstream);
+    await proxy.start();
+    const replica = { proxy, operator: this.#start(proxy) };
+    this.#replicas.push(replica);
+    await replica.operator.ready(LEAD_MS);
+    return replica;
   }
 
   /** A namespace of its own to play in. */
@@ -97,7 +119,7 @@ export class Rig {
     await this.proxy.settled();
     await this.hands.admin.patch(LEASE, { spec: { holderIdentity: "", leaseDurationSeconds: 1 } });
     this.operator = this.#start();
-    await this.operator.ready();
+    await this.operator.ready(LEAD_MS);
     await this.#taken();
   }
 
@@ -139,12 +161,10 @@ export class Rig {
     return list.items.map(({ metadata }) => metadata.namespace);
   }
 
-  get #kubeconfig(): string {
-    return join(this.#folder, "operator.kubeconfig");
-  }
-
-  #start(): OperatorProcess {
-    return OperatorProcess.start({ ...this.how, kubeconfig: this.#kubeconfig });
+  #start({ url } = this.proxy): OperatorProcess {
+    const path = join(this.#folder, `${new URL(url).port}.kubeconfig`);
+    writeFileSync(path, kubeconfigVia(url, this.way.kubeconfig), { mode: 0o600 });
+    return OperatorProcess.start({ ...this.how, kubeconfig: path });
   }
 }
 
@@ -154,7 +174,7 @@ export function leads(metrics: string): boolean {
 }
 
 /** How many passes it has made. */
-function passesIn(metrics: string): number {
+export function passesIn(metrics: string): number {
   const found = metrics.matchAll(/^controller_resilience_reconciles_total\{.*\} (\d+)$/gm);
   return [...found].reduce((sum, [, passes]) => sum + Number(passes), 0);
 }

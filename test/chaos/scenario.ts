@@ -50,14 +50,17 @@ export function objectPath(scene: Scene, name = NAME): string {
   return `${GROUP}/namespaces/${scene.namespace}/controllerresiliences/${name}`;
 }
 
-/** Creates the scene's ControllerResilience, for the workload of its name. */
-export async function protect(
+/** What scenarios have for a workload. */
+export type WorkloadKind = "Deployment" | "StatefulSet" | "DaemonSet";
+
+/** Creates the scene's ControllerResilience, for the workload of its name; returns it as it was at first. */
+export function protect(
   scene: Scene,
-  kind: "Deployment" | "DaemonSet",
+  kind: WorkloadKind,
   blocks: Partial<Record<keyof ControllerResilienceSpec, unknown>>,
   name = NAME,
-): Promise<void> {
-  await scene.admin.create(`${GROUP}/namespaces/${scene.namespace}/controllerresiliences`, {
+): Promise<ControllerResilience> {
+  return scene.admin.create<ControllerResilience>(`${GROUP}/namespaces/${scene.namespace}/controllerresiliences`, {
     apiVersion: "controller-resilience.io/v1alpha1",
     kind: "ControllerResilience",
     metadata: { name },
@@ -109,15 +112,10 @@ export async function until(what: string, look: () => Promise<boolean>, withinMs
 }
 
 /** How many pods of each kind of workload are there, in its status. */
-const READY = { Deployment: "readyReplicas", DaemonSet: "numberReady" } as const;
+const READY = { Deployment: "readyReplicas", StatefulSet: "readyReplicas", DaemonSet: "numberReady" } as const;
 
 /** A workload with no pods or one, whose ServiceAccount has its name. A DaemonSet without pods finds no node. */
-export async function createWorkload(
-  scene: Scene,
-  kind: "Deployment" | "DaemonSet",
-  pods: 0 | 1 = 0,
-  name = NAME,
-): Promise<string> {
+export async function createWorkload(scene: Scene, kind: WorkloadKind, pods: 0 | 1 = 0, name = NAME): Promise<string> {
   const { admin, namespace } = scene;
   await admin.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } });
   const plural = `/apis/apps/v1/namespaces/${namespace}/${kind.toLowerCase()}s`;

@@ -2,11 +2,15 @@ import { bounds } from "./bounds";
 import { crash } from "./crash";
 import { faults } from "./faults";
 import { fields } from "./fields";
+import { frozen } from "./frozen";
+import { lease } from "./lease";
 import { scenarios } from "./scenarios";
+import { shutdown } from "./shutdown";
+import { stale } from "./stale";
 import type { Suite } from "./suite";
 
 /** The operator is killed at each of its writes; a suite for each scenario, so that several can be played at once. */
 export const crashes: readonly Suite[] = scenarios.map(({ name }) => crash({ scenario: [name] }));
 
 /** What else `npm run chaos` injects. */
-export const suites: readonly Suite[] = [faults(), fields(), bounds];
+export const suites: readonly Suite[] = [faults(), lease, frozen, stale, shutdown, fields(), bounds];

@@ -35,10 +35,6 @@ async function holder(): Promise<string> {
   ]);
 }
 
-async function leading(operator: OperatorProcess): Promise<boolean> {
-  return /^controller_resilience_leader 1$/m.test((await operator.probe("/metrics")).text);
-}
-
 it("an operator killed right after a restart is followed by one that knows of it", async () => {
   const namespace = "continuity-killed";
   await client.createNamespace(namespace);
@@ -77,17 +73,17 @@ it("of two operators one leads, both are ready, and the other takes over when it
   await client.until("the first to lead", async () => (await holder()) === "one", 60_000);
   const second = await start("--identity", "two");
   expect((await second.probe("/readyz")).status).toBe(200);
-  expect(await leading(first)).toBe(true);
-  expect(await leading(second)).toBe(false);
+  expect(await first.leads()).toBe(true);
+  expect(await second.leads()).toBe(false);
   expect(await first.stop()).toBe(0);
   // Nobody has to wait for its lease to run out.
   expect(await holder()).not.toBe("one");
-  await client.until("the second to lead", async () => (await holder()) === "two" && leading(second), 30_000);
+  await client.until("the second to lead", async () => (await holder()) === "two" && second.leads(), 30_000);
 });
 
 it("a leader whose lease is taken away stops, stays alive and ready, and comes back", async () => {
   const operator = await start("--identity", "robbed");
-  await client.until("it to lead", async () => (await holder()) === "robbed" && leading(operator), 60_000);
+  await client.until("it to lead", async () => (await holder()) === "robbed" && operator.leads(), 60_000);
   const lease = ["lease", "controller-resilience", "-n", OPERATOR.namespace];
   const thief = {
     spec: {
@@ -97,9 +93,9 @@ it("a leader whose lease is taken away stops, stays alive and ready, and comes b
     },
   };
   await client.output(["patch", ...lease, "--type=merge", "-p", JSON.stringify(thief)]);
-  await client.until("it to stop leading", async () => !(await leading(operator)), 30_000);
+  await client.until("it to stop leading", async () => !(await operator.leads()), 30_000);
   expect(operator.exitCode).toBeUndefined();
   expect((await operator.probe("/healthz")).status).toBe(200);
   expect((await operator.probe("/readyz")).status).toBe(200);
-  await client.until("it to lead again", async () => (await holder()) === "robbed" && leading(operator), 90_000);
+  await client.until("it to lead again", async () => (await holder()) === "robbed" && operator.leads(), 90_000);
 });

@@ -73,6 +73,11 @@ export class OperatorProcess {
     }
   }
 
+  /** Whether it leads, as its metrics say; false while they can't be read. */
+  async leads(): Promise<boolean> {
+    return /^controller_resilience_leader 1$/m.test((await this.probe("/metrics")).text);
+  }
+
   /** Waits until /readyz says 200; throws with the end of its log if it doesn't, or ends before. */
   async ready(timeoutMs = 60_000): Promise<void> {
     const deadline = performance.now() + timeoutMs;

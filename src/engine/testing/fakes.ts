@@ -89,6 +89,7 @@ export class RecordingEvents implements EventSink {
 
 /** A Lease with the API server's optimistic concurrency, which can be made to fail. */
 export class MemoryLease implements LeaseStore {
+  readonly ref = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", namespace: "system", name: "it" };
   calls = 0;
   /** While set, calls do this instead. */
   fault: (() => Promise<never>) | undefined;

@@ -45,7 +45,7 @@ export async function observeBindings(
   const scope = { namespace, ...(isListing ? NO_TARGETS : await readTargets(object, from)) };
   const records = object.status?.bindings ?? [];
   const byId = new Map(records.map(record => [bindingId(record), record]));
-  const all = isListing ? await readListed(spec, namespace, from) : await find(scope, from);
+  const all = withoutFinal(isListing ? await readListed(spec, namespace, from) : await find(scope, from), records);
   const { placed, unplaced } = await inTurns(from.clock, place(all.living, placesOf(byId, { spec, scope })));
   const found = { ...all, living: placed };
   const rest = await readUnfound(records, found.living, { spec, scope, from });
@@ -119,6 +119,12 @@ function* foundAmong(all: readonly BindingView[], scope: Parameters<typeof isFou
     yield;
   }
   return found;
+}
+
+/** What is gone for good never comes back with the same uid: a watch that shows it is behind, and so it is read live. */
+function withoutFinal({ living, absent }: Search, records: readonly BindingStatus[]): Search {
+  const final = new Set(records.filter(isFinal).map(({ uid }) => uid));
+  return { absent, living: living.filter(({ uid }) => !final.has(uid)) };
 }
 
 interface Unfound {

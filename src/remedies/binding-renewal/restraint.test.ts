@@ -247,6 +247,19 @@ describe("a revocation", () => {
     expect(scene.written).toEqual([]);
   });
 
+  it("is one still when a watch that is behind shows the binding as if it lived, until after its end", async () => {
+    const scene = await aged(10);
+    const stale = scene.now()!;
+    scene.remove();
+    expect(await scene.pass()).toMatchObject({ reason: "Revoked" });
+    const bindings = scene.bindings.bind(scene);
+    scene.bindings = () => Promise.resolve([stale]);
+    expect(await scene.pass()).toMatchObject({ reason: "Revoked", intents: [] });
+    await scene.clock.run(40 * DAY);
+    scene.bindings = bindings;
+    expect(await scene.pass()).toMatchObject({ reason: "Revoked", intents: [] });
+  });
+
   it("is judged by when it was seen, not by when it was thought about", async () => {
     const scene = await aged(30);
     await scene.pass();

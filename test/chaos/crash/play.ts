@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describeCall } from "../calls";
 import { differences, type Run } from "./compare";
 import type { CrashPoint, Moment, Write } from "../proxy";
+import { leaveAlone, type Quiet } from "../quiet";
 import type { Rig } from "../rig";
 import type { Scenario, Scene } from "../scenario";
 import { untilSettled } from "../settle";
@@ -25,22 +25,13 @@ export interface Injection {
   readonly seconds: number;
 }
 
-/** What was seen in a time in which nothing happened. */
-export interface Quiet {
-  readonly seconds: number;
-  /** Objects that were at their end. */
-  readonly objects: number;
-  readonly writes: readonly string[];
-  readonly leases: number;
-  readonly events: number;
-}
-
 /** All of one scenario. */
 export interface CrashReport {
   readonly scenario: string;
   readonly recorded: Run;
   readonly injections: readonly Injection[];
-  readonly quiet: Quiet;
+  /** With how many objects that were at their end. */
+  readonly quiet: Quiet & { readonly objects: number };
 }
 
 /** Plays a scenario once as it is, then once for each moment at which the operator could end. */
@@ -63,7 +54,7 @@ export async function crashEverywhere(rig: Rig, scenario: Scenario, options: Cra
     injections.push({ point, seconds, differences: differences(recorded, run) });
     options.print(tell(scenario, injections.at(-1)!));
   }
-  const quiet = await quietTime(rig, scenes, options);
+  const quiet = { ...(await leaveAlone([rig.proxy], options.quietMs)), objects: scenes.length };
   await rig.clear(scenes);
   return { scenario: scenario.name, recorded, injections, quiet };
 }
@@ -78,21 +69,6 @@ export function everywhere(seed: number, atMost = Infinity): CrashOptions["point
     });
     const order = fc.shuffledSubarray(all, { minLength: all.length });
     return (fc.sample(order, { seed, numRuns: 1 })[0] ?? []).slice(0, atMost);
-  };
-}
-
-/** The cluster is left alone. */
-async function quietTime(rig: Rig, scenes: readonly string[], { quietMs }: CrashOptions): Promise<Quiet> {
-  // Cluster-scoped writes count with those of any namespace.
-  void rig.proxy.watch({ namespace: "", kill: rig.kill });
-  await sleep(quietMs);
-  const { writes, strays, others } = rig.proxy;
-  return {
-    seconds: quietMs / 1000,
-    objects: scenes.length,
-    writes: [...writes, ...strays].map(describeCall),
-    leases: others.get("lease") ?? 0,
-    events: others.get("event") ?? 0,
   };
 }
 

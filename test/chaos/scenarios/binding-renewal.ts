@@ -46,9 +46,7 @@ export const bindingRenewal: Scenario = {
   },
 
   async describe(scene) {
-    const { metadata } = await scene.admin.get<Marked>(`${bindings(scene)}/${NAME}`);
-    const lifeMs = Date.parse(metadata.annotations[EXPIRY.ownExpiresAt] ?? "") - Date.parse(metadata.creationTimestamp);
-    return { ...(await describeObject(scene)), hours: Math.round(lifeMs / HOUR_MS) };
+    return { ...(await describeObject(scene)), hours: await hoursOf(scene) };
   },
 
   isOver: state => says(state, "BindingsCurrent", "Current"),
@@ -67,21 +65,12 @@ export const bindingRestored: Scenario = {
     await protect(scene, "Deployment", { mode: "Observe", bindingRenewal: { extendBy: EXTEND_BY } });
     await until("the binding to be known", async () => ((await readObject(scene))?.status?.bindings ?? []).length > 0);
     await sleep(Math.max(0, endedMs - performance.now()));
-    await scene.admin.delete(`${bindings(scene)}/${NAME}`);
+    await scene.admin.delete(`${bindingsOf(scene)}/${NAME}`);
     await until("its end to be known", async () => isGone(await readObject(scene)));
   },
 
   async trigger(scene) {
     await scene.admin.patch(objectPath(scene), { spec: { mode: "Enforce" } });
-  },
-
-  async describe(scene) {
-    try {
-      return await bindingRenewal.describe(scene);
-    } catch (error) {
-      if (!(error instanceof GoneError)) throw error;
-      return { ...(await describeObject(scene)), hours: "gone" };
-    }
   },
 };
 
@@ -100,10 +89,23 @@ async function bind(scene: Scene, leftMs: number): Promise<void> {
   const end = new Date(Date.now() + leftMs).toISOString().replace(/\.\d+/, "");
   const role = { kind: "Role", name: NAME } as const;
   const options = { name: NAME, namespace, role, serviceAccount: { namespace, name: NAME } };
-  await admin.create(bindings(scene), binding({ ...options, annotations: { [EXPIRY.ownExpiresAt]: end } }));
+  await admin.create(bindingsOf(scene), binding({ ...options, annotations: { [EXPIRY.ownExpiresAt]: end } }));
 }
 
-function bindings({ namespace }: Scene): string {
+/** The life that the binding was given; "gone" when it is. */
+async function hoursOf(scene: Scene): Promise<number | "gone"> {
+  try {
+    const { metadata } = await scene.admin.get<Marked>(`${bindingsOf(scene)}/${NAME}`);
+    const endMs = Date.parse(metadata.annotations[EXPIRY.ownExpiresAt] ?? "");
+    return Math.round((endMs - Date.parse(metadata.creationTimestamp)) / HOUR_MS);
+  } catch (error) {
+    if (error instanceof GoneError) return "gone";
+    throw error;
+  }
+}
+
+/** Path of the scene's RoleBindings. */
+export function bindingsOf({ namespace }: Scene): string {
   return `/apis/${GROUP}/v1/namespaces/${namespace}/rolebindings`;
 }
 

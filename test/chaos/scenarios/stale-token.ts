@@ -8,34 +8,39 @@ const A_SECOND_LATER_MS = 2_000;
 const BRAKE_MS = 11_000;
 
 /** A ServiceAccount is recreated; its pod, answered 401 since, is evicted and followed by another. */
-export const staleToken: Scenario = {
-  name: "stale-token",
-  about: "a pod whose ServiceAccount was recreated is replaced",
-  // An eviction that was written down and never sent is settled after 5 minutes (docs/adr/0004).
-  patienceMs: 480_000,
+export const staleToken = staleTokenOf("Deployment");
 
-  // The operator is asked when all of that has happened: whatever it sees in between, and says of it, would differ from run to run.
-  async prepare(scene) {
-    const { admin, namespace, node } = scene;
-    await createWorkload(scene, "Deployment", 1);
-    await sleep(A_SECOND_LATER_MS);
-    const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
-    await admin.delete(`${accounts}/${NAME}`);
-    await admin.create(accounts, { metadata: { name: NAME } });
-    await node.reject(namespace);
-    await scene.untilLedFor(BRAKE_MS);
-  },
+/** The same, of a workload of that kind. */
+export function staleTokenOf(kind: "Deployment" | "StatefulSet"): Scenario {
+  return {
+    name: "stale-token",
+    about: "a pod whose ServiceAccount was recreated is replaced",
+    // An eviction that was written down and never sent is settled after 5 minutes (docs/adr/0004).
+    patienceMs: 480_000,
 
-  async trigger(scene) {
-    await protect(scene, "Deployment", { tokenRestart: {} });
-  },
+    // The operator is asked when all of that has happened: whatever it sees in between, and says of it, would differ from run to run.
+    async prepare(scene) {
+      const { admin, namespace, node } = scene;
+      await createWorkload(scene, kind, 1);
+      await sleep(A_SECOND_LATER_MS);
+      const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+      await admin.delete(`${accounts}/${NAME}`);
+      await admin.create(accounts, { metadata: { name: NAME } });
+      await node.reject(namespace);
+      await scene.untilLedFor(BRAKE_MS);
+    },
 
-  async describe(scene) {
-    return { ...(await describeObject(scene)), pods: await countPods(scene) };
-  },
+    async trigger(scene) {
+      await protect(scene, kind, { tokenRestart: {} });
+    },
 
-  isOver: state => ((state["restarts"] ?? []) as string[]).some(text => /Recovered|Ineffective/.test(text)),
-};
+    async describe(scene) {
+      return { ...(await describeObject(scene)), pods: await countPods(scene) };
+    },
+
+    isOver: state => ((state["restarts"] ?? []) as string[]).some(text => /Recovered|Ineffective/.test(text)),
+  };
+}
 
 /** The same, with a rollout of the whole Deployment instead of an eviction. */
 export const rollout: Scenario = {

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Call, describeCall } from "../calls";
+import { deedsOf } from "../crash/compare";
+import type { Write } from "../proxy";
+import type { Replica, Rig } from "../rig";
+import { type Scene, type State, until } from "../scenario";
+import { complaintsOf, type Fate, type FreezePoint, ONCE } from "./points";
+
+/** A frozen leader's Lease runs out, and another takes it; in milliseconds. */
+const TAKEN_OVER_MS = 90_000;
+/** Nothing is written for so long: a run is over. In milliseconds. */
+const SETTLED_MS = 3_000;
+/** Longer than a pass takes that a process begins, or goes on with, when it wakes up; in milliseconds. */
+const AWAKE_MS = 5_000;
+const LOOK_MS = 500;
+
+/** What came of one. */
+export interface Frozen {
+  readonly point: FreezePoint;
+  /** Writes of the one that was frozen that reached the API server after it woke up, and how many of them it refused. */
+  readonly afterwards: { readonly sent: number; readonly refused: number };
+  readonly failures: readonly string[];
+}
+
+/** The leader is stopped at that call, past the end of its Lease; the other does what was to be done; the first wakes up. */
+export async function freeze(rig: Rig, pair: readonly Replica[], point: FreezePoint): Promise<Frozen> {
+  const once = ONCE.find(({ scenario }) => scenario.name === point.scenario)!;
+  const { scenario } = once;
+  const [leader, other] = await inOrder(pair);
+  const ledFromMs = performance.now();
+  const untilLedFor = (ms: number): Promise<void> => sleep(Math.max(0, ledFromMs + ms - performance.now()));
+  const scene = { ...(await rig.scene(scenario.name)), untilLedFor };
+  await scenario.prepare(scene);
+  for (const { proxy } of pair) void proxy.watch({ namespace: scene.namespace, kill: () => Promise.resolve() });
+  const freezer = new Freezer(leader, scene, point);
+  await scenario.trigger(scene);
+  await until(`${point.call} to come`, () => Promise.resolve(freezer.isFrozen), TAKEN_OVER_MS);
+  await until("the other to lead", () => other.operator.leads(), TAKEN_OVER_MS);
+  const over = (): Promise<State> => end(pair, () => scenario.describe(scene), scenario);
+  if (point.isEarly !== true) await over();
+  const before = answered(leader).length;
+  freezer.wake();
+  await until("the first to follow", () => follows(leader));
+  await sleep(AWAKE_MS);
+  const state = await over();
+  const deeds = deedsOf(pair.flatMap(({ proxy }) => proxy.writes));
+  const codes = answered(leader).map(({ code = 0 }) => code);
+  const strays = pair.flatMap(({ proxy }) => proxy.strays.map(write => `${describeCall(write)} elsewhere`));
+  const refused = codes.filter(code => code >= 400).length;
+  const afterwards = { sent: codes.length - before, refused };
+  return { point, afterwards, failures: [...complaintsOf(once, { deeds, state }), ...strays] };
+}
+
+/** The one that leads first. */
+async function inOrder([first, second]: readonly Replica[]): Promise<[Replica, Replica]> {
+  if (first === undefined || second === undefined) throw new Error("there are no two of them");
+  await until("one of them to lead", async () => (await first.operator.leads()) || (await second.operator.leads()));
+  return (await first.operator.leads()) ? [first, second] : [second, first];
+}
+
+/** It is awake, and knows that it leads no longer. */
+async function follows({ operator }: Replica): Promise<boolean> {
+  return (await operator.probe("/healthz")).status === 200 && !(await operator.leads());
+}
+
+function answered({ proxy }: Replica): Write[] {
+  return proxy.writes.filter(({ code }) => code !== undefined);
+}
+
+async function end(
+  pair: readonly Replica[],
+  describe: () => Promise<State>,
+  { isOver, patienceMs }: { isOver: (state: State) => boolean; patienceMs: number },
+): Promise<State> {
+  const deadlineMs = performance.now() + patienceMs;
+  let settledFromMs = Infinity;
+  let written = -1;
+  for (;;) {
+    const state = await describe();
+    const count = pair.reduce((sum, { proxy }) => sum + proxy.writes.length, 0);
+    const isStill = isOver(state) && count === written;
+    if (!isStill) settledFromMs = performance.now();
+    written = count;
+    if (performance.now() - settledFromMs > SETTLED_MS) return state;
+    if (performance.now() > deadlineMs)
+      throw new Error(`no end after ${patienceMs / 1000} s: ${JSON.stringify(state)}`);
+    await sleep(LOOK_MS);
+  }
+}
+
+/** Stops a process at its first call of that kind in a scene, and wakes it up. */
+class Freezer {
+  isFrozen = false;
+  wake: () => void = () => undefined;
+  readonly #woken: Promise<void>;
+
+  constructor({ operator, proxy }: Replica, { namespace }: Scene, point: FreezePoint) {
+    this.#woken = new Promise(resolve => {
+      this.wake = () => {
+        resolve();
+        operator.signal("SIGCONT");
+      };
+    });
+    const meet = async (fates: readonly Fate[], { namespace: where, ...what }: Call, url: string): Promise<void> => {
+      const isIt = describeCall(what) === point.call && where === namespace && !url.includes("watch=true");
+      if (this.isFrozen || !isIt || !fates.includes(point.fate)) return;
+      this.isFrozen = true;
+      operator.signal("SIGSTOP");
+      await this.#woken;
+      if (point.fate === "lost") throw new Error("it is lost");
+    };
+    proxy.meddler = {
+      before: async (call, url) => {
+        await meet(["late", "lost"], call, url);
+        return undefined;
+      },
+      after: (call, url) => meet(["done"], call, url),
+    };
+  }
+}

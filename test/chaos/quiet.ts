@@ -1,0 +1,38 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describeCall } from "./calls";
+import type { CrashProxy } from "./proxy";
+import type { Finding } from "./suite";
+
+/** What was seen in a time in which nothing happened. */
+export interface Quiet {
+  readonly seconds: number;
+  readonly writes: readonly string[];
+  readonly leases: number;
+  readonly events: number;
+}
+
+/** Leaves the cluster alone; counts what operators do all the same. */
+export async function leaveAlone(proxies: readonly CrashProxy[], ms: number): Promise<Quiet> {
+  // Cluster-scoped writes count with those of any namespace.
+  for (const proxy of proxies) void proxy.watch({ namespace: "", kill: () => Promise.resolve() });
+  await sleep(ms);
+  const count = (kind: "lease" | "event"): number =>
+    proxies.reduce((sum, { others }) => sum + (others.get(kind) ?? 0), 0);
+  return {
+    seconds: ms / 1000,
+    writes: proxies.flatMap(({ writes, strays }) => [...writes, ...strays].map(describeCall)),
+    leases: count("lease"),
+    events: count("event"),
+  };
+}
+
+/** The row that says so. */
+export function quietFinding(suite: string, { seconds, writes, leases, events }: Quiet): Finding {
+  return {
+    fault: `${suite}: left alone for ${seconds} s afterwards`,
+    times: 1,
+    promised: "no writes but of the Lease",
+    seen: `${writes.length} writes, ${leases} of the Lease, ${events} of Events`,
+    failures: writes,
+  };
+}

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { OperatorProcess } from "../../operator/process";
+import { deedsOf } from "../crash/compare";
+import { LEASE, type Rig } from "../rig";
+import { type Scene, until } from "../scenario";
+import type { StopMoment } from "./moments";
+
+/** What is promised; in milliseconds. */
+export const ENDS_WITHIN_MS = 5_000;
+/** When nobody waits for it any longer. */
+const PATIENCE_MS = 20_000;
+
+/** What came of one SIGTERM. */
+export interface Stopped {
+  readonly moment: string;
+  readonly ms: number;
+  readonly failures: readonly string[];
+}
+
+/** Ends the operator by SIGTERM in the middle of that; another takes over and finishes what it left. */
+export async function stopAt(rig: Rig, moment: StopMoment): Promise<Stopped> {
+  const { scenario, deed } = moment;
+  const scene = await rig.scene("shutdown");
+  await scenario.prepare(scene);
+  void rig.proxy.watch({ namespace: scene.namespace, kill: rig.kill });
+  const reached = moment.reach(rig, scene);
+  await scenario.trigger(scene);
+  await reached;
+  const { ms, exitCode } = await terminate(rig.operator);
+  rig.proxy.meddler = {};
+  await rig.proxy.settled();
+  const holder = await holderOf(scene);
+  const state = await scenario.describe(scene);
+  await rig.succeed();
+  await until(
+    `the end of ${scenario.name}`,
+    async () => scenario.isOver(await scenario.describe(scene)),
+    scenario.patienceMs,
+  );
+  const times = deedsOf(rig.proxy.writes)[deed] ?? 0;
+  const checks: readonly (readonly [boolean, string])[] = [
+    ...endingChecks(ms, exitCode, moment.isLeaseOut === true ? 1 : 0),
+    [moment.isLeaseOut !== true && holder !== "", `the Lease is still held by ${holder}`],
+    [moment.isAccountedFor?.(state) === false, `what it had done was not accounted for: ${JSON.stringify(state)}`],
+    [times !== 1, `${deed} was carried out ${times} times`],
+  ];
+  return { moment: moment.name, ms, failures: checks.flatMap(([isSo, text]) => (isSo ? [text] : [])) };
+}
+
+/** Ends one that waits for the Lease, which is another's. */
+export async function stopWaiting(rig: Rig): Promise<Stopped> {
+  const scene = await rig.scene("shutdown");
+  const { operator } = await rig.replica();
+  const before = await holderOf(scene);
+  const { ms, exitCode } = await terminate(operator);
+  const after = await holderOf(scene);
+  const checks: readonly (readonly [boolean, string])[] = [
+    ...endingChecks(ms, exitCode),
+    [before === "" || after !== before, `the Lease of ${before} is held by ${after}`],
+  ];
+  return { moment: "waiting for the Lease", ms, failures: checks.flatMap(([isSo, text]) => (isSo ? [text] : [])) };
+}
+
+function endingChecks(ms: number, exitCode: number | undefined, promised = 0): readonly (readonly [boolean, string])[] {
+  return [
+    [exitCode !== promised, `it ended with ${exitCode ?? "nothing, and was killed"}`],
+    [ms >= ENDS_WITHIN_MS, `it took ${ms.toFixed(0)} ms to end`],
+  ];
+}
+
+async function terminate(operator: OperatorProcess): Promise<{ ms: number; exitCode: number | undefined }> {
+  const startedMs = performance.now();
+  operator.signal("SIGTERM");
+  while (operator.exitCode === undefined && performance.now() - startedMs < PATIENCE_MS) await sleep(5);
+  const [ms, { exitCode }] = [performance.now() - startedMs, operator];
+  if (exitCode === undefined) operator.signal("SIGKILL");
+  return { ms, exitCode };
+}
+
+async function holderOf({ admin }: Scene): Promise<string> {
+  const { spec } = await admin.get<{ spec: { holderIdentity?: string } }>(LEASE);
+  return spec.holderIdentity ?? "";
+}

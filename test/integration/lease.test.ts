@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { freeze } from "../chaos/frozen/play";
+import { LEASE_FAULTS } from "../chaos/lease/faults";
+import { lose } from "../chaos/lease/play";
+import { Rig } from "../chaos/rig";
+import { MOMENTS } from "../chaos/shutdown/moments";
+import { stopAt } from "../chaos/shutdown/play";
+import { tell } from "../chaos/stale/play";
+import { STORIES } from "../chaos/stale/stories";
+import { Lab } from "../lab";
+
+// The short version of `npm run chaos -- lease`, `frozen`, `stale` and `shutdown`: one of each.
+
+let lab: Lab;
+let rig: Rig;
+
+beforeAll(async () => {
+  lab = await Lab.up({ name: `${inject("lab")}-lease`, controlPlaneOnly: true });
+  rig = await Rig.up(lab);
+});
+
+afterAll(async () => {
+  // Where it could not be made, its own error is what has to be seen.
+  await (rig as Rig | undefined)?.down();
+  await lab.down();
+});
+
+it("an operator that is asked to end in the middle of a renewal finishes it, hands its Lease back, and ends in time", async () => {
+  const moment = MOMENTS.find(({ name }) => name === "a renewal in flight")!;
+  expect((await stopAt(rig, moment)).failures).toEqual([]);
+}, 240_000);
+
+it("a binding that was revoked stays away, also where lists say that it lives", async () => {
+  const story = STORIES.find(({ name }) => name === "a binding was revoked")!;
+  const seen = await tell(rig, story, ["relist"]);
+  expect(seen.flatMap(({ failures }) => failures)).toEqual([]);
+  expect(seen.map(({ shown }) => shown > 0)).toEqual([true, true]);
+}, 240_000);
+
+it("a leader whose leases are starved by a priority level stops before another leads, stays ready, and comes back", async () => {
+  const loss = await lose(rig, lab, LEASE_FAULTS[0]!);
+  expect(loss.failures).toEqual([]);
+  expect(loss.codes[429]).toBeGreaterThan(0);
+}, 360_000);
+
+it("a leader that is frozen at the change of a template, and wakes up when another has made it, does not make it again", async () => {
+  const pair = [rig, await rig.replica()];
+  const point = { scenario: "token-template", call: "PATCH daemonsets", fate: "late" } as const;
+  const { failures, afterwards } = await freeze(rig, pair, point);
+  expect(failures).toEqual([]);
+  expect(afterwards).toEqual({ sent: 1, refused: 1 });
+}, 360_000);
