@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import cfg from "../package.json";
 import { Api } from "./cluster/api";
-import { Connection, loadKubeConfig, serverOf } from "./cluster/connection";
+import { Connection, loadKubeConfig, placeOf } from "./cluster/connection";
 import { ApiEventSink } from "./cluster/event-sink";
 import { Informers } from "./cluster/informers";
 import { ApiLeaseStore } from "./cluster/lease-store";
@@ -48,8 +48,9 @@ export function createOperator(): Operator {
   let settings: Settings;
   let server: string;
   try {
-    settings = readSettings(process.env, hostname(), random);
-    server = serverOf();
+    const place = placeOf();
+    settings = readSettings(process.env, { hostname: hostname(), random, podNamespace: place.podNamespace });
+    server = place.server;
   } catch (error) {
     process.stderr.write(`${describeError(error)}\n`);
     process.exit(2);

@@ -1,22 +1,24 @@
-// `npm start`: the operator as a host process, against the current context of KUBECONFIG.
+// The operator's command line: `npm start`, where it works on the current context of KUBECONFIG, and the entry point of its image.
 import { Command, Option } from "commander";
 
-const program = new Command("npm start --")
-  .description("Run the operator as a host process against the cluster of the current kubeconfig context.")
+const program = new Command("controller-resilience")
+  .usage("[options]   (npm start -- [options])")
+  .description("Run the operator: in a pod on its cluster, elsewhere on that of the current kubeconfig context.")
   .addOption(
     new Option("--health-port <port>", "port of /healthz, /readyz and /metrics; 0 picks a free one")
       .env("RESILIENCE_HEALTH_PORT")
       .default("9440"),
   )
   .addOption(
-    new Option("--health-host <address>", "address of the health port")
+    new Option("--health-host <address>", "address of the health port; * for all, as in the image")
       .env("RESILIENCE_HEALTH_HOST")
       .default("127.0.0.1"),
   )
   .addOption(
-    new Option("--namespace <name>", "namespace of the Lease")
-      .env("RESILIENCE_NAMESPACE")
-      .default("controller-resilience-system"),
+    new Option(
+      "--namespace <name>",
+      "namespace of the Lease (default: that of the pod; outside of one, controller-resilience-system)",
+    ).env("RESILIENCE_NAMESPACE"),
   )
   .addOption(
     new Option("--identity <name>", "identity in the Lease (default: host name and a random part)").env(
@@ -44,7 +46,7 @@ const program = new Command("npm start --")
 interface StartOptions {
   healthPort: string;
   healthHost: string;
-  namespace: string;
+  namespace?: string;
   identity?: string;
   restartInterval: string;
   fullPass: string;
@@ -57,13 +59,13 @@ function toEnvironment(options: StartOptions): void {
   Object.assign(process.env, {
     RESILIENCE_HEALTH_PORT: options.healthPort,
     RESILIENCE_HEALTH_HOST: options.healthHost,
-    RESILIENCE_NAMESPACE: options.namespace,
     RESILIENCE_RESTART_INTERVAL_SECONDS: options.restartInterval,
     RESILIENCE_FULL_PASS_SECONDS: options.fullPass,
     LOG_LEVEL: options.logLevel,
     PEPR_WATCH_MODE: "true",
     // Pepr's watch gives up and ends the process after 5 failures; this one never may.
     PEPR_RESYNC_FAILURE_MAX: String(2 ** 31 - 1),
+    ...(options.namespace === undefined ? {} : { RESILIENCE_NAMESPACE: options.namespace }),
     ...(options.identity === undefined ? {} : { RESILIENCE_IDENTITY: options.identity }),
     ...(options.pretty ? { PEPR_PRETTY_LOGS: "true" } : {}),
   });
