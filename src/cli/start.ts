@@ -1,6 +1,12 @@
 // The operator's command line: `npm start`, where it works on the current context of KUBECONFIG, and the entry point of its image.
 import { Command, Option } from "commander";
 
+/** What a person has to mend before it can run at all. Anything else ends with 1, and what was asked for with 0. */
+const WRONG_SETTINGS = 2;
+
+// As process 1 of a container a signal is ignored that nobody handles. The operator puts its own handlers in the place of these as it starts.
+for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => process.exit(0));
+
 const program = new Command("controller-resilience")
   .usage("[options]   (npm start -- [options])")
   .description("Run the operator: in a pod on its cluster, elsewhere on that of the current kubeconfig context.")
@@ -41,7 +47,13 @@ const program = new Command("controller-resilience")
       .choices(["debug", "info", "warn", "error"])
       .default("info"),
   )
-  .addOption(new Option("--pretty", "log for people, not as JSON").env("PEPR_PRETTY_LOGS"));
+  .addOption(
+    new Option("--pretty", "log for people, not as JSON; not in the image (or PEPR_PRETTY_LOGS=true)").default(
+      // Commander takes a flag for set by any value of its variable, "false" included.
+      process.env["PEPR_PRETTY_LOGS"] === "true",
+      "no",
+    ),
+  );
 
 interface StartOptions {
   healthPort: string;
@@ -51,7 +63,7 @@ interface StartOptions {
   restartInterval: string;
   fullPass: string;
   logLevel: string;
-  pretty?: boolean;
+  pretty: boolean;
 }
 
 /** The one way in is the environment, as in a pod: src/main.ts reads it, and Pepr does while it is imported. */
@@ -71,7 +83,20 @@ function toEnvironment(options: StartOptions): void {
   });
 }
 
+/** Whether pino-pretty is there, which the image does without. */
+function canBePretty(): boolean {
+  try {
+    require.resolve("pino-pretty");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+program.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : WRONG_SETTINGS));
 program.action(async (options: StartOptions) => {
+  if (options.pretty && !canBePretty())
+    program.error("error: --pretty (PEPR_PRETTY_LOGS) needs pino-pretty, which is not here");
   toEnvironment(options);
   await import("../../pepr");
 });
