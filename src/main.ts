@@ -7,19 +7,20 @@ import { Informers } from "./cluster/informers";
 import { ApiLeaseStore } from "./cluster/lease-store";
 import { ApiLogReader } from "./cluster/log-reader";
 import { ApiObjectStore } from "./cluster/object-store";
+import { peprStoreNames, readPeprStore } from "./cluster/pepr-store";
 import { ClusterReaders } from "./cluster/readers";
 import { OwnIdentity } from "./cluster/own-identity";
-import { missingRights } from "./cluster/rights";
 import { Reachability } from "./cluster/reachability";
 import { ServerClock } from "./cluster/server-clock";
 import { systemClock, systemRandom as random } from "./cluster/system";
+import { type Errand, untilDone } from "./cluster/until-done";
 import { ApiWriter } from "./cluster/writer";
 import { describeError, framesOf, publicMessage } from "./core/errors";
 import type { Log } from "./core/ports";
 import { Engine } from "./engine/engine";
 import { Heartbeat } from "./engine/heartbeat";
 import { createRemedies } from "./remedies/registry";
-import { ownPermissions } from "./rights";
+import { allNeeds, reviewRights } from "./rights-review";
 import { isToRun, readSettings, type Settings } from "./settings";
 import { HealthServer } from "./telemetry/health-server";
 import { createLogger } from "./telemetry/logger";
@@ -38,13 +39,17 @@ const STOP_WITHIN_MS = 5_000;
 export interface Operator {
   /** Takes `namespace/name` of a ControllerResilience that has changed. */
   readonly enqueue: (key: string) => void;
-  /** Begins to work, unless this process is not to (Pepr's build, for one). Never throws. */
-  start(): void;
+  /**
+   * Begins to work, unless this process is not to (Pepr's build, for one). Never throws.
+   *
+   * @param startFramework called once: as soon as what it needs can be had, and at once where this process is not to work
+   */
+  start(startFramework: () => void): void;
 }
 
 /** Joins everything together: the only place that makes adapters and reads the environment. */
 export function createOperator(): Operator {
-  if (!isToRun(process.env)) return { enqueue: () => undefined, start: () => undefined };
+  if (!isToRun(process.env)) return { enqueue: () => undefined, start: startFramework => startFramework() };
   let settings: Settings;
   let server: string;
   try {
@@ -76,7 +81,7 @@ class RunningOperator implements Operator {
   readonly #engine: Engine;
   readonly #heartbeat: Heartbeat;
   readonly #health: HealthServer;
-  #stopping = false;
+  readonly #stopping = new AbortController();
 
   constructor(settings: Settings, server: string) {
     this.#settings = settings;
@@ -92,13 +97,14 @@ class RunningOperator implements Operator {
 
   readonly enqueue = (key: string): void => this.#engine.enqueue(key);
 
-  start(): void {
+  start(startFramework: () => void): void {
     this.#ownTheProcess();
     this.#engine.onNamespacesChanged(namespaces => this.#informers.setNamespaces(namespaces));
     this.#engine.start();
     this.#heartbeat.start();
     void this.#openHealthPort();
     void this.#reviewRights();
+    void this.#startFramework(startFramework);
   }
 
   /** Calls through one of these wait for each other, not for those through another; they share connection and credentials. */
@@ -165,7 +171,8 @@ class RunningOperator implements Operator {
         },
       ],
       readiness: [
-        { name: "not-stopping", trouble: () => (this.#stopping ? "is on its way out" : null) },
+        { name: "not-stopping", trouble: () => (this.#stopping.signal.aborted ? "is on its way out" : null) },
+        { name: "lease", trouble: () => this.#engine.leaseTrouble() },
         { name: "objects", trouble: () => this.#engine.trouble() },
         { name: "identity", trouble: () => this.#heartbeat.trouble() },
         { name: "api-server", trouble: () => this.#reachability.trouble() },
@@ -186,14 +193,26 @@ class RunningOperator implements Operator {
 
   /** Says at once, one line each, what it will not be able to do. */
   async #reviewRights(): Promise<void> {
-    const permissions = [...ownPermissions, ...this.#remedies.flatMap(({ may }) => may)];
-    try {
-      const missing = await missingRights(this.#api, permissions);
-      for (const sentence of missing) this.#log.warn({}, `the operator ${sentence}`);
-      if (missing.length === 0) this.#log.info({ permissions: permissions.length }, "the operator has all its rights");
-    } catch (error) {
-      this.#log.warn({ error: describeError(error) }, "the operator could not review its own rights");
-    }
+    const lease = { namespace: this.#settings.namespace, name: LEASE };
+    const needs = allNeeds(this.#remedies, { lease, moduleId: cfg.pepr.uuid });
+    await this.#untilDone({
+      work: () => reviewRights(this.#api, needs, this.#log),
+      failed: "the operator can't review its own rights yet",
+    });
+  }
+
+  /** Pepr reads its store once, at its start, and never watches if that fails: an API server that is away would cost the watch for good. */
+  async #startFramework(startFramework: () => void): Promise<void> {
+    const [store = ""] = peprStoreNames(cfg.pepr.uuid);
+    const readable = await this.#untilDone({
+      work: () => readPeprStore(this.#api, store),
+      failed: "Pepr's store can't be read; until it can, changes of objects are seen by the timed full pass alone",
+    });
+    if (readable) startFramework();
+  }
+
+  #untilDone(errand: Errand): Promise<boolean> {
+    return untilDone(errand, { clock: systemClock, random, log: this.#log, signal: this.#stopping.signal });
   }
 
   /** Signals and stray errors are this project's business, whatever a framework may have registered. */
@@ -213,8 +232,8 @@ class RunningOperator implements Operator {
   }
 
   async #stop(reason: string, exitCode = 0): Promise<void> {
-    if (this.#stopping) return;
-    this.#stopping = true;
+    if (this.#stopping.signal.aborted) return;
+    this.#stopping.abort();
     this.#log.info({ reason }, "stopping");
     this.#heartbeat.stop();
     systemClock.after(STOP_WITHIN_MS, () => process.exit(1));
