@@ -1,5 +1,6 @@
+import { TerminalError } from "../core/errors";
 import type { Api } from "./api";
-import { pathOf, RESOURCES, describeCall } from "./resources";
+import { describeCall, pathOf, RESOURCES } from "./resources";
 
 /** Where Pepr keeps its stores. */
 export const PEPR_NAMESPACE = "pepr-system";
@@ -12,12 +13,15 @@ export function peprStoreNames(moduleId: string): readonly string[] {
 /**
  * Resolves if Pepr could read its store now, whether it is there or not. Pepr itself tries once, and never watches if that fails.
  *
- * @throws whatever the client throws, such as GoneError without the definition of PeprStores
+ * @throws TerminalError without the definition of PeprStores, and whatever the client throws
  */
-export async function readPeprStore(api: Pick<Api, "json">, name: string): Promise<void> {
+export async function readPeprStore(api: Pick<Api, "jsonOrNull">, name: string): Promise<void> {
   const place = { namespace: PEPR_NAMESPACE };
-  // By name, since the right to list is confined to it.
-  const query = { fieldSelector: `metadata.name=${name}` };
-  const what = describeCall("list", RESOURCES.peprStores, place);
-  await api.json({ what, path: pathOf(RESOURCES.peprStores, place), query });
+  const stores = await api.jsonOrNull({
+    what: describeCall("list", RESOURCES.peprStores, place),
+    path: pathOf(RESOURCES.peprStores, place),
+    // By name, since the right to list is confined to it.
+    query: { fieldSelector: `metadata.name=${name}` },
+  });
+  if (stores === null) throw new TerminalError("the API server does not know peprstores: install deploy/");
 }
