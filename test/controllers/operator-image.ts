@@ -25,7 +25,8 @@ const BUILD_NODE = "/usr/local/bin/node";
 /** What the operator is built of: newer than what was built of it, it is built again. */
 const SOURCES = ["pepr.ts", "capabilities", "src", "scripts", "package.json", "package-lock.json"];
 
-const BUILD_TIMEOUT_MS = 600_000;
+/** A minute or two, and many times that on a machine that is busy. */
+const BUILD_TIMEOUT_MS = 1_800_000;
 
 /** The last stage of the operator's Dockerfile. */
 export function operatorStage(): DockerfileStage {

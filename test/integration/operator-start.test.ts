@@ -105,6 +105,7 @@ describe("an API server that is away", () => {
   let relay: Relay;
 
   beforeAll(async () => {
+    for (const path of installation) await apply(path);
     relay = await Relay.before(new URL(lab.server));
   });
   afterAll(() => relay.close());
