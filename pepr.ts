@@ -7,6 +7,6 @@ const operator = createOperator();
 
 // Never started: Pepr's own HTTPS server would only serve webhooks, which there are none of, and would bring a TLS key and a
 // SIGTERM handler that ends the process before the loop has stopped. The watches run without it.
-new PeprModule(cfg, [controllerResilienceCapability(operator.enqueue)], { deferStart: true });
-
-operator.start();
+operator.start(() => {
+  new PeprModule(cfg, [controllerResilienceCapability(operator.enqueue)], { deferStart: true });
+});

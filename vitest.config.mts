@@ -16,6 +16,7 @@ export default defineConfig({
             "test/flood/**/*.test.ts",
             "test/demo/**/*.test.ts",
             "test/chaos/**/*.test.ts",
+            "test/controllers/**/*.test.ts",
           ],
         },
       },

@@ -1,24 +1,38 @@
+// `npm run build`: the Pepr module, and of it what goes into the image.
 // `pepr build` exits 0 even when it failed, so this looks whether it has made what it should.
 import { spawnSync } from "node:child_process";
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import cfg from "../package.json";
+import { bundleOperator, IMAGE_FOLDER } from "./bundle";
 
 const root = join(__dirname, "..");
 const dist = join(root, "dist");
-const expected = [`pepr-${cfg.pepr.uuid}.js`, `pepr-module-${cfg.pepr.uuid}.yaml`];
+const module = `pepr-${cfg.pepr.uuid}.js`;
+const expected = [module, `pepr-module-${cfg.pepr.uuid}.yaml`];
 
-rmSync(dist, { recursive: true, force: true });
-const build = spawnSync(join(root, "node_modules", ".bin", "pepr"), ["build"], { cwd: root, stdio: "inherit" });
-const missing = expected.filter(name => {
-  const stat = statSync(join(dist, name), { throwIfNoEntry: false });
-  return stat === undefined || stat.size === 0;
-});
-if (build.status !== 0 || missing.length > 0) {
-  console.error(
+/** Runs `pepr build`; throws when it has not made what it should. */
+function buildModule(): void {
+  rmSync(dist, { recursive: true, force: true });
+  const build = spawnSync(join(root, "node_modules", ".bin", "pepr"), ["build"], { cwd: root, stdio: "inherit" });
+  const missing = expected.filter(name => {
+    const stat = statSync(join(dist, name), { throwIfNoEntry: false });
+    return stat === undefined || stat.size === 0;
+  });
+  if (build.status === 0 && missing.length === 0) return;
+  throw new Error(
     `pepr build failed (exit ${build.status}): expected in dist/ and did not find: ${missing.join(", ") || "nothing missing"}`,
   );
-  process.exitCode = 1;
-} else {
-  console.log(`Built dist/${expected.join(" and dist/")}.`);
 }
+
+async function main(): Promise<void> {
+  buildModule();
+  await bundleOperator(join(dist, module));
+  const { size } = statSync(join(IMAGE_FOLDER, "operator.js"));
+  console.log(`Built dist/${expected.join(", dist/")} and dist/image/ (${(size / 1e6).toFixed(1)} MB).`);
+}
+
+void main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+});

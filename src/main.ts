@@ -1,25 +1,26 @@
 import { hostname } from "node:os";
 import cfg from "../package.json";
 import { Api } from "./cluster/api";
-import { Connection, loadKubeConfig, serverOf } from "./cluster/connection";
+import { Connection, loadKubeConfig, placeOf } from "./cluster/connection";
 import { ApiEventSink } from "./cluster/event-sink";
 import { Informers } from "./cluster/informers";
 import { ApiLeaseStore } from "./cluster/lease-store";
 import { ApiLogReader } from "./cluster/log-reader";
 import { ApiObjectStore } from "./cluster/object-store";
+import { peprStoreNames, readPeprStore } from "./cluster/pepr-store";
 import { ClusterReaders } from "./cluster/readers";
 import { OwnIdentity } from "./cluster/own-identity";
-import { missingRights } from "./cluster/rights";
 import { Reachability } from "./cluster/reachability";
 import { ServerClock } from "./cluster/server-clock";
 import { systemClock, systemRandom as random } from "./cluster/system";
+import { type Errand, untilDone } from "./cluster/until-done";
 import { ApiWriter } from "./cluster/writer";
 import { describeError, framesOf, publicMessage } from "./core/errors";
 import type { Log } from "./core/ports";
 import { Engine } from "./engine/engine";
 import { Heartbeat } from "./engine/heartbeat";
 import { createRemedies } from "./remedies/registry";
-import { ownPermissions } from "./rights";
+import { allNeeds, reviewRights } from "./rights-review";
 import { isToRun, readSettings, type Settings } from "./settings";
 import { HealthServer } from "./telemetry/health-server";
 import { createLogger } from "./telemetry/logger";
@@ -41,18 +42,23 @@ const PASSES_WITHIN_MS = 3_000;
 export interface Operator {
   /** Takes `namespace/name` of a ControllerResilience that has changed. */
   readonly enqueue: (key: string) => void;
-  /** Begins to work, unless this process is not to (Pepr's build, for one). Never throws. */
-  start(): void;
+  /**
+   * Begins to work, unless this process is not to (Pepr's build, for one). Never throws.
+   *
+   * @param startFramework called once: as soon as what it needs can be had, and at once where this process is not to work
+   */
+  start(startFramework: () => void): void;
 }
 
 /** Joins everything together: the only place that makes adapters and reads the environment. */
 export function createOperator(): Operator {
-  if (!isToRun(process.env)) return { enqueue: () => undefined, start: () => undefined };
+  if (!isToRun(process.env)) return { enqueue: () => undefined, start: startFramework => startFramework() };
   let settings: Settings;
   let server: string;
   try {
-    settings = readSettings(process.env, hostname(), random);
-    server = serverOf();
+    const place = placeOf();
+    settings = readSettings(process.env, { hostname: hostname(), random, podNamespace: place.podNamespace });
+    server = place.server;
   } catch (error) {
     process.stderr.write(`${describeError(error)}\n`);
     process.exit(2);
@@ -78,7 +84,7 @@ class RunningOperator implements Operator {
   readonly #engine: Engine;
   readonly #heartbeat: Heartbeat;
   readonly #health: HealthServer;
-  #stopping = false;
+  readonly #stopping = new AbortController();
 
   constructor(settings: Settings, server: string) {
     this.#settings = settings;
@@ -94,13 +100,14 @@ class RunningOperator implements Operator {
 
   readonly enqueue = (key: string): void => this.#engine.enqueue(key);
 
-  start(): void {
+  start(startFramework: () => void): void {
     this.#ownTheProcess();
     this.#engine.onNamespacesChanged(namespaces => this.#informers.setNamespaces(namespaces));
     this.#engine.start();
     this.#heartbeat.start();
     void this.#openHealthPort();
     void this.#reviewRights();
+    void this.#startFramework(startFramework);
   }
 
   /** Calls through one of these wait for each other, not for those through another; they share connection and credentials. */
@@ -167,7 +174,8 @@ class RunningOperator implements Operator {
         },
       ],
       readiness: [
-        { name: "not-stopping", trouble: () => (this.#stopping ? "is on its way out" : null) },
+        { name: "not-stopping", trouble: () => (this.#stopping.signal.aborted ? "is on its way out" : null) },
+        { name: "lease", trouble: () => this.#engine.leaseTrouble() },
         { name: "objects", trouble: () => this.#engine.trouble() },
         { name: "identity", trouble: () => this.#heartbeat.trouble() },
         { name: "api-server", trouble: () => this.#reachability.trouble() },
@@ -188,14 +196,26 @@ class RunningOperator implements Operator {
 
   /** Says at once, one line each, what it will not be able to do. */
   async #reviewRights(): Promise<void> {
-    const permissions = [...ownPermissions, ...this.#remedies.flatMap(({ may }) => may)];
-    try {
-      const missing = await missingRights(this.#api, permissions);
-      for (const sentence of missing) this.#log.warn({}, `the operator ${sentence}`);
-      if (missing.length === 0) this.#log.info({ permissions: permissions.length }, "the operator has all its rights");
-    } catch (error) {
-      this.#log.warn({ error: describeError(error) }, "the operator could not review its own rights");
-    }
+    const lease = { namespace: this.#settings.namespace, name: LEASE };
+    const needs = allNeeds(this.#remedies, { lease, moduleId: cfg.pepr.uuid });
+    await this.#untilDone({
+      work: () => reviewRights(this.#api, needs, this.#log),
+      failed: "the operator can't review its own rights yet",
+    });
+  }
+
+  /** Pepr reads its store once, at its start, and never watches if that fails: an API server that is away would cost the watch for good. */
+  async #startFramework(startFramework: () => void): Promise<void> {
+    const [store = ""] = peprStoreNames(cfg.pepr.uuid);
+    const readable = await this.#untilDone({
+      work: () => readPeprStore(this.#api, store),
+      failed: "Pepr's store can't be read; until it can, changes of objects are seen by the timed full pass alone",
+    });
+    if (readable) startFramework();
+  }
+
+  #untilDone(errand: Errand): Promise<boolean> {
+    return untilDone(errand, { clock: systemClock, random, log: this.#log, signal: this.#stopping.signal });
   }
 
   /** Signals and stray errors are this project's business, whatever a framework may have registered. */
@@ -215,8 +235,8 @@ class RunningOperator implements Operator {
   }
 
   async #stop(reason: string, exitCode = 0): Promise<void> {
-    if (this.#stopping) return;
-    this.#stopping = true;
+    if (this.#stopping.signal.aborted) return;
+    this.#stopping.abort();
     this.#log.info({ reason }, "stopping");
     this.#heartbeat.stop();
     systemClock.after(STOP_WITHIN_MS, () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { isToRun, readSettings } from "./settings";
 
-const read = (env: Record<string, string>) => readSettings(env, "host", () => 0.5);
+const read = (env: Record<string, string>, podNamespace?: string) =>
+  readSettings(env, { hostname: "host", random: () => 0.5, podNamespace });
 
 describe("readSettings", () => {
   it("has a default for everything", () => {
@@ -25,6 +26,11 @@ describe("readSettings", () => {
       RESILIENCE_IDENTITY: "a",
     };
     expect(read(env)).toMatchObject({ healthPort: 0, restartIntervalMs: 30_000, logLevel: "debug", identity: "a" });
+  });
+
+  it("has its Lease in the pod's namespace, unless another is set", () => {
+    expect(read({}, "of-the-pod").namespace).toBe("of-the-pod");
+    expect(read({ RESILIENCE_NAMESPACE: "another" }, "of-the-pod").namespace).toBe("another");
   });
 
   it.each([

@@ -6,6 +6,7 @@ export interface Settings {
   readonly namespace: string;
   /** Who holds the Lease; another name for each process. */
   readonly identity: string;
+  /** `*` listens on all addresses. */
   readonly healthHost: string;
   /** 0 takes a free one. */
   readonly healthPort: number;
@@ -22,14 +23,22 @@ type LogLevel = (typeof LOG_LEVELS)[number];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** What the machine knows, and the environment does not say. */
+export interface Surroundings {
+  readonly hostname: string;
+  readonly random: Random;
+  /** Namespace of the pod that this process runs in, if it does and works on that pod's cluster. */
+  readonly podNamespace?: string | undefined;
+}
+
 /**
  * Reads the settings.
  *
  * @throws RangeError with a sentence that names the variable, what was found and what was expected
  */
-export function readSettings(env: Environment, hostname: string, random: Random): Settings {
+export function readSettings(env: Environment, { hostname, random, podNamespace }: Surroundings): Settings {
   return {
-    namespace: env["RESILIENCE_NAMESPACE"] || "controller-resilience-system",
+    namespace: env["RESILIENCE_NAMESPACE"] || podNamespace || "controller-resilience-system",
     identity: env["RESILIENCE_IDENTITY"] || `${hostname}_${random().toString(36).slice(2, 10)}`,
     healthHost: env["RESILIENCE_HEALTH_HOST"] || "127.0.0.1",
     healthPort: whole(env, "RESILIENCE_HEALTH_PORT", { fallback: 9440, min: 0, max: 65_535 }),

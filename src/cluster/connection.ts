@@ -60,32 +60,48 @@ export function loadKubeConfig(context?: string): KubeConfig {
   return config;
 }
 
+/** What is known of a cluster before it was asked anything. */
+export interface Place {
+  /** Address of the API server. */
+  readonly server: string;
+  /** Namespace of the pod that this process runs in, if the cluster is that of the pod. */
+  readonly podNamespace?: string;
+}
+
 /**
- * The API server that the environment leads to, without asking it.
+ * The cluster that the environment leads to, without asking it.
  *
  * @throws TerminalError when there is no kubeconfig, or it can't be read or names no server; the message quotes none of it
  */
-export function serverOf(load: () => KubeConfig = loadKubeConfig): string {
-  let server: string | undefined;
+export function placeOf(load: () => KubeConfig = loadKubeConfig): Place {
+  let place: Place | undefined;
   try {
-    const config = load();
-    // What client-node makes up where it finds nothing at all.
-    const found = config.currentContext !== NO_CONTEXT;
-    server = found ? config.getCurrentCluster()?.server : undefined;
+    place = placeIn(load());
   } catch (error) {
     const code = (error as NodeJS.ErrnoException | null)?.code;
     throw new TerminalError(
       `the kubeconfig can't be read${code === undefined ? "" : ` (${code})`}: look at KUBECONFIG`,
     );
   }
-  if (server) return server;
+  if (place !== undefined) return place;
   throw new TerminalError(
     "found no cluster to work on; expected a kubeconfig (KUBECONFIG or ~/.kube/config) with a current context, or a pod",
   );
 }
 
-/** Name of the context of http://localhost:8080 that client-node falls back to. */
+/** Name of the context of http://localhost:8080 that client-node makes up where it finds nothing at all. */
 const NO_CONTEXT = "loaded-context";
+
+/** Name of the context that client-node makes of a pod's ServiceAccount; its namespace is the pod's. */
+const POD_CONTEXT = "inClusterContext";
+
+function placeIn(config: KubeConfig): Place | undefined {
+  const server = config.getCurrentCluster()?.server;
+  if (!server || config.currentContext === NO_CONTEXT) return undefined;
+  if (config.currentContext !== POD_CONTEXT) return { server };
+  const podNamespace = config.getContextObject(POD_CONTEXT)?.namespace?.trim();
+  return { server, ...(podNamespace ? { podNamespace } : {}) };
+}
 
 /** Loads one kubeconfig file. */
 export function loadKubeConfigFile(file: string): KubeConfig {

@@ -30,6 +30,7 @@ export const RESOURCES = {
   coreEvents: { group: "", version: "v1", plural: "events" },
   events: { group: "events.k8s.io", version: "v1", plural: "events" },
   endpointSlices: { group: "discovery.k8s.io", version: "v1", plural: "endpointslices" },
+  peprStores: { group: "pepr.dev", version: "v1", plural: "peprstores" },
   selfSubjectReviews: { group: "authentication.k8s.io", version: "v1", plural: "selfsubjectreviews" },
   selfSubjectAccessReviews: { group: "authorization.k8s.io", version: "v1", plural: "selfsubjectaccessreviews" },
 } as const satisfies Record<string, Resource>;

@@ -45,33 +45,51 @@ export class OwnRights {
   }
 }
 
-/**
- * Asks the API server which of these permissions the operator lacks: one line each, in words. Empty when it has all.
- *
- * @param namespace where the permissions have to hold; absent: in all namespaces
- */
-export async function missingRights(
-  api: Api,
-  permissions: readonly Permission[],
-  namespace?: string,
-): Promise<string[]> {
-  const where = namespace === undefined ? {} : { namespace };
-  const questions = permissions.flatMap(permission => permission.verbs.map(verb => ({ permission, verb })));
-  const answers = await Promise.all(
-    questions.map(async ({ permission, verb }) => {
-      const { apiGroup, resource, url } = permission;
-      const right = url === undefined ? { apiGroup, resource, verb, ...where } : { url, verb };
-      const allowed = await isAllowed(api, right);
-      return allowed ? [] : [describeMissing(permission, verb, namespace)];
-    }),
-  );
-  return answers.flat();
+type AskedRight = Right | { readonly url: string; readonly verb: string };
+
+/** A permission, where it has to hold, and for whom. */
+export interface Need extends Permission {
+  /** Absent: in all namespaces. */
+  readonly namespace?: string;
+  /** Absent: every object. */
+  readonly name?: string;
+  /** What would not work without it, such as a block of the spec. */
+  readonly by: string;
 }
 
-async function isAllowed(
-  api: Pick<Api, "json">,
-  right: Right | { readonly url: string; readonly verb: string },
-): Promise<boolean> {
+/** Asks the API server what the operator lacks of what it needs: one sentence for each need. Empty when it has all. */
+export async function missingRights(api: Pick<Api, "json">, needs: readonly Need[]): Promise<string[]> {
+  // Remedies have many rights in common: each is asked for once.
+  const asked = new Map<string, Promise<boolean>>();
+  const ask = (right: AskedRight): Promise<boolean> => {
+    const id = JSON.stringify(right);
+    const answer = asked.get(id) ?? isAllowed(api, right);
+    asked.set(id, answer);
+    return answer;
+  };
+  const sentences = await Promise.all(
+    needs.map(async need => {
+      const answers = await Promise.all(need.verbs.map(verb => ask(rightOf(need, verb))));
+      const missing = need.verbs.filter((_, i) => answers[i] !== true);
+      return missing.length === 0 ? [] : [describeMissing(need, missing)];
+    }),
+  );
+  return sentences.flat();
+}
+
+function rightOf(need: Need, verb: string): AskedRight {
+  const { apiGroup, resource, url, namespace, name } = need;
+  if (url !== undefined) return { url, verb };
+  return {
+    apiGroup,
+    resource,
+    verb,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+  };
+}
+
+async function isAllowed(api: Pick<Api, "json">, right: AskedRight): Promise<boolean> {
   const review = await api.json({
     what: "create selfsubjectaccessreviews",
     method: "POST",
@@ -85,16 +103,19 @@ async function isAllowed(
   return objectOf(objectOf(review)["status"])["allowed"] === true;
 }
 
-function attributesOf(right: Right | { readonly url: string; readonly verb: string }): object {
+function attributesOf(right: AskedRight): object {
   if ("url" in right) return { nonResourceAttributes: { path: right.url, verb: right.verb } };
   const { apiGroup: group, verb, name, namespace } = right;
   const [resource, subresource] = right.resource.split("/");
   return { resourceAttributes: { group, resource, subresource, verb, name, namespace } };
 }
 
-function describeMissing(permission: Permission, verb: string, namespace: string | undefined): string {
-  if (permission.url !== undefined) return `may not ${verb} ${permission.url}: ${permission.why}`;
-  const resource = permission.apiGroup === "" ? permission.resource : `${permission.resource}.${permission.apiGroup}`;
+function describeMissing(need: Need, verbs: readonly string[]): string {
+  return `may not ${verbs.join(", ")} ${objectsOf(need)}; ${need.by}: ${need.why}`;
+}
+
+function objectsOf({ apiGroup, resource, url, namespace, name }: Need): string {
+  if (url !== undefined) return url;
   const where = namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`;
-  return `may not ${verb} ${resource} ${where}: ${permission.why}`;
+  return [apiGroup === "" ? resource : `${resource}.${apiGroup}`, name, where].filter(Boolean).join(" ");
 }

@@ -109,6 +109,11 @@ export class Engine {
     return this.#controller.fullPassTrouble();
   }
 
+  /** Why it could not take the lead if nobody had it; null while it could. For /readyz. */
+  leaseTrouble(): string | null {
+    return this.#elector.trouble();
+  }
+
   /** Milliseconds since the loop last got something done; 0 while not leading. For /healthz: far above the full pass, it is stuck. */
   sinceLastTurnMs(): number {
     return this.#controller.sinceLastTurnMs();

@@ -241,6 +241,40 @@ describe("losing the lead", () => {
   });
 });
 
+describe("why the Lease can't be had", () => {
+  const forbidden = new ForbiddenError("get leases operators/controller-resilience: not allowed (403)");
+
+  it("is told until somebody, itself or another, is known to hold it", async () => {
+    const clock = new FakeClock();
+    const store = new MemoryLease();
+    store.fault = () => Promise.reject(forbidden);
+    const { elector } = makeCandidate("a", clock, store);
+    expect(elector.trouble()).toBe("the Lease can't be had: it was not asked for yet");
+    elector.start();
+    await clock.run(100);
+    expect(elector.trouble()).toBe(`the Lease can't be had: ${forbidden.message}`);
+    store.fault = undefined;
+    await clock.run(20_000);
+    expect(elector.trouble()).toBeNull();
+    const follower = makeCandidate("b", clock, store).elector;
+    follower.start();
+    await clock.run(100);
+    expect([follower.isLeader(), follower.trouble()]).toEqual([false, null]);
+  });
+
+  it("is not told of a failure or two, but of those that outlast a lease", async () => {
+    const { clock, store, elector } = await leadingAlone();
+    store.fault = () => Promise.reject(forbidden);
+    await clock.run(14_000);
+    expect(elector.trouble()).toBeNull();
+    await clock.run(5_000);
+    expect(elector.trouble()).toContain("not allowed (403)");
+    store.fault = undefined;
+    await clock.run(40_000);
+    expect(elector.trouble()).toBeNull();
+  });
+});
+
 describe("a person at the Lease", () => {
   it("deletes it: the leader makes it again and leads on", async () => {
     const { clock, store, elector, heard } = await leadingAlone();

@@ -1,5 +1,5 @@
 import type { Cancel, Clock, Random } from "../core/clock";
-import { ConflictError, describeError, GoneError, WaitError } from "../core/errors";
+import { ConflictError, describeError, GoneError, publicMessage, WaitError } from "../core/errors";
 import type { EngineMetrics, LeaseRecord, LeaseStore, Log } from "../core/ports";
 import { withDeadline } from "./deadline";
 import { expiresAfterMs, fingerprint, isReleased, isSameHold, released, renewed, takenOver } from "./lease-record";
@@ -66,6 +66,10 @@ export class LeaderElector {
   #cancelRetry: Cancel = () => undefined;
   #attempt: Promise<void> = Promise.resolve();
   #failures = 0;
+  /** Why the last attempt failed; null when it did not. */
+  #failure: string | null = "it was not asked for yet";
+  /** When an attempt last got through, whoever holds the Lease; by the monotonic clock. */
+  #throughAtMs = -Infinity;
   /** Last known to be ours, with its resourceVersion. */
   #held: LeaseRecord | undefined;
   /** What we wrote last and, without an answer, since. */
@@ -81,6 +85,16 @@ export class LeaderElector {
   /** Whether this process leads now. Asks the monotonic clock, so a process that was stopped says no as soon as it wakes up. */
   isLeader(): boolean {
     return this.#leadingUntilMs !== undefined && this.#ports.clock.monotonicMs() < this.#leadingUntilMs;
+  }
+
+  /**
+   * Why this process could not take the lead if nobody had it; null while it could. A failure is told of at once as long as nothing
+   * has got through, and else when it lasts longer than a lease. For /readyz.
+   */
+  trouble(): string | null {
+    const sinceMs = this.#ports.clock.monotonicMs() - this.#throughAtMs;
+    if (this.#failure === null || sinceMs <= this.#timing.leaseDurationMs) return null;
+    return `the Lease can't be had: ${this.#failure}`;
   }
 
   /** Begins to compete. */
@@ -114,6 +128,8 @@ export class LeaderElector {
     try {
       await this.#acquireOrRenew();
       this.#failures = 0;
+      this.#failure = null;
+      this.#throughAtMs = this.#ports.clock.monotonicMs();
     } catch (error) {
       this.#failures++;
       if (error instanceof WaitError) patienceMs = Math.min(error.afterMs, MAX_WAIT_MS);
@@ -228,6 +244,7 @@ export class LeaderElector {
 
   #reportFailure(error: unknown): void {
     const leading = this.#leadingUntilMs !== undefined;
+    this.#failure = publicMessage(error);
     if (leading) this.#ports.metrics.leaseTransition("renew-failed");
     this.#ports.log.warn({ leading, failures: this.#failures, error: describeError(error) }, "the Lease can't be had");
   }

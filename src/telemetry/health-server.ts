@@ -12,6 +12,7 @@ export interface HealthCheck {
 
 /** What the server tells. */
 export interface HealthServerOptions {
+  /** `*`: all addresses, of IPv6 and IPv4. */
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -56,7 +57,8 @@ export class HealthServer {
   start(): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen(this.#options.port, this.#options.host, () => {
+      const { host, port } = this.#options;
+      this.#server.listen({ port, ...(host === "*" ? {} : { host }) }, () => {
         this.#server.off("error", reject);
         this.#server.on("error", error => this.#options.log.error({ error: error.message }, "health server failed"));
         resolve((this.#server.address() as AddressInfo).port);

@@ -1,6 +1,7 @@
 import type { TestProject } from "vitest/node";
 import { ClusterClient } from "../cluster/client";
 import { nodeControllerImage, pythonControllerImage } from "../controllers/images";
+import { operatorImage } from "../controllers/operator-image";
 import { install } from "../cluster/installation";
 import { Lab } from "../lab";
 import { schedulerImage } from "../lab/images";
@@ -8,7 +9,7 @@ import { schedulerImage } from "../lab/images";
 declare module "vitest" {
   interface ProvidedContext {
     labName: string;
-    images: { scheduler: string; node: string; python: string };
+    images: { scheduler: string; node: string; python: string; operator: string };
   }
 }
 
@@ -31,6 +32,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       scheduler: await schedulerImage(),
       node: await nodeControllerImage(),
       python: await pythonControllerImage(),
+      operator: await operatorImage(line => console.log(`image: ${line}`)),
     };
     for (const { tar } of Object.values(images)) await lab.loadImage(tar);
     project.provide("labName", NAME);
@@ -38,6 +40,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       scheduler: images.scheduler.reference,
       node: images.node.reference,
       python: images.python.reference,
+      operator: images.operator.reference,
     });
   } catch (error) {
     await lab.down();

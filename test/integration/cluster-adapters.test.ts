@@ -338,15 +338,15 @@ describe("Events", () => {
 });
 
 describe("rights", () => {
-  const permissions = [
-    { apiGroup: "", resource: "pods/eviction", verbs: ["create"], why: "to restart pods" },
-    { apiGroup: "apps", resource: "deployments", verbs: ["get", "delete"], why: "to find targets" },
+  const needs = [
+    { apiGroup: "", resource: "pods/eviction", verbs: ["create"], by: "tokenRestart", why: "Restarts pods." },
+    { apiGroup: "apps", resource: "deployments", verbs: ["get", "delete"], by: "tokenRestart", why: "Finds targets." },
   ];
 
-  it("that are missing are named, one line each", async () => {
-    expect(await missingRights(api, permissions)).toEqual([
-      "may not delete deployments.apps in all namespaces: to find targets",
+  it("that are missing are named, one line for each need", async () => {
+    expect(await missingRights(api, needs)).toEqual([
+      "may not delete deployments.apps in all namespaces; tokenRestart: Finds targets.",
     ]);
-    expect(await missingRights(apiOver(powerless), permissions, namespace)).toHaveLength(3);
+    expect(await missingRights(apiOver(powerless), needs)).toHaveLength(2);
   });
 });

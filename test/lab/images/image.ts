@@ -27,7 +27,11 @@ export interface ImageSource {
   /** Name and tag by which a pod names it, such as "lab.local/pause:1". */
   reference: string;
   entries: readonly Entry[];
+  /** What always runs; `command` is its arguments then. */
+  entrypoint?: readonly string[];
   command: readonly string[];
+  /** Numbers, as `65532:65532`; root if nothing is said. */
+  user?: string;
   env?: Readonly<Record<string, string>>;
   workingDir?: string;
 }
@@ -101,6 +105,8 @@ export function configuration(source: ImageSource, layerDigest: string): object 
     architecture: ARCHITECTURES[process.arch] ?? process.arch,
     os: "linux",
     config: {
+      ...(source.entrypoint === undefined ? {} : { Entrypoint: source.entrypoint }),
+      ...(source.user === undefined ? {} : { User: source.user }),
       Cmd: source.command,
       Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
       WorkingDir: source.workingDir ?? "/",

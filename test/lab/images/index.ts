@@ -1,5 +1,7 @@
+export { type DockerfileStage, lastStage } from "./dockerfile";
 export { buildImage, folderEntries, type Entry, type Image, type ImageSource } from "./image";
-export { bundle, nodeImage, type NodeImageSource } from "./node";
+export { bundle, libraryEntries, nodeImage, type NodeImageSource } from "./node";
+export { nodeRelease, NODE_VERSION } from "./node-release";
 export { pauseImage } from "./pause";
 export { pythonImage, type PythonImageSource } from "./python";
 export { schedulerImage } from "./scheduler";

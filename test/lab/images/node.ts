@@ -15,14 +15,18 @@ export interface NodeImageSource {
 
 /** An image with the Node.js that runs now, the libraries it is linked to, and a shell. */
 export async function nodeImage({ reference, entries, args, env = {} }: NodeImageSource): Promise<Image> {
-  const libraries = parseLdd(await must(["ldd", process.execPath]));
   const node: Entry[] = [
     { path: "usr/local/bin/node", copy: process.execPath },
-    ...libraries.map(path => ({ path, copy: path })),
+    ...(await libraryEntries(process.execPath)),
     { path: "etc/passwd", content: "root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n" },
   ];
   const all = [...node, ...(await busyboxEntries()), ...entries];
   return buildImage({ reference, entries: all, command: ["node", ...args], env });
+}
+
+/** The libraries of this machine that a program is linked to. */
+export async function libraryEntries(program: string): Promise<Entry[]> {
+  return parseLdd(await must(["ldd", program])).map(path => ({ path, copy: path }));
 }
 
 /** A TypeScript or JavaScript program and all its imports, as one file for Node.js. */

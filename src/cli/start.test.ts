@@ -1,0 +1,74 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const root = join(__dirname, "..", "..");
+const table = readFileSync(join(root, "docs", "settings.md"), "utf8");
+
+let home: string;
+
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), "start-"));
+  const cluster = { server: "https://127.0.0.1:1" };
+  const config = {
+    clusters: [{ name: "c", cluster }],
+    contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+    users: [{ name: "u", user: {} }],
+    "current-context": "c",
+  };
+  writeFileSync(join(home, "config"), JSON.stringify(config));
+});
+
+afterAll(() => rmSync(home, { recursive: true }));
+
+interface Ended {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the operator's command line, which is to end by itself. */
+function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  const command = ["--import", "tsx", join(root, "src/cli/start.ts"), ...args];
+  const options = { cwd: root, env: { PATH: process.env["PATH"], HOME: home, ...env } };
+  return new Promise(resolve => {
+    const child = execFile(process.execPath, command, options, (_error, stdout, stderr) =>
+      resolve({ status: child.exitCode ?? 128, stdout, stderr }),
+    );
+  });
+}
+
+describe("the operator's command line", { timeout: 120_000 }, () => {
+  it("has the flags, variables and defaults that docs/settings.md says", async () => {
+    const { status, stdout } = await run(["--help"]);
+    expect(status).toBe(0);
+    const flags = stdout.split(/\n {2}(?=-)/).filter(text => text.startsWith("--"));
+    const rows = table.split("\n").filter(line => line.startsWith("| `--"));
+    expect(flags.map(text => text.split(" ")[0])).toEqual(rows.map(row => row.split("`")[1]));
+    for (const [i, text] of flags.entries()) {
+      expect(rows[i]).toContain(/\b[A-Z]+_[A-Z_]+\b/.exec(text)?.[0]);
+      expect(rows[i]).toContain(/default: "(.+?)"/.exec(text)?.[1] ?? "");
+    }
+  });
+
+  it.each([
+    ["a port that is none", ["--health-port", "http"], 'RESILIENCE_HEALTH_PORT: found "http", expected a whole number'],
+    ["a level that nobody knows", ["--log-level", "loud"], "Allowed choices are debug, info, warn, error"],
+    ["a flag that nobody knows", ["--loud"], "unknown option '--loud'"],
+  ])("ends with 2 and a sentence for %s", async (_what, args, words) => {
+    const { status, stderr } = await run(args, { KUBECONFIG: join(home, "config") });
+    expect([status, stderr.trim().split("\n").length]).toEqual([2, 1]);
+    expect(stderr).toContain(words);
+  });
+
+  it.each([
+    ["no cluster at all", {}, "found no cluster to work on; expected a kubeconfig"],
+    ["a kubeconfig that is not there", { KUBECONFIG: "/nonexistent" }, "the kubeconfig can't be read (ENOENT)"],
+  ])("ends with 2 and a sentence for %s", async (_what, env, words) => {
+    const { status, stderr } = await run([], env as Record<string, string>);
+    expect([status, stderr.trim().split("\n").length]).toEqual([2, 1]);
+    expect(stderr).toContain(words);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import type { ApiRequest } from "./cluster/api";
+import { RecordingLog } from "./engine/testing/fakes";
+import { createRemedies } from "./remedies/registry";
+import { allNeeds, reviewRights } from "./rights-review";
+
+const lease = { namespace: "operators", name: "controller-resilience" };
+const needs = allNeeds(createRemedies(), { lease, moduleId: "controller-resilience" });
+
+interface Attributes {
+  readonly resource?: string;
+  readonly verb: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly path?: string;
+}
+
+/** What is said where the API server refuses some of what is asked. */
+async function said(refuses: (asked: Attributes) => boolean): Promise<string[]> {
+  const log = new RecordingLog();
+  const json = <T>({ body }: ApiRequest): Promise<T> => {
+    const { spec } = body as { spec: { resourceAttributes?: Attributes; nonResourceAttributes?: Attributes } };
+    const asked = spec.resourceAttributes ?? spec.nonResourceAttributes;
+    return Promise.resolve({ status: { allowed: asked !== undefined && !refuses(asked) } } as T);
+  };
+  await reviewRights({ json }, needs, log);
+  return log.lines.map(({ message }) => message);
+}
+
+describe("the review of the operator's own rights", () => {
+  it("is one line when nothing is missing", async () => {
+    expect(await said(() => false)).toEqual(["the operator has all its rights"]);
+  });
+
+  it("names each remedy that lacks something, with the verbs in one line", async () => {
+    const lines = await said(({ resource, verb }) => resource === "daemonsets" && verb !== "get");
+    expect(lines.map(line => line.split(":")[0])).toEqual([
+      "the operator may not list, patch daemonsets.apps in all namespaces; tokenRestart",
+      "the operator may not list daemonsets.apps in all namespaces; bindingRenewal",
+      "the operator may not list, patch daemonsets.apps in all namespaces; tokenLifetime",
+      "the operator may not list daemonsets.apps in all namespaces; flowIsolation",
+    ]);
+  });
+
+  it("asks for the Lease and Pepr's stores where they are, by name", async () => {
+    const lines = await said(({ name, namespace }) => name === "controller-resilience" && namespace === "operators");
+    expect(lines).toEqual([
+      "the operator may not get, update leases.coordination.k8s.io controller-resilience in namespace operators; " +
+        "the operator itself: without its Lease it never leads, and does nothing.",
+    ]);
+    const stores = await said(({ resource }) => resource === "peprstores");
+    expect(stores).toHaveLength(3);
+    expect(stores[0]).toContain("peprstores.pepr.dev pepr-controller-resilience-store in namespace pepr-system");
+  });
+
+  it("asks for paths that are no resources", async () => {
+    const lines = await said(({ path }) => path === "/metrics");
+    expect(lines.map(line => line.split(":")[0])).toEqual([
+      "the operator may not get /metrics; tokenLifetime",
+      "the operator may not get /metrics; flowIsolation",
+    ]);
+  });
+
+  it("says of everything what it is for when there is no right at all", async () => {
+    const lines = await said(() => true);
+    expect(lines).toHaveLength(needs.length);
+    for (const line of lines)
+      expect(line).toMatch(/^the operator may not [\w, ]+ \S+.*; (\w+|the operator itself): .+\.?$/);
+  });
+});

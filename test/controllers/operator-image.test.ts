@@ -1,0 +1,55 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { developmentPackages } from "../../scripts/bundle";
+import { NODE_VERSION } from "../lab/images";
+import { operatorStage } from "./operator-image";
+
+const root = join(__dirname, "..", "..");
+const dockerfile = readFileSync(join(root, "deploy", "image", "Dockerfile"), "utf8");
+
+describe("the operator's Dockerfile", () => {
+  const stage = operatorStage();
+
+  it("names the Node.js that the lab's image has, and that of .nvmrc", () => {
+    expect(stage.args).toEqual({ NODE_VERSION });
+    expect(readFileSync(join(root, ".nvmrc"), "utf8").trim()).toBe(NODE_VERSION);
+    expect(dockerfile).toMatch(/^FROM node:\$\{NODE_VERSION\}-\S+ AS build$/m);
+  });
+
+  it("runs the operator itself as a user by number, so that runAsNonRoot can be checked and signals arrive", () => {
+    expect(stage.user).toBe("65532:65532");
+    expect(stage.entrypoint).toEqual(["/usr/local/bin/node", "/app/operator.js"]);
+    expect(stage.env).toEqual({ RESILIENCE_HEALTH_HOST: "*" });
+  });
+
+  it("copies Node.js and what the build has made, and nothing else", () => {
+    expect(stage.copies).toEqual([
+      { from: "/usr/local/bin/node", to: "/usr/local/bin/node" },
+      { from: "/build/dist/image/", to: "/app/" },
+    ]);
+  });
+
+  it("builds from the lock file by the command that the lab uses as well", () => {
+    expect(dockerfile).toMatch(/^RUN npm ci .*\nCOPY \. \.\nRUN npm run build$/m);
+  });
+});
+
+describe("developmentPackages", () => {
+  const lock = {
+    packages: { "node_modules/pino": {}, "node_modules/tsx": { dev: true }, "node_modules/a/node_modules/@b/c": {} },
+  };
+  const used = (...paths: string[]) =>
+    developmentPackages({ inputs: Object.fromEntries(paths.map(path => [path, { bytes: 1, imports: [] }])) }, lock);
+
+  it("lets pass what is ours and what the lock file has for production", () => {
+    expect(used("src/main.ts", "node_modules/pino/lib/a.js", "node_modules/a/node_modules/@b/c/d.js")).toEqual([]);
+  });
+
+  it("names what is there for development, and what the lock file does not know", () => {
+    expect(used("node_modules/tsx/a.js", "node_modules/tsx/b.js", "node_modules/@b/c/d.js")).toEqual([
+      "node_modules/tsx",
+      "node_modules/@b/c",
+    ]);
+  });
+});

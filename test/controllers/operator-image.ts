@@ -1,0 +1,75 @@
+import { readFileSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { must } from "../lab/commands";
+import {
+  buildImage,
+  type DockerfileStage,
+  type Entry,
+  folderEntries,
+  type Image,
+  lastStage,
+  libraryEntries,
+  nodeRelease,
+} from "../lab/images";
+import { type Progress, silent } from "../lab/progress";
+
+const root = join(__dirname, "..", "..");
+
+/** The name of the operator's image on a lab's node. */
+export const OPERATOR_IMAGE = "controller-resilience:lab";
+
+/** Where the Dockerfile's first stage has this repository, and its Node.js. */
+const BUILD_FOLDER = "/build/";
+const BUILD_NODE = "/usr/local/bin/node";
+
+/** What the operator is built of: newer than what was built of it, it is built again. */
+const SOURCES = ["pepr.ts", "capabilities", "src", "scripts", "package.json", "package-lock.json"];
+
+/** A minute or two, and many times that on a machine that is busy. */
+const BUILD_TIMEOUT_MS = 1_800_000;
+
+/** The last stage of the operator's Dockerfile. */
+export function operatorStage(): DockerfileStage {
+  return lastStage(readFileSync(join(root, "deploy", "image", "Dockerfile"), "utf8"));
+}
+
+/**
+ * The operator's image, as its Dockerfile says, put together without Docker: built if the sources are newer, with the Node.js that the
+ * Dockerfile names. In the place of the image that the Dockerfile starts from are the libraries of this machine that Node.js is linked to.
+ */
+export async function operatorImage(progress: Progress = silent): Promise<Image> {
+  const { copies, env, user, workingDir, entrypoint } = operatorStage();
+  if (!isBuilt()) {
+    progress("building the operator");
+    await must(["npm", "run", "--silent", "--prefix", root, "build"], { timeoutMs: BUILD_TIMEOUT_MS });
+  }
+  const node = await nodeRelease(progress);
+  const entries = [
+    ...copies.flatMap(copied => entriesOf(copied, node)),
+    ...(await libraryEntries(node)),
+    {
+      path: "etc/passwd",
+      content: "root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532::/home/nonroot:/sbin/nologin\n",
+    },
+  ];
+  return buildImage({ reference: OPERATOR_IMAGE, entries, entrypoint, command: [], user, env, workingDir });
+}
+
+/** What one COPY of the Dockerfile is on this machine. */
+function entriesOf({ from, to }: DockerfileStage["copies"][number], node: string): Entry[] {
+  if (from === BUILD_NODE) return [{ path: to, copy: node }];
+  if (!from.startsWith(BUILD_FOLDER)) throw new Error(`the Dockerfile copies ${from}, and nothing here stands for it`);
+  return folderEntries(join(root, from.slice(BUILD_FOLDER.length)), to.replace(/\/$/, ""));
+}
+
+function isBuilt(): boolean {
+  const built = statSync(join(root, "dist", "image", "operator.js"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return SOURCES.every(path => newestIn(join(root, path)) <= built);
+}
+
+function newestIn(path: string): number {
+  const stat = statSync(path);
+  if (!stat.isDirectory()) return stat.mtimeMs;
+  const names = readdirSync(path).filter(name => !name.endsWith(".test.ts"));
+  return Math.max(stat.mtimeMs, ...names.map(name => newestIn(join(path, name))));
+}

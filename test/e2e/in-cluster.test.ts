@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import type { ClusterClient } from "../cluster/client";
+import { OPERATOR } from "../cluster/installation";
+import { smallController } from "../controllers/small-controller";
+import { HEALTH_PORT, operatorPodSpec, type PodOptions } from "../operator/pod";
+import { suiteClient } from "./operator";
+
+// The operator in a pod of its own image, with the rights of deploy/ and under the strictest of the Pod Security levels.
+
+const { namespace } = OPERATOR;
+const NAME = "operator-in-cluster";
+const PROTECTED = "in-cluster";
+/** Keeps a pod's object, and so its exit code, after the pod has gone. */
+const KEPT = "test.controller-resilience.io/kept";
+
+let client: ClusterClient;
+
+async function enforce(level: "restricted" | null): Promise<void> {
+  const label = `pod-security.kubernetes.io/enforce${level === null ? "-" : `=${level}`}`;
+  await client.output(["label", "namespace", namespace, label, "--overwrite"]);
+}
+
+function metadataOf(name: string, finalizers: readonly string[] = []): object {
+  return { namespace, name, labels: { "app.kubernetes.io/name": name }, finalizers };
+}
+
+/** A pod without a Deployment, whose end can be looked at. */
+async function createPod(name: string, options: PodOptions): Promise<void> {
+  await client.apply([
+    { apiVersion: "v1", kind: "Pod", metadata: metadataOf(name, [KEPT]), spec: operatorPodSpec(options) },
+  ]);
+}
+
+interface Terminated {
+  readonly exitCode: number;
+  readonly reason: string;
+  readonly message?: string;
+}
+
+/** How the container of a pod ended; the pod is let go. */
+async function endOf(name: string): Promise<Terminated> {
+  const path = "jsonpath={.status.containerStatuses[0].state.terminated}";
+  const look = async (): Promise<Terminated | false> => {
+    const text = await client.output(["get", "pod", name, "-n", namespace, "-o", path]);
+    return text !== "" && (JSON.parse(text) as Terminated);
+  };
+  const end = await client.until(`the container of ${name} to end`, look, 120_000);
+  await release(name);
+  return end;
+}
+
+async function release(name: string): Promise<void> {
+  const patch = JSON.stringify({ metadata: { finalizers: null } });
+  await client.kubectl(["patch", "pod", name, "-n", namespace, "--type=merge", "-p", patch]);
+  await client.output(["delete", "pod", name, "-n", namespace, "--ignore-not-found", "--wait=false"]);
+}
+
+/** As the kubelet and Prometheus ask: at the pod's own address. */
+function ask(path: string): Promise<string> {
+  return client.output(["get", "--raw", `/api/v1/namespaces/${namespace}/pods/${NAME}:${HEALTH_PORT}/proxy${path}`]);
+}
+
+async function holder(): Promise<string> {
+  return client.output([
+    "get",
+    "lease",
+    "controller-resilience",
+    "-n",
+    namespace,
+    "-o",
+    "jsonpath={.spec.holderIdentity}",
+  ]);
+}
+
+beforeAll(async () => {
+  client = suiteClient();
+  await enforce("restricted");
+  await client.createNamespace(PROTECTED);
+  const controller = { namespace: PROTECTED, name: "a", image: inject("images").node };
+  await client.apply(smallController({ ...controller, command: ["node", "/app/controller.js"] }));
+  await createPod(NAME, { image: inject("images").operator });
+});
+
+afterAll(async () => {
+  for (const name of [NAME, "wrong-settings"]) await release(name);
+  await client.deleteNamespace(PROTECTED);
+  await enforce(null);
+});
+
+describe("the operator's image in a cluster", () => {
+  it("runs restricted, with nothing to write to, and answers at the pod's address", async () => {
+    await client.readyPods(namespace, NAME);
+    expect(await ask("/readyz")).toContain("readyz check passed");
+    expect(await ask("/healthz")).toContain("healthz check passed");
+  });
+
+  it("leads, by a Lease in its own namespace, under the name of its pod", async () => {
+    await client.until("it to lead", async () => /^controller_resilience_leader 1$/m.test(await ask("/metrics")));
+    expect(await holder()).toMatch(new RegExp(`^${NAME}_`));
+  });
+
+  it("says one line of its rights, and warns of nothing", async () => {
+    const lines = (await client.output(["logs", NAME, "-n", namespace])).trim().split("\n");
+    const log = lines.map(line => JSON.parse(line) as { level: string | number; msg: string });
+    expect(log.filter(({ msg }) => msg.startsWith("the operator"))).toMatchObject([
+      { msg: "the operator has all its rights" },
+    ]);
+    expect(log.filter(({ level }) => level === "warn" || level === "error" || Number(level) >= 40)).toEqual([]);
+  });
+
+  it("heals", async () => {
+    const [before] = await client.readyPods(PROTECTED, "a");
+    await client.protect(PROTECTED, "a", { targets: [{ kind: "Deployment", name: "a" }], tokenRestart: {} });
+    await client.untilTokens(PROTECTED, "a", ["Accepted"], 120_000);
+    await client.recreateServiceAccount(PROTECTED, "a");
+    const recovered = async (): Promise<boolean> =>
+      (await client.resilience(PROTECTED, "a")).status?.restarts?.[0]?.outcome === "Recovered";
+    await client.until("a to recover", recovered, 240_000);
+    const [after] = await client.readyPods(PROTECTED, "a");
+    expect(after!.metadata.uid).not.toBe(before!.metadata.uid);
+  });
+
+  it("hands its Lease back when its pod is deleted, and ends with 0", async () => {
+    await client.output(["delete", "pod", NAME, "-n", namespace, "--wait=false"]);
+    // It ends itself with 1 if that takes longer than five seconds.
+    expect(await endOf(NAME)).toMatchObject({ exitCode: 0, reason: "Completed" });
+    expect(await holder()).toBe("");
+  });
+
+  it("ends with 2 and a sentence in the pod's status when a setting is wrong", async () => {
+    const env = { RESILIENCE_HEALTH_PORT: "http" };
+    await createPod("wrong-settings", { image: inject("images").operator, env, restartPolicy: "Never" });
+    expect(await endOf("wrong-settings")).toMatchObject({
+      exitCode: 2,
+      message: 'RESILIENCE_HEALTH_PORT: found "http", expected a whole number from 0 to 65535\n',
+    });
+  });
+});

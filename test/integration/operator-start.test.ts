@@ -1,0 +1,177 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
+import { ClusterClient } from "../cluster/client";
+import { installation, OPERATOR } from "../cluster/installation";
+import { Lab } from "../lab";
+import { type LogLine, type OperatorOptions, OperatorProcess } from "../operator/process";
+
+// An operator that is started where something is missing: it lives, is not ready, says what is missing, and works as soon as it is
+// there. In a lab of its own, where nothing is installed yet.
+
+const { namespace, serviceAccount } = OPERATOR;
+const root = join(__dirname, "..", "..");
+const CRD = "crds/controllerresilience.yaml";
+
+/** Generous: the operator itself waits up to half a minute between two tries. */
+const PATIENCE_MS = 90_000;
+
+let lab: Lab;
+let client: ClusterClient;
+const running: OperatorProcess[] = [];
+
+function start(options: OperatorOptions): OperatorProcess {
+  const operator = OperatorProcess.start(options);
+  running.push(operator);
+  return operator;
+}
+
+function apply(path: string): Promise<void> {
+  return client.apply(readFileSync(join(root, path), "utf8"));
+}
+
+/** Until /readyz says that; the line with it. */
+function untilUnready(operator: OperatorProcess, words: string): Promise<string> {
+  const told = async (): Promise<string | false> => {
+    expect(operator.exitCode, "the operator has ended").toBeUndefined();
+    const { status, text } = await operator.probe("/readyz");
+    return status === 503 && text.includes(words) && text;
+  };
+  return client.until(`/readyz to say "${words}"`, told, PATIENCE_MS);
+}
+
+function warnings({ log }: OperatorProcess): LogLine[] {
+  return log.filter(({ level }) => level === "warn" || level === "error");
+}
+
+beforeAll(async () => {
+  lab = await Lab.up({ name: `${inject("lab")}-start`, controlPlaneOnly: true });
+  client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+});
+
+afterEach(async () => {
+  for (const operator of running.splice(0)) await operator.stop();
+});
+
+afterAll(() => lab.down());
+
+describe("an operator that is started before it is installed", () => {
+  it("names every right that it lacks, then the missing definition, and works when both are there", async () => {
+    await client.createNamespace(namespace);
+    await client.apply([{ apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name: serviceAccount } }]);
+    const operator = start({ kubeconfig: await lab.serviceAccountKubeconfig(namespace, serviceAccount) });
+    await untilUnready(operator, "lease failed: the Lease can't be had: get leases");
+    const lacks = (): string[] =>
+      operator.log.map(({ msg }) => msg).filter(msg => msg.startsWith("the operator may not"));
+    await client.until("its rights to be reviewed", () => Promise.resolve(lacks().length > 0), PATIENCE_MS);
+    expect(lacks()).toContain(
+      "the operator may not create pods/eviction in all namespaces; tokenRestart: " +
+        "Replaces a pod whose token is dead; a PodDisruptionBudget is respected.",
+    );
+    expect(new Set(lacks()).size).toBe(lacks().length);
+
+    for (const path of installation.filter(path => path !== CRD)) await apply(path);
+    await untilUnready(operator, "objects failed: the API server does not know controllerresiliences: install crds/");
+
+    await apply(CRD);
+    await operator.ready(PATIENCE_MS);
+    expect(await operator.stop()).toBe(0);
+  }, 400_000);
+
+  it("has nothing to complain of when it is installed", async () => {
+    const operator = start({ kubeconfig: await lab.serviceAccountKubeconfig(namespace, serviceAccount) });
+    await operator.ready();
+    await client.until(
+      "its rights to be reviewed",
+      () => Promise.resolve(operator.log.some(({ msg }) => msg === "the operator has all its rights")),
+      PATIENCE_MS,
+    );
+    expect(warnings(operator)).toEqual([]);
+  });
+});
+
+describe("a namespace of the Lease that does not exist", () => {
+  it("is named, and the operator is not ready", async () => {
+    const operator = start({ kubeconfig: lab.kubeconfigPath, args: ["--namespace", "nowhere"] });
+    const text = await untilUnready(operator, "lease failed");
+    expect(text).toContain(
+      'create leases nowhere/controller-resilience: not found (404): namespaces "nowhere" not found',
+    );
+  });
+});
+
+describe("an API server that is away", () => {
+  let relay: Relay;
+
+  beforeAll(async () => {
+    for (const path of installation) await apply(path);
+    relay = await Relay.before(new URL(lab.server));
+  });
+  afterAll(() => relay.close());
+
+  it("is waited for, and objects are watched from then on", async () => {
+    const kubeconfig = relay.kubeconfig(await lab.serviceAccountKubeconfig(namespace, serviceAccount));
+    // No full pass comes to the aid of the watch.
+    const operator = start({ kubeconfig, args: ["--full-pass", "3600"] });
+    const text = await untilUnready(operator, "api-server failed: the API server has not answered yet");
+    expect(text).toContain("lease failed: the Lease can't be had");
+    await client.until(
+      "a warning that there is no watch yet",
+      () => Promise.resolve(warnings(operator).some(({ msg }) => msg.startsWith("Pepr's store can't be read"))),
+      PATIENCE_MS,
+    );
+
+    await relay.open();
+    await operator.ready(PATIENCE_MS);
+    const leads = async (): Promise<boolean> =>
+      /^controller_resilience_leader 1$/m.test((await operator.probe("/metrics")).text);
+    await client.until("it to lead", leads, PATIENCE_MS);
+    await client.createNamespace("watched");
+    await client.protect("watched", "a", { targets: [{ kind: "Deployment", name: "a" }], tokenRestart: {} });
+    const seen = async (): Promise<boolean> => (await client.resilience("watched", "a")).status !== undefined;
+    await client.until("the new object to be seen", seen, PATIENCE_MS);
+  }, 400_000);
+});
+
+/** Bytes to the API server and back, at an address where at first nobody listens. */
+class Relay {
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(
+    private readonly server: Server,
+    private readonly port: number,
+  ) {
+    server.on("connection", socket => this.#sockets.add(socket));
+  }
+
+  static async before({ hostname, port }: URL): Promise<Relay> {
+    const server = createServer(socket => {
+      const upstream = connect(Number(port), hostname);
+      for (const end of [socket, upstream]) end.on("error", () => end.destroy());
+      socket.pipe(upstream).pipe(socket);
+    });
+    await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
+    const { port: own } = server.address() as AddressInfo;
+    await new Promise(resolve => server.close(resolve));
+    return new Relay(server, own);
+  }
+
+  /** Path of a kubeconfig that leads here, beside that one. */
+  kubeconfig(path: string): string {
+    const config = JSON.parse(readFileSync(path, "utf8")) as { clusters: { cluster: { server: string } }[] };
+    for (const { cluster } of config.clusters) cluster.server = `https://127.0.0.1:${this.port}`;
+    const relayed = join(path, "..", "relayed.kubeconfig");
+    writeFileSync(relayed, JSON.stringify(config), { mode: 0o600 });
+    return relayed;
+  }
+
+  open(): Promise<void> {
+    return new Promise(resolve => this.server.listen(this.port, "127.0.0.1", resolve));
+  }
+
+  close(): void {
+    this.server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
