@@ -1,4 +1,4 @@
-{{/* One name for all: there is one operator in a cluster, and the documentation can name its objects. docs/adr/0019 says why. */}}
+{{/* One name for all, whatever the release is called: there is one operator in a cluster, so two never share its rights. */}}
 {{- define "controller-resilience.name" -}}
 controller-resilience
 {{- end }}

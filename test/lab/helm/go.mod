@@ -1,4 +1,4 @@
-module controller-resilience/test/helm
+module controller-resilience/test/lab/helm
 
 go 1.26.0
 
