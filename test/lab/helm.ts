@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type CommandOptions, type CommandResult, run } from "./commands";
+import { type CommandResult, run } from "./commands";
 import { cacheFolder } from "./folders";
 import { built, type GoProgram } from "./go-build";
 import { type Progress, silent } from "./progress";
@@ -16,13 +16,18 @@ export const HELM: GoProgram = {
 /** An upgrade waits for a rollout. */
 const TIMEOUT_MS = 300_000;
 
-/** Runs Helm to its end, and builds it before that if it was never built. A user's own plugins, repositories and settings count for nothing. */
+/** The path of Helm; builds it if that was never done. */
+export function helmProgram(progress: Progress = silent): Promise<string> {
+  return built(HELM, "helm", progress);
+}
+
+/** Runs Helm to its end. A user's own plugins, repositories and settings count for nothing. */
 export async function helm(
   args: readonly string[],
-  { progress = silent, env = process.env, ...options }: CommandOptions & { progress?: Progress } = {},
+  { progress = silent, env = process.env }: { progress?: Progress; env?: NodeJS.ProcessEnv } = {},
 ): Promise<CommandResult> {
-  const program = await built(HELM, "helm", progress);
+  const program = await helmProgram(progress);
   const home = join(cacheFolder(), "helm-home");
   const homes = { HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home };
-  return run([program, ...args], { timeoutMs: TIMEOUT_MS, ...options, env: { ...env, ...homes } });
+  return run([program, ...args], { timeoutMs: TIMEOUT_MS, env: { ...env, ...homes } });
 }
