@@ -16,7 +16,7 @@ const outputs: readonly { path: string; from: string; text: () => Promise<string
     from: CRD_FILE,
     text: () => Promise.resolve(readFileSync(join(root, CRD_FILE), "utf8")),
   },
-  ...manifests(root),
+  ...manifests(),
 ];
 
 function committed(path: string): string {

@@ -1,10 +1,5 @@
-import { join } from "node:path";
-import { helm } from "../test/lab/helm";
-import { KUBERNETES_VERSION } from "../test/lab/go-build";
+import { renderChart } from "../test/cluster/chart";
 import { printer } from "../test/lab/progress";
-
-const CHART = "deploy/chart";
-const NAMESPACE = "controller-resilience-system";
 
 /** What is rendered from the chart, for `kubectl apply`. */
 const RENDERED: readonly { path: string; about: string; values: readonly string[] }[] = [
@@ -18,21 +13,16 @@ const RENDERED: readonly { path: string; about: string; values: readonly string[
 ];
 
 /** The manifests that are kept in deploy/, each as Helm itself renders it. */
-export function manifests(root: string): { path: string; from: string; text: () => Promise<string> }[] {
+export function manifests(): { path: string; from: string; text: () => Promise<string> }[] {
   return RENDERED.map(({ path, about, values }) => ({
     path,
-    from: CHART,
-    text: async () =>
-      `# Made from ${CHART} by "npm run generate". Do not edit.\n# ${about}\n${await render(root, values)}`,
+    from: "deploy/chart",
+    text: async () => {
+      const rendered = await renderChart(
+        ["--set", ["namespace.create=true", ...values].join(",")],
+        printer(process.stderr),
+      );
+      return `# Made from deploy/chart by "npm run generate". Do not edit.\n# ${about}\n${rendered}`;
+    },
   }));
-}
-
-async function render(root: string, values: readonly string[]): Promise<string> {
-  const set = ["namespace.create=true", ...values].join(",");
-  const args = ["template", "controller-resilience", join(root, CHART), "--namespace", NAMESPACE];
-  const { code, stdout, stderr } = await helm([...args, "--kube-version", KUBERNETES_VERSION, "--set", set], {
-    progress: printer(process.stderr),
-  });
-  if (code !== 0) throw new Error(`the chart can't be rendered: ${stderr.trim()}`);
-  return stdout;
 }

@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { operatorImage } from "../controllers/operator-image";
 import type { Lab } from "../lab";
+import { KUBERNETES_VERSION } from "../lab/go-build";
+import { helm } from "../lab/helm";
 import { type Progress, silent } from "../lab/progress";
 import { OPERATOR } from "./installation";
 
@@ -9,6 +11,21 @@ export const CHART = join(__dirname, "..", "..", "deploy", "chart");
 
 /** Name of the release, as in docs/install.md. */
 export const RELEASE = "controller-resilience";
+
+/** An object that the chart makes. */
+export interface ChartObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly annotations?: object };
+  readonly [field: string]: unknown;
+}
+
+/** The text that Helm renders, without a cluster; throws with what Helm says. */
+export async function renderChart(args: readonly string[], progress: Progress = silent): Promise<string> {
+  const how = ["template", RELEASE, CHART, "--namespace", OPERATOR.namespace, "--kube-version", KUBERNETES_VERSION];
+  const { code, stdout, stderr } = await helm([...how, ...args], { progress });
+  if (code !== 0) throw new Error(stderr.trim());
+  return stdout;
+}
 
 /** Values for a lab, which has no registry. */
 export const LAB_VALUES = ["--set", "image.tag=lab,image.pullPolicy=Never"] as const;
