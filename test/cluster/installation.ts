@@ -10,11 +10,11 @@ const manifest = (path: string): string => readFileSync(join(__dirname, "..", ".
 export const OPERATOR = { namespace: "controller-resilience-system", serviceAccount: "controller-resilience" } as const;
 
 /** What an operator outside of the cluster needs on it, in order: its API; its rights, its own flows and Pepr's store. */
-const MANIFESTS = ["crds/controllerresilience.yaml", "deploy/host-process.yaml"];
+export const installation = ["crds/controllerresilience.yaml", "deploy/host-process.yaml"];
 
 /** Installs what an operator outside of the cluster needs on it. */
 export async function install(client: ClusterClient): Promise<void> {
-  for (const path of MANIFESTS) await client.apply(manifest(path));
+  for (const path of installation) await client.apply(manifest(path));
   const crds = ["crd/controllerresiliences.controller-resilience.io", "crd/peprstores.pepr.dev"];
   await client.output(["wait", "--for=condition=Established", "--timeout=30s", ...crds]);
 }
