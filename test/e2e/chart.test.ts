@@ -3,6 +3,7 @@ import { LAB_VALUES, RELEASE } from "../cluster/chart";
 import type { ClusterClient } from "../cluster/client";
 import { documentedCommands, follow } from "../cluster/documented";
 import { install, OPERATOR } from "../cluster/installation";
+import { inventory } from "../cluster/inventory";
 import { operatorImage } from "../controllers/operator-image";
 import { smallController } from "../controllers/small-controller";
 import { suiteClient, suiteLab } from "./operator";
@@ -30,7 +31,7 @@ beforeAll(async () => {
   const command = ["node", "/app/controller.js"];
   await client.apply(smallController({ namespace: NAMESPACE, name: NAME, image: inject("images").node, command }));
   await client.readyPods(NAMESPACE, NAME, 1, ROLLOUT_MS);
-  before = await everything();
+  before = await inventory(client);
 }, 900_000);
 
 afterAll(async () => {
@@ -49,28 +50,6 @@ afterAll(async () => {
   });
   await install(client);
 }, 300_000);
-
-/** Kind, namespace and name of every object of the cluster, but for what tells of the past and what the controller-manager keeps for pods. */
-async function everything(): Promise<string[]> {
-  const kinds = (await client.output(["api-resources", "--verbs=list", "-o", "name"])).trim().split("\n");
-  const lasting = kinds.filter(
-    kind => !/^(events|pods|endpoints|endpointslices|replicasets|controllerrevisions)\b/.test(kind),
-  );
-  const columns = "custom-columns=KIND:.kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name";
-  const text = await client.output([
-    "get",
-    lasting.join(","),
-    "-A",
-    "--no-headers",
-    "-o",
-    columns,
-    "--ignore-not-found",
-  ]);
-  return text
-    .trim()
-    .split("\n")
-    .map(line => line.replace(/\s+/g, " "));
-}
 
 const operatorPods = () => client.readyPods(OPERATOR.namespace, "controller-resilience", 2, ROLLOUT_MS);
 const uids = (pods: readonly { metadata: { uid: string } }[]): string[] => pods.map(({ metadata }) => metadata.uid);
@@ -118,7 +97,7 @@ it("heals a controller, is upgraded while it watches it, and does not heal it ag
     ROLLOUT_MS,
   );
   const upgrade = documentedCommands("install.md", "Upgrade");
-  await follow(suiteLab(), upgrade.replace("--reuse-values", "--reuse-values --set logLevel=debug"));
+  await follow(suiteLab(), upgrade.replace("--wait", "--set logLevel=debug --wait"));
   const current = await operatorPods();
   expect(uids(current).filter(uid => old.includes(uid))).toEqual([]);
   const names = current.map(({ metadata }) => metadata.name);
@@ -150,5 +129,5 @@ it("leaves nothing behind when it is uninstalled as the documentation says", asy
     await follow(suiteLab(), documentedCommands("uninstall.md", heading));
   }
   await client.output(["delete", "namespace", "my-scheduler"]);
-  expect((await everything()).filter(object => !before.includes(object))).toEqual([]);
+  expect((await inventory(client)).filter(object => !before.includes(object))).toEqual([]);
 });

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { CHART, RELEASE } from "../cluster/chart";
 import { ClusterClient } from "../cluster/client";
+import { documentedCommands, follow } from "../cluster/documented";
 import { OPERATOR } from "../cluster/installation";
+import { inventory } from "../cluster/inventory";
 import { Lab } from "../lab";
 import { helmProgram } from "../lab/helm";
 import { OperatorProcess } from "../operator/process";
@@ -65,6 +67,19 @@ function laterChart(): string {
 
 const columns = (): Promise<string> =>
   client.output(["get", "crd", CRD, "-o", "jsonpath={.spec.versions[0].additionalPrinterColumns[*].name}"]);
+
+describe("the manifests that are rendered from the chart", () => {
+  it("install the operator by kubectl, and are taken away by it without a remainder, as documented", async () => {
+    const before = await inventory(client);
+    const [apply = ""] = documentedCommands("install.md", "With kubectl").split("kubectl rollout");
+    await follow(lab, apply);
+    await client.until("2 pods", async () => (await client.pods(OPERATOR.namespace, RELEASE)).length === 2);
+    for (const heading of ["Uninstall", "With kubectl", "Pepr's store"]) {
+      await follow(lab, documentedCommands("uninstall.md", heading));
+    }
+    expect((await inventory(client)).filter(object => !before.includes(object))).toEqual([]);
+  });
+});
 
 describe("a release", () => {
   it("makes pods that the level `restricted` lets in, and says what to do first", async () => {
