@@ -149,7 +149,7 @@ describe("a release for some namespaces, with a role to bind", () => {
     for (const question of [
       ["create", "pods", "--subresource=eviction"],
       ["patch", "daemonsets.apps"],
-      ["patch", `${CRD}`],
+      ["patch", CRD],
       ["get", "pods", "--subresource=log"],
       ["patch", "rolebindings.rbac.authorization.k8s.io"],
     ]) {
