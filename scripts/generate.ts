@@ -1,104 +1,43 @@
-// Makes src/api/generated from crds/, so that the YAML stays the only source of the API.
-// With --check it writes nothing and fails when what is committed differs.
+// Makes what is made from something else: types from crds/, manifests from the chart. With --check it writes nothing and fails when what is
+// committed differs.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { compile, type JSONSchema } from "json-schema-to-typescript";
-import { parse } from "yaml";
+import { apiTypes, CRD_FILE } from "./api-types";
+import { manifests } from "./manifests";
 
 const root = join(__dirname, "..");
-const source = "crds/controllerresilience.yaml";
-const output = "src/api/generated/controller-resilience.ts";
 
-interface Schema {
-  type?: string;
-  description?: string;
-  default?: unknown;
-  nullable?: boolean;
-  title?: string;
-  required?: string[];
-  properties?: Record<string, Schema>;
-  items?: Schema;
-  enum?: string[];
-  additionalProperties?: Schema;
-}
+/** In this order: a chart without its CRD can't be rendered. */
+const outputs: readonly { path: string; from: string; text: () => Promise<string> }[] = [
+  { path: "src/api/generated/controller-resilience.ts", from: CRD_FILE, text: () => apiTypes(root) },
+  {
+    // A chart can't reach beyond its own folder.
+    path: "deploy/chart/files/controllerresilience.yaml",
+    from: CRD_FILE,
+    text: () => Promise.resolve(readFileSync(join(root, CRD_FILE), "utf8")),
+  },
+  ...manifests(),
+];
 
-// Names of the interfaces, by where the schema stands; every other object is written in place.
-const titles: Record<string, string> = {
-  spec: "ControllerResilienceSpec",
-  status: "ControllerResilienceStatus",
-  "spec.targets[]": "TargetSelector",
-  "spec.targets[].selector": "LabelSelector",
-  "spec.tokenRestart": "TokenRestartSpec",
-  "spec.bindingRenewal": "BindingRenewalSpec",
-  "spec.tokenLifetime": "TokenLifetimeSpec",
-  "spec.flowIsolation": "FlowIsolationSpec",
-  "status.conditions[]": "StatusCondition",
-  "status.targets[]": "TargetStatus",
-  "status.restarts[]": "RestartStatus",
-  "status.bindings[]": "BindingStatus",
-  "status.bindings[].roleRef": "RoleRef",
-  "status.bindings[].subjects[]": "Subject",
-  "status.daemonSets[]": "DaemonSetStatus",
-  "status.daemonSets[].previous[]": "PreviousExpiration",
-  "status.flows[]": "FlowStatus",
-};
-
-/** What the API server has defaulted is always there when an object is read, hence required. */
-function asRead(schema: Schema, path: string): JSONSchema {
-  const { nullable, ...rest } = schema;
-  const plain: Record<string, unknown> = { type: nullable ? [rest.type, "null"] : rest.type };
-  if (rest.description) plain["description"] = rest.description;
-  if (rest.enum) plain["enum"] = rest.enum;
-  if (titles[path]) plain["title"] = titles[path];
-  if (rest.items) plain["items"] = asRead(rest.items, `${path}[]`);
-  if (rest.properties) {
-    const entries = Object.entries(rest.properties);
-    plain["properties"] = Object.fromEntries(
-      entries.map(([name, s]) => [name, asRead(s, path ? `${path}.${name}` : name)]),
-    );
-    const defaulted = entries.filter(([, s]) => s.default !== undefined).map(([name]) => name);
-    plain["required"] = [...new Set([...(rest.required ?? []), ...defaulted])];
+function committed(path: string): string {
+  try {
+    return readFileSync(join(root, path), "utf8");
+  } catch {
+    // Missing counts as different.
+    return "";
   }
-  if (rest.type === "object")
-    plain["additionalProperties"] = rest.additionalProperties ? asRead(rest.additionalProperties, `${path}{}`) : false;
-  return plain as JSONSchema;
-}
-
-async function generate(): Promise<string> {
-  const crd = parse(readFileSync(join(root, source), "utf8")) as {
-    spec: { versions: { schema: { openAPIV3Schema: Schema } }[] };
-  };
-  const schema = crd.spec.versions[0]?.schema.openAPIV3Schema;
-  if (!schema?.properties) throw new Error(`${source}: expected a version with a schema`);
-  const body: Schema = {
-    type: "object",
-    description: schema.description ?? "",
-    required: ["spec"],
-    properties: { spec: schema.properties["spec"] ?? {}, status: schema.properties["status"] ?? {} },
-  };
-  return compile(asRead(body, ""), "ControllerResilienceBody", {
-    bannerComment: `// Made from ${source} by "npm run generate". Do not edit.\n// As read from the API server: what it defaults is always there; dates are RFC 3339 strings.`,
-    format: true,
-    style: { printWidth: 120 },
-  });
 }
 
 async function main(): Promise<void> {
-  const text = await generate();
-  const path = join(root, output);
-  if (!process.argv.includes("--check")) {
-    writeFileSync(path, text);
-    return;
+  for (const { path, from, text } of outputs) {
+    const wanted = await text();
+    if (!process.argv.includes("--check")) {
+      writeFileSync(join(root, path), wanted);
+    } else if (committed(path) !== wanted) {
+      console.error(`${path} differs from what ${from} gives: run "npm run generate" and commit the result.`);
+      process.exitCode = 1;
+    }
   }
-  let committed = "";
-  try {
-    committed = readFileSync(path, "utf8");
-  } catch {
-    // Missing counts as different.
-  }
-  if (committed === text) return;
-  console.error(`${output} differs from what ${source} gives: run "npm run generate" and commit the result.`);
-  process.exitCode = 1;
 }
 
 void main();

@@ -21,7 +21,7 @@ import { Engine } from "./engine/engine";
 import { Heartbeat } from "./engine/heartbeat";
 import { createRemedies } from "./remedies/registry";
 import { allNeeds, reviewRights } from "./rights-review";
-import { isToRun, readSettings, type Settings } from "./settings";
+import { isToRun, looksAfter, readSettings, type Settings } from "./settings";
 import { HealthServer } from "./telemetry/health-server";
 import { createLogger } from "./telemetry/logger";
 import { Metrics } from "./telemetry/metrics";
@@ -79,6 +79,7 @@ class RunningOperator implements Operator {
   readonly #connection = new Connection(() => loadKubeConfig(), systemClock);
   readonly #api = this.#createApi();
   readonly #remedies = createRemedies();
+  readonly #isOurs = (key: string): boolean => looksAfter(this.#settings, key);
   readonly #informers: Informers;
   readonly #events: ApiEventSink;
   readonly #engine: Engine;
@@ -98,7 +99,10 @@ class RunningOperator implements Operator {
     this.#health = this.#createHealthServer();
   }
 
-  readonly enqueue = (key: string): void => this.#engine.enqueue(key);
+  /** Pepr's watch tells of the objects of all namespaces, whichever are looked after. */
+  readonly enqueue = (key: string): void => {
+    if (this.#isOurs(key)) this.#engine.enqueue(key);
+  };
 
   start(startFramework: () => void): void {
     this.#ownTheProcess();
@@ -133,7 +137,7 @@ class RunningOperator implements Operator {
     });
     return new Engine(
       {
-        store: new ApiObjectStore(this.#api),
+        store: new ApiObjectStore(this.#api, this.#isOurs),
         lease,
         writer: new ApiWriter(this.#api),
         events: this.#events,
@@ -197,7 +201,8 @@ class RunningOperator implements Operator {
   /** Says at once, one line each, what it will not be able to do. */
   async #reviewRights(): Promise<void> {
     const lease = { namespace: this.#settings.namespace, name: LEASE };
-    const needs = allNeeds(this.#remedies, { lease, moduleId: cfg.pepr.uuid });
+    const { watchNamespaces } = this.#settings;
+    const needs = allNeeds(this.#remedies, { lease, moduleId: cfg.pepr.uuid, watchNamespaces });
     await this.#untilDone({
       work: () => reviewRights(this.#api, needs, this.#log),
       failed: "the operator can't review its own rights yet",

@@ -5,7 +5,8 @@ import { createRemedies } from "./remedies/registry";
 import { allNeeds, reviewRights } from "./rights-review";
 
 const lease = { namespace: "operators", name: "controller-resilience" };
-const needs = allNeeds(createRemedies(), { lease, moduleId: "controller-resilience" });
+const places = { lease, moduleId: "controller-resilience", watchNamespaces: [] };
+const needs = allNeeds(createRemedies(), places);
 
 interface Attributes {
   readonly resource?: string;
@@ -16,14 +17,14 @@ interface Attributes {
 }
 
 /** What is said where the API server refuses some of what is asked. */
-async function said(refuses: (asked: Attributes) => boolean): Promise<string[]> {
+async function said(refuses: (asked: Attributes) => boolean, asks = needs): Promise<string[]> {
   const log = new RecordingLog();
   const json = <T>({ body }: ApiRequest): Promise<T> => {
     const { spec } = body as { spec: { resourceAttributes?: Attributes; nonResourceAttributes?: Attributes } };
     const asked = spec.resourceAttributes ?? spec.nonResourceAttributes;
     return Promise.resolve({ status: { allowed: asked !== undefined && !refuses(asked) } } as T);
   };
-  await reviewRights({ json }, needs, log);
+  await reviewRights({ json }, asks, log);
   return log.lines.map(({ message }) => message);
 }
 
@@ -59,6 +60,14 @@ describe("the review of the operator's own rights", () => {
       "the operator may not get /metrics; tokenLifetime",
       "the operator may not get /metrics; flowIsolation",
     ]);
+  });
+
+  it("asks for the namespaces that are looked after, and says what is of no namespace once", async () => {
+    const some = allNeeds(createRemedies(), { ...places, watchNamespaces: ["a", "b"] });
+    const evictions = await said(({ resource, namespace }) => resource === "pods" && namespace !== "a", some);
+    expect(evictions.filter(line => / pods\/eviction in namespace b; tokenRestart/.test(line))).toHaveLength(1);
+    expect(evictions.filter(line => / in (all namespaces|namespace a);/.test(line))).toEqual([]);
+    expect(await said(({ path }) => path === "/metrics", some)).toHaveLength(2);
   });
 
   it("says of everything what it is for when there is no right at all", async () => {

@@ -9,21 +9,24 @@ import { ownPermissions } from "./rights";
 /** What the operator is called in a sentence about its rights, where no remedy is meant. */
 const ITSELF = "the operator itself";
 
-/** Where the rights that are given by name have to hold. */
-export interface NamedObjects {
+/** Where the rights have to hold. */
+export interface Places {
+  /** Whose objects are looked after; empty: those of all. */
+  readonly watchNamespaces: readonly string[];
   readonly lease: { readonly namespace: string; readonly name: string };
   /** Of Pepr, as package.json has it. */
   readonly moduleId: string;
 }
 
 /** Everything that the operator needs: for itself, for each remedy, and by name in the namespaces of its Lease and of Pepr's stores. */
-export function allNeeds(remedies: readonly Pick<Remedy, "key" | "may">[], named: NamedObjects): Need[] {
-  return [
+export function allNeeds(remedies: readonly Pick<Remedy, "key" | "may">[], places: Places): Need[] {
+  const needs: Need[] = [
     ...ownPermissions.map(permission => ({ ...permission, by: ITSELF })),
     ...remedies.flatMap(({ key, may }) => may.map(permission => ({ ...permission, by: key }))),
-    ...leaseNeeds(named.lease),
-    ...storeNeeds(named.moduleId),
   ];
+  const { watchNamespaces, lease, moduleId } = places;
+  const there = watchNamespaces.flatMap(namespace => needs.map(need => ({ ...need, namespace })));
+  return [...(watchNamespaces.length === 0 ? needs : there), ...leaseNeeds(lease), ...storeNeeds(moduleId)];
 }
 
 /**
@@ -32,12 +35,13 @@ export function allNeeds(remedies: readonly Pick<Remedy, "key" | "may">[], named
  * @throws whatever the client throws
  */
 export async function reviewRights(api: Pick<Api, "json">, needs: readonly Need[], log: Log): Promise<void> {
-  const missing = await missingRights(api, needs);
+  // What is of no namespace may be needed in several, and is said once.
+  const missing = new Set(await missingRights(api, needs));
   for (const sentence of missing) log.warn({}, `the operator ${sentence}`);
-  if (missing.length === 0) log.info({ needs: needs.length }, "the operator has all its rights");
+  if (missing.size === 0) log.info({ needs: needs.length }, "the operator has all its rights");
 }
 
-function leaseNeeds({ namespace, name }: NamedObjects["lease"]): Need[] {
+function leaseNeeds({ namespace, name }: Places["lease"]): Need[] {
   const { group: apiGroup, plural: resource } = RESOURCES.leases;
   const lease = {
     apiGroup,

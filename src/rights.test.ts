@@ -13,13 +13,12 @@ interface Rule {
   nonResourceURLs?: string[];
 }
 
-const documents = ["rbac.yaml", "pepr-store.yaml"].flatMap(file =>
-  parseAllDocuments(readFileSync(join(__dirname, "..", "deploy", file), "utf8")).map(
-    document => document.toJS() as { kind: string; rules?: Rule[] },
-  ),
-);
-const rulesOf = (kind: string): Rule[] =>
-  documents.filter(document => document.kind === kind).flatMap(({ rules = [] }) => rules);
+/** Rendered from the chart: with the rights of all remedies, and with what the chart gives by default. */
+const [withAll, byDefault] = ["host-process.yaml", "install.yaml"].map(file => {
+  const text = readFileSync(join(__dirname, "..", "deploy", file), "utf8");
+  const objects = parseAllDocuments(text).map(document => document.toJS() as { kind: string; rules?: Rule[] } | null);
+  return (kind: string): Rule[] => objects.flatMap(object => (object?.kind === kind ? (object.rules ?? []) : []));
+}) as [(kind: string) => Rule[], (kind: string) => Rule[]];
 
 /** One line per right, so that a difference reads as what it is. */
 const lines = (rules: readonly Rule[]): string[] =>
@@ -32,8 +31,8 @@ const lines = (rules: readonly Rule[]): string[] =>
     ])
     .sort();
 
-describe("the ClusterRole in deploy/", () => {
-  it("is what the operator and its remedies say that they need, and nothing else", () => {
+describe("the ClusterRoles in deploy/", () => {
+  it("are what the operator and its remedies say that they need, and nothing else", () => {
     const needed = [...ownPermissions, ...createRemedies().flatMap(({ may }) => may)];
     const asRules = needed.map(
       ({ apiGroup, resource, url, verbs }): Rule =>
@@ -41,12 +40,20 @@ describe("the ClusterRole in deploy/", () => {
           ? { apiGroups: [apiGroup], resources: [resource], verbs: [...verbs] }
           : { nonResourceURLs: [url], verbs: [...verbs] },
     );
-    expect(lines(rulesOf("ClusterRole"))).toEqual([...new Set(lines(asRules))]);
+    expect(lines(withAll("ClusterRole"))).toEqual([...new Set(lines(asRules))]);
+  });
+
+  it("lack by default the right to change pods at admission, and nothing else", () => {
+    const given = lines(byDefault("ClusterRole"));
+    const missing = lines(withAll("ClusterRole")).filter(line => !given.includes(line));
+    expect(given.length + missing.length).toBe(lines(withAll("ClusterRole")).length);
+    expect(missing.length).toBeGreaterThan(0);
+    for (const line of missing) expect(line).toMatch(/^\w+ mutatingadmissionpolic(ies|ybindings) in /);
   });
 });
 
 describe("every rule in deploy/", () => {
-  const all = [...rulesOf("ClusterRole"), ...rulesOf("Role")];
+  const all = [...withAll("ClusterRole"), ...withAll("Role")];
 
   it("has no wildcard, no way to more rights, no Secrets, and can't delete pods", () => {
     for (const rule of all) {
@@ -57,7 +64,7 @@ describe("every rule in deploy/", () => {
   });
 
   it("in a Role names its objects, but where the verb is create, which no name can narrow", () => {
-    for (const { verbs, resourceNames } of rulesOf("Role"))
+    for (const { verbs, resourceNames } of withAll("Role"))
       expect(verbs.includes("create") || resourceNames !== undefined).toBe(true);
   });
 });

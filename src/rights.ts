@@ -2,8 +2,8 @@ import { GROUP, PLURAL } from "./api/names";
 import type { Permission } from "./core/intent";
 
 /**
- * What the operator needs beside the remedies' `may`, in every namespace that it looks after. Together with those it is the ClusterRole
- * in deploy/rbac.yaml; a test compares the two. Leases and Pepr's store are Roles in their own namespaces.
+ * What the operator needs beside the remedies' `may`, in every namespace that it looks after. Together with those it is the ClusterRoles
+ * of the chart; a test compares the two. Leases and Pepr's store are Roles in their own namespaces.
  */
 export const ownPermissions: readonly Permission[] = [
   {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isToRun, readSettings } from "./settings";
+import { isToRun, looksAfter, readSettings } from "./settings";
 
 const read = (env: Record<string, string>, podNamespace?: string) =>
   readSettings(env, { hostname: "host", random: () => 0.5, podNamespace });
@@ -8,6 +8,7 @@ describe("readSettings", () => {
   it("has a default for everything", () => {
     expect(read({})).toEqual({
       namespace: "controller-resilience-system",
+      watchNamespaces: [],
       identity: "host_i",
       healthHost: "127.0.0.1",
       healthPort: 9440,
@@ -24,8 +25,10 @@ describe("readSettings", () => {
       RESILIENCE_RESTART_INTERVAL_SECONDS: "30",
       LOG_LEVEL: "debug",
       RESILIENCE_IDENTITY: "a",
+      RESILIENCE_WATCH_NAMESPACES: "team-a, team-b",
     };
     expect(read(env)).toMatchObject({ healthPort: 0, restartIntervalMs: 30_000, logLevel: "debug", identity: "a" });
+    expect(read(env).watchNamespaces).toEqual(["team-a", "team-b"]);
   });
 
   it("has its Lease in the pod's namespace, unless another is set", () => {
@@ -41,6 +44,8 @@ describe("readSettings", () => {
     [{ RESILIENCE_HEALTH_PORT: "70000" }, "expected a whole number from 0 to 65535"],
     [{ RESILIENCE_RESTART_INTERVAL_SECONDS: "0" }, "expected a whole number from 1 to 3600"],
     [{ RESILIENCE_FULL_PASS_SECONDS: "1.5" }, "expected a whole number from 5 to 3600"],
+    [{ RESILIENCE_WATCH_NAMESPACES: "team-a,*" }, 'found "*", expected names of namespaces, separated by commas'],
+    [{ RESILIENCE_WATCH_NAMESPACES: "team-a," }, 'found "", expected names of namespaces'],
     [{ LOG_LEVEL: "loud" }, 'LOG_LEVEL: found "loud", expected one of debug, info, warn, error'],
   ])("refuses %j in words", (env, words) => {
     expect(() => read(env as Record<string, string>)).toThrow(words);
@@ -55,5 +60,14 @@ describe("isToRun", () => {
     ["not in a pod that serves webhooks", {}, false],
   ])("%s", (_sentence, env, expected) => {
     expect(isToRun(env)).toBe(expected);
+  });
+});
+
+describe("which objects are looked after", () => {
+  it("are those of all namespaces, or of the listed ones and no other", () => {
+    expect(looksAfter({ watchNamespaces: [] }, "team-a/web")).toBe(true);
+    expect(looksAfter({ watchNamespaces: ["team-a"] }, "team-a/web")).toBe(true);
+    expect(looksAfter({ watchNamespaces: ["team-a"] }, "team/web")).toBe(false);
+    expect(looksAfter({ watchNamespaces: ["team-a"] }, "team-b/team-a")).toBe(false);
   });
 });

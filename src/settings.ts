@@ -4,6 +4,8 @@ import type { Random } from "./core/clock";
 export interface Settings {
   /** Namespace of the Lease. */
   readonly namespace: string;
+  /** Whose objects it looks after; empty: those of all. */
+  readonly watchNamespaces: readonly string[];
   /** Who holds the Lease; another name for each process. */
   readonly identity: string;
   /** `*` listens on all addresses. */
@@ -39,6 +41,7 @@ export interface Surroundings {
 export function readSettings(env: Environment, { hostname, random, podNamespace }: Surroundings): Settings {
   return {
     namespace: env["RESILIENCE_NAMESPACE"] || podNamespace || "controller-resilience-system",
+    watchNamespaces: namespaces(env["RESILIENCE_WATCH_NAMESPACES"]),
     identity: env["RESILIENCE_IDENTITY"] || `${hostname}_${random().toString(36).slice(2, 10)}`,
     healthHost: env["RESILIENCE_HEALTH_HOST"] || "127.0.0.1",
     healthPort: whole(env, "RESILIENCE_HEALTH_PORT", { fallback: 9440, min: 0, max: 65_535 }),
@@ -47,6 +50,11 @@ export function readSettings(env: Environment, { hostname, random, podNamespace 
     logLevel: logLevel(env["LOG_LEVEL"]),
     pretty: env["PEPR_PRETTY_LOGS"] === "true",
   };
+}
+
+/** Whether the object of this key (`namespace/name`) is in a namespace that is looked after. */
+export function looksAfter({ watchNamespaces }: Pick<Settings, "watchNamespaces">, key: string): boolean {
+  return watchNamespaces.length === 0 || watchNamespaces.includes(key.split("/")[0] ?? "");
 }
 
 /**
@@ -62,6 +70,19 @@ function whole(env: Environment, name: string, bounds: { fallback: number; min: 
   const value = Number(text);
   if (Number.isInteger(value) && value >= bounds.min && value <= bounds.max) return value;
   throw new RangeError(`${name}: found "${text}", expected a whole number from ${bounds.min} to ${bounds.max}`);
+}
+
+/** A DNS label, as the API server wants it. */
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+/** Names that are separated by commas. One that is mistyped must not mean fewer namespaces, or all of them. */
+function namespaces(text = ""): string[] {
+  const names = text === "" ? [] : text.split(",").map(name => name.trim());
+  const wrong = names.find(name => !NAMESPACE.test(name));
+  if (wrong === undefined) return names;
+  throw new RangeError(
+    `RESILIENCE_WATCH_NAMESPACES: found "${wrong}", expected names of namespaces, separated by commas`,
+  );
 }
 
 /** Pepr knows more levels than this project has use for. */

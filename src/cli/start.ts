@@ -27,6 +27,12 @@ const program = new Command("controller-resilience")
     ).env("RESILIENCE_NAMESPACE"),
   )
   .addOption(
+    new Option(
+      "--watch-namespaces <names>",
+      "look after the objects of these namespaces only, separated by commas (default: all)",
+    ).env("RESILIENCE_WATCH_NAMESPACES"),
+  )
+  .addOption(
     new Option("--identity <name>", "identity in the Lease (default: host name and a random part)").env(
       "RESILIENCE_IDENTITY",
     ),
@@ -59,6 +65,7 @@ interface StartOptions {
   healthPort: string;
   healthHost: string;
   namespace?: string;
+  watchNamespaces?: string;
   identity?: string;
   restartInterval: string;
   fullPass: string;
@@ -78,6 +85,7 @@ function toEnvironment(options: StartOptions): void {
     // Pepr's watch gives up and ends the process after 5 failures; this one never may.
     PEPR_RESYNC_FAILURE_MAX: String(2 ** 31 - 1),
     ...(options.namespace === undefined ? {} : { RESILIENCE_NAMESPACE: options.namespace }),
+    ...(options.watchNamespaces === undefined ? {} : { RESILIENCE_WATCH_NAMESPACES: options.watchNamespaces }),
     ...(options.identity === undefined ? {} : { RESILIENCE_IDENTITY: options.identity }),
     ...(options.pretty ? { PEPR_PRETTY_LOGS: "true" } : {}),
   });

@@ -17,9 +17,12 @@ const PAGE_SIZE = 500;
 /** ControllerResiliences, read live. */
 export class ApiObjectStore implements ObjectStore {
   readonly #api: Api;
+  readonly #isOurs: (key: Key) => boolean;
 
-  constructor(api: Api) {
+  /** @param isOurs whether an object is looked after; the others are not listed */
+  constructor(api: Api, isOurs: (key: Key) => boolean = () => true) {
     this.#api = api;
+    this.#isOurs = isOurs;
   }
 
   /** See {@link ObjectStore.get}. */
@@ -50,7 +53,7 @@ export class ApiObjectStore implements ObjectStore {
       }
       token = textOf(objectOf(list["metadata"])["continue"]);
     } while (token !== undefined && token !== "");
-    return keys;
+    return keys.filter(this.#isOurs);
   }
 
   /** See {@link ObjectStore.writeStatus}. Strict: a field that the schema doesn't know is refused, not dropped in silence. */

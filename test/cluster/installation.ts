@@ -1,23 +1,27 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
 import type { ClusterClient } from "./client";
 
-const root = join(__dirname, "..", "..");
+/** Text of a file of this repository. */
+const manifest = (path: string): string => readFileSync(join(__dirname, "..", "..", path), "utf8");
 
 /** Namespace and name of the operator's own ServiceAccount. */
 export const OPERATOR = { namespace: "controller-resilience-system", serviceAccount: "controller-resilience" } as const;
 
-/** The manifests that the operator needs on a cluster, in order: its API, its rights, its own flows, Pepr's store. */
-export const installation = [
-  "crds/controllerresilience.yaml",
-  "deploy/rbac.yaml",
-  "deploy/flow-schema.yaml",
-  "deploy/pepr-store.yaml",
-];
+/** What an operator outside of the cluster needs on it, in order: its API; its rights, its own flows and Pepr's store. */
+export const installation = ["crds/controllerresilience.yaml", "deploy/host-process.yaml"];
 
-/** Installs what the operator needs on a cluster. */
-export async function install(client: ClusterClient, paths: readonly string[] = installation): Promise<void> {
-  for (const path of paths) await client.apply(readFileSync(join(root, path), "utf8"));
+/** Installs what an operator outside of the cluster needs on it. */
+export async function install(client: ClusterClient): Promise<void> {
+  for (const path of installation) await client.apply(manifest(path));
   const crds = ["crd/controllerresiliences.controller-resilience.io", "crd/peprstores.pepr.dev"];
   await client.output(["wait", "--for=condition=Established", "--timeout=30s", ...crds]);
+}
+
+/** The rules of the shipped ClusterRoles: no more than what an installer gives. */
+export function shippedRules(): object[] {
+  return parseAllDocuments(manifest("deploy/host-process.yaml"))
+    .map(document => document.toJS() as { kind: string; rules?: object[] } | null)
+    .flatMap(object => (object?.kind === "ClusterRole" ? (object.rules ?? []) : []));
 }

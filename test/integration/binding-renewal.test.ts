@@ -1,7 +1,4 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseAllDocuments } from "yaml";
 import type { ControllerResilience } from "../../src/api/controller-resilience";
 import type { Connection } from "../../src/cluster/connection";
 import { Informers } from "../../src/cluster/informers";
@@ -17,6 +14,7 @@ import { Reconciler } from "../../src/engine/reconcile";
 import { StormBrake } from "../../src/engine/storm-brake";
 import { RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";
 import { createBindingRenewal } from "../../src/remedies/binding-renewal";
+import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
 
@@ -36,13 +34,6 @@ interface Binding {
 const admin = new Admin();
 let operator: Connection;
 let namespace: string;
-
-/** The rules of deploy/rbac.yaml: no more than what an installer gives. */
-function shippedRules(): object[] {
-  const text = readFileSync(join(import.meta.dirname, "../../deploy/rbac.yaml"), "utf8");
-  const documents = parseAllDocuments(text).map(document => document.toJS() as { kind: string; rules?: object[] });
-  return documents.find(({ kind }) => kind === "ClusterRole")?.rules ?? [];
-}
 
 beforeAll(async () => {
   namespace = await admin.namespace("bindings");

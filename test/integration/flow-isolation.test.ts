@@ -15,10 +15,11 @@ import { Reconciler } from "../../src/engine/reconcile";
 import { StormBrake } from "../../src/engine/storm-brake";
 import { RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";
 import { createFlowIsolation } from "../../src/remedies/flow-isolation";
+import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
 
-// Whole passes of the remedy against a real API server, with the rights of deploy/rbac.yaml, and a client that really floods it. The tests of
+// Whole passes of the remedy against a real API server, with the rights of deploy/, and a client that really floods it. The tests of
 // this file follow one object from its first pass to its end.
 
 const FLOWS = "/apis/flowcontrol.apiserver.k8s.io/v1";
@@ -38,13 +39,6 @@ let objects: string;
 let deployment: string;
 let user: Connection;
 let operator: ReturnType<typeof start>;
-
-/** The rules of deploy/rbac.yaml: no more than what an installer gives. */
-function shippedRules(): object[] {
-  const text = readFileSync(join(import.meta.dirname, "../../deploy/rbac.yaml"), "utf8");
-  const documents = parseAllDocuments(text).map(document => document.toJS() as { kind: string; rules?: object[] });
-  return documents.find(({ kind }) => kind === "ClusterRole")?.rules ?? [];
-}
 
 /** A process of the operator. */
 function start(connection: Connection) {

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
+import { installChart } from "../cluster/chart";
 import { bringDown } from "./down";
 import { labsFolder } from "./folders";
 import { Lab } from "./lab";
@@ -100,6 +101,13 @@ command("load-image", "give the node an image; pods use it with imagePullPolicy:
   .action(async (tar: string, { name }: NameOption) => {
     await find(name).loadImage(tar);
     progress(`loaded ${tar}`);
+  });
+
+command("install", "put the operator's image together, load it, and install the chart in deploy/, or upgrade it")
+  .argument("[args...]", "after --: more for Helm, such as --set replicas=1")
+  .action(async (args: string[], { name }: NameOption) => {
+    await installChart(find(name), args, progress);
+    progress("the operator is ready; `helm` is in the lab's shell, too");
   });
 
 command("add-nodes", "add simulated nodes (kwok), for which the first time another program is built")

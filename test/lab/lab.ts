@@ -8,7 +8,8 @@ import { bringDown } from "./down";
 import { foldersOf } from "./folders";
 import { configureKwok, kwokNodes, startKwok, waitForKwokNodes } from "./kwok";
 import { kubeconfig, pkiFiles, writeKubeconfig } from "./pki";
-import { programPath } from "./programs";
+import { helm, helmProgram } from "./helm";
+import { link, programPath } from "./programs";
 import { takeLock } from "./lock";
 import { loadImage } from "./node";
 import { silent, type Progress } from "./progress";
@@ -98,6 +99,12 @@ export class Lab {
   kubectl(args: readonly string[], options: Pick<CommandOptions, "stdin" | "timeoutMs"> = {}): Promise<CommandResult> {
     const program = programPath(this.state, "kubectl") ?? "kubectl";
     return run([program, ...args], { ...options, env: this.environment });
+  }
+
+  /** Runs Helm as administrator; a failure is a result. From then on it is on the PATH of {@link environment}. */
+  async helm(args: readonly string[]): Promise<CommandResult> {
+    link(await helmProgram(this.progress), join(foldersOf(this.name).programs, "helm"));
+    return helm(args, { env: this.environment });
   }
 
   /** Applies manifests (YAML text, or objects) by server-side apply; throws with what kubectl said. */

@@ -119,7 +119,8 @@ function minorOf(version: string): string {
   return version.split(".").slice(0, 2).join(".");
 }
 
-function link(path: string, name: string): void {
+/** Points a name to a program, in the place of what it pointed to. */
+export function link(path: string, name: string): void {
   if (existsSync(name) && readlinkSync(name) === path) return;
   symlinkSync(path, `${name}.new`);
   renameSync(`${name}.new`, name);

@@ -1,0 +1,28 @@
+import { renderChart } from "../test/cluster/chart";
+import { printer } from "../test/lab/progress";
+
+/** What is rendered from the chart, for `kubectl apply`. */
+const RENDERED: readonly { path: string; about: string; values: readonly string[] }[] = [
+  { path: "deploy/install.yaml", about: "The operator, with the chart's own values.", values: [] },
+  {
+    path: "deploy/host-process.yaml",
+    about:
+      "What the operator needs on a cluster when it runs outside of it (npm start), beside crds/: the rights of all remedies, its own flows, Pepr's store.",
+    values: ["operator.enabled=false", "crds.enabled=false", "tokenLifetime.viaAdmission=true"],
+  },
+];
+
+/** The manifests that are kept in deploy/, each as Helm itself renders it. */
+export function manifests(): { path: string; from: string; text: () => Promise<string> }[] {
+  return RENDERED.map(({ path, about, values }) => ({
+    path,
+    from: "deploy/chart",
+    text: async () => {
+      const rendered = await renderChart(
+        ["--set", ["namespace.create=true", ...values].join(",")],
+        printer(process.stderr),
+      );
+      return `# Made from deploy/chart by "npm run generate". Do not edit.\n# ${about}\n${rendered}`;
+    },
+  }));
+}

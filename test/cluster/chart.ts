@@ -1,0 +1,42 @@
+import { join } from "node:path";
+import { operatorImage } from "../controllers/operator-image";
+import type { Lab } from "../lab";
+import { KUBERNETES_VERSION } from "../lab/go-build";
+import { helm } from "../lab/helm";
+import { type Progress, silent } from "../lab/progress";
+import { OPERATOR } from "./installation";
+
+/** The chart that installs the operator. */
+export const CHART = join(__dirname, "..", "..", "deploy", "chart");
+
+/** Name of the release, as in docs/install.md. */
+export const RELEASE = "controller-resilience";
+
+/** An object that the chart makes. */
+export interface ChartObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly annotations?: object };
+  readonly [field: string]: unknown;
+}
+
+/** The text that Helm renders, without a cluster; throws with what Helm says. */
+export async function renderChart(args: readonly string[], progress: Progress = silent): Promise<string> {
+  const how = ["template", RELEASE, CHART, "--namespace", OPERATOR.namespace, "--kube-version", KUBERNETES_VERSION];
+  const { code, stdout, stderr } = await helm([...how, ...args], { progress });
+  if (code !== 0) throw new Error(stderr.trim());
+  return stdout;
+}
+
+/** Values for a lab, which has no registry. */
+export const LAB_VALUES = ["--set", "image.tag=lab,image.pullPolicy=Never"] as const;
+
+/** Loads the operator's image into a lab with a node and installs the chart there, or upgrades it; its pods are ready when this returns. */
+export async function installChart(lab: Lab, args: readonly string[] = [], progress: Progress = silent): Promise<void> {
+  if (!lab.hasNode) throw new Error(`the lab "${lab.name}" has no node, so no pod can run in it`);
+  await lab.loadImage((await operatorImage(progress)).tar);
+  progress("installing the chart");
+  const namespace = ["--namespace", OPERATOR.namespace, "--create-namespace"];
+  const how = ["upgrade", "--install", RELEASE, CHART, ...namespace, ...LAB_VALUES, "--wait", "--timeout", "3m"];
+  const { code, stderr } = await lab.helm([...how, ...args]);
+  if (code !== 0) throw new Error(`the chart can't be installed: ${stderr.trim()}`);
+}

@@ -1,0 +1,205 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { CHART, type ChartObject, renderChart } from "../cluster/chart";
+import { helm, helmProgram } from "../lab/helm";
+import packageJson from "../../package.json";
+
+// What Helm makes of the chart with other values than its own. No cluster is asked; chart.test.ts does that.
+
+/** Where Helm was never built. */
+const BUILD_TIMEOUT_MS = 1_200_000;
+
+beforeAll(async () => {
+  await helmProgram();
+}, BUILD_TIMEOUT_MS);
+
+async function render(...values: string[]): Promise<ChartObject[]> {
+  const text = await renderChart(values.flatMap(value => ["--set-json", value]));
+  return parseAllDocuments(text).flatMap(document => (document.toJS() as ChartObject | null) ?? []);
+}
+
+const ids = (objects: readonly ChartObject[]): string[] =>
+  objects.map(({ kind, metadata: { name, namespace } }) => `${kind} ${namespace ?? ""}/${name}`);
+
+interface Rule {
+  apiGroups?: string[];
+  resources?: string[];
+  resourceNames?: string[];
+  verbs: string[];
+}
+
+const rulesIn = (objects: readonly ChartObject[]): Rule[] =>
+  objects.flatMap(({ kind, rules = [] }) => (/Role$/.test(kind) ? (rules as Rule[]) : []));
+
+interface Deployment {
+  spec: {
+    replicas: number;
+    template: {
+      metadata: object;
+      spec: { containers: { image: string; env: { name: string; value: string }[] }[] } & Record<string, unknown>;
+    };
+  };
+}
+
+function deploymentIn(objects: readonly ChartObject[]): Deployment["spec"] {
+  return (objects.find(({ kind }) => kind === "Deployment") as unknown as Deployment).spec;
+}
+
+it("lint has nothing against it, and its version is that of package.json", async () => {
+  const { code, stdout, stderr } = await helm(["lint", "--strict", CHART]);
+  expect([code, stdout, stderr]).toEqual([0, expect.stringContaining("0 chart(s) failed"), ""]);
+  const { stdout: chart } = await helm(["show", "chart", CHART]);
+  expect(chart).toContain(`\nversion: ${packageJson.version}\n`);
+  expect(chart).toContain(`\nappVersion: ${packageJson.version}\n`.replace("\n", ""));
+});
+
+describe("an option that is off", () => {
+  it.each([
+    ["operator.enabled=false", /^(Deployment|PodDisruptionBudget|NetworkPolicy|ResourceQuota) /],
+    ["podDisruptionBudget.enabled=false", /^PodDisruptionBudget /],
+    ["networkPolicy.enabled=false", /^NetworkPolicy /],
+    ["flowSchemas.enabled=false", /^FlowSchema /],
+    ["crds.enabled=false", /^CustomResourceDefinition \/controllerresiliences/],
+    ["pepr.installed=true", /^(Namespace|CustomResourceDefinition) \/pepr/],
+    ['priorityClassName=""', /^ResourceQuota /],
+    ['priorityClassName="high"', /^ResourceQuota /],
+  ])("%s takes away what it is for, and nothing else", async (value, taken) => {
+    const [all, without] = [ids(await render()), ids(await render(value))];
+    expect(all.filter(id => taken.test(id)).length).toBeGreaterThan(0);
+    expect(without).toEqual(all.filter(id => !taken.test(id)));
+  });
+});
+
+describe("the pods", () => {
+  it("have the image that is asked for, by digest if there is one", async () => {
+    const image = async (...values: string[]) =>
+      deploymentIn(await render(...values)).template.spec.containers[0]?.image;
+    const digest = `sha256:${"0".repeat(64)}`;
+    expect(await image()).toBe(`controller-resilience:${packageJson.version}`);
+    expect(await image('image={"repository":"r/c","tag":"x"}')).toBe("r/c:x");
+    expect(await image(`image={"repository":"r/c","tag":"x","digest":"${digest}"}`)).toBe(`r/c@${digest}`);
+  });
+
+  it("have what is asked for of where they run, and how", async () => {
+    const asked = {
+      imagePullSecrets: [{ name: "registry" }],
+      priorityClassName: "high",
+      nodeSelector: { a: "b" },
+      tolerations: [{ operator: "Exists" }],
+      affinity: { nodeAffinity: {} },
+    };
+    const values = Object.entries(asked).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+    const { replicas, template } = deploymentIn(await render(...values, "replicas=3", 'podAnnotations={"x":"y"}'));
+    expect(replicas).toBe(3);
+    expect(template.spec).toMatchObject({ ...asked, nodeSelector: { a: "b", "kubernetes.io/os": "linux" } });
+    expect(template.metadata).toMatchObject({ annotations: { x: "y" } });
+  });
+
+  it("are told by the environment what the values say", async () => {
+    const rendered = await render(
+      'logLevel="debug"',
+      "restartIntervalSeconds=30",
+      "fullPassSeconds=90",
+      'namespaces=["a","b"]',
+    );
+    expect(deploymentIn(rendered).template.spec.containers[0]?.env).toEqual([
+      { name: "RESILIENCE_WATCH_NAMESPACES", value: "a,b" },
+      { name: "RESILIENCE_RESTART_INTERVAL_SECONDS", value: "30" },
+      { name: "RESILIENCE_FULL_PASS_SECONDS", value: "90" },
+      { name: "LOG_LEVEL", value: "debug" },
+    ]);
+  });
+});
+
+describe("the network policy", () => {
+  const spec = async (...values: string[]) =>
+    (await render(...values)).find(({ kind }) => kind === "NetworkPolicy")?.["spec"] as object;
+
+  it("lets nobody in if nobody is named", async () => {
+    expect(await spec("networkPolicy.metricsFrom=[]")).toMatchObject({ ingress: [] });
+  });
+
+  it("lets the pods reach the addresses that are given, and names only if that is asked for", async () => {
+    const ports = [443, 6443].map(port => ({ protocol: "TCP", port }));
+    expect(await spec()).toMatchObject({ egress: [{ ports }] });
+    const [toServer, toNames] = ['networkPolicy.apiServer.cidrs=["10.0.0.1/32"]', "networkPolicy.dns=true"];
+    expect(await spec(toServer, toNames)).toMatchObject({
+      egress: [{ ports, to: [{ ipBlock: { cidr: "10.0.0.1/32" } }] }, { ports: [{ port: 53 }, { port: 53 }] }],
+    });
+  });
+});
+
+describe("the rights", () => {
+  it("hold in the namespaces that are listed, and in no other", async () => {
+    const [everywhere, listed] = [ids(await render()), ids(await render('namespaces=["a","b"]'))];
+    const name = "controller-resilience-namespaces";
+    expect(everywhere.filter(id => !listed.includes(id))).toEqual([`ClusterRoleBinding /${name}`]);
+    expect(listed.filter(id => !everywhere.includes(id))).toEqual([`RoleBinding a/${name}`, `RoleBinding b/${name}`]);
+  });
+
+  it("to bind are given role by role, where each is to count", async () => {
+    const roles = [
+      { kind: "ClusterRole", name: "edit" },
+      { kind: "ClusterRole", name: "edit", namespace: "team" },
+      { kind: "Role", name: "edit", namespace: "team" },
+    ];
+    const before = ids(await render());
+    const rendered = await render(`bindingRenewal.bind=${JSON.stringify(roles)}`);
+    const added = rendered.filter(object => !ids([object]).every(id => before.includes(id)));
+    const [wide, narrow] = ["controller-resilience-bind-clusterrole-edit", "controller-resilience-bind-role-edit"];
+    expect(ids(added).sort()).toEqual([
+      `ClusterRole /${wide}`,
+      `ClusterRoleBinding /${wide}`,
+      `Role team/${wide}`,
+      `Role team/${narrow}`,
+      `RoleBinding team/${wide}`,
+      `RoleBinding team/${narrow}`,
+    ]);
+    const group = { apiGroups: ["rbac.authorization.k8s.io"], resourceNames: ["edit"], verbs: ["bind"] };
+    const [clusterRoles, someRoles] = [
+      { ...group, resources: ["clusterroles"] },
+      { ...group, resources: ["roles"] },
+    ];
+    expect(rulesIn(added)).toEqual([clusterRoles, clusterRoles, someRoles]);
+  });
+
+  it("have no wildcard, no way to more rights and no Secrets, whatever is asked for", async () => {
+    const rules = rulesIn(await render("tokenLifetime.viaAdmission=true", 'namespaces=["a"]'));
+    const words = rules.flatMap(({ apiGroups = [], resources = [], verbs }) => [...apiGroups, ...resources, ...verbs]);
+    expect(words).toContain("mutatingadmissionpolicies");
+    for (const word of ["*", "escalate", "impersonate", "bind", "secrets"]) expect(words).not.toContain(word);
+  });
+});
+
+describe("a value that makes no sense", () => {
+  it.each([
+    ["replicas=0", "at '/replicas': minimum: got 0, want 1"],
+    ['replicas="two"', "at '/replicas': got string, want integer"],
+    ["replica=3", "additional properties 'replica' not allowed"],
+    ['logLevel="loud"', "at '/logLevel': value must be one of 'debug', 'info', 'warn', 'error'"],
+    ['namespaces=["team-*"]', "at '/namespaces/0': 'team-*' does not match pattern"],
+    ['image.digest="abc"', "at '/image/digest': 'abc' does not match pattern"],
+    ['networkPolicy.apiServer.cidrs=["10.0.0.1"]', "at '/networkPolicy/apiServer/cidrs/0': '10.0.0.1' does not match"],
+    ['bindingRenewal.bind=[{"kind":"ClusterRole","name":"*"}]', "at '/bindingRenewal/bind/0/name': '*' does not match"],
+    ['bindingRenewal.bind=[{"kind":"Role","name":"web"}]', "at '/bindingRenewal/bind/0': missing property 'namespace'"],
+    ['bindingRenewal.bind=[{"kind":"ClusterRole","name":"cluster-admin"}]', "may bind it is cluster-admin itself"],
+  ])("is refused by name: %s", async (value, words) => {
+    await expect(render(value)).rejects.toThrow(words);
+  });
+});
+
+describe("a cluster that is too old", () => {
+  const renderFor = (version: string, ...args: string[]) => renderChart(["--kube-version", version, ...args]);
+
+  it("is refused, with what to leave out", async () => {
+    await expect(renderFor("v1.28.9")).rejects.toThrow("chart requires kubeVersion: >=1.29.0-0");
+    await expect(renderFor("v1.29.1")).rejects.toThrow(
+      "This is Kubernetes v1.29.1, and a ValidatingAdmissionPolicy needs 1.30: upgrade, or set admissionPolicy.enabled=false",
+    );
+    await expect(renderFor("v1.35.0-gke.1", "--set", "tokenLifetime.viaAdmission=true")).rejects.toThrow("needs 1.36");
+  });
+
+  it("is taken once that is left out", async () => {
+    await expect(renderFor("v1.29.1", "--set", "admissionPolicy.enabled=false")).resolves.toContain("kind: Deployment");
+  });
+});

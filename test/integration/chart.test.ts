@@ -1,0 +1,194 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { CHART, RELEASE } from "../cluster/chart";
+import { ClusterClient } from "../cluster/client";
+import { documentedCommands, follow } from "../cluster/documented";
+import { OPERATOR } from "../cluster/installation";
+import { inventory } from "../cluster/inventory";
+import { Lab } from "../lab";
+import { helmProgram } from "../lab/helm";
+import { OperatorProcess } from "../operator/process";
+
+// What becomes of the chart on a real API server: who may install it beside what, and what an upgrade, a rollback and an uninstall leave. In a
+// lab of its own without a node, since the suite's has objects that Helm would not take for its own; test/e2e/chart.test.ts runs the pods.
+
+const CRD = "controllerresiliences.controller-resilience.io";
+const BUILD_TIMEOUT_MS = 1_200_000;
+
+const folder = mkdtempSync(join(tmpdir(), "chart-"));
+let lab: Lab;
+let client: ClusterClient;
+
+beforeAll(async () => {
+  await helmProgram();
+  lab = await Lab.up({ name: `${inject("lab")}-chart`, controlPlaneOnly: true });
+  client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+  await client.createNamespace("team-a");
+  await client.createNamespace("team-b");
+}, BUILD_TIMEOUT_MS);
+
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await lab.down();
+});
+
+/** What Helm said; in the operator's namespace, if no other is named. */
+async function helm(args: readonly string[], namespace: string = OPERATOR.namespace): Promise<string> {
+  const { code, stdout, stderr } = await lab.helm([...args, "--namespace", namespace]);
+  if (code !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+const install = (...args: string[]) => helm(["install", RELEASE, CHART, "--create-namespace", ...args]);
+const exists = async (kind: string, name: string): Promise<boolean> =>
+  (await client.output(["get", kind, name, "-o", "name", "--ignore-not-found"])).trim() !== "";
+
+/** Whether the operator may do that, by the API server's own word. */
+async function may(...question: string[]): Promise<boolean> {
+  const as = `--as=system:serviceaccount:${OPERATOR.namespace}:${OPERATOR.serviceAccount}`;
+  return (await lab.kubectl(["auth", "can-i", ...question, as])).stdout.trim() === "yes";
+}
+
+/** The chart as it would be in a later release: its definition prints a column more. */
+function laterChart(): string {
+  const chart = join(folder, "chart");
+  cpSync(CHART, chart, { recursive: true });
+  const path = join(chart, "files", "controllerresilience.yaml");
+  const column = "{ name: Later, type: string, jsonPath: .spec.mode }";
+  const text = readFileSync(path, "utf8").replace(
+    "additionalPrinterColumns:",
+    match => `${match}\n        - ${column}`,
+  );
+  writeFileSync(path, text);
+  return chart;
+}
+
+const columns = (): Promise<string> =>
+  client.output(["get", "crd", CRD, "-o", "jsonpath={.spec.versions[0].additionalPrinterColumns[*].name}"]);
+
+describe("the manifests that are rendered from the chart", () => {
+  it("install the operator by kubectl, and are taken away by it without a remainder, as documented", async () => {
+    const before = await inventory(client);
+    const [apply = ""] = documentedCommands("install.md", "With kubectl").split("kubectl rollout");
+    await follow(lab, apply);
+    await client.until("2 pods", async () => (await client.pods(OPERATOR.namespace, RELEASE)).length === 2);
+    for (const heading of ["Uninstall", "With kubectl", "Pepr's store"]) {
+      await follow(lab, documentedCommands("uninstall.md", heading));
+    }
+    expect((await inventory(client)).filter(object => !before.includes(object))).toEqual([]);
+  });
+});
+
+describe("a release", () => {
+  it("makes pods that the level `restricted` lets in, and says what to do first", async () => {
+    await client.output(["create", "namespace", OPERATOR.namespace]);
+    const level = "pod-security.kubernetes.io/enforce=restricted";
+    await client.output(["label", "namespace", OPERATOR.namespace, level]);
+    expect(await install()).toContain("kind: ControllerResilience");
+    const pods = await client.until("2 pods", async () => {
+      const found = await client.pods(OPERATOR.namespace, "controller-resilience");
+      return found.length === 2 && found;
+    });
+    expect(pods.map(({ spec }) => spec.volumes?.map(({ name }) => name))).toEqual([["identity"], ["identity"]]);
+  });
+
+  it("has the only operator of its cluster, whatever another is called and wherever it is to be", async () => {
+    const beside = ["--set", "crds.enabled=false"];
+    const words = "controller-resilience is in this cluster already (namespace controller-resilience-system, release";
+    await expect(helm(["install", RELEASE, CHART, ...beside], "team-a")).rejects.toThrow(words);
+    await expect(helm(["install", "other", CHART, ...beside])).rejects.toThrow(words);
+    expect(await exists("deployment", RELEASE)).toBe(false);
+  });
+
+  it("upgrades the definition, and a rollback takes that back", async () => {
+    expect(await columns()).not.toContain("Later");
+    await helm(["upgrade", RELEASE, laterChart(), "--reuse-values"]);
+    expect(await columns()).toContain("Later");
+    await helm(["rollback", RELEASE]);
+    expect(await columns()).not.toContain("Later");
+  });
+
+  it("leaves the objects when it goes, and takes them up again when it comes back", async () => {
+    const targets = [{ kind: "Deployment", name: "web" }];
+    await client.protect("team-a", "web", { targets, tokenRestart: {} });
+    await helm(["uninstall", RELEASE]);
+    expect(await exists("clusterrole", RELEASE)).toBe(false);
+    expect(await client.resilience("team-a", "web")).toMatchObject({ spec: { targets } });
+    await install();
+    expect(await client.resilience("team-a", "web")).toMatchObject({ spec: { targets } });
+    await helm(["uninstall", RELEASE]);
+  });
+});
+
+describe("Pepr that is there already", () => {
+  it("is left alone, which has to be asked for", async () => {
+    const label = "app.kubernetes.io/part-of";
+    await client.output(["label", "crd", "peprstores.pepr.dev", `${label}-`]);
+    await expect(install()).rejects.toThrow("Pepr is in this cluster already: set pepr.installed=true");
+    await install("--set", "pepr.installed=true");
+    await helm(["uninstall", RELEASE]);
+    expect(await exists("crd", "peprstores.pepr.dev")).toBe(true);
+    await client.output(["label", "crd", "peprstores.pepr.dev", `${label}=controller-resilience`]);
+  });
+});
+
+describe("a release for some namespaces, with a role to bind", () => {
+  beforeAll(async () => {
+    const roles = JSON.stringify([
+      { kind: "ClusterRole", name: "edit" },
+      { kind: "Role", name: "web", namespace: "team-a" },
+    ]);
+    await install("--set", "namespaces={team-a}", "--set-json", `bindingRenewal.bind=${roles}`);
+  });
+
+  afterAll(() => helm(["uninstall", RELEASE]));
+
+  it("gives the rights there and in no other", async () => {
+    for (const question of [
+      ["create", "pods", "--subresource=eviction"],
+      ["patch", "daemonsets.apps"],
+      ["patch", CRD],
+      ["get", "pods", "--subresource=log"],
+      ["patch", "rolebindings.rbac.authorization.k8s.io"],
+    ]) {
+      const answers = [await may(...question, "-n", "team-a"), await may(...question, "-n", "team-b")];
+      expect([question, ...answers]).toEqual([question, true, false]);
+    }
+  });
+
+  it("gives the right to bind these roles and no others", async () => {
+    const group = "rbac.authorization.k8s.io";
+    expect(await may("bind", `clusterroles.${group}/edit`)).toBe(true);
+    expect(await may("bind", `clusterroles.${group}/admin`)).toBe(false);
+    expect(await may("bind", `roles.${group}/web`, "-n", "team-a")).toBe(true);
+    expect(await may("bind", `roles.${group}/web`, "-n", "team-b")).toBe(false);
+    expect(await may("bind", `clusterroles.${group}/cluster-admin`)).toBe(false);
+  });
+
+  it("is enough for an operator that looks after these, and it leaves the objects of others alone", async () => {
+    const remedies = { tokenRestart: {}, bindingRenewal: {}, tokenLifetime: {}, flowIsolation: {} };
+    const spec = { targets: [{ kind: "Deployment", name: "worker" }], ...remedies };
+    for (const namespace of ["team-b", "team-a"]) await client.protect(namespace, "worker", spec);
+    const kubeconfig = await lab.serviceAccountKubeconfig(OPERATOR.namespace, OPERATOR.serviceAccount);
+    const operator = OperatorProcess.start({ kubeconfig, args: ["--watch-namespaces", "team-a"] });
+    try {
+      await operator.ready();
+      // Both ways to an object: it is listed at the start, and it changes after that.
+      await client.until("a status", async () => (await client.resilience("team-a", "worker")).status);
+      for (const namespace of ["team-b", "team-a"])
+        await client.protect(namespace, "worker", { ...spec, mode: "Observe" });
+      const { conditions = [] } = await client.until("a status of the second generation", async () => {
+        const { status } = await client.resilience("team-a", "worker");
+        return status?.observedGeneration === 2 && status;
+      });
+      expect(conditions.map(({ reason }) => reason)).not.toContain("Forbidden");
+      expect(conditions.map(({ type }) => type)).toContain("FlowsIsolated");
+      expect((await client.resilience("team-b", "worker")).status).toBeUndefined();
+      expect(operator.complaints().filter(line => !line.includes("mutatingadmission"))).toEqual([]);
+    } finally {
+      await operator.stop();
+    }
+  });
+});

@@ -1,0 +1,33 @@
+import { join } from "node:path";
+import { type CommandResult, run } from "./commands";
+import { cacheFolder } from "./folders";
+import { built, type GoProgram } from "./go-build";
+import { type Progress, silent } from "./progress";
+
+/** Helm, which renders and installs the chart in deploy/. Its Kubernetes libraries are those of the control plane, so that most is built already. */
+export const HELM: GoProgram = {
+  name: "helm",
+  version: "v4.2.4",
+  sources: join(__dirname, "helm"),
+  package: "helm.sh/helm/v4/cmd/helm",
+  ldflags: "-s -w",
+};
+
+/** An upgrade waits for a rollout. */
+const TIMEOUT_MS = 300_000;
+
+/** The path of Helm; builds it if that was never done. */
+export function helmProgram(progress: Progress = silent): Promise<string> {
+  return built(HELM, "helm", progress);
+}
+
+/** Runs Helm to its end. A user's own plugins, repositories and settings count for nothing. */
+export async function helm(
+  args: readonly string[],
+  { progress = silent, env = process.env }: { progress?: Progress; env?: NodeJS.ProcessEnv } = {},
+): Promise<CommandResult> {
+  const program = await helmProgram(progress);
+  const home = join(cacheFolder(), "helm-home");
+  const homes = { HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home };
+  return run([program, ...args], { timeoutMs: TIMEOUT_MS, env: { ...env, ...homes } });
+}
