@@ -19,9 +19,21 @@ export async function install(client: ClusterClient): Promise<void> {
   await client.output(["wait", "--for=condition=Established", "--timeout=30s", ...crds]);
 }
 
+/** One object of what is shipped. */
+export interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly rules?: readonly object[];
+}
+
 /** The rules of the shipped ClusterRoles: no more than what an installer gives. */
 export function shippedRules(): object[] {
+  return shipped("ClusterRole").flatMap(({ rules = [] }) => rules);
+}
+
+/** What of that kind an operator outside of the cluster needs on it. */
+export function shipped(kind: string): Manifest[] {
   return parseAllDocuments(manifest("deploy/host-process.yaml"))
-    .map(document => document.toJS() as { kind: string; rules?: object[] } | null)
-    .flatMap(object => (object?.kind === "ClusterRole" ? (object.rules ?? []) : []));
+    .map(document => document.toJS() as Manifest | null)
+    .flatMap(object => (object?.kind === kind ? [object] : []));
 }

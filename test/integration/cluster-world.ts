@@ -13,8 +13,8 @@ export function adminConnection(): Connection {
 
 /** An administrator's hands. */
 export class Admin extends ClusterAdmin {
-  constructor() {
-    super(adminConnection());
+  constructor(connection = adminConnection()) {
+    super(connection);
   }
 }
 

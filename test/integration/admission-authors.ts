@@ -1,0 +1,128 @@
+import { inject } from "vitest";
+import { KubeConfig } from "@kubernetes/client-node";
+import type { Api } from "../../src/cluster/api";
+import { Connection, loadKubeConfigFile } from "../../src/cluster/connection";
+import { systemClock } from "../../src/cluster/system";
+import { apiOver } from "./cluster-operator";
+import { type Admin, eventually } from "./cluster-world";
+
+/** Something that an author may do by hand, in the namespace of its objects or, where it is cluster-scoped, anywhere. */
+export interface Right {
+  readonly verb: string;
+  readonly group: string;
+  /** With its subresource. */
+  readonly resource: string;
+  readonly isCluster?: true;
+}
+
+const RBAC_GROUP = "rbac.authorization.k8s.io";
+const FLOWS = "flowcontrol.apiserver.k8s.io";
+
+/** Everything that the policy ever asks for. */
+export const RIGHTS = {
+  evict: { verb: "create", group: "", resource: "pods/eviction" },
+  readLogs: { verb: "get", group: "", resource: "pods/log" },
+  patchDeployments: { verb: "patch", group: "apps", resource: "deployments" },
+  patchStatefulSets: { verb: "patch", group: "apps", resource: "statefulsets" },
+  patchDaemonSets: { verb: "patch", group: "apps", resource: "daemonsets" },
+  scaleDeployments: { verb: "patch", group: "apps", resource: "deployments/scale" },
+  scaleStatefulSets: { verb: "patch", group: "apps", resource: "statefulsets/scale" },
+  updateRoleBindings: { verb: "update", group: RBAC_GROUP, resource: "rolebindings" },
+  createRoleBindings: { verb: "create", group: RBAC_GROUP, resource: "rolebindings" },
+  updateClusterRoleBindings: { verb: "update", group: RBAC_GROUP, resource: "clusterrolebindings", isCluster: true },
+  createClusterRoleBindings: { verb: "create", group: RBAC_GROUP, resource: "clusterrolebindings", isCluster: true },
+  readClusterRoleBindings: { verb: "get", group: RBAC_GROUP, resource: "clusterrolebindings", isCluster: true },
+  createFlowSchemas: { verb: "create", group: FLOWS, resource: "flowschemas", isCluster: true },
+  createLevels: { verb: "create", group: FLOWS, resource: "prioritylevelconfigurations", isCluster: true },
+} as const satisfies Readonly<Record<string, Right>>;
+
+const OWN: readonly Right[] = ["create", "update", "patch", "get"].map(verb => ({
+  verb,
+  group: "controller-resilience.io",
+  resource: "controllerresiliences",
+}));
+
+/** Somebody who writes ControllerResiliences. */
+export interface Author {
+  readonly name: string;
+  readonly api: Api;
+}
+
+/** Authors with just these rights; those with the same ones are the same. */
+export class Authors {
+  readonly #known = new Map<string, Author>();
+  readonly #connections: Connection[] = [];
+
+  constructor(
+    private readonly admin: Admin,
+    private readonly namespace: string,
+  ) {}
+
+  async with(rights: readonly Right[]): Promise<Author> {
+    const key = JSON.stringify(rights);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const name = `author-${this.#known.size}-${this.namespace}`;
+    // Own rights stand for all namespaces, so that what is missing is never those.
+    await this.#grant(name, "cluster", [...OWN, ...rights.filter(isCluster)]);
+    await this.#grant(
+      name,
+      "namespace",
+      rights.filter(right => !isCluster(right)),
+    );
+    for (const right of [...OWN, ...rights]) await this.#held(name, right);
+    const connection = new Connection(() => asUser(name), systemClock);
+    this.#connections.push(connection);
+    const author = { name, api: apiOver(connection) };
+    this.#known.set(key, author);
+    return author;
+  }
+
+  close(): void {
+    for (const connection of this.#connections) connection.close();
+  }
+
+  async #grant(name: string, where: "cluster" | "namespace", rights: readonly Right[]): Promise<void> {
+    if (rights.length === 0) return;
+    const rules = rights.map(({ verb, group, resource }) => ({
+      apiGroups: [group],
+      resources: [resource],
+      verbs: [verb],
+    }));
+    const isHere = where === "namespace";
+    const api = `/apis/${RBAC_GROUP}/v1${isHere ? `/namespaces/${this.namespace}` : ""}`;
+    const [role, binding] = isHere
+      ? (["roles", "rolebindings"] as const)
+      : (["clusterroles", "clusterrolebindings"] as const);
+    const roleRef = { apiGroup: RBAC_GROUP, kind: isHere ? "Role" : "ClusterRole", name };
+    await this.admin.create(`${api}/${role}`, { metadata: { name }, rules });
+    const subjects = [{ apiGroup: RBAC_GROUP, kind: "User", name }];
+    await this.admin.create(`${api}/${binding}`, { metadata: { name }, roleRef, subjects });
+  }
+
+  /** API servers hear of a right a moment after it was given. */
+  async #held(user: string, { verb, group, resource: full }: Right): Promise<void> {
+    const [resource, subresource = ""] = full.split("/");
+    const resourceAttributes = { namespace: this.namespace, verb, group, resource, subresource };
+    const review = () =>
+      this.admin.create<{ status: { allowed: boolean } }>("/apis/authorization.k8s.io/v1/subjectaccessreviews", {
+        spec: { user, resourceAttributes },
+      });
+    const { status } = await eventually(review, answer => answer.status.allowed);
+    if (!status.allowed) throw new Error(`${user} was not given ${verb} ${full}`);
+  }
+}
+
+function isCluster(right: Right): boolean {
+  return right.isCluster === true;
+}
+
+/** An administrator who asks in somebody else's name. */
+function asUser(name: string): KubeConfig {
+  const admin = loadKubeConfigFile(inject("adminKubeconfig"));
+  const [cluster, user] = [admin.getCurrentCluster(), admin.getCurrentUser()];
+  if (cluster === null || user === null) throw new Error("the lab's kubeconfig has no cluster or user");
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser(cluster, { ...user, impersonateUser: name });
+  return config;
+}

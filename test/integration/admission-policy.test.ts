@@ -1,0 +1,470 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { ForbiddenError } from "../../src/core/errors";
+import { type Author, Authors, type Right, RIGHTS } from "./admission-authors";
+import { installAdmissionPolicy, removeAdmissionPolicy } from "../cluster/admission-policy";
+import { shippedRules } from "../cluster/installation";
+import { clientWith } from "./cluster-operator";
+import { Admin, eventually } from "./cluster-world";
+
+// Who may ask for what, by the API server itself: for each remedy an author who has the rights, one who lacks one of them, and what may be changed by
+// an author who has none.
+
+type Spec = Readonly<Record<string, unknown>>;
+
+const admin = new Admin();
+let namespace: string;
+let objects: string;
+let authors: Authors;
+/** May write ControllerResiliences, and nothing else. */
+let nobody: Author;
+
+const target = { kind: "Deployment", name: "web" };
+const agent = { kind: "DaemonSet", name: "agent" };
+const database = { kind: "StatefulSet", name: "database" };
+const roleBinding = { kind: "RoleBinding", name: "reader" };
+const clusterRoleBinding = { kind: "ClusterRoleBinding", name: "reader" };
+const spec = (blocks: Spec, targets: readonly object[] = [target]): Spec => ({ targets, ...blocks });
+
+beforeAll(async () => {
+  namespace = await admin.namespace("authors");
+  objects = `/apis/controller-resilience.io/v1alpha1/namespaces/${namespace}/controllerresiliences`;
+  authors = new Authors(admin, namespace);
+  nobody = await authors.with([]);
+  await installAdmissionPolicy(admin);
+  const before = await eventually(
+    () => refusal(nobody, spec({ tokenRestart: {} })),
+    message => message !== undefined,
+  );
+  expect(before).toBeDefined();
+});
+
+afterAll(async () => {
+  await removeAdmissionPolicy(admin);
+  authors.close();
+  admin.connection.close();
+});
+
+/** Why an author may not write that; undefined if it may. Nothing is stored. */
+async function refusal(author: Author, wanted: Spec, old?: { readonly name: string }): Promise<string | undefined> {
+  const metadata = old ?? { name: "new" };
+  const [method, path] =
+    old === undefined ? (["POST", objects] as const) : (["PUT", `${objects}/${old.name}`] as const);
+  const body = {
+    apiVersion: "controller-resilience.io/v1alpha1",
+    kind: "ControllerResilience",
+    metadata,
+    spec: wanted,
+  };
+  try {
+    await author.api.json({ what: `${method} as ${author.name}`, method, path, query: { dryRun: "All" }, body });
+    return undefined;
+  } catch (error) {
+    if (error instanceof ForbiddenError) return error.message;
+    throw error;
+  }
+}
+
+/** What the refusal of that right says to that author. */
+function words({ name }: Author, { verb, resource, isCluster }: Right): string {
+  return `user ${name} may not ${verb} ${resource}${isCluster === true ? "" : ` in namespace ${namespace}`}, and spec.`;
+}
+
+const { evict, patchDeployments, patchStatefulSets, patchDaemonSets, readLogs } = RIGHTS;
+const { updateRoleBindings, createRoleBindings, updateClusterRoleBindings, createClusterRoleBindings } = RIGHTS;
+const { readClusterRoleBindings, createFlowSchemas, createLevels, scaleDeployments, scaleStatefulSets } = RIGHTS;
+const ALL_BINDINGS = [updateRoleBindings, createRoleBindings, updateClusterRoleBindings, createClusterRoleBindings];
+const toZero = { requestRate: { onRunaway: "ScaleToZero" } };
+
+const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
+  ["nothing", spec({}), []],
+  ["a restart by eviction", spec({ tokenRestart: {} }, [target, agent]), [evict]],
+  [
+    "a restart by rollout",
+    spec({ tokenRestart: { strategy: "RolloutRestart" } }, [target, agent, database]),
+    [patchDeployments, patchStatefulSets, patchDaemonSets],
+  ],
+  ["a pattern of the author's own", spec({ tokenRestart: { extraPatterns: ["denied"] } }), [evict, readLogs]],
+  ["every binding of the targets", spec({ bindingRenewal: {} }), ALL_BINDINGS],
+  ["a RoleBinding", spec({ bindingRenewal: { bindings: [roleBinding] } }), [updateRoleBindings, createRoleBindings]],
+  [
+    "a RoleBinding that is not to be restored",
+    spec({ bindingRenewal: { bindings: [roleBinding], restoreExpired: false } }),
+    [updateRoleBindings],
+  ],
+  [
+    "a ClusterRoleBinding",
+    spec({ bindingRenewal: { bindings: [clusterRoleBinding] } }),
+    [updateClusterRoleBindings, createClusterRoleBindings, readClusterRoleBindings],
+  ],
+  ["a shorter token by template", spec({ tokenLifetime: {} }, [agent]), [patchDaemonSets]],
+  ["a shorter token at admission", spec({ tokenLifetime: { via: "Admission" } }, [agent]), [patchDaemonSets, evict]],
+  ["a flow", spec({ flowIsolation: { requestRate: { onRunaway: "Throttle" } } }), [createFlowSchemas]],
+  ["a level", spec({ flowIsolation: { dedicated: {} } }), [createFlowSchemas, createLevels]],
+  [
+    "no replicas for a runaway",
+    spec({ flowIsolation: toZero }, [target, database, agent]),
+    [createFlowSchemas, scaleDeployments, scaleStatefulSets],
+  ],
+  [
+    "no replicas for a StatefulSet",
+    spec({ flowIsolation: toZero }, [database]),
+    [createFlowSchemas, scaleStatefulSets],
+  ],
+  ["two remedies", spec({ tokenRestart: {}, tokenLifetime: {} }, [agent]), [evict, patchDaemonSets]],
+  // In Observe mode only what is read.
+  [
+    "all, to look at",
+    { ...spec({ tokenRestart: {}, bindingRenewal: {}, flowIsolation: toZero }), mode: "Observe" },
+    [],
+  ],
+  ["patterns, to look at", { ...spec({ tokenRestart: { extraPatterns: ["denied"] } }), mode: "Observe" }, [readLogs]],
+  [
+    "bindings of others, to look at",
+    { ...spec({ bindingRenewal: { bindings: [clusterRoleBinding] } }), mode: "Observe" },
+    [readClusterRoleBindings],
+  ],
+  [
+    "all, for later",
+    { ...spec({ tokenRestart: { extraPatterns: ["denied"] }, bindingRenewal: {} }), suspend: true },
+    [],
+  ],
+];
+
+describe("who asks for", () => {
+  it.each(CASES)("%s needs just the rights for it", async (_, wanted, needs) => {
+    expect(await refusal(await authors.with(needs), wanted)).toBeUndefined();
+    for (const lacking of needs) {
+      const author = await authors.with(Object.values(RIGHTS).filter(right => right !== lacking));
+      expect(await refusal(author, wanted)).toContain(words(author, lacking));
+    }
+  });
+
+  it("every right that is asked for stands in one of these cases", () => {
+    expect(new Set(CASES.flatMap(([, , needs]) => needs))).toEqual(new Set(Object.values(RIGHTS)));
+  });
+
+  it("something in another namespace needs the right there", async () => {
+    const other = await admin.namespace("elsewhere");
+    const author = await authors.with([evict]);
+    const path = objects.replace(namespace, other);
+    const body = {
+      apiVersion: "controller-resilience.io/v1alpha1",
+      kind: "ControllerResilience",
+      metadata: { name: "a" },
+    };
+    const write = author.api.json({
+      what: "POST",
+      method: "POST",
+      path,
+      body: { ...body, spec: spec({ tokenRestart: {} }) },
+    });
+    await expect(write).rejects.toThrow(`user ${author.name} may not create pods/eviction in namespace ${other}`);
+  });
+});
+
+/** An object as an administrator made it, with everything that can be made narrower. */
+const FULL = {
+  tokenRestart: {
+    ...{ evidence: ["Logs", "ServiceAccountAge"], occasions: 5, window: "15m", minDuration: "60s", containers: ["a"] },
+    ...{
+      extraPatterns: ["denied", "refused"],
+      cooldown: "10m",
+      maxRestarts: 3,
+      maxRestartsWindow: "2h",
+      maxUnavailable: 2,
+    },
+  },
+  bindingRenewal: {
+    ...{ bindings: [roleBinding, { ...roleBinding, name: "writer" }], renewBefore: "12h", warnBefore: "48h" },
+    ...{ extendBy: "48h", renewUntil: "2040-01-01T00:00:00Z", restoreExpired: false },
+  },
+  tokenLifetime: { expirationSeconds: 1200, via: "Template", defaultToken: "Project", revertOnUnauthorized: false },
+  flowIsolation: {
+    ...{ priorityLevel: "", dedicated: { nominalConcurrencyShares: 5 }, matchingPrecedence: 1000, protectLeases: true },
+    requestRate: { threshold: 100, for: "30s", onRunaway: "Throttle", release: "5m" },
+  },
+} as const;
+
+type Change = readonly [field: string, value: unknown];
+
+interface Changes {
+  readonly right: Right;
+  readonly narrower: readonly Change[];
+  readonly wider: readonly Change[];
+}
+
+const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
+  tokenRestart: {
+    right: evict,
+    narrower: [
+      ...([
+        ["occasions", 6],
+        ["window", "14m"],
+        ["minDuration", "90s"],
+        ["extraPatterns", ["refused"]],
+      ] as const),
+      ...([
+        ["cooldown", "20m"],
+        ["maxRestarts", 2],
+        ["maxRestartsWindow", "3h"],
+        ["maxUnavailable", 1],
+      ] as const),
+    ],
+    wider: [
+      ...([
+        ["occasions", 4],
+        ["window", "16m"],
+        ["minDuration", "50s"],
+        ["evidence", ["ServiceAccountAge"]],
+      ] as const),
+      ...([
+        ["cooldown", "9m"],
+        ["maxRestarts", 4],
+        ["maxRestartsWindow", "1h"],
+        ["maxUnavailable", 3],
+      ] as const),
+      ["containers", []],
+    ],
+  },
+  bindingRenewal: {
+    right: updateRoleBindings,
+    narrower: [
+      ...([
+        ["bindings", [roleBinding]],
+        ["renewBefore", "6h"],
+        ["warnBefore", "96h"],
+        ["extendBy", "24h"],
+      ] as const),
+      ["renewUntil", "2039-01-01T00:00:00Z"],
+    ],
+    wider: [
+      ...([
+        ["bindings", []],
+        ["bindings", [{ ...roleBinding, name: "other" }]],
+        ["renewBefore", "24h"],
+      ] as const),
+      ...([
+        ["extendBy", "96h"],
+        ["extendBy", ""],
+        ["renewUntil", null],
+        ["restoreExpired", true],
+      ] as const),
+      ["renewUntil", "2041-01-01T00:00:00Z"],
+    ],
+  },
+  tokenLifetime: {
+    right: patchDaemonSets,
+    narrower: [
+      ["defaultToken", "Leave"],
+      ["revertOnUnauthorized", true],
+    ],
+    wider: [
+      ["expirationSeconds", 600],
+      ["expirationSeconds", 3600],
+      ["via", "Admission"],
+    ],
+  },
+  flowIsolation: {
+    right: createFlowSchemas,
+    narrower: [
+      ["dedicated", undefined],
+      ["matchingPrecedence", 2000],
+      ...(
+        [
+          ["threshold", 200],
+          ["for", "60s"],
+          ["release", "2m"],
+          ["onRunaway", "Report"],
+        ] as const
+      ).map(rate),
+    ],
+    wider: [
+      ...([
+        ["dedicated", { nominalConcurrencyShares: 6 }],
+        ["matchingPrecedence", 500],
+        ["protectLeases", false],
+      ] as const),
+      ...(
+        [
+          ["threshold", 50],
+          ["for", "20s"],
+          ["release", "10m"],
+          ["onRunaway", "ScaleToZero"],
+        ] as const
+      ).map(rate),
+    ],
+  },
+};
+
+function rate([field, value]: Change): Change {
+  return ["requestRate", { ...FULL.flowIsolation.requestRate, [field]: value }];
+}
+
+const rows = (which: "narrower" | "wider") =>
+  (Object.keys(CHANGES) as (keyof typeof FULL)[]).flatMap(block =>
+    CHANGES[block][which].map(([field, value]) => [block, field, value] as const),
+  );
+
+describe("an author without rights", () => {
+  const all = [target, agent];
+  const stored = new Map<string, { readonly name: string; readonly resourceVersion: string }>();
+
+  /** An object of an administrator's, made once. */
+  async function existing(old: Spec): Promise<{ readonly name: string; readonly resourceVersion: string }> {
+    const key = JSON.stringify(old);
+    const known = stored.get(key);
+    if (known !== undefined) return known;
+    const body = { apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience", spec: old };
+    const made = await admin.create<{ metadata: { name: string; resourceVersion: string } }>(objects, {
+      ...body,
+      metadata: { generateName: "old-" },
+    });
+    const { name, resourceVersion } = made.metadata;
+    stored.set(key, { name, resourceVersion });
+    return { name, resourceVersion };
+  }
+
+  const change = async (old: Spec, wanted: Spec): Promise<string | undefined> =>
+    refusal(nobody, wanted, await existing(old));
+  const withBlock = (block: keyof typeof FULL, fields: Spec = {}, targets: readonly object[] = all): Spec =>
+    spec({ [block]: { ...FULL[block], ...fields } }, targets);
+
+  it.each(rows("narrower"))("may make %s.%s narrower: %j", async (block, field, value) => {
+    expect(await change(withBlock(block), withBlock(block, { [field]: value }))).toBeUndefined();
+  });
+
+  it.each(rows("wider"))("may not make %s.%s wider: %j", async (block, field, value) => {
+    const said = await change(withBlock(block), withBlock(block, { [field]: value }));
+    expect(said).toContain(words(nobody, CHANGES[block].right));
+  });
+
+  it("may not let roll what was evicted, nor search for another pattern", async () => {
+    const rolled = await change(withBlock("tokenRestart"), withBlock("tokenRestart", { strategy: "RolloutRestart" }));
+    expect(rolled).toContain(words(nobody, patchDeployments));
+    const observed = { ...withBlock("tokenRestart"), mode: "Observe" };
+    const searched = { ...withBlock("tokenRestart", { extraPatterns: ["secret"] }), mode: "Observe" };
+    expect(await change(observed, searched)).toContain(words(nobody, readLogs));
+  });
+
+  it.each(Object.keys(FULL) as (keyof typeof FULL)[])(
+    "may take %s and targets away, and bring none back",
+    async block => {
+      const { right } = CHANGES[block];
+      const [both, one] = [withBlock(block), withBlock(block, {}, [agent])];
+      expect(await change(both, spec({}, all))).toBeUndefined();
+      expect(await change(spec({}, all), both)).toContain(words(nobody, right));
+      expect(await change(both, one)).toBeUndefined();
+      // Which workloads there are does not matter to bindings that are named.
+      const more = await change(one, both);
+      if (block === "bindingRenewal") expect(more).toBeUndefined();
+      else expect(more).toContain(words(nobody, right));
+    },
+  );
+
+  it.each<[string, Spec]>([
+    ["suspend", { suspend: true }],
+    ["mode", { mode: "Observe" }],
+  ])("may end everything by %s, and not begin it again", async (_, ended) => {
+    const running = spec({ ...FULL, bindingRenewal: FULL.bindingRenewal }, all);
+    expect(await change(running, { ...running, ...ended })).toBeUndefined();
+    for (const block of Object.keys(FULL) as (keyof typeof FULL)[]) {
+      const one = withBlock(block);
+      expect(await change({ ...one, ...ended }, one)).toContain(words(nobody, CHANGES[block].right));
+    }
+  });
+
+  it("may change labels, annotations and finalizers", async () => {
+    const { name } = await existing(spec(FULL, all));
+    const metadata = {
+      labels: { team: "a" },
+      annotations: { note: "b" },
+      finalizers: ["controller-resilience.io/cleanup"],
+    };
+    const patch = { method: "PATCH", contentType: "application/merge-patch+json", query: { dryRun: "All" } } as const;
+    await nobody.api.json({ what: "PATCH", path: `${objects}/${name}`, body: { metadata }, ...patch });
+  });
+});
+
+describe("the policy", () => {
+  it("knows every field of the schema but one, which does nothing", () => {
+    const text = readFileSync(join(__dirname, "../../crds/controllerresilience.yaml"), "utf8");
+    const crd = parse(text) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
+    const blocks = crd.spec.versions[0]!.schema.openAPIV3Schema.properties!["spec"]!.properties!;
+    const tried = (block: keyof typeof FULL) => CHANGES[block].wider.map(([field]) => field);
+    const missing = (Object.keys(FULL) as (keyof typeof FULL)[]).flatMap(block => {
+      const fields = Object.keys(blocks[block]!.properties!);
+      return fields.filter(field => !tried(block).includes(field)).map(field => `${block}.${field}`);
+    });
+    const requestRate = blocks["flowIsolation"]!.properties!["requestRate"]!.properties!;
+    expect(Object.keys(requestRate).toSorted()).toEqual(Object.keys(FULL.flowIsolation.requestRate).toSorted());
+    // Warnings change nothing. The others are tried by themselves above, or can only be made narrower from here.
+    const elsewhere = ["tokenRestart.extraPatterns", "tokenRestart.strategy", "flowIsolation.priorityLevel"];
+    const oneWay = ["tokenLifetime.defaultToken", "tokenLifetime.revertOnUnauthorized"];
+    expect(missing.toSorted()).toEqual([...elsewhere, ...oneWay, "bindingRenewal.warnBefore"].toSorted());
+  });
+
+  it("never hinders the operator, which holds few of these rights", async () => {
+    const wanted = spec({ bindingRenewal: {}, flowIsolation: toZero }, [target]);
+    const { metadata } = await admin.create<{ metadata: { name: string } }>(objects, {
+      ...{ apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" },
+      ...{ metadata: { generateName: "operator-" }, spec: wanted },
+    });
+    const operator = new Admin(await clientWith(admin, namespace, shippedRules()));
+    try {
+      const path = `${objects}/${metadata.name}`;
+      await operator.patch(path, { metadata: { finalizers: ["controller-resilience.io/cleanup"] } });
+      const now = await operator.get<object>(path);
+      const status = { observedGeneration: 1, conditions: [] };
+      await operator.api.json({ what: "status", method: "PUT", path: `${path}/status`, body: { ...now, status } });
+      await operator.patch(path, { metadata: { finalizers: null } });
+    } finally {
+      operator.connection.close();
+    }
+  });
+
+  it("can be evaluated for the largest objects that the schema takes", async () => {
+    const labels = (seed: string) =>
+      Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`key-${i}`, `${seed}-${i}`]));
+    const targets = Array.from({ length: 32 }, (_, i) => ({
+      kind: "Deployment",
+      selector: { matchLabels: labels(`${i}`) },
+    }));
+    const bindings = Array.from({ length: 64 }, (_, i) => ({ ...roleBinding, name: `${"binding-".repeat(25)}${i}` }));
+    const extraPatterns = Array.from({ length: 16 }, (_, i) => `${"pattern ".repeat(25)}${i}`);
+    const large = (order: <T>(list: readonly T[]) => T[], cooldown: string): Spec =>
+      spec(
+        {
+          ...FULL,
+          tokenRestart: { extraPatterns: order(extraPatterns), cooldown },
+          bindingRenewal: { bindings: order(bindings) },
+        },
+        order(targets),
+      );
+    const { metadata } = await admin.create<{ metadata: { name: string; resourceVersion: string } }>(objects, {
+      ...{ apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" },
+      ...{ metadata: { generateName: "large-" }, spec: large(list => [...list], "10m") },
+    });
+    // In the other order each one has to be looked for the longest.
+    expect(
+      await refusal(
+        nobody,
+        large(list => list.toReversed(), "20m"),
+        metadata,
+      ),
+    ).toBeUndefined();
+  });
+
+  it("fits the schema, by the API server's own check of types", async () => {
+    const path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/controller-resilience";
+    const read = () => admin.get<{ status?: { typeChecking?: { expressionWarnings?: object[] } } }>(path);
+    const { status } = await eventually(read, found => found.status?.typeChecking !== undefined);
+    expect(status?.typeChecking).toEqual({});
+  });
+});
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
