@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { apiTypes, CRD_FILE } from "./api-types";
+import { argocdConfig } from "./argocd";
 import { manifests } from "./manifests";
 
 const root = join(__dirname, "..");
@@ -16,6 +17,7 @@ const outputs: readonly { path: string; from: string; text: () => Promise<string
     from: CRD_FILE,
     text: () => Promise.resolve(readFileSync(join(root, CRD_FILE), "utf8")),
   },
+  argocdConfig(root),
   ...manifests(),
 ];
 

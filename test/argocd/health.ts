@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import { must } from "../lab/commands";
+import { built, type GoProgram } from "../lab/go-build";
+import type { Progress } from "../lab/progress";
+
+/** What Argo CD says of an object. */
+export interface Health {
+  readonly status: string;
+  readonly message: string;
+}
+
+/** Health, or why the script failed. */
+export interface Opinion {
+  readonly health?: Health;
+  readonly error?: string;
+}
+
+const ARGO_CD_VERSION = "v3.2.12";
+
+/** Argo CD's own library for health checks. The newest version of it whose parts can all be had as Go modules. */
+const ARGO_CD_HEALTH: GoProgram = {
+  name: "argocd-health",
+  version: ARGO_CD_VERSION,
+  sources: join(__dirname, "health"),
+  package: ".",
+  ldflags: "-s -w",
+};
+
+/** The folder of the health check, in Argo CD's own layout. */
+export const HEALTH_FOLDER = join(
+  ...[__dirname, "..", "..", "deploy", "argocd", "resource_customizations"],
+  ...["controller-resilience.io", "ControllerResilience"],
+);
+
+const RESOURCE = "controller-resilience.io/ControllerResilience";
+
+/** Builds what asks Argo CD's library, if that was never done: some minutes, once. */
+export async function argoHealth(
+  progress: Progress,
+  script = join(HEALTH_FOLDER, "health.lua"),
+): Promise<(objects: readonly object[]) => Promise<Opinion[]>> {
+  const program = await built(ARGO_CD_HEALTH, "argocd", progress);
+  return async objects =>
+    JSON.parse(await must([program, RESOURCE, script], { stdin: JSON.stringify(objects) })) as Opinion[];
+}
