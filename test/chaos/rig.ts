@@ -123,6 +123,11 @@ export class Rig implements Replica {
     await this.#taken();
   }
 
+  /** How many passes the operator has made, over all objects. */
+  async passes(): Promise<number> {
+    return passesIn((await this.operator.probe("/metrics")).text);
+  }
+
   /** Deletes the objects of these namespaces, and the namespaces once the operator has taken away what it made for them. */
   async clear(namespaces: readonly string[]): Promise<void> {
     for (const namespace of namespaces) {

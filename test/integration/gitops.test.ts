@@ -1,0 +1,295 @@
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import type { ControllerResilience, StatusCondition } from "../../src/api/controller-resilience";
+import { type GitObject, GitOps, type Ignore, pathTo } from "../argocd/sync";
+import { describeCall, isStatus } from "../chaos/calls";
+import { Rig } from "../chaos/rig";
+import { NAME, type Scene } from "../chaos/scenario";
+import { eventually } from "../cluster/admin";
+import { letOperatorBind } from "../enforcers/rights";
+import { LoopingClient } from "../flood/client";
+import { FORBIDDEN_PATH, withoutRights } from "../flood/accounts";
+import { Lab } from "../lab";
+
+// The operator beside a GitOps tool that applies the same objects again and again: nothing drifts but what the documentation says, and where both
+// want a field, the operator gives up. In a lab of its own, where its process has no other objects to look after than these.
+
+/** Syncs at the end of each test, in which nobody may write anything any more. */
+const QUIET_ROUNDS = 10;
+const FIGHT_ROUNDS = 6;
+const EXPIRY = "controller-resilience.io/expires-at";
+const TIMEOUT_MS = 300_000;
+
+let lab: Lab;
+let rig: Rig;
+const scenes: string[] = [];
+
+beforeAll(async () => {
+  lab = await Lab.up({ name: `${inject("lab")}-gitops`, controlPlaneOnly: true });
+  rig = await Rig.up(lab);
+});
+
+afterAll(async () => {
+  // Where it could not be made, its own error is what has to be seen.
+  await (rig as Rig | undefined)?.down();
+  await lab.down();
+});
+
+/** One namespace, what Git has of it, and the tool that applies it. */
+class Game {
+  readonly git: GitOps;
+
+  private constructor(
+    readonly scene: Scene,
+    private readonly object: GitObject,
+    others: readonly GitObject[],
+    ignore?: Ignore,
+  ) {
+    this.git = new GitOps(scene.admin, [...others, object], ignore);
+  }
+
+  static async begin(
+    objects: (namespace: string) => readonly [object: GitObject, ...others: GitObject[]],
+    { prepare = () => Promise.resolve(), ignore }: { prepare?: (scene: Scene) => Promise<void>; ignore?: Ignore } = {},
+  ): Promise<Game> {
+    const scene = await rig.scene("gitops");
+    await scene.client.apply(withoutRights(scene.namespace, NAME));
+    await prepare(scene);
+    void rig.proxy.watch({ namespace: scene.namespace, kill: rig.kill });
+    const [object, ...others] = objects(scene.namespace);
+    const game = new Game(scene, object, others, ignore);
+    scenes.push(scene.namespace);
+    await game.git.sync();
+    return game;
+  }
+
+  /** What the operator has written so far, but for what it says of the object. */
+  get written(): string[] {
+    return rig.proxy.writes.filter(write => !isStatus(write)).map(describeCall);
+  }
+
+  async condition(type: string): Promise<StatusCondition | undefined> {
+    const { status } = await this.scene.admin.get<ControllerResilience>(pathTo(this.object));
+    return status?.conditions?.find(one => one.type === type);
+  }
+
+  /** Waits until a condition has that reason. */
+  async until(type: string, reason: string, withinMs = 90_000): Promise<StatusCondition> {
+    const found = await eventually(
+      () => this.condition(type),
+      condition => condition?.reason === reason,
+      withinMs,
+    );
+    expect(found).toMatchObject({ reason });
+    return found!;
+  }
+
+  /** Has the operator look at the object, which it does on its own once a minute, and waits until it has. */
+  async look(): Promise<void> {
+    // The first of the passes may have been under way before.
+    for (const at of ["first", "second"]) {
+      const before = await rig.passes();
+      await this.scene.admin.patch(pathTo(this.object), { metadata: { annotations: { looked: `${at} ${before}` } } });
+      expect(
+        await eventually(
+          () => rig.passes(),
+          passes => passes > before,
+        ),
+      ).toBeGreaterThan(before);
+    }
+  }
+
+  /** Syncs until the operator has given up, as often as the two take turns. */
+  async fight(type: string, reason: string): Promise<StatusCondition> {
+    for (let round = 0; round < FIGHT_ROUNDS; round++) {
+      await this.git.sync();
+      await this.look();
+      const [before, condition] = [this.written.length, await this.condition(type)];
+      if (condition?.reason === reason) return condition;
+      await eventually(
+        async () => this.written.length > before || (await this.condition(type))?.reason === reason,
+        Boolean,
+        10_000,
+      );
+    }
+    return this.until(type, reason, 1_000);
+  }
+
+  /** Goes on syncing; returns what anybody has written meanwhile. */
+  async quiet(): Promise<string[]> {
+    const [written, putBack] = [this.written.length, this.git.putBack.length];
+    for (let round = 0; round < QUIET_ROUNDS; round++) {
+      await this.git.sync();
+      await this.look();
+    }
+    return [...this.written.slice(written), ...this.git.putBack.slice(putBack)];
+  }
+}
+
+const labels = { app: NAME };
+
+function resilience(namespace: string, spec: object, kinds: readonly string[] = ["Deployment"]): GitObject {
+  const targets = kinds.map(kind => ({ kind, name: NAME }));
+  const apiVersion = "controller-resilience.io/v1alpha1";
+  return { apiVersion, kind: "ControllerResilience", metadata: { namespace, name: NAME }, spec: { targets, ...spec } };
+}
+
+/** A workload whose pods find no node. */
+function workload(kind: "Deployment" | "DaemonSet", namespace: string, spec: object = {}, pod: object = {}): GitObject {
+  const template = {
+    metadata: { labels },
+    spec: {
+      ...{ serviceAccountName: NAME, nodeSelector: { "gitops.test/none": "true" } },
+      ...{ containers: [{ name: "main", image: "none", volumeMounts: [{ name: "api", mountPath: "/api" }] }] },
+      ...pod,
+    },
+  };
+  const metadata = { namespace, name: NAME };
+  return { apiVersion: "apps/v1", kind, metadata, spec: { ...spec, selector: { matchLabels: labels }, template } };
+}
+
+/** A volume with a token of its own in it, as Git may name one. */
+const tokenVolume = (expirationSeconds: number) => ({
+  name: "api",
+  projected: { sources: [{ serviceAccountToken: { path: "token", expirationSeconds } }] },
+});
+
+const agent = (namespace: string): GitObject => workload("DaemonSet", namespace, {}, { volumes: [tokenVolume(3600)] });
+const plain = { containers: [{ name: "main", image: "none" }] };
+
+function binding(namespace: string, annotations: Readonly<Record<string, string>> = {}): GitObject {
+  const [apiGroup, name] = ["rbac.authorization.k8s.io", NAME];
+  return {
+    ...{ apiVersion: `${apiGroup}/v1`, kind: "RoleBinding", metadata: { namespace, name, annotations } },
+    ...{ roleRef: { apiGroup, kind: "Role", name }, subjects: [{ kind: "ServiceAccount", namespace, name }] },
+  };
+}
+
+/** A role that the operator may bind. */
+async function bindable({ admin, client, namespace }: Scene): Promise<void> {
+  const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
+  const metadata = { name: NAME };
+  await admin.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles`, { metadata, rules });
+  await letOperatorBind(client, { kind: "Role", name: NAME, namespace });
+}
+
+const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString().replace(/\.\d+/, "");
+/** Due at once, and not again for 15 hours. */
+const RENEWAL = { bindingRenewal: { extendBy: "24h" } };
+
+const changesOf = (game: Game, call: string): number => game.written.filter(one => one === call).length;
+
+it(
+  "with every remedy on, nothing drifts: what the operator adds is nothing that Git names",
+  async () => {
+    const game = await Game.begin(
+      namespace => [
+        resilience(namespace, { tokenRestart: {}, tokenLifetime: {}, flowIsolation: {}, ...RENEWAL }, [
+          "Deployment",
+          "DaemonSet",
+        ]),
+        workload("Deployment", namespace, { replicas: 0 }, plain),
+        workload("DaemonSet", namespace, {}, plain),
+        binding(namespace),
+      ],
+      { prepare: bindable },
+    );
+    // Access is given for a time by somebody else than Git.
+    await game.scene.admin.patch(pathTo(binding(game.scene.namespace)), {
+      metadata: { annotations: { [EXPIRY]: inHours(7) } },
+    });
+    await game.until("BindingsCurrent", "Current");
+    await game.until("TokenLifetimeBounded", "Bounded");
+    await game.until("FlowsIsolated", "Isolated");
+    expect(changesOf(game, "PATCH rolebindings")).toBe(1);
+    expect(changesOf(game, "PATCH daemonsets")).toBe(1);
+    expect(await game.quiet()).toEqual([]);
+    expect(game.git.putBack).toEqual([]);
+    await rig.clear(scenes.splice(0));
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "a token's life that Git names is changed twice and put back twice, then Argo CD is named and left alone",
+  async () => {
+    const game = await Game.begin(namespace => [
+      resilience(namespace, { tokenLifetime: {} }, ["DaemonSet"]),
+      agent(namespace),
+    ]);
+    const { message } = await game.fight("TokenLifetimeBounded", "FieldContested");
+    expect(message).toContain("argocd-controller");
+    expect(changesOf(game, "PATCH daemonsets")).toBe(2);
+    expect(game.git.putBack).toEqual(["DaemonSet web", "DaemonSet web"]);
+    expect(await game.quiet()).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "a token's life that Argo CD is told to ignore is changed once",
+  async () => {
+    const live = ({ spec }: GitObject) =>
+      (spec as { template: { spec: { volumes: { name: string }[] } } }).template.spec;
+    const game = await Game.begin(
+      namespace => [resilience(namespace, { tokenLifetime: {} }, ["DaemonSet"]), agent(namespace)],
+      {
+        ignore: (wanted, there) => {
+          if (wanted.kind !== "DaemonSet") return wanted;
+          const volumes = live(there).volumes.filter(({ name }) => name === "api");
+          return workload("DaemonSet", wanted.metadata.namespace, {}, { volumes });
+        },
+      },
+    );
+    await game.until("TokenLifetimeBounded", "Bounded");
+    expect(await game.quiet()).toEqual([]);
+    expect(changesOf(game, "PATCH daemonsets")).toBe(1);
+    expect(game.git.putBack).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "an expiry that Git names is renewed once and put back once, then left alone",
+  async () => {
+    const end = inHours(7);
+    const game = await Game.begin(
+      namespace => [
+        resilience(namespace, RENEWAL),
+        workload("Deployment", namespace, { replicas: 0 }, plain),
+        binding(namespace, { [EXPIRY]: end }),
+      ],
+      { prepare: bindable },
+    );
+    await game.until("BindingsCurrent", "Current");
+    await game.fight("BindingsCurrent", "RenewalContested");
+    expect(changesOf(game, "PATCH rolebindings")).toBe(1);
+    expect(game.git.putBack).toEqual(["RoleBinding web"]);
+    expect(await game.quiet()).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "replicas that Git names are taken from a runaway once and put back once",
+  async () => {
+    const requestRate = { threshold: 20, for: "5s", onRunaway: "ScaleToZero", release: "10m" };
+    const game = await Game.begin(namespace => [
+      resilience(namespace, { flowIsolation: { requestRate } }),
+      workload("Deployment", namespace, { replicas: 3 }, plain),
+    ]);
+    await game.until("FlowsIsolated", "Isolated");
+    const kubeconfig = await lab.serviceAccountKubeconfig(game.scene.namespace, NAME);
+    const flood = await LoopingClient.start({ kubeconfig, path: FORBIDDEN_PATH, connections: 4, pauseMs: 20 });
+    try {
+      await game.until("FlowsIsolated", "ScaledToZero", 180_000);
+      expect(changesOf(game, "PATCH deployments")).toBe(1);
+      await game.git.sync();
+      expect(game.git.putBack).toEqual(["Deployment web"]);
+      expect(await game.quiet()).toEqual([]);
+    } finally {
+      await flood.stop();
+    }
+    await rig.clear(scenes.splice(0));
+  },
+  TIMEOUT_MS,
+);
