@@ -86,6 +86,8 @@ const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
     spec({ tokenRestart: { strategy: "RolloutRestart" } }, [target, agent, database]),
     [patchDeployments, patchStatefulSets, patchDaemonSets],
   ],
+  ["a rollout of one kind", spec({ tokenRestart: { strategy: "RolloutRestart" } }, [target]), [patchDeployments]],
+  ["a rollout of another kind", spec({ tokenRestart: { strategy: "RolloutRestart" } }, [agent]), [patchDaemonSets]],
   ["a pattern of the author's own", spec({ tokenRestart: { extraPatterns: ["denied"] } }), [evict, readLogs]],
   ["every binding of the targets", spec({ bindingRenewal: {} }), ALL_BINDINGS],
   ["a RoleBinding", spec({ bindingRenewal: { bindings: [roleBinding] } }), [updateRoleBindings, createRoleBindings]],
@@ -341,12 +343,27 @@ describe("an author without rights", () => {
     expect(said).toContain(words(nobody, CHANGES[block].right));
   });
 
-  it("may not let roll what was evicted, nor search for another pattern", async () => {
+  it("may not let roll what was evicted", async () => {
     const rolled = await change(withBlock("tokenRestart"), withBlock("tokenRestart", { strategy: "RolloutRestart" }));
     expect(rolled).toContain(words(nobody, patchDeployments));
+  });
+
+  it.each<[string, Spec]>([
+    ["another pattern", withBlock("tokenRestart", { extraPatterns: ["secret"] })],
+    ["other containers", withBlock("tokenRestart", { containers: ["b"] })],
+    ["other workloads", withBlock("tokenRestart", {}, [...all, database])],
+  ])("may not search %s in Observe mode", async (_, wanted) => {
     const observed = { ...withBlock("tokenRestart"), mode: "Observe" };
-    const searched = { ...withBlock("tokenRestart", { extraPatterns: ["secret"] }), mode: "Observe" };
-    expect(await change(observed, searched)).toContain(words(nobody, readLogs));
+    expect(await change(observed, { ...wanted, mode: "Observe" })).toContain(words(nobody, readLogs));
+    expect(await change(observed, { ...observed, suspend: true })).toBeUndefined();
+  });
+
+  it("may not have looked at again in Observe mode what was suspended", async () => {
+    const searched = { ...withBlock("tokenRestart"), mode: "Observe" };
+    expect(await change({ ...searched, suspend: true }, searched)).toContain(words(nobody, readLogs));
+    const shown = { ...withBlock("bindingRenewal", { bindings: [clusterRoleBinding] }), mode: "Observe" };
+    expect(await change({ ...shown, suspend: true }, shown)).toContain(words(nobody, readClusterRoleBindings));
+    expect(await change(shown, { ...shown, targets: [agent] })).toBeUndefined();
   });
 
   it.each(Object.keys(FULL) as (keyof typeof FULL)[])(
