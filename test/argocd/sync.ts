@@ -63,8 +63,13 @@ export function pathTo(object: GitObject): string {
   return pathOf(resourceOf(object), object.metadata);
 }
 
+/** What the API server notes of an object. */
+const NOTES = ["managedFields", "resourceVersion", "generation"];
+
 /** All that somebody wants of it; not what the API server notes, nor what is seen of it. */
-function contentOf({ status: _status, metadata, ...rest }: Live): object {
-  const { managedFields: _fields, resourceVersion: _version, generation: _generation, ...wanted } = metadata;
-  return { ...rest, metadata: wanted };
+function contentOf(object: Live): object {
+  const copy = structuredClone(object);
+  Reflect.deleteProperty(copy, "status");
+  for (const note of NOTES) Reflect.deleteProperty(copy.metadata, note);
+  return copy;
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { argoHealth, type Health, HEALTH_FOLDER, type Opinion } from "../argocd/health";
+import { argoHealth, type Health, HEALTH_FOLDER, type Opinion } from "../argocd/argo-cd";
 import { silent } from "../lab/progress";
 
 // The health check as Argo CD itself runs it: with its own library, and without Lua's standard libraries.

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { must } from "../lab/commands";
 import { built, type GoProgram } from "../lab/go-build";
@@ -17,13 +18,18 @@ export interface Opinion {
 
 const ARGO_CD_VERSION = "v3.2.12";
 
-/** Argo CD's own library for health checks. The newest version of it whose parts can all be had as Go modules. */
-const ARGO_CD_HEALTH: GoProgram = {
+/** Argo CD's own library for health checks, and its API. The newest version whose parts can all be had as Go modules. */
+const ARGO_CD: GoProgram = {
   name: "argocd-health",
   version: ARGO_CD_VERSION,
   sources: join(__dirname, "health"),
   package: ".",
   ldflags: "-s -w",
+  keep: {
+    module: "github.com/argoproj/argo-cd/v3",
+    files: ["manifests/crds/application-crd.yaml", "manifests/crds/appproject-crd.yaml"],
+    as: "crds.yaml",
+  },
 };
 
 /** The folder of the health check, in Argo CD's own layout. */
@@ -39,7 +45,13 @@ export async function argoHealth(
   progress: Progress,
   script = join(HEALTH_FOLDER, "health.lua"),
 ): Promise<(objects: readonly object[]) => Promise<Opinion[]>> {
-  const program = await built(ARGO_CD_HEALTH, "argocd", progress);
+  const program = await built(ARGO_CD, "argocd", progress);
   return async objects =>
     JSON.parse(await must([program, RESOURCE, script], { stdin: JSON.stringify(objects) })) as Opinion[];
+}
+
+/** The definitions of Application and AppProject, as YAML. */
+export async function argoApi(progress: Progress): Promise<string> {
+  const program = await built(ARGO_CD, "argocd", progress);
+  return readFileSync(join(program, "..", "crds.yaml"), "utf8");
 }

@@ -1,0 +1,81 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { argoApi } from "../argocd/argo-cd";
+import { ClusterClient } from "../cluster/client";
+import { Lab } from "../lab";
+import { silent } from "../lab/progress";
+
+// The example for Argo CD, as far as it can be tried without a running one: an API server with Argo CD's own definitions takes it, word for word, and
+// its parts fit each other.
+
+const BUILD_MS = 1_800_000;
+const ROOT = join(__dirname, "..", "..");
+const FILES = ["root.yaml", "applications.yaml"].map(file => join(ROOT, "deploy", "argocd", "example", file));
+const CRDS = ["applications.argoproj.io", "appprojects.argoproj.io"].map(name => `crd/${name}`);
+
+interface Destination {
+  readonly server: string;
+  readonly namespace: string;
+}
+
+interface Application {
+  readonly kind: "Application";
+  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec: {
+    readonly project: string;
+    readonly source: { readonly repoURL: string; readonly path: string };
+    readonly destination: Destination;
+  };
+}
+
+interface AppProject {
+  readonly kind: "AppProject";
+  readonly metadata: Application["metadata"];
+  readonly spec: { readonly sourceRepos: readonly string[]; readonly destinations: readonly Destination[] };
+}
+
+const texts = FILES.map(file => readFileSync(file, "utf8"));
+const documents = texts.flatMap(text => parseAllDocuments(text).map(one => one.toJS() as Application | AppProject));
+const applications = documents.filter(one => one.kind === "Application");
+const projects = new Map(documents.flatMap(one => (one.kind === "AppProject" ? [[one.metadata.name, one.spec]] : [])));
+
+let client: ClusterClient;
+
+beforeAll(async () => {
+  const lab = Lab.find(inject("lab"));
+  if (lab === undefined) throw new Error(`the lab "${inject("lab")}" is not up`);
+  client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+  await client.apply(await argoApi(silent));
+  const established = ["wait", "--for=condition=Established", "--timeout=5s", ...CRDS];
+  // kubectl fails at once at a definition that has no status yet.
+  await client.until("Argo CD's definitions to be served", () => client.output(established));
+  await client.createNamespace("argocd");
+}, BUILD_MS);
+
+afterAll(async () => {
+  await client.output(["delete", "--ignore-not-found", "--wait=false", ...CRDS]);
+});
+
+it.each(FILES)("the API server takes %s as it is", async file => {
+  await client.output(["apply", "--dry-run=server", "--validate=strict", "-f", file]);
+});
+
+it("every Application is one that its project permits, and finds in this repository what it names", () => {
+  for (const { metadata, spec } of applications) {
+    const project = projects.get(spec.project);
+    if (spec.project === "default") continue;
+    expect(project?.sourceRepos, metadata.name).toContain(spec.source.repoURL);
+    expect(project?.destinations, metadata.name).toContainEqual(spec.destination);
+  }
+  const own = applications.filter(({ spec }) => spec.source.repoURL.endsWith("/controller-resilience.git"));
+  expect(own.map(({ spec }) => existsSync(join(ROOT, spec.source.path)))).toEqual([true, true, true]);
+});
+
+it("the waves are the API, the operator, the objects", () => {
+  const wave = ({ metadata }: Application): number =>
+    Number(metadata.annotations?.["argocd.argoproj.io/sync-wave"] ?? -9);
+  const inOrder = applications.toSorted((a, b) => wave(a) - wave(b)).map(({ metadata }) => metadata.name);
+  expect(inOrder).toEqual(["controllers", "controller-resilience-api", "controller-resilience", "my-scheduler"]);
+});
