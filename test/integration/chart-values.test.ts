@@ -59,6 +59,7 @@ describe("an option that is off", () => {
     ["podDisruptionBudget.enabled=false", /^PodDisruptionBudget /],
     ["networkPolicy.enabled=false", /^NetworkPolicy /],
     ["flowSchemas.enabled=false", /^FlowSchema /],
+    ["admissionPolicy.enabled=false", /^ValidatingAdmissionPolicy/],
     ["crds.enabled=false", /^CustomResourceDefinition \/controllerresiliences/],
     ["pepr.installed=true", /^(Namespace|CustomResourceDefinition) \/pepr/],
     ['priorityClassName=""', /^ResourceQuota /],
