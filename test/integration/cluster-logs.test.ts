@@ -163,7 +163,12 @@ describe("a read that is still being looked through", () => {
       return ended;
     };
     const [first, second] = [reader.read(ask(), look), reader.read(ask(), look)];
-    expect(await eventually(() => begun, count => count === 2)).toBe(2);
+    expect(
+      await eventually(
+        () => begun,
+        count => count === 2,
+      ),
+    ).toBe(2);
     const third = expect(reader.read(ask(), look)).rejects.toThrow(/no turn within 30 s/);
     clock.advance(30_000);
     await third;
