@@ -66,10 +66,8 @@ export class LeaderElector {
   #cancelRetry: Cancel = () => undefined;
   #attempt: Promise<void> = Promise.resolve();
   #failures = 0;
-  /** Why the last attempt failed; null when it did not. */
-  #failure: string | null = "it was not asked for yet";
-  /** When an attempt last got through, whoever holds the Lease; by the monotonic clock. */
-  #throughAtMs = -Infinity;
+  /** Why nothing has got through yet; null once something has, whoever holds the Lease. */
+  #obstacle: string | null = "it was not asked for yet";
   /** Last known to be ours, with its resourceVersion. */
   #held: LeaseRecord | undefined;
   /** What we wrote last and, without an answer, since. */
@@ -88,13 +86,11 @@ export class LeaderElector {
   }
 
   /**
-   * Why this process could not take the lead if nobody had it; null while it could. A failure is told of at once as long as nothing
-   * has got through, and else when it lasts longer than a lease. For /readyz.
+   * Why this process was never able to compete; null from the first attempt on that got through. For /readyz: one that has been installed without
+   * its rights has to be seen, while one that loses its Lease later stays Ready, or a moment of overload would end a rollout.
    */
   trouble(): string | null {
-    const sinceMs = this.#ports.clock.monotonicMs() - this.#throughAtMs;
-    if (this.#failure === null || sinceMs <= this.#timing.leaseDurationMs) return null;
-    return `the Lease can't be had: ${this.#failure}`;
+    return this.#obstacle === null ? null : `the Lease can't be had: ${this.#obstacle}`;
   }
 
   /** Begins to compete. */
@@ -128,8 +124,7 @@ export class LeaderElector {
     try {
       await this.#acquireOrRenew();
       this.#failures = 0;
-      this.#failure = null;
-      this.#throughAtMs = this.#ports.clock.monotonicMs();
+      this.#obstacle = null;
     } catch (error) {
       this.#failures++;
       if (error instanceof WaitError) patienceMs = Math.min(error.afterMs, MAX_WAIT_MS);
@@ -244,7 +239,7 @@ export class LeaderElector {
 
   #reportFailure(error: unknown): void {
     const leading = this.#leadingUntilMs !== undefined;
-    this.#failure = publicMessage(error);
+    if (this.#obstacle !== null) this.#obstacle = publicMessage(error);
     if (leading) this.#ports.metrics.leaseTransition("renew-failed");
     this.#ports.log.warn({ leading, failures: this.#failures, error: describeError(error) }, "the Lease can't be had");
   }
