@@ -16,7 +16,7 @@ const ends: (() => Promise<void>)[] = [];
 let lab: Lab;
 let findings: readonly Finding[];
 
-const watchFaults = WATCH_FAULTS.filter(({ fault }) => isAmong(["cut", 401], fault));
+const watchFaults = WATCH_FAULTS.filter(({ fault }) => isAmong(["truncate", 401], fault));
 
 function isAmong(few: readonly (string | number)[], fault: Fault): boolean {
   return few.includes(typeof fault === "object" ? fault.code : fault);
