@@ -51,13 +51,15 @@ it("logs alone: three occasions over a minute, and not before", async () => {
 
 it("the ServiceAccount's age alone, where the right to read logs is missing", async () => {
   const namespace = "evidence-age";
-  const role = "controller-resilience";
+  const role = "controller-resilience-namespaces";
   const saved = await client.output(["get", "clusterrole", role, "-o", "json"]);
   const rules = (JSON.parse(saved) as { rules: { resources?: string[] }[] }).rules;
   await client.createNamespace(namespace);
   await client.apply(kubeScheduler({ namespace, name: "b", image: inject("images").scheduler }));
   const [before] = await client.readyPods(namespace, "b");
-  const without = JSON.stringify({ rules: rules.filter(({ resources = [] }) => !resources.includes("pods/log")) });
+  const fewer = rules.filter(({ resources = [] }) => !resources.includes("pods/log"));
+  expect(fewer).toHaveLength(rules.length - 1);
+  const without = JSON.stringify({ rules: fewer });
   await client.output(["patch", "clusterrole", role, "--type=merge", "-p", without]);
   try {
     await client.protect(namespace, "b", { targets: [{ kind: "Deployment", name: "b" }], tokenRestart: {} });
