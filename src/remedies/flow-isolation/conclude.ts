@@ -13,7 +13,7 @@ export function concludeFlows(decision: Decision, executions: readonly Execution
   const done = executions.filter(({ outcome }) => outcome.result === "Executed").map(({ intent }) => intent);
   const left = undone(executions);
   const intentsLeft = left.map(({ intent }) => intent);
-  const flows = (decision.parts?.flows ?? []).map(entry => unfinished(noted(entry, done), intentsLeft));
+  const flows = (decision.parts?.flows ?? []).map(entry => noted(unfinished(entry, intentsLeft), done));
   const concluded = { ...decision, parts: { ...decision.parts, flows } };
   const [worst] = left;
   return worst === undefined ? concluded : hindered(concluded, worst);
@@ -30,10 +30,13 @@ function noted(entry: FlowStatus, done: readonly Intent[]): FlowStatus {
   };
 }
 
-/** What was never right for this generation nobody else has changed: without a generation, the next try is still the first. */
+/**
+ * What was never right for this generation nobody else has changed: without a generation, the next try is still the first. What was put back
+ * before, by the entry as it was decided, was right for it once: that count has to stand.
+ */
 function unfinished(entry: FlowStatus, left: readonly Intent[]): FlowStatus {
   const isNew = left.some(intent => intent.eventReason === DONE.provisioned && concerns(intent, entry));
-  if (!isNew) return entry;
+  if (!isNew || (entry.changes ?? 0) > 0) return entry;
   const begun = { ...entry };
   delete begun.generation;
   return begun;

@@ -381,3 +381,24 @@ describe("status", () => {
     }
   });
 });
+
+describe("what was put back as often as it may be, and is gone when the throttle ends", () => {
+  it("is counted still after a write that failed", async () => {
+    const scene = await throttled();
+    for (let i = 0; i < 2; i++) {
+      scene.edit(scene.schema(), { annotations: {} });
+      await scene.pass();
+    }
+    expect(scene.entry()).toMatchObject({ state: "Throttled", changes: 2 });
+    scene.perSecond.set("app", 0);
+    scene.world.cluster.delete(scene.schema());
+    scene.outcome = { result: "Failed", message: "no" };
+    await scene.run(301);
+    expect(scene.entry()).toMatchObject({ state: "Probation", changes: 2, generation: 1 });
+    scene.outcome = undefined;
+    await scene.pass();
+    expect(reasons(scene).at(-1)).toBe("FlowProvisioned");
+    scene.edit(scene.schema(), { annotations: {} });
+    expect(await scene.pass()).toMatchObject({ reason: "FlowContested", intents: [] });
+  });
+});

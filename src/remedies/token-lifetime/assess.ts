@@ -76,7 +76,9 @@ function waiting(given: Case): Assessment | undefined {
 
 function planned(given: Case): Assessment | undefined {
   const { record } = given.own;
-  if (record?.outcome === "Planned" && record.fingerprint === fingerprintOf(given)) return undefined;
+  // By generation and template one who dies after the change is known to have made it.
+  const isSame = record?.generation === given.facts.generation && record.fingerprint === fingerprintOf(given);
+  if (record?.outcome === "Planned" && isSame) return undefined;
   const sentence = `${nameOf(given)} is about to be changed, so that ${aimOf(given)}.${warningOf(given)}`;
   return {
     status: "False",

@@ -21,23 +21,28 @@ export interface Case {
 
 /** The case of one DaemonSet. */
 export function caseOf(of: DaemonSetFacts, facts: TokenLifetimeFacts, spec: Spec, nowMs: number): Case {
-  const own = withUnheard(of, facts, spec);
-  const others = facts.daemonSets.filter(other => other !== of).map(other => withUnheard(other, facts, spec));
+  const own = asMade(of, facts, spec);
+  // Whatever may be a change of this remedy's is waited for.
+  const others = facts.daemonSets.filter(other => other !== of).flatMap(other => [other, asMade(other, facts, spec)]);
   const isAnotherRolling = others.some(other => isOnItsWay(other));
   return { facts, own, spec, plan: planOf(own, spec), isAnotherRolling, nowMs };
 }
 
+/** What status says where a change is to be made, or may have been made without anybody's having noted it. */
+const UNDECIDED: readonly DaemonSetStatus["outcome"][] = ["Planned", "Waiting"];
+
 /**
- * A change whose answer was lost (a timeout, a broken connection, a 5xx) may have been made all the same, while status says that it has to
- * wait. What stands in the template then, by the operator's own hand, was not there when that was said, so it is the change: Planned and made.
+ * A change whose note or answer was lost (a crash, a timeout, a broken connection, a 5xx) may have been made all the same. What stands in
+ * the template then, by the operator's own hand, was not there when status was written, so it is the change: Planned and made. If the object
+ * or the rest of the template were others then, it was another change, which was refused: what is there now may have been there for long.
  */
-function withUnheard(own: DaemonSetFacts, { generation }: TokenLifetimeFacts, spec: Spec): DaemonSetFacts {
+function asMade(own: DaemonSetFacts, { generation }: TokenLifetimeFacts, spec: Spec): DaemonSetFacts {
   const { record, view } = own;
-  if (spec.via !== "Template" || record?.outcome !== "Waiting" || view.ownedVolumes.length === 0) return own;
-  // It waited for another change if the object or the rest of the template were others then.
+  const isOpen = record !== undefined && UNDECIDED.includes(record.outcome) && view.ownedVolumes.length > 0;
+  if (spec.via !== "Template" || !isOpen || planOf(own, spec).kind !== "Bounded") return own;
   const isSame =
     record.generation === generation && record.fingerprint === fingerprint(inputOf(own), record.previous ?? []);
-  return isSame && planOf(own, spec).kind === "Bounded" ? { ...own, record: { ...record, outcome: "Planned" } } : own;
+  return { ...own, record: { ...record, outcome: isSame ? "Planned" : "Waiting" } };
 }
 
 /** It replaces its pods because of this remedy, or is about to: judged by what it does, whatever is said of it. */
@@ -120,7 +125,7 @@ function timesOf({ appliedTime, watchTime }: Partial<DaemonSetStatus> = {}): Par
   };
 }
 
-/** An operator that died between the change and its note has left it Planned, although it was made. */
+/** A change that was made and never noted is noted now. */
 export function applied(given: Case, outcome: DaemonSetStatus["outcome"]): DaemonSetStatus {
   const entry = entryOf(given, outcome);
   const isMade = given.own.record?.outcome === "Planned" && given.own.view.ownedVolumes.length > 0;

@@ -116,8 +116,10 @@ function stillHindered(assessment: Assessment, facts: TokenLifetimeFacts): Asses
   return hindrance === undefined ? assessment : { ...assessment, entry: { ...assessment.entry, hindrance } };
 }
 
-function hindranceOf({ name }: DaemonSetStatus, { daemonSets }: TokenLifetimeFacts): DaemonSetStatus["hindrance"] {
-  return daemonSets.find(({ view }) => view.name === name)?.record?.hindrance;
+/** In Observe mode nothing is tried, so nothing would ever be over; and what was tried for another generation was another change. */
+function hindranceOf({ name }: DaemonSetStatus, facts: TokenLifetimeFacts): DaemonSetStatus["hindrance"] {
+  const record = facts.daemonSets.find(({ view }) => view.name === name)?.record;
+  return facts.mode === "Enforce" && record?.generation === facts.generation ? record.hindrance : undefined;
 }
 
 function bySeverity(a: Finding, b: Finding): number {

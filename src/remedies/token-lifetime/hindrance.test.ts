@@ -27,6 +27,13 @@ function refused<S extends Scene>(scene: S, outcome: Outcome): S {
   return scene;
 }
 
+/** The object changes, to such a mode. */
+function change(scene: Scene, mode: "Enforce" | "Observe"): void {
+  const { metadata, spec } = scene.object;
+  const generation = metadata.generation + 1;
+  scene.object = { ...scene.object, metadata: { ...metadata, generation }, spec: { ...spec, mode } };
+}
+
 /** Everything that is said in passes over several minutes, once each DaemonSet has been tried, and how many of them are tried. */
 async function watched(scene: Scene): Promise<{ said: string[]; tried: number }> {
   const [said, tried] = [new Set<string>(), new Set<string>()];
@@ -84,6 +91,28 @@ describe("what stands in the way of a change", () => {
     scene.evictionOutcome = undefined;
     await scene.passes(60);
     for (const name of ["agent", "other"]) expect(scene.entry(name)).not.toHaveProperty("hindrance");
+  });
+
+  it.each([
+    ["template", () => new Scene()],
+    ["policy", () => new AdmissionScene()],
+  ])("of a %s is told no more in Observe mode, where nothing is tried", async (_, make) => {
+    const scene = refused(withAnother(make()), REFUSALS[1]!);
+    expect((await watched(scene)).tried).toBe(2);
+    change(scene, "Observe");
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ reason: "WouldChange" });
+    expect(decision).not.toHaveProperty("stalled");
+    for (const name of ["agent", "other"]) expect(scene.entry(name)).not.toHaveProperty("hindrance");
+  });
+
+  it("of another generation of the object is told no more, until it is tried for this one", async () => {
+    const scene = refused(withAnother(new AdmissionScene()), REFUSALS[1]!);
+    await watched(scene);
+    change(scene, "Enforce");
+    const told: number[] = [];
+    for (let i = 0; i < 2; i++) told.push((await scene.pass()).message.split("a policy says no").length - 1);
+    expect(told).toEqual([1, 2]);
   });
 
   it("of one DaemonSet is told also while another is changed, whose turn comes first", async () => {

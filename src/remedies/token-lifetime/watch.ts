@@ -47,8 +47,10 @@ function watchTimeOf(entry: DaemonSetStatus, given: Case): string | undefined {
 }
 
 /** Its pods are being replaced because of this remedy, whatever holds the next one back. */
-function isReplacing(entry: DaemonSetStatus, { own, facts, spec }: Case): boolean {
-  if (isOurRollout(own.record) || isOurRollout(entry)) return true;
+function isReplacing(entry: DaemonSetStatus, { own, facts, spec, plan }: Case): boolean {
+  // A template that is still to be changed replaces nothing, however often that is tried.
+  const isMade = spec.via === "Admission" || plan.kind !== "Change" || own.record?.outcome !== "Planned";
+  if (isMade && (isOurRollout(own.record) || isOurRollout(entry))) return true;
   const isLastOpen = facts.restarts.some(one => isOpen(one) && one.workload === `DaemonSet/${own.view.name}`);
   return isLastOpen || livingOf(own).some(({ pod }) => !isBounded(pod, spec));
 }
