@@ -120,6 +120,22 @@ describe("a place in status", () => {
     expect(without.every(({ name }) => namesIn(scene).has(name))).toBe(true);
   });
 
+  it("is not missed by those that are to be left alone", async () => {
+    const scene = new Scene();
+    bindMany(scene, 1_200, () => ({ skip: true }));
+    scene.bind({ name: "own", annotations: { [OWN]: FAR } });
+    const decision = await scene.pass();
+    expect(namesIn(scene).size).toBeLessThan(1_200);
+    expect(decision).toMatchObject({ status: "True", reason: "Current" });
+    expect(decision.stalled).toBeUndefined();
+  });
+
+  it("is missed by those that are refused, of which nobody would be warned", async () => {
+    const scene = new Scene();
+    bindMany(scene, 1_200, () => ({ subjects: [account("web"), account("other")] }));
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "TooManyBindings" });
+  });
+
   it("is given to none that is too large for it, and others don't suffer", async () => {
     const scene = new Scene();
     scene.bind({ name: "huge", annotations: { [OWN]: FAR, note: "x".repeat(500_000) } });

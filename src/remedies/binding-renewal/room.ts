@@ -19,7 +19,7 @@ export interface Placed {
   readonly unplaced: Unplaced;
 }
 
-/** Bindings that nothing is done for, since their records would not fit into status. */
+/** Bindings that nothing is done for, since their records would not fit into status; none that is to be left alone anyway. */
 export interface Unplaced {
   readonly count: number;
   /** When the first of them expires, in milliseconds since the epoch; absent where none does. */
@@ -72,7 +72,8 @@ export function* place(found: readonly BindingView[], places: Places): Steps<Pla
       used = others + bytes;
       continue;
     }
-    left = withOneMore(left, expiryMs);
+    // Who asked for it to be left alone misses nothing.
+    if (!view.skip) left = withOneMore(left, expiryMs);
     if (memory === undefined || others + bytesOf(memory) > ROOM_BYTES) continue;
     remembered.push(memory);
     used = others + bytesOf(memory);
