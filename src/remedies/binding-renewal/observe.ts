@@ -153,8 +153,9 @@ async function readUnfound(
   const kept: BindingStatus[] = [];
   // Of a target that is missing for now nobody knows what it runs as, so nothing is forgotten meanwhile.
   const isWaiting = by.spec.bindings.length === 0 && by.scope.missingTargets.length > 0;
-  const unfound = records.filter(one => !ids.has(bindingId(one)) && isRecorded(one));
-  for (const record of unfound.filter(one => isWaiting || isStillMeant(one, by))) {
+  const unfound = records.filter(one => !ids.has(bindingId(one)));
+  if (isWaiting) kept.push(...unfound.filter(one => !isRecorded(one)));
+  for (const record of unfound.filter(one => isRecorded(one) && (isWaiting || isStillMeant(one, by)))) {
     const isMeant = isStillMeant(record, by);
     const seenMs = by.from.clock.now().getTime();
     const view = await by.from.binding(record.kind, by.scope.namespace, record.name);

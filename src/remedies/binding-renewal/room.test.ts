@@ -176,6 +176,14 @@ describe("bindings that outgrow the room", () => {
     expect(reads).not.toHaveBeenCalled();
   });
 
+  it("are not forgotten while a target is missing", async () => {
+    const scene = await outgrown();
+    await scene.pass();
+    scene.workloadList = [];
+    await scene.pass();
+    expect(namesIn(scene).size).toBe(550);
+  });
+
   it("keep their places or stay without, though renewals move the ends", async () => {
     const scene = await outgrown();
     await scene.pass();
