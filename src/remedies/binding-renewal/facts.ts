@@ -22,7 +22,7 @@ export interface BindingRenewalFacts {
   readonly absent: readonly { readonly kind: BindingKind; readonly name: string }[];
   /** Bindings that nothing is done for, since status has no room for them. */
   readonly unplaced: Unplaced;
-  /** What status tells of bindings that nothing can be said of now, because a target is missing. */
+  /** What status tells of bindings that nothing can be said of now: a target is missing, or there is no room for more. */
   readonly kept: readonly BindingStatus[];
 }
 

@@ -53,7 +53,8 @@ export function assessLiving(binding: LivingBinding, facts: BindingRenewalFacts,
   if (excluded !== undefined || schedule === undefined) return excluded ?? noExpiry(given);
   // Before its first warning nobody asks what a renewal would write, and it takes longer than all the rest.
   const isWarned = nowMs >= schedule.warnAtMs;
-  const renewal = isWarned ? planRenewal(marked, expiry, schedule, { nowMs, latestMs: renewUntilMs(spec) }) : undefined;
+  const bounds = { nowMs, latestMs: renewUntilMs(spec), renewingUntil: record?.renewingUntil };
+  const renewal = isWarned ? planRenewal(marked, expiry, schedule, bounds) : undefined;
   const scheduled = { ...given, schedule, renewal };
   return withEnd(firstOf(CHECKS, scheduled) ?? noExpiry(given), scheduled);
 }

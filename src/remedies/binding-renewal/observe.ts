@@ -46,10 +46,12 @@ export async function observeBindings(
   const records = object.status?.bindings ?? [];
   const byId = new Map(records.map(record => [bindingId(record), record]));
   const all = withoutFinal(isListing ? await readListed(spec, namespace, from) : await find(scope, from), records);
-  const { placed, unplaced } = await inTurns(from.clock, place(all.living, placesOf(byId, { spec, scope })));
-  const found = { ...all, living: placed };
-  const rest = await readUnfound(records, found.living, { spec, scope, from });
-  const living = [...found.living, ...rest.living];
+  const { placed, remembered, unplaced } = await inTurns(
+    from.clock,
+    place(all.living, placesOf(byId, { spec, scope })),
+  );
+  const rest = await readUnfound(records, all.living, { spec, scope, from });
+  const living = [...placed, ...rest.living];
   const by = { records: byId, spec, from, generation };
   const accountedFor = new Set([...rest.living, ...rest.gone.map(({ record }) => record)].map(bindingId));
   return {
@@ -59,8 +61,8 @@ export async function observeBindings(
     living: await Promise.all(living.map(view => livingBinding(view, by))),
     gone: await Promise.all(rest.gone.map(gone => withRights(gone, from))),
     unplaced,
-    absent: found.absent.filter(one => !accountedFor.has(bindingId(one))),
-    kept: rest.kept,
+    absent: all.absent.filter(one => !accountedFor.has(bindingId(one))),
+    kept: [...rest.kept, ...remembered],
   };
 }
 
@@ -68,9 +70,9 @@ export async function observeBindings(
 function placesOf(records: Places["records"], { spec, scope }: Pick<Reading, "spec" | "scope">): Places {
   return {
     records,
-    isRecorded: view => {
+    recordOf: view => {
       const record = records.get(bindingId(view));
-      return record !== undefined && isOf(record, view);
+      return record !== undefined && isOf(record, view) ? record : undefined;
     },
     isExcluded: view =>
       view.skip ||
@@ -151,8 +153,9 @@ async function readUnfound(
   const kept: BindingStatus[] = [];
   // Of a target that is missing for now nobody knows what it runs as, so nothing is forgotten meanwhile.
   const isWaiting = by.spec.bindings.length === 0 && by.scope.missingTargets.length > 0;
-  const unfound = records.filter(one => !ids.has(bindingId(one)) && isRecorded(one));
-  for (const record of unfound.filter(one => isWaiting || isStillMeant(one, by))) {
+  const unfound = records.filter(one => !ids.has(bindingId(one)));
+  if (isWaiting) kept.push(...unfound.filter(one => !isRecorded(one)));
+  for (const record of unfound.filter(one => isRecorded(one) && (isWaiting || isStillMeant(one, by)))) {
     const isMeant = isStillMeant(record, by);
     const seenMs = by.from.clock.now().getTime();
     const view = await by.from.binding(record.kind, by.scope.namespace, record.name);

@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { BusyClock } from "../../core/testing/busy-clock";
 import type { BindingView } from "../../core/views";
+import { boundStatus } from "../../engine/status";
 import { observeBindings } from "./observe";
 import { account, DAY, DEFAULTS, HOUR, Scene } from "./testing/scene";
 
@@ -119,6 +120,22 @@ describe("a place in status", () => {
     expect(without.every(({ name }) => namesIn(scene).has(name))).toBe(true);
   });
 
+  it("is not missed by those that are to be left alone", async () => {
+    const scene = new Scene();
+    bindMany(scene, 1_200, () => ({ skip: true }));
+    scene.bind({ name: "own", annotations: { [OWN]: FAR } });
+    const decision = await scene.pass();
+    expect(namesIn(scene).size).toBeLessThan(1_200);
+    expect(decision).toMatchObject({ status: "True", reason: "Current" });
+    expect(decision.stalled).toBeUndefined();
+  });
+
+  it("is missed by those that are refused, of which nobody would be warned", async () => {
+    const scene = new Scene();
+    bindMany(scene, 1_200, () => ({ subjects: [account("web"), account("other")] }));
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "TooManyBindings" });
+  });
+
   it("is given to none that is too large for it, and others don't suffer", async () => {
     const scene = new Scene();
     scene.bind({ name: "huge", annotations: { [OWN]: FAR, note: "x".repeat(500_000) } });
@@ -126,5 +143,68 @@ describe("a place in status", () => {
     const decision = await scene.pass();
     expect(namesIn(scene)).toEqual(new Set(["edit"]));
     expect(decision.message).toContain("status.bindings has no room for 1 more");
+  });
+});
+
+describe("bindings that outgrow the room", () => {
+  const GROWN = { [OWN]: FAR, note: "x".repeat(700) };
+
+  /** All of them have a record that fits, and then are too large for it. */
+  async function outgrown(): Promise<Scene> {
+    const scene = new Scene();
+    bindMany(scene, 550);
+    await scene.pass();
+    for (let i = 0; i < 550; i++) scene.change({ annotations: GROWN }, `RoleBinding/b${i}`);
+    return scene;
+  }
+
+  /** Those that could be created again. */
+  function wholeIn(scene: Scene): string[] {
+    return (scene.object.status?.bindings ?? []).flatMap(({ name, roleRef }) => (roleRef === undefined ? [] : [name]));
+  }
+
+  it("keep what is known of their lives, within the room, and are not read one by one", async () => {
+    const scene = await outgrown();
+    const reads = vi.spyOn(scene, "binding");
+    const decision = await scene.pass();
+    expect(decision.reason).toBe("TooManyBindings");
+    expect(bytesOf(scene)).toBeLessThan(STATUS_BYTES);
+    const { bindings = [] } = boundStatus(scene.object.status!, scene.clock.now());
+    expect(new Set(bindings.map(({ lifeSeconds }) => lifeSeconds))).toEqual(new Set([(30 * DAY) / 1000]));
+    expect(bindings).toHaveLength(550);
+    expect(decision.message).toContain(`no room for ${550 - wholeIn(scene).length} more`);
+    expect(reads).not.toHaveBeenCalled();
+  });
+
+  it("are not forgotten while a target is missing", async () => {
+    const scene = await outgrown();
+    await scene.pass();
+    scene.workloadList = [];
+    await scene.pass();
+    expect(namesIn(scene).size).toBe(550);
+  });
+
+  it("keep their places or stay without, though renewals move the ends", async () => {
+    const scene = await outgrown();
+    await scene.pass();
+    const placed = wholeIn(scene);
+    await scene.clock.run(29 * DAY + HOUR);
+    for (let pass = 0; pass < 12; pass++) await scene.pass();
+    expect(new Set(wholeIn(scene))).toEqual(new Set(placed));
+    expect(new Set(scene.written.map(({ target }) => target.name))).toEqual(new Set(placed));
+    expect(scene.written).toHaveLength(placed.length);
+  });
+
+  it("are not created again as they once were", async () => {
+    const scene = await outgrown();
+    await scene.pass();
+    const placed = new Set(wholeIn(scene));
+    const left = [...namesIn(scene)].filter(name => !placed.has(name));
+    expect(left.length).toBeGreaterThan(0);
+    for (const name of left) scene.remove(`RoleBinding/${name}`);
+    await scene.clock.run(31 * DAY);
+    for (let pass = 0; pass < 12; pass++) await scene.pass();
+    expect(scene.written.filter(({ verb }) => verb === "create")).toEqual([]);
+    expect(namesIn(scene)).toEqual(placed);
   });
 });

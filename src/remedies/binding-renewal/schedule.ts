@@ -25,6 +25,9 @@ const CREATION_TAKES_MS = 60_000;
 const STEP_MS = 600_000;
 const STEP_SHARE = 1 / 10;
 
+/** Passes may be further apart than that: what was written down stays the plan while it is worth so much of an extension. */
+const WORTH_SHARE = 1 / 2;
+
 /** A renewal gains at least this much, or half of what it extends by. */
 const LEAST_GAIN_MS = 60_000;
 
@@ -87,6 +90,15 @@ function lifeOf(marked: Marked, { readings }: Expiry, expiryMs: number): number 
   return Math.max(0, Math.min(...lives));
 }
 
+/** What bounds the end that is planned. */
+export interface Bounds {
+  readonly nowMs: number;
+  /** Nothing ends later. */
+  readonly latestMs: number;
+  /** What status tells of the plan of the pass before. */
+  readonly renewingUntil?: string | undefined;
+}
+
 /** What a renewal writes, and when the binding expires then. */
 export interface Renewal {
   readonly changes: readonly Change[];
@@ -95,14 +107,18 @@ export interface Renewal {
 
 /**
  * What to write so that a binding expires later: one value of each convention that it uses, in the form that was found, at most
- * `extendByMs` later than now planned, and never after `latestMs`. Undefined where no later time can be had.
+ * `extendByMs` later than now planned, and never after `latestMs`. What is over already ends when `renewingUntil` says, as long as that
+ * will do. Undefined where no later time can be had.
  */
 export function planRenewal(
   marked: Marked,
   { readings }: Expiry,
   schedule: Schedule,
-  { nowMs, latestMs }: { readonly nowMs: number; readonly latestMs: number },
+  bounds: Bounds,
 ): Renewal | undefined {
+  const { nowMs, latestMs } = bounds;
+  const planned = schedule.expiryMs > nowMs ? undefined : asPlanned("write", marked, schedule.extendByMs, bounds);
+  if (planned !== undefined) return planned;
   const fromMs = startOf(schedule, nowMs);
   const targetMs = Math.min(fromMs + schedule.extendByMs, latestMs);
   const changes = readings.flatMap(({ convention, atMs }) =>
@@ -121,6 +137,24 @@ function standing(nowMs: number, extendByMs: number): number {
   return nowMs - (nowMs % Math.max(1, Math.min(STEP_MS, extendByMs * STEP_SHARE)));
 }
 
+/** The plan that status tells of, to the second, where it will do still. */
+function asPlanned(
+  write: "write" | "writeAnew",
+  marked: Marked,
+  extendByMs: number,
+  { nowMs, latestMs, renewingUntil = "" }: Bounds,
+): Renewal | undefined {
+  const untilMs = Date.parse(renewingUntil);
+  const leftMs = untilMs - nowMs;
+  const isGood = untilMs <= latestMs && leftMs >= extendByMs * WORTH_SHARE && leftMs <= extendByMs;
+  if (!isGood) return undefined;
+  // Status tells of whole seconds, and an expiry may lie between two of them.
+  const lastMs = Math.min(untilMs + 999, latestMs);
+  const { readings } = readExpiry(marked);
+  const changes = readings.flatMap(({ convention }) => convention[write](marked, lastMs, untilMs - 1) ?? []);
+  return checked(marked, changes, untilMs - 1);
+}
+
 /** What a restored binding carries. */
 export interface Restoring extends Renewal {
   /** Whether it ends just then, whenever the API server creates it: what counts from the creation does not. */
@@ -131,12 +165,16 @@ export interface Restoring extends Renewal {
 export function planRestore(
   record: BindingStatus,
   spec: Spec,
-  { nowMs, latestMs }: { readonly nowMs: number; readonly latestMs: number },
+  bounds: Omit<Bounds, "renewingUntil">,
 ): Restoring | undefined {
+  const { nowMs, latestMs } = bounds;
   const marked = { createdAtMs: nowMs, labels: record.labels ?? {}, annotations: record.annotations ?? {} };
   const extendByMs = extensionOf(spec, 1000 * (record.lifeSeconds ?? 0));
   const { readings } = readExpiry(marked);
   const isExact = !readings.some(({ convention }) => convention.isRelative(marked));
+  const { renewingUntil } = record;
+  const planned = isExact ? asPlanned("writeAnew", marked, extendByMs, { ...bounds, renewingUntil }) : undefined;
+  if (planned !== undefined) return { ...planned, isExact };
   const fromMs = isExact ? standing(nowMs, extendByMs) : nowMs;
   const changes = readings.flatMap(({ convention }) => {
     // What counts from the creation counts from when the API server has created it, not from now.

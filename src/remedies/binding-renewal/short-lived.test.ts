@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import type { BindingRenewalSpec } from "../../api/controller-resilience";
+import { Scene } from "./testing/scene";
+
+// The present, from which what is over is extended, stands still for six seconds where a binding lives for a minute.
+
+const OWN = "controller-resilience.io/expires-at";
+const MINUTE = 60_000;
+
+/** A binding that lives for a minute, seen at once; then half a minute past its end. */
+async function overdue(annotations: Record<string, string> = { [OWN]: "2025-01-01T00:01:00Z" }): Promise<Scene> {
+  const scene = new Scene();
+  scene.bind({ annotations });
+  await scene.pass();
+  await scene.clock.run(1.5 * MINUTE);
+  return scene;
+}
+
+function edit(scene: Scene, spec: Partial<BindingRenewalSpec>): void {
+  const { object } = scene;
+  const bindingRenewal = { ...object.spec.bindingRenewal!, ...spec };
+  scene.object = { ...object, spec: { ...object.spec, bindingRenewal } };
+}
+
+/** Verbs and expiries. */
+function written(scene: Scene): unknown[] {
+  return scene.written.map(({ verb, renewal }) => [verb, renewal?.expiryTime]);
+}
+
+describe("a binding that lives for a minute, and passes ten seconds apart", () => {
+  it.each<[string, Record<string, string>]>([
+    ["seconds", { [OWN]: "2025-01-01T00:01:00Z" }],
+    ["minutes", { "janitor/expires": "2025-01-01T00:01" }],
+    ["two conventions", { [OWN]: "2025-01-01T00:01:00Z", "janitor/expires": "2025-01-01T00:01" }],
+    [
+      "fractions of a second",
+      {
+        "k8s-ttl-controller.twin.sh/ttl": "59500ms",
+        "k8s-ttl-controller.twin.sh/refreshed-at": "2025-01-01T00:00:00Z",
+      },
+    ],
+  ])("is restored in the second, to just what the first has written down: %s", async (_, annotations) => {
+    const scene = await overdue(annotations);
+    scene.remove();
+    await scene.pass();
+    const planned = scene.entry()?.renewingUntil;
+    expect(planned).toBeDefined();
+    await scene.clock.run(10_000);
+    await scene.pass();
+    expect(written(scene)).toEqual([["create", planned]]);
+  });
+
+  it("is renewed in the second where its end is over", async () => {
+    const scene = await overdue();
+    await scene.pass();
+    const planned = scene.entry()?.renewingUntil;
+    await scene.clock.run(10_000);
+    await scene.pass();
+    expect(written(scene)).toEqual([["patch", planned]]);
+    expect(scene.now()?.annotations[OWN]).toBe(planned);
+  });
+});
+
+describe("a plan that stands in status", () => {
+  it("is made anew once less than half of an extension would be left", async () => {
+    const scene = await overdue();
+    scene.remove();
+    await scene.pass();
+    await scene.clock.run(31_000);
+    await scene.pass();
+    expect(written(scene)).toEqual([]);
+    expect(scene.entry()?.renewingUntil).toBe("2025-01-01T00:03:00Z");
+  });
+
+  it.each<[string, { before?: Partial<BindingRenewalSpec>; after: Partial<BindingRenewalSpec>; times: string[] }]>([
+    ["lies after renewUntil", { after: { renewUntil: "2025-01-01T00:02:20Z" }, times: ["00:02:30", "00:02:20"] }],
+    [
+      "is longer than an extension is now",
+      { before: { extendBy: "10m" }, after: { extendBy: "" }, times: ["00:11:00", "00:02:30"] },
+    ],
+    ["is worth less than half of an extension now", { after: { extendBy: "10m" }, times: ["00:02:30", "00:11:00"] }],
+  ])("is made anew where it %s", async (_, { before = {}, after, times: [first, second] }) => {
+    const scene = await overdue();
+    scene.remove();
+    edit(scene, before);
+    await scene.pass();
+    expect(scene.entry()?.renewingUntil).toBe(`2025-01-01T${first}Z`);
+    edit(scene, after);
+    await scene.pass();
+    expect(written(scene)).toEqual([]);
+    await scene.pass();
+    expect(written(scene)).toEqual([["create", `2025-01-01T${second}Z`]]);
+  });
+});
