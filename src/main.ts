@@ -137,7 +137,7 @@ class RunningOperator implements Operator {
     });
     return new Engine(
       {
-        store: new ApiObjectStore(this.#api, this.#isOurs),
+        store: new ApiObjectStore(this.#api, { isOurs: this.#isOurs, log: this.#log }),
         lease,
         writer: new ApiWriter(this.#api),
         events: this.#events,
