@@ -13,6 +13,7 @@ import { OwnIdentity } from "./cluster/own-identity";
 import { Reachability } from "./cluster/reachability";
 import { ServerClock } from "./cluster/server-clock";
 import { systemClock, systemRandom as random } from "./cluster/system";
+import type { Answers } from "./cluster/rights";
 import { type Errand, untilDone } from "./cluster/until-done";
 import { ApiWriter } from "./cluster/writer";
 import { describeError, framesOf, publicMessage } from "./core/errors";
@@ -203,8 +204,9 @@ class RunningOperator implements Operator {
     const lease = { namespace: this.#settings.namespace, name: LEASE };
     const { watchNamespaces } = this.#settings;
     const needs = allNeeds(this.#remedies, { lease, moduleId: cfg.pepr.uuid, watchNamespaces });
+    const answers: Answers = new Map();
     await this.#untilDone({
-      work: () => reviewRights(this.#api, needs, this.#log),
+      work: () => reviewRights(this.#api, needs, this.#log, answers),
       failed: "the operator can't review its own rights yet",
     });
   }
