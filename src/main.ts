@@ -20,6 +20,7 @@ import { describeError, framesOf, publicMessage } from "./core/errors";
 import type { Log } from "./core/ports";
 import { Engine } from "./engine/engine";
 import { Heartbeat } from "./engine/heartbeat";
+import { startFrameworkOr } from "./framework";
 import { createRemedies } from "./remedies/registry";
 import { allNeeds, reviewRights } from "./rights-review";
 import { isToRun, looksAfter, readSettings, type Settings } from "./settings";
@@ -218,7 +219,7 @@ class RunningOperator implements Operator {
       work: () => readPeprStore(this.#api, store),
       failed: "Pepr's store can't be read; until it can, changes of objects are seen by the timed full pass alone",
     });
-    if (readable) startFramework();
+    if (readable) startFrameworkOr(() => void this.#stop("Pepr could not start", 1), startFramework, this.#log);
   }
 
   #untilDone(errand: Errand): Promise<boolean> {
