@@ -13,12 +13,14 @@ import { OwnIdentity } from "./cluster/own-identity";
 import { Reachability } from "./cluster/reachability";
 import { ServerClock } from "./cluster/server-clock";
 import { systemClock, systemRandom as random } from "./cluster/system";
+import type { Answers } from "./cluster/rights";
 import { type Errand, untilDone } from "./cluster/until-done";
 import { ApiWriter } from "./cluster/writer";
 import { describeError, framesOf, publicMessage } from "./core/errors";
 import type { Log } from "./core/ports";
 import { Engine } from "./engine/engine";
 import { Heartbeat } from "./engine/heartbeat";
+import { startFrameworkOr } from "./framework";
 import { createRemedies } from "./remedies/registry";
 import { allNeeds, reviewRights } from "./rights-review";
 import { isToRun, looksAfter, readSettings, type Settings } from "./settings";
@@ -137,7 +139,7 @@ class RunningOperator implements Operator {
     });
     return new Engine(
       {
-        store: new ApiObjectStore(this.#api, this.#isOurs),
+        store: new ApiObjectStore(this.#api, { isOurs: this.#isOurs, log: this.#log }),
         lease,
         writer: new ApiWriter(this.#api),
         events: this.#events,
@@ -203,8 +205,9 @@ class RunningOperator implements Operator {
     const lease = { namespace: this.#settings.namespace, name: LEASE };
     const { watchNamespaces } = this.#settings;
     const needs = allNeeds(this.#remedies, { lease, moduleId: cfg.pepr.uuid, watchNamespaces });
+    const answers: Answers = new Map();
     await this.#untilDone({
-      work: () => reviewRights(this.#api, needs, this.#log),
+      work: () => reviewRights(this.#api, needs, this.#log, answers),
       failed: "the operator can't review its own rights yet",
     });
   }
@@ -216,7 +219,7 @@ class RunningOperator implements Operator {
       work: () => readPeprStore(this.#api, store),
       failed: "Pepr's store can't be read; until it can, changes of objects are seen by the timed full pass alone",
     });
-    if (readable) startFramework();
+    if (readable) startFrameworkOr(() => void this.#stop("Pepr could not start", 1), startFramework, this.#log);
   }
 
   #untilDone(errand: Errand): Promise<boolean> {

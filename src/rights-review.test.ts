@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ApiRequest } from "./cluster/api";
+import { TransientError } from "./core/errors";
+import { settle } from "./core/testing/fake-clock";
 import { RecordingLog } from "./engine/testing/fakes";
 import { createRemedies } from "./remedies/registry";
 import { allNeeds, reviewRights } from "./rights-review";
@@ -68,6 +70,35 @@ describe("the review of the operator's own rights", () => {
     expect(evictions.filter(line => / pods\/eviction in namespace b; tokenRestart/.test(line))).toHaveLength(1);
     expect(evictions.filter(line => / in (all namespaces|namespace a);/.test(line))).toEqual([]);
     expect(await said(({ path }) => path === "/metrics", some)).toHaveLength(2);
+  });
+
+  it("asks for hundreds of namespaces two at a time, goes on where it failed, and asks once for what is of no namespace", async () => {
+    const watchNamespaces = Array.from({ length: 200 }, (_, i) => `n${i}`);
+    const many = allNeeds(createRemedies(), { ...places, watchNamespaces });
+    const asked: string[] = [];
+    let [atOnce, most, hasFailed] = [0, 0, false];
+    const json = async <T>({ body }: ApiRequest): Promise<T> => {
+      most = Math.max(most, ++atOnce);
+      await Promise.resolve();
+      atOnce--;
+      if (asked.length === 1_000 && !hasFailed) {
+        hasFailed = true;
+        throw new TransientError("no answer");
+      }
+      asked.push(JSON.stringify((body as { spec: unknown }).spec));
+      return { status: { allowed: true } } as T;
+    };
+    const log = new RecordingLog();
+    const answers = new Map<string, boolean>();
+    await expect(reviewRights({ json }, many, log, answers)).rejects.toThrow("no answer");
+    await settle();
+    // What was under way at that moment comes to its end, and the thousands behind it are not asked.
+    expect(asked.length).toBeLessThan(1_010);
+    await reviewRights({ json }, many, log, answers);
+    expect([most, new Set(asked).size, log.lines.length]).toEqual([2, asked.length, 1]);
+    const outside = asked.filter(spec => /clusterrolebindings|flowschemas|mutatingadmission/.test(spec));
+    expect(outside.length).toBeGreaterThan(5);
+    expect(outside.filter(spec => spec.includes("namespace"))).toEqual([]);
   });
 
   it("says of everything what it is for when there is no right at all", async () => {

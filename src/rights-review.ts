@@ -1,4 +1,4 @@
-import { missingRights, type Need } from "./cluster/rights";
+import { type Answers, missingRights, type Need } from "./cluster/rights";
 import { PEPR_NAMESPACE, peprStoreNames } from "./cluster/pepr-store";
 import { RESOURCES } from "./cluster/resources";
 import type { Api } from "./cluster/api";
@@ -8,6 +8,15 @@ import { ownPermissions } from "./rights";
 
 /** What the operator is called in a sentence about its rights, where no remedy is meant. */
 const ITSELF = "the operator itself";
+
+/** Of no namespace, so they are asked for once, however many namespaces are looked after. */
+const OUTSIDE_OF_NAMESPACES: ReadonlySet<string> = new Set([
+  "clusterrolebindings",
+  "flowschemas",
+  "prioritylevelconfigurations",
+  "mutatingadmissionpolicies",
+  "mutatingadmissionpolicybindings",
+]);
 
 /** Where the rights have to hold. */
 export interface Places {
@@ -25,20 +34,28 @@ export function allNeeds(remedies: readonly Pick<Remedy, "key" | "may">[], place
     ...remedies.flatMap(({ key, may }) => may.map(permission => ({ ...permission, by: key }))),
   ];
   const { watchNamespaces, lease, moduleId } = places;
-  const there = watchNamespaces.flatMap(namespace => needs.map(need => ({ ...need, namespace })));
-  return [...(watchNamespaces.length === 0 ? needs : there), ...leaseNeeds(lease), ...storeNeeds(moduleId)];
+  const there = needs.flatMap(need => {
+    const isOfAll = watchNamespaces.length === 0 || need.url !== undefined || OUTSIDE_OF_NAMESPACES.has(need.resource);
+    return isOfAll ? need : watchNamespaces.map(namespace => ({ ...need, namespace }));
+  });
+  return [...there, ...leaseNeeds(lease), ...storeNeeds(moduleId)];
 }
 
 /**
  * Says, in one line each, what the operator may not do and what does not work without it; one line if it may do all of it.
  *
+ * @param answers those of tries before, which failed in the middle; they are not asked for again
  * @throws whatever the client throws
  */
-export async function reviewRights(api: Pick<Api, "json">, needs: readonly Need[], log: Log): Promise<void> {
-  // What is of no namespace may be needed in several, and is said once.
-  const missing = new Set(await missingRights(api, needs));
+export async function reviewRights(
+  api: Pick<Api, "json">,
+  needs: readonly Need[],
+  log: Log,
+  answers: Answers = new Map(),
+): Promise<void> {
+  const missing = await missingRights(api, needs, answers);
   for (const sentence of missing) log.warn({}, `the operator ${sentence}`);
-  if (missing.size === 0) log.info({ needs: needs.length }, "the operator has all its rights");
+  if (missing.length === 0) log.info({ needs: needs.length }, "the operator has all its rights");
 }
 
 function leaseNeeds({ namespace, name }: Places["lease"]): Need[] {

@@ -1,7 +1,7 @@
-import { FINALIZER, MANAGER } from "../api/names";
+import { FINALIZER, KIND, MANAGER } from "../api/names";
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../api/controller-resilience";
 import { TerminalError } from "../core/errors";
-import type { Key, ObjectStore } from "../core/ports";
+import type { Key, Log, ObjectStore } from "../core/ports";
 import type { Api } from "./api";
 import { arrayOf, type JsonObject, objectOf, textOf } from "./json";
 import { describeCall, pathOf, RESOURCES } from "./resources";
@@ -14,15 +14,25 @@ const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.
 /** client-go's page size. */
 const PAGE_SIZE = 500;
 
+/** Which objects are looked after, where it is not all. */
+export interface ObjectScope {
+  /** The others are not listed. */
+  readonly isOurs: (key: Key) => boolean;
+  /** Told of each of the others that nobody else can let go. */
+  readonly log: Log;
+}
+
 /** ControllerResiliences, read live. */
 export class ApiObjectStore implements ObjectStore {
-  readonly #api: Api;
-  readonly #isOurs: (key: Key) => boolean;
+  readonly #api: Pick<Api, "json" | "jsonOrNull">;
+  readonly #scope: ObjectScope | undefined;
+  /** By uid, the objects that were told of as stranded and still are. */
+  #toldStranded: ReadonlySet<string> = new Set();
 
-  /** @param isOurs whether an object is looked after; the others are not listed */
-  constructor(api: Api, isOurs: (key: Key) => boolean = () => true) {
+  /** @param scope absent: all objects are looked after */
+  constructor(api: Pick<Api, "json" | "jsonOrNull">, scope?: ObjectScope) {
     this.#api = api;
-    this.#isOurs = isOurs;
+    this.#scope = scope;
   }
 
   /** See {@link ObjectStore.get}. */
@@ -37,7 +47,7 @@ export class ApiObjectStore implements ObjectStore {
 
   /** See {@link ObjectStore.list}. */
   async list(): Promise<Key[]> {
-    const keys: Key[] = [];
+    const listed: Listed[] = [];
     let token: string | undefined;
     do {
       const list = await this.#api.jsonOrNull<JsonObject>({
@@ -47,13 +57,10 @@ export class ApiObjectStore implements ObjectStore {
         accept: METADATA_ONLY,
       });
       if (list === null) throw new TerminalError(`the API server does not know ${RESOURCE.plural}: install crds/`);
-      for (const item of arrayOf(list["items"])) {
-        const metadata = objectOf(objectOf(item)["metadata"]);
-        keys.push(`${textOf(metadata["namespace"]) ?? ""}/${textOf(metadata["name"]) ?? ""}`);
-      }
+      listed.push(...arrayOf(list["items"]).map(listedOf));
       token = textOf(objectOf(list["metadata"])["continue"]);
     } while (token !== undefined && token !== "");
-    return keys.filter(this.#isOurs);
+    return this.#within(listed);
   }
 
   /** See {@link ObjectStore.writeStatus}. Strict: a field that the schema doesn't know is refused, not dropped in silence. */
@@ -84,6 +91,39 @@ export class ApiObjectStore implements ObjectStore {
     });
     return onlyNeeded(written.metadata);
   }
+
+  #within(listed: readonly Listed[]): Key[] {
+    const scope = this.#scope;
+    if (scope === undefined) return listed.map(({ key }) => key);
+    const stranded = listed.filter(({ key, isHeld }) => isHeld && !scope.isOurs(key));
+    for (const { key, uid } of stranded) {
+      if (this.#toldStranded.has(uid)) continue;
+      scope.log.warn(
+        { key },
+        `${KIND} ${key} is outside of the watched namespaces, but has this operator's finalizer: what was made for it stays, and ` +
+          "neither it nor its namespace can be deleted; watch its namespace again until it is deleted",
+      );
+    }
+    this.#toldStranded = new Set(stranded.map(({ uid }) => uid));
+    return listed.map(({ key }) => key).filter(scope.isOurs);
+  }
+}
+
+/** What a list tells of an object. */
+interface Listed {
+  readonly key: Key;
+  readonly uid: string;
+  /** It has the operator's finalizer: it can't go unless the operator lets it. */
+  readonly isHeld: boolean;
+}
+
+function listedOf(item: unknown): Listed {
+  const metadata = objectOf(objectOf(item)["metadata"]);
+  return {
+    key: `${textOf(metadata["namespace"]) ?? ""}/${textOf(metadata["name"]) ?? ""}`,
+    uid: textOf(metadata["uid"]) ?? "",
+    isHeld: arrayOf(metadata["finalizers"]).includes(FINALIZER),
+  };
 }
 
 function placeOf(key: Key): { namespace: string; name: string } {

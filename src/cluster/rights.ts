@@ -57,24 +57,46 @@ export interface Need extends Permission {
   readonly by: string;
 }
 
-/** Asks the API server what the operator lacks of what it needs: one sentence for each need. Empty when it has all. */
-export async function missingRights(api: Pick<Api, "json">, needs: readonly Need[]): Promise<string[]> {
+/** What was answered so far, by what was asked. */
+export type Answers = Map<string, boolean>;
+
+/** Asked at once: in many namespaces it is thousands, and nothing else is to wait for them, nor to run out of time behind them. */
+const ASKED_AT_ONCE = 2;
+
+/**
+ * Asks the API server what the operator lacks of what it needs: one sentence for each need. Empty when it has all.
+ *
+ * @param answers what need not be asked again; each answer is added, so that one that fails costs no more than itself
+ * @throws whatever the client throws
+ */
+export async function missingRights(
+  api: Pick<Api, "json">,
+  needs: readonly Need[],
+  answers: Answers = new Map(),
+): Promise<string[]> {
   // Remedies have many rights in common: each is asked for once.
-  const asked = new Map<string, Promise<boolean>>();
-  const ask = (right: AskedRight): Promise<boolean> => {
-    const id = JSON.stringify(right);
-    const answer = asked.get(id) ?? isAllowed(api, right);
-    asked.set(id, answer);
-    return answer;
+  const rights = needs.flatMap(need => need.verbs.map(verb => rightOf(need, verb)));
+  const left = [...new Map(rights.map(right => [idOf(right), right]))].filter(([id]) => !answers.has(id));
+  const askOn = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const [id, right] = next;
+      answers.set(id, await isAllowed(api, right));
+    }
   };
-  const sentences = await Promise.all(
-    needs.map(async need => {
-      const answers = await Promise.all(need.verbs.map(verb => ask(rightOf(need, verb))));
-      const missing = need.verbs.filter((_, i) => answers[i] !== true);
-      return missing.length === 0 ? [] : [describeMissing(need, missing)];
-    }),
-  );
-  return sentences.flat();
+  try {
+    await Promise.all(Array.from({ length: ASKED_AT_ONCE }, askOn));
+  } finally {
+    // Where one has failed, the other is not to go on alone.
+    left.length = 0;
+  }
+  return needs.flatMap(need => {
+    const missing = need.verbs.filter(verb => answers.get(idOf(rightOf(need, verb))) !== true);
+    return missing.length === 0 ? [] : [describeMissing(need, missing)];
+  });
+}
+
+function idOf(right: AskedRight): string {
+  return JSON.stringify(right);
 }
 
 function rightOf(need: Need, verb: string): AskedRight {

@@ -72,6 +72,31 @@ describe("the loop", () => {
     expect(new Set(turns).size).toBe(2_001);
   });
 
+  it("lets no event wait longer for the events and full passes that were before it", async () => {
+    const waited: number[] = [];
+    const asked = new Map<Key, number>();
+    let turn = 0;
+    const bench = makeBench(key => {
+      turn++;
+      const at = asked.get(key);
+      if (at !== undefined) waited.push(turn - at);
+      asked.delete(key);
+      return new Promise(resolve => void bench.clock.after(200, () => resolve(RECHECK)));
+    });
+    bench.listed.push(...Array.from({ length: 3_000 }, (_, i) => `a/${i}`));
+    bench.controller.startLeading();
+    await bench.clock.run(0);
+    // Five events a second, and a full pass that takes two and a half times as long as the time between two.
+    for (let event = 0; event < 1_500; event++) {
+      asked.set(`b/${event}`, turn);
+      bench.controller.enqueue(`b/${event}`);
+      await bench.clock.run(200);
+    }
+    expect(waited).toHaveLength(1_500);
+    // The turn of the full pass, and its own.
+    expect(Math.max(...waited)).toBeLessThanOrEqual(2);
+  });
+
   it("comes to all objects, though a full pass takes longer than the time between two", async () => {
     const bench = makeBench(() => new Promise(resolve => void bench.clock.after(1_000, () => resolve(RECHECK))), {
       workers: 1,

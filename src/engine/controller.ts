@@ -58,8 +58,10 @@ export class Controller {
   readonly #queue: WorkQueue;
   readonly #limiter: RateLimiter;
   readonly #lastPassMs = new Map<Key, number>();
-  /** What is left of the full pass, the next first. Not in the queue: whatever an event brings about goes before it. */
+  /** What is left of the full pass, the next first. Not in the queue, where events would wait behind it. */
   #sweep = new RingBuffer<Key>();
+  /** Whether the next turn is the sweep's, if any is left. */
+  #isSweepsTurn = false;
   /** Counts terms of leadership; undefined while not leading. */
   #term: number | undefined;
   #terms = 0;
@@ -119,9 +121,7 @@ export class Controller {
   enqueue(key: Key): void {
     if (this.#term === undefined) return;
     this.known.add(key);
-    const lastMs = this.#lastPassMs.get(key);
-    const sinceMs = lastMs === undefined ? Infinity : this.#ports.clock.monotonicMs() - lastMs;
-    this.#queue.addAfter(key, this.#settings.minPassIntervalMs - sinceMs);
+    this.#queue.addAfter(key, this.#tooEarlyByMs(key));
   }
 
   /** Something in this namespace may have changed: wakes the objects that are known there. */
@@ -141,12 +141,37 @@ export class Controller {
 
   #takeMore(): void {
     while (this.#term !== undefined && !this.#stopped && this.#inFlight < this.#settings.workers) {
-      const key = this.#queue.take();
+      const key = this.#next();
       if (key === undefined) break;
       this.#inFlight++;
       void this.#runPass(key, this.#term);
     }
     this.#reportDepth();
+  }
+
+  /** Turns alternate: so of any two one is an event's, however many objects there are, and one the full pass's, however many events. */
+  #next(): Key | undefined {
+    const isSweepsTurn = this.#isSweepsTurn;
+    this.#isSweepsTurn = !isSweepsTurn;
+    return isSweepsTurn ? (this.#sweepOn() ?? this.#queue.take()) : (this.#queue.take() ?? this.#sweepOn());
+  }
+
+  /** The next key of the full pass that can be begun now. One that waits already, is being worked on, or was a moment ago, comes by the queue. */
+  #sweepOn(): Key | undefined {
+    for (let key = this.#sweep.shift(); key !== undefined; key = this.#sweep.shift()) {
+      // It may have been forgotten since the list.
+      this.known.add(key);
+      const tooEarlyByMs = this.#tooEarlyByMs(key);
+      if (tooEarlyByMs > 0) this.#queue.addAfter(key, tooEarlyByMs);
+      else if (this.#queue.begin(key)) return key;
+    }
+    return undefined;
+  }
+
+  /** How long it is until a pass of this key may begin that nothing but an event or the full pass asks for; not above 0: now. */
+  #tooEarlyByMs(key: Key): number {
+    const lastMs = this.#lastPassMs.get(key);
+    return lastMs === undefined ? 0 : lastMs + this.#settings.minPassIntervalMs - this.#ports.clock.monotonicMs();
   }
 
   async #runPass(key: Key, term: number): Promise<void> {
@@ -165,7 +190,6 @@ export class Controller {
     this.#inFlight--;
     this.#queue.done(key);
     this.#turn();
-    this.#sweepOn();
     this.#takeMore();
   }
 
@@ -229,13 +253,7 @@ export class Controller {
     for (let key = this.#sweep.shift(); key !== undefined; key = this.#sweep.shift()) left.push(key);
     for (const key of keys) this.known.add(key);
     for (const key of new Set([...left, ...keys])) this.#sweep.push(key);
-    for (let worker = 0; worker < this.#settings.workers; worker++) this.#sweepOn();
-  }
-
-  /** One more key for each pass that ends: so of any two turns one is an event's, however many objects there are, and one the full pass's, however many events. */
-  #sweepOn(): void {
-    const key = this.#sweep.shift();
-    if (key !== undefined) this.enqueue(key);
+    this.#takeMore();
   }
 
   #turn(): void {

@@ -34,6 +34,18 @@ describe("the work queue", () => {
     expect([queue.take(), queue.take()]).toEqual(["a", undefined]);
   });
 
+  it("lets begin with a key past those that wait, unless it waits itself or is being worked on", () => {
+    const { queue } = makeQueue();
+    queue.add("a");
+    queue.add("b");
+    expect([queue.begin("b"), queue.begin("c"), queue.begin("c")]).toEqual([false, true, false]);
+    expect([queue.take(), queue.take(), queue.take()]).toEqual(["a", "b", undefined]);
+    queue.done("c");
+    expect([queue.take(), queue.take()]).toEqual(["c", undefined]);
+    queue.shutDown();
+    expect(queue.begin("d")).toBe(false);
+  });
+
   it("ignores done of a key that nobody works on", () => {
     const { queue } = makeQueue();
     queue.done("a");

@@ -71,6 +71,19 @@ export class WorkQueue<K = string> {
     return key;
   }
 
+  /**
+   * Begins with a key that nobody has added, past those that wait; whether it did: one that waits keeps its place, and one that is being
+   * worked on comes again. Whoever begins one must call `done` with it.
+   */
+  begin(key: K): boolean {
+    if (this.#shuttingDown) return false;
+    const state = this.#states.get(key);
+    if (state === PROCESSING) this.#states.set(key, PROCESSING_AGAIN);
+    if (state !== undefined) return false;
+    this.#states.set(key, PROCESSING);
+    return true;
+  }
+
   /** The work on a key has ended. If it was added meanwhile it waits again, behind the others. */
   done(key: K): void {
     const state = this.#states.get(key);
