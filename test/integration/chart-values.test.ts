@@ -13,9 +13,11 @@ beforeAll(async () => {
   await helmProgram();
 }, BUILD_TIMEOUT_MS);
 
+const objectsOf = (text: string): ChartObject[] =>
+  parseAllDocuments(text).flatMap(document => (document.toJS() as ChartObject | null) ?? []);
+
 async function render(...values: string[]): Promise<ChartObject[]> {
-  const text = await renderChart(values.flatMap(value => ["--set-json", value]));
-  return parseAllDocuments(text).flatMap(document => (document.toJS() as ChartObject | null) ?? []);
+  return objectsOf(await renderChart(values.flatMap(value => ["--set-json", value])));
 }
 
 const ids = (objects: readonly ChartObject[]): string[] =>
@@ -68,6 +70,16 @@ describe("an option that is off", () => {
     const [all, without] = [ids(await render()), ids(await render(value))];
     expect(all.filter(id => taken.test(id)).length).toBeGreaterThan(0);
     expect(without).toEqual(all.filter(id => !taken.test(id)));
+  });
+});
+
+describe("the quota", () => {
+  it("is left out in kube-system, where it would count the pods of the control plane", async () => {
+    const own = ids(await render());
+    const shared = ids(objectsOf(await renderChart(["--namespace", "kube-system"])));
+    expect(own.filter(id => id.startsWith("ResourceQuota "))).toHaveLength(1);
+    expect(shared).toContain("Deployment kube-system/controller-resilience");
+    expect(shared.filter(id => id.startsWith("ResourceQuota "))).toEqual([]);
   });
 });
 
