@@ -129,7 +129,10 @@ describe("the network policy", () => {
     (await render(...values)).find(({ kind }) => kind === "NetworkPolicy")?.["spec"] as object;
 
   it("lets nobody in if nobody is named", async () => {
-    expect(await spec("networkPolicy.metricsFrom=[]")).toMatchObject({ ingress: [] });
+    expect(await spec()).toMatchObject({ ingress: [] });
+    const from = [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } }];
+    const named = await spec(`networkPolicy.metricsFrom=${JSON.stringify(from)}`);
+    expect(named).toMatchObject({ ingress: [{ from, ports: [{ protocol: "TCP", port: "health" }] }] });
   });
 
   it("lets the pods reach the addresses that are given, and names only if that is asked for", async () => {
