@@ -89,6 +89,7 @@ describe("the pods", () => {
       deploymentIn(await render(...values)).template.spec.containers[0]?.image;
     const digest = `sha256:${"0".repeat(64)}`;
     expect(await image()).toBe(`controller-resilience:${packageJson.version}`);
+    expect(await image('image={"repository":"localhost:5000/c","tag":"x"}')).toBe("localhost:5000/c:x");
     expect(await image('image={"repository":"r/c","tag":"x"}')).toBe("r/c:x");
     expect(await image(`image={"repository":"r/c","tag":"x","digest":"${digest}"}`)).toBe(`r/c@${digest}`);
   });
@@ -194,6 +195,7 @@ describe("a value that makes no sense", () => {
     ["replica=3", "additional properties 'replica' not allowed"],
     ['logLevel="loud"', "at '/logLevel': value must be one of 'debug', 'info', 'warn', 'error'"],
     ['namespaces=["team-*"]', "at '/namespaces/0': 'team-*' does not match pattern"],
+    ['image.repository="r/c:1.2"', "at '/image/repository': 'r/c:1.2' does not match pattern"],
     ['image.digest="abc"', "at '/image/digest': 'abc' does not match pattern"],
     ['networkPolicy.apiServer.cidrs=["10.0.0.1"]', "at '/networkPolicy/apiServer/cidrs/0': '10.0.0.1' does not match"],
     ['bindingRenewal.bind=[{"kind":"ClusterRole","name":"*"}]', "at '/bindingRenewal/bind/0/name': '*' does not match"],
