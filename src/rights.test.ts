@@ -23,9 +23,9 @@ const [withAll, byDefault] = ["host-process.yaml", "install.yaml"].map(file => {
 /** One line per right, so that a difference reads as what it is. */
 const lines = (rules: readonly Rule[]): string[] =>
   rules
-    .flatMap(({ apiGroups = [], resources = [], nonResourceURLs = [], verbs }) => [
+    .flatMap(({ apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [], verbs }) => [
       ...apiGroups.flatMap(group =>
-        resources.flatMap(resource => verbs.map(verb => `${verb} ${resource} in "${group}"`)),
+        resources.flatMap(resource => verbs.map(verb => [verb, resource, ...resourceNames, `in "${group}"`].join(" "))),
       ),
       ...nonResourceURLs.flatMap(url => verbs.map(verb => `${verb} ${url}`)),
     ])
@@ -35,9 +35,14 @@ describe("the ClusterRoles in deploy/", () => {
   it("are what the operator and its remedies say that they need, and nothing else", () => {
     const needed = [...ownPermissions, ...createRemedies().flatMap(({ may }) => may)];
     const asRules = needed.map(
-      ({ apiGroup, resource, url, verbs }): Rule =>
+      ({ apiGroup, resource, name, url, verbs }): Rule =>
         url === undefined
-          ? { apiGroups: [apiGroup], resources: [resource], verbs: [...verbs] }
+          ? {
+              apiGroups: [apiGroup],
+              resources: [resource],
+              resourceNames: name === undefined ? [] : [name],
+              verbs: [...verbs],
+            }
           : { nonResourceURLs: [url], verbs: [...verbs] },
     );
     expect(lines(withAll("ClusterRole"))).toEqual([...new Set(lines(asRules))]);

@@ -51,8 +51,6 @@ type AskedRight = Right | { readonly url: string; readonly verb: string };
 export interface Need extends Permission {
   /** Absent: in all namespaces. */
   readonly namespace?: string;
-  /** Absent: every object. */
-  readonly name?: string;
   /** What would not work without it, such as a block of the spec. */
   readonly by: string;
 }

@@ -14,6 +14,8 @@ export interface ObjectRef {
 export interface Permission {
   readonly apiGroup: string;
   readonly resource: string;
+  /** The only object that is meant; absent: every one. Of what is read, not of what an intent writes. */
+  readonly name?: string;
   /** A path outside of the resources, such as `/metrics`; apiGroup and resource are empty then. */
   readonly url?: string;
   readonly verbs: readonly string[];

@@ -1,8 +1,21 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { createLogger } from "./logger";
 import { type HealthCheck, HealthServer } from "./health-server";
 
 const log = createLogger({ level: "error", destination: { write: () => undefined } });
+const NOTHING = {
+  host: "127.0.0.1",
+  health: [],
+  readiness: [],
+  metrics: () => Promise.resolve(""),
+  log,
+};
+
+/** Less than the 30 s between two looks that Node takes by itself at what has waited for too long. */
+const SILENCE_MS = 20_000;
+
 let server: HealthServer | undefined;
 afterEach(() => server?.stop());
 
@@ -16,6 +29,10 @@ async function serve(checks: { health?: HealthCheck[]; readiness?: HealthCheck[]
     log,
   });
   const port = await server.start();
+  return asking(port);
+}
+
+function asking(port: number) {
   return async (path: string, init: RequestInit = {}) => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
     return { code: response.status, text: await response.text(), type: response.headers.get("content-type") };
@@ -68,24 +85,20 @@ describe("the health server", () => {
     expect(await ask("/healthz", { method: "HEAD" })).toMatchObject({ code: 200, text: "" });
   });
 
-  it("says so when its port is taken", async () => {
-    server = new HealthServer({
-      host: "127.0.0.1",
-      port: 0,
-      health: [],
-      readiness: [],
-      metrics: () => Promise.resolve(""),
-      log,
-    });
+  it("closes connections that say nothing, so that they can't keep probes out", { timeout: SILENCE_MS }, async () => {
+    server = new HealthServer({ ...NOTHING, port: 0 });
     const port = await server.start();
-    const second = new HealthServer({
-      host: "127.0.0.1",
-      port,
-      health: [],
-      readiness: [],
-      metrics: () => Promise.resolve(""),
-      log,
-    });
+    const silent = Array.from({ length: 32 }, () => connect(port, "127.0.0.1").resume());
+    await Promise.all(silent.map(socket => once(socket, "connect")));
+    await expect(asking(port)("/healthz")).rejects.toThrow();
+    await Promise.all(silent.map(socket => once(socket, "close")));
+    expect(await asking(port)("/healthz")).toMatchObject({ code: 200 });
+  });
+
+  it("says so when its port is taken", async () => {
+    server = new HealthServer({ ...NOTHING, port: 0 });
+    const port = await server.start();
+    const second = new HealthServer({ ...NOTHING, port });
     await expect(second.start()).rejects.toThrow("EADDRINUSE");
   });
 });

@@ -47,14 +47,14 @@ async function statusOf(object: object): Promise<string> {
 }
 
 describe("the health check", () => {
-  it("says of each of the captured objects what Argo CD's test file says", async () => {
+  it("says of each object of the test data what Argo CD's test file says", async () => {
     const said = await ask(tests.map(({ inputPath }) => read(inputPath) as object));
     expect(said).toEqual(tests.map(({ healthStatus }) => ({ health: healthStatus })));
-    const captured = readdirSync(join(HEALTH_FOLDER, "testdata")).map(file => `testdata/${file}`);
-    expect(captured.toSorted()).toEqual(tests.map(({ inputPath }) => inputPath).toSorted());
+    const data = readdirSync(join(HEALTH_FOLDER, "testdata")).map(file => `testdata/${file}`);
+    expect(data.toSorted()).toEqual(tests.map(({ inputPath }) => inputPath).toSorted());
   });
 
-  it("knows each of four states from a captured object", () => {
+  it("knows each of four states from the test data", () => {
     expect(new Set(tests.map(({ healthStatus }) => healthStatus.status))).toEqual(
       new Set(["Healthy", "Progressing", "Degraded", "Suspended"]),
     );

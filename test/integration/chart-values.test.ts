@@ -13,9 +13,11 @@ beforeAll(async () => {
   await helmProgram();
 }, BUILD_TIMEOUT_MS);
 
+const objectsOf = (text: string): ChartObject[] =>
+  parseAllDocuments(text).flatMap(document => (document.toJS() as ChartObject | null) ?? []);
+
 async function render(...values: string[]): Promise<ChartObject[]> {
-  const text = await renderChart(values.flatMap(value => ["--set-json", value]));
-  return parseAllDocuments(text).flatMap(document => (document.toJS() as ChartObject | null) ?? []);
+  return objectsOf(await renderChart(values.flatMap(value => ["--set-json", value])));
 }
 
 const ids = (objects: readonly ChartObject[]): string[] =>
@@ -71,12 +73,23 @@ describe("an option that is off", () => {
   });
 });
 
+describe("the quota", () => {
+  it("is left out in kube-system, where it would count the pods of the control plane", async () => {
+    const own = ids(await render());
+    const shared = ids(objectsOf(await renderChart(["--namespace", "kube-system"])));
+    expect(own.filter(id => id.startsWith("ResourceQuota "))).toHaveLength(1);
+    expect(shared).toContain("Deployment kube-system/controller-resilience");
+    expect(shared.filter(id => id.startsWith("ResourceQuota "))).toEqual([]);
+  });
+});
+
 describe("the pods", () => {
   it("have the image that is asked for, by digest if there is one", async () => {
     const image = async (...values: string[]) =>
       deploymentIn(await render(...values)).template.spec.containers[0]?.image;
     const digest = `sha256:${"0".repeat(64)}`;
     expect(await image()).toBe(`controller-resilience:${packageJson.version}`);
+    expect(await image('image={"repository":"localhost:5000/c","tag":"x"}')).toBe("localhost:5000/c:x");
     expect(await image('image={"repository":"r/c","tag":"x"}')).toBe("r/c:x");
     expect(await image(`image={"repository":"r/c","tag":"x","digest":"${digest}"}`)).toBe(`r/c@${digest}`);
   });
@@ -117,7 +130,10 @@ describe("the network policy", () => {
     (await render(...values)).find(({ kind }) => kind === "NetworkPolicy")?.["spec"] as object;
 
   it("lets nobody in if nobody is named", async () => {
-    expect(await spec("networkPolicy.metricsFrom=[]")).toMatchObject({ ingress: [] });
+    expect(await spec()).toMatchObject({ ingress: [] });
+    const from = [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } }];
+    const named = await spec(`networkPolicy.metricsFrom=${JSON.stringify(from)}`);
+    expect(named).toMatchObject({ ingress: [{ from, ports: [{ protocol: "TCP", port: "health" }] }] });
   });
 
   it("lets the pods reach the addresses that are given, and names only if that is asked for", async () => {
@@ -179,6 +195,7 @@ describe("a value that makes no sense", () => {
     ["replica=3", "additional properties 'replica' not allowed"],
     ['logLevel="loud"', "at '/logLevel': value must be one of 'debug', 'info', 'warn', 'error'"],
     ['namespaces=["team-*"]', "at '/namespaces/0': 'team-*' does not match pattern"],
+    ['image.repository="r/c:1.2"', "at '/image/repository': 'r/c:1.2' does not match pattern"],
     ['image.digest="abc"', "at '/image/digest': 'abc' does not match pattern"],
     ['networkPolicy.apiServer.cidrs=["10.0.0.1"]', "at '/networkPolicy/apiServer/cidrs/0': '10.0.0.1' does not match"],
     ['bindingRenewal.bind=[{"kind":"ClusterRole","name":"*"}]', "at '/bindingRenewal/bind/0/name': '*' does not match"],

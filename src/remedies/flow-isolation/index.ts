@@ -33,6 +33,7 @@ const MAY: readonly Permission[] = [
   {
     apiGroup: "discovery.k8s.io",
     resource: "endpointslices",
+    name: "kubernetes",
     verbs: ["get"],
     why: "Finds the API servers, each of which counts for itself.",
   },

@@ -7,6 +7,9 @@ local notYet = { TargetNotFound = true, BindingNotFound = true }
 -- mode: Observe writes nothing, so this waits for a person, and nothing is wrong. A dead token or a binding that is due is wrong in any mode.
 local heldBack = { WouldChange = true, WouldIsolate = true }
 
+-- True is abnormal of these; of all others it is good.
+local abnormal = { Reconciling = true, Stalled = true }
+
 local function say(status, condition, otherwise)
   return { status = status, message = condition.message or otherwise }
 end
@@ -38,13 +41,17 @@ end
 if reconciling.status == "True" then
   return say("Progressing", reconciling, "The operator is at work")
 end
+-- Ready has the reason of the first remedy that does not hold, and a milder one may come first.
+for _, condition in ipairs(status.conditions or {}) do
+  local mild = abnormal[condition.type] or heldBack[condition.reason] or notYet[condition.reason]
+  if condition.status == "False" and not mild then
+    return say("Degraded", condition, "A remedy does not hold")
+  end
+end
 if ready.status == "True" then
   return say("Healthy", ready, "Every remedy that is on holds")
 end
 if ready.status == "False" and heldBack[ready.reason] then
   return say("Suspended", ready, "spec.mode is Observe")
-end
-if ready.status == "False" and not notYet[ready.reason] then
-  return say("Degraded", ready, "A remedy does not hold")
 end
 return say("Progressing", ready, "The operator can't tell yet")
