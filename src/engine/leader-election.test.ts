@@ -262,6 +262,16 @@ describe("why the Lease can't be had", () => {
     expect([follower.isLeader(), follower.trouble()]).toEqual([false, null]);
   });
 
+  it("is told where it can't be made, although nobody has it: its namespace may not be there", async () => {
+    const clock = new FakeClock();
+    const store = new MemoryLease();
+    store.create = () => Promise.reject(new GoneError("create leases nowhere/it: not found (404)"));
+    const { elector } = makeCandidate("a", clock, store);
+    elector.start();
+    await clock.run(60_000);
+    expect(elector.trouble()).toContain("not found (404)");
+  });
+
   it("is not told of once it was had: whoever loses it later says so in other ways, and stays Ready", async () => {
     const { clock, store, elector } = await leadingAlone();
     store.fault = () => Promise.reject(forbidden);

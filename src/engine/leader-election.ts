@@ -66,8 +66,10 @@ export class LeaderElector {
   #cancelRetry: Cancel = () => undefined;
   #attempt: Promise<void> = Promise.resolve();
   #failures = 0;
-  /** Why nothing has got through yet; null once something has, whoever holds the Lease. */
-  #obstacle: string | null = "it was not asked for yet";
+  /** Why the last attempt failed; null when it did not. */
+  #failure: string | null = "it was not asked for yet";
+  /** Whether the Lease was ever there, whoever held it. */
+  #isKnown = false;
   /** Last known to be ours, with its resourceVersion. */
   #held: LeaseRecord | undefined;
   /** What we wrote last and, without an answer, since. */
@@ -86,11 +88,11 @@ export class LeaderElector {
   }
 
   /**
-   * Why this process was never able to compete; null from the first attempt on that got through. For /readyz: one that has been installed without
-   * its rights has to be seen, while one that loses its Lease later stays Ready, or a moment of overload would end a rollout.
+   * Why this process can't compete for a Lease that it has never seen; null otherwise. For /readyz: one that has been installed without its rights, or
+   * for a namespace that is not there, has to be seen, while one that loses its Lease later stays Ready, or a moment of overload would end a rollout.
    */
   trouble(): string | null {
-    return this.#obstacle === null ? null : `the Lease can't be had: ${this.#obstacle}`;
+    return this.#isKnown || this.#failure === null ? null : `the Lease can't be had: ${this.#failure}`;
   }
 
   /** Begins to compete. */
@@ -124,7 +126,7 @@ export class LeaderElector {
     try {
       await this.#acquireOrRenew();
       this.#failures = 0;
-      this.#obstacle = null;
+      this.#failure = null;
     } catch (error) {
       this.#failures++;
       if (error instanceof WaitError) patienceMs = Math.min(error.afterMs, MAX_WAIT_MS);
@@ -195,6 +197,7 @@ export class LeaderElector {
   }
 
   #see(found: LeaseRecord | null): void {
+    this.#isKnown ||= found !== null;
     const now = fingerprint(found);
     if (this.#seen?.fingerprint === now) return;
     this.#seen = { fingerprint: now, atMs: this.#ports.clock.monotonicMs() };
@@ -239,7 +242,7 @@ export class LeaderElector {
 
   #reportFailure(error: unknown): void {
     const leading = this.#leadingUntilMs !== undefined;
-    if (this.#obstacle !== null) this.#obstacle = publicMessage(error);
+    this.#failure = publicMessage(error);
     if (leading) this.#ports.metrics.leaseTransition("renew-failed");
     this.#ports.log.warn({ leading, failures: this.#failures, error: describeError(error) }, "the Lease can't be had");
   }
