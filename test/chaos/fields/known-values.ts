@@ -133,7 +133,7 @@ export const knownValues: Readonly<Record<string, Values>> = {
   },
   // One that no pod has makes the condition Unknown for as long as it is named, which is no rest; src/remedies/token-restart has tests of that.
   "tokenRestart.containers": {
-    valid: [{ value: [] }, { value: undefined }, { value: ["main"] }, { value: ["main", "own"] }],
+    valid: [{ value: [] }, { value: undefined }, { value: ["main"] }],
     refused: [
       { value: times(33, i => `container-${i}`), words: /at most 32 items/ },
       { value: ["main", "main"], words: /[Dd]uplicate/ },
