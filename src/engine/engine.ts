@@ -109,7 +109,7 @@ export class Engine {
     return this.#controller.fullPassTrouble();
   }
 
-  /** Why it could not take the lead if nobody had it; null while it could. For /readyz. */
+  /** Why it can't compete for a Lease that it has never seen; null otherwise. For /readyz. */
   leaseTrouble(): string | null {
     return this.#elector.trouble();
   }

@@ -6,7 +6,7 @@ import { install, OPERATOR } from "../cluster/installation";
 import { inventory } from "../cluster/inventory";
 import { operatorImage } from "../controllers/operator-image";
 import { smallController } from "../controllers/small-controller";
-import { suiteClient, suiteLab } from "./operator";
+import { leaseHolder, suiteClient, suiteLab } from "./operator";
 
 // The chart on a real node, installed, upgraded, taken back and uninstalled by the very lines that the documentation shows, with a controller
 // that loses its token meanwhile. What the suite has installed for operators outside of the cluster goes before, and comes back after.
@@ -56,16 +56,7 @@ const uids = (pods: readonly { metadata: { uid: string } }[]): string[] => pods.
 
 /** The pod that leads. */
 async function leader(): Promise<string> {
-  const args = [
-    "get",
-    "lease",
-    "controller-resilience",
-    "-n",
-    OPERATOR.namespace,
-    "-o",
-    "jsonpath={.spec.holderIdentity}",
-  ];
-  return (await client.output(args)).replace(/_[^_]*$/, "");
+  return (await leaseHolder(client)).replace(/_[^_]*$/, "");
 }
 
 it("is installed by the lines of the documentation, with two pods of which one leads, and tells of a first object", async () => {

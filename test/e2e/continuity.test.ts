@@ -3,7 +3,7 @@ import type { ClusterClient } from "../cluster/client";
 import { OPERATOR } from "../cluster/installation";
 import { smallController } from "../controllers/small-controller";
 import type { OperatorProcess } from "../operator/process";
-import { startOperator, suiteClient } from "./operator";
+import { leaseHolder, startOperator, suiteClient } from "./operator";
 
 // Operators that come and go: nothing is done twice, and budgets are inherited.
 
@@ -22,18 +22,6 @@ beforeAll(() => {
 afterEach(async () => {
   for (const operator of running.splice(0)) await operator.stop();
 });
-
-async function holder(): Promise<string> {
-  return client.output([
-    "get",
-    "lease",
-    "controller-resilience",
-    "-n",
-    OPERATOR.namespace,
-    "-o",
-    "jsonpath={.spec.holderIdentity}",
-  ]);
-}
 
 it("an operator killed right after a restart is followed by one that knows of it", async () => {
   const namespace = "continuity-killed";
@@ -54,7 +42,7 @@ it("an operator killed right after a restart is followed by one that knows of it
   await client.until("its end", () => Promise.resolve(first.exitCode !== undefined));
 
   await start("--identity", "second");
-  await client.until("the second to lead", async () => (await holder()) === "second", 60_000);
+  await client.until("the second to lead", async () => (await leaseHolder(client)) === "second", 60_000);
   await client.until(
     "the outcome",
     async () => (await client.resilience(namespace, "a")).status?.restarts?.[0]?.outcome === "Recovered",
@@ -70,20 +58,20 @@ it("an operator killed right after a restart is followed by one that knows of it
 
 it("of two operators one leads, both are ready, and the other takes over when it ends", async () => {
   const first = await start("--identity", "one");
-  await client.until("the first to lead", async () => (await holder()) === "one", 60_000);
+  await client.until("the first to lead", async () => (await leaseHolder(client)) === "one", 60_000);
   const second = await start("--identity", "two");
   expect((await second.probe("/readyz")).status).toBe(200);
   expect(await first.leads()).toBe(true);
   expect(await second.leads()).toBe(false);
   expect(await first.stop()).toBe(0);
   // Nobody has to wait for its lease to run out.
-  expect(await holder()).not.toBe("one");
-  await client.until("the second to lead", async () => (await holder()) === "two" && second.leads(), 30_000);
+  expect(await leaseHolder(client)).not.toBe("one");
+  await client.until("the second to lead", async () => (await leaseHolder(client)) === "two" && second.leads(), 30_000);
 });
 
 it("a leader whose lease is taken away stops, stays alive and ready, and comes back", async () => {
   const operator = await start("--identity", "robbed");
-  await client.until("it to lead", async () => (await holder()) === "robbed" && operator.leads(), 60_000);
+  await client.until("it to lead", async () => (await leaseHolder(client)) === "robbed" && operator.leads(), 60_000);
   const lease = ["lease", "controller-resilience", "-n", OPERATOR.namespace];
   const thief = {
     spec: {
@@ -97,5 +85,9 @@ it("a leader whose lease is taken away stops, stays alive and ready, and comes b
   expect(operator.exitCode).toBeUndefined();
   expect((await operator.probe("/healthz")).status).toBe(200);
   expect((await operator.probe("/readyz")).status).toBe(200);
-  await client.until("it to lead again", async () => (await holder()) === "robbed" && operator.leads(), 90_000);
+  await client.until(
+    "it to lead again",
+    async () => (await leaseHolder(client)) === "robbed" && operator.leads(),
+    90_000,
+  );
 });

@@ -17,6 +17,12 @@ export function suiteClient(): ClusterClient {
   return new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
 }
 
+/** Who holds the operator's Lease. */
+export function leaseHolder(client: ClusterClient): Promise<string> {
+  const lease = ["lease", "controller-resilience", "-n", OPERATOR.namespace];
+  return client.output(["get", ...lease, "-o", "jsonpath={.spec.holderIdentity}"]);
+}
+
 /** The operator as a host process, with the rights of its own ServiceAccount; ready when this returns. */
 export async function startOperator(...args: string[]): Promise<OperatorProcess> {
   const kubeconfig = await suiteLab().serviceAccountKubeconfig(OPERATOR.namespace, OPERATOR.serviceAccount);
