@@ -3,6 +3,7 @@ import cfg from "../package.json";
 import { Api } from "./cluster/api";
 import { Connection, loadKubeConfig, placeOf } from "./cluster/connection";
 import { ApiEventSink } from "./cluster/event-sink";
+import { paceFramework } from "./cluster/framework-pace";
 import { Informers } from "./cluster/informers";
 import { ApiLeaseStore } from "./cluster/lease-store";
 import { ApiLogReader } from "./cluster/log-reader";
@@ -214,6 +215,7 @@ class RunningOperator implements Operator {
 
   /** Pepr reads its store once, at its start, and never watches if that fails: an API server that is away would cost the watch for good. */
   async #startFramework(startFramework: () => void): Promise<void> {
+    paceFramework(systemClock, this.#log);
     const [store = ""] = peprStoreNames(cfg.pepr.uuid);
     const readable = await this.#untilDone({
       work: () => readPeprStore(this.#api, store),

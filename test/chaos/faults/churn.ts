@@ -16,6 +16,9 @@ export const AGENT = "agent";
 /** Of a Deployment whose pods come and go, and are well. */
 export const CROWD = "crowd";
 
+/** Label of a ServiceAccount that is not the one which its pod was made for. Times would not tell: they have whole seconds. */
+export const RECREATED = "test.controller-resilience.io/recreated";
+
 /** Where the objects of one namespace are, by the names of their kinds. */
 export function pathsOf(namespace: string) {
   return {
@@ -58,7 +61,7 @@ export async function change(scene: Scene): Promise<void> {
   await admin.delete(`${paths.objects}/doomed`);
   // Its pod is older than it now, and says that it is answered 401.
   await admin.delete(`${paths.accounts}/${NAME}`);
-  await admin.create(paths.accounts, { metadata: { name: NAME } });
+  await admin.create(paths.accounts, { metadata: { name: NAME, labels: { [RECREATED]: "true" } } });
   await node.reject(namespace, NAME);
   await removeOneOf(scene, CROWD);
   await admin.patch(`${paths.deployments}/${CROWD}`, { spec: { replicas: 3 } });

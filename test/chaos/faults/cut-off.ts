@@ -6,6 +6,7 @@ import { leads } from "../rig";
 import type { Finding } from "../suite";
 import { change, DEEDS, prepare, remove } from "./churn";
 import { untilActedOn } from "./pictures";
+import { untilDone } from "./watch-faults";
 import type { Replica, World } from "./world";
 
 /** How the leader is cut off: either way nothing of it reaches the API server. */
@@ -36,7 +37,7 @@ export async function playCutOff(world: World, cut: Fault): Promise<Finding> {
   leader.proxy.end();
   const isBack = await eventually(() => isReady(leader), Boolean, PATIENCE_MS);
   await sleep(BACK_MS);
-  const deeds = world.deedsIn(scene.namespace);
+  const deeds = await untilDone(() => world.deedsIn(scene.namespace));
   const failures = [
     ...(isTakenOver ? [] : ["the other replica did not take over"]),
     ...missed,

@@ -2,7 +2,7 @@ import type { ControllerResilience } from "../../../src/api/controller-resilienc
 import { EXPIRY } from "../../enforcers/rules";
 import { eventually } from "../../cluster/admin";
 import { NAME, readObject, type Scene } from "../scenario";
-import { AGENT, CROWD, pathsOf } from "./churn";
+import { AGENT, CROWD, pathsOf, RECREATED } from "./churn";
 import { missed, type Picture } from "./oracle";
 import type { Replica } from "./world";
 
@@ -11,7 +11,6 @@ interface Named {
     readonly name: string;
     readonly uid: string;
     readonly generation: number;
-    readonly creationTimestamp: string;
     readonly deletionTimestamp?: string;
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
@@ -40,7 +39,7 @@ export async function truthOf({ admin, namespace }: Scene): Promise<Picture> {
   return {
     controllerresiliences: (objects ?? []).map(({ metadata }) => generationLine(metadata.name, metadata.generation)),
     pods: [NAME, CROWD, AGENT].map(app => podsLine(app, pods?.filter(pod => isPodOf(pod, app)).length)),
-    serviceaccounts: recreated(accounts ?? [], roleBindings ?? []),
+    serviceaccounts: (accounts ?? []).filter(isRecreated).map(({ metadata }) => metadata.uid),
     rolebindings: expiries(roleBindings ?? []),
     clusterrolebindings: expiries(own ?? []),
     // The operator's own Events are here, too.
@@ -77,11 +76,9 @@ function isPodOf({ metadata }: Named, app: string): boolean {
   return metadata.deletionTimestamp === undefined && metadata.labels?.["app"] === app;
 }
 
-/** The workload's ServiceAccount, if it is not the one that its oldest bindings were made for: then a pod was stale, and is to be replaced. */
-function recreated(accounts: readonly Named[], bindings: readonly Named[]): string[] {
-  const account = accounts.find(({ metadata }) => metadata.name === NAME)?.metadata;
-  const first = bindings.map(({ metadata }) => metadata.creationTimestamp).toSorted()[0];
-  return account !== undefined && first !== undefined && account.creationTimestamp > first ? [account.uid] : [];
+/** Then a pod was stale, and is to be replaced. */
+function isRecreated({ metadata }: Named): boolean {
+  return metadata.labels?.[RECREATED] !== undefined;
 }
 
 function expiries(bindings: readonly Named[]): string[] {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
+import { eventually } from "../../cluster/admin";
 import type { Call } from "../calls";
 import { describeFault, type Fault } from "../fault";
 import type { FaultProxy } from "../fault-proxy";
@@ -16,6 +17,9 @@ const FAULT_MS = 15_000;
 
 /** Until the operator has acted on everything; longer than the longest backoff, a full pass and the pace of restarts together. In milliseconds. */
 const PATIENCE_MS = 180_000;
+
+/** From what is written down to what is done; in milliseconds. */
+const DONE_MS = 30_000;
 
 /** Nobody tells the operator that a connection is silent: it finds that out after 150 s, of Events after 220 s (src/cluster/watch.ts). */
 const SILENT_PATIENCE_MS = 420_000;
@@ -98,7 +102,7 @@ export async function playWatchFault(world: World, given: WatchFault, calm: numb
   const missed = await untilActedOn(scene, world.first, patienceMs);
   const seconds = Math.round((performance.now() - endedMs) / 1000);
   const { text } = await operator.probe("/metrics");
-  const deeds = world.deedsIn(scene.namespace);
+  const deeds = await untilDone(() => world.deedsIn(scene.namespace));
   await remove(scene);
   const ends = watchEnds(text) - endsBefore;
   return {
@@ -134,6 +138,11 @@ async function during(world: World, given: WatchFault, work: () => Promise<void>
 function begunIn(requests: FaultProxy["requests"]): number[] {
   const isFirst = ({ method, resource }: Call): boolean => method === "GET" && KINDS.some(kind => kind === resource);
   return requests.filter(({ call }) => isFirst(call)).map(({ atMs }) => atMs);
+}
+
+/** What was written down first may still be under way. */
+export function untilDone(deeds: () => Record<string, number>): Promise<Record<string, number>> {
+  return eventually(deeds, done => isDeepStrictEqual(done, DEEDS), DONE_MS);
 }
 
 function failuresOf(deeds: Record<string, number>, begun: readonly number[], calm: number): string[] {

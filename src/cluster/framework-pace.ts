@@ -1,0 +1,43 @@
+import { KubeConfig } from "@kubernetes/client-node";
+import type { Clock } from "../core/clock";
+import { TransientError } from "../core/errors";
+import type { Log } from "../core/ports";
+import { type BucketSize, TokenBucket } from "../core/token-bucket";
+
+/** Many times what it needs: a watch that ends, every few minutes, costs a list and a watch, and what it watches is listed again every ten minutes. */
+const PACE: BucketSize = { burst: 20, ratePerSecond: 0.5 };
+
+type Ask = KubeConfig["applyToFetchOptions"];
+
+/** The part of client-node that is used before each request. */
+interface Asking {
+  applyToFetchOptions: (this: KubeConfig, ...options: Parameters<Ask>) => ReturnType<Ask>;
+}
+
+/**
+ * Bounds how often Pepr's client may ask the API server. It lists and watches again at once whenever a stream ends, without a
+ * backoff (kubernetes-fluent-client 3.11.6, fluent/watch.js): where streams keep breaking that is some 40 requests a second.
+ *
+ * It is refused instead of made to wait: a watch that can't be opened is tried again after five seconds, by one timer, while each
+ * stream that ends begins a chain of requests of its own. What is missed meanwhile the timed full pass finds.
+ *
+ * The seam is the method by which that client, and nothing else in this process, asks client-node for credentials before each request.
+ *
+ * @returns what undoes it
+ */
+export function paceFramework(clock: Clock, log: Log): () => void {
+  const bucket = new TokenBucket(clock, PACE);
+  const prototype: Asking = KubeConfig.prototype;
+  const original = prototype.applyToFetchOptions;
+  let isRefusing = false;
+  prototype.applyToFetchOptions = function (options) {
+    const isRefused = !bucket.take();
+    if (isRefused && !isRefusing) log.warn({}, "Pepr's watch keeps breaking, and is opened again more slowly now");
+    isRefusing = isRefused;
+    if (isRefused) return Promise.reject(new TransientError("too many requests by Pepr"));
+    return original.call(this, options);
+  };
+  return () => {
+    prototype.applyToFetchOptions = original;
+  };
+}

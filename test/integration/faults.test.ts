@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { faults } from "../chaos/faults";
+import { WATCH_FAULTS } from "../chaos/faults/watch-faults";
+import { WRITE_FAULTS } from "../chaos/faults/write-faults";
+import type { Fault } from "../chaos/fault";
+import type { Finding } from "../chaos/suite";
+import { tokenTemplate } from "../chaos/scenarios/token-lifetime";
+import { Lab } from "../lab";
+
+// The short version of `npm run chaos -- faults`: some faults that differ in what they break. In a lab of its own, where its process has no
+// other objects to look after than these.
+
+const SEED = 1;
+const ends: (() => Promise<void>)[] = [];
+let lab: Lab;
+let findings: readonly Finding[];
+
+const watchFaults = WATCH_FAULTS.filter(({ fault }) => isAmong(["cut", 401], fault));
+
+function isAmong(few: readonly (string | number)[], fault: Fault): boolean {
+  return few.includes(typeof fault === "object" ? fault.code : fault);
+}
+
+beforeAll(async () => {
+  lab = await Lab.up({ name: `${inject("lab")}-faults`, controlPlaneOnly: true });
+  const writeFaults = WRITE_FAULTS.filter(({ denial }) => denial === "reset");
+  findings = await faults({ watchFaults, writeFaults, writeScenarios: [tokenTemplate], cuts: [] }).run({
+    lab,
+    seed: SEED,
+    isFull: false,
+    print: () => undefined,
+    defer: end => void ends.push(end),
+  });
+}, 480_000);
+
+afterAll(async () => {
+  for (let end = ends.pop(); end !== undefined; end = ends.pop()) await end();
+  await lab.down();
+});
+
+it("nothing is missed and nothing done twice, whatever breaks between the operator and the API server", () => {
+  const failures = findings.flatMap(({ fault, failures: of }) => of.map(failure => `${fault}: ${failure}`));
+  expect(failures).toEqual([]);
+  expect(findings.length).toBeGreaterThan(watchFaults.length);
+});
