@@ -1,20 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, TransientError, WaitError } from "../core/errors";
-import type { ClusterMetrics, EventRecord, Log } from "../core/ports";
+import type { ClusterMetrics, EventRecord } from "../core/ports";
 import { FakeClock, settle } from "../core/testing/fake-clock";
+import { RecordingLog } from "../engine/testing/fakes";
 import type { ApiRequest } from "./api";
 import { ApiEventSink } from "./event-sink";
-
-const log: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  child: () => log,
-};
+import { TerminatingError } from "./status-errors";
 
 function setUp() {
   const clock = new FakeClock();
+  const log = new RecordingLog();
   const calls: string[] = [];
   const failures: Error[] = [];
   let lost = 0;
@@ -36,7 +31,7 @@ function setUp() {
     gate = new Promise(resolve => (open = resolve));
     return open;
   };
-  return { clock, calls, failures, sink, holdBack, lost: () => lost };
+  return { clock, calls, failures, sink, holdBack, lost: () => lost, lines: log.lines };
 }
 
 const event = (note: string): EventRecord => ({
@@ -109,7 +104,7 @@ describe("the event sink", () => {
   });
 
   it("never grows without bound", async () => {
-    const { sink, holdBack, lost, calls } = setUp();
+    const { sink, holdBack, lost, calls, lines } = setUp();
     const open = holdBack();
     for (let i = 0; i < 5_000; i++) sink.record(event(`n${i}`));
     // One is under way, 200 wait.
@@ -117,6 +112,17 @@ describe("the event sink", () => {
     open();
     await settle();
     expect(calls).toHaveLength(201);
+    // One line for all.
+    expect(lines).toMatchObject([{ level: "warn", fields: { events: 4_799 } }]);
+  });
+
+  it("loses nothing where a namespace goes, since its Events go with it", async () => {
+    const { clock, calls, failures, sink, lost, lines } = setUp();
+    failures.push(new TerminatingError("because it is being terminated"));
+    sink.record(event("a"));
+    await clock.run(60_000);
+    expect([calls, lost()]).toEqual([["POST a"], 0]);
+    expect(lines.map(({ level }) => level)).toEqual(["debug"]);
   });
 
   it("stops with patience, and without leaving a timer", async () => {

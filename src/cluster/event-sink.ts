@@ -5,6 +5,7 @@ import type { Api } from "./api";
 import { buildEvent, buildSeries, eventKey, eventNamespace } from "./event-body";
 import { pause } from "./pause";
 import { describeCall, pathOf, RESOURCES } from "./resources";
+import { TerminatingError } from "./status-errors";
 
 /** An Event that is repeated within this time becomes a series of the first one. */
 const SERIES_MS = 300_000;
@@ -48,6 +49,8 @@ export class ApiEventSink implements EventSink {
   readonly #remembered = new Map<string, Remembered>();
   readonly #queue: Remembered[] = [];
   readonly #stopped = new AbortController();
+  /** Turned away since there was room for the last time. */
+  #turnedAway = 0;
   #working: Promise<void> | null = null;
   #sequence = 0;
 
@@ -60,7 +63,7 @@ export class ApiEventSink implements EventSink {
     const entry = this.#remember(event);
     if (entry.queued) return;
     if (this.#stopped.signal.aborted || this.#queue.length >= MAX_WAITING) {
-      this.#lose(entry, "too many Events are waiting, or the operator is stopping");
+      this.#turnAway();
       return;
     }
     entry.queued = true;
@@ -106,6 +109,7 @@ export class ApiEventSink implements EventSink {
       await this.#deliver(entry);
     }
     this.#working = null;
+    this.#tellTurnedAway();
   }
 
   async #deliver(entry: Remembered): Promise<void> {
@@ -115,7 +119,7 @@ export class ApiEventSink implements EventSink {
         return;
       } catch (error) {
         if (tries >= MAX_TRIES || isFinal(error) || this.#stopped.signal.aborted) {
-          this.#lose(entry, describeError(error));
+          this.#lose(entry, error);
           return;
         }
         const askedMs = error instanceof WaitError ? error.afterMs : 0;
@@ -165,9 +169,29 @@ export class ApiEventSink implements EventSink {
     entry.created = true;
   }
 
-  #lose(entry: Remembered, why: string): void {
+  #turnAway(): void {
+    this.#context.metrics.eventLost();
+    this.#turnedAway++;
+    if (this.#working === null) this.#tellTurnedAway();
+  }
+
+  /** One line for all of them: there may be thousands. */
+  #tellTurnedAway(): void {
+    if (this.#turnedAway === 0) return;
+    const events = this.#turnedAway;
+    this.#turnedAway = 0;
+    this.#context.log.warn({ events }, "Events lost: too many were waiting, or the operator is stopping");
+  }
+
+  #lose(entry: Remembered, error: unknown): void {
     const { log, metrics } = this.#context;
     const { reason, regarding } = entry.record;
+    const why = describeError(error);
+    // It goes with all that is in it: nobody is going to look for an Event there.
+    if (error instanceof TerminatingError) {
+      log.debug({ reason, regarding: `${regarding.kind}/${regarding.name}` }, "no Event in a namespace that is going");
+      return;
+    }
     metrics.eventLost();
     log.warn({ reason, regarding: `${regarding.kind}/${regarding.name}`, error: why }, "Event lost");
   }

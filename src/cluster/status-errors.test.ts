@@ -9,7 +9,7 @@ import {
   UnavailableError,
   WaitError,
 } from "../core/errors";
-import { errorOfRefusal, ExpiredError, parseStatus } from "./status-errors";
+import { errorOfRefusal, ExpiredError, parseStatus, TerminatingError } from "./status-errors";
 
 const refuse = (code: number, status: object = {}, retryAfter?: string) =>
   errorOfRefusal({ code, status: status as Record<string, unknown>, retryAfter }, "get pods kai/a");
@@ -50,6 +50,12 @@ describe("errorOfRefusal", () => {
     expect(refuse(503, {}, "2")).toBeInstanceOf(UnavailableError);
     expect(refuse(500, { details: { retryAfterSeconds: 1 } })).toBeInstanceOf(UnavailableError);
     expect(refuse(429, {}, "2")).not.toBeInstanceOf(UnavailableError);
+  });
+
+  it("tells a namespace that is going from a right that is missing", () => {
+    const going = { details: { causes: [{ reason: "NamespaceTerminating", field: "metadata.namespace" }] } };
+    expect(refuse(403, going)).toBeInstanceOf(TerminatingError);
+    expect(refuse(403, {})).not.toBeInstanceOf(TerminatingError);
   });
 
   it("takes the wrong uid in a patch for a conflict", () => {

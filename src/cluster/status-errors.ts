@@ -9,10 +9,13 @@ import {
   UnavailableError,
   WaitError,
 } from "../core/errors";
-import { arrayOf, type JsonObject, numberOf, objectOf, parseObject, textOf } from "./json";
+import { arrayOf, type JsonObject, numberOf, objectOf, parseObject, textOf, textsOf } from "./json";
 
 /** 410: a resourceVersion or a continue token is older than what the API server remembers; list again. */
 export class ExpiredError extends TransientError {}
+
+/** 403 for a namespace that is being deleted: nothing new is taken there any more. No right is missing. */
+export class TerminatingError extends ForbiddenError {}
 
 /** What the API server answered, as far as errors need it. */
 export interface Refusal {
@@ -59,7 +62,7 @@ export function errorOfRefusal(refusal: Refusal, what: string): ResilienceError 
     case 401:
       return new UnauthorizedError(message);
     case 403:
-      return new ForbiddenError(message);
+      return forbidden(refusal, message);
     case 404:
       return new GoneError(message);
     case 409:
@@ -98,6 +101,15 @@ function waitMs(refusal: Refusal): number | undefined {
 
 /** A patch with another object's uid is answered 422 with `metadata.uid: field is immutable`, though it is a conflict. */
 function isUidMismatch(refusal: Refusal): boolean {
-  const causes = arrayOf(objectOf(refusal.status["details"])["causes"]);
-  return causes.some(cause => textOf(objectOf(cause)["field"]) === "metadata.uid");
+  return causesOf(refusal).some(({ field }) => field === "metadata.uid");
+}
+
+/** The cause is `NamespaceTerminating` where a namespace is going (k8s.io/apiserver, admission plugin NamespaceLifecycle). */
+function forbidden(refusal: Refusal, message: string): ForbiddenError {
+  const isGoing = causesOf(refusal).some(({ reason }) => reason === "NamespaceTerminating");
+  return isGoing ? new TerminatingError(message) : new ForbiddenError(message);
+}
+
+function causesOf({ status }: Refusal): Record<string, string>[] {
+  return arrayOf(objectOf(status["details"])["causes"]).map(textsOf);
 }
