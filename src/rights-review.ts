@@ -1,6 +1,6 @@
 import { type Answers, missingRights, type Need } from "./cluster/rights";
 import { PEPR_NAMESPACE, peprStoreNames } from "./cluster/pepr-store";
-import { RESOURCES } from "./cluster/resources";
+import { isClusterScoped, RESOURCES } from "./cluster/resources";
 import type { Api } from "./cluster/api";
 import type { Log } from "./core/ports";
 import type { Remedy } from "./core/remedy";
@@ -8,15 +8,6 @@ import { ownPermissions } from "./rights";
 
 /** What the operator is called in a sentence about its rights, where no remedy is meant. */
 const ITSELF = "the operator itself";
-
-/** Of no namespace, so they are asked for once, however many namespaces are looked after. */
-const OUTSIDE_OF_NAMESPACES: ReadonlySet<string> = new Set([
-  "clusterrolebindings",
-  "flowschemas",
-  "prioritylevelconfigurations",
-  "mutatingadmissionpolicies",
-  "mutatingadmissionpolicybindings",
-]);
 
 /** Where the rights have to hold. */
 export interface Places {
@@ -35,7 +26,8 @@ export function allNeeds(remedies: readonly Pick<Remedy, "key" | "may">[], place
   ];
   const { watchNamespaces, lease, moduleId } = places;
   const there = needs.flatMap(need => {
-    const isOfAll = watchNamespaces.length === 0 || need.url !== undefined || OUTSIDE_OF_NAMESPACES.has(need.resource);
+    // What is of no namespace is asked for once, however many namespaces are looked after.
+    const isOfAll = watchNamespaces.length === 0 || need.url !== undefined || isClusterScoped(need.resource);
     return isOfAll ? need : watchNamespaces.map(namespace => ({ ...need, namespace }));
   });
   return [...there, ...leaseNeeds(lease), ...storeNeeds(moduleId)];

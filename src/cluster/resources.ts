@@ -51,6 +51,20 @@ const PLURALS: Readonly<Record<string, string>> = {
   [KIND]: PLURAL,
 };
 
+/** Plurals of what is in no namespace. */
+const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
+  "clusterrolebindings",
+  "flowschemas",
+  "prioritylevelconfigurations",
+  "mutatingadmissionpolicies",
+  "mutatingadmissionpolicybindings",
+]);
+
+/** Whether objects of that resource are in no namespace. */
+export function isClusterScoped(plural: string): boolean {
+  return CLUSTER_SCOPED.has(plural);
+}
+
 /** The resource of an object. @throws TerminalError for a kind that this project never writes */
 export function resourceOf(ref: Pick<ObjectRef, "apiVersion" | "kind">): Resource {
   const plural = PLURALS[ref.kind];
