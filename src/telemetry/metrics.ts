@@ -3,6 +3,7 @@ import type { BindingStatus, FlowStatus } from "../api/controller-resilience";
 import type { Clock } from "../core/clock";
 import type { ClusterMetrics, EngineMetrics, Key } from "../core/ports";
 import { nextTurn } from "../core/turns";
+import { ShardedGauge } from "./sharded-gauge";
 
 /** Objects whose conditions are exported; beyond it new ones are left out and counted, so that no user can flood Prometheus. */
 const MAX_OBJECTS = 2_000;
@@ -33,7 +34,7 @@ export interface MetricsOptions {
 
 /** All metrics of the operator, in a registry of their own. Every name begins with `controller_resilience_`. */
 export class Metrics implements EngineMetrics, ClusterMetrics {
-  readonly registry = new Registry();
+  readonly #registry = new Registry();
   readonly #maxObjects: number;
   readonly #clock: Clock | undefined;
   /** Per object and condition type the status that is exported now. */
@@ -48,14 +49,11 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     "verb",
     "result",
   );
-  readonly #condition = this.#gauge(
-    "condition",
-    "Conditions of each ControllerResilience: 1 on the series of the present status.",
-    "namespace",
-    "name",
-    "type",
-    "status",
-  );
+  readonly #condition = new ShardedGauge({
+    name: "controller_resilience_condition",
+    help: "Conditions of each ControllerResilience: 1 on the series of the present status.",
+    labelNames: ["namespace", "name", "type", "status"],
+  });
   readonly #conditionsDropped = this.#counter("conditions_dropped_total", "Conditions left out: too many objects.");
   /** Per object the bindings whose expiry is exported now. */
   readonly #expiries = new Map<Key, BindingLabels[]>();
@@ -100,18 +98,22 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
   constructor(options: MetricsOptions = {}) {
     this.#maxObjects = options.maxObjects ?? MAX_OBJECTS;
     this.#clock = options.clock;
-    if (options.processMetrics === true) collectDefaultMetrics({ register: this.registry });
+    if (options.processMetrics === true) collectDefaultMetrics({ register: this.#registry });
     this.#leader.set(0);
   }
 
   /** The exposition format of Prometheus. */
   async text(): Promise<string> {
     const parts: string[] = [];
-    for (const metric of this.registry.getMetricsAsArray()) {
-      parts.push(await this.registry.getSingleMetricAsString(metric.name));
-      if (this.#clock !== undefined) await nextTurn(this.#clock);
+    for (const metric of this.#registry.getMetricsAsArray()) {
+      parts.push(await this.#registry.getSingleMetricAsString(metric.name));
+      await this.#nextTurn();
     }
-    return `${parts.join("\n\n")}\n`;
+    for await (const part of this.#condition.parts()) {
+      parts.push(part);
+      await this.#nextTurn();
+    }
+    return `${parts.join("\n")}\n`;
   }
 
   /** See {@link EngineMetrics.reconciled}. */
@@ -137,11 +139,12 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     const types = this.#typesOf(key, status);
     if (types === null) return;
     const before = types.get(type);
-    if (before !== undefined && before !== status) this.#condition.remove({ namespace, name, type, status: before });
+    const series = this.#condition.of(key);
+    if (before !== undefined && before !== status) series.remove({ namespace, name, type, status: before });
     if (status === null) types.delete(type);
     else {
       types.set(type, status);
-      this.#condition.set({ namespace, name, type, status }, 1);
+      series.set({ namespace, name, type, status }, 1);
     }
     if (types.size === 0) this.#conditions.delete(key);
   }
@@ -219,6 +222,10 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     this.#clockOffset.set(seconds);
   }
 
+  async #nextTurn(): Promise<void> {
+    if (this.#clock !== undefined) await nextTurn(this.#clock);
+  }
+
   #endFlow(key: Key, serviceAccount: string): void {
     const labels = flowLabels(key, serviceAccount);
     for (const [other, measured] of this.#flows)
@@ -241,15 +248,15 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
   }
 
   #counter<L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> {
-    return new Counter({ name: `controller_resilience_${name}`, help, labelNames, registers: [this.registry] });
+    return new Counter({ name: `controller_resilience_${name}`, help, labelNames, registers: [this.#registry] });
   }
 
   #gauge<L extends string>(name: string, help: string, ...labelNames: L[]): Gauge<L> {
-    return new Gauge({ name: `controller_resilience_${name}`, help, labelNames, registers: [this.registry] });
+    return new Gauge({ name: `controller_resilience_${name}`, help, labelNames, registers: [this.#registry] });
   }
 
   #histogram(name: string, help: string): Histogram {
-    const registers = [this.registry];
+    const registers = [this.#registry];
     return new Histogram({ name: `controller_resilience_${name}`, help, buckets: RECONCILE_BUCKETS, registers });
   }
 }

@@ -1,0 +1,46 @@
+import { Gauge, type GaugeConfiguration, Registry } from "prom-client";
+
+/** So many that a part of 10,000 series (2,000 objects with 5 conditions) is written down in about 3 ms, where all of them took 30 to 115 ms. */
+const SHARDS = 16;
+
+interface Shard<L extends string> {
+  readonly registry: Registry;
+  readonly gauge: Gauge<L>;
+}
+
+/** A gauge with thousands of series, which is written down in parts: prom-client does it at once for each metric, and the event loop waits. */
+export class ShardedGauge<L extends string> {
+  readonly #configuration: Omit<GaugeConfiguration<L>, "registers">;
+  readonly #shards = new Map<number, Shard<L>>();
+
+  constructor(configuration: Omit<GaugeConfiguration<L>, "registers">) {
+    this.#configuration = configuration;
+    this.#shard(0);
+  }
+
+  /** The gauge that holds the series of a key: always the same. */
+  of(key: string): Gauge<L> {
+    let hash = 0;
+    for (let i = 0; i < key.length; i++) hash = (31 * hash + key.charCodeAt(i)) | 0;
+    return this.#shard((hash >>> 0) % SHARDS).gauge;
+  }
+
+  /** The exposition format, piece by piece; joined by line breaks they are one metric. */
+  async *parts(): AsyncGenerator<string> {
+    const { name } = this.#configuration;
+    for (const [i, { registry }] of this.#shards) {
+      const [help, type, ...series] = (await registry.getSingleMetricAsString(name)).split("\n");
+      if (i === 0) yield [help, type, ...series].join("\n");
+      else if (series.length > 0) yield series.join("\n");
+    }
+  }
+
+  #shard(i: number): Shard<L> {
+    const known = this.#shards.get(i);
+    if (known !== undefined) return known;
+    const registry = new Registry();
+    const made = { registry, gauge: new Gauge({ ...this.#configuration, registers: [registry] }) };
+    this.#shards.set(i, made);
+    return made;
+  }
+}
