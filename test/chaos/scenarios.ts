@@ -4,15 +4,15 @@ import { flowCleanup, flowIsolation } from "./scenarios/flow-isolation";
 import { rollout, staleToken } from "./scenarios/stale-token";
 import { tokenAdmission, tokenRollout, tokenTemplate } from "./scenarios/token-lifetime";
 
-/** Every scenario, the quick ones first. */
+/** Every scenario, the longest first: several are played at once. */
 export const scenarios: readonly Scenario[] = [
-  bindingRenewal,
+  rollout,
+  staleToken,
+  tokenAdmission,
   bindingRestored,
-  tokenTemplate,
-  tokenRollout,
   flowIsolation,
   flowCleanup,
-  tokenAdmission,
-  staleToken,
-  rollout,
+  tokenTemplate,
+  tokenRollout,
+  bindingRenewal,
 ];
