@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { binding } from "../../enforcers/bindings";
 import { EXPIRY } from "../../enforcers/rules";
 import { createWorkload, NAME, type Scene, until } from "../scenario";
@@ -15,6 +16,9 @@ export const AGENT = "agent";
 
 /** Of a Deployment whose pods come and go, and are well. */
 export const CROWD = "crowd";
+
+/** Beyond a second, so that nothing was created in the same. In milliseconds. */
+const OLDER_MS = 1_100;
 
 /** Label of a ServiceAccount that is not the one which its pod was made for. Times would not tell: they have whole seconds. */
 export const RECREATED = "test.controller-resilience.io/recreated";
@@ -59,7 +63,8 @@ export async function change(scene: Scene): Promise<void> {
   await admin.create(paths.objects, objectOf("made"));
   await admin.patch(`${paths.objects}/changed`, { spec: { tokenRestart: { maxRestarts: 2 } } });
   await admin.delete(`${paths.objects}/doomed`);
-  // Its pod is older than it now, and says that it is answered 401.
+  // Its pod is older than it now, also in the whole seconds of the API, and says that it is answered 401.
+  await sleep(OLDER_MS);
   await admin.delete(`${paths.accounts}/${NAME}`);
   await admin.create(paths.accounts, { metadata: { name: NAME, labels: { [RECREATED]: "true" } } });
   await node.reject(namespace, NAME);
