@@ -9,6 +9,7 @@ import { Admin, eventually } from "../cluster/admin";
 import { ClusterClient } from "../cluster/client";
 import { install, OPERATOR } from "../cluster/installation";
 import type { Lab } from "../lab";
+import { bundleEntry } from "../operator/bundle";
 import { type OperatorOptions, OperatorProcess } from "../operator/process";
 import type { Upstream } from "./api-proxy";
 import { kubeconfigVia } from "./kubeconfig";
@@ -38,7 +39,6 @@ export interface Replica {
 /** A control plane, a proxy before it, and an operator process that knows no other way. */
 export class Rig implements Replica {
   operator: OperatorProcess;
-  readonly #folder: string;
   /** Beside the first. */
   readonly #replicas: Replica[] = [];
   /** Since when the operator is known to lead; by the monotonic clock. */
@@ -47,15 +47,16 @@ export class Rig implements Replica {
   private constructor(
     readonly proxy: CrashProxy,
     private readonly hands: Pick<Scene, "admin" | "client" | "node">,
-    private readonly way: { readonly upstream: Upstream; readonly kubeconfig: string },
+    private readonly way: { readonly upstream: Upstream; readonly kubeconfig: string; readonly folder: string },
     private readonly how: Pick<OperatorOptions, "env" | "bundle">,
   ) {
-    this.#folder = mkdtempSync(join(tmpdir(), "controller-resilience-chaos-"));
     this.operator = this.#start();
   }
 
   /** Installs the operator on that lab and starts it. */
-  static async up(lab: Lab, how: Pick<OperatorOptions, "env" | "bundle"> = {}): Promise<Rig> {
+  static async up(lab: Lab, env: OperatorOptions["env"] = {}): Promise<Rig> {
+    const folder = mkdtempSync(join(tmpdir(), "controller-resilience-chaos-"));
+    const bundle = await bundleEntry(folder);
     const client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
     await install(client);
     const admin = new Admin(new Connection(() => loadKubeConfigFile(lab.kubeconfigPath), systemClock));
@@ -67,7 +68,7 @@ export class Rig implements Replica {
     await node.start();
     const { namespace, serviceAccount } = OPERATOR;
     const kubeconfig = await lab.serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_LIFE);
-    const rig = new Rig(proxy, { admin, client, node }, { upstream, kubeconfig }, how);
+    const rig = new Rig(proxy, { admin, client, node }, { upstream, kubeconfig, folder }, { env, bundle });
     try {
       await rig.operator.ready(LEAD_MS);
       await rig.#taken();
@@ -85,7 +86,7 @@ export class Rig implements Replica {
     }
     await this.hands.node.stop();
     this.hands.admin.connection.close();
-    rmSync(this.#folder, { recursive: true, force: true });
+    rmSync(this.way.folder, { recursive: true, force: true });
   }
 
   /** Another operator process beside the first, behind a proxy of its own. It ends with the rig. */
@@ -167,7 +168,7 @@ export class Rig implements Replica {
   }
 
   #start({ url } = this.proxy): OperatorProcess {
-    const path = join(this.#folder, `${new URL(url).port}.kubeconfig`);
+    const path = join(this.way.folder, `${new URL(url).port}.kubeconfig`);
     writeFileSync(path, kubeconfigVia(url, this.way.kubeconfig), { mode: 0o600 });
     return OperatorProcess.start({ ...this.how, kubeconfig: path });
   }

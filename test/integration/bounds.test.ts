@@ -1,9 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { crowd } from "../chaos/bounds/bindings";
-import { LIMIT_MIB, measured } from "../chaos/bounds/gauge";
+import { LIMIT_MIB, MEASURED } from "../chaos/bounds/gauge";
 import { noise } from "../chaos/bounds/logs";
 import { Rig } from "../chaos/rig";
 import { Lab } from "../lab";
@@ -11,20 +8,18 @@ import { Lab } from "../lab";
 // The short version of `npm run chaos -- bounds`. How long turns are is measured there: here only counts and sizes decide.
 
 const silent = (): void => undefined;
-const folder = mkdtempSync(join(tmpdir(), "controller-resilience-bounds-"));
 let lab: Lab;
 let rig: Rig;
 
 beforeAll(async () => {
   lab = await Lab.up({ name: `${inject("lab")}-bounds`, controlPlaneOnly: true });
-  rig = await Rig.up(lab, await measured(folder));
+  rig = await Rig.up(lab, MEASURED);
 });
 
 afterAll(async () => {
   // Where it could not be made, its own error is what has to be seen.
   await (rig as Rig | undefined)?.down();
   await lab.down();
-  rmSync(folder, { recursive: true });
 });
 
 it("a quiet pod's 401s are found among targets that log 10 MB/s, and memory stays bounded", async () => {

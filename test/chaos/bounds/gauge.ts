@@ -1,10 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { build } from "esbuild";
 import { eventually } from "../../cluster/admin";
 import type { Finding } from "../suite";
-import { ENTRY, type OperatorProcess } from "../../operator/process";
+import type { OperatorProcess } from "../../operator/process";
 
 /** What Node takes for its heap where a container may have 256 MiB. */
 const HEAP_MIB = 128;
@@ -15,25 +14,12 @@ export const LIMIT_MIB = 256;
 /** Longest time that anything may hold up the event loop. */
 export const TURN_MS = 50;
 
-/**
- * How the operator is run to be measured: as one file, as in its image, since a compiler in the process would take more memory than all
- * else; with the heap that it would have in its container; and with a probe inside.
- */
-export async function measured(folder: string): Promise<{ bundle: string; env: Readonly<Record<string, string>> }> {
-  const bundle = join(folder, "operator.cjs");
-  const root = join(__dirname, "..", "..", "..");
-  await build({
-    entryPoints: [join(root, ENTRY)],
-    outfile: bundle,
-    bundle: true,
-    platform: "node",
-    target: "node20",
-    nodePaths: [join(root, "node_modules")],
-    logLevel: "error",
-  });
-  const probe = pathToFileURL(join(__dirname, "probe.mjs")).href;
-  return { bundle, env: { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB} --import ${probe}` } };
-}
+const PROBE = pathToFileURL(join(__dirname, "probe.mjs")).href;
+
+/** The environment in which the operator is measured: with the heap that it would have in its container, and with a probe inside. */
+export const MEASURED: Readonly<Record<string, string>> = {
+  NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB} --import ${PROBE}`,
+};
 
 /** What a stretch of work took of the operator. */
 export interface Reading {

@@ -1,13 +1,9 @@
-import { mkdtempSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeCall } from "../calls";
 import { Rig } from "../rig";
 import { type Finding, quietMs, type Stage, type Suite } from "../suite";
 import { crowd } from "./bindings";
-import { begin, bounded, describe, type Measured, measured, read } from "./gauge";
+import { begin, bounded, describe, type Measured, MEASURED, read } from "./gauge";
 import { noise } from "./logs";
 import { deleted } from "./namespace";
 import { flock } from "./objects";
@@ -21,9 +17,7 @@ export const bounds: Suite = {
   about: "logs of 10 MB/s, lines of 5 MB, 10,000 bindings, 2,000 objects, namespaces deleted in the middle",
   async run(stage) {
     const { lab, print, defer } = stage;
-    const folder = mkdtempSync(join(tmpdir(), "controller-resilience-bounds-"));
-    defer(() => rm(folder, { recursive: true }));
-    const rig = await Rig.up(lab, await measured(folder));
+    const rig = await Rig.up(lab, MEASURED);
     defer(() => rig.down());
     try {
       return await inject(rig, stage);

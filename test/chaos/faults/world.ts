@@ -9,6 +9,7 @@ import { Admin, eventually } from "../../cluster/admin";
 import { ClusterClient } from "../../cluster/client";
 import { install, OPERATOR } from "../../cluster/installation";
 import { letOperatorBind } from "../../enforcers/rights";
+import { bundleEntry } from "../../operator/bundle";
 import { OperatorProcess } from "../../operator/process";
 import { deedsOf } from "../crash/compare";
 import { FaultProxy } from "../fault-proxy";
@@ -51,7 +52,7 @@ export class World {
   private constructor(
     private readonly stage: Pick<Stage, "lab" | "defer">,
     private readonly hands: Pick<Scene, "admin" | "client" | "node">,
-    private readonly folder: string,
+    private readonly files: { readonly folder: string; readonly bundle: string },
   ) {}
 
   /** Installs the operator on that lab, and starts one process that leads. */
@@ -70,7 +71,7 @@ export class World {
     defer(() => node.stop());
     const folder = mkdtempSync(join(tmpdir(), "controller-resilience-faults-"));
     defer(() => rm(folder, { recursive: true, force: true }));
-    const world = new World(stage, { admin, client, node }, folder);
+    const world = new World(stage, { admin, client, node }, { folder, bundle: await bundleEntry(folder) });
     await world.replica();
     await world.untilLed(world.replicas);
     world.#ledFromMs = performance.now();
@@ -86,10 +87,10 @@ export class World {
     defer(() => proxy.stop());
     const { namespace, serviceAccount } = OPERATOR;
     const path = await lab.serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_LIFE);
-    const kubeconfig = join(this.folder, `replica-${this.replicas.length}.kubeconfig`);
+    const kubeconfig = join(this.files.folder, `replica-${this.replicas.length}.kubeconfig`);
     writeFileSync(kubeconfig, kubeconfigVia(proxy.url, path), { mode: 0o600 });
     const args = ["--full-pass", FULL_PASS_SECONDS, "--restart-interval", RESTART_INTERVAL_SECONDS];
-    const operator = OperatorProcess.start({ kubeconfig, args });
+    const operator = OperatorProcess.start({ kubeconfig, args, bundle: this.files.bundle });
     defer(async () => void (await operator.stop()));
     await operator.ready(READY_MS);
     const made = { proxy, operator };
