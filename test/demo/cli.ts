@@ -81,7 +81,7 @@ async function demo(scenario: Scenario, { context, hostProcess = false, keep = f
     timeline.heading(ending);
     if (keep) timeline.quote(`The cluster stays open (${operator.afterwards}): ${cluster.hint}`);
   } catch (error) {
-    if (operator !== undefined) await printComplaints(operator);
+    if (operator !== undefined && !state.interrupted) await printComplaints(operator);
     throw error;
   } finally {
     if (!state.interrupted) await end();
