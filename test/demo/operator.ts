@@ -37,7 +37,7 @@ export class OperatorInCluster implements DemoOperator {
 
   async start(): Promise<void> {
     // A lab that was kept open may have what an operator outside of it needs.
-    await installChart(this.lab, ["--take-ownership"], this.progress);
+    await installChart(this.lab, ["--take-ownership", "--force-conflicts"], this.progress);
   }
 
   async letBind(role: BindableRole): Promise<void> {
