@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { operatorImage } from "../controllers/operator-image";
+import type { BindableRole } from "../enforcers/rights";
 import type { Lab } from "../lab";
 import { KUBERNETES_VERSION } from "../lab/go-build";
 import { helm } from "../lab/helm";
@@ -30,11 +31,21 @@ export async function renderChart(args: readonly string[], progress: Progress = 
 /** Values for a lab, which has no registry. */
 export const LAB_VALUES = ["--set", "image.tag=lab,image.pullPolicy=Never"] as const;
 
+/** The value that lets the operator renew bindings of these roles. */
+export function bindValue(roles: readonly BindableRole[]): string[] {
+  return ["--set-json", `bindingRenewal.bind=${JSON.stringify(roles)}`];
+}
+
 /** Loads the operator's image into a lab with a node and installs the chart there, or upgrades it; its pods are ready when this returns. */
 export async function installChart(lab: Lab, args: readonly string[] = [], progress: Progress = silent): Promise<void> {
   if (!lab.hasNode) throw new Error(`the lab "${lab.name}" has no node, so no pod can run in it`);
   await lab.loadImage((await operatorImage(progress)).tar);
   progress("installing the chart");
+  await upgradeChart(lab, args);
+}
+
+/** The same with the image that is loaded already. */
+export async function upgradeChart(lab: Lab, args: readonly string[]): Promise<void> {
   const namespace = ["--namespace", OPERATOR.namespace, "--create-namespace"];
   const how = ["upgrade", "--install", RELEASE, CHART, ...namespace, ...LAB_VALUES, "--wait", "--timeout", "3m"];
   const { code, stderr } = await lab.helm([...how, ...args]);

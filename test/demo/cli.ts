@@ -4,16 +4,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Argument, Command } from "commander";
-import { ClusterClient } from "../cluster/client";
-import { install } from "../cluster/installation";
-import { OperatorProcess } from "../operator/process";
 import { contextCluster, DEMO_LAB, labCluster, type DemoCluster } from "./cluster";
+import { OperatorInCluster, OperatorOnHost, type DemoOperator } from "./operator";
 import type { Play, Scenario } from "./scenario";
 import { scenarios } from "./scenarios";
 import { Timeline } from "./timeline";
 
 interface DemoOptions {
   readonly context?: string;
+  readonly hostProcess?: boolean;
   readonly keep?: boolean;
 }
 
@@ -27,11 +26,28 @@ function takeLabDownAndExit(): void {
   process.exit(130);
 }
 
-async function demo(scenario: Scenario, { context, keep = false }: DemoOptions): Promise<void> {
+/** A lab of its own, unless the user has named a cluster. */
+function clusterOf(context: string | undefined, timeline: Timeline, folder: string): Promise<DemoCluster> {
+  if (context === undefined) return labCluster(line => timeline.say("lab", line));
+  return contextCluster(context, folder);
+}
+
+/** In the cluster, where that is a lab; elsewhere, and where it was asked for, on this machine. */
+function operatorOf(cluster: DemoCluster, timeline: Timeline, hostProcess: boolean): DemoOperator {
+  const { lab } = cluster;
+  if (lab !== undefined && !hostProcess) return new OperatorInCluster(lab, line => timeline.say("lab", line));
+  return new OperatorOnHost(cluster);
+}
+
+async function printComplaints(operator: DemoOperator): Promise<void> {
+  for (const line of await operator.complaints()) console.error(`operator: ${line}`);
+}
+
+async function demo(scenario: Scenario, { context, hostProcess = false, keep = false }: DemoOptions): Promise<void> {
   const timeline = new Timeline();
   const folder = mkdtempSync(join(tmpdir(), "controller-resilience-demo-"));
   let cluster: DemoCluster | undefined;
-  let operator: OperatorProcess | undefined;
+  let operator: DemoOperator | undefined;
   let play: Play | undefined;
   const end = async (): Promise<void> => {
     await operator?.stop();
@@ -50,25 +66,22 @@ async function demo(scenario: Scenario, { context, keep = false }: DemoOptions):
   for (const signal of SIGNALS) process.on(signal, onSignal);
   try {
     timeline.heading("A cluster");
-    cluster = await (context === undefined
-      ? labCluster(line => timeline.say("lab", line))
-      : contextCluster(context, folder));
+    cluster = await clusterOf(context, timeline, folder);
     timeline.say("cluster", cluster.description, "good");
 
-    timeline.heading("The operator, with the rights of its own ServiceAccount");
-    await install(new ClusterClient(cluster.kubectl));
-    operator = OperatorProcess.start({ kubeconfig: await cluster.operatorKubeconfig() });
-    await operator.ready();
+    operator = operatorOf(cluster, timeline, hostProcess);
+    timeline.heading(operator.description);
+    await operator.start();
     timeline.say("operator", "is ready", "good");
 
-    play = scenario.start(cluster, timeline);
+    play = scenario.start(cluster, timeline, operator);
     await play.prepare();
     const ending = await play.play();
     await play.show();
     timeline.heading(ending);
-    if (keep) timeline.quote(`The cluster stays open (the operator has ended): ${cluster.hint}`);
+    if (keep) timeline.quote(`The cluster stays open (${operator.afterwards}): ${cluster.hint}`);
   } catch (error) {
-    operator?.complaints().forEach(line => console.error(`operator: ${line}`));
+    if (operator !== undefined && !state.interrupted) await printComplaints(operator);
     throw error;
   } finally {
     if (!state.interrupted) await end();
@@ -85,7 +98,11 @@ const program = new Command("npm run demo --")
     new Argument("[scenario]", "what to show").choices(scenarios.map(({ name }) => name)).default(usual?.name),
   )
   .addHelpText("after", `\nScenarios:\n${list.join("\n")}`)
-  .option("--context <name>", "a context of your kubeconfig (default: a lab of its own, which needs Linux and root)")
+  .option(
+    "--context <name>",
+    "a context of your kubeconfig (default: a lab of its own, which needs Linux and root); implies --host-process",
+  )
+  .option("--host-process", "run the operator as a process on this machine (default: in the lab, by its Helm chart)")
   .option("--keep", "leave the cluster open at the end")
   .action(async (name: string, options: DemoOptions) => {
     try {

@@ -5,9 +5,9 @@ import { ClusterClient, type Binding, type Pod } from "../cluster/client";
 import { kubeScheduler, type SchedulerOptions } from "../controllers/kube-scheduler";
 import { binding } from "../enforcers/bindings";
 import { Enforcer, type Deletion } from "../enforcers/enforcer";
-import { letOperatorBind } from "../enforcers/rights";
 import { dueMs, EXPIRY } from "../enforcers/rules";
 import type { DemoCluster } from "./cluster";
+import type { DemoOperator } from "./operator";
 import type { Play } from "./scenario";
 import { ConditionTeller, quoteKubectl, quoteObject } from "./telling";
 import type { Timeline } from "./timeline";
@@ -32,6 +32,7 @@ export class ExpiringBinding implements Play {
   constructor(
     cluster: DemoCluster,
     private readonly timeline: Timeline,
+    private readonly operator: DemoOperator,
   ) {
     this.client = new ClusterClient(cluster.kubectl);
     this.teller = new ConditionTeller(timeline);
@@ -54,7 +55,7 @@ export class ExpiringBinding implements Play {
     this.timeline.quote(
       `and, as the installer of the operator: it may bind Role ${NAME} in ${NAMESPACE}, nothing else`,
     );
-    await letOperatorBind(this.client, { kind: "Role", name: NAME, namespace: NAMESPACE });
+    await this.operator.letBind({ kind: "Role", name: NAME, namespace: NAMESPACE });
     await this.client.protect(NAMESPACE, NAME, SPEC);
     await this.until("condition BindingsCurrent to be there", () => this.condition());
   }

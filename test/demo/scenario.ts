@@ -1,4 +1,5 @@
 import type { DemoCluster } from "./cluster";
+import type { DemoOperator } from "./operator";
 import type { Timeline } from "./timeline";
 
 /** What is played on one cluster, and told of on one timeline. */
@@ -18,5 +19,5 @@ export interface Scenario {
   readonly name: string;
   /** One line for `--help`. */
   readonly about: string;
-  start(cluster: DemoCluster, timeline: Timeline): Play;
+  start(cluster: DemoCluster, timeline: Timeline, operator: DemoOperator): Play;
 }

@@ -2,11 +2,12 @@ import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { LAB_VALUES, RELEASE } from "../cluster/chart";
 import type { ClusterClient } from "../cluster/client";
 import { documentedCommands, follow } from "../cluster/documented";
-import { install, OPERATOR } from "../cluster/installation";
+import { OPERATOR } from "../cluster/installation";
 import { inventory } from "../cluster/inventory";
 import { operatorImage } from "../controllers/operator-image";
 import { smallController } from "../controllers/small-controller";
-import { leaseHolder, suiteClient, suiteLab } from "./operator";
+import { suiteClient, suiteLab } from "./operator";
+import { endRelease, makeRoomForRelease, releasePods, untilOneLeads, upgradeRelease } from "./release";
 
 // The chart on a real node, installed, upgraded, taken back and uninstalled by the very lines that the documentation shows, with a controller
 // that loses its token meanwhile. What the suite has installed for operators outside of the cluster goes before, and comes back after.
@@ -22,11 +23,7 @@ let before: readonly string[];
 beforeAll(async () => {
   client = suiteClient();
   await suiteLab().loadImage((await operatorImage()).tar);
-  await follow(suiteLab(), documentedCommands("uninstall.md", "Uninstall"));
-  const hostProcess = "-f crds/ -f deploy/host-process.yaml";
-  const lines = documentedCommands("uninstall.md", "With kubectl").replace("-f deploy/install.yaml", hostProcess);
-  await follow(suiteLab(), lines);
-  await follow(suiteLab(), documentedCommands("uninstall.md", "Pepr's store"));
+  await makeRoomForRelease();
   await client.createNamespace(NAMESPACE);
   const command = ["node", "/app/controller.js"];
   await client.apply(smallController({ namespace: NAMESPACE, name: NAME, image: inject("images").node, command }));
@@ -35,37 +32,18 @@ beforeAll(async () => {
 }, 900_000);
 
 afterAll(async () => {
-  await suiteLab().helm(["uninstall", RELEASE, "--namespace", OPERATOR.namespace, "--ignore-not-found"]);
   await client.deleteNamespace(NAMESPACE);
-  await client.until("the operator's namespace to be gone", async () => {
-    const found = await client.output([
-      "get",
-      "namespace",
-      OPERATOR.namespace,
-      "--ignore-not-found",
-      "-o",
-      "jsonpath={.status.phase}",
-    ]);
-    return found !== "Terminating";
-  });
-  await install(client);
+  await endRelease(client);
 }, 300_000);
 
-const operatorPods = () => client.readyPods(OPERATOR.namespace, "controller-resilience", 2, ROLLOUT_MS);
 const uids = (pods: readonly { metadata: { uid: string } }[]): string[] => pods.map(({ metadata }) => metadata.uid);
-
-/** The pod that leads. */
-async function leader(): Promise<string> {
-  return (await leaseHolder(client)).replace(/_[^_]*$/, "");
-}
 
 it("is installed by the lines of the documentation, with two pods of which one leads, and tells of a first object", async () => {
   const lines = documentedCommands("install.md", "With Helm");
   const there = lines.replace("--set image.repository=REGISTRY/controller-resilience", LAB_VALUES.join(" "));
   expect(there).not.toBe(lines);
   await follow(suiteLab(), there);
-  const names = (await operatorPods()).map(({ metadata }) => metadata.name);
-  await client.until("one of them to lead", async () => names.includes(await leader()));
+  await untilOneLeads(client);
   await follow(suiteLab(), documentedCommands("install.md", "A first object"));
   const first = { namespace: "my-scheduler", name: "my-scheduler", type: "TokensAccepted" };
   await client.untilCondition(first, ["TargetNotFound"]);
@@ -76,7 +54,7 @@ it("heals a controller, is upgraded while it watches it, and does not heal it ag
   await client.protect(NAMESPACE, NAME, { targets, tokenRestart: {} });
   await client.untilCondition({ namespace: NAMESPACE, name: NAME, type: "TokensAccepted" }, ["Accepted"]);
   const [sick] = uids(await client.readyPods(NAMESPACE, NAME));
-  const old = uids(await operatorPods());
+  const old = uids(await releasePods(client));
 
   await client.recreateServiceAccount(NAMESPACE, NAME);
   const replaced = await client.until(
@@ -87,12 +65,9 @@ it("heals a controller, is upgraded while it watches it, and does not heal it ag
     },
     ROLLOUT_MS,
   );
-  const upgrade = documentedCommands("install.md", "Upgrade");
-  await follow(suiteLab(), upgrade.replace("--wait", "--set logLevel=debug --wait"));
-  const current = await operatorPods();
-  expect(uids(current).filter(uid => old.includes(uid))).toEqual([]);
-  const names = current.map(({ metadata }) => metadata.name);
-  await client.until("a new pod to lead", async () => names.includes(await leader()));
+  await upgradeRelease("--set logLevel=debug");
+  expect(uids(await releasePods(client)).filter(uid => old.includes(uid))).toEqual([]);
+  await untilOneLeads(client);
 
   await client.untilCondition({ namespace: NAMESPACE, name: NAME, type: "TokensAccepted" }, ["Accepted"], ROLLOUT_MS);
   expect((await client.resilience(NAMESPACE, NAME)).status?.restarts).toHaveLength(1);
@@ -102,7 +77,7 @@ it("heals a controller, is upgraded while it watches it, and does not heal it ag
 it("is taken back to the release before", async () => {
   const { code, stderr } = await suiteLab().helm(["rollback", RELEASE, "--namespace", OPERATOR.namespace, "--wait"]);
   expect([code, stderr]).toEqual([0, expect.any(String)]);
-  await operatorPods();
+  await releasePods(client);
   const args = [
     "get",
     "deployment",

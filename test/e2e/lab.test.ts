@@ -94,6 +94,15 @@ describe("a lab", () => {
     expect(traces(state)).toEqual(NOTHING);
   });
 
+  it("starts pods with another kubelet once that was restarted", async () => {
+    const kubelet = (): string => readFileSync(join(foldersOf(BYSTANDER).processes, "kubelet"), "utf8");
+    const before = kubelet();
+    await bystander.restartKubelet();
+    expect(kubelet()).not.toBe(before);
+    await bystander.apply(pod("after-the-kubelet"));
+    await mustSucceed(bystander, ["wait", "--for=condition=Ready", "pod/after-the-kubelet", "--timeout=60s"]);
+  });
+
   it("has a gateway for its pods that is the same whichever of them come and go", async () => {
     expect(await gatewayOf(BYSTANDER)).toBe(gateway);
   });

@@ -79,6 +79,18 @@ describe("the manifests that are rendered from the chart", () => {
     }
     expect((await inventory(client)).filter(object => !before.includes(object))).toEqual([]);
   });
+
+  it("are taken over by Helm, as documented", async () => {
+    const before = await inventory(client);
+    const [apply = ""] = documentedCommands("install.md", "With kubectl").split("kubectl rollout");
+    await follow(lab, apply);
+    await follow(lab, documentedCommands("install.md", "From kubectl to Helm"));
+    expect(await helm(["list"])).toContain("deployed");
+    for (const heading of ["Uninstall", "With Helm", "Pepr's store"]) {
+      await follow(lab, documentedCommands("uninstall.md", heading));
+    }
+    expect((await inventory(client)).filter(object => !before.includes(object))).toEqual([]);
+  });
 });
 
 describe("a release", () => {

@@ -5,7 +5,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vi
 import { ClusterClient } from "../cluster/client";
 import { installation, OPERATOR } from "../cluster/installation";
 import { Lab } from "../lab";
-import { type LogLine, type OperatorOptions, OperatorProcess } from "../operator/process";
+import type { LogLine } from "../operator/log";
+import { type OperatorOptions, OperatorProcess } from "../operator/process";
 
 // An operator that is started where something is missing: it lives, is not ready, says what is missing, and works as soon as it is
 // there. In a lab of its own, where nothing is installed yet.

@@ -96,6 +96,11 @@ command(
     progress("the API server is ready again");
   });
 
+command("restart-kubelet", "restart the node's kubelet; its pods run on").action(async ({ name }: NameOption) => {
+  await find(name).restartKubelet();
+  progress("the kubelet works again");
+});
+
 command("load-image", "give the node an image; pods use it with imagePullPolicy: Never")
   .argument("<tar>", "as written by `docker save` or an OCI archive")
   .action(async (tar: string, { name }: NameOption) => {

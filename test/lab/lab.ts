@@ -11,7 +11,7 @@ import { kubeconfig, pkiFiles, writeKubeconfig } from "./pki";
 import { helm, helmProgram } from "./helm";
 import { link, programPath } from "./programs";
 import { takeLock } from "./lock";
-import { loadImage } from "./node";
+import { loadImage, restartKubelet } from "./node";
 import { silent, type Progress } from "./progress";
 import { type LabState, readState, writeState } from "./state";
 import { bringUp } from "./up";
@@ -127,6 +127,11 @@ export class Lab {
   /** Restarts the API server with other arguments or another key for tokens, and waits until it is ready. */
   async restartApiServer(change: ApiServerChange = {}): Promise<void> {
     await this.change(state => restartApiServer(state, change, this.progress));
+  }
+
+  /** Restarts the node's kubelet under its pods, and waits until it works again. */
+  async restartKubelet(): Promise<void> {
+    await this.change(state => restartKubelet(state, this.progress));
   }
 
   /** Gives the node an image from a tar; pods name it with `imagePullPolicy: Never`. */

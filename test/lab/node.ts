@@ -8,7 +8,7 @@ import { foldersOf } from "./folders";
 import { pauseImage } from "./images/pause";
 import { cniFolder } from "./packages";
 import { NODE_NAME } from "./pki";
-import { running } from "./processes";
+import { running, stop } from "./processes";
 import { programPath } from "./programs";
 import type { Progress } from "./progress";
 import { inside } from "./sandbox";
@@ -18,6 +18,7 @@ import { waitFor } from "./wait";
 const CONTAINERD_TIMEOUT_MS = 30_000;
 const NODE_TIMEOUT_MS = 120_000;
 const IMPORT_TIMEOUT_MS = 300_000;
+const GRACE_MS = 5_000;
 
 /** Starts containerd, if it does not run; it needs no API server. */
 export async function startContainerd(lab: LabState): Promise<void> {
@@ -47,6 +48,21 @@ export async function startNode(lab: LabState, progress: Progress): Promise<void
     what: "the node to be Ready",
     timeoutMs: NODE_TIMEOUT_MS,
     until: () => nodeIsReady(lab),
+    check: () => mustRun(lab, "kubelet"),
+    log: logOf(lab, "kubelet"),
+  });
+}
+
+/** Restarts the kubelet under its pods, which run on, and waits until it has told the API server of itself. */
+export async function restartKubelet(lab: LabState, progress: Progress): Promise<void> {
+  if (lab.kind !== "node") throw new Error(`the lab "${lab.name}" is a control plane alone: it has no kubelet`);
+  await stop(lab, "kubelet", GRACE_MS);
+  const endedMs = Date.now();
+  await startNode(lab, progress);
+  await waitFor({
+    what: "the kubelet to renew the node's Lease",
+    timeoutMs: NODE_TIMEOUT_MS,
+    until: () => hasRenewedLease(lab, endedMs),
     check: () => mustRun(lab, "kubelet"),
     log: logOf(lab, "kubelet"),
   });
@@ -92,6 +108,15 @@ async function nodeIsReady(lab: LabState): Promise<boolean> {
   const ready = node.status?.conditions?.find(({ type }) => type === "Ready");
   if (ready?.status === "True") return true;
   throw new Error(ready?.message ?? "the node has no status yet");
+}
+
+/** What the node's own status says may be what the kubelet before has said. */
+async function hasRenewedLease(lab: LabState, sinceMs: number): Promise<boolean> {
+  const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${NODE_NAME}`;
+  const { status, body } = await get(lab, path);
+  if (status !== 200) throw new Error(`${path} answered ${status}`);
+  const { spec } = JSON.parse(body) as { spec: { renewTime: string } };
+  return Date.parse(spec.renewTime) > sinceMs;
 }
 
 /** Layers can't be stacked where the lab's folder is itself on a stack, as in a container. */

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
+import { complaintsIn, type LogLine, parseLine } from "./log";
 
 const root = join(__dirname, "..", "..");
 
@@ -16,14 +17,6 @@ export interface OperatorOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** A bundle of {@link ENTRY} that is run as it is; by default the sources are, as by `npm start`. */
   readonly bundle?: string | undefined;
-}
-
-/** One line of the operator's log. */
-export interface LogLine {
-  /** Pepr's own lines have numbers, ours have words. */
-  readonly level: string | number;
-  readonly msg: string;
-  readonly [field: string]: unknown;
 }
 
 /** The operator, run by `npm start`'s own entry point, with a free health port. */
@@ -95,8 +88,7 @@ export class OperatorProcess {
 
   /** The last lines of its log that are warnings or errors. */
   complaints(): string[] {
-    const bad = this.log.filter(({ level }) => level === "warn" || level === "error" || Number(level) >= 40);
-    return bad.slice(-10).map(line => JSON.stringify(line));
+    return complaintsIn(this.log);
   }
 
   /** Sends a signal. */
@@ -114,12 +106,12 @@ export class OperatorProcess {
   }
 
   private take(line: string): void {
-    try {
-      const parsed = JSON.parse(line) as LogLine;
-      if (parsed.msg === "health port is open" && typeof parsed["port"] === "number") this.port = parsed["port"];
-      this.log.push(parsed);
-    } catch {
+    const parsed = parseLine(line);
+    if (parsed === undefined) {
       this.noise.push(line);
+      return;
     }
+    if (parsed.msg === "health port is open" && typeof parsed["port"] === "number") this.port = parsed["port"];
+    this.log.push(parsed);
   }
 }

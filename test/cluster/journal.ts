@@ -1,0 +1,69 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { Lab } from "../lab";
+
+/** An object, as far as every object is alike. */
+export interface Kept {
+  readonly metadata: { readonly name: string; readonly uid: string; readonly generation?: number };
+}
+
+/** A change of an object, as the API server has told of it. */
+export interface Change<T extends Kept> {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly object: T;
+  /** When this was heard of. */
+  readonly heardMs: number;
+}
+
+/** All that the API server tells of a collection: what is there, and from then on each change. It has no gaps, unlike looking again and again. */
+export class Journal<T extends Kept> {
+  private readonly heard: Change<T>[] = [];
+  private trouble = "";
+  private isStopping = false;
+
+  private constructor(
+    private readonly path: string,
+    private readonly child: ChildProcess,
+  ) {
+    if (child.stdout) createInterface({ input: child.stdout }).on("line", line => this.take(line));
+    child.stderr?.on("data", (chunk: Buffer) => (this.trouble += chunk.toString()));
+    child.on("error", error => (this.trouble += error.message));
+  }
+
+  /** Begins to listen, at a path such as /api/v1/namespaces/default/pods. */
+  static start<T extends Kept>(lab: Lab, path: string): Journal<T> {
+    const url = `${path}${path.includes("?") ? "&" : "?"}watch=true&timeoutSeconds=3600`;
+    return new Journal<T>(path, spawn("kubectl", ["get", "--raw", url], { env: lab.environment }));
+  }
+
+  /** Every change in the order in which it happened; throws if some may have been missed. */
+  changes(): readonly Change<T>[] {
+    if (!this.isStopping && this.child.exitCode === null && this.child.signalCode === null) return this.heard;
+    throw new Error(`nobody listens at ${this.path} any more: ${this.trouble.trim()}`);
+  }
+
+  /** Every object that was ever there, as it was last. */
+  objects(): T[] {
+    return [...new Map(this.changes().map(({ object }) => [object.metadata.uid, object])).values()];
+  }
+
+  /** Ends it, and what it runs. */
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    if (this.child.exitCode !== null || this.child.signalCode !== null || this.child.pid === undefined) return;
+    const exit = once(this.child, "exit");
+    this.child.kill();
+    await exit;
+  }
+
+  private take(line: string): void {
+    const { type, object } = JSON.parse(line) as { type: Change<T>["type"] | "ERROR"; object: T };
+    if (type !== "ERROR") {
+      this.heard.push({ type, object, heardMs: Date.now() });
+      return;
+    }
+    this.trouble += line;
+    this.child.kill();
+  }
+}

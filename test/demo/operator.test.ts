@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+import type { Said } from "../cluster/client";
+import type { Lab } from "../lab";
+import { silent } from "../lab/progress";
+import { OperatorInCluster } from "./operator";
+
+function operatorWhoseLogsAre(said: Partial<Said>): OperatorInCluster {
+  const lab = { kubectl: () => Promise.resolve({ code: 0, stdout: "", stderr: "", ...said }) };
+  return new OperatorInCluster(lab as unknown as Lab, silent);
+}
+
+const line = (level: string | number, msg: string): string => JSON.stringify({ level, msg });
+
+it("tells the warnings and errors of its pods' logs, then what is no line of a log", async () => {
+  const lines = [line("info", "started"), line("warn", "late"), "Error: at once", line(50, "Pepr's"), line(30, "calm")];
+  const operator = operatorWhoseLogsAre({ stdout: `${lines.join("\n")}\n` });
+  expect(await operator.complaints()).toEqual([line("warn", "late"), line(50, "Pepr's"), "Error: at once"]);
+});
+
+it("tells what kubectl says where there is no log", async () => {
+  const operator = operatorWhoseLogsAre({ code: 1, stderr: "container is waiting to start: ImagePullBackOff\n" });
+  expect(await operator.complaints()).toEqual(["container is waiting to start: ImagePullBackOff"]);
+});

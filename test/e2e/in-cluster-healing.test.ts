@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { bindValue, installChart } from "../cluster/chart";
+import type { Binding, ClusterClient, Pod } from "../cluster/client";
+import { OPERATOR } from "../cluster/installation";
+import { Journal, type Kept } from "../cluster/journal";
+import { kubeScheduler, serviceAccount } from "../controllers/kube-scheduler";
+import { smallController } from "../controllers/small-controller";
+import { tokenAgent } from "../controllers/token-agent";
+import { binding } from "../enforcers/bindings";
+import { Enforcer } from "../enforcers/enforcer";
+import { dueMs, EXPIRY } from "../enforcers/rules";
+import { suiteClient, suiteLab } from "./operator";
+import { endRelease, leadingPod, makeRoomForRelease, releasePods, untilOneLeads, upgradeRelease } from "./release";
+
+// The chart's two pods heal four things at the same time. In the middle of it the leader's pod is deleted, the kubelet restarted and an
+// upgrade rolled through. What was done, and that it was not done twice, is told by the API server: by watches without a gap, and by its counters.
+
+const STALE = "healing-stale";
+const EXPIRING = "healing-expiring";
+const YEARLONG = "healing-yearlong";
+const RECKLESS = "healing-reckless";
+const namespaces = [STALE, EXPIRING, YEARLONG, RECKLESS];
+const NAME = "controller";
+/** A third of it before its end, a binding is renewed. */
+const LIFE_SECONDS = 75;
+const RENEWALS = 2;
+/** Held still to the end of this file, and long past it. */
+const REQUEST_RATE = { threshold: 100, for: "15s", onRunaway: "Throttle", release: "30m" };
+const STEP_MS = 240_000;
+const ONE = `fieldSelector=metadata.name%3D${NAME}`;
+const MANAGED = "labelSelector=app.kubernetes.io%2Fmanaged-by%3Dcontroller-resilience";
+const FLOW_CONTROL = "/apis/flowcontrol.apiserver.k8s.io/v1";
+
+let client: ClusterClient;
+let enforcer: Enforcer;
+let journals: {
+  readonly stale: Journal<Pod>;
+  readonly yearlong: Journal<Pod>;
+  readonly bindings: Journal<Binding & Kept>;
+  readonly schemas: Journal<Kept>;
+  readonly levels: Journal<Kept>;
+};
+/** The pods, and the counter, before anything was broken. */
+let before: { readonly stale: Pod; readonly yearlong: Pod; readonly evictions: number };
+let firstLeader: string;
+
+const scheduler = () => ({ namespace: STALE, name: NAME, image: inject("images").scheduler });
+const small = (namespace: string, program: string) => ({
+  namespace,
+  name: NAME,
+  image: inject("images").node,
+  command: ["node", `/app/${program}.js`],
+});
+
+async function protect(namespace: string, kind: string, block: object): Promise<void> {
+  await client.protect(namespace, NAME, { targets: [{ kind, name: NAME }], ...block });
+}
+
+function untilReason(namespace: string, type: string, reason: string): Promise<unknown> {
+  return client.untilCondition({ namespace, name: NAME, type }, [reason], STEP_MS);
+}
+
+/** Pods that the API server was asked to evict, and did. */
+async function evictions(): Promise<number> {
+  const lines = (await client.output(["get", "--raw", "/metrics"])).split("\n");
+  const done = lines.filter(line =>
+    ["apiserver_request_total{", 'code="2', 'subresource="eviction"'].every(part => line.includes(part)),
+  );
+  return done.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+}
+
+/** Who has what the operator's Events tell of, for one reason. */
+async function told(namespace: string, reason: string): Promise<string[]> {
+  const events = (await client.events(namespace)).filter(event => event.reason === reason);
+  return events.map(({ involvedObject }) => involvedObject.kind).sort();
+}
+
+/** The operator's own, not those of its chart. */
+function made(journal: Journal<Kept>): Kept[] {
+  return journal.objects().filter(({ metadata: { name } }) => !/^controller-resilience(-lease)?$/.test(name));
+}
+
+const names = (objects: readonly Kept[]): string[] => objects.map(({ metadata }) => metadata.name).sort();
+
+/** How the end of the binding has moved: from when, to when, and how long before the end that was. */
+function renewals(): { uid: string; extendedMs: number; leftMs: number }[] {
+  const changes = journals.bindings.changes();
+  return changes.slice(1).map(({ object, heardMs }, i) => {
+    const dueBefore = dueMs(changes[i]!.object);
+    return { uid: object.metadata.uid, extendedMs: dueMs(object) - dueBefore, leftMs: dueBefore - heardMs };
+  });
+}
+
+beforeAll(async () => {
+  client = suiteClient();
+  const lab = suiteLab();
+  await makeRoomForRelease();
+  for (const namespace of namespaces) await client.createNamespace(namespace);
+  await client.apply(kubeScheduler(scheduler()));
+  await client.apply(smallController(small(RECKLESS, "reckless-controller")));
+  await client.apply(tokenAgent(small(YEARLONG, "controller")));
+  const withRights = smallController(small(EXPIRING, "controller")) as { kind: string }[];
+  await client.apply(withRights.filter(({ kind }) => kind !== "RoleBinding"));
+  await installChart(lab, bindValue([{ kind: "Role", name: NAME, namespace: EXPIRING }]));
+  firstLeader = await untilOneLeads(client);
+
+  await protect(STALE, "Deployment", { tokenRestart: {} });
+  await protect(EXPIRING, "Deployment", { bindingRenewal: {} });
+  await protect(RECKLESS, "Deployment", { flowIsolation: { requestRate: REQUEST_RATE } });
+  await untilReason(STALE, "TokensAccepted", "Accepted");
+  await untilReason(EXPIRING, "BindingsCurrent", "NoBindings");
+  await untilReason(RECKLESS, "FlowsIsolated", "Isolated");
+  const [[stale], [yearlong]] = [await client.readyPods(STALE, NAME), await client.readyPods(YEARLONG, NAME)];
+  before = { stale: stale!, yearlong: yearlong!, evictions: await evictions() };
+  journals = {
+    stale: Journal.start(lab, `/api/v1/namespaces/${STALE}/pods`),
+    yearlong: Journal.start(lab, `/api/v1/namespaces/${YEARLONG}/pods`),
+    bindings: Journal.start(lab, `/apis/rbac.authorization.k8s.io/v1/namespaces/${EXPIRING}/rolebindings?${ONE}`),
+    schemas: Journal.start(lab, `${FLOW_CONTROL}/flowschemas?${MANAGED}`),
+    levels: Journal.start(lab, `${FLOW_CONTROL}/prioritylevelconfigurations?${MANAGED}`),
+  };
+  await client.until("the levels to be told of", () => Promise.resolve(made(journals.levels).length > 0));
+  enforcer = Enforcer.start(client, { namespaces: [EXPIRING] });
+}, 600_000);
+
+afterAll(async () => {
+  await enforcer.stop();
+  for (const journal of Object.values(journals)) await journal.stop();
+  // The operator takes away what it has made; where it can't, the next one does.
+  await client.kubectl(["delete", "cres", "--all", "--all-namespaces", "--timeout=30s"]);
+  for (const namespace of namespaces) await client.deleteNamespace(namespace);
+  const bindings = (kubeScheduler(scheduler()) as (Kept & { kind: string })[])
+    .filter(({ kind }) => kind === "ClusterRoleBinding")
+    .map(({ metadata }) => metadata.name);
+  await client.output(["delete", "clusterrolebinding", ...bindings, "--ignore-not-found"]);
+  await endRelease(client);
+}, 300_000);
+
+it("heals four things, although its leader's pod is deleted and the kubelet restarted meanwhile", async () => {
+  await client.output(["delete", "serviceaccount", NAME, "-n", STALE]);
+  await client.apply([serviceAccount(scheduler())]);
+  const labels = { [EXPIRY.kyverno]: `${LIFE_SECONDS}s` };
+  const subject = { namespace: EXPIRING, name: NAME };
+  await client.apply([binding({ ...subject, role: { kind: "Role", name: NAME }, labels, serviceAccount: subject })]);
+  await client.deleteBinding("RoleBinding", NAME, RECKLESS);
+  await protect(YEARLONG, "DaemonSet", { tokenLifetime: {} });
+
+  // Before that, an eviction that was written down may wait for minutes until it is settled; test/chaos plays that.
+  await client.until("the eviction", async () => (await told(STALE, "PodEvicted")).includes("Pod"), STEP_MS);
+  await client.output(["delete", "pod", firstLeader, "-n", OPERATOR.namespace, "--wait=false"]);
+  await suiteLab().restartKubelet();
+  expect(await untilOneLeads(client)).not.toBe(firstLeader);
+
+  await untilReason(RECKLESS, "FlowsIsolated", "Throttled");
+  await untilReason(YEARLONG, "TokenLifetimeBounded", "Bounded");
+  const restart = async () => (await client.resilience(STALE, NAME)).status?.restarts?.[0];
+  await client.until("it to have helped", async () => (await restart())?.outcome === "Recovered", STEP_MS);
+});
+
+it("keeps it so while an upgrade is rolled through, and renews what is due then", async () => {
+  const old = (await releasePods(client)).map(({ metadata }) => metadata.name);
+  await upgradeRelease("--set logLevel=debug");
+  expect(old).not.toContain(await untilOneLeads(client));
+  await client.until("the binding to be renewed", () => Promise.resolve(renewals().length >= RENEWALS), STEP_MS);
+  expect(old).not.toContain(await leadingPod(client));
+  await untilReason(STALE, "TokensAccepted", "Accepted");
+  await untilReason(EXPIRING, "BindingsCurrent", "Current");
+  await untilReason(YEARLONG, "TokenLifetimeBounded", "Bounded");
+  await untilReason(RECKLESS, "FlowsIsolated", "Throttled");
+});
+
+it("has restarted once", async () => {
+  const after = (await client.readyPods(STALE, NAME))[0]!;
+  expect(journals.stale.objects().map(({ metadata }) => metadata.uid)).toEqual([
+    before.stale.metadata.uid,
+    after.metadata.uid,
+  ]);
+  expect((await evictions()) - before.evictions).toBe(1);
+  expect(await told(STALE, "PodEvicted")).toEqual(["ControllerResilience", "Pod"]);
+  expect((await client.resilience(STALE, NAME)).status?.restarts).toMatchObject([
+    { podUID: before.stale.metadata.uid, outcome: "Recovered" },
+  ]);
+});
+
+it("has renewed the binding whenever it was due, and at no other time", () => {
+  const [created] = journals.bindings.objects();
+  const due = { uid: created!.metadata.uid, extendedMs: LIFE_SECONDS * 1000 };
+  expect(renewals()).toMatchObject(renewals().map(() => due));
+  expect(Math.max(...renewals().map(({ leftMs }) => leftMs))).toBeLessThanOrEqual((LIFE_SECONDS / 3) * 1000);
+  expect(renewals()).toHaveLength(RENEWALS);
+  expect(enforcer.deletions).toEqual([]);
+});
+
+it("has changed the DaemonSet once, which has replaced its pod once", async () => {
+  const after = (await client.readyPods(YEARLONG, NAME))[0]!;
+  expect((await client.daemonSet(YEARLONG, NAME)).metadata.generation).toBe(2);
+  expect(journals.yearlong.objects().map(({ metadata }) => metadata.uid)).toEqual([
+    before.yearlong.metadata.uid,
+    after.metadata.uid,
+  ]);
+  expect(await told(YEARLONG, "TokenLifetimeShortened")).toEqual(["ControllerResilience", "DaemonSet"]);
+});
+
+it("has made each level and each FlowSchema once, and has moved one of them once", async () => {
+  const { schemas, levels } = journals;
+  expect(names(made(levels))).toEqual(["controller-resilience-shared", "controller-resilience-tar-pit"]);
+  expect(names(made(schemas))).toEqual([
+    expect.stringMatching(new RegExp(`^controller-resilience-${RECKLESS}-${NAME}-`)),
+    expect.stringMatching(new RegExp(`^controller-resilience-leases-${RECKLESS}-${NAME}-`)),
+  ]);
+  expect([...schemas.changes(), ...levels.changes()].filter(({ type }) => type === "DELETED")).toEqual([]);
+  expect(made(levels).map(({ metadata }) => metadata.generation)).toEqual([1, 1]);
+  // It was made, and moved into the tar pit.
+  const generations = made(schemas).map(({ metadata: { name, generation } }) => [
+    name.includes("-leases-"),
+    generation,
+  ]);
+  expect(Object.fromEntries(generations)).toEqual({ true: 1, false: 2 });
+  expect(await told(RECKLESS, "FlowThrottled")).toEqual(["ControllerResilience"]);
+});

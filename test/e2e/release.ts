@@ -1,0 +1,51 @@
+import { RELEASE } from "../cluster/chart";
+import type { ClusterClient, Pod } from "../cluster/client";
+import { documentedCommands, follow } from "../cluster/documented";
+import { install, OPERATOR } from "../cluster/installation";
+import { leaseHolder, suiteLab } from "./operator";
+
+const ROLLOUT_MS = 180_000;
+
+/** Takes away what the suite has installed for operators outside of the cluster: there is one installation in a cluster. */
+export async function makeRoomForRelease(): Promise<void> {
+  await follow(suiteLab(), documentedCommands("uninstall.md", "Uninstall"));
+  const hostProcess = "-f crds/ -f deploy/host-process.yaml";
+  const lines = documentedCommands("uninstall.md", "With kubectl").replace("-f deploy/install.yaml", hostProcess);
+  await follow(suiteLab(), lines);
+  await follow(suiteLab(), documentedCommands("uninstall.md", "Pepr's store"));
+}
+
+/** Uninstalls the release, if it is there, and puts back what the suite had installed. */
+export async function endRelease(client: ClusterClient): Promise<void> {
+  const { namespace } = OPERATOR;
+  await suiteLab().helm(["uninstall", RELEASE, "--namespace", namespace, "--ignore-not-found", "--wait"]);
+  await client.deleteNamespace(namespace);
+  const phase = ["get", "namespace", namespace, "--ignore-not-found", "-o", "jsonpath={.status.phase}"];
+  await client.until("the operator's namespace to be gone", async () => (await client.output(phase)) === "");
+  await install(client);
+}
+
+/** The two pods of the release, Ready. */
+export function releasePods(client: ClusterClient): Promise<Pod[]> {
+  return client.readyPods(OPERATOR.namespace, "controller-resilience", 2, ROLLOUT_MS);
+}
+
+/** The pod that leads. */
+export async function leadingPod(client: ClusterClient): Promise<string> {
+  return (await leaseHolder(client)).replace(/_[^_]*$/, "");
+}
+
+/** Waits until one of the two pods leads; returns its name. */
+export async function untilOneLeads(client: ClusterClient): Promise<string> {
+  const names = (await releasePods(client)).map(({ metadata }) => metadata.name);
+  return client.until("one of the pods to lead", async () => {
+    const name = await leadingPod(client);
+    return names.includes(name) && name;
+  });
+}
+
+/** Upgrades the release by the lines that the documentation shows, and waits for the new pods. */
+export async function upgradeRelease(...args: string[]): Promise<void> {
+  const lines = documentedCommands("install.md", "Upgrade");
+  await follow(suiteLab(), lines.replace("--wait", [...args, "--wait"].join(" ")));
+}
