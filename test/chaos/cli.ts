@@ -1,6 +1,7 @@
 // `npm run chaos`: faults in the middle of what the operator does, on a real API server, and what comes of them.
 import { Command, InvalidArgumentError, Option } from "commander";
 import { Lab } from "../lab";
+import { takeDownOnceGone } from "../lab/down-once-gone";
 import { printer } from "../lab/progress";
 import { crash, type CrashChoice } from "./crash";
 import { renderFindings } from "./findings";
@@ -14,9 +15,16 @@ const ALL = "all";
 /** What ends the suites that are under way. */
 const ending = new Set<() => Promise<void>>();
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => void Promise.allSettled([...ending].map(end => end())).then(() => process.exit(130)));
+/** Labs that are being started. */
+const starting = new Set<string>();
+
+async function interrupt(): Promise<never> {
+  await Promise.allSettled([...ending].map(end => end()));
+  for (const lab of starting) takeDownOnceGone(lab);
+  process.exit(130);
 }
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void interrupt());
 
 interface Flags {
   readonly seed: number;
@@ -59,7 +67,9 @@ async function onStage(suite: Suite, how: Pick<Stage, "seed" | "isFull">, job: n
   };
   ending.add(end);
   const print = (line: string): void => console.log(line.replace(/^/gm, `${suite.name}: `));
+  if (isOurs) starting.add(name);
   const lab = await Lab.up({ name, controlPlaneOnly: true, onProgress: printer(process.stderr) });
+  starting.delete(name);
   if (isOurs) ends.push(() => lab.down());
   try {
     return await suite.run({ ...how, lab, print, defer: last => void ends.push(last) });

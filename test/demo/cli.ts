@@ -1,9 +1,9 @@
 // `npm run demo`: a controller comes to harm on a real cluster, and is healed.
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Argument, Command } from "commander";
+import { takeDownOnceGone } from "../lab/down-once-gone";
 import { contextCluster, DEMO_LAB, labCluster, type DemoCluster } from "./cluster";
 import { OperatorInCluster, OperatorOnHost, type DemoOperator } from "./operator";
 import type { Play, Scenario } from "./scenario";
@@ -17,14 +17,6 @@ interface DemoOptions {
 }
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-
-/** A lab that is still being started can only be taken down by another process, once this one is gone. */
-function takeLabDownAndExit(): void {
-  const run = join(__dirname, "..", "..", "scripts", "run.mjs");
-  const down = [run, "test/lab/cli.ts", "down", "--name", DEMO_LAB];
-  spawn(process.execPath, down, { detached: true, stdio: "inherit" }).unref();
-  process.exit(130);
-}
 
 /** A lab of its own, unless the user has named a cluster. */
 function clusterOf(context: string | undefined, timeline: Timeline, folder: string): Promise<DemoCluster> {
@@ -60,8 +52,11 @@ async function demo(scenario: Scenario, { context, hostProcess = false, keep = f
     if (state.interrupted) return;
     state.interrupted = true;
     console.error("\nInterrupted; cleaning up ...");
-    if (cluster === undefined && context === undefined) takeLabDownAndExit();
-    else void end().finally(() => process.exit(130));
+    if (cluster === undefined && context === undefined) {
+      takeDownOnceGone(DEMO_LAB);
+      process.exit(130);
+    }
+    void end().finally(() => process.exit(130));
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
   try {
