@@ -19,6 +19,7 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
   const passes: { key: Key; atMs: number }[] = [];
   const startedMs = clock.monotonicMs();
   const leading = { yes: true };
+  const forgotten: Key[] = [];
   const controller = new Controller(
     {
       store: { list: () => ports.list() },
@@ -26,6 +27,7 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
         passes.push({ key, atMs: clock.monotonicMs() - startedMs });
         return pass(key, mayWrite);
       },
+      forget: key => void forgotten.push(key),
       isLeader: () => leading.yes,
       clock,
       random: () => 0.5,
@@ -36,7 +38,7 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
   );
   const keys = () => passes.splice(0).map(({ key }) => key);
   const times = () => passes.splice(0).map(({ atMs }) => atMs);
-  return { clock, log, metrics, listed, ports, controller, leading, passes, keys, times };
+  return { clock, log, metrics, listed, ports, controller, leading, forgotten, passes, keys, times };
 }
 
 describe("the loop", () => {
@@ -152,6 +154,21 @@ describe("the loop", () => {
     bench.controller.stopLeading();
     bench.controller.enqueue("c/1");
     expect(told).toEqual([1, 2, 0]);
+  });
+
+  it("forgets what it knows of objects when it leads no longer, of those in the middle of a pass at its end", async () => {
+    const bench = makeBench(async key => {
+      if (key === "a/slow") await new Promise<void>(resolve => void bench.clock.after(10_000, resolve));
+      return RECHECK;
+    });
+    bench.listed.push("a/1", "a/slow", "b/1");
+    bench.controller.startLeading();
+    await bench.clock.run(1_000);
+    expect(bench.forgotten).toEqual([]);
+    bench.controller.stopLeading();
+    expect(bench.forgotten).toEqual(["a/1", "b/1"]);
+    await bench.clock.run(10_000);
+    expect(bench.forgotten).toEqual(["a/1", "b/1", "a/slow"]);
   });
 
   it("tells loudly of a list that fails or hangs, and tries again soon", async () => {

@@ -36,6 +36,8 @@ export interface ControllerPorts {
   readonly store: Pick<ObjectStore, "list">;
   /** One pass; see Reconciler. */
   readonly reconcile: (key: Key, mayWrite: () => boolean) => Promise<PassResult>;
+  /** What is remembered and told of an object is no longer looked after. */
+  readonly forget: (key: Key) => void;
   /** Asked at every write. */
   readonly isLeader: () => boolean;
   readonly clock: Clock;
@@ -65,7 +67,7 @@ export class Controller {
   /** Counts terms of leadership; undefined while not leading. */
   #term: number | undefined;
   #terms = 0;
-  #inFlight = 0;
+  readonly #inFlight = new Set<Key>();
   #cancelFullPass: Cancel = () => undefined;
   #turnedAtMs: number;
   #stopped = false;
@@ -97,7 +99,8 @@ export class Controller {
     this.#cancelFullPass();
     this.#queue.clear();
     this.#sweep = new RingBuffer();
-    // Nobody would tell of objects that go meanwhile, and their namespaces would be watched for ever.
+    // Nobody would tell of objects that change or go meanwhile: their metrics would be wrong, and their namespaces watched for ever.
+    for (const key of this.known.all()) if (!this.#inFlight.has(key)) this.#forget(key);
     this.known.clear();
     this.#reportDepth();
   }
@@ -111,7 +114,7 @@ export class Controller {
     const { clock, log } = this.#ports;
     await withDeadline(clock, this.#settings.stopWithinMs, "passes in flight", () => drained).catch(
       (error: unknown) => {
-        log.warn({ inFlight: this.#inFlight, error: publicMessage(error) }, "stopped with passes in flight");
+        log.warn({ inFlight: this.#inFlight.size, error: publicMessage(error) }, "stopped with passes in flight");
       },
     );
     this.stopLeading();
@@ -140,10 +143,10 @@ export class Controller {
   }
 
   #takeMore(): void {
-    while (this.#term !== undefined && !this.#stopped && this.#inFlight < this.#settings.workers) {
+    while (this.#term !== undefined && !this.#stopped && this.#inFlight.size < this.#settings.workers) {
       const key = this.#next();
       if (key === undefined) break;
-      this.#inFlight++;
+      this.#inFlight.add(key);
       void this.#runPass(key, this.#term);
     }
     this.#reportDepth();
@@ -187,7 +190,8 @@ export class Controller {
     }
     metrics.reconciled(metricOf(result), (clock.monotonicMs() - startedMs) / 1000);
     if (this.#term === term) this.#requeue(key, result);
-    this.#inFlight--;
+    else this.#forget(key);
+    this.#inFlight.delete(key);
     this.#queue.done(key);
     this.#turn();
     this.#takeMore();
@@ -196,8 +200,7 @@ export class Controller {
   #requeue(key: Key, result: PassResult | undefined): void {
     switch (result?.next) {
       case "forget":
-        this.#limiter.forget(key);
-        this.#lastPassMs.delete(key);
+        this.#forget(key);
         this.known.remove(key);
         break;
       case "recheck":
@@ -214,6 +217,12 @@ export class Controller {
       default:
         this.#queue.addAfter(key, this.#limiter.when(key));
     }
+  }
+
+  #forget(key: Key): void {
+    this.#limiter.forget(key);
+    this.#lastPassMs.delete(key);
+    this.#ports.forget(key);
   }
 
   #reportPanic(key: Key, error: unknown): void {
@@ -243,7 +252,7 @@ export class Controller {
       log.error({ error: publicMessage(error), failures: this.#limiter.failures(FULL_PASS) }, "the full pass failed");
     }
     if (this.#term !== term || this.#stopped) return;
-    if (this.#inFlight === 0) this.#turn();
+    if (this.#inFlight.size === 0) this.#turn();
     this.#scheduleFullPass(nextMs);
   }
 

@@ -64,7 +64,8 @@ export class Engine {
       settings.election,
     );
     const reconcile = (key: Key, mayWrite: () => boolean) => reconciler.reconcile(key, mayWrite);
-    this.#controller = new Controller({ ...shared, reconcile, isLeader: () => this.isLeader() }, settings.loop);
+    const forget = (key: Key): void => reconciler.forget(key);
+    this.#controller = new Controller({ ...shared, reconcile, forget, isLeader: () => this.isLeader() }, settings.loop);
   }
 
   /** Begins to compete for the lead; works while it has it. */

@@ -49,12 +49,13 @@ function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"),
   });
   const leading = { yes: true };
   const pass = () => reconciler.reconcile(KEY, () => leading.yes);
+  const forget = () => reconciler.forget(KEY);
   const current = () => store.objects.get(KEY)?.status ?? {};
   const conditions = () =>
     Object.fromEntries((current().conditions ?? []).map(({ type, status, reason }) => [type, `${status}/${reason}`]));
   const message = (type: string) => current().conditions?.find(one => one.type === type)?.message ?? "";
   const reasons = () => events.records.splice(0).map(({ reason, regarding }) => `${reason} on ${regarding.kind}`);
-  return { clock, store, writer, log, metrics, brake, leading, pass, current, conditions, message, reasons };
+  return { clock, store, writer, log, metrics, brake, leading, pass, forget, current, conditions, message, reasons };
 }
 
 describe("a pass over a healthy object", () => {
@@ -140,6 +141,7 @@ describe("an object that is gone or going", () => {
     const object = bench.store.objects.get(KEY)!;
     bench.store.put({ ...object, metadata: { ...object.metadata, deletionTimestamp: "2025-01-01T00:00:00Z" } });
     expect(await bench.pass()).toEqual({ next: "forget" });
+    bench.forget();
     expect([forgotten, bench.metrics.conditions.size, bench.store.writes.length]).toEqual([[KEY], 0, 1]);
     bench.store.objects.clear();
     expect(await bench.pass()).toEqual({ next: "forget" });

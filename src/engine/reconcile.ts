@@ -65,13 +65,26 @@ export class Reconciler {
     const log = this.#ports.log.child({ key, pass: this.#newPassId() });
     try {
       const object = await this.#store("reading the object", store => store.get(key));
-      if (object === null) return this.#forget(key, log);
+      if (object === null) return { next: "forget" };
       if (object.metadata.deletionTimestamp !== undefined) return await this.#finish(key, object, { log, mayWrite });
       return await this.#reconcileObject(key, object, { log, mayWrite });
     } catch (error) {
       log.warn({ error: publicMessage(error), stack: framesOf(error) }, "the pass ended early");
       return nextOf(error);
     }
+  }
+
+  /** Nothing is remembered of the object any more, and its metrics go. */
+  forget(key: Key): void {
+    const { remedies, log } = this.#ports;
+    for (const remedy of remedies) {
+      try {
+        remedy.forget?.(key);
+      } catch (error) {
+        log.error({ key, remedy: remedy.name, error: publicMessage(error) }, "forgetting failed: a bug");
+      }
+    }
+    this.#reporter.forget(key);
   }
 
   async #reconcileObject(key: Key, read: ControllerResilience, pass: Pass): Promise<PassResult> {
@@ -95,7 +108,7 @@ export class Reconciler {
 
   /** The object is on its way out: whatever was made for it goes first. */
   async #finish(key: Key, object: ControllerResilience, pass: Pass): Promise<PassResult> {
-    if (!hasFinalizer(object)) return this.#forget(key, pass.log);
+    if (!hasFinalizer(object)) return { next: "forget" };
     if (!pass.mayWrite()) return { next: "recheck" };
     const ledger = this.#ledgerOf(object, object.status?.restarts ?? []);
     const result = await this.#cleanup.finish(object, { ...pass, object, ledger });
@@ -103,7 +116,7 @@ export class Reconciler {
     if (!pass.mayWrite()) return { next: "recheck" };
     if (result.isDone) {
       await this.#cleanup.letGo(object);
-      return this.#forget(key, pass.log);
+      return { next: "forget" };
     }
     const { metadata, status } = object;
     const conditions = nextConditions(status?.conditions ?? [], goingUpdates(result), metadata.generation, this.#now());
@@ -200,18 +213,6 @@ export class Reconciler {
 
   #seedBrake(restarts: readonly RestartStatus[]): void {
     for (const { time } of restarts) this.#ports.brake.seed(new Date(time));
-  }
-
-  #forget(key: Key, log: Log): PassResult {
-    for (const remedy of this.#ports.remedies) {
-      try {
-        remedy.forget?.(key);
-      } catch (error) {
-        log.error({ remedy: remedy.name, error: publicMessage(error) }, "forgetting failed: a bug");
-      }
-    }
-    this.#reporter.forget(key);
-    return { next: "forget" };
   }
 
   #store<T>(what: string, work: (store: ObjectStore) => Promise<T>): Promise<T> {
