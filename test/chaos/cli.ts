@@ -63,7 +63,10 @@ async function onStage(suite: Suite, how: Pick<Stage, "seed" | "isFull">, job: n
   const isOurs = Lab.find(name) === undefined;
   const ends: (() => Promise<void>)[] = [];
   const end = async (): Promise<void> => {
-    for (let last = ends.pop(); last !== undefined; last = ends.pop()) await last();
+    // What can't be ended keeps nothing else from ending.
+    for (let last = ends.pop(); last !== undefined; last = ends.pop()) {
+      await last().catch((error: unknown) => console.error(`${suite.name}: ${String(error)}`));
+    }
   };
   ending.add(end);
   const print = (line: string): void => console.log(line.replace(/^/gm, `${suite.name}: `));

@@ -43,6 +43,7 @@ export class Rig implements Replica {
   readonly #replicas: Replica[] = [];
   /** Since when the operator is known to lead; by the monotonic clock. */
   #ledFromMs = Infinity;
+  #isDown = false;
 
   private constructor(
     readonly proxy: CrashProxy,
@@ -79,7 +80,9 @@ export class Rig implements Replica {
     return rig;
   }
 
+  /** Ends all of it; nothing is started any more, whatever was about to be. */
   async down(): Promise<void> {
+    this.#isDown = true;
     for (const { operator, proxy } of [...this.#replicas, this]) {
       await operator.stop();
       await proxy.stop();
@@ -168,6 +171,7 @@ export class Rig implements Replica {
   }
 
   #start({ url } = this.proxy): OperatorProcess {
+    if (this.#isDown) throw new Error("it was interrupted");
     const path = join(this.way.folder, `${new URL(url).port}.kubeconfig`);
     writeFileSync(path, kubeconfigVia(url, this.way.kubeconfig), { mode: 0o600 });
     return OperatorProcess.start({ ...this.how, kubeconfig: path });
