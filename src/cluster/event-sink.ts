@@ -49,7 +49,7 @@ export class ApiEventSink implements EventSink {
   readonly #remembered = new Map<string, Remembered>();
   readonly #queue: Remembered[] = [];
   readonly #stopped = new AbortController();
-  /** Turned away since there was room for the last time. */
+  /** Turned away since none was waiting for the last time. */
   #turnedAway = 0;
   #working: Promise<void> | null = null;
   #sequence = 0;
@@ -169,18 +169,18 @@ export class ApiEventSink implements EventSink {
     entry.created = true;
   }
 
+  /** One line when it begins, and one when it is over: there may be thousands. */
   #turnAway(): void {
-    this.#context.metrics.eventLost();
+    const { log, metrics } = this.#context;
+    metrics.eventLost();
     this.#turnedAway++;
-    if (this.#working === null) this.#tellTurnedAway();
+    if (this.#turnedAway === 1) log.warn({}, "Events are lost: too many are waiting, or the operator is stopping");
   }
 
-  /** One line for all of them: there may be thousands. */
   #tellTurnedAway(): void {
     if (this.#turnedAway === 0) return;
-    const events = this.#turnedAway;
+    this.#context.log.warn({ events: this.#turnedAway }, "no more Events are lost");
     this.#turnedAway = 0;
-    this.#context.log.warn({ events }, "Events lost: too many were waiting, or the operator is stopping");
   }
 
   #lose(entry: Remembered, error: unknown): void {

@@ -4,8 +4,11 @@ import { TransientError } from "../core/errors";
 import type { Log } from "../core/ports";
 import { type BucketSize, TokenBucket } from "../core/token-bucket";
 
-/** Many times what it needs: a watch that ends, every few minutes, costs a list and a watch, and what it watches is listed again every ten minutes. */
-const PACE: BucketSize = { burst: 20, ratePerSecond: 0.5 };
+/**
+ * More than what it asks for at its worst without a storm: it has three watches (two of its store), each of which is opened again every five to
+ * six seconds while an API server is away, by a list and a watch. That is 1.2 requests a second.
+ */
+const PACE: BucketSize = { burst: 20, ratePerSecond: 2 };
 
 type Ask = KubeConfig["applyToFetchOptions"];
 
@@ -29,13 +32,17 @@ export function paceFramework(clock: Clock, log: Log): () => void {
   const bucket = new TokenBucket(clock, PACE);
   const prototype: Asking = KubeConfig.prototype;
   const original = prototype.applyToFetchOptions;
-  let isRefusing = false;
+  let isTold = false;
   prototype.applyToFetchOptions = function (options) {
-    const isRefused = !bucket.take();
-    if (isRefused && !isRefusing) log.warn({}, "Pepr's watch keeps breaking, and is opened again more slowly now");
-    isRefusing = isRefused;
-    if (isRefused) return Promise.reject(new TransientError("too many requests by Pepr"));
-    return original.call(this, options);
+    if (bucket.isFull()) isTold = false;
+    if (bucket.take()) return original.call(this, options);
+    if (!isTold)
+      log.warn(
+        {},
+        "Pepr asks the API server too often, since its watches keep breaking: some of its requests are refused",
+      );
+    isTold = true;
+    return Promise.reject(new TransientError("too many requests by Pepr"));
   };
   return () => {
     prototype.applyToFetchOptions = original;

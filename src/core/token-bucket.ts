@@ -21,6 +21,12 @@ export class TokenBucket {
     this.#filledAtMs = clock.monotonicMs();
   }
 
+  /** Whether nothing has happened for so long that all of the burst may. */
+  isFull(): boolean {
+    this.#fill();
+    return this.#tokens === this.#size.burst;
+  }
+
   /** Whether it may happen now; if not, it is not counted. */
   take(): boolean {
     this.#fill();

@@ -131,6 +131,12 @@ describe("the metrics", () => {
     const text = await new Metrics({ clock }).text();
     expect(clock.turns).toBeGreaterThan(10);
     expect(text).toBe(await new Metrics().text());
+    const lines = text.split("\n").filter(line => line !== "");
+    expect(new Set(lines).size).toBe(lines.length);
+    const families = lines.flatMap(line => /^# TYPE (\S+) /.exec(line)?.[1] ?? []);
+    expect(new Set(families).size).toBe(families.length);
+    const series = lines.filter(line => !line.startsWith("#")).map(line => line.replace(/[{ ].*/, ""));
+    for (const name of series) expect(families).toContain(name.replace(/_(bucket|sum|count)$/, ""));
   });
 
   it("stay bounded, whoever creates however many objects", async () => {

@@ -91,9 +91,12 @@ async function turnOf(rig: Rig, scene: Scene, count: number): Promise<number> {
     return Promise.resolve(undefined);
   };
   rig.proxy.meddler = { before };
-  await protect(scene, "Deployment", { tokenRestart: {} });
-  await until("the new object to be looked at", () => Promise.resolve(isOwn), PATIENCE_MS);
-  rig.proxy.meddler = {};
+  try {
+    await protect(scene, "Deployment", { tokenRestart: {} });
+    await until("the new object to be looked at", () => Promise.resolve(isOwn), PATIENCE_MS);
+  } finally {
+    rig.proxy.meddler = {};
+  }
   return begun;
 }
 
