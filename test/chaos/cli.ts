@@ -18,7 +18,10 @@ const ending = new Set<() => Promise<void>>();
 /** Labs that are being started. */
 const starting = new Set<string>();
 
+let isInterrupted = false;
+
 async function interrupt(): Promise<never> {
+  isInterrupted = true;
   await Promise.allSettled([...ending].map(end => end()));
   for (const lab of starting) takeDownOnceGone(lab);
   process.exit(130);
@@ -39,7 +42,7 @@ async function inject(chosen: readonly Suite[], { seed, jobs = 1, full = false }
   console.log(`seed ${seed}: ${chosen.map(({ name }) => name).join(", ")}`);
   const waiting = [...chosen];
   const work = async (_: unknown, job: number): Promise<void> => {
-    for (let suite = waiting.shift(); suite !== undefined; suite = waiting.shift()) {
+    for (let suite = waiting.shift(); suite !== undefined && !isInterrupted; suite = waiting.shift()) {
       const startedMs = performance.now();
       try {
         findings.push(...(await onStage(suite, { seed, isFull: full }, job)));

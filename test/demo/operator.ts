@@ -53,7 +53,7 @@ export class OperatorInCluster implements DemoOperator {
     return [...complaintsIn(lines.flatMap(line => parseLine(line) ?? [])), ...noise, stderr.trim()].filter(Boolean);
   }
 
-  /** It goes with its cluster. */
+  /** It goes with its cluster, and stays where that is kept. */
   stop(): Promise<void> {
     return Promise.resolve();
   }
