@@ -38,13 +38,14 @@ export function crash({ scenario: names, atMost }: CrashChoice = {}): Suite {
 }
 
 function findingOf(report: CrashReport): Finding {
-  const { scenario, recorded, injections, quiet } = report;
+  const { scenario, recorded, injections, absent, quiet } = report;
+  const missing = absent.length === 0 ? "" : `; ${absent.length} never came again`;
   const same = injections.filter(({ differences }) => differences.length === 0).length;
   return {
     fault: `${scenario}: killed around each of ${recorded.writes.length} writes`,
     times: injections.length,
     promised: "the same end, nothing twice, quiet afterwards",
-    seen: `the same ${same} times; ${quiet.writes.length} writes in ${quiet.seconds} s of silence`,
+    seen: `the same ${same} times${missing}; ${quiet.writes.length} writes in ${quiet.seconds} s of silence`,
     failures: complaints(report),
   };
 }

@@ -9,6 +9,7 @@ import { untilSettled } from "../settle";
 
 const MOMENTS: readonly Moment[] = ["before", "after"];
 
+/** With nothing else that is different, nothing was injected. */
 const NEVER_CAME = "the write at which it was to end never came";
 
 /** For a write that does not come. */
@@ -35,6 +36,8 @@ export interface CrashReport {
   readonly scenario: string;
   readonly recorded: Run;
   readonly injections: readonly Injection[];
+  /** Where it could not be ended, since the write did not come again, however often the scenario was played. */
+  readonly absent: readonly CrashPoint[];
   /** With how many objects that were at their end. */
   readonly quiet: Quiet & { readonly objects: number };
 }
@@ -52,16 +55,19 @@ export async function crashEverywhere(rig: Rig, scenario: Scenario, options: Cra
   if (recorded.trouble !== undefined) throw new Error(`${scenario.name}, without a crash: ${recorded.trouble}`);
   options.print(`${scenario.name}: ${recorded.writes.map(describeCall).join(", ")}`);
   const injections: Injection[] = [];
+  const absent: CrashPoint[] = [];
   for (const point of options.pointsOf(recorded.writes)) {
     const startedMs = performance.now();
     const run = await untilCrashed(() => play(point), recorded);
     const seconds = (performance.now() - startedMs) / 1000;
-    injections.push({ point, seconds, differences: differences(recorded, run) });
-    options.print(tell(scenario, injections.at(-1)!));
+    const found = differences(recorded, run);
+    options.print(tell(scenario, { point, seconds, differences: found }));
+    if (found.join() === NEVER_CAME) absent.push(point);
+    else injections.push({ point, seconds, differences: found });
   }
   const quiet = { ...(await leaveAlone([rig.proxy], options.quietMs)), objects: scenes.length };
   await rig.clear(scenes);
-  return { scenario: scenario.name, recorded, injections, quiet };
+  return { scenario: scenario.name, recorded, injections, absent, quiet };
 }
 
 /** What status says in two writes is said in one where the second of them comes soon enough: then nothing was injected, and it is played again. */

@@ -54,10 +54,15 @@ function quietTable(reports: readonly CrashReport[]): string {
   return made.toString();
 }
 
+/** Of all points, at which the operator may not have been ended: more, and the recording tells of something that does not happen. */
+const MOST_ABSENT = 1 / 4;
+
 /** What was not as promised. */
 export function complaints(report: CrashReport): string[] {
-  const { scenario, recorded, injections, quiet } = report;
+  const { scenario, recorded, injections, absent, quiet } = report;
+  const isRecordedAmiss = absent.length > MOST_ABSENT * (absent.length + injections.length);
   return [
+    ...(isRecordedAmiss ? absent.map(point => `${scenario}: ${describePoint(point)} never came`) : []),
     ...recorded.strays.map(write => `${scenario}, without a crash: ${describeCall(write)} in ${write.namespace ?? ""}`),
     ...injections.flatMap(({ point, differences }) =>
       differences.map(text => `${scenario}, ended ${describePoint(point)}: ${text}`),
