@@ -1,4 +1,16 @@
-import type { Execution } from "./intent";
+import type { Execution, LimitReason } from "./intent";
+
+/** What people call a limit. */
+const LIMITS: Readonly<Record<LimitReason, string>> = {
+  Cooldown: "the cooldown",
+  MaxRestarts: "maxRestarts",
+  StormBrake: "the operator's pace of restarts",
+};
+
+/** What held an intent back, for people. */
+export function nameOfLimit(limit: LimitReason): string {
+  return LIMITS[limit];
+}
 
 /** The order in which it is worth telling what stands in the way; the other outcomes stand in nobody's. */
 const OBSTACLES = ["Forbidden", "Failed", "Blocked", "Limited", "Conflict"] as const;
@@ -17,5 +29,5 @@ export function describeUndone({ intent, outcome }: Execution): string {
 /** Why it was not done. */
 export function describeObstacle({ outcome }: Pick<Execution, "outcome">): string {
   if ("message" in outcome) return outcome.message;
-  return outcome.result === "Limited" ? `held back by ${outcome.limit}` : outcome.result;
+  return outcome.result === "Limited" ? `held back by ${nameOfLimit(outcome.limit)}` : outcome.result;
 }

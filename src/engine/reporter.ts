@@ -4,6 +4,7 @@ import type { Clock } from "../core/clock";
 import type { Execution, Intent, ObjectRef, Outcome } from "../core/intent";
 import type { EngineMetrics, EventRecord, EventSink, Key } from "../core/ports";
 import type { Announcement } from "../core/remedy";
+import { nameOfLimit } from "../core/undone";
 
 /** An obstacle is told again when it was not met for this long: longer than any remedy waits between two tries. */
 const RETOLD_AFTER_MS = 900_000;
@@ -123,7 +124,7 @@ function wordsFor(intent: Intent, outcome: Outcome): Words | undefined {
       return { type: "Normal", reason: intent.eventReason, note: intent.why };
     case "Limited": {
       const reason = outcome.limit === "MaxRestarts" ? Reason.RestartsExhausted : Reason.RestartDeferred;
-      return { type: "Warning", reason, note: `${what} is held back by ${outcome.limit}. ${intent.why}` };
+      return { type: "Warning", reason, note: `${what} is held back by ${nameOfLimit(outcome.limit)}. ${intent.why}` };
     }
     case "Blocked": {
       const reason = intent.restart ? Reason.RestartBlocked : "WriteBlocked";

@@ -28,6 +28,8 @@ const SOURCES = ["pepr.ts", "capabilities", "src", "scripts", "package.json", "p
 /** A minute or two, and many times that on a machine that is busy. */
 const BUILD_TIMEOUT_MS = 1_800_000;
 
+const TELL_EVERY_MS = 10_000;
+
 /** The last stage of the operator's Dockerfile. */
 export function operatorStage(): DockerfileStage {
   return lastStage(readFileSync(join(root, "deploy", "image", "Dockerfile"), "utf8"));
@@ -39,10 +41,7 @@ export function operatorStage(): DockerfileStage {
  */
 export async function operatorImage(progress: Progress = silent): Promise<Image> {
   const { copies, env, user, workingDir, entrypoint } = operatorStage();
-  if (!isBuilt()) {
-    progress("building the operator");
-    await must(["npm", "run", "--silent", "--prefix", root, "build"], { timeoutMs: BUILD_TIMEOUT_MS });
-  }
+  if (!isBuilt()) await build(progress);
   const node = await nodeRelease(progress);
   const entries = [
     ...copies.flatMap(copied => entriesOf(copied, node)),
@@ -53,6 +52,20 @@ export async function operatorImage(progress: Progress = silent): Promise<Image>
     },
   ];
   return buildImage({ reference: OPERATOR_IMAGE, entries, entrypoint, command: [], user, env, workingDir });
+}
+
+/** `pepr build` says nothing while it works. */
+async function build(progress: Progress): Promise<void> {
+  const startedMs = Date.now();
+  progress("building the operator, which takes a minute or two");
+  const telling = setInterval(() => {
+    progress(`building the operator, for ${Math.round((Date.now() - startedMs) / 1000)} s so far`, true);
+  }, TELL_EVERY_MS);
+  try {
+    await must(["npm", "run", "--silent", "--prefix", root, "build"], { timeoutMs: BUILD_TIMEOUT_MS });
+  } finally {
+    clearInterval(telling);
+  }
 }
 
 /** What one COPY of the Dockerfile is on this machine. */

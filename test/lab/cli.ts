@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { installChart } from "../cluster/chart";
+import { deployScheduler } from "../controllers/deploy-scheduler";
 import { bringDown } from "./down";
 import { labsFolder } from "./folders";
 import { Lab } from "./lab";
@@ -107,6 +108,14 @@ command("load-image", "give the node an image; pods use it with imagePullPolicy:
     await find(name).loadImage(tar);
     progress(`loaded ${tar}`);
   });
+
+command(
+  "deploy-scheduler",
+  "deploy a controller to protect: a real kube-scheduler, my-scheduler in a namespace of that name",
+).action(async ({ name }: NameOption) => {
+  const image = await deployScheduler(find(name), progress);
+  progress(`my-scheduler is ready (${image}); docs/examples/first-object.yaml protects it`);
+});
 
 command("install", "put the operator's image together, load it, and install the chart in deploy/, or upgrade it")
   .argument("[args...]", "after --: more for Helm, such as --set replicas=1")

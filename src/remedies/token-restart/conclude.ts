@@ -63,7 +63,7 @@ function changeOf({ intent, outcome }: Execution, now: Date): Change | undefined
   const { kind, name } = intent.target;
   switch (outcome.result) {
     case "Executed":
-      return { reason: Reason.Restarting, sentence: "It was done; the successor is being watched." };
+      return { reason: Reason.Restarting, sentence: "The successor is being watched." };
     case "Blocked":
       return { reason: Reason.RestartBlocked, sentence: describeBlock(refusalOf(intent, outcome, now)) };
     case "Limited":
