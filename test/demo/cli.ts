@@ -80,7 +80,6 @@ async function demo(scenario: Scenario, { context, hostProcess = false, keep = f
     throw error;
   } finally {
     if (!state.interrupted) await end();
-    if (cluster?.lab !== undefined && !keep) console.log("\nThe lab is gone.");
     for (const signal of SIGNALS) process.off(signal, onSignal);
   }
 }

@@ -42,7 +42,10 @@ export async function labCluster(onProgress: (line: string) => void, name = DEMO
     kubectl: (args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }),
     operatorKubeconfig: () => lab.serviceAccountKubeconfig(OPERATOR.namespace, OPERATOR.serviceAccount),
     hint: `npm run lab -- shell --name ${name}   (and when you are done: npm run lab -- down --name ${name})`,
-    close: () => lab.down(),
+    close: async () => {
+      await lab.down();
+      onProgress(`the lab "${name}" is gone`);
+    },
   };
 }
 
