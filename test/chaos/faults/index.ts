@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describeCall } from "../calls";
 import type { Fault } from "../fault";
 import type { WriteFault } from "../fault-proxy";
+import { differences } from "../fields/compare";
 import type { Scenario } from "../scenario";
 import { type Finding, quietMs, type Stage, type Suite } from "../suite";
 import { CUTS, playCutOff } from "./cut-off";
@@ -70,16 +71,20 @@ async function playAll(world: World, { seed, print }: Stage, choice: FaultChoice
 }
 
 async function leaveAlone(world: World, ms: number): Promise<Finding> {
-  const written = (): string[] => world.replicas.flatMap(({ proxy }) => proxy.writes.map(describeCall));
-  const before = written().length;
+  const written = (): string[] =>
+    world.replicas.flatMap(({ proxy }) =>
+      proxy.writes.map(write => `${describeCall(write)} in ${write.namespace ?? "none"}`),
+    );
+  const [before, statuses] = [written().length, await world.statuses()];
   await sleep(ms);
   const calls = written().slice(before);
+  const changes = calls.length === 0 ? [] : differences(await world.statuses(), statuses);
   return {
     fault: `none for ${ms / 1000} s, after all of these`,
     times: 1,
     promised: "no writes but of its Lease",
     seen: `${calls.length} writes`,
-    failures: calls.length === 0 ? [] : [`written: ${calls.join(", ")}`],
+    failures: [...calls.map(call => `written: ${call}`), ...changes],
   };
 }
 

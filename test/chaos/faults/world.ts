@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ControllerResilience } from "../../../src/api/controller-resilience";
 import { Connection, loadKubeConfigFile } from "../../../src/cluster/connection";
 import { systemClock } from "../../../src/cluster/system";
 import { Admin, eventually } from "../../cluster/admin";
@@ -119,6 +120,14 @@ export class World {
     const [first] = this.replicas;
     if (first === undefined) throw new Error("there is no operator");
     return first;
+  }
+
+  /** What every object says, by its namespace and name. */
+  async statuses(): Promise<Record<string, unknown>> {
+    const { items } = await this.hands.admin.get<{ items: ControllerResilience[] }>(
+      "/apis/controller-resilience.io/v1alpha1/controllerresiliences",
+    );
+    return Object.fromEntries(items.map(({ metadata, status }) => [`${metadata.namespace}/${metadata.name}`, status]));
   }
 
   /** What the API server has carried out for the operator in a namespace, whichever process asked for it; without status. */

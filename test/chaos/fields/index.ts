@@ -29,10 +29,24 @@ export async function playFields(
   const { lab, print, defer } = stage;
   const rig = await Rig.up(lab);
   defer(() => rig.down());
+  try {
+    return await playOn(rig, stage, courses);
+  } catch (error) {
+    print(`operator: exit code ${rig.operator.exitCode ?? "none"}`);
+    rig.operator.complaints().forEach(line => print(`operator: ${line}`));
+    throw error;
+  }
+}
+
+async function playOn(
+  rig: Rig,
+  stage: Pick<Stage, "print" | "isFull">,
+  courses: readonly Course[],
+): Promise<readonly Finding[]> {
   const { admin, client } = await rig.scene("fields");
   await furnishCluster(admin, FOREIGN_LEVEL);
   await letOperatorBind(client, { kind: "ClusterRole", name: ROLE });
-  const play = new Play(rig, print);
+  const play = new Play(rig, stage.print);
   await play.run(courses);
   const unseen = unseenWrites(rig);
   const quiet = await leftAlone(rig, play, quietMs(stage));
