@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describeCall } from "../calls";
 import type { Fault } from "../fault";
 import type { WriteFault } from "../fault-proxy";
-import { differences } from "../fields/compare";
+import { differences } from "../differences";
 import type { Scenario } from "../scenario";
 import { type Finding, quietMs, type Stage, type Suite } from "../suite";
 import { CUTS, playCutOff } from "./cut-off";

@@ -1,5 +1,5 @@
 import type { Plot } from "./census";
-import { differences } from "./compare";
+import { differences } from "../differences";
 import type { Course } from "./course";
 import type { Value } from "./values";
 

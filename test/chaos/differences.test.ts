@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { differences } from "./compare";
+import { differences } from "./differences";
 
 describe("differences", () => {
   it("there are none between equals, however they are written", () => {
