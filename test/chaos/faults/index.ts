@@ -46,6 +46,9 @@ export function faults(choice: FaultChoice = {}): Suite {
   };
 }
 
+/** Passes over what was removed a moment ago come to their end; in milliseconds. */
+const IN_FLIGHT_MS = 5_000;
+
 type Take = (...found: readonly Finding[]) => void;
 
 async function playAll(world: World, { seed, print }: Stage, choice: FaultChoice, take: Take): Promise<void> {
@@ -75,6 +78,7 @@ async function leaveAlone(world: World, ms: number): Promise<Finding> {
     world.replicas.flatMap(({ proxy }) =>
       proxy.writes.map(write => `${describeCall(write)} in ${write.namespace ?? "none"}`),
     );
+  await sleep(IN_FLIGHT_MS);
   const [before, statuses] = [written().length, await world.statuses()];
   await sleep(ms);
   const calls = written().slice(before);
