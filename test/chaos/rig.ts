@@ -24,8 +24,8 @@ const CRES = "/apis/controller-resilience.io/v1alpha1";
 /** Longer than a run with every write of every scenario. */
 const TOKEN_LIFE = "12h";
 
-/** Until the operator has taken away what it made; in milliseconds. */
-const CLEAR_MS = 60_000;
+/** Until the operator has taken away what it made, also where it has just lost the lead for want of a processor; in milliseconds. */
+const CLEAR_MS = 180_000;
 
 /** Until a process has started, leads after another, and has looked at every object, on a machine with other work; in milliseconds. */
 const LEAD_MS = 180_000;
