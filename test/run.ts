@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
+import { NODE_VERSION, nodeRelease } from "./lab/images";
 
 const root = join(__dirname, "..");
 const colors = process.stdout.isTTY ? "1" : "0";
@@ -46,11 +47,11 @@ async function command(write: Write, name: string, ...args: string[]): Promise<C
   return none;
 }
 
-async function suite(write: Write, project: string): Promise<Counts> {
+async function suite(write: Write, project: string, node = process.execPath): Promise<Counts> {
   const report = join(reports, `${project}.json`);
-  const vitest = join(root, "node_modules", ".bin", "vitest");
+  const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
   const args = ["run", "--project", project, "--reporter=default", "--reporter=json", `--outputFile=${report}`];
-  const status = await execute(vitest, args, write);
+  const status = await execute(node, [vitest, ...args], write);
   const counts = readCounts(report);
   if (counts.skipped > 0)
     throw new Error(`${counts.skipped} tests of "${project}" were skipped; a test that can't run has to fail`);
@@ -71,6 +72,11 @@ function readCounts(report: string): Counts {
 const npmRun = (script: string) => (write: Write) => command(write, "npm", "run", "--silent", script);
 const vitestOf = (project: string) => (write: Write) => suite(write, project);
 
+async function onImagesNode(write: Write): Promise<Counts> {
+  const node = await nodeRelease(line => write(Buffer.from(`${line}\n`)));
+  return suite(write, "unit", node);
+}
+
 const steps: Record<string, Step[]> = {
   static: [
     { name: "Types", run: npmRun("check:types") },
@@ -78,7 +84,10 @@ const steps: Record<string, Step[]> = {
     { name: "Formatting", run: npmRun("check:format") },
     { name: "Generated files", run: npmRun("check:generated") },
   ],
-  unit: [{ name: "Unit tests", run: vitestOf("unit") }],
+  unit: [
+    { name: "Unit tests", run: vitestOf("unit") },
+    { name: `Unit tests on Node.js ${NODE_VERSION}, which is in the image`, run: onImagesNode },
+  ],
   build: [{ name: "pepr build", run: npmRun("build") }],
   e2e: [{ name: "End-to-end tests: a real node", run: vitestOf("e2e") }],
   integration: [{ name: "Integration tests: a real API server", run: vitestOf("integration") }],
