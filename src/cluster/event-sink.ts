@@ -186,14 +186,14 @@ export class ApiEventSink implements EventSink {
   #lose(entry: Remembered, error: unknown): void {
     const { log, metrics } = this.#context;
     const { reason, regarding } = entry.record;
-    const why = describeError(error);
+    const what = { reason, regarding: `${regarding.kind}/${regarding.name}` };
     // It goes with all that is in it: nobody is going to look for an Event there.
     if (error instanceof TerminatingError) {
-      log.debug({ reason, regarding: `${regarding.kind}/${regarding.name}` }, "no Event in a namespace that is going");
+      log.debug(what, "no Event in a namespace that is going");
       return;
     }
     metrics.eventLost();
-    log.warn({ reason, regarding: `${regarding.kind}/${regarding.name}`, error: why }, "Event lost");
+    log.warn({ ...what, error: describeError(error) }, "Event lost");
   }
 }
 

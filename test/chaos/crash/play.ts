@@ -58,11 +58,10 @@ export async function crashEverywhere(rig: Rig, scenario: Scenario, options: Cra
   const absent: CrashPoint[] = [];
   for (const point of options.pointsOf(recorded.writes)) {
     const startedMs = performance.now();
-    const run = await untilCrashed(() => play(point), recorded);
+    const found = await untilCrashed(async () => differences(recorded, await play(point)));
     const seconds = (performance.now() - startedMs) / 1000;
-    const found = differences(recorded, run);
     options.print(tell(scenario, { point, seconds, differences: found }));
-    if (found.join() === NEVER_CAME) absent.push(point);
+    if (isAbsent(found)) absent.push(point);
     else injections.push({ point, seconds, differences: found });
   }
   const quiet = { ...(await leaveAlone([rig.proxy], options.quietMs)), objects: scenes.length };
@@ -70,13 +69,16 @@ export async function crashEverywhere(rig: Rig, scenario: Scenario, options: Cra
   return { scenario: scenario.name, recorded, injections, absent, quiet };
 }
 
-/** What status says in two writes is said in one where the second of them comes soon enough: then nothing was injected, and it is played again. */
-async function untilCrashed(play: () => Promise<Run>, recorded: Run): Promise<Run> {
+/** Returns the differences. What status says in two writes is said in one where the second of them comes soon enough: then nothing was injected, and it is played again. */
+async function untilCrashed(play: () => Promise<readonly string[]>): Promise<readonly string[]> {
   for (let tries = 1; ; tries++) {
-    const run = await play();
-    const isAsRecorded = differences(recorded, run).join() === NEVER_CAME;
-    if (!isAsRecorded || tries === MOST_TRIES) return run;
+    const found = await play();
+    if (!isAbsent(found) || tries === MOST_TRIES) return found;
   }
+}
+
+function isAbsent(found: readonly string[]): boolean {
+  return found.join() === NEVER_CAME;
 }
 
 /** Before and after each write, in an order that the seed decides; the first of them if there is a limit. */
