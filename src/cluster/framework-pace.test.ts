@@ -1,51 +1,32 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { GenericKind, K8s, RegisterKind } from "kubernetes-fluent-client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { FakeClock } from "../core/testing/fake-clock";
 import { RecordingLog } from "../engine/testing/fakes";
 import { paceFramework } from "./framework-pace";
+import { serveFramework } from "./testing/framework-server";
 
 class Thing extends GenericKind {}
 RegisterKind(Thing, { group: "example.org", version: "v1", kind: "Thing", plural: "things" });
 
-let server: Server;
 let requests: string[];
-let folder: string;
+let end: () => Promise<void>;
 let undo: () => void = () => undefined;
 let watcher: { close(): void } | undefined;
 
 /** Each body ends in the middle of its JSON, without an error of the connection. */
 beforeEach(async () => {
   requests = [];
-  server = createServer((request, response) => {
+  end = await serveFramework((request, response) => {
     requests.push(request.url ?? "");
     response.end('{"kind":');
   });
-  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
-  folder = mkdtempSync(join(tmpdir(), "framework-pace-"));
-  const { port } = server.address() as AddressInfo;
-  const config = {
-    clusters: [{ name: "here", cluster: { server: `http://127.0.0.1:${port}`, "insecure-skip-tls-verify": true } }],
-    users: [{ name: "me", user: {} }],
-    contexts: [{ name: "here", context: { cluster: "here", user: "me" } }],
-    "current-context": "here",
-  };
-  writeFileSync(join(folder, "config"), JSON.stringify(config));
-  vi.stubEnv("KUBECONFIG", join(folder, "config"));
 });
 
 afterEach(async () => {
   watcher?.close();
   undo();
-  vi.unstubAllEnvs();
-  server.closeAllConnections();
-  await new Promise(resolve => server.close(resolve));
-  rmSync(folder, { recursive: true });
+  await end();
 });
 
 /** Pepr's way to watch, with short times. */

@@ -3,16 +3,14 @@ import { type Call, describeCall } from "../calls";
 import { deedsOf } from "../crash/compare";
 import type { Write } from "../proxy";
 import type { Replica, Rig } from "../rig";
-import { type Scene, type State, until } from "../scenario";
+import { type Scenario, type Scene, type State, until } from "../scenario";
+import { untilSettled } from "../settle";
 import { complaintsOf, type Fate, type FreezePoint, ONCE } from "./points";
 
 /** A frozen leader's Lease runs out, and another takes it; in milliseconds. */
 const TAKEN_OVER_MS = 90_000;
-/** Nothing is written for so long: a run is over. In milliseconds. */
-const SETTLED_MS = 3_000;
 /** Longer than a pass takes that a process begins, or goes on with, when it wakes up; in milliseconds. */
 const AWAKE_MS = 5_000;
-const LOOK_MS = 500;
 
 /** What came of one. */
 export interface Frozen {
@@ -36,16 +34,17 @@ export async function freeze(rig: Rig, pair: readonly Replica[], point: FreezePo
   await scenario.trigger(scene);
   await until(`${point.call} to come`, () => Promise.resolve(freezer.isFrozen), TAKEN_OVER_MS);
   await until("the other to lead", () => other.operator.leads(), TAKEN_OVER_MS);
-  const over = (): Promise<State> => end(pair, () => scenario.describe(scene), scenario);
-  if (point.isEarly !== true) await over();
+  if (point.isEarly !== true) await endOf(pair, scenario, scene);
   const before = answered(leader).length;
   freezer.wake();
   await until("the first to follow", () => follows(leader));
   await sleep(AWAKE_MS);
-  const state = await over();
+  const state = await endOf(pair, scenario, scene);
   const deeds = deedsOf(pair.flatMap(({ proxy }) => proxy.writes));
   const codes = answered(leader).map(({ code = 0 }) => code);
-  const strays = pair.flatMap(({ proxy }) => proxy.strays.map(write => `${describeCall(write)} elsewhere`));
+  const strays = pair.flatMap(({ proxy }) =>
+    proxy.strays.map(write => `${describeCall(write)} in ${write.namespace ?? ""}`),
+  );
   const refused = codes.filter(code => code >= 400).length;
   const afterwards = { sent: codes.length - before, refused };
   return { point, afterwards, failures: [...complaintsOf(once, { deeds, state }), ...strays] };
@@ -67,25 +66,12 @@ function answered({ proxy }: Replica): Write[] {
   return proxy.writes.filter(({ code }) => code !== undefined);
 }
 
-async function end(
-  pair: readonly Replica[],
-  describe: () => Promise<State>,
-  { isOver, patienceMs }: { isOver: (state: State) => boolean; patienceMs: number },
-): Promise<State> {
-  const deadlineMs = performance.now() + patienceMs;
-  let settledFromMs = Infinity;
-  let written = -1;
-  for (;;) {
-    const state = await describe();
-    const count = pair.reduce((sum, { proxy }) => sum + proxy.writes.length, 0);
-    const isStill = isOver(state) && count === written;
-    if (!isStill) settledFromMs = performance.now();
-    written = count;
-    if (performance.now() - settledFromMs > SETTLED_MS) return state;
-    if (performance.now() > deadlineMs)
-      throw new Error(`no end after ${patienceMs / 1000} s: ${JSON.stringify(state)}`);
-    await sleep(LOOK_MS);
-  }
+/** What they have come to; throws where that is no end. */
+async function endOf(pair: readonly Replica[], scenario: Scenario, scene: Scene): Promise<State> {
+  const writes = (): number => pair.reduce((sum, { proxy }) => sum + proxy.writes.length, 0);
+  const { state, trouble } = await untilSettled(scenario, scene, () => ({ writes: writes() }));
+  if (trouble !== undefined) throw new Error(trouble);
+  return state;
 }
 
 /** Stops a process at its first call of that kind in a scene, and wakes it up. */

@@ -12,6 +12,7 @@ import type { Meddler } from "../proxy";
 import { LEASE, type Rig } from "../rig";
 import { until } from "../scenario";
 import { bindingRenewal } from "../scenarios/binding-renewal";
+import { untilSettled } from "../settle";
 import { COLLISIONS, isOfLease, type LeaseFault, type Ongoing } from "./faults";
 import { troubles } from "./judge";
 
@@ -66,11 +67,8 @@ export async function lose(rig: Rig, lab: Lab, fault: LeaseFault): Promise<Loss>
   const counted = await ongoing.end();
   proxy.meddler = {};
   await until("it to lead again", () => operator.leads(), PATIENCE_MS);
-  await until(
-    "its work to be done",
-    async () => bindingRenewal.isOver(await bindingRenewal.describe(scene)),
-    PATIENCE_MS,
-  );
+  const { trouble } = await untilSettled(bindingRenewal, scene, () => ({ writes: proxy.writes.length }));
+  if (trouble !== undefined) throw new Error(trouble);
   const lines = operator.log.slice(logFrom);
   const stopped = lines.find(({ msg }) => msg === "stopped leading");
   const events = await eventsOf(scene.admin);

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { OperatorProcess } from "../../operator/process";
 import { deedsOf } from "../crash/compare";
 import { LEASE, type Rig } from "../rig";
-import { type Scene, until } from "../scenario";
+import type { Scene } from "../scenario";
+import { untilSettled } from "../settle";
 import type { StopMoment } from "./moments";
 
 /** What is promised; in milliseconds. */
@@ -32,16 +33,13 @@ export async function stopAt(rig: Rig, moment: StopMoment): Promise<Stopped> {
   const holder = await holderOf(scene);
   const state = await scenario.describe(scene);
   await rig.succeed();
-  await until(
-    `the end of ${scenario.name}`,
-    async () => scenario.isOver(await scenario.describe(scene)),
-    scenario.patienceMs,
-  );
+  const { trouble } = await untilSettled(scenario, scene, () => ({ writes: rig.proxy.writes.length }));
   const times = deedsOf(rig.proxy.writes)[deed] ?? 0;
   const checks: readonly (readonly [boolean, string])[] = [
     ...endingChecks(ms, exitCode, moment.isLeaseOut === true ? 1 : 0),
     [moment.isLeaseOut !== true && holder !== "", `the Lease is still held by ${holder}`],
     [moment.isAccountedFor?.(state) === false, `what it had done was not accounted for: ${JSON.stringify(state)}`],
+    [trouble !== undefined, trouble ?? ""],
     [times !== 1, `${deed} was carried out ${times} times`],
   ];
   return { moment: moment.name, ms, failures: checks.flatMap(([isSo, text]) => (isSo ? [text] : [])) };

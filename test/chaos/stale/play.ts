@@ -94,7 +94,7 @@ async function replay(
   const failures = [
     ...differing(state, meanwhile, story.fixed).map(text => `while it was shown: ${text}`),
     ...Object.entries(deedsOf(rig.proxy.writes)).map(([deed, times]) => `${deed} was carried out ${times} times`),
-    ...rig.proxy.strays.map(write => `${describeCall(write)} elsewhere`),
+    ...rig.proxy.strays.map(write => `${describeCall(write)} in ${write.namespace ?? ""}`),
     ...differing(state, after, Object.keys(state)),
   ];
   return { way, shown: view.shown, refused: refused(rig), failures };

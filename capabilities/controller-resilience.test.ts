@@ -1,0 +1,83 @@
+import { K8s } from "kubernetes-fluent-client";
+import { WatchPhase } from "kubernetes-fluent-client/dist/fluent/shared-types";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { serveFramework } from "../src/cluster/testing/framework-server";
+import { controllerResilienceCapability, ControllerResilienceKind } from "./controller-resilience";
+
+// Pepr binds a callback only in the process that is to watch, and looks at that when it is loaded.
+vi.hoisted(() => (process.env["PEPR_WATCH_MODE"] = "true"));
+
+/** Answers by what is asked for: a first page, its continuation, or news. */
+const LISTS: Readonly<Record<string, object>> = {
+  first: { metadata: { resourceVersion: "7", continue: "more" }, items: [objectOf("one")] },
+  more: { metadata: { resourceVersion: "7" }, items: [objectOf("two")] },
+};
+const NEWS = { type: "ADDED", object: objectOf("three") };
+
+let requests: URLSearchParams[];
+let end: () => Promise<void>;
+let watcher: { close(): void } | undefined;
+
+function objectOf(name: string): object {
+  const metadata = {
+    namespace: "team",
+    name,
+    uid: `uid-${name}`,
+    resourceVersion: "5",
+    managedFields: [{}],
+    labels: {},
+  };
+  return { apiVersion: "v1", kind: "Any", metadata, spec: { targets: [] }, status: { conditions: [] } };
+}
+
+beforeEach(async () => {
+  requests = [];
+  end = await serveFramework((request, response) => {
+    const { searchParams } = new URL(request.url ?? "", "http://here");
+    requests.push(searchParams);
+    if (searchParams.get("watch") === "true") response.write(`${JSON.stringify(NEWS)}\n`);
+    else response.end(JSON.stringify(LISTS[searchParams.get("continue") ?? "first"]));
+  });
+});
+
+afterEach(async () => {
+  watcher?.close();
+  await end();
+});
+
+/** As Pepr watches for the capability, but with a list every second or two. Returns what the client was given back. */
+async function watch(enqueue: (key: string) => void): Promise<object[]> {
+  const [binding] = controllerResilienceCapability(enqueue).bindings;
+  const seen: object[] = [];
+  const opened = K8s(ControllerResilienceKind).Watch(
+    async (object, phase) => {
+      if (phase === WatchPhase.Deleted) return;
+      await binding?.watchCallback?.(object, phase);
+      seen.push(object);
+    },
+    { relistIntervalSec: 1 },
+  );
+  watcher = opened;
+  await opened.start();
+  return seen;
+}
+
+it("enqueues the objects of all pages, and those that come later, once for each version", async () => {
+  const keys: string[] = [];
+  await watch(key => keys.push(key));
+  // Three times both pages, and the watch.
+  await vi.waitUntil(() => requests.length >= 7, { timeout: 20_000 });
+  expect(keys).toEqual(["team/one", "team/two", "team/three"]);
+  const asked = requests.map(query => [query.get("limit"), query.get("continue"), query.get("watch")]);
+  expect(asked.slice(0, 3)).toEqual([
+    ["250", null, null],
+    ["250", "more", null],
+    ["250", null, "true"],
+  ]);
+}, 30_000);
+
+it("leaves of an object what the client compares, which keeps it", async () => {
+  const seen = await watch(() => undefined);
+  await vi.waitUntil(() => seen.length === 3, { timeout: 20_000 });
+  expect(seen[0]).toEqual({ metadata: { namespace: "team", name: "one", uid: "uid-one", resourceVersion: "5" } });
+}, 30_000);
