@@ -68,7 +68,7 @@ describe("the loop", () => {
     await bench.clock.run(1_000);
     const urgent = turns.flatMap((key, turn) => (key === "b/urgent" ? turn : []));
     expect(urgent).toHaveLength(2);
-    // Behind the one that brought it about, and at most one that was swept into the queue before.
+    // Behind the one that brought it about, and at most one of the full pass.
     expect(urgent[0]! - turns.indexOf("a/100")).toBeLessThanOrEqual(2);
     expect(urgent[1]! - turns.indexOf("a/1000")).toBeLessThanOrEqual(2);
     expect(new Set(turns).size).toBe(2_001);
@@ -97,6 +97,50 @@ describe("the loop", () => {
     expect(waited).toHaveLength(1_500);
     // The turn of the full pass, and its own.
     expect(Math.max(...waited)).toBeLessThanOrEqual(2);
+  });
+
+  it("lets no event wait for the passes that have come due, however many those are", async () => {
+    const waited: number[] = [];
+    const asked = new Map<Key, number>();
+    let turn = 0;
+    const bench = makeBench(key => {
+      turn++;
+      const at = asked.get(key);
+      if (at !== undefined) waited.push(turn - at);
+      asked.delete(key);
+      const result: PassResult = key.startsWith("a/") ? { next: "recheck", afterMs: 30_000 } : RECHECK;
+      return new Promise(resolve => void bench.clock.after(100, () => resolve(result)));
+    });
+    // All come due again while the full pass after the next minute is under way.
+    bench.listed.push(...Array.from({ length: 2_000 }, (_, i) => `a/${i}`));
+    bench.controller.startLeading();
+    await bench.clock.run(0);
+    for (let event = 0; event < 500; event++) {
+      asked.set(`b/${event}`, turn);
+      bench.controller.enqueue(`b/${event}`);
+      await bench.clock.run(1_000);
+    }
+    expect(waited).toHaveLength(500);
+    // A turn of the full pass, one of what has come due, and its own.
+    expect(Math.max(...waited)).toBeLessThanOrEqual(3);
+  });
+
+  it("comes to what is due, however many events there are and however long the full pass is", async () => {
+    const bench = makeBench(
+      key => {
+        if (key.startsWith("b/")) for (let i = 0; i < 50; i++) bench.controller.enqueue(`b/${i}`);
+        const result: PassResult = key === "a/0" ? { next: "recheck", afterMs: 1_000 } : RECHECK;
+        return new Promise(resolve => void bench.clock.after(10, () => resolve(result)));
+      },
+      { workers: 1, minPassIntervalMs: 0 },
+    );
+    bench.listed.push(...Array.from({ length: 2_000 }, (_, i) => `a/${i}`));
+    bench.controller.startLeading();
+    bench.controller.enqueue("b/0");
+    await bench.clock.run(10_000);
+    const times = bench.passes.flatMap(({ key, atMs }) => (key === "a/0" ? atMs : []));
+    expect(times).toHaveLength(10);
+    times.slice(1).forEach((atMs, i) => expect(atMs - times[i]!).toBeLessThanOrEqual(1_050));
   });
 
   it("comes to all objects, though a full pass takes longer than the time between two", async () => {

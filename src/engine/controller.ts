@@ -4,7 +4,6 @@ import type { EngineMetrics, Key, Log, ObjectStore } from "../core/ports";
 import { withDeadline } from "./deadline";
 import { KnownKeys } from "./known-keys";
 import { RateLimiter } from "./rate-limiter";
-import { RingBuffer } from "./ring-buffer";
 import type { PassResult } from "./pass-result";
 import { STORE_DEADLINE_MS } from "./restart-ledger";
 import { WorkQueue } from "./work-queue";
@@ -60,10 +59,6 @@ export class Controller {
   readonly #queue: WorkQueue;
   readonly #limiter: RateLimiter;
   readonly #lastPassMs = new Map<Key, number>();
-  /** What is left of the full pass, the next first. Not in the queue, where events would wait behind it. */
-  #sweep = new RingBuffer<Key>();
-  /** Whether the next turn is the sweep's, if any is left. */
-  #isSweepsTurn = false;
   /** Counts terms of leadership; undefined while not leading. */
   #term: number | undefined;
   #terms = 0;
@@ -98,7 +93,6 @@ export class Controller {
     this.#term = undefined;
     this.#cancelFullPass();
     this.#queue.clear();
-    this.#sweep = new RingBuffer();
     // Nobody would tell of objects that change or go meanwhile: their metrics would be wrong, and their namespaces watched for ever.
     for (const key of this.known.all()) if (!this.#inFlight.has(key)) this.#forget(key);
     this.known.clear();
@@ -144,31 +138,12 @@ export class Controller {
 
   #takeMore(): void {
     while (this.#term !== undefined && !this.#stopped && this.#inFlight.size < this.#settings.workers) {
-      const key = this.#next();
+      const key = this.#queue.take();
       if (key === undefined) break;
       this.#inFlight.add(key);
       void this.#runPass(key, this.#term);
     }
     this.#reportDepth();
-  }
-
-  /** Turns alternate: so of any two one is an event's, however many objects there are, and one the full pass's, however many events. */
-  #next(): Key | undefined {
-    const isSweepsTurn = this.#isSweepsTurn;
-    this.#isSweepsTurn = !isSweepsTurn;
-    return isSweepsTurn ? (this.#sweepOn() ?? this.#queue.take()) : (this.#queue.take() ?? this.#sweepOn());
-  }
-
-  /** The next key of the full pass that can be begun now. One that waits already, is being worked on, or was a moment ago, comes by the queue. */
-  #sweepOn(): Key | undefined {
-    for (let key = this.#sweep.shift(); key !== undefined; key = this.#sweep.shift()) {
-      // It may have been forgotten since the list.
-      this.known.add(key);
-      const tooEarlyByMs = this.#tooEarlyByMs(key);
-      if (tooEarlyByMs > 0) this.#queue.addAfter(key, tooEarlyByMs);
-      else if (this.#queue.begin(key)) return key;
-    }
-    return undefined;
   }
 
   /** How long it is until a pass of this key may begin that nothing but an event or the full pass asks for; not above 0: now. */
@@ -181,6 +156,8 @@ export class Controller {
     const { clock, metrics, reconcile, isLeader } = this.#ports;
     const startedMs = clock.monotonicMs();
     this.#lastPassMs.set(key, startedMs);
+    // It may have been forgotten while it waited.
+    this.known.add(key);
     this.#turn();
     let result: PassResult | undefined;
     try {
@@ -206,16 +183,16 @@ export class Controller {
       case "recheck":
         this.#limiter.forget(key);
         if (result.afterMs !== undefined) {
-          this.#queue.addAfter(key, Math.max(result.afterMs, this.#settings.minPassIntervalMs));
+          this.#queue.addAfter(key, Math.max(result.afterMs, this.#settings.minPassIntervalMs), "due");
         }
         break;
       case "give-up":
         break;
       case "wait":
-        this.#queue.addAfter(key, Math.max(result.afterMs, this.#settings.minPassIntervalMs));
+        this.#queue.addAfter(key, Math.max(result.afterMs, this.#settings.minPassIntervalMs), "due");
         break;
       default:
-        this.#queue.addAfter(key, this.#limiter.when(key));
+        this.#queue.addAfter(key, this.#limiter.when(key), "due");
     }
   }
 
@@ -245,7 +222,11 @@ export class Controller {
       if (this.#term !== term) return;
       this.#limiter.forget(FULL_PASS);
       this.#fullPassTrouble = null;
-      this.#beginSweep(new Set([...keys, ...knownBefore]));
+      // What is left of the one before keeps its place: where that takes longer than the time between two, the last of the list would never come.
+      for (const key of new Set([...keys, ...knownBefore])) {
+        this.known.add(key);
+        this.#queue.addAfter(key, this.#tooEarlyByMs(key), "sweep");
+      }
     } catch (error) {
       nextMs = Math.min(nextMs, this.#limiter.when(FULL_PASS) + random() * 1_000);
       this.#fullPassTrouble = publicMessage(error);
@@ -256,21 +237,12 @@ export class Controller {
     this.#scheduleFullPass(nextMs);
   }
 
-  /** What is left of the sweep before goes first: where that takes longer than the time between two, the last of the list would never come. */
-  #beginSweep(keys: ReadonlySet<Key>): void {
-    const left: Key[] = [];
-    for (let key = this.#sweep.shift(); key !== undefined; key = this.#sweep.shift()) left.push(key);
-    for (const key of keys) this.known.add(key);
-    for (const key of new Set([...left, ...keys])) this.#sweep.push(key);
-    this.#takeMore();
-  }
-
   #turn(): void {
     this.#turnedAtMs = this.#ports.clock.monotonicMs();
   }
 
   #reportDepth(): void {
-    this.#ports.metrics.queueDepth(this.#queue.length + this.#sweep.length, this.#queue.delayed);
+    this.#ports.metrics.queueDepth(this.#queue.length, this.#queue.delayed);
   }
 }
 

@@ -34,16 +34,45 @@ describe("the work queue", () => {
     expect([queue.take(), queue.take()]).toEqual(["a", undefined]);
   });
 
-  it("lets begin with a key past those that wait, unless it waits itself or is being worked on", () => {
+  it("lets lanes take turns, and hands out in each first come, first served", () => {
     const { queue } = makeQueue();
-    queue.add("a");
-    queue.add("b");
-    expect([queue.begin("b"), queue.begin("c"), queue.begin("c")]).toEqual([false, true, false]);
-    expect([queue.take(), queue.take(), queue.take()]).toEqual(["a", "b", undefined]);
+    for (const key of ["s1", "s2", "s3"]) queue.add(key, "sweep");
+    for (const key of ["d1", "d2"]) queue.add(key, "due");
+    for (const key of ["e1", "e2", "e3"]) queue.add(key, "event");
+    expect(queue.length).toBe(8);
+    const taken = Array.from({ length: 9 }, () => queue.take());
+    expect(taken).toEqual(["e1", "d1", "s1", "e2", "d2", "s2", "e3", "s3", undefined]);
+    expect(queue.length).toBe(0);
+  });
+
+  it("lets a key wait for the most urgent of its reasons, whether it waits, is delayed or is being worked on", () => {
+    const { clock, queue } = makeQueue();
+    for (const key of ["a", "b", "c"]) queue.add(key, "sweep");
+    queue.add("c", "event");
+    queue.add("c", "due");
+    expect([queue.length, queue.take(), queue.take()]).toEqual([3, "c", "a"]);
+    queue.add("c", "sweep");
+    queue.add("c", "due");
+    queue.add("a", "sweep");
+    queue.done("a");
     queue.done("c");
-    expect([queue.take(), queue.take()]).toEqual(["c", undefined]);
-    queue.shutDown();
-    expect(queue.begin("d")).toBe(false);
+    expect([queue.length, queue.take(), queue.take(), queue.take(), queue.take()]).toEqual([
+      3,
+      "c",
+      "b",
+      "a",
+      undefined,
+    ]);
+    for (const key of ["a", "b", "c"]) queue.done(key);
+    queue.addAfter("d", 10, "sweep");
+    queue.addAfter("e", 20, "event");
+    queue.addAfter("e", 10, "due");
+    queue.addAfter("g", 10, "due");
+    queue.addAfter("g", 20, "event");
+    queue.addAfter("f", 10, "due");
+    clock.advance(10);
+    const taken = Array.from({ length: 5 }, () => queue.take());
+    expect(taken).toEqual(["e", "f", "d", "g", undefined]);
   });
 
   it("ignores done of a key that nobody works on", () => {
@@ -175,6 +204,7 @@ describe("shutdown", () => {
 
 // Any schedule of calls, against a model that is as simple as can be: a list, two sets and a map of moments.
 const keys = fc.constantFrom("a", "b", "c", "d");
+const lanes = fc.constantFrom("event" as const, "due" as const, "sweep" as const);
 const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ call: fc.constant("add" as const), key: keys }) },
   {
@@ -263,7 +293,7 @@ describe("any schedule of calls", () => {
 
   it("loses no key and never has one key with two workers", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.scheduler(), fc.array(keys, { maxLength: 40 }), async (scheduler, added) => {
+      fc.asyncProperty(fc.scheduler(), fc.array(fc.tuple(keys, lanes), { maxLength: 40 }), async (scheduler, added) => {
         const { queue } = makeQueue();
         const working = new Set<string>();
         const owed = new Set<string>();
@@ -278,9 +308,9 @@ describe("any schedule of calls", () => {
           }
         };
         scheduler.scheduleSequence(
-          added.map(key => async () => {
+          added.map(([key, lane]) => async () => {
             owed.add(key);
-            queue.add(key);
+            queue.add(key, lane);
             void work();
             await Promise.resolve();
           }),

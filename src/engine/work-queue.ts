@@ -2,24 +2,37 @@ import { MAX_TIMER_MS, type Cancel, type Clock } from "../core/clock";
 import { DelayHeap } from "./delay-heap";
 import { RingBuffer } from "./ring-buffer";
 
-// client-go keeps three sets: queue, dirty and processing. A key's state says the same in one map:
-// waiting = in queue and dirty, processing = not dirty, processing-again = dirty while processing.
-const WAITING = 0;
-const PROCESSING = 1;
-const PROCESSING_AGAIN = 2;
+/**
+ * Why a key waits, the most urgent first: something has happened (`event`), its time has come (`due`), or it is one of all (`sweep`).
+ * Lanes take turns, so that however many keys wait in one of them, none in another waits for those.
+ */
+export type Lane = (typeof LANES)[number];
+
+const LANES = ["event", "due", "sweep"] as const;
+
+// client-go keeps three sets: queue, dirty and processing. A key's state says the same in one map: that it waits, as the number of
+// its lane (in queue and dirty); PROCESSING (not dirty); or AGAIN + the number of its lane (dirty while processing).
+const PROCESSING = LANES.length;
+const AGAIN = PROCESSING + 1;
 
 /**
  * The work queue of client-go (util/workqueue) for one thread: a key that is added many times is handed out once, never to
- * two workers at the same time, and once more if it was added while being worked on. First come, first served.
+ * two workers at the same time, and once more if it was added while being worked on. In each lane first come, first served; a key
+ * that is added for a more urgent reason than the one it waits for waits for that from then on.
  *
  * Handing out is by pull (`take`) and not by a promise, so that whoever stops pulling has stopped: no worker is left
  * waiting with a key that arrives later.
  */
 export class WorkQueue<K = string> {
   readonly #states = new Map<K, number>();
-  /** Exactly the keys in state waiting. */
-  readonly #waiting = new RingBuffer<K>();
+  /** By lane; a key that has left for a more urgent one, or was taken there, still stands in the one it left, and is passed over. */
+  readonly #lanes = LANES.map(() => new RingBuffer<K>());
+  /** The lane whose turn it is. */
+  #turn = 0;
+  #length = 0;
   readonly #delayed = new DelayHeap<K>();
+  /** The most urgent reason why each delayed key was added. */
+  readonly #delayedLanes = new Map<K, number>();
   readonly #clock: Clock;
   readonly #onWaiting: () => void;
   /** One timer for all delayed keys. */
@@ -35,7 +48,7 @@ export class WorkQueue<K = string> {
 
   /** Keys that could be taken now. */
   get length(): number {
-    return this.#waiting.length;
+    return this.#length;
   }
 
   /** Keys that wait for their moment. */
@@ -43,52 +56,44 @@ export class WorkQueue<K = string> {
     return this.#delayed.size;
   }
 
-  /** Adds a key; nothing happens if it is waiting already, or after shutdown. */
-  add(key: K): void {
-    if (this.#shuttingDown) return;
-    const state = this.#states.get(key);
-    if (state === PROCESSING) this.#states.set(key, PROCESSING_AGAIN);
-    if (state !== undefined) return;
-    this.#push(key);
-    this.#onWaiting();
+  /** Adds a key; nothing happens if it is waiting already for as urgent a reason, or after shutdown. */
+  add(key: K, lane: Lane = "event"): void {
+    this.#add(key, LANES.indexOf(lane));
   }
 
   /** Adds a key after a delay; at once if that is not above 0. Of two delays the earlier end wins; none is beyond 2^31-1 ms. */
-  addAfter(key: K, delayMs: number): void {
+  addAfter(key: K, delayMs: number, lane: Lane = "event"): void {
     if (this.#shuttingDown) return;
     if (!(delayMs > 0)) {
-      this.add(key);
+      this.add(key, lane);
       return;
     }
     this.#delayed.schedule(key, this.#clock.monotonicMs() + Math.min(delayMs, MAX_TIMER_MS));
+    this.#delayedLanes.set(key, Math.min(LANES.indexOf(lane), this.#delayedLanes.get(key) ?? LANES.length));
     this.#arm();
   }
 
-  /** The key that waited longest, or undefined. Whoever takes one must call `done` with it. */
+  /** The key that waited longest in the lane whose turn it is, or undefined. Whoever takes one must call `done` with it. */
   take(): K | undefined {
-    const key = this.#waiting.shift();
-    if (key !== undefined) this.#states.set(key, PROCESSING);
-    return key;
-  }
-
-  /**
-   * Begins with a key that nobody has added, past those that wait; whether it did: one that waits keeps its place, and one that is being
-   * worked on comes again. Whoever begins one must call `done` with it.
-   */
-  begin(key: K): boolean {
-    if (this.#shuttingDown) return false;
-    const state = this.#states.get(key);
-    if (state === PROCESSING) this.#states.set(key, PROCESSING_AGAIN);
-    if (state !== undefined) return false;
-    this.#states.set(key, PROCESSING);
-    return true;
+    for (let i = 0; i < LANES.length; i++) {
+      const lane = this.#turn;
+      this.#turn = (lane + 1) % LANES.length;
+      const key = this.#shift(lane);
+      if (key === undefined) continue;
+      this.#states.set(key, PROCESSING);
+      this.#length--;
+      return key;
+    }
+    return undefined;
   }
 
   /** The work on a key has ended. If it was added meanwhile it waits again, behind the others. */
   done(key: K): void {
     const state = this.#states.get(key);
-    if (state === PROCESSING_AGAIN) {
-      this.#push(key);
+    if (state === undefined) return;
+    if (state >= AGAIN) {
+      this.#push(key, state - AGAIN);
+      this.#length++;
       this.#onWaiting();
     } else if (state === PROCESSING) {
       this.#states.delete(key);
@@ -98,7 +103,7 @@ export class WorkQueue<K = string> {
 
   /** Forgets what waits and what is delayed. Keys that are being worked on stay so, but are not handed out again for it. */
   clear(): void {
-    for (let key = this.#waiting.shift(); key !== undefined; key = this.#waiting.shift()) this.#states.delete(key);
+    for (let key = this.take(); key !== undefined; key = this.take()) this.#states.delete(key);
     for (const key of this.#states.keys()) this.#states.set(key, PROCESSING);
     this.#dropDelayed();
     this.#settleDrain();
@@ -119,9 +124,31 @@ export class WorkQueue<K = string> {
     });
   }
 
-  #push(key: K): void {
-    this.#states.set(key, WAITING);
-    this.#waiting.push(key);
+  #add(key: K, lane: number): void {
+    if (this.#shuttingDown) return;
+    const state = this.#states.get(key);
+    if (state === undefined) {
+      this.#push(key, lane);
+      this.#length++;
+      this.#onWaiting();
+    } else if (state >= PROCESSING) {
+      this.#states.set(key, state === PROCESSING ? AGAIN + lane : Math.min(state, AGAIN + lane));
+    } else if (lane < state) {
+      this.#push(key, lane);
+    }
+  }
+
+  #push(key: K, lane: number): void {
+    this.#states.set(key, lane);
+    this.#lanes[lane]?.push(key);
+  }
+
+  #shift(lane: number): K | undefined {
+    const waiting = this.#lanes[lane];
+    for (let key = waiting?.shift(); key !== undefined; key = waiting?.shift()) {
+      if (this.#states.get(key) === lane) return key;
+    }
+    return undefined;
   }
 
   #settleDrain(): void {
@@ -131,6 +158,7 @@ export class WorkQueue<K = string> {
 
   #dropDelayed(): void {
     this.#delayed.clear();
+    this.#delayedLanes.clear();
     this.#timer?.cancel();
     this.#timer = undefined;
   }
@@ -147,7 +175,9 @@ export class WorkQueue<K = string> {
     this.#timer = undefined;
     const nowMs = this.#clock.monotonicMs();
     for (let key = this.#delayed.takeReady(nowMs); key !== undefined; key = this.#delayed.takeReady(nowMs)) {
-      this.add(key);
+      const lane = this.#delayedLanes.get(key);
+      this.#delayedLanes.delete(key);
+      this.#add(key, lane ?? 0);
     }
     this.#arm();
   }
