@@ -66,6 +66,7 @@ export class NamespaceWatches {
  * tells again, which is nearly all of it.
  */
 export function isNews({ before, after }: Delta<Identified>): boolean {
-  if (before?.resourceVersion !== undefined && before.resourceVersion === after?.resourceVersion) return false;
+  if (before === null || after === null) return true;
+  if (before.resourceVersion !== undefined && before.resourceVersion === after.resourceVersion) return false;
   return !isDeepStrictEqual({ ...before, resourceVersion: "" }, { ...after, resourceVersion: "" });
 }

@@ -141,6 +141,23 @@ describe("a watch", () => {
     expect(all.seen).toEqual(["+a", "+b"]);
   });
 
+  it("knows a list at once and tells of it in turns, before anything that comes later", async () => {
+    const told: string[] = [];
+    const all = setUp(({ after }) => {
+      told.push(after?.name ?? "");
+      all.clock.freeze(6);
+    });
+    stopAll.push(() => all.watch.stop());
+    all.api.lists = [list("10", "a", "b", "c", "d")];
+    all.watch.start();
+    await settle();
+    expect([told, all.names(), all.api.asked]).toEqual([["a", "b"], ["a", "b", "c", "d"], ["list"]]);
+    await all.clock.run(100);
+    await settle();
+    expect(told).toEqual(["a", "b", "c", "d"]);
+    expect(all.api.asked).toEqual(["list", "watch from 10"]);
+  });
+
   it("follows events", async () => {
     const { api, seen, names } = await begin();
     await api.say(added("c", "11"), added("a", "12"), deleted("b", "13"));

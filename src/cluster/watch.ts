@@ -1,7 +1,7 @@
 import type { Clock, Random } from "../core/clock";
 import { describeError, ForbiddenError, TransientError } from "../core/errors";
 import type { ClusterMetrics, Log } from "../core/ports";
-import { inTurns } from "../core/turns";
+import { each, inTurns } from "../core/turns";
 import type { Api } from "./api";
 import { Backoff } from "./backoff";
 import { arrayOf, type JsonObject, objectOf, textOf } from "./json";
@@ -220,12 +220,16 @@ export class Watch<V extends Identified> {
     return this.#context.api.json({ what, path: pathOf(resource, { namespace }), query }, signal);
   }
 
-  #adopt(views: readonly V[], version: string): string {
+  async #adopt(views: readonly V[], version: string): Promise<string> {
     const deltas = this.#cache.replace(new Map(views.map(view => [view.uid, view])));
     this.#context.metrics.relisted(this.#subject.resource.plural);
     this.#confirm(version);
-    for (const delta of deltas) this.#tell(delta);
     this.#wake();
+    // Nothing that comes later is told before this: the stream is opened when all of it was.
+    await inTurns(
+      this.#context.clock,
+      each(deltas, delta => this.#tell(delta)),
+    );
     return version;
   }
 

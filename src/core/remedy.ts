@@ -6,6 +6,7 @@ import type {
 } from "../api/controller-resilience";
 import type { Execution, Intent, ObjectRef, Permission } from "./intent";
 import type { Readers } from "./readers";
+import type { Steps } from "./turns";
 
 /** Key of a remedy's block in the spec. */
 export type RemedyKey = "tokenRestart" | "bindingRenewal" | "tokenLifetime" | "flowIsolation";
@@ -66,6 +67,8 @@ export interface Remedy<Key extends RemedyKey = RemedyKey, Facts = unknown> {
   ): Promise<Facts>;
   /** Pure and total: same input, same output, never throws. */
   decide(facts: Facts, spec: NonNullable<ControllerResilienceSpec[Key]>, now: Date): Decision;
+  /** The same in steps, where there may be so many facts that it would hold up the event loop: the engine takes it instead, if it is there. */
+  decideInSteps?(facts: Facts, spec: NonNullable<ControllerResilienceSpec[Key]>, now: Date): Steps<Decision>;
   /** Pure: how outcomes change what was decided, such as a PodDisruptionBudget's no. Default: the engine's general wording. */
   conclude?(decision: Decision, executions: readonly Execution[], now: Date): Decision;
   /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BusyClock } from "./testing/busy-clock";
 import { FakeClock } from "./testing/fake-clock";
-import { atOnce, inTurns, type Steps } from "./turns";
+import { atOnce, each, inTurns, type Steps } from "./turns";
 
 function* count(to: number, onStep: (step: number) => void = () => undefined): Steps<string> {
   for (let step = 1; step <= to; step++) {
@@ -22,7 +22,26 @@ describe("work in steps", () => {
   it("lets others have their turn every ten milliseconds", async () => {
     const clock = new BusyClock(new FakeClock());
     expect(await inTurns(clock, count(100))).toBe("counted to 100");
-    expect(clock.turns).toBe(10);
+    // What follows has one more for itself.
+    expect(clock.turns).toBe(11);
+  });
+
+  it("has what follows on long work begin with a turn of its own, and nothing else", async () => {
+    const clock = new BusyClock(new FakeClock());
+    await inTurns(clock, count(15));
+    expect(clock.turns).toBe(2);
+    await inTurns(clock, count(5));
+    expect(clock.turns).toBe(2);
+  });
+
+  it("is done one at a step with each of many", async () => {
+    const clock = new BusyClock(new FakeClock());
+    const doubled = await inTurns(
+      clock,
+      each([1, 2, 3], one => 2 * one),
+    );
+    expect(doubled).toEqual([2, 4, 6]);
+    expect([...each([1, 2, 3], () => undefined)]).toHaveLength(3);
   });
 
   it("takes turns with other work of that sort, one piece at a time", async () => {

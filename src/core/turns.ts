@@ -9,17 +9,35 @@ const TURN_MS = 10;
 /** Who waits for a turn, in order. All who share a clock share an event loop. */
 const waiting = new WeakMap<Clock, (() => void)[]>();
 
-/** Does the work in turns, so that the event loop is never held up for much longer than one of its steps, whatever its length. */
+/**
+ * Does the work in turns, so that the event loop is never held up for much longer than one of its steps, whatever its length. What follows on
+ * long work is long as well, mostly, and begins with a turn of its own.
+ */
 export async function inTurns<T>(clock: Clock, steps: Steps<T>): Promise<T> {
   // What has come at once would be begun at once, one after the other.
   if (waiting.has(clock)) await nextTurn(clock);
   let sinceMs = clock.monotonicMs();
+  let isLong = false;
   for (let step = steps.next(); ; step = steps.next()) {
-    if (step.done === true) return step.value;
+    if (step.done === true) {
+      if (isLong) await nextTurn(clock);
+      return step.value;
+    }
     if (clock.monotonicMs() - sinceMs < TURN_MS) continue;
+    isLong = true;
     await nextTurn(clock);
     sinceMs = clock.monotonicMs();
   }
+}
+
+/** What becomes of each of these, one at a step. */
+export function* each<A, B>(items: readonly A[], work: (item: A) => B): Steps<B[]> {
+  const done: B[] = [];
+  for (const item of items) {
+    done.push(work(item));
+    yield;
+  }
+  return done;
 }
 
 /** Does the work at once. */

@@ -46,7 +46,7 @@ export async function judge(
 
 /** What follows a long decision is long as well. */
 function* decideInSteps(remedy: Remedy, ...given: Parameters<Remedy["decide"]>): Steps<Decision> {
-  const decision = remedy.decide(...given);
+  const decision = remedy.decideInSteps ? yield* remedy.decideInSteps(...given) : remedy.decide(...given);
   yield;
   const checked = checkedDecision(decision);
   yield;

@@ -2,6 +2,7 @@ import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
 import type { Announcement, Decision } from "../../core/remedy";
 import { joinSentences } from "../../core/sentences";
+import { each, type Steps } from "../../core/turns";
 import { timeOf } from "./build";
 import { bindingId, isFinal, type BindingRenewalFacts, type Spec } from "./facts";
 import { bySeverity, type Finding } from "./finding";
@@ -20,15 +21,12 @@ const MAX_FINAL = 64;
 /** Events of one pass, each of which is written twice; the sink holds 200. */
 const MAX_ANNOUNCED = 50;
 
-/** What the facts amount to. Pure and total. */
-export function decideBindings(facts: BindingRenewalFacts, spec: Spec, now: Date): Decision {
+/** What the facts amount to: there may be hundreds, and each takes a step. Pure and total. */
+export function* decideBindings(facts: BindingRenewalFacts, spec: Spec, now: Date): Steps<Decision> {
   const nowMs = now.getTime();
-  const findings = [
-    ...facts.living.map(binding => assessLiving(binding, facts, spec, nowMs)),
-    ...facts.gone.map(gone => assessGone(gone, facts, spec, nowMs)),
-    ...absences(facts),
-    ...crowding(facts),
-  ].toSorted(bySeverity);
+  const living = yield* each(facts.living, binding => assessLiving(binding, facts, spec, nowMs));
+  const gone = yield* each(facts.gone, one => assessGone(one, facts, spec, nowMs));
+  const findings = [...living, ...gone, ...absences(facts), ...crowding(facts)].toSorted(bySeverity);
   const worst = findings[0] ?? nothingFound();
   const stalled = findings.find(({ isStalled }) => isStalled);
   return {

@@ -1,6 +1,7 @@
 import { ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
 import type { Remedy } from "../../core/remedy";
+import { atOnce } from "../../core/turns";
 import { concludeBindings } from "./conclude";
 import { decideBindings } from "./decide";
 import type { BindingRenewalFacts } from "./facts";
@@ -41,7 +42,8 @@ export function createBindingRenewal(): Remedy<"bindingRenewal", BindingRenewalF
     condition: ConditionType.BindingsCurrent,
     may: MAY,
     observe: observeBindings,
-    decide: decideBindings,
+    decide: (...given) => atOnce(decideBindings(...given)),
+    decideInSteps: decideBindings,
     conclude: concludeBindings,
   };
 }

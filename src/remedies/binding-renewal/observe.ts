@@ -1,7 +1,7 @@
 import type { BindingStatus, ControllerResilience } from "../../api/controller-resilience";
 import type { Readers, Right } from "../../core/readers";
 import { describeTarget, readTarget } from "../../core/targets";
-import { inTurns, type Steps } from "../../core/turns";
+import { each, inTurns, type Steps } from "../../core/turns";
 import type { BindingView } from "../../core/views";
 import { renewed, timeOf } from "./build";
 import { readExpiry } from "./conventions";
@@ -58,7 +58,7 @@ export async function observeBindings(
     mode: object.spec.mode,
     generation,
     ...scope,
-    living: await Promise.all(living.map(view => livingBinding(view, by))),
+    living: await livingBindings(living, by),
     gone: await Promise.all(rest.gone.map(gone => withRights(gone, from))),
     unplaced,
     absent: all.absent.filter(one => !accountedFor.has(bindingId(one))),
@@ -175,34 +175,47 @@ function isStillMeant(record: BindingStatus, { spec, scope }: Reading): boolean 
   return spec.bindings.length > 0 ? isListed(spec, record.kind, record.name) : concernsTargets(record, scope);
 }
 
-async function livingBinding(
-  cached: BindingView,
-  by: {
-    readonly records: Places["records"];
-    readonly spec: Spec;
-    readonly from: Readers;
-    readonly generation: number;
-  },
-): Promise<LivingBinding> {
-  const recordOf = (view: BindingView): BindingStatus | undefined => {
-    const record = by.records.get(bindingId(view));
-    return record !== undefined && isOf(record, view) ? settled(record, view, by) : undefined;
-  };
-  const view = await current(cached, recordOf(cached), by);
-  const record = recordOf(view);
+interface Knowledge {
+  readonly records: Places["records"];
+  readonly spec: Spec;
+  readonly from: Readers;
+  readonly generation: number;
+}
+
+/** There may be hundreds: they are looked at in turns, and what there is to ask is asked at once. */
+async function livingBindings(cached: readonly BindingView[], by: Knowledge): Promise<LivingBinding[]> {
+  const { clock } = by.from;
+  const suspects = new Set(
+    await inTurns(
+      clock,
+      each(cached, view => (isSuspect(view, by) ? view : undefined)),
+    ),
+  );
+  const views = await Promise.all(cached.map(async view => (suspects.has(view) ? readLive(view, by.from) : view)));
+  const looked = await inTurns(
+    clock,
+    each(views, view => lookAt(view, by)),
+  );
+  return Promise.all(looked.map(async ({ needs, ...one }) => ({ ...one, lacks: await missing(needs, by.from) })));
+}
+
+/** With the rights that its renewal takes. */
+function lookAt(view: BindingView, by: Knowledge): Omit<LivingBinding, "lacks"> & { readonly needs: readonly Right[] } {
+  const record = recordOf(view, by);
   const marked = markedOf(view);
   const schedule = scheduleOf(marked, readExpiry(marked), by.spec, record);
   const matters = schedule !== undefined && by.from.clock.now().getTime() >= schedule.warnAtMs;
-  const lacks = matters ? await missing(rightsFor(placed(view), "patch"), by.from) : [];
-  return { view, ...(record === undefined ? {} : { record }), lacks };
+  const needs = matters ? rightsFor(placed(view), "patch") : [];
+  return { view, ...(record === undefined ? {} : { record }), needs };
+}
+
+function recordOf(view: BindingView, by: Knowledge): BindingStatus | undefined {
+  const record = by.records.get(bindingId(view));
+  return record !== undefined && isOf(record, view) ? settled(record, view, by) : undefined;
 }
 
 /** An operator that died between a renewal and its note has left it written down: what expires just then was renewed. */
-function settled(
-  record: BindingStatus,
-  view: BindingView,
-  { from, generation }: { readonly from: Readers; readonly generation: number },
-): BindingStatus {
+function settled(record: BindingStatus, view: BindingView, { from, generation }: Knowledge): BindingStatus {
   const { renewingUntil } = record;
   if (renewingUntil === undefined || !isAsPlanned(record, view)) return record;
   return renewed(record, { expiryTime: renewingUntil, generation }, from.clock.now());
@@ -214,13 +227,12 @@ function isAsPlanned({ renewingUntil }: BindingStatus, view: BindingView): boole
 }
 
 /** A watch that is behind shows a renewed binding as it was: before somebody is accused of putting it back, it is read live. */
-async function current(
-  cached: BindingView,
-  record: BindingStatus | undefined,
-  { from, generation }: { readonly from: Readers; readonly generation: number },
-): Promise<BindingView> {
+function isSuspect(cached: BindingView, by: Knowledge): boolean {
   const { earliest } = readExpiry(markedOf(cached));
-  if (!isPutBack(record, earliest?.atMs ?? Infinity, generation)) return cached;
+  return isPutBack(recordOf(cached, by), earliest?.atMs ?? Infinity, by.generation);
+}
+
+async function readLive(cached: BindingView, from: Readers): Promise<BindingView> {
   return (await from.binding(cached.kind, cached.namespace, cached.name)) ?? cached;
 }
 

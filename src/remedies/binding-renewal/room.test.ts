@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { BusyClock } from "../../core/testing/busy-clock";
+import { inTurns } from "../../core/turns";
 import type { BindingView } from "../../core/views";
 import { boundStatus } from "../../engine/status";
 import { observeBindings } from "./observe";
@@ -71,6 +72,18 @@ describe("ten thousand bindings", () => {
     await observeBindings(scene.object, DEFAULTS, busy);
     // Each binding takes it a millisecond to find and another to place, and a turn is ten of them.
     expect(clock.turns).toBeGreaterThanOrEqual(1_900);
+  });
+
+  it("let others have their turn while those that have a place are decided on", async () => {
+    const scene = new Scene();
+    bindMany(scene, 10_000);
+    const facts = await observeBindings(scene.object, DEFAULTS, scene);
+    const { remedy } = scene;
+    const now = scene.clock.now();
+    const clock = new BusyClock(scene.clock);
+    const decision = await inTurns(clock, remedy.decideInSteps!(facts, DEFAULTS, now));
+    expect(clock.turns).toBeGreaterThanOrEqual(facts.living.length / 10 - 1);
+    expect(decision).toEqual(remedy.decide(facts, DEFAULTS, now));
   });
 });
 

@@ -66,6 +66,7 @@ export function* place(found: readonly BindingView[], places: Places): Steps<Pla
   const remembered: BindingStatus[] = [];
   let left: Unplaced = { count: 0 };
   for (const { view, bytes, expiryMs, memory, reserved } of candidates.toSorted(byNeed)) {
+    yield;
     const others = used - reserved;
     if (others + bytes <= ROOM_BYTES) {
       placed.add(view);
