@@ -35,8 +35,8 @@ const LEASE = "controller-resilience";
 /** A loop that has not turned for this many full passes hangs; only a restart of the process would help. */
 const HUNG_AFTER_PASSES = 5;
 
-/** Under five seconds are promised, so it ends a bit earlier whatever hangs; Kubernetes gives a pod 30 s. */
-const STOP_WITHIN_MS = 4_750;
+/** Under five seconds are promised, so it ends a bit earlier whatever hangs, also where it has to wait for a processor; Kubernetes gives a pod 30 s. */
+const STOP_WITHIN_MS = 4_500;
 
 /** Of that for passes in flight: the rest is for handing the Lease back and for what is still to be told. */
 const PASSES_WITHIN_MS = 3_000;

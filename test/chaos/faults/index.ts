@@ -6,7 +6,7 @@ import { differences } from "../differences";
 import type { Scenario } from "../scenario";
 import { type Finding, quietMs, type Stage, type Suite } from "../suite";
 import { CUTS, playCutOff } from "./cut-off";
-import { growth, megabytes, type Memory } from "./load";
+import { growth, megabytes, type Memory } from "./memory";
 import { CALM, inOrder, isSilent, playWatchFault, WATCH_FAULTS, type WatchFault } from "./watch-faults";
 import { World } from "./world";
 import { playWriteFaults, WRITE_FAULTS, WRITE_SCENARIOS } from "./write-faults";
@@ -98,7 +98,7 @@ function memoryFinding(measured: readonly Memory[]): Finding {
     fault: "memory, over all of these",
     times: measured.length,
     promised: "no growth from fault to fault",
-    seen: `rss/heap in MB: ${told.join(", ")}`,
+    seen: `rss/heap in MB, without garbage: ${told.join(", ")}`,
     failures: growth(measured),
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { excessOf, growth, peakOf } from "./load";
+import { excessOf, peakOf } from "./load";
 
 describe("the bound of requests", () => {
   const bucket = { burst: 3, perSecond: 2 };
@@ -22,19 +22,5 @@ describe("the bound of requests", () => {
   it("has its peak in any second, not in those of a clock", () => {
     expect(peakOf([0, 600, 900, 1_100, 1_500, 3_000])).toBe(4);
     expect(peakOf([])).toBe(0);
-  });
-});
-
-describe("memory", () => {
-  const of = (...sizes: number[]) => sizes.map(heap => ({ rss: 100, heap }));
-
-  it("may go up and down", () => {
-    expect(growth(of(100, 130, 110, 140))).toEqual([]);
-  });
-
-  it("may neither be half as much again in the end, nor rise every time", () => {
-    expect(growth(of(100, 90, 151))).toHaveLength(1);
-    expect(growth(of(100, 101, 102, 103, 104, 105, 106, 107))).toHaveLength(1);
-    expect(growth(of(100, 101, 102, 103, 104, 105, 107, 106))).toEqual([]);
   });
 });

@@ -29,32 +29,3 @@ export function peakOf(requestsAtMs: readonly number[]): number {
   }
   return peak;
 }
-
-/** Bytes of memory, measured one after the other. */
-export interface Memory {
-  readonly rss: number;
-  readonly heap: number;
-}
-
-/** Memory may be this many times of what it was after the first fault. */
-const MOST_TIMES = 1.5;
-
-/** Of fewer, chance alone would have all in rising order too often: of four in one run of 24. */
-const ENOUGH_TO_RISE = 8;
-
-/** What is wrong with these measurements, as sentences: one after each fault. Pure. */
-export function growth(measured: readonly Memory[]): string[] {
-  return (["rss", "heap"] as const).flatMap(what => {
-    const bytes = measured.map(memory => memory[what]);
-    const [first = 0, last = 0] = [bytes[0], bytes.at(-1)];
-    const isRising = bytes.length >= ENOUGH_TO_RISE && bytes.every((now, i) => i === 0 || now > (bytes[i - 1] ?? 0));
-    const told = `${what} went from ${megabytes(first)} to ${megabytes(last)} MB`;
-    if (last > MOST_TIMES * first) return [`${told}, more than ${MOST_TIMES} times as much`];
-    return isRising ? [`${told}, and rose with each fault`] : [];
-  });
-}
-
-/** For people. */
-export function megabytes(bytes: number): number {
-  return Math.round(bytes / 1024 / 1024);
-}

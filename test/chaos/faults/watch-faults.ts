@@ -7,7 +7,8 @@ import { describeFault, type Fault } from "../fault";
 import type { FaultProxy } from "../fault-proxy";
 import type { Finding } from "../suite";
 import { change, DEEDS, prepare, remove } from "./churn";
-import { excessOf, type Memory, peakOf, RETRY_BOUND } from "./load";
+import { excessOf, peakOf, RETRY_BOUND } from "./load";
+import { type Memory, memoryOf } from "./memory";
 import { KINDS } from "./oracle";
 import { untilActedOn } from "./pictures";
 import type { World } from "./world";
@@ -106,7 +107,7 @@ export async function playWatchFault(world: World, given: WatchFault, calm: numb
   await remove(scene);
   const ends = watchEnds(text) - endsBefore;
   return {
-    memory: memoryIn(text),
+    memory: await memoryOf(operator),
     begun: begunIn(requests).length,
     finding: {
       fault: `${describeFault(fault)}, over ${KINDS.length} kinds of watches`,
@@ -156,10 +157,4 @@ function failuresOf(deeds: Record<string, number>, begun: readonly number[], cal
 function watchEnds(metrics: string): number {
   const found = metrics.matchAll(/^controller_resilience_watch_ends_total\{.*\} (\d+)$/gm);
   return [...found].reduce((sum, [, ends]) => sum + Number(ends), 0);
-}
-
-/** What the process says of its memory. */
-export function memoryIn(metrics: string): Memory {
-  const valueOf = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(metrics)?.[1] ?? NaN);
-  return { rss: valueOf("process_resident_memory_bytes"), heap: valueOf("nodejs_heap_size_used_bytes") };
 }

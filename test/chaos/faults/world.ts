@@ -19,6 +19,7 @@ import { StandInNode } from "../node";
 import { leads } from "../rig";
 import type { Scene } from "../scenario";
 import type { Stage } from "../suite";
+import { MEASURABLE } from "./memory";
 
 /** Longer than the suite. */
 const TOKEN_LIFE = "4h";
@@ -91,7 +92,7 @@ export class World {
     const kubeconfig = join(this.files.folder, `replica-${this.replicas.length}.kubeconfig`);
     writeFileSync(kubeconfig, kubeconfigVia(proxy.url, path), { mode: 0o600 });
     const args = ["--full-pass", FULL_PASS_SECONDS, "--restart-interval", RESTART_INTERVAL_SECONDS];
-    const operator = OperatorProcess.start({ kubeconfig, args, bundle: this.files.bundle });
+    const operator = OperatorProcess.start({ kubeconfig, args, env: MEASURABLE, bundle: this.files.bundle });
     defer(async () => void (await operator.stop()));
     await operator.ready(READY_MS);
     const made = { proxy, operator };
