@@ -69,11 +69,11 @@ it("enqueues the objects of all pages, and those that come later, once for each 
   await vi.waitUntil(() => requests.length >= 7, { timeout: 20_000 });
   expect(keys).toEqual(["team/one", "team/two", "team/three"]);
   const asked = requests.map(query => [query.get("limit"), query.get("continue"), query.get("watch")]);
-  expect(asked.slice(0, 3)).toEqual([
+  expect(asked.slice(0, 2)).toEqual([
     ["250", null, null],
     ["250", "more", null],
-    ["250", null, "true"],
   ]);
+  expect(asked).toContainEqual(["250", null, "true"]);
 }, 30_000);
 
 it("leaves of an object what the client compares, which keeps it", async () => {

@@ -1,4 +1,6 @@
+import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { KubeConfig } from "@kubernetes/client-node";
 import { GenericKind, K8s, RegisterKind } from "kubernetes-fluent-client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { FakeClock } from "../core/testing/fake-clock";
@@ -10,16 +12,19 @@ class Thing extends GenericKind {}
 RegisterKind(Thing, { group: "example.org", version: "v1", kind: "Thing", plural: "things" });
 
 let requests: string[];
+let answer: (url: string, response: ServerResponse) => void;
 let end: () => Promise<void>;
 let undo: () => void = () => undefined;
 let watcher: { close(): void } | undefined;
 
-/** Each body ends in the middle of its JSON, without an error of the connection. */
+/** By default each body ends in the middle of its JSON, without an error of the connection. */
 beforeEach(async () => {
   requests = [];
+  answer = (_url, response) => void response.end('{"kind":');
   end = await serveFramework((request, response) => {
-    requests.push(request.url ?? "");
-    response.end('{"kind":');
+    const { url = "" } = request;
+    requests.push(url);
+    answer(url, response);
   });
 });
 
@@ -50,12 +55,32 @@ it("lets a watch that keeps breaking begin no more requests than it may", async 
   const [clock, log] = [new FakeClock(), new RecordingLog()];
   undo = paceFramework(clock, log);
   await watch();
-  expect(await begunAfter(20)).toBe(20);
-  clock.advance(1_000);
-  expect(await begunAfter(22)).toBe(22);
-  expect(requests.slice(-2).map(url => url.includes("watch=true"))).toEqual([false, true]);
+  expect(await begunAfter(60)).toBe(60);
+  clock.advance(14_000);
+  expect(await begunAfter(60)).toBe(60);
   // One line for all of it.
   expect(log.lines.map(({ level }) => level)).toEqual(["warn"]);
+  clock.advance(1_000);
+  expect(await begunAfter(120)).toBe(120);
+}, 60_000);
+
+it("lets a list of many pages come to its end, and to its watch, however often it is tried again", async () => {
+  const clock = new FakeClock();
+  undo = paceFramework(clock, new RecordingLog());
+  answer = (url, response) => {
+    const page = Number(new URL(url, "http://localhost").searchParams.get("continue") ?? "0");
+    if (url.includes("watch=true")) response.write("\n");
+    else response.end(JSON.stringify({ metadata: page < 39 ? { continue: String(page + 1) } : {}, items: [] }));
+  };
+  for (let other = 0; other < 30; other++) await new KubeConfig().applyToFetchOptions({});
+  await watch();
+  expect(await begunAfter(30)).toBe(30);
+  for (let second = 0; second < 15; second++) {
+    clock.advance(1_000);
+    await sleep(200);
+  }
+  await vi.waitUntil(() => requests.at(-1)?.includes("watch=true"), { timeout: 20_000 });
+  expect(requests).toHaveLength(30 + 41);
 }, 60_000);
 
 it("is needed: without it that client never waits", async () => {

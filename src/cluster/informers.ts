@@ -24,7 +24,7 @@ const AGE_INTERVAL_MS = 10_000;
 export class Informers {
   readonly #context: WatchContext;
   readonly #onChange: (namespace: string) => void;
-  /** Of which it is to be told when the news that are being read are read: a list may hold thousands, and wakes all objects of a namespace once. */
+  /** Of which it is to be told when the news that are being read are read: a list may hold thousands, and wakes all objects of a namespace once in each of its turns. */
   readonly #changed = new Set<string>();
   readonly #namespaces = new Map<string, NamespaceWatches>();
   readonly #stopping = new Set<Promise<void>>();

@@ -228,7 +228,9 @@ export class Watch<V extends Identified> {
     // Nothing that comes later is told before this: the stream is opened when all of it was.
     await inTurns(
       this.#context.clock,
-      each(deltas, delta => this.#tell(delta)),
+      each(deltas, delta => {
+        if (!this.#isStopped()) this.#tell(delta);
+      }),
     );
     return version;
   }

@@ -185,6 +185,23 @@ describe("the loop", () => {
     expect([...bench.controller.known.namespaces()]).toEqual([]);
   });
 
+  it("knows no namespace of an object that is gone, also when its time comes", async () => {
+    let isThere = true;
+    const bench = makeBench(() => Promise.resolve(isThere ? { next: "recheck", afterMs: 30_000 } : { next: "forget" }));
+    bench.listed.push("gone/1");
+    bench.controller.startLeading();
+    await bench.clock.run(5_000);
+    isThere = false;
+    bench.listed.length = 0;
+    bench.controller.enqueue("gone/1");
+    await bench.clock.run(5_000);
+    const told: string[][] = [];
+    bench.controller.known.onChange(namespaces => told.push([...namespaces]));
+    await bench.clock.run(40_000);
+    expect(told).toEqual([]);
+    expect(bench.keys()).toEqual(["gone/1", "gone/1", "gone/1"]);
+  });
+
   it("knows no namespaces while it does not lead, so that nothing is watched for objects that may be long gone", async () => {
     const bench = makeBench();
     const told: number[] = [];

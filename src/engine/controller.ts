@@ -156,8 +156,6 @@ export class Controller {
     const { clock, metrics, reconcile, isLeader } = this.#ports;
     const startedMs = clock.monotonicMs();
     this.#lastPassMs.set(key, startedMs);
-    // It may have been forgotten while it waited.
-    this.known.add(key);
     this.#turn();
     let result: PassResult | undefined;
     try {
@@ -175,6 +173,8 @@ export class Controller {
   }
 
   #requeue(key: Key, result: PassResult | undefined): void {
+    // It may have been forgotten while it waited, and be there again.
+    if (result?.next !== "forget") this.known.add(key);
     switch (result?.next) {
       case "forget":
         this.#forget(key);

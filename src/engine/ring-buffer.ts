@@ -7,11 +7,6 @@ export class RingBuffer<T> {
   #head = 0;
   #length = 0;
 
-  /** How many are waiting. */
-  get length(): number {
-    return this.#length;
-  }
-
   /** Puts one at the end. */
   push(value: T): void {
     if (this.#length === this.#slots.length) this.#resize(this.#slots.length * 2);

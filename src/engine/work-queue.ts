@@ -25,8 +25,10 @@ const AGAIN = PROCESSING + 1;
  */
 export class WorkQueue<K = string> {
   readonly #states = new Map<K, number>();
-  /** By lane; a key that has left for a more urgent one, or was taken there, still stands in the one it left, and is passed over. */
+  /** By lane; a key that has left for a more urgent one still stands in the one it left, and is passed over unless it is back by then. */
   readonly #lanes = LANES.map(() => new RingBuffer<K>());
+  /** The keys that stand in each lane, so that none does twice. */
+  readonly #standing = LANES.map(() => new Set<K>());
   /** The lane whose turn it is. */
   #turn = 0;
   #length = 0;
@@ -140,12 +142,15 @@ export class WorkQueue<K = string> {
 
   #push(key: K, lane: number): void {
     this.#states.set(key, lane);
+    if (this.#standing[lane]?.has(key)) return;
+    this.#standing[lane]?.add(key);
     this.#lanes[lane]?.push(key);
   }
 
   #shift(lane: number): K | undefined {
     const waiting = this.#lanes[lane];
     for (let key = waiting?.shift(); key !== undefined; key = waiting?.shift()) {
+      this.#standing[lane]?.delete(key);
       if (this.#states.get(key) === lane) return key;
     }
     return undefined;

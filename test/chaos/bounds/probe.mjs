@@ -12,8 +12,8 @@ function look() {
 }
 
 /**
- * How long the event loop was held up between two looks, and how much of that by its own work: not what it waited for a processor, nor what
- * the threads that help it to collect garbage waited for one.
+ * How long the event loop was held up between two looks, and how much of that by its own work, on a processor. Not what it waited for one,
+ * nor what the threads that help it to collect garbage did: how long that takes is other work's doing where there are more threads than processors.
  */
 function heldUp(before, now) {
   const ms = Math.max(0, now.atMs - before.atMs - LOOK_MS);
