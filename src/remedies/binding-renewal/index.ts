@@ -42,6 +42,7 @@ export function createBindingRenewal(): Remedy<"bindingRenewal", BindingRenewalF
     condition: ConditionType.BindingsCurrent,
     may: MAY,
     observe: observeBindings,
+    // The same, for whoever has no event loop to look after.
     decide: (...given) => atOnce(decideBindings(...given)),
     decideInSteps: decideBindings,
     conclude: concludeBindings,
