@@ -208,7 +208,11 @@ export class Watch<V extends Identified> {
       const metadata = objectOf(list["metadata"]);
       const version = textOf(metadata["resourceVersion"]) ?? "";
       token = textOf(metadata["continue"]) || undefined;
-      if (token === undefined) return this.#adopt(views, version);
+      if (token === undefined) {
+        await this.#adopt(views, version);
+        signal.throwIfAborted();
+        return version;
+      }
     }
     throw new TransientError(`${this.#name}: the list has no end`);
   }
@@ -220,7 +224,7 @@ export class Watch<V extends Identified> {
     return this.#context.api.json({ what, path: pathOf(resource, { namespace }), query }, signal);
   }
 
-  async #adopt(views: readonly V[], version: string): Promise<string> {
+  async #adopt(views: readonly V[], version: string): Promise<void> {
     const deltas = this.#cache.replace(new Map(views.map(view => [view.uid, view])));
     this.#context.metrics.relisted(this.#subject.resource.plural);
     this.#confirm(version);
@@ -232,7 +236,6 @@ export class Watch<V extends Identified> {
         if (!this.#isStopped()) this.#tell(delta);
       }),
     );
-    return version;
   }
 
   async #stream(version: string, round: AbortController): Promise<void> {
