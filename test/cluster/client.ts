@@ -172,6 +172,12 @@ export class ClusterClient {
     }
   }
 
+  /** Waits until these kinds are served, each named as `crd/...`. Asked again: kubectl fails at once at a definition that has no status yet. */
+  async untilServed(definitions: readonly string[]): Promise<void> {
+    const wait = ["wait", "--for=condition=Established", "--timeout=5s", ...definitions];
+    await this.until(`${definitions.join(", ")} to be served`, () => this.output(wait));
+  }
+
   /** Waits until exactly that many pods of an app are Ready and none is going. */
   async readyPods(namespace: string, app: string, count = 1, timeoutMs = 90_000): Promise<Pod[]> {
     return this.until(

@@ -15,8 +15,7 @@ export const installation = ["crds/controllerresilience.yaml", "deploy/host-proc
 /** Installs what an operator outside of the cluster needs on it. */
 export async function install(client: ClusterClient): Promise<void> {
   for (const path of installation) await client.apply(manifest(path));
-  const crds = ["crd/controllerresiliences.controller-resilience.io", "crd/peprstores.pepr.dev"];
-  await client.output(["wait", "--for=condition=Established", "--timeout=30s", ...crds]);
+  await client.untilServed(["crd/controllerresiliences.controller-resilience.io", "crd/peprstores.pepr.dev"]);
 }
 
 /** One object of what is shipped. */

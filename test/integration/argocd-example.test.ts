@@ -48,9 +48,7 @@ beforeAll(async () => {
   if (lab === undefined) throw new Error(`the lab "${inject("lab")}" is not up`);
   client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
   await client.apply(await argoApi(silent));
-  const established = ["wait", "--for=condition=Established", "--timeout=5s", ...CRDS];
-  // kubectl fails at once at a definition that has no status yet.
-  await client.until("Argo CD's definitions to be served", () => client.output(established));
+  await client.untilServed(CRDS);
   await client.createNamespace("argocd");
 }, BUILD_MS);
 

@@ -1,6 +1,7 @@
 import { accessSync, constants, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { ClusterClient } from "../cluster/client";
 import { Lab } from "../lab";
 import { printer } from "../lab/progress";
 
@@ -27,8 +28,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const before = Lab.find(name);
   const lab = await Lab.up({ name, controlPlaneOnly: true, onProgress: printer(process.stderr) });
   await lab.apply(readFileSync(CRD_FILE, "utf8"));
-  const served = await lab.kubectl(["wait", "--for=condition=Established", "--timeout=30s", `crd/${CRD_NAME}`]);
-  if (served.code !== 0) throw new Error(`the CRD is not served: ${served.stderr}`);
+  const client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+  await client.untilServed([`crd/${CRD_NAME}`]);
   project.provide("lab", name);
   project.provide("adminKubeconfig", lab.kubeconfigPath);
   project.provide("kubectl", programOn(lab.environment["PATH"] ?? "", "kubectl"));
