@@ -41,6 +41,25 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
   return { clock, log, metrics, listed, ports, controller, leading, forgotten, passes, keys, times };
 }
 
+/** A bench on which each pass takes that long, and which counts the turns between an event and the pass that it asks for. */
+function makeWaiting(passMs: number, resultOf: (key: Key) => PassResult) {
+  const waited: number[] = [];
+  const asked = new Map<Key, number>();
+  let turn = 0;
+  const bench = makeBench(key => {
+    turn++;
+    const at = asked.get(key);
+    if (at !== undefined) waited.push(turn - at);
+    asked.delete(key);
+    return new Promise(resolve => void bench.clock.after(passMs, () => resolve(resultOf(key))));
+  });
+  const ask = (key: Key): void => {
+    asked.set(key, turn);
+    bench.controller.enqueue(key);
+  };
+  return { bench, waited, ask };
+}
+
 describe("the loop", () => {
   it("does nothing until it leads, and then begins with a full pass", async () => {
     const bench = makeBench();
@@ -75,23 +94,13 @@ describe("the loop", () => {
   });
 
   it("lets no event wait longer for the events and full passes that were before it", async () => {
-    const waited: number[] = [];
-    const asked = new Map<Key, number>();
-    let turn = 0;
-    const bench = makeBench(key => {
-      turn++;
-      const at = asked.get(key);
-      if (at !== undefined) waited.push(turn - at);
-      asked.delete(key);
-      return new Promise(resolve => void bench.clock.after(200, () => resolve(RECHECK)));
-    });
+    const { bench, waited, ask } = makeWaiting(200, () => RECHECK);
     bench.listed.push(...Array.from({ length: 3_000 }, (_, i) => `a/${i}`));
     bench.controller.startLeading();
     await bench.clock.run(0);
     // Five events a second, and a full pass that takes two and a half times as long as the time between two.
     for (let event = 0; event < 1_500; event++) {
-      asked.set(`b/${event}`, turn);
-      bench.controller.enqueue(`b/${event}`);
+      ask(`b/${event}`);
       await bench.clock.run(200);
     }
     expect(waited).toHaveLength(1_500);
@@ -100,24 +109,15 @@ describe("the loop", () => {
   });
 
   it("lets no event wait for the passes that have come due, however many those are", async () => {
-    const waited: number[] = [];
-    const asked = new Map<Key, number>();
-    let turn = 0;
-    const bench = makeBench(key => {
-      turn++;
-      const at = asked.get(key);
-      if (at !== undefined) waited.push(turn - at);
-      asked.delete(key);
-      const result: PassResult = key.startsWith("a/") ? { next: "recheck", afterMs: 30_000 } : RECHECK;
-      return new Promise(resolve => void bench.clock.after(100, () => resolve(result)));
-    });
+    const { bench, waited, ask } = makeWaiting(100, key =>
+      key.startsWith("a/") ? { next: "recheck", afterMs: 30_000 } : RECHECK,
+    );
     // All come due again while the full pass after the next minute is under way.
     bench.listed.push(...Array.from({ length: 2_000 }, (_, i) => `a/${i}`));
     bench.controller.startLeading();
     await bench.clock.run(0);
     for (let event = 0; event < 500; event++) {
-      asked.set(`b/${event}`, turn);
-      bench.controller.enqueue(`b/${event}`);
+      ask(`b/${event}`);
       await bench.clock.run(1_000);
     }
     expect(waited).toHaveLength(500);
