@@ -27,15 +27,21 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const name = process.env["INTEGRATION_LAB"] ?? "integration";
   const before = Lab.find(name);
   const lab = await Lab.up({ name, controlPlaneOnly: true, onProgress: printer(process.stderr) });
-  await lab.apply(readFileSync(CRD_FILE, "utf8"));
-  const client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
-  await client.untilServed([`crd/${CRD_NAME}`]);
+  const down = async (): Promise<void> => {
+    if (before === undefined) await lab.down();
+  };
+  try {
+    await lab.apply(readFileSync(CRD_FILE, "utf8"));
+    const client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+    await client.untilServed([`crd/${CRD_NAME}`]);
+  } catch (error) {
+    await down();
+    throw error;
+  }
   project.provide("lab", name);
   project.provide("adminKubeconfig", lab.kubeconfigPath);
   project.provide("kubectl", programOn(lab.environment["PATH"] ?? "", "kubectl"));
-  return async () => {
-    if (before === undefined) await lab.down();
-  };
+  return down;
 }
 
 function programOn(path: string, program: string): string {
