@@ -1,11 +1,15 @@
 import type { Permission } from "../../core/intent";
+import type { Key } from "../../core/ports";
 import type { Remedy } from "../../core/remedy";
 import { ConditionType } from "../../api/conditions";
-import { rememberOnsets, TOKEN_CAUSES, type Onset } from "./cause";
-import { blockOf, concludeTokens } from "./conclude";
+import type { ControllerResilience } from "../../api/controller-resilience";
+import { TOKEN_CAUSES } from "./cause";
+import { concludeTokens } from "./conclude";
 import { decideTokens } from "./decide";
-import type { Block, TokenRestartFacts } from "./facts";
+import type { TokenRestartFacts } from "./facts";
 import { createFinder, type Finder } from "./find-unauthorized";
+import { KnownBlocks } from "./known-blocks";
+import { KnownOnsets } from "./known-onsets";
 import { LogWatch } from "./log-watch";
 import { SandboxTraces } from "./sandbox-traces";
 import { observeTokens, onsetsOf } from "./observe";
@@ -63,22 +67,22 @@ interface Memory {
   readonly sandboxes: SandboxTraces;
   readonly patterns: string;
   readonly finder: Finder;
-  onsets: readonly Onset[];
 }
 
 /** Restarts pods whose requests are persistently answered 401 because their ServiceAccount token is dead. */
 export function createTokenRestart(): Remedy<"tokenRestart", TokenRestartFacts> {
-  const memories = new Map<string, Memory>();
-  /** Refused evictions by the pod's uid. How long each is to wait is the executor's to say. */
-  const blocks = new Map<string, Block>();
+  const memories = new Map<Key, Memory>();
+  const onsets = new KnownOnsets();
+  const blocks = new KnownBlocks();
 
-  function recall(key: string, extraPatterns: readonly string[]): Memory {
+  function recall(key: Key, extraPatterns: readonly string[]): Memory {
     const patterns = JSON.stringify(extraPatterns);
     const known = memories.get(key);
     if (known?.patterns === patterns) return known;
-    const kept = known ?? { logs: new LogWatch(), sandboxes: new SandboxTraces(), onsets: [] };
-    const memory = { ...kept, patterns, finder: createFinder(extraPatterns), onsets: [] };
+    const kept = known ?? { logs: new LogWatch(), sandboxes: new SandboxTraces() };
+    const memory = { ...kept, patterns, finder: createFinder(extraPatterns) };
     memories.set(key, memory);
+    onsets.forget(key);
     return memory;
   }
 
@@ -90,34 +94,31 @@ export function createTokenRestart(): Remedy<"tokenRestart", TokenRestartFacts> 
     causes: TOKEN_CAUSES,
 
     async observe(object, spec, from) {
-      const { namespace, name, generation } = object.metadata;
-      const memory = recall(`${namespace}/${name}`, spec.extraPatterns);
-      if ("invalid" in memory.finder) return invalidPattern(generation, memory.finder.invalid);
+      const key = keyOf(object);
+      const memory = recall(key, spec.extraPatterns);
+      if ("invalid" in memory.finder) return invalidPattern(object.metadata.generation, memory.finder.invalid);
       const facts = await observeTokens(object, spec, from, { ...memory, find: memory.finder.find });
       const nowMs = from.clock.now().getTime();
-      memory.onsets = rememberOnsets(memory.onsets, onsetsOf(facts.workloads, nowMs), nowMs);
-      const onsets = [...memories.values()].flatMap(other => other.onsets);
-      return { ...facts, onsets, blocks: standing(blocks, nowMs) };
+      const known = onsets.remember(key, onsetsOf(facts.workloads, nowMs), nowMs);
+      return { ...facts, onsets: known, blocks: blocks.standing(nowMs) };
     },
 
     decide: decideTokens,
 
     conclude(decision, outcomes, now) {
-      for (const carried of outcomes) {
-        const block = blockOf(carried, now);
-        if (block !== undefined) blocks.set(block.podUID, block);
-      }
+      blocks.note(outcomes, now);
       return concludeTokens(decision, outcomes, now);
     },
 
-    forget: key => void memories.delete(key),
+    forget(key) {
+      memories.delete(key);
+      onsets.forget(key);
+    },
   };
 }
 
-/** Those whose wait is not over; the others are forgotten. */
-function standing(blocks: Map<string, Block>, nowMs: number): Block[] {
-  for (const [podUID, { untilMs }] of blocks) if (untilMs <= nowMs) blocks.delete(podUID);
-  return [...blocks.values()];
+function keyOf({ metadata }: ControllerResilience): Key {
+  return `${metadata.namespace}/${metadata.name}`;
 }
 
 function invalidPattern(generation: number, message: string): TokenRestartFacts {

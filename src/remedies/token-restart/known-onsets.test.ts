@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import type { Onset } from "./cause";
+import { KnownOnsets } from "./known-onsets";
+
+const HOUR_MS = 3_600_000;
+
+function onset(workload: string, sinceMs: number, seenMs = sinceMs): Onset {
+  return { workload, namespace: "shop", serviceAccount: workload, sinceMs, seenMs };
+}
+
+describe("KnownOnsets", () => {
+  it("tells of those of every object", () => {
+    const known = new KnownOnsets();
+    known.remember("shop/a", [onset("a", 1)], 1);
+    expect(known.remember("shop/b", [onset("b", 2)], 2)).toEqual([onset("a", 1), onset("b", 2)]);
+  });
+
+  it("keeps when a rejection began, though its first 401s are in no log any more", () => {
+    const known = new KnownOnsets();
+    known.remember("shop/a", [onset("a", 1)], 1);
+    expect(known.remember("shop/a", [onset("a", 60_000)], 60_000)).toEqual([onset("a", 1, 60_000)]);
+  });
+
+  it("holds nothing of objects whose pods are not rejected, nor of what is over for long", () => {
+    const known = new KnownOnsets();
+    for (let i = 0; i < 2_000; i++) known.remember(`shop/${i}`, [], i);
+    expect(known.size).toBe(0);
+    known.remember("shop/a", [onset("a", 1)], 1);
+    known.remember("shop/a", [], HOUR_MS);
+    expect(known.size).toBe(1);
+    known.remember("shop/a", [], HOUR_MS + 1);
+    expect(known.size).toBe(0);
+  });
+
+  it("forgets those of one object alone", () => {
+    const known = new KnownOnsets();
+    known.remember("shop/a", [onset("a", 1)], 1);
+    known.remember("shop/b", [onset("b", 2)], 2);
+    known.forget("shop/a");
+    expect(known.remember("shop/c", [], 3)).toEqual([onset("b", 2)]);
+  });
+});
