@@ -35,6 +35,11 @@ export function operatorStage(): DockerfileStage {
   return lastStage(readFileSync(join(root, "deploy", "image", "Dockerfile"), "utf8"));
 }
 
+/** What its image gives Node beside the program. */
+export function operatorNodeOptions(): readonly string[] {
+  return operatorStage().entrypoint.slice(1, -1);
+}
+
 /**
  * The operator's image, as its Dockerfile says, put together without Docker: built if the sources are newer, with the Node.js that the
  * Dockerfile names. In the place of the image that the Dockerfile starts from are the libraries of this machine that Node.js is linked to.

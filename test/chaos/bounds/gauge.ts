@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { eventually } from "../../cluster/admin";
-import { operatorStage } from "../../controllers/operator-image";
+import { operatorNodeOptions } from "../../controllers/operator-image";
 import type { Finding } from "../suite";
 import type { OperatorProcess } from "../../operator/process";
 
@@ -17,15 +17,12 @@ export const TURN_MS = 50;
 
 const PROBE = pathToFileURL(join(__dirname, "probe.mjs")).href;
 
-/** What its image gives Node beside the program. */
-const OF_IMAGE = operatorStage().entrypoint.slice(1, -1);
-
 /** Pepr lists all objects anew that often, not every ten minutes: each stretch of work has such a list in it. In seconds. */
 const RELIST_SECONDS = 15;
 
 /** The environment in which the operator is measured: with the heap that it would have in its container, and with a probe inside. */
 export const MEASURED: Readonly<Record<string, string>> = {
-  NODE_OPTIONS: [...OF_IMAGE, `--max-old-space-size=${HEAP_MIB}`, `--import ${PROBE}`].join(" "),
+  NODE_OPTIONS: [...operatorNodeOptions(), `--max-old-space-size=${HEAP_MIB}`, `--import ${PROBE}`].join(" "),
   PEPR_RELIST_INTERVAL_SECONDS: String(RELIST_SECONDS),
 };
 

@@ -1,11 +1,14 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { eventually } from "../../cluster/admin";
+import { operatorNodeOptions } from "../../controllers/operator-image";
 import type { OperatorProcess } from "../../operator/process";
 
-/** With this environment an operator's memory can be measured. */
+const COLLECT = pathToFileURL(join(__dirname, "collect.mjs")).href;
+
+/** With this environment an operator's memory can be measured, and is what it would be in its container. */
 export const MEASURABLE: Readonly<Record<string, string>> = {
-  NODE_OPTIONS: `--import ${pathToFileURL(join(__dirname, "collect.mjs")).href}`,
+  NODE_OPTIONS: [...operatorNodeOptions(), `--import ${COLLECT}`].join(" "),
 };
 
 /** Bytes of memory that are in use: what is garbage was collected. */
