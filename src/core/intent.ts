@@ -89,4 +89,4 @@ export interface Execution {
 }
 
 /** Which limit held an intent back. */
-export type LimitReason = "Cooldown" | "MaxRestarts" | "StormBrake";
+export type LimitReason = "Cooldown" | "MaxRestarts" | "RollCall" | "StormBrake";

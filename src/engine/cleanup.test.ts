@@ -8,6 +8,7 @@ import { FakeClock } from "../core/testing/fake-clock";
 import { Reconciler } from "./reconcile";
 import { StormBrake } from "./storm-brake";
 import {
+  completeRollCall,
   makeObject,
   MemoryObjects,
   RecordingEvents,
@@ -74,6 +75,7 @@ function makeBench(
     readers: makeReaders(clock),
     remedies: [maker.remedy, ...others],
     brake: new StormBrake(clock),
+    rollCall: completeRollCall,
     log,
     metrics: new RecordingMetrics(),
     random: () => 0.25,

@@ -20,6 +20,7 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
   const startedMs = clock.monotonicMs();
   const leading = { yes: true };
   const forgotten: Key[] = [];
+  const told: (readonly Key[])[] = [];
   const controller = new Controller(
     {
       store: { list: () => ports.list() },
@@ -27,6 +28,7 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
         passes.push({ key, atMs: clock.monotonicMs() - startedMs });
         return pass(key, mayWrite);
       },
+      listed: keys => void told.push(keys),
       forget: key => void forgotten.push(key),
       isLeader: () => leading.yes,
       clock,
@@ -38,7 +40,7 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
   );
   const keys = () => passes.splice(0).map(({ key }) => key);
   const times = () => passes.splice(0).map(({ atMs }) => atMs);
-  return { clock, log, metrics, listed, ports, controller, leading, forgotten, passes, keys, times };
+  return { clock, log, metrics, listed, ports, controller, leading, forgotten, told, passes, keys, times };
 }
 
 /** A bench on which each pass takes that long, and which counts the turns between an event and the pass that it asks for. */
@@ -70,6 +72,7 @@ describe("the loop", () => {
     bench.controller.startLeading();
     await bench.clock.run(0);
     expect(bench.keys()).toEqual(["a/1", "a/2", "b/1"]);
+    expect(bench.told).toEqual([["a/1", "a/2", "b/1"]]);
   });
 
   it("gives what an event has brought about its turn before the rest of a full pass, however long that is", async () => {

@@ -35,6 +35,8 @@ export interface ControllerPorts {
   readonly store: Pick<ObjectStore, "list">;
   /** One pass; see Reconciler. */
   readonly reconcile: (key: Key, mayWrite: () => boolean) => Promise<PassResult>;
+  /** These are all objects, at this moment of leading. */
+  readonly listed: (keys: readonly Key[]) => void;
   /** What is remembered and told of an object is no longer looked after. */
   readonly forget: (key: Key) => void;
   /** Asked at every write. */
@@ -222,6 +224,7 @@ export class Controller {
       if (this.#term !== term) return;
       this.#limiter.forget(FULL_PASS);
       this.#fullPassTrouble = null;
+      this.#ports.listed(keys);
       // What is left of the one before keeps its place: where that takes longer than the time between two, the last of the list would never come.
       for (const key of new Set([...keys, ...knownBefore])) {
         this.known.add(key);

@@ -12,7 +12,10 @@ import {
 } from "./testing/fakes";
 import { makeClaim, makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "./testing/remedies";
 
-function makeBench() {
+const HOUR = 3_600_000;
+const ENDLESS = { cooldownMs: 0, maxRestarts: 1_000, maxRestartsWindowMs: 1_000 };
+
+function makeBench(limits = ENDLESS) {
   const clock = new FakeClock();
   const events = new RecordingEvents();
   const shared = { clock, events, store: new MemoryObjects(), lease: new MemoryLease(), writer: new RecordingWriter() };
@@ -20,7 +23,7 @@ function makeBench() {
   const makeEngine = (identity: string) => {
     const remedy = makeRemedy((_facts, now) => {
       const pod = `pod-${now.getTime()}`;
-      const restart = makeClaim(pod, { limits: { cooldownMs: 0, maxRestarts: 1_000, maxRestartsWindowMs: 1_000 } });
+      const restart = makeClaim(pod, { limits });
       const intents = [makeEviction(pod, { restart })];
       return makeDecision({
         status: "False",
@@ -72,6 +75,31 @@ describe("the engine", () => {
     );
     await second.stop();
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  it.each([
+    ["nothing, and then goes ahead", 0, 1],
+    ["what uses up the budget of the workload, and restarts nothing", 1, 0],
+  ])("restarts nothing until it has heard from a twin, which tells %s", async (_, told, expected) => {
+    const { clock, store, writer, makeEngine } = makeBench({ ...ENDLESS, maxRestarts: 1, maxRestartsWindowMs: HOUR });
+    const entry = { ...makeClaim("app-0"), time: clock.now().toISOString(), outcome: "Recovered" as const };
+    store.put(makeObject("team/a", specWith("tokenRestart")));
+    store.put(makeObject("team/twin", specWith("tokenRestart"), { restarts: told === 0 ? [] : [entry] }));
+    const get = store.get;
+    store.get = async key => {
+      if (key === "team/twin") await new Promise<void>(resolve => void clock.after(25_000, resolve));
+      return get(key);
+    };
+    const engine = makeEngine("only");
+    engine.start();
+    while (!engine.isLeader()) await clock.run(1_000);
+    await clock.run(23_000);
+    expect(writer.written).toEqual([]);
+    await clock.run(5_000);
+    expect(writer.written).toHaveLength(expected);
+    const stopped = engine.stop();
+    await clock.run(30_000);
+    await stopped;
   });
 
   it("stops working while it can't renew its Lease, and works again afterwards, without an end of the process", async () => {

@@ -5,6 +5,7 @@ import type { Remedy } from "../core/remedy";
 import { Controller, type LoopSettings } from "./controller";
 import { LeaderElector, type ElectionTiming } from "./leader-election";
 import { Reconciler } from "./reconcile";
+import { RollCall } from "./roll-call";
 import { DEFAULT_RESTART_INTERVAL_MS, StormBrake } from "./storm-brake";
 
 /** Everything that the engine needs from the outside. */
@@ -41,7 +42,8 @@ export class Engine {
   constructor(ports: EnginePorts, settings: EngineSettings) {
     const { clock } = ports.readers;
     const brake = new StormBrake(clock, settings.restartIntervalMs ?? DEFAULT_RESTART_INTERVAL_MS);
-    const reconciler = new Reconciler({ ...ports, brake });
+    const rollCall = new RollCall();
+    const reconciler = new Reconciler({ ...ports, brake, rollCall });
     const shared = { ...ports, clock };
     this.#tell = (type, reason, note) =>
       ports.events.record({ regarding: ports.lease.ref, type, reason, action: "LeaderElection", note });
@@ -52,6 +54,7 @@ export class Engine {
         store: ports.lease,
         onStartedLeading: () => {
           brake.startTerm();
+          rollCall.begin();
           this.#controller.startLeading();
           this.#tell("Normal", "StartedLeading", `${settings.identity} leads.`);
         },
@@ -65,7 +68,9 @@ export class Engine {
     );
     const reconcile = (key: Key, mayWrite: () => boolean) => reconciler.reconcile(key, mayWrite);
     const forget = (key: Key): void => reconciler.forget(key);
-    this.#controller = new Controller({ ...shared, reconcile, forget, isLeader: () => this.isLeader() }, settings.loop);
+    const listed = (keys: readonly Key[]): void => rollCall.call(keys);
+    const isLeader = (): boolean => this.isLeader();
+    this.#controller = new Controller({ ...shared, reconcile, listed, forget, isLeader }, settings.loop);
   }
 
   /** Begins to compete for the lead; works while it has it. */

@@ -14,6 +14,7 @@ import type { Intent } from "../core/intent";
 import { FakeClock } from "../core/testing/fake-clock";
 import { Executor } from "./executor";
 import { RestartLedger } from "./restart-ledger";
+import type { RollCall } from "./roll-call";
 import { StormBrake } from "./storm-brake";
 import { WorkloadRestarts } from "./workload-restarts";
 import { makeObject, MemoryObjects, RecordingLog, RecordingMetrics, RecordingWriter } from "./testing/fakes";
@@ -34,10 +35,11 @@ function makeBench(spec: Partial<ControllerResilienceSpec> = {}, status?: Contro
     restarts: new WorkloadRestarts(clock),
   });
   const leading = { yes: true };
-  const executor = new Executor({ writer, brake, clock, metrics });
+  const rollCall: Pick<RollCall, "isCompleteIn"> = { isCompleteIn: () => true };
+  const executor = new Executor({ writer, brake, rollCall, clock, metrics });
   const scope = { object, log, ledger, mayWrite: () => leading.yes };
   const execute = (intent: Intent, by = makeRemedy()) => executor.execute(by, intent, scope);
-  return { clock, store, writer, metrics, log, brake, ledger, leading, execute };
+  return { clock, store, writer, metrics, log, brake, rollCall, ledger, leading, execute };
 }
 
 const outcomes = (bench: ReturnType<typeof makeBench>) => bench.ledger.history.map(({ outcome }) => outcome);
@@ -179,6 +181,17 @@ describe("a restart", () => {
       outcome: "Requested",
     } as const;
     expect(await makeBench({}, { restarts: [open] }).execute(makeEviction())).toMatchObject({ limit: "Cooldown" });
+  });
+
+  it("waits until every object of the namespace was heard; what restarts nothing does not", async () => {
+    const bench = makeBench();
+    bench.rollCall.isCompleteIn = namespace => namespace !== "team";
+    const waiting = { result: "Limited", limit: "RollCall", retryAfterMs: 2_000 };
+    expect(await bench.execute(makeEviction())).toEqual(waiting);
+    expect([outcomes(bench), bench.writer.written]).toEqual([[], []]);
+    expect(await bench.execute(makePatch())).toEqual({ result: "Executed" });
+    bench.rollCall.isCompleteIn = () => true;
+    expect(await bench.execute(makeEviction())).toEqual({ result: "Executed" });
   });
 
   it("of another workload waits for the storm brake", async () => {

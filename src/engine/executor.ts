@@ -18,10 +18,14 @@ import { withDeadline } from "./deadline";
 import { isPermitted, requiredPermission } from "./permissions";
 import { Refusals } from "./refusals";
 import type { RestartLedger } from "./restart-ledger";
+import type { RollCall } from "./roll-call";
 import type { RestartPermit, StormBrake } from "./storm-brake";
 
 /** A write that gives no answer for this long is doubtful: it may still be carried out. */
 export const WRITE_DEADLINE_MS = 60_000;
+
+/** A restart that waits for what other objects tell is tried again after this; each of them is read within moments, mostly. */
+const HEAR_AGAIN_MS = 2_000;
 
 /** What an intent is held against, beside the remedy that wants it. */
 export interface ExecutionScope {
@@ -38,6 +42,7 @@ export interface ExecutionScope {
 export interface ExecutorPorts {
   readonly writer: Writer;
   readonly brake: StormBrake;
+  readonly rollCall: Pick<RollCall, "isCompleteIn">;
   readonly clock: Clock;
   readonly metrics: EngineMetrics;
 }
@@ -75,10 +80,12 @@ export class Executor {
     return outcome;
   }
 
-  /** What holds an intent back that nothing else objects to: the workload's budgets, or that it failed a moment ago. */
+  /** What holds an intent back that nothing else objects to: the workload's budgets, that they are not known yet, or that it failed a moment ago. */
   #held(intent: Intent, scope: ExecutionScope): Outcome | undefined {
     const { restart } = intent;
     if (restart !== undefined) {
+      if (!this.#ports.rollCall.isCompleteIn(scope.object.metadata.namespace))
+        return { result: "Limited", limit: "RollCall", retryAfterMs: HEAR_AGAIN_MS };
       const budget = checkRestartBudget(scope.ledger.counted(restart.workload), restart, this.#ports.clock.now());
       if (!budget.allowed) return { result: "Limited", limit: budget.limit, retryAfterMs: budget.retryAfterMs };
     }

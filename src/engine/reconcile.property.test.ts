@@ -16,7 +16,14 @@ import type { Remedy } from "../core/remedy";
 import { FakeClock } from "../core/testing/fake-clock";
 import { Reconciler } from "./reconcile";
 import { StormBrake } from "./storm-brake";
-import { makeObject, MemoryObjects, RecordingEvents, RecordingLog, RecordingMetrics } from "./testing/fakes";
+import {
+  completeRollCall,
+  makeObject,
+  MemoryObjects,
+  RecordingEvents,
+  RecordingLog,
+  RecordingMetrics,
+} from "./testing/fakes";
 import {
   makeClaim,
   makeDecision,
@@ -218,6 +225,7 @@ describe("a pass, whatever remedies and the API do", () => {
             readers: makeReaders(world.clock),
             remedies: [makeRemedyOf(of), healthy],
             brake,
+            rollCall: completeRollCall,
             log: new RecordingLog(),
             metrics: new RecordingMetrics(),
             random: () => 0.5,

@@ -2,11 +2,13 @@ import { describe, expect, it } from "vitest";
 import { ConditionType } from "../api/conditions";
 import type { ControllerResilienceSpec, ControllerResilienceStatus, RestartStatus } from "../api/controller-resilience";
 import { ConflictError, ForbiddenError, TransientError, WaitError } from "../core/errors";
+import type { Key } from "../core/ports";
 import type { Remedy } from "../core/remedy";
 import { FakeClock } from "../core/testing/fake-clock";
 import { Reconciler } from "./reconcile";
 import { StormBrake } from "./storm-brake";
 import {
+  completeRollCall,
   makeObject,
   MemoryObjects,
   RecordingEvents,
@@ -36,6 +38,7 @@ function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"),
   const brake = new StormBrake(clock);
   clock.advance(10_000);
   const readers = makeReaders(clock);
+  const answered: Key[] = [];
   const reconciler = new Reconciler({
     store,
     writer,
@@ -43,6 +46,7 @@ function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"),
     readers,
     remedies,
     brake,
+    rollCall: { ...completeRollCall, answered: (key: Key) => void answered.push(key) },
     log,
     metrics,
     random: () => 0.25,
@@ -55,7 +59,22 @@ function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"),
     Object.fromEntries((current().conditions ?? []).map(({ type, status, reason }) => [type, `${status}/${reason}`]));
   const message = (type: string) => current().conditions?.find(one => one.type === type)?.message ?? "";
   const reasons = () => events.records.splice(0).map(({ reason, regarding }) => `${reason} on ${regarding.kind}`);
-  return { clock, store, writer, log, metrics, brake, leading, pass, forget, current, conditions, message, reasons };
+  return {
+    clock,
+    store,
+    writer,
+    log,
+    metrics,
+    brake,
+    leading,
+    answered,
+    pass,
+    forget,
+    current,
+    conditions,
+    message,
+    reasons,
+  };
 }
 
 describe("a pass over a healthy object", () => {
@@ -338,6 +357,23 @@ describe("a restart", () => {
     const bench = makeBench({ remedies, status: { restarts } });
     expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 10_000 });
     expect(bench.writer.written).toEqual([]);
+  });
+
+  it("is known from an object that was read, whatever becomes of its pass, but not to who leads no longer", async () => {
+    const failing = makeRemedy(makeDecision(), { observe: () => Promise.reject(new TransientError("away")) });
+    const { answered, leading, pass, store } = makeBench({ remedies: [failing] });
+    leading.yes = false;
+    await pass();
+    expect(answered).toEqual([]);
+    leading.yes = true;
+    await pass();
+    expect(answered).toEqual([KEY]);
+    store.objects.clear();
+    await pass();
+    expect(answered).toEqual([KEY, KEY]);
+    store.get = () => Promise.reject(new TransientError("away"));
+    await pass();
+    expect(answered).toEqual([KEY, KEY]);
   });
 
   it("is only reported in Observe mode", async () => {

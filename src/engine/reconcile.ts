@@ -18,6 +18,7 @@ import { nextAfter, nextOf, type PassResult } from "./pass-result";
 import { conditionUpdates, goingUpdates, SUSPENDED } from "./ready";
 import { Reporter } from "./reporter";
 import { RestartLedger, STORE_DEADLINE_MS } from "./restart-ledger";
+import type { RollCall } from "./roll-call";
 import { boundStatus, countConfirmed, isSameStatus, joinRestarts } from "./status";
 import type { StormBrake } from "./storm-brake";
 import { WorkloadRestarts } from "./workload-restarts";
@@ -30,6 +31,7 @@ export interface ReconcilerPorts {
   readonly readers: Readers;
   readonly remedies: readonly Remedy[];
   readonly brake: StormBrake;
+  readonly rollCall: Pick<RollCall, "answered" | "isCompleteIn">;
   readonly random: Random;
   readonly log: Log;
   readonly metrics: EngineMetrics;
@@ -65,6 +67,7 @@ export class Reconciler {
     const log = this.#ports.log.child({ key, pass: this.#newPassId() });
     try {
       const object = await this.#store("reading the object", store => store.get(key));
+      if (mayWrite()) this.#hear(key, object);
       if (object === null) return { next: "forget" };
       if (object.metadata.deletionTimestamp !== undefined) return await this.#finish(key, object, { log, mayWrite });
       return await this.#reconcileObject(key, object, { log, mayWrite });
@@ -90,7 +93,6 @@ export class Reconciler {
   async #reconcileObject(key: Key, read: ControllerResilience, pass: Pass): Promise<PassResult> {
     const judged = await this.#judgeAll(read, pass.log);
     if (!pass.mayWrite()) return { next: "recheck" };
-    this.#seedBrake(read.status?.restarts ?? []);
     const [object, parts] = await this.#cleanup.hold(read, judged);
     const ledger = this.#ledgerOf(object, restartsAfter(object, parts));
     const scope = { ...pass, object, ledger };
@@ -211,8 +213,12 @@ export class Reconciler {
     return boundStatus(status, now);
   }
 
-  #seedBrake(restarts: readonly RestartStatus[]): void {
+  /** What it tells of restarts counts from now on, whatever becomes of this pass. Null: it is gone. */
+  #hear(key: Key, object: ControllerResilience | null): void {
+    const restarts = object?.status?.restarts ?? [];
+    if (object !== null) this.#restarts.note(object, restarts);
     for (const { time } of restarts) this.#ports.brake.seed(new Date(time));
+    this.#ports.rollCall.answered(key);
   }
 
   #store<T>(what: string, work: (store: ObjectStore) => Promise<T>): Promise<T> {

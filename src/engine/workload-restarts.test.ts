@@ -6,6 +6,7 @@ import { FakeClock } from "../core/testing/fake-clock";
 import { Reconciler } from "./reconcile";
 import { StormBrake } from "./storm-brake";
 import {
+  completeRollCall,
   makeObject,
   MemoryObjects,
   RecordingEvents,
@@ -36,6 +37,7 @@ function makeBench() {
     readers: makeReaders(clock),
     remedies: [remedy],
     brake,
+    rollCall: completeRollCall,
     log: new RecordingLog(),
     metrics: new RecordingMetrics(),
     random: () => 0.5,

@@ -12,7 +12,7 @@ import { ConflictError, ForbiddenError } from "../../src/core/errors";
 import type { Intent } from "../../src/core/intent";
 import { Reconciler } from "../../src/engine/reconcile";
 import { StormBrake } from "../../src/engine/storm-brake";
-import { RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";
+import { completeRollCall, RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";
 import { createBindingRenewal } from "../../src/remedies/binding-renewal";
 import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";
@@ -64,6 +64,7 @@ function start() {
     readers,
     remedies: [createBindingRenewal()],
     brake: new StormBrake(systemClock, 1),
+    rollCall: completeRollCall,
     random: systemRandom,
     log,
     metrics,

@@ -13,7 +13,7 @@ import { systemClock, systemRandom } from "../../src/cluster/system";
 import { ApiWriter } from "../../src/cluster/writer";
 import { Reconciler } from "../../src/engine/reconcile";
 import { StormBrake } from "../../src/engine/storm-brake";
-import { RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";
+import { completeRollCall, RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";
 import { createFlowIsolation } from "../../src/remedies/flow-isolation";
 import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";
@@ -53,6 +53,7 @@ function start(connection: Connection) {
     readers: new ClusterReaders(systemClock, api, informers, new ApiLogReader({ ...context, api })),
     remedies: [createFlowIsolation()],
     brake: new StormBrake(systemClock, 1),
+    rollCall: completeRollCall,
   });
   const pass = async (): Promise<ControllerResilience | null> => {
     await reconciler.reconcile(`${namespace}/it`, () => true);

@@ -81,10 +81,12 @@ function changeOf({ intent, outcome }: Execution, now: Date): Change | undefined
   }
 }
 
-/** The overall pace frees itself within seconds, so it is told without a time that would change with every pass. */
+/** The overall pace and a new leader free themselves within seconds, so they are told without a time that would change with every pass. */
 function describeLimit(outcome: Extract<Outcome, { result: "Limited" }>, now: Date): string {
   if (outcome.limit === "StormBrake")
     return "It waits for its turn, since the operator restarts one pod after the other.";
+  if (outcome.limit === "RollCall")
+    return "It waits until the operator, which has begun to lead, has heard from every ControllerResilience of the namespace.";
   const what = outcome.limit === "Cooldown" ? "cooldown" : "maxRestarts";
   return `It is held back by ${what} until ${describeTime(now.getTime() + outcome.retryAfterMs) ?? "later"}.`;
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Reconciler } from "../../engine/reconcile";
 import { StormBrake } from "../../engine/storm-brake";
 import {
+  completeRollCall,
   MemoryObjects,
   RecordingEvents,
   RecordingLog,
@@ -47,6 +48,7 @@ class Rollout {
       readers: scene,
       remedies: [scene.remedy as never],
       brake: new StormBrake(scene.clock),
+      rollCall: completeRollCall,
       random: () => 0.5,
       log: new RecordingLog(),
       metrics: new RecordingMetrics(),

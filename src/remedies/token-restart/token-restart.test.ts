@@ -316,6 +316,7 @@ describe("a PodDisruptionBudget's no", () => {
 
   it.each([
     [{ result: "Limited", limit: "StormBrake", retryAfterMs: 5_000 }, "RestartDeferred"],
+    [{ result: "Limited", limit: "RollCall", retryAfterMs: 2_000 }, "RestartDeferred"],
     [{ result: "Executed" }, "Restarting"],
     [{ result: "Forbidden", message: "may not create pods/eviction" }, "Forbidden"],
     [{ result: "Observed" }, "Rejected"],

@@ -1,0 +1,33 @@
+import type { Key } from "../core/ports";
+import { KnownKeys } from "./known-keys";
+
+/**
+ * What a new leader has to hear before it restarts anything: the budgets of a workload count what every object of its namespace tells of restarts
+ * (docs/adr/0010-budgets-belong-to-the-workload.md), and a leader that begins knows of none, or knows what was so when it led last.
+ */
+export class RollCall {
+  /** Those that have not answered yet; undefined until it is known who is to. */
+  #missing: KnownKeys | undefined;
+
+  /** A term of leadership begins: nobody has answered. */
+  begin(): void {
+    this.#missing = undefined;
+  }
+
+  /** These are all objects. Later lists of the same term don't matter: who is new in them had its passes since. */
+  call(keys: readonly Key[]): void {
+    if (this.#missing !== undefined) return;
+    this.#missing = new KnownKeys(() => undefined);
+    for (const key of keys) this.#missing.add(key);
+  }
+
+  /** What that object tells is known, or it is gone. */
+  answered(key: Key): void {
+    this.#missing?.remove(key);
+  }
+
+  /** Whether all objects of that namespace have answered. */
+  isCompleteIn(namespace: string): boolean {
+    return this.#missing?.in(namespace).length === 0;
+  }
+}
