@@ -58,7 +58,7 @@ export class Rig implements Replica {
   static async up(lab: Lab, env: OperatorOptions["env"] = {}): Promise<Rig> {
     const folder = mkdtempSync(join(tmpdir(), "controller-resilience-chaos-"));
     const bundle = await bundleEntry(folder);
-    const client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+    const client = ClusterClient.of(lab);
     await install(client);
     const admin = new Admin(new Connection(() => loadKubeConfigFile(lab.kubeconfigPath), systemClock));
     const { ca, ...serving } = lab.certificates;

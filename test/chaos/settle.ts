@@ -15,7 +15,7 @@ export interface Activity {
 
 /** Waits for a scenario's end, good or bad, and until nothing more is written; says what was wrong where neither came. */
 export async function untilSettled(
-  scenario: Scenario,
+  scenario: Pick<Scenario, "describe" | "isOver" | "patienceMs">,
   scene: Scene,
   activity: () => Activity,
 ): Promise<{ state: State; trouble?: string }> {

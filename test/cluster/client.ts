@@ -4,6 +4,7 @@ import type {
   ControllerResilienceSpec,
   StatusCondition,
 } from "../../src/api/controller-resilience";
+import type { Lab } from "../lab";
 
 /** Result of a kubectl call. */
 export interface Said {
@@ -60,6 +61,11 @@ export interface Binding {
 /** What demonstrations and tests ask of a cluster, in words. They see it as a user does: through kubectl. */
 export class ClusterClient {
   constructor(readonly kubectl: Kubectl) {}
+
+  /** Of a lab, as its administrator. */
+  static of(lab: Pick<Lab, "kubectl">): ClusterClient {
+    return new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+  }
 
   /** Standard output of a call that must succeed. */
   async output(args: readonly string[], stdin?: string): Promise<string> {

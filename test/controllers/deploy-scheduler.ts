@@ -12,7 +12,7 @@ export async function deployScheduler(lab: Lab, progress: Progress): Promise<str
   if (!lab.hasNode) throw new Error(`the lab "${lab.name}" has no node, so no pod can run in it`);
   const { tar, reference } = await schedulerImage(progress);
   await lab.loadImage(tar);
-  const client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+  const client = ClusterClient.of(lab);
   await client.createNamespace(NAME);
   await client.apply(kubeScheduler({ namespace: NAME, name: NAME, image: reference }));
   progress(`waiting for Deployment ${NAME} in namespace ${NAME}`);

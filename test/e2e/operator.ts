@@ -13,8 +13,7 @@ export function suiteLab(): Lab {
 
 /** kubectl on it, as administrator: what tests do, never what the operator does. */
 export function suiteClient(): ClusterClient {
-  const lab = suiteLab();
-  return new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+  return ClusterClient.of(suiteLab());
 }
 
 /** Who holds the operator's Lease. */

@@ -26,7 +26,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     throw new Error("the end-to-end tests need a real node, which needs Linux and root");
   }
   try {
-    const client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+    const client = ClusterClient.of(lab);
     await install(client);
     const images = {
       scheduler: await schedulerImage(),

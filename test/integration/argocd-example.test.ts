@@ -46,7 +46,7 @@ let client: ClusterClient;
 beforeAll(async () => {
   const lab = Lab.find(inject("lab"));
   if (lab === undefined) throw new Error(`the lab "${inject("lab")}" is not up`);
-  client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+  client = ClusterClient.of(lab);
   await client.apply(await argoApi(silent));
   await client.untilServed(CRDS);
   await client.createNamespace("argocd");

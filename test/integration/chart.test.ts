@@ -24,7 +24,7 @@ let client: ClusterClient;
 beforeAll(async () => {
   await helmProgram();
   lab = await Lab.up({ name: `${inject("lab")}-chart`, controlPlaneOnly: true });
-  client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+  client = ClusterClient.of(lab);
   await client.createNamespace("team-a");
   await client.createNamespace("team-b");
 }, BUILD_TIMEOUT_MS);

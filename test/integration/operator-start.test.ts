@@ -48,7 +48,7 @@ function warnings({ log }: OperatorProcess): LogLine[] {
 
 beforeAll(async () => {
   lab = await Lab.up({ name: `${inject("lab")}-start`, controlPlaneOnly: true });
-  client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+  client = ClusterClient.of(lab);
 });
 
 afterEach(async () => {

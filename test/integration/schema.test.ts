@@ -8,7 +8,7 @@ let client: ClusterClient;
 beforeAll(() => {
   const lab = Lab.find(inject("lab"));
   if (lab === undefined) throw new Error(`the lab "${inject("lab")}" is not up`);
-  client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+  client = ClusterClient.of(lab);
 });
 
 const target = { kind: "Deployment", name: "a" };

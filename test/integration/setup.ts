@@ -32,7 +32,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
   try {
     await lab.apply(readFileSync(CRD_FILE, "utf8"));
-    const client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+    const client = ClusterClient.of(lab);
     await client.untilServed([`crd/${CRD_NAME}`]);
   } catch (error) {
     await down();

@@ -60,7 +60,7 @@ export class World {
   /** Installs the operator on that lab, and starts one process that leads. */
   static async up(stage: Pick<Stage, "lab" | "defer">): Promise<World> {
     const { lab, defer } = stage;
-    const client = new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
+    const client = ClusterClient.of(lab);
     await install(client);
     await letOperatorBind(client, ROLE);
     const admin = new Admin(new Connection(() => loadKubeConfigFile(lab.kubeconfigPath), systemClock));

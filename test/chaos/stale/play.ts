@@ -4,6 +4,7 @@ import { describeCall } from "../calls";
 import { deedsOf } from "../crash/compare";
 import { passesIn, type Rig } from "../rig";
 import { objectPath, type Scene, type State, until } from "../scenario";
+import { untilSettled } from "../settle";
 import { OldView } from "./old-view";
 import type { Story } from "./stories";
 
@@ -25,8 +26,7 @@ export const WAYS: readonly Way[] = ["lag", "relist", "start", "start, object to
 const BRAKE_MS = 11_000;
 /** Longer than the cooldown of restarts, in milliseconds. */
 const COOLDOWN_MS = 35_000;
-/** Nothing is written for so long: all has been seen. In milliseconds. */
-const SETTLED_MS = 4_000;
+/** Until an end comes, in milliseconds. */
 const PATIENCE_MS = 120_000;
 
 /** What came of one old view. */
@@ -120,19 +120,9 @@ async function lookTwice({ operator }: Rig, { scene }: Stage): Promise<void> {
 
 /** An end, when nothing is written any more. */
 async function settled({ proxy }: Rig, { scene, story }: Stage, { isOver }: Pick<Story, "isOver">): Promise<State> {
-  let state: State = {};
-  let [written, sinceMs] = [-1, performance.now()];
-  await until(
-    `the end: ${story.name}`,
-    async () => {
-      state = await story.scenario.describe(scene);
-      const isStill = isOver(state) && proxy.writes.length === written;
-      written = proxy.writes.length;
-      if (!isStill) sinceMs = performance.now();
-      return performance.now() - sinceMs > SETTLED_MS;
-    },
-    PATIENCE_MS,
-  );
+  const end = { ...story.scenario, isOver, patienceMs: PATIENCE_MS };
+  const { state, trouble } = await untilSettled(end, scene, () => ({ writes: proxy.writes.length }));
+  if (trouble !== undefined) throw new Error(`${story.name}: ${trouble}`);
   return state;
 }
 
