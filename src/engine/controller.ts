@@ -1,6 +1,7 @@
 import type { Cancel, Clock, Random } from "../core/clock";
 import { framesOf, publicMessage } from "../core/errors";
 import type { EngineMetrics, Key, Log, ObjectStore } from "../core/ports";
+import { each, inTurns } from "../core/turns";
 import { withDeadline } from "./deadline";
 import { KnownKeys } from "./known-keys";
 import { RateLimiter } from "./rate-limiter";
@@ -225,12 +226,15 @@ export class Controller {
       this.#limiter.forget(FULL_PASS);
       this.#fullPassTrouble = null;
       this.#ports.listed(keys);
+      const all = [...new Set([...keys, ...knownBefore])];
+      this.known.addAll(all);
       // What is left of the one before keeps its place: where that takes longer than the time between two, the last of the list would never come.
-      for (const key of new Set([...keys, ...knownBefore])) {
-        this.known.add(key);
-        this.#queue.addAfter(key, this.#tooEarlyByMs(key), "sweep");
-      }
+      const enqueue = (key: Key): void => {
+        if (this.#term === term) this.#queue.addAfter(key, this.#tooEarlyByMs(key), "sweep");
+      };
+      await inTurns(clock, each(all, enqueue));
     } catch (error) {
+      if (this.#term !== term) return;
       nextMs = Math.min(nextMs, this.#limiter.when(FULL_PASS) + random() * 1_000);
       this.#fullPassTrouble = publicMessage(error);
       log.error({ error: publicMessage(error), failures: this.#limiter.failures(FULL_PASS) }, "the full pass failed");

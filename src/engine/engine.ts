@@ -42,7 +42,7 @@ export class Engine {
   constructor(ports: EnginePorts, settings: EngineSettings) {
     const { clock } = ports.readers;
     const brake = new StormBrake(clock, settings.restartIntervalMs ?? DEFAULT_RESTART_INTERVAL_MS);
-    const rollCall = new RollCall();
+    const rollCall = new RollCall(key => this.#controller.enqueue(key));
     const reconciler = new Reconciler({ ...ports, brake, rollCall });
     const shared = { ...ports, clock };
     this.#tell = (type, reason, note) =>

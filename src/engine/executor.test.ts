@@ -14,7 +14,6 @@ import type { Intent } from "../core/intent";
 import { FakeClock } from "../core/testing/fake-clock";
 import { Executor } from "./executor";
 import { RestartLedger } from "./restart-ledger";
-import type { RollCall } from "./roll-call";
 import { StormBrake } from "./storm-brake";
 import { WorkloadRestarts } from "./workload-restarts";
 import { makeObject, MemoryObjects, RecordingLog, RecordingMetrics, RecordingWriter } from "./testing/fakes";
@@ -35,11 +34,15 @@ function makeBench(spec: Partial<ControllerResilienceSpec> = {}, status?: Contro
     restarts: new WorkloadRestarts(clock),
   });
   const leading = { yes: true };
-  const rollCall: Pick<RollCall, "isCompleteIn"> = { isCompleteIn: () => true };
+  const [asked, missing] = [new Array<string>(), new Set<string>()];
+  const rollCall = {
+    isCompleteIn: (namespace: string) => !missing.has(namespace),
+    askMissingIn: (namespace: string) => void asked.push(namespace),
+  };
   const executor = new Executor({ writer, brake, rollCall, clock, metrics });
   const scope = { object, log, ledger, mayWrite: () => leading.yes };
   const execute = (intent: Intent, by = makeRemedy()) => executor.execute(by, intent, scope);
-  return { clock, store, writer, metrics, log, brake, rollCall, ledger, leading, execute };
+  return { clock, store, writer, metrics, log, brake, missing, asked, ledger, leading, execute };
 }
 
 const outcomes = (bench: ReturnType<typeof makeBench>) => bench.ledger.history.map(({ outcome }) => outcome);
@@ -185,12 +188,12 @@ describe("a restart", () => {
 
   it("waits until every object of the namespace was heard; what restarts nothing does not", async () => {
     const bench = makeBench();
-    bench.rollCall.isCompleteIn = namespace => namespace !== "team";
+    bench.missing.add("team");
     const waiting = { result: "Limited", limit: "RollCall", retryAfterMs: 2_000 };
     expect(await bench.execute(makeEviction())).toEqual(waiting);
-    expect([outcomes(bench), bench.writer.written]).toEqual([[], []]);
+    expect([outcomes(bench), bench.writer.written, bench.asked]).toEqual([[], [], ["team"]]);
     expect(await bench.execute(makePatch())).toEqual({ result: "Executed" });
-    bench.rollCall.isCompleteIn = () => true;
+    bench.missing.clear();
     expect(await bench.execute(makeEviction())).toEqual({ result: "Executed" });
   });
 

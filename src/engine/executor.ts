@@ -42,7 +42,7 @@ export interface ExecutionScope {
 export interface ExecutorPorts {
   readonly writer: Writer;
   readonly brake: StormBrake;
-  readonly rollCall: Pick<RollCall, "isCompleteIn">;
+  readonly rollCall: Pick<RollCall, "isCompleteIn" | "askMissingIn">;
   readonly clock: Clock;
   readonly metrics: EngineMetrics;
 }
@@ -84,8 +84,11 @@ export class Executor {
   #held(intent: Intent, scope: ExecutionScope): Outcome | undefined {
     const { restart } = intent;
     if (restart !== undefined) {
-      if (!this.#ports.rollCall.isCompleteIn(scope.object.metadata.namespace))
+      const { namespace } = scope.object.metadata;
+      if (!this.#ports.rollCall.isCompleteIn(namespace)) {
+        this.#ports.rollCall.askMissingIn(namespace);
         return { result: "Limited", limit: "RollCall", retryAfterMs: HEAR_AGAIN_MS };
+      }
       const budget = checkRestartBudget(scope.ledger.counted(restart.workload), restart, this.#ports.clock.now());
       if (!budget.allowed) return { result: "Limited", limit: budget.limit, retryAfterMs: budget.retryAfterMs };
     }

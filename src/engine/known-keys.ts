@@ -27,14 +27,19 @@ export class KnownKeys {
 
   /** Notes a key. */
   add(key: Key): void {
-    const namespace = namespaceOf(key);
-    const keys = this.#byNamespace.get(namespace);
-    if (keys) {
-      keys.add(key);
-      return;
+    this.addAll([key]);
+  }
+
+  /** Notes many keys; listeners are told once. */
+  addAll(keys: Iterable<Key>): void {
+    const before = this.#byNamespace.size;
+    for (const key of keys) {
+      const namespace = namespaceOf(key);
+      const known = this.#byNamespace.get(namespace);
+      if (known) known.add(key);
+      else this.#byNamespace.set(namespace, new Set([key]));
     }
-    this.#byNamespace.set(namespace, new Set([key]));
-    this.#tell();
+    if (this.#byNamespace.size > before) this.#tell();
   }
 
   /** Forgets a key. */

@@ -31,7 +31,7 @@ export interface ReconcilerPorts {
   readonly readers: Readers;
   readonly remedies: readonly Remedy[];
   readonly brake: StormBrake;
-  readonly rollCall: Pick<RollCall, "answered" | "isCompleteIn">;
+  readonly rollCall: Pick<RollCall, "answered" | "isCompleteIn" | "askMissingIn">;
   readonly random: Random;
   readonly log: Log;
   readonly metrics: EngineMetrics;

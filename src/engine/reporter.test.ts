@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { StatusCondition } from "../api/controller-resilience";
-import type { Outcome } from "../core/intent";
+import type { LimitReason, Outcome } from "../core/intent";
 import { FakeClock } from "../core/testing/fake-clock";
 import { Reporter } from "./reporter";
 import { makeObject, RecordingEvents, RecordingMetrics } from "./testing/fakes";
@@ -58,6 +58,21 @@ describe("Events on intents", () => {
     expect(seen()).toHaveLength(2);
     tell(outcome);
     expect(seen()).toHaveLength(2);
+  });
+
+  it("tell of each limit that holds the same intent back, but not of a new leader's roll call", () => {
+    const { reporter, seen } = makeReporter();
+    const tell = (limit: LimitReason) =>
+      reporter.executions(KEY, makeObject(), [
+        { intent: makeEviction(), outcome: { result: "Limited", limit, retryAfterMs: 1 } },
+      ]);
+    tell("RollCall");
+    expect(seen()).toEqual([]);
+    tell("StormBrake");
+    expect(seen()).toHaveLength(2);
+    tell("Cooldown");
+    tell("Cooldown");
+    expect(seen()).toEqual(["Warning RestartDeferred on Pod", "Warning RestartDeferred on ControllerResilience"]);
   });
 
   it("are not repeated by a remedy that tries now and then, but when the obstacle comes back much later", () => {

@@ -38,7 +38,7 @@ export class Reporter {
     for (const { intent, outcome } of executions) {
       const words = wordsFor(intent, outcome);
       if (words === undefined) continue;
-      const id = `${idOf(intent)} ${words.reason}`;
+      const id = `${idOf(intent)} ${"limit" in outcome ? outcome.limit : words.reason}`;
       if (!obstacles.has(id)) this.#recordBoth(object, intent.target, { ...words, action: actionOf(intent) });
       if (outcome.result === "Executed") forgetObstacles(obstacles, intent);
       else obstacles.set(id, nowMs);
@@ -123,6 +123,8 @@ function wordsFor(intent: Intent, outcome: Outcome): Words | undefined {
     case "Executed":
       return { type: "Normal", reason: intent.eventReason, note: intent.why };
     case "Limited": {
+      // Over within seconds, mostly; what holds it back then is worth telling.
+      if (outcome.limit === "RollCall") return undefined;
       const reason = outcome.limit === "MaxRestarts" ? Reason.RestartsExhausted : Reason.RestartDeferred;
       return { type: "Warning", reason, note: `${what} is held back by ${nameOfLimit(outcome.limit)}. ${intent.why}` };
     }

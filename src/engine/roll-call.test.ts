@@ -3,7 +3,7 @@ import { RollCall } from "./roll-call";
 
 describe("the roll call of a new leader", () => {
   it("is complete nowhere until it is known who has to answer", () => {
-    const rollCall = new RollCall();
+    const rollCall = new RollCall(() => undefined);
     expect(rollCall.isCompleteIn("team")).toBe(false);
     rollCall.answered("team/a");
     expect(rollCall.isCompleteIn("team")).toBe(false);
@@ -12,7 +12,7 @@ describe("the roll call of a new leader", () => {
   });
 
   it("is complete in a namespace when all its objects have answered, whatever the others do", () => {
-    const rollCall = new RollCall();
+    const rollCall = new RollCall(() => undefined);
     rollCall.call(["team/a", "team/b", "shop/a"]);
     rollCall.answered("team/a");
     expect(rollCall.isCompleteIn("team")).toBe(false);
@@ -21,7 +21,7 @@ describe("the roll call of a new leader", () => {
   });
 
   it("is not called again by the later lists of a term, but in each term", () => {
-    const rollCall = new RollCall();
+    const rollCall = new RollCall(() => undefined);
     rollCall.call(["team/a"]);
     rollCall.answered("team/a");
     rollCall.call(["team/a", "team/new"]);
@@ -31,5 +31,20 @@ describe("the roll call of a new leader", () => {
     rollCall.call(["team/a", "team/new"]);
     rollCall.answered("team/a");
     expect(rollCall.isCompleteIn("team")).toBe(false);
+  });
+
+  it("asks those that are missing where somebody waits for them, a few at a time", () => {
+    const asked: string[] = [];
+    const rollCall = new RollCall(key => void asked.push(key));
+    const keys = Array.from({ length: 12 }, (_, i) => `team/${i}`);
+    rollCall.call([...keys, "shop/a"]);
+    rollCall.askMissingIn("team");
+    expect(asked.splice(0)).toEqual(keys.slice(0, 10));
+    for (const key of keys.slice(0, 11)) rollCall.answered(key);
+    rollCall.askMissingIn("team");
+    expect(asked.splice(0)).toEqual(["team/11"]);
+    rollCall.answered("team/11");
+    rollCall.askMissingIn("team");
+    expect(asked).toEqual([]);
   });
 });

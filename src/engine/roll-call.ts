@@ -1,13 +1,22 @@
 import type { Key } from "../core/ports";
 import { KnownKeys } from "./known-keys";
 
+/** Few, so that one namespace does not put itself before all others; it is asked again every few seconds. */
+const ASKED_AT_ONCE = 10;
+
 /**
  * What a new leader has to hear before it restarts anything: the budgets of a workload count what every object of its namespace tells of restarts
  * (docs/adr/0010-budgets-belong-to-the-workload.md), and a leader that begins knows of none, or knows what was so when it led last.
  */
 export class RollCall {
+  readonly #ask: (key: Key) => void;
   /** Those that have not answered yet; undefined until it is known who is to. */
   #missing: KnownKeys | undefined;
+
+  /** `ask` is to have an object read soon. */
+  constructor(ask: (key: Key) => void) {
+    this.#ask = ask;
+  }
 
   /** A term of leadership begins: nobody has answered. */
   begin(): void {
@@ -29,5 +38,10 @@ export class RollCall {
   /** Whether all objects of that namespace have answered. */
   isCompleteIn(namespace: string): boolean {
     return this.#missing?.in(namespace).length === 0;
+  }
+
+  /** Has some of those read that have not: else they would wait for their turn among all objects. */
+  askMissingIn(namespace: string): void {
+    for (const key of this.#missing?.in(namespace).slice(0, ASKED_AT_ONCE) ?? []) this.#ask(key);
   }
 }

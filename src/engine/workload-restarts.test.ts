@@ -137,6 +137,16 @@ describe("what objects have told", () => {
     expect(pods(restarts)).toEqual([]);
   });
 
+  it("is known however many objects have a long history behind them", () => {
+    const clock = new FakeClock();
+    const restarts = new WorkloadRestarts(clock);
+    const lately = restart("lately", clock.now());
+    const before = restart("before", new Date(clock.now().getTime() - 169 * HOUR));
+    const history = [...Array<RestartStatus>(9).fill(before), lately];
+    for (let i = 0; i < 2_500; i++) restarts.note(object(`object-${i}`, `team-${i}/app`), history);
+    expect(restarts.toldByOthers(object("me", "team-0/app"), "Deployment/app")).toEqual([lately]);
+  });
+
   it("is forgotten after the longest window, and beyond a number of entries, the oldest first", () => {
     const clock = new FakeClock();
     const restarts = new WorkloadRestarts(clock);

@@ -30,13 +30,14 @@ export class WorkloadRestarts {
     this.#sweptAtMs = clock.monotonicMs();
   }
 
-  /** Takes the object's history in place of what it told before. What it told last outlives it. */
+  /** Takes the object's history in place of what it told before. What it told last outlives it. What is too old to count takes nobody's place. */
   note(object: ControllerResilience, history: readonly RestartStatus[]): void {
     const { uid, namespace } = object.metadata;
     this.#remove(uid);
-    if (history.length > 0) {
-      this.#told.set(uid, { namespace, entries: history });
-      this.#entries += history.length;
+    const entries = history.filter(entry => this.#counts(entry));
+    if (entries.length > 0) {
+      this.#told.set(uid, { namespace, entries });
+      this.#entries += entries.length;
     }
     this.#sweep();
     for (const oldest of this.#told.keys()) {
@@ -61,10 +62,11 @@ export class WorkloadRestarts {
   #sweep(): void {
     if (this.#clock.monotonicMs() - this.#sweptAtMs < SWEEP_INTERVAL_MS) return;
     this.#sweptAtMs = this.#clock.monotonicMs();
-    const oldestMs = this.#clock.now().getTime() - RESTARTS_COUNTED_MS;
-    for (const [uid, { entries }] of this.#told) {
-      // A time that can't be read is never too old.
-      if (entries.every(({ time }) => Date.parse(time) < oldestMs)) this.#remove(uid);
-    }
+    for (const [uid, { entries }] of this.#told) if (!entries.some(entry => this.#counts(entry))) this.#remove(uid);
+  }
+
+  /** A time that can't be read is never too old. */
+  #counts({ time }: RestartStatus): boolean {
+    return !(this.#clock.now().getTime() - Date.parse(time) > RESTARTS_COUNTED_MS);
   }
 }

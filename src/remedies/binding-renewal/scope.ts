@@ -21,7 +21,7 @@ export function concernsTargets({ subjects = [] }: Bound, scope: Scope): boolean
 
 /** Whether an unlisted binding is this object's business: it expires, and a ServiceAccount of the targets lives by it. */
 export function isFound(view: BindingView, scope: Scope): boolean {
-  return hasExpiryKey(markedOf(view)) && concernsTargets(view, scope);
+  return concernsTargets(view, scope) && hasExpiryKey(markedOf(view));
 }
 
 /** Whether it can't be told yet who else a binding is for: a target is missing, and one of its subjects may be what that runs as. */

@@ -22,12 +22,17 @@ export interface Onset {
   readonly seenMs: number;
 }
 
+/** Whether it still counts, though it may be over. Pure. */
+export function isRemembered({ seenMs }: Onset, nowMs: number): boolean {
+  return nowMs - seenMs < REMEMBERED_MS;
+}
+
 /**
  * Onsets as they are now, with those of before: a workload that was healed in the meantime, or whose first 401s have left the
  * window, still tells when it began. Pure.
  */
 export function rememberOnsets(before: readonly Onset[], current: readonly Onset[], nowMs: number): Onset[] {
-  const recent = before.filter(({ seenMs }) => nowMs - seenMs < REMEMBERED_MS);
+  const recent = before.filter(onset => isRemembered(onset, nowMs));
   const byWorkload = new Map<string, Onset>();
   for (const onset of [...recent, ...current]) {
     const key = `${onset.namespace}/${onset.workload}/${onset.serviceAccount}`;

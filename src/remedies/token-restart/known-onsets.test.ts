@@ -28,7 +28,7 @@ describe("KnownOnsets", () => {
     known.remember("shop/a", [onset("a", 1)], 1);
     known.remember("shop/a", [], HOUR_MS);
     expect(known.size).toBe(1);
-    known.remember("shop/a", [], HOUR_MS + 1);
+    known.remember("shop/another", [], HOUR_MS + 1);
     expect(known.size).toBe(0);
   });
 

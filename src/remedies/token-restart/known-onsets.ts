@@ -1,4 +1,4 @@
-import { rememberOnsets, type Onset } from "./cause";
+import { isRemembered, rememberOnsets, type Onset } from "./cause";
 
 /**
  * The onsets of all objects, by the key of each. Held of those alone that have any: every pass of every object looks at all of them, and of thousands
@@ -15,8 +15,10 @@ export class KnownOnsets {
   /** Takes in what an object's pass has found, and returns what is known of all objects. `nowMs` is wall-clock time. */
   remember(key: string, current: readonly Onset[], nowMs: number): Onset[] {
     const remembered = rememberOnsets(this.#byObject.get(key) ?? [], current, nowMs);
-    if (remembered.length === 0) this.#byObject.delete(key);
-    else this.#byObject.set(key, remembered);
+    this.#byObject.set(key, remembered);
+    // Of all: an object that is suspended has no passes in which its own could go.
+    for (const [object, onsets] of this.#byObject)
+      if (!onsets.some(onset => isRemembered(onset, nowMs))) this.#byObject.delete(object);
     return [...this.#byObject.values()].flat();
   }
 

@@ -14,12 +14,14 @@ export class SandboxTraces {
   /** Takes in what is new among the Events there are. Of what lies in the future, by a node's clock, it was now. */
   take(events: readonly SandboxEventView[], windowMs: number, nowMs: number): void {
     const fresh = events.flatMap(event =>
-      occurrencesOf(event, this.#counts.get(event.uid)).map(ms => ({ node: event.node, atMs: Math.min(ms, nowMs) })),
+      occurrencesOf(event, this.#counts.get(event.uid))
+        .map(ms => ({ node: event.node, atMs: Math.min(ms, nowMs) }))
+        .filter(({ atMs }) => nowMs - atMs < windowMs),
     );
     const counted = events.filter(({ uid, unauthorized }) => unauthorized || this.#counts.has(uid));
     this.#counts = new Map(counted.map(({ uid, count }) => [uid, count]));
     for (const { node, atMs } of fresh.toSorted((a, b) => a.atMs - b.atMs))
-      if (nowMs - atMs < windowMs) this.#traces.set(node, withUnauthorized(this.of(node), atMs, 0));
+      this.#traces.set(node, withUnauthorized(this.of(node), atMs, 0));
     for (const [node, { occasions }] of this.#traces)
       if (nowMs - (occasions.at(-1)?.endMs ?? -Infinity) >= windowMs) this.#traces.delete(node);
   }
