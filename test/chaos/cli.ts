@@ -7,7 +7,7 @@ import { crash, type CrashChoice } from "./crash";
 import { renderFindings } from "./findings";
 import { scenarios } from "./scenarios";
 import type { Finding, Stage, Suite } from "./suite";
-import { crashes, suites } from "./suites";
+import { everything, suites } from "./suites";
 
 /** What is done where no suite is named. */
 const ALL = "all";
@@ -35,24 +35,27 @@ interface Flags {
   readonly full?: boolean;
 }
 
-/** Each on a control plane of its own, since a fault may leave one behind that is not as it was. An error of one does not stop the others. */
+/** Each on a control plane of its own, since a fault may leave one behind that is not as it was; those that measure at the end. An error of one does not stop the others. */
 async function inject(chosen: readonly Suite[], { seed, jobs = 1, full = false }: Flags): Promise<void> {
   const findings: Finding[] = [];
   const errors: string[] = [];
   console.log(`seed ${seed}: ${chosen.map(({ name }) => name).join(", ")}`);
-  const waiting = [...chosen];
-  const work = async (_: unknown, job: number): Promise<void> => {
-    for (let suite = waiting.shift(); suite !== undefined && !isInterrupted; suite = waiting.shift()) {
-      const startedMs = performance.now();
-      try {
-        findings.push(...(await onStage(suite, { seed, isFull: full }, job)));
-      } catch (error) {
-        errors.push(`${suite.name} could not be played: ${error instanceof Error ? error.message : String(error)}`);
+  const [alone, together] = [chosen.filter(({ isAlone }) => isAlone), chosen.filter(({ isAlone }) => !isAlone)];
+  const work =
+    (waiting: Suite[]) =>
+    async (_: unknown, job: number): Promise<void> => {
+      for (let suite = waiting.shift(); suite !== undefined && !isInterrupted; suite = waiting.shift()) {
+        const startedMs = performance.now();
+        try {
+          findings.push(...(await onStage(suite, { seed, isFull: full }, job)));
+        } catch (error) {
+          errors.push(`${suite.name} could not be played: ${error instanceof Error ? error.message : String(error)}`);
+        }
+        console.log(`${suite.name} took ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
       }
-      console.log(`${suite.name} took ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
-    }
-  };
-  await Promise.all(Array.from({ length: jobs }, work));
+    };
+  await Promise.all(Array.from({ length: jobs }, work(together)));
+  await work(alone)(undefined, 0);
   console.log(renderFindings(findings));
   errors.forEach(line => console.error(`FAILED ${line}`));
   const isAsPromised = errors.length === 0 && findings.every(({ failures }) => failures.length === 0);
@@ -105,7 +108,7 @@ const program = new Command("npm run chaos --")
 
 command(program, ALL, "everything there is")
   .option("--jobs <count>", "how many suites at once, each on a control plane of its own", count, 1)
-  .action((flags: Flags) => inject([...crashes, ...suites], flags));
+  .action((flags: Flags) => inject(everything(), flags));
 
 for (const suite of suites) {
   command(program, suite.name, suite.about).action((flags: Flags) => inject([suite], flags));

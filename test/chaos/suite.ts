@@ -30,6 +30,8 @@ export interface Suite {
   readonly name: string;
   /** One line for `--help`. */
   readonly about: string;
+  /** It measures, so no other is played at the same time. */
+  readonly isAlone?: boolean;
   /** Injects them; throws only where nothing can be said at all. */
   run(stage: Stage): Promise<readonly Finding[]>;
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { bounded, LIMIT_MIB, TURN_MS, valueOf } from "./gauge";
 
 const FINDING = { fault: "noise", times: 6, promised: "quiet is heard", seen: "it was", failures: [] };
-const WITHIN = { peakMiB: LIMIT_MIB, longestOwnMs: TURN_MS, longestMs: 1_000, lagMs: 1_000 };
+const WITHIN = { peakMiB: LIMIT_MIB, longestOwnMs: TURN_MS, longestMs: 1_000, garbageMs: 30, lagMs: 1_000 };
 
 it("what is within the bounds is as promised, whatever the clock says of a machine that has other work", () => {
   expect(bounded({ finding: FINDING, reading: WITHIN }).failures).toEqual([]);

@@ -33,6 +33,8 @@ export interface Reading {
   /** Longest time that a turn of the event loop took: without what it waited for a processor, and by the clock. */
   readonly longestOwnMs: number;
   readonly longestMs: number;
+  /** How much of the first of these was collecting garbage, by the clock. */
+  readonly garbageMs: number;
   /** The same by the operator's own metric. */
   readonly lagMs: number;
 }
@@ -59,13 +61,14 @@ export async function read(operator: OperatorProcess): Promise<Reading> {
     peakMiB: peakOf(operator.pid),
     longestOwnMs: Number(turn["longestOwnMs"]),
     longestMs: Number(turn["longestMs"]),
+    garbageMs: Number(turn["garbageMs"]),
     lagMs: 1000 * (valueOf(text, "nodejs_eventloop_lag_max_seconds") ?? NaN),
   };
 }
 
 /** A reading for people. */
-export function describe({ peakMiB, longestOwnMs, longestMs, lagMs }: Reading): string {
-  const turn = `longest turn ${longestOwnMs.toFixed(0)} ms (${longestMs.toFixed(0)} ms with what it waited for a processor, ${lagMs.toFixed(0)} ms by its own metric)`;
+export function describe({ peakMiB, longestOwnMs, longestMs, garbageMs, lagMs }: Reading): string {
+  const turn = `longest turn ${longestOwnMs.toFixed(0)} ms (collecting garbage took ${garbageMs.toFixed(0)} ms by the clock; ${longestMs.toFixed(0)} ms with what it waited for a processor, ${lagMs.toFixed(0)} ms by its own metric)`;
   return `peak ${peakMiB.toFixed(0)} MiB, ${turn}`;
 }
 

@@ -14,6 +14,7 @@ const OBJECTS = 2_000;
 /** More of everything than anybody has: its memory, its event loop, its objects and its turns stay bounded. */
 export const bounds: Suite = {
   name: "bounds",
+  isAlone: true,
   about: "logs of 10 MB/s, lines of 5 MB, 10,000 bindings, 2,000 objects, namespaces deleted in the middle",
   async run(stage) {
     const { lab, print, defer } = stage;

@@ -1,6 +1,6 @@
 // Loaded into the operator's process (node --import) to measure it from within. SIGUSR2 prints what was seen since the last, as a log line.
 import { readFileSync } from "node:fs";
-import { performance } from "node:perf_hooks";
+import { performance, PerformanceObserver } from "node:perf_hooks";
 
 /** Between two looks; a piece of work that is shorter is no concern. */
 const LOOK_MS = 5;
@@ -20,19 +20,32 @@ function heldUp(before, now) {
   return { ms, ownMs: Math.min(ms - (now.waitedMs - before.waitedMs), now.ranMs - before.ranMs) };
 }
 
-let longestOwnMs = 0;
-let longestMs = 0;
+/** The longest turns since the last report; what is told of the first is when it was, too. */
+let [longestOwnMs, longestMs, fromMs, toMs] = [0, 0, 0, 0];
 let before = look();
+
+/** Collections of garbage since the last report that took long enough to matter. */
+let collections = [];
+new PerformanceObserver(list => {
+  collections.push(...list.getEntries().filter(({ duration }) => duration >= 1));
+}).observe({ entryTypes: ["gc"] });
+
+/** How much of the longest turn was collecting garbage, by the clock. */
+function garbageMs() {
+  const within = collections.filter(({ startTime }) => startTime >= fromMs && startTime <= toMs);
+  return within.reduce((sum, { duration }) => sum + duration, 0);
+}
 
 setInterval(() => {
   const now = look();
   const { ms, ownMs } = heldUp(before, now);
   longestMs = Math.max(longestMs, ms);
-  longestOwnMs = Math.max(longestOwnMs, ownMs);
+  if (ownMs > longestOwnMs) [longestOwnMs, fromMs, toMs] = [ownMs, before.atMs, now.atMs];
   before = now;
 }, LOOK_MS).unref();
 
 process.on("SIGUSR2", () => {
-  process.stdout.write(`${JSON.stringify({ level: "info", msg: "longest turn", longestOwnMs, longestMs })}\n`);
-  [longestOwnMs, longestMs] = [0, 0];
+  const turn = { longestOwnMs, longestMs, garbageMs: garbageMs() };
+  process.stdout.write(`${JSON.stringify({ level: "info", msg: "longest turn", ...turn })}\n`);
+  [longestOwnMs, longestMs, fromMs, toMs, collections] = [0, 0, 0, 0, []];
 });
