@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -241,6 +242,14 @@ describe("the deadline", () => {
     expect(stream.destroyed).toBe(false);
     stop.abort(new Error("stop"));
     await expect(stream.toArray()).rejects.toThrow();
+  });
+
+  it("leaves nothing on the signal of the one who asks, however many pages that asks for", async () => {
+    const { signal } = new AbortController();
+    await api.json(call, signal);
+    standIn.handler = answer(500, {});
+    await expect(api.json(call, signal)).rejects.toThrow();
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it("says why a stream was refused", async () => {

@@ -125,7 +125,7 @@ export class Api {
    * @throws an error of core when the answer is not 2xx
    */
   async open(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    const response = await this.#within(request, signal, bounded => this.#exchange(request, bounded));
+    const response = await this.#within(request, signal, bounded => this.#exchange(request, bounded), true);
     if (isSuccess(response.statusCode ?? 0)) return response;
     const refusal = await this.#within(request, signal, async bounded => {
       bounded.addEventListener("abort", () => response.destroy());
@@ -137,12 +137,13 @@ export class Api {
 
   /**
    * Runs `work` under a signal that fires with the caller's and at the deadline, and turns what it throws into core's errors.
-   * The caller's signal stays connected, for streams that outlive this call; so it has to be one of a short life.
+   * For a stream that `outlives` this call the caller's signal stays connected; so it has to be one of a short life.
    */
   async #within<T>(
     request: ApiRequest,
     signal: AbortSignal | undefined,
     work: (bounded: AbortSignal) => Promise<T>,
+    outlives = false,
   ): Promise<T> {
     signal?.throwIfAborted();
     const bound = new AbortController();
@@ -150,7 +151,8 @@ export class Api {
     const cancel = this.#clock.after(deadlineMs, () => {
       bound.abort(new TimeoutError(`${request.what}: no complete answer within ${deadlineMs / 1000} s`));
     });
-    signal?.addEventListener("abort", () => bound.abort(signal.reason), { once: true });
+    const forward = (): void => bound.abort(signal?.reason);
+    signal?.addEventListener("abort", forward, { once: true });
     try {
       return await work(bound.signal);
     } catch (error) {
@@ -160,6 +162,7 @@ export class Api {
         : new TransientError(`${request.what}: ${describeError(error)}`, { cause: error });
     } finally {
       cancel();
+      if (!outlives) signal?.removeEventListener("abort", forward);
     }
   }
 
