@@ -7,8 +7,11 @@ import { type Census, takeCensus } from "./census";
 const LOOK_MS = 2_000;
 /** Nothing was written for this long. */
 const STILL_MS = 6_000;
-/** Longer than any way to an end: a policy counts as in effect 30 s after it was made, and a hundred others are under way as well. */
-const PATIENCE_MS = 300_000;
+/**
+ * Longer than any way to an end: a policy counts as in effect 30 s after it was made, and a hundred others are under way as well. Two minutes on two
+ * processors with nothing else to do; where there were eight for each piece of work, five were not enough.
+ */
+const PATIENCE_MS = 900_000;
 
 /** Everything at rest, and what did not come to rest. */
 export interface Rest {
