@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ControllerResilience } from "../api/controller-resilience";
 import { MANAGED_BY_LABEL, MANAGER, OWNER_ANNOTATION, OWNER_UID_LABEL } from "../api/names";
+import { keyOf } from "./key";
 import type { ClusterObjectView } from "./views";
 
 // An object without a namespace can't have an owner in one (garbage collection would delete it at once), so what the operator makes
@@ -20,8 +21,8 @@ export function ownerLabels({ metadata }: Owner): Record<string, string> {
 }
 
 /** Which ControllerResilience it was made for, for people: its namespace and name. */
-export function ownerName({ metadata }: Owner): string {
-  return `${metadata.namespace}/${metadata.name}`;
+export function ownerName(owner: Owner): string {
+  return keyOf(owner);
 }
 
 /** Tells people which ControllerResilience it was made for: names are too long for a label. */

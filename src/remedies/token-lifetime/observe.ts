@@ -1,6 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
 import { FINALIZER } from "../../api/names";
+import { keyOf } from "../../core/key";
 import type { LogJudge, LogVerdict } from "../../core/log-judge";
 import type { Readers } from "../../core/readers";
 import { isOpen } from "../../core/restart-budget";
@@ -40,7 +41,6 @@ export async function observeDaemonSets(
   from: Readers,
   logs: LogJudge,
 ): Promise<TokenLifetimeFacts> {
-  const { namespace, name, generation } = object.metadata;
   const { daemonSets: records = [], restarts = [] } = object.status ?? {};
   const found = await findDaemonSets(object, from);
   const gathered: Gathered[] = [];
@@ -48,14 +48,14 @@ export async function observeDaemonSets(
   const nowMs = from.clock.now().getTime();
   const suspects = gathered.filter(one => isWatched(one.record, spec, nowMs) || isUnderWay(one, spec));
   const judged = await logs.judge(
-    `${namespace}/${name}`,
+    keyOf(object),
     suspects.flatMap(({ pods }) => pods),
     from,
   );
   const names = new Set(found.views.map(view => view.name));
   return {
     mode: object.spec.mode,
-    generation,
+    generation: object.metadata.generation,
     daemonSets: gathered.map(one => factsOf(one, judged.verdicts)),
     missingTargets: found.missing,
     staleTokens: gathered.some(one => isUnderWay(one, spec)) ? await from.staleTokens() : null,

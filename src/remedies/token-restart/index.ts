@@ -1,8 +1,8 @@
 import type { Permission } from "../../core/intent";
+import { keyOf } from "../../core/key";
 import type { Key } from "../../core/ports";
 import type { Remedy } from "../../core/remedy";
 import { ConditionType } from "../../api/conditions";
-import type { ControllerResilience } from "../../api/controller-resilience";
 import { TOKEN_CAUSES } from "./cause";
 import { concludeTokens } from "./conclude";
 import { decideTokens } from "./decide";
@@ -115,10 +115,6 @@ export function createTokenRestart(): Remedy<"tokenRestart", TokenRestartFacts> 
       onsets.forget(key);
     },
   };
-}
-
-function keyOf({ metadata }: ControllerResilience): Key {
-  return `${metadata.namespace}/${metadata.name}`;
 }
 
 function invalidPattern(generation: number, message: string): TokenRestartFacts {
