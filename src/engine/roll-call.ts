@@ -27,7 +27,7 @@ export class RollCall {
   call(keys: readonly Key[]): void {
     if (this.#missing !== undefined) return;
     this.#missing = new KnownKeys(() => undefined);
-    for (const key of keys) this.#missing.add(key);
+    this.#missing.addAll(keys);
   }
 
   /** What that object tells is known, or it is gone. */

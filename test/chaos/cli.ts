@@ -41,21 +41,19 @@ async function inject(chosen: readonly Suite[], { seed, jobs = 1, full = false }
   const errors: string[] = [];
   console.log(`seed ${seed}: ${chosen.map(({ name }) => name).join(", ")}`);
   const [alone, together] = [chosen.filter(({ isAlone }) => isAlone), chosen.filter(({ isAlone }) => !isAlone)];
-  const work =
-    (waiting: Suite[]) =>
-    async (_: unknown, job: number): Promise<void> => {
-      for (let suite = waiting.shift(); suite !== undefined && !isInterrupted; suite = waiting.shift()) {
-        const startedMs = performance.now();
-        try {
-          findings.push(...(await onStage(suite, { seed, isFull: full }, job)));
-        } catch (error) {
-          errors.push(`${suite.name} could not be played: ${error instanceof Error ? error.message : String(error)}`);
-        }
-        console.log(`${suite.name} took ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
+  const work = async (waiting: Suite[], job: number): Promise<void> => {
+    for (let suite = waiting.shift(); suite !== undefined && !isInterrupted; suite = waiting.shift()) {
+      const startedMs = performance.now();
+      try {
+        findings.push(...(await onStage(suite, { seed, isFull: full }, job)));
+      } catch (error) {
+        errors.push(`${suite.name} could not be played: ${error instanceof Error ? error.message : String(error)}`);
       }
-    };
-  await Promise.all(Array.from({ length: jobs }, work(together)));
-  await work(alone)(undefined, 0);
+      console.log(`${suite.name} took ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, (_, job) => work(together, job)));
+  await work(alone, 0);
   console.log(renderFindings(findings));
   errors.forEach(line => console.error(`FAILED ${line}`));
   const isAsPromised = errors.length === 0 && findings.every(({ failures }) => failures.length === 0);

@@ -10,7 +10,7 @@ import { stale } from "./stale";
 import type { Suite } from "./suite";
 
 /** The operator is killed at each of its writes; a suite for each scenario, so that several can be played at once. */
-export const crashes: readonly Suite[] = scenarios.map(({ name }) => crash({ scenario: [name] }));
+const crashes: readonly Suite[] = scenarios.map(({ name }) => crash({ scenario: [name] }));
 
 /** What else `npm run chaos` injects. */
 export const suites: readonly Suite[] = [faults(), fields(), lease, frozen, stale, shutdown, bounds];
