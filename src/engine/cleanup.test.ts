@@ -5,17 +5,8 @@ import { ForbiddenError, TransientError } from "../core/errors";
 import type { Intent } from "../core/intent";
 import type { Remedy } from "../core/remedy";
 import { FakeClock } from "../core/testing/fake-clock";
-import { Reconciler } from "./reconcile";
-import { StormBrake } from "./storm-brake";
-import {
-  completeRollCall,
-  makeObject,
-  MemoryObjects,
-  RecordingEvents,
-  RecordingLog,
-  RecordingMetrics,
-  RecordingWriter,
-} from "./testing/fakes";
+import { makeObject, MemoryObjects, RecordingEvents, RecordingLog, RecordingWriter } from "./testing/fakes";
+import { makeReconciler } from "./testing/reconciler";
 import { makeDecision, makeReaders, makeRemedy, specWith } from "./testing/remedies";
 
 const KEY = "team/app";
@@ -68,16 +59,13 @@ function makeBench(
   };
   const events = new RecordingEvents();
   const log = new RecordingLog();
-  const reconciler = new Reconciler({
+  const reconciler = makeReconciler({
     store,
     writer,
     events,
     readers: makeReaders(clock),
     remedies: [maker.remedy, ...others],
-    brake: new StormBrake(clock),
-    rollCall: completeRollCall,
     log,
-    metrics: new RecordingMetrics(),
     random: () => 0.25,
   });
   const pass = () => reconciler.reconcile(KEY, () => true);

@@ -14,16 +14,9 @@ import {
 import type { Intent } from "../core/intent";
 import type { Remedy } from "../core/remedy";
 import { FakeClock } from "../core/testing/fake-clock";
-import { Reconciler } from "./reconcile";
 import { StormBrake } from "./storm-brake";
-import {
-  completeRollCall,
-  makeObject,
-  MemoryObjects,
-  RecordingEvents,
-  RecordingLog,
-  RecordingMetrics,
-} from "./testing/fakes";
+import { makeObject, MemoryObjects } from "./testing/fakes";
+import { makeReconciler } from "./testing/reconciler";
 import {
   makeClaim,
   makeDecision,
@@ -218,17 +211,12 @@ describe("a pass, whatever remedies and the API do", () => {
           const healthy = makeRemedy(makeDecision(), { key: "flowIsolation", condition: ConditionType.FlowsIsolated });
           const brake = new StormBrake(world.clock);
           world.clock.advance(10_000);
-          const reconciler = new Reconciler({
+          const reconciler = makeReconciler({
             store: world.store,
             writer: world,
-            events: new RecordingEvents(),
             readers: makeReaders(world.clock),
             remedies: [makeRemedyOf(of), healthy],
             brake,
-            rollCall: completeRollCall,
-            log: new RecordingLog(),
-            metrics: new RecordingMetrics(),
-            random: () => 0.5,
           });
           for (let pass = 0; pass < 5; pass++) {
             const writes = world.store.writes.length;

@@ -5,7 +5,6 @@ import { ConflictError, ForbiddenError, TransientError, WaitError } from "../cor
 import type { Key } from "../core/ports";
 import type { Remedy } from "../core/remedy";
 import { FakeClock } from "../core/testing/fake-clock";
-import { Reconciler } from "./reconcile";
 import { StormBrake } from "./storm-brake";
 import {
   completeRollCall,
@@ -16,6 +15,7 @@ import {
   RecordingMetrics,
   RecordingWriter,
 } from "./testing/fakes";
+import { makeReconciler } from "./testing/reconciler";
 import { makeDecision, makeEviction, makePatch, makeReaders, makeRemedy, specWith } from "./testing/remedies";
 
 const KEY = "team/app";
@@ -39,7 +39,7 @@ function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"),
   clock.advance(10_000);
   const readers = makeReaders(clock);
   const answered: Key[] = [];
-  const reconciler = new Reconciler({
+  const reconciler = makeReconciler({
     store,
     writer,
     events,

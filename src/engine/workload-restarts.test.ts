@@ -3,17 +3,9 @@ import type { RestartStatus } from "../api/controller-resilience";
 import { ConflictError } from "../core/errors";
 import type { Key } from "../core/ports";
 import { FakeClock } from "../core/testing/fake-clock";
-import { Reconciler } from "./reconcile";
 import { StormBrake } from "./storm-brake";
-import {
-  completeRollCall,
-  makeObject,
-  MemoryObjects,
-  RecordingEvents,
-  RecordingLog,
-  RecordingMetrics,
-  RecordingWriter,
-} from "./testing/fakes";
+import { makeObject, MemoryObjects, RecordingWriter } from "./testing/fakes";
+import { makeReconciler } from "./testing/reconciler";
 import { makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "./testing/remedies";
 import { WorkloadRestarts } from "./workload-restarts";
 
@@ -30,18 +22,7 @@ function makeBench() {
   const remedy = makeRemedy(() =>
     makeDecision({ status: "False", reason: "Rejected", intents: [makeEviction(`app-${pod++}`)] }),
   );
-  const reconciler = new Reconciler({
-    store,
-    writer,
-    events: new RecordingEvents(),
-    readers: makeReaders(clock),
-    remedies: [remedy],
-    brake,
-    rollCall: completeRollCall,
-    log: new RecordingLog(),
-    metrics: new RecordingMetrics(),
-    random: () => 0.5,
-  });
+  const reconciler = makeReconciler({ store, writer, readers: makeReaders(clock), remedies: [remedy], brake });
   const create = (key: Key, uid: string) => {
     const object = makeObject(key, specWith("tokenRestart"));
     store.put({ ...object, metadata: { ...object.metadata, uid } });

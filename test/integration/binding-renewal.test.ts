@@ -10,9 +10,9 @@ import { ApiWriter } from "../../src/cluster/writer";
 import type { Clock } from "../../src/core/clock";
 import { ConflictError, ForbiddenError } from "../../src/core/errors";
 import type { Intent } from "../../src/core/intent";
-import { Reconciler } from "../../src/engine/reconcile";
 import { StormBrake } from "../../src/engine/storm-brake";
-import { completeRollCall, RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";
+import { RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";
+import { makeReconciler } from "../../src/engine/testing/reconciler";
 import { createBindingRenewal } from "../../src/remedies/binding-renewal";
 import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";
@@ -57,14 +57,13 @@ function start() {
   const events = new RecordingEvents();
   const metrics = new RecordingMetrics();
   const store = new ApiObjectStore(api);
-  const reconciler = new Reconciler({
+  const reconciler = makeReconciler({
     store,
     writer: new ApiWriter(api),
     events,
     readers,
     remedies: [createBindingRenewal()],
     brake: new StormBrake(systemClock, 1),
-    rollCall: completeRollCall,
     random: systemRandom,
     log,
     metrics,

@@ -11,9 +11,9 @@ import { ApiObjectStore } from "../../src/cluster/object-store";
 import { ClusterReaders } from "../../src/cluster/readers";
 import { systemClock, systemRandom } from "../../src/cluster/system";
 import { ApiWriter } from "../../src/cluster/writer";
-import { Reconciler } from "../../src/engine/reconcile";
 import { StormBrake } from "../../src/engine/storm-brake";
-import { completeRollCall, RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";
+import { RecordingEvents } from "../../src/engine/testing/fakes";
+import { makeReconciler } from "../../src/engine/testing/reconciler";
 import { createFlowIsolation } from "../../src/remedies/flow-isolation";
 import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";
@@ -48,12 +48,11 @@ function start(connection: Connection) {
   const informers = new Informers(context, () => undefined);
   const events = new RecordingEvents();
   const store = new ApiObjectStore(api);
-  const reconciler = new Reconciler({
-    ...{ store, events, log, writer: new ApiWriter(api), random: systemRandom, metrics: new RecordingMetrics() },
+  const reconciler = makeReconciler({
+    ...{ store, events, log, writer: new ApiWriter(api), random: systemRandom },
     readers: new ClusterReaders(systemClock, api, informers, new ApiLogReader({ ...context, api })),
     remedies: [createFlowIsolation()],
     brake: new StormBrake(systemClock, 1),
-    rollCall: completeRollCall,
   });
   const pass = async (): Promise<ControllerResilience | null> => {
     await reconciler.reconcile(`${namespace}/it`, () => true);

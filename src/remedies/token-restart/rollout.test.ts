@@ -1,14 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Reconciler } from "../../engine/reconcile";
-import { StormBrake } from "../../engine/storm-brake";
-import {
-  completeRollCall,
-  MemoryObjects,
-  RecordingEvents,
-  RecordingLog,
-  RecordingMetrics,
-  RecordingWriter,
-} from "../../engine/testing/fakes";
+import { MemoryObjects, RecordingWriter } from "../../engine/testing/fakes";
+import { makeReconciler } from "../../engine/testing/reconciler";
 import { Scene, workload } from "./testing/scene";
 
 type Kind = "Deployment" | "StatefulSet" | "DaemonSet";
@@ -41,18 +33,7 @@ class Rollout {
   /** Passes for so many seconds; the controller replaces the last of these pods every `paceSeconds`. Answers rollouts. */
   async run(seconds: number, paceSeconds: number, isReached: (name: string) => boolean = () => true): Promise<number> {
     const { scene, store, writer } = this;
-    const reconciler = new Reconciler({
-      store,
-      writer,
-      events: new RecordingEvents(),
-      readers: scene,
-      remedies: [scene.remedy as never],
-      brake: new StormBrake(scene.clock),
-      rollCall: completeRollCall,
-      random: () => 0.5,
-      log: new RecordingLog(),
-      metrics: new RecordingMetrics(),
-    });
+    const reconciler = makeReconciler({ store, writer, readers: scene, remedies: [scene.remedy as never] });
     for (let s = 0; s <= seconds; s += 5) {
       if (s % paceSeconds === 5 && writer.written.length > 0) this.#replaceOne(isReached);
       await reconciler.reconcile("team/it", () => true);

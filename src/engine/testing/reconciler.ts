@@ -1,0 +1,19 @@
+import { Reconciler, type ReconcilerPorts } from "../reconcile";
+import { StormBrake } from "../storm-brake";
+import { completeRollCall, RecordingEvents, RecordingLog, RecordingMetrics } from "./fakes";
+
+/** What a test has to say; for all else there is something that notes what it is told, and bars nothing. */
+type Given = Pick<ReconcilerPorts, "store" | "writer" | "readers" | "remedies"> & Partial<ReconcilerPorts>;
+
+/** A reconciler over these. Its brake, unless it is given, is that of a process which starts now, by the readers' clock. */
+export function makeReconciler(given: Given): Reconciler {
+  return new Reconciler({
+    events: new RecordingEvents(),
+    brake: new StormBrake(given.readers.clock),
+    rollCall: completeRollCall,
+    random: () => 0.5,
+    log: new RecordingLog(),
+    metrics: new RecordingMetrics(),
+    ...given,
+  });
+}
