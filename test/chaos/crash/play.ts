@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describeCall } from "../calls";
+import { isAbsent, NEVER_CAME, untilInjected } from "./again";
 import { differences, type Run } from "./compare";
 import type { CrashPoint, Moment, Write } from "../proxy";
 import { leaveAlone, type Quiet } from "../quiet";
@@ -8,12 +9,6 @@ import type { Scenario, Scene } from "../scenario";
 import { untilSettled } from "../settle";
 
 const MOMENTS: readonly Moment[] = ["before", "after"];
-
-/** With nothing else that is different, nothing was injected. */
-const NEVER_CAME = "the write at which it was to end never came";
-
-/** For a write that does not come. */
-const MOST_TRIES = 3;
 
 /** How scenarios are put to the test. */
 export interface CrashOptions {
@@ -58,7 +53,7 @@ export async function crashEverywhere(rig: Rig, scenario: Scenario, options: Cra
   const absent: CrashPoint[] = [];
   for (const point of options.pointsOf(recorded.writes)) {
     const startedMs = performance.now();
-    const found = await untilCrashed(async () => differences(recorded, await play(point)));
+    const found = await untilInjected(async () => differences(recorded, await play(point)));
     const seconds = (performance.now() - startedMs) / 1000;
     options.print(tell(scenario, { point, seconds, differences: found }));
     if (isAbsent(found)) absent.push(point);
@@ -67,18 +62,6 @@ export async function crashEverywhere(rig: Rig, scenario: Scenario, options: Cra
   const quiet = { ...(await leaveAlone([rig.proxy], options.quietMs)), objects: scenes.length };
   await rig.clear(scenes);
   return { scenario: scenario.name, recorded, injections, absent, quiet };
-}
-
-/** Returns the differences. What status says in two writes is said in one where the second of them comes soon enough: then nothing was injected, and it is played again. */
-async function untilCrashed(play: () => Promise<readonly string[]>): Promise<readonly string[]> {
-  for (let tries = 1; ; tries++) {
-    const found = await play();
-    if (!isAbsent(found) || tries === MOST_TRIES) return found;
-  }
-}
-
-function isAbsent(found: readonly string[]): boolean {
-  return found.join() === NEVER_CAME;
 }
 
 /** Before and after each write, in an order that the seed decides; the first of them if there is a limit. */

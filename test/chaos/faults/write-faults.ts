@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describeCall, isStatus } from "../calls";
+import { isAbsent, NEVER_CAME, untilInjected } from "../crash/again";
 import { differences, type Run } from "../crash/compare";
 import { describeFault } from "../fault";
 import type { FaultProxy, WriteFault } from "../fault-proxy";
@@ -11,12 +12,6 @@ import { tokenTemplate } from "../scenarios/token-lifetime";
 import { untilSettled } from "../settle";
 import type { Finding, Stage } from "../suite";
 import type { World } from "./world";
-
-/** With nothing else that is different, no fault was met. */
-const NEVER_CAME = "the write that was to be denied never came";
-
-/** What status says in two writes is at times said in one, so one of status may not come again; it is played again so often. */
-const MOST_TRIES = 3;
 
 /** Of the writes of status that meet one fault, one of each scenario; more, and the recorded runs are amiss. */
 const MOST_ABSENT = 1;
@@ -56,8 +51,6 @@ interface Case {
 interface Played {
   readonly of: Case;
   readonly differences: readonly string[];
-  /** The write did not come again, however often the scenario was played: nothing was injected. */
-  readonly isAbsent: boolean;
 }
 
 /** Plays each scenario once as it is, and then with a fault at each of its writes but status, and at writes of status that the seed chooses. */
@@ -87,11 +80,8 @@ export async function playWriteFaults(
 }
 
 async function playCase(world: World, of: Case): Promise<Played> {
-  for (let tries = 1; ; tries++) {
-    const found = differences(of.recorded, await play(world, of.scenario, of));
-    const isAbsent = of.isStatus && found.join() === NEVER_CAME;
-    if (!isAbsent || tries === MOST_TRIES) return { of, differences: isAbsent ? [] : found, isAbsent };
-  }
+  const found = await untilInjected(async () => differences(of.recorded, await play(world, of.scenario, of)));
+  return { of, differences: found };
 }
 
 function casesOf(scenario: Scenario, recorded: Run, fault: WriteFault, seed: number): Case[] {
@@ -147,8 +137,8 @@ async function inTurns<T, R>(items: readonly T[], work: (item: T) => Promise<R>)
 }
 
 function findingOf(fault: WriteFault, played: readonly Played[]): Finding {
-  const absent = played.filter(({ isAbsent }) => isAbsent);
-  const met = played.filter(({ isAbsent }) => !isAbsent);
+  const absent = played.filter(wasAbsent);
+  const met = played.filter(one => !wasAbsent(one));
   const same = met.filter(({ differences: different }) => different.length === 0).length;
   const isAmiss = absent.length > MOST_ABSENT;
   return {
@@ -163,8 +153,14 @@ function findingOf(fault: WriteFault, played: readonly Played[]): Finding {
   };
 }
 
-function tell({ of, differences: different, isAbsent }: Played): string {
-  const seen = isAbsent
+/** Only what status says in two writes is at times said in one; any other write comes. */
+function wasAbsent({ of, differences: found }: Played): boolean {
+  return of.isStatus && isAbsent(found);
+}
+
+function tell(played: Played): string {
+  const { of, differences: different } = played;
+  const seen = wasAbsent(played)
     ? "never came again"
     : different.length === 0
       ? "the same"
