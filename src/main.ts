@@ -35,6 +35,9 @@ const LEASE = "controller-resilience";
 /** A loop that has not turned for this many full passes hangs; only a restart of the process would help. */
 const HUNG_AFTER_PASSES = 5;
 
+/** However often full passes are: above all deadlines of one pass together, in milliseconds, since an API server that is slow is no reason to be restarted. */
+const HUNG_AFTER_MS = 300_000;
+
 /** Under five seconds are promised, so it ends a bit earlier whatever hangs, also where it has to wait for a processor; Kubernetes gives a pod 30 s. */
 const STOP_WITHIN_MS = 4_500;
 
@@ -165,7 +168,7 @@ class RunningOperator implements Operator {
   }
 
   #createHealthServer(): HealthServer {
-    const hungAfterMs = HUNG_AFTER_PASSES * this.#settings.fullPassMs;
+    const hungAfterMs = Math.max(HUNG_AFTER_PASSES * this.#settings.fullPassMs, HUNG_AFTER_MS);
     return new HealthServer({
       host: this.#settings.healthHost,
       port: this.#settings.healthPort,

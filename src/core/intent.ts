@@ -74,7 +74,7 @@ export type Outcome =
   | { readonly result: "Observed" }
   | { readonly result: "Skipped" }
   | { readonly result: "NotLeader" }
-  /** A budget, a cooldown or the overall pace said no; worth trying again after that time. */
+  /** A budget, a cooldown, the overall pace or the time of a pass said no; worth trying again after that time. */
   | { readonly result: "Limited"; readonly limit: LimitReason; readonly retryAfterMs: number }
   /** The API server said no for now: 429, such as a PodDisruptionBudget. */
   | { readonly result: "Blocked"; readonly message: string; readonly retryAfterMs: number }
@@ -89,4 +89,4 @@ export interface Execution {
 }
 
 /** Which limit held an intent back. */
-export type LimitReason = "Cooldown" | "MaxRestarts" | "RollCall" | "StormBrake";
+export type LimitReason = "Cooldown" | "MaxRestarts" | "PassTime" | "RollCall" | "StormBrake";

@@ -4,6 +4,7 @@ import type { Execution, LimitReason } from "./intent";
 const LIMITS: Readonly<Record<LimitReason, string>> = {
   Cooldown: "the cooldown",
   MaxRestarts: "maxRestarts",
+  PassTime: "the time that one pass may take for its writes; the next one goes on",
   RollCall: "what a new leader has to hear first from all objects of the namespace",
   StormBrake: "the operator's pace of restarts",
 };

@@ -68,7 +68,7 @@ function makeBench(
     log,
     random: () => 0.25,
   });
-  const pass = () => reconciler.reconcile(KEY, () => true);
+  const pass = (mayWrite = () => true) => reconciler.reconcile(KEY, mayWrite);
   const change = (what: { spec?: Partial<ControllerResilienceSpec>; deletionTimestamp?: string }) => {
     const object = store.objects.get(KEY) ?? makeObject(KEY);
     const { deletionTimestamp } = what;
@@ -211,6 +211,21 @@ describe("an object whose block has gone", () => {
     await bench.pass();
     expect(bench.order).toEqual(["apply flow", "delete flow"]);
     expect(bench.finalizers()).toEqual([FINALIZER]);
+    await bench.pass();
+    expect(bench.finalizers()).toEqual([]);
+  });
+
+  it("keeps the finalizer where the lead is lost while status is written", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    bench.change({ spec: {} });
+    await bench.pass();
+    bench.change({ spec: {} });
+    const { writeStatus } = bench.store;
+    let leads = true;
+    bench.store.writeStatus = (...given) => writeStatus(...given).finally(() => (leads = false));
+    await bench.pass(() => leads);
+    expect([leads, bench.finalizers()]).toEqual([false, [FINALIZER]]);
     await bench.pass();
     expect(bench.finalizers()).toEqual([]);
   });

@@ -137,9 +137,7 @@ export class Cleanup {
     const intents = await withDeadline(readers.clock, OBSERVE_DEADLINE_MS, what, async () =>
       remedy.cleanUp === undefined ? [] : remedy.cleanUp(object, readers),
     );
-    const executions: Execution[] = [];
-    for (const intent of intents) executions.push({ intent, outcome: await executor.execute(remedy, intent, scope) });
-    return executions;
+    return executor.executeAll(remedy, intents, scope);
   }
 
   async #setFinalizer(object: ControllerResilience, present: boolean): Promise<ControllerResilience> {

@@ -43,6 +43,14 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
   return { clock, log, metrics, listed, ports, controller, leading, forgotten, told, passes, keys, times };
 }
 
+/** One that leads, and has these objects. */
+function makeLeader(keys: readonly Key[], ...given: Parameters<typeof makeBench>) {
+  const bench = makeBench(...given);
+  bench.listed.push(...keys);
+  bench.controller.startLeading();
+  return bench;
+}
+
 /** A bench on which each pass takes that long, and which counts the turns between an event and the pass that it asks for. */
 function makeWaiting(passMs: number, resultOf: (key: Key) => PassResult) {
   const waited: number[] = [];
@@ -185,9 +193,7 @@ describe("the loop", () => {
   });
 
   it("passes over all objects every minute, more or less", async () => {
-    const bench = makeBench();
-    bench.listed.push("a/1");
-    bench.controller.startLeading();
+    const bench = makeLeader(["a/1"]);
     await bench.clock.run(185_000);
     expect(bench.times()).toEqual([0, 60_000, 120_000, 180_000]);
   });
@@ -203,9 +209,9 @@ describe("the loop", () => {
 
   it("knows no namespace of an object that is gone, also when its time comes", async () => {
     let isThere = true;
-    const bench = makeBench(() => Promise.resolve(isThere ? { next: "recheck", afterMs: 30_000 } : { next: "forget" }));
-    bench.listed.push("gone/1");
-    bench.controller.startLeading();
+    const bench = makeLeader(["gone/1"], () =>
+      Promise.resolve(isThere ? { next: "recheck", afterMs: 30_000 } : { next: "forget" }),
+    );
     await bench.clock.run(5_000);
     isThere = false;
     bench.listed.length = 0;
@@ -296,9 +302,7 @@ describe("the loop", () => {
   });
 
   it("wakes the objects that are known in a namespace", async () => {
-    const bench = makeBench();
-    bench.listed.push("a/1", "a/2", "b/1");
-    bench.controller.startLeading();
+    const bench = makeLeader(["a/1", "a/2", "b/1"]);
     await bench.clock.run(5_000);
     bench.keys();
     bench.controller.enqueueNamespace("a");
@@ -336,14 +340,18 @@ describe("the result of a pass", () => {
     expect(seen.slice(0, 4)).toEqual([...Array<string>(3).fill("reconciled:error"), "reconciled:success"]);
   });
 
-  it("a conflict: the same, but no error", async () => {
-    const { times, seen } = await timesAfter([{ next: "retry", conflict: true }]);
-    expect([times, seen[0]]).toEqual([[0, 5], "reconciled:requeue"]);
+  it("failure, but another remedy has to look: then, however long the delay has become", async () => {
+    const { times } = await timesAfter(Array<PassResult>(14).fill({ next: "retry", conflict: false, afterMs: 5_000 }));
+    // 5 ms doubled ten times is above five seconds.
+    expect(times.at(-1)! - times.at(-3)!).toBe(10_000);
   });
 
-  it("patience asked: again after it", async () => {
-    const { times, seen } = await timesAfter([{ next: "wait", afterMs: 9_000 }]);
-    expect([times, seen[0]]).toEqual([[0, 9_000], "reconciled:requeue"]);
+  it.each<[string, PassResult, number]>([
+    ["a conflict: the same, but no error", { next: "retry", conflict: true }, 5],
+    ["patience asked: again after it", { next: "wait", afterMs: 9_000 }, 9_000],
+  ])("%s", async (_what, result, ms) => {
+    const { times, seen } = await timesAfter([result]);
+    expect([times, seen[0]]).toEqual([[0, ms], "reconciled:requeue"]);
   });
 
   it("nothing to be done: the timed pass", async () => {
@@ -476,10 +484,17 @@ describe("liveness", () => {
     }
   });
 
+  it("is no longer than one write takes, however many of them are slow in one pass", async () => {
+    const bench = makeLeader(["a/1"], async (_key, mayWrite) => {
+      for (let i = 0; i < 100 && mayWrite(); i++) await new Promise<void>(wake => bench.clock.after(10_000, wake));
+      return RECHECK;
+    });
+    await bench.clock.run(800_000);
+    expect(bench.controller.sinceLastTurnMs()).toBeLessThanOrEqual(10_000);
+  });
+
   it("grows while all workers hang, and is 0 without the lead", async () => {
-    const bench = makeBench(() => new Promise(() => undefined), { workers: 2 });
-    bench.listed.push("a/1", "a/2");
-    bench.controller.startLeading();
+    const bench = makeLeader(["a/1", "a/2"], () => new Promise(() => undefined), { workers: 2 });
     await bench.clock.run(600_000);
     expect(bench.controller.sinceLastTurnMs()).toBe(600_000);
     bench.controller.stopLeading();

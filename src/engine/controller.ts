@@ -134,7 +134,7 @@ export class Controller {
     return this.#term === undefined ? null : this.#fullPassTrouble;
   }
 
-  /** Milliseconds since the loop last got something done; 0 while not leading. Well above the full pass, it is stuck. */
+  /** Milliseconds since a pass last got on; 0 while not leading. Well above the full pass and the deadlines of a pass, the loop is stuck. */
   sinceLastTurnMs(): number {
     return this.#term === undefined ? 0 : this.#ports.clock.monotonicMs() - this.#turnedAtMs;
   }
@@ -162,7 +162,11 @@ export class Controller {
     this.#turn();
     let result: PassResult | undefined;
     try {
-      result = await reconcile(key, () => this.#term === term && isLeader());
+      result = await reconcile(key, () => {
+        // Whoever asks is getting on, however slow its writes are.
+        this.#turn();
+        return this.#term === term && isLeader();
+      });
     } catch (error) {
       this.#reportPanic(key, error);
     }
@@ -195,8 +199,12 @@ export class Controller {
         this.#queue.addAfter(key, Math.max(result.afterMs, this.#settings.minPassIntervalMs), "due");
         break;
       default:
-        this.#queue.addAfter(key, this.#limiter.when(key), "due");
+        this.#retry(key, result?.afterMs);
     }
+  }
+
+  #retry(key: Key, atLatestMs = Infinity): void {
+    this.#queue.addAfter(key, Math.min(this.#limiter.when(key), atLatestMs), "due");
   }
 
   #forget(key: Key): void {

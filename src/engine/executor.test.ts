@@ -42,10 +42,36 @@ function makeBench(spec: Partial<ControllerResilienceSpec> = {}, status?: Contro
   const executor = new Executor({ writer, brake, rollCall, clock, metrics });
   const scope = { object, log, ledger, mayWrite: () => leading.yes };
   const execute = (intent: Intent, by = makeRemedy()) => executor.execute(by, intent, scope);
-  return { clock, store, writer, metrics, log, brake, missing, asked, ledger, leading, execute };
+  const executeAll = async (intents: Intent[]) => {
+    const executions = await executor.executeAll(makeRemedy(), intents, scope);
+    return executions.map(({ outcome }) => outcome);
+  };
+  return { clock, store, writer, metrics, log, brake, missing, asked, ledger, leading, execute, executeAll };
 }
 
 const outcomes = (bench: ReturnType<typeof makeBench>) => bench.ledger.history.map(({ outcome }) => outcome);
+
+describe("intents of one remedy", () => {
+  const three = ["a", "b", "c"].map(name => makePatch(name));
+
+  it("are carried out one after the other, for ten seconds; what is left waits for the next pass", async () => {
+    const { executeAll, writer, clock } = makeBench();
+    writer.answer = () => {
+      clock.advance(6_000);
+      return Promise.resolve();
+    };
+    const later = { result: "Limited", limit: "PassTime", retryAfterMs: 1_000 };
+    expect(await executeAll(three)).toEqual([{ result: "Executed" }, { result: "Executed" }, later]);
+    expect(writer.written).toEqual(three.slice(0, 2));
+  });
+
+  it("are told of as ever where none of them is to be written", async () => {
+    const { executeAll, clock, writer } = makeBench({ mode: "Observe" });
+    clock.advance(20_000);
+    expect(await executeAll(three)).toEqual(Array(3).fill({ result: "Observed" }));
+    expect(writer.written).toEqual([]);
+  });
+});
 
 describe("an intent", () => {
   it("is written, counted and logged", async () => {

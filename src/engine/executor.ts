@@ -10,7 +10,7 @@ import {
   UnavailableError,
   WaitError,
 } from "../core/errors";
-import type { Intent, Outcome, RestartClaim } from "../core/intent";
+import type { Execution, Intent, Outcome, RestartClaim } from "../core/intent";
 import type { EngineMetrics, Log, Writer } from "../core/ports";
 import type { Remedy } from "../core/remedy";
 import { checkRestartBudget } from "../core/restart-budget";
@@ -24,6 +24,15 @@ import type { RestartPermit, StormBrake } from "./storm-brake";
 /** A write that gives no answer for this long is doubtful: it may still be carried out. */
 export const WRITE_DEADLINE_MS = 60_000;
 
+/**
+ * How long a remedy's writes may be begun within one pass, in milliseconds. Each may be slow (an admission webhook has 10 s by default), and what
+ * a person changes meanwhile, to stop it above all, is seen by the next pass only.
+ */
+export const WRITES_WITHIN_MS = 10_000;
+
+/** What is left after that is decided anew, and so soon. */
+const NEXT_PASS_MS = 1_000;
+
 /** A restart that waits for what other objects tell is tried again after this; each of them is read within moments, mostly. */
 const HEAR_AGAIN_MS = 2_000;
 
@@ -36,6 +45,8 @@ export interface ExecutionScope {
   readonly ledger: RestartLedger;
   /** The object goes: what was made for it goes with it, whatever its mode. */
   readonly isCleanup?: boolean;
+  /** The remedy's time in this pass is over. */
+  readonly isLate?: boolean;
 }
 
 /** What the executor works with. */
@@ -66,6 +77,18 @@ export class Executor {
     this.#refusals = new Refusals(ports.clock);
   }
 
+  /** Carries out a remedy's intents one after the other, since each counts against the budget of the next. Never throws. */
+  async executeAll(by: By, intents: readonly Intent[], scope: ExecutionScope): Promise<Execution[]> {
+    const { clock } = this.#ports;
+    const startedMs = clock.monotonicMs();
+    const executions: Execution[] = [];
+    for (const intent of intents) {
+      const isLate = clock.monotonicMs() - startedMs > WRITES_WITHIN_MS;
+      executions.push({ intent, outcome: await this.execute(by, intent, { ...scope, isLate }) });
+    }
+    return executions;
+  }
+
   /** Carries out an intent, or says why not. Never throws. */
   async execute(by: By, intent: Intent, scope: ExecutionScope): Promise<Outcome> {
     const standing = firstObjection(by, intent, scope) ?? this.#held(intent, scope);
@@ -80,9 +103,10 @@ export class Executor {
     return outcome;
   }
 
-  /** What holds an intent back that nothing else objects to: the workload's budgets, that they are not known yet, or that it failed a moment ago. */
+  /** What holds an intent back that nothing else objects to: that there is no time left for it, the workload's budgets, that they are not known yet, or that it failed a moment ago. */
   #held(intent: Intent, scope: ExecutionScope): Outcome | undefined {
     const { restart } = intent;
+    if (scope.isLate === true) return { result: "Limited", limit: "PassTime", retryAfterMs: NEXT_PASS_MS };
     if (restart !== undefined) {
       const { namespace } = scope.object.metadata;
       if (!this.#ports.rollCall.isCompleteIn(namespace)) {

@@ -11,8 +11,8 @@ export type PassResult =
   | { readonly next: "recheck"; readonly afterMs?: number }
   /** The API server asked for patience. */
   | { readonly next: "wait"; readonly afterMs: number }
-  /** Something failed that may succeed next time: again with backoff. */
-  | { readonly next: "retry"; readonly conflict: boolean }
+  /** Something failed that may succeed next time: again with backoff, but after that time at the latest. */
+  | { readonly next: "retry"; readonly conflict: boolean; readonly afterMs?: number }
   /** Trying again changes nothing: when something changes, or with the timed pass. */
   | { readonly next: "give-up" };
 
@@ -30,19 +30,30 @@ export interface Wish {
   readonly retry?: Retry;
 }
 
+/**
+ * As soon as the closest looks at a flow or a log need it, in milliseconds: what fails for one remedy must not make another blind. Not sooner,
+ * since with each pass what has failed is tried again.
+ */
+const LEAST_BESIDE_FAILURE_MS = 5_000;
+
 /** The most urgent wish of all remedies and outcomes. */
 export function nextAfter(parts: readonly Wish[], executions: readonly Execution[]): PassResult {
+  const afterMs = soonest(parts, executions);
   const results = executions.map(({ outcome }) => outcome.result);
-  const retries = parts.map(({ retry }) => retry);
-  if (results.includes("Failed") || retries.some(retry => retry?.kind === "backoff")) {
-    return { next: "retry", conflict: false };
+  const hasFailed = results.includes("Failed") || parts.some(({ retry }) => retry?.kind === "backoff");
+  if (hasFailed || results.includes("Conflict")) {
+    const latest = afterMs === undefined ? {} : { afterMs: Math.max(afterMs, LEAST_BESIDE_FAILURE_MS) };
+    return { next: "retry", conflict: !hasFailed, ...latest };
   }
-  if (results.includes("Conflict")) return { next: "retry", conflict: true };
+  return { next: "recheck", ...(afterMs === undefined ? {} : { afterMs }) };
+}
+
+/** When the first of them wants to be looked at again; undefined: at no certain time. */
+function soonest(parts: readonly Wish[], executions: readonly Execution[]): number | undefined {
   const times = [
     ...parts.map(({ decision }) => decision.recheckAfterMs),
     ...executions.map(({ outcome }) => ("retryAfterMs" in outcome ? outcome.retryAfterMs : undefined)),
-    ...retries.map(retry => (retry?.kind === "wait" ? retry.afterMs : undefined)),
+    ...parts.map(({ retry }) => (retry?.kind === "wait" ? retry.afterMs : undefined)),
   ].filter(time => time !== undefined && Number.isFinite(time));
-  if (times.length === 0) return { next: "recheck" };
-  return { next: "recheck", afterMs: Math.max(0, Math.min(...times.map(Number))) };
+  return times.length === 0 ? undefined : Math.max(0, Math.min(...times.map(Number)));
 }

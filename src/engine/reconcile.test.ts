@@ -203,6 +203,24 @@ describe("a suspended object", () => {
   });
 });
 
+describe("an object that is suspended while its writes are slow", () => {
+  it("has no more written than what its pass had time for", async () => {
+    const intents = ["a", "b", "c", "d"].map(name => makePatch(name));
+    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ intents }))] });
+    bench.writer.answer = () => {
+      const object = bench.store.objects.get(KEY) ?? makeObject(KEY);
+      const metadata = { ...object.metadata, generation: 2 };
+      bench.store.put({ ...object, metadata, spec: { ...object.spec, suspend: true } });
+      bench.clock.advance(6_000);
+      return Promise.resolve();
+    };
+    await bench.pass();
+    await bench.pass();
+    expect(bench.writer.written).toEqual(intents.slice(0, 2));
+    expect(bench.conditions()).toMatchObject({ Ready: "Unknown/Suspended" });
+  });
+});
+
 describe("a remedy that fails", () => {
   const healthy = makeRemedy(makeDecision(), {
     key: "flowIsolation",

@@ -104,6 +104,7 @@ export class Reconciler {
     if (!pass.mayWrite()) return { next: "recheck" };
     const written = await this.#writeStatus(ledger.object, status);
     this.#report(key, object, status, carriedOut.parts);
+    if (!pass.mayWrite()) return { next: "recheck" };
     await this.#cleanup.release(written, parts, swept);
     return nextAfter([...carriedOut.parts, ...swept.wishes], executions);
   }
@@ -165,21 +166,12 @@ export class Reconciler {
     const concluded: Part[] = [];
     const all: Execution[] = [];
     for (const part of parts) {
-      const executions = await this.#execute(part, scope);
+      const { remedy, decision } = part;
+      const executions = remedy === undefined ? [] : await this.#executor.executeAll(remedy, decision.intents, scope);
       concluded.push(this.#conclude(part, executions, scope.log));
       all.push(...executions);
     }
     return { parts: concluded, executions: all };
-  }
-
-  async #execute({ remedy, decision }: Part, scope: Scope): Promise<Execution[]> {
-    const executions: Execution[] = [];
-    if (remedy === undefined) return executions;
-    // One after the other: each counts against the budget of the next.
-    for (const intent of decision.intents) {
-      executions.push({ intent, outcome: await this.#executor.execute(remedy, intent, scope) });
-    }
-    return executions;
   }
 
   #conclude(part: Part, executions: readonly Execution[], log: Log): Part {

@@ -124,7 +124,7 @@ function wordsFor(intent: Intent, outcome: Outcome): Words | undefined {
       return { type: "Normal", reason: intent.eventReason, note: intent.why };
     case "Limited": {
       // Over within seconds, mostly; what holds it back then is worth telling.
-      if (outcome.limit === "RollCall") return undefined;
+      if (outcome.limit === "RollCall" || outcome.limit === "PassTime") return undefined;
       const reason = outcome.limit === "MaxRestarts" ? Reason.RestartsExhausted : Reason.RestartDeferred;
       return { type: "Warning", reason, note: `${what} is held back by ${nameOfLimit(outcome.limit)}. ${intent.why}` };
     }

@@ -4,9 +4,7 @@ import type { Execution, Intent } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
 import { describeUndone, undone } from "../../core/undone";
 import { DONE } from "./build";
-
-/** After a write that failed, in milliseconds; where it will fail again, nothing is gained by haste. */
-const FAILED_MS = 30_000;
+import { lookAgainAfterFailure } from "./facts";
 
 /** What was carried out is noted in status; what was not is said. Pure. */
 export function concludeFlows(decision: Decision, executions: readonly Execution[]): Decision {
@@ -65,7 +63,7 @@ function concerns({ target, body }: Intent, { serviceAccount }: FlowStatus): boo
 
 function hindered(decision: Decision, worst: Execution): Decision {
   const message = `${decision.message} Not done yet: ${describeUndone(worst)}.`;
-  const hindrance = { ...decision, message, recheckAfterMs: FAILED_MS };
+  const hindrance = { ...decision, message, recheckAfterMs: lookAgainAfterFailure(decision.parts?.flows ?? []) };
   if (worst.outcome.result !== "Forbidden") return { ...hindrance, progressing: true };
   const reason = Reason.Forbidden;
   return { ...hindrance, reason, progressing: false, stalled: { reason, message } };

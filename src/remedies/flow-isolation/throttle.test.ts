@@ -22,6 +22,15 @@ async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scen
 }
 
 describe("a runaway", () => {
+  it("is watched as closely while something else can't be written", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    scene.outcome = { result: "Failed", message: "no" };
+    scene.world.cluster.delete(TAR_PIT);
+    expect(await scene.pass()).toMatchObject({ recheckAfterMs: 30_000 });
+    scene.perSecond.set("app", 5_000);
+    expect(await scene.run(10)).toMatchObject({ recheckAfterMs: 5_000 });
+  });
+
   it("is told of with its rate, then held still by one patch, let go on probation, and forgotten", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     expect([...scene.world.cluster.keys()]).toContain(TAR_PIT);

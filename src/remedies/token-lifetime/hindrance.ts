@@ -23,10 +23,10 @@ export function hindranceOf(execution: Execution): Hindrance {
   return { ...(reason === undefined ? {} : { reason }), message: describeUndone(execution) };
 }
 
-function reasonOf({ verb }: Intent, { result }: Outcome): Hindrance["reason"] {
-  if (result === "Forbidden") return Reason.Forbidden;
-  if (result === "Limited") return Reason.RestartDeferred;
-  return result === "Blocked" && verb === "evict" ? Reason.RestartBlocked : undefined;
+function reasonOf({ verb }: Intent, outcome: Outcome): Hindrance["reason"] {
+  if (outcome.result === "Forbidden") return Reason.Forbidden;
+  if (outcome.result === "Limited" && outcome.limit !== "PassTime") return Reason.RestartDeferred;
+  return outcome.result === "Blocked" && verb === "evict" ? Reason.RestartBlocked : undefined;
 }
 
 /** What was decided, with what stands in its way. */

@@ -87,6 +87,7 @@ function describeLimit(outcome: Extract<Outcome, { result: "Limited" }>, now: Da
     return "It waits for its turn, since the operator restarts one pod after the other.";
   if (outcome.limit === "RollCall")
     return "It waits until the operator, which has begun to lead, has heard from every ControllerResilience of the namespace.";
+  if (outcome.limit === "PassTime") return "It waits for the next pass, since other writes took the time of this one.";
   const what = outcome.limit === "Cooldown" ? "cooldown" : "maxRestarts";
   return `It is held back by ${what} until ${describeTime(now.getTime() + outcome.retryAfterMs) ?? "later"}.`;
 }
