@@ -145,7 +145,8 @@ class RunningOperator implements Operator {
       {
         store: new ApiObjectStore(this.#api, { isOurs: this.#isOurs, log: this.#log }),
         lease,
-        writer: new ApiWriter(this.#api),
+        // Asked for while it leads, and sent at once: behind a line of reads the lead could be another's by then.
+        writer: new ApiWriter(this.#createApi()),
         events: this.#events,
         readers: new ClusterReaders(this.#clock, this.#api, this.#informers, logs),
         remedies: this.#remedies,

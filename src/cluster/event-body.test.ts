@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { buildEvent, cutNote, eventNamespace } from "./event-body";
+import { buildEvent, cutNote, eventName, eventNamespace } from "./event-body";
 
 const record = {
   regarding: { apiVersion: "v1", kind: "Pod", namespace: "kai", name: "a", uid: "u" },
@@ -25,6 +25,33 @@ describe("an Event", () => {
       note: "n",
       regarding: { ...record.regarding, resourceVersion: undefined },
     });
+  });
+
+  const nameFor = (name: string) => eventName({ ...record, regarding: { ...record.regarding, name } }, "1f");
+
+  it.each([
+    ["web-0", "web-0.1f"],
+    ["my.binding-2", "my.binding-2.1f"],
+    ["system:controller:CronJob", "system-controller-cronjob.1f"],
+    ["oidc:team_a", "oidc-team-a.1f"],
+    [`${"x".repeat(199)}-y`, `${"x".repeat(199)}.1f`],
+    [":", "1f"],
+  ])("of %s is called %s", (name, expected) => {
+    expect(nameFor(name)).toBe(expected);
+  });
+
+  it("has a DNS subdomain for a name, whatever it is about", () => {
+    // apimachinery, pkg/util/validation/validation.go: IsDNS1123Subdomain.
+    const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom("a", "Z", "0", ".", ":", "-", "_", "%", "é"), maxLength: 250 }),
+        name => {
+          expect(nameFor(name)).toMatch(subdomain);
+          expect(nameFor(name).length).toBeLessThanOrEqual(253);
+        },
+      ),
+    );
   });
 
   it("of a cluster-scoped object is in default", () => {

@@ -28,6 +28,23 @@ export function eventKey(record: EventRecord): string {
   ]);
 }
 
+/** Of the name of what an Event is about; a name has 253 characters at most. */
+const MAX_ABOUT = 200;
+
+/**
+ * The name of an Event: what it is about, as kubectl's users expect it, and what makes it the only one. It has to be a DNS subdomain (RFC 1123),
+ * which names in RBAC need not be: `system:node` is one of these.
+ */
+export function eventName({ regarding }: EventRecord, unique: string): string {
+  const about = regarding.name
+    .toLowerCase()
+    .slice(0, MAX_ABOUT)
+    .split(".")
+    .map(label => label.replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-|-$/g, ""))
+    .filter(label => label !== "");
+  return [...about, unique].join(".");
+}
+
 /** Where an Event has to be created. */
 export function eventNamespace(record: EventRecord): string {
   return record.regarding.namespace ?? CLUSTER_EVENTS_NAMESPACE;

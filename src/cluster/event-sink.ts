@@ -2,7 +2,7 @@ import type { Clock } from "../core/clock";
 import { ConflictError, describeError, GoneError, TerminalError, WaitError } from "../core/errors";
 import type { ClusterMetrics, EventRecord, EventSink, Log } from "../core/ports";
 import type { Api } from "./api";
-import { buildEvent, buildSeries, eventKey, eventNamespace } from "./event-body";
+import { buildEvent, buildSeries, eventKey, eventName, eventNamespace } from "./event-body";
 import { pause } from "./pause";
 import { describeCall, pathOf, RESOURCES } from "./resources";
 import { TerminatingError } from "./status-errors";
@@ -88,7 +88,7 @@ export class ApiEventSink implements EventSink {
       known.lastMs = nowMs;
       return known;
     }
-    const name = `${event.regarding.name.slice(0, 200)}.${nowMs.toString(16)}${(this.#sequence++).toString(16)}`;
+    const name = eventName(event, `${nowMs.toString(16)}${(this.#sequence++).toString(16)}`);
     const entry = { record: event, name, firstMs: nowMs, lastMs: nowMs, count: 1, created: false, queued: false };
     this.#remembered.delete(key);
     this.#remembered.set(key, entry);

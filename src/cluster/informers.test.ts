@@ -238,6 +238,16 @@ describe("informers", () => {
     expect(world.ages.at(-1)).toEqual(["serviceaccounts", 20]);
   });
 
+  it("measure the age of a cache that was never filled from when it was wanted", async () => {
+    const world = setUp();
+    // Its lists never end, so neither would stopping.
+    informers = undefined;
+    world.hang();
+    world.informers.setNamespaces(new Set(["kai"]));
+    await world.clock.run(300_000);
+    expect(world.ages.at(-1)).toEqual(["serviceaccounts", 300]);
+  });
+
   it("leave nothing behind when they stop, and begin nothing after that", async () => {
     const world = setUp();
     informers = world.informers;

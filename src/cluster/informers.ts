@@ -229,7 +229,7 @@ export class Informers {
     for (const { plural } of watched) this.#measured.add(plural);
     for (const plural of this.#measured) {
       const ages = watched.filter(one => one.plural === plural).map(({ watch }) => watch.ageMs());
-      metrics.watchAge(plural, Math.max(0, ...ages.filter(Number.isFinite)) / 1000);
+      metrics.watchAge(plural, Math.max(0, ...ages) / 1000);
     }
     this.#cancelAge = clock.after(AGE_INTERVAL_MS, () => this.#measureAge());
   }

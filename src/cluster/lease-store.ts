@@ -10,17 +10,22 @@ const API_VERSION = "coordination.k8s.io/v1";
 /** Half of the renew deadline of 10 s, so that a hanging call leaves time for another. */
 const DEADLINE_MS = 5_000;
 
+/** Parts of an object's metadata that belong to whoever has put them there. */
+const OTHERS = ["labels", "annotations", "ownerReferences", "finalizers"] as const;
+
 /**
  * One coordination.k8s.io/v1 Lease. Give it an {@link Api} of its own: then no other call can stand in a renewal's way.
  */
 export class ApiLeaseStore implements LeaseStore {
   /** See {@link LeaseStore.ref}. */
   readonly ref: ObjectRef;
-  readonly #api: Api;
+  readonly #api: Pick<Api, "json" | "jsonOrNull">;
   readonly #namespace: string;
   readonly #name: string;
+  /** What others have put on the Lease, as it was last seen: an update replaces all of an object. */
+  #others: JsonObject = {};
 
-  constructor(api: Api, lease: { readonly namespace: string; readonly name: string }) {
+  constructor(api: Pick<Api, "json" | "jsonOrNull">, lease: { readonly namespace: string; readonly name: string }) {
     this.#api = api;
     this.#namespace = lease.namespace;
     this.#name = lease.name;
@@ -30,20 +35,27 @@ export class ApiLeaseStore implements LeaseStore {
   /** See {@link LeaseStore.get}. */
   async get(): Promise<LeaseRecord | null> {
     const lease = await this.#api.jsonOrNull<JsonObject>({ ...this.#call("get"), method: "GET" });
-    return lease === null ? null : recordOf(lease);
+    return lease === null ? null : this.#recordOf(lease);
   }
 
   /** See {@link LeaseStore.create}. */
   async create(record: LeaseRecord): Promise<LeaseRecord> {
     const path = pathOf(RESOURCES.leases, { namespace: this.#namespace });
     const request = { ...this.#call("create"), path, method: "POST", body: this.#leaseOf(record) } as const;
-    return recordOf(await this.#api.json({ ...request, query: { fieldManager: MANAGER } }));
+    return this.#recordOf(await this.#api.json({ ...request, query: { fieldManager: MANAGER } }));
   }
 
   /** See {@link LeaseStore.update}. */
   async update(record: LeaseRecord): Promise<LeaseRecord> {
     const request = { ...this.#call("update"), method: "PUT", body: this.#leaseOf(record) } as const;
-    return recordOf(await this.#api.json({ ...request, query: { fieldManager: MANAGER } }));
+    return this.#recordOf(await this.#api.json({ ...request, query: { fieldManager: MANAGER } }));
+  }
+
+  #recordOf(lease: JsonObject): LeaseRecord {
+    const metadata = objectOf(lease["metadata"]);
+    const seen = OTHERS.filter(field => metadata[field] !== undefined);
+    this.#others = Object.fromEntries(seen.map(field => [field, metadata[field]]));
+    return recordOf(lease);
   }
 
   #call(verb: string): { what: string; path: string; deadlineMs: number } {
@@ -61,6 +73,7 @@ export class ApiLeaseStore implements LeaseStore {
       apiVersion: API_VERSION,
       kind: "Lease",
       metadata: {
+        ...this.#others,
         namespace: this.#namespace,
         name: this.#name,
         ...(resourceVersion === undefined ? {} : { resourceVersion }),

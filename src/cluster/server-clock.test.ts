@@ -62,6 +62,28 @@ describe("the server's clock", () => {
     expect([bench.aheadMs(), bench.warnings.at(-1)]).toEqual([0, { offsetSeconds: 0 }]);
   });
 
+  it("stays with one of several servers whose clocks differ by seconds, whoever answers", () => {
+    const bench = makeBench();
+    bench.hear(3_000, 10);
+    const firstMs = bench.aheadMs();
+    for (let i = 0; i < 600; i++) {
+      bench.machine.advance(1_000);
+      bench.hear(i % 20 === 0 ? 3_000 : 0, 10);
+      expect(Math.abs(bench.aheadMs() - firstMs)).toBeLessThanOrEqual(1_000);
+    }
+    expect(bench.warnings).toHaveLength(1);
+  });
+
+  it("follows the others when that one answers no more", () => {
+    const bench = makeBench();
+    bench.hear(3_000, 10);
+    for (let i = 0; i < 61; i++) {
+      bench.machine.advance(1_000);
+      bench.hear(0, 10);
+    }
+    expect(bench.aheadMs()).toBe(0);
+  });
+
   it("warns again when it gets alarming", () => {
     const bench = makeBench();
     for (const offset of [5_000, 6_500, 40_000, 42_000, -5_000]) bench.hear(offset);

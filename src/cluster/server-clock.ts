@@ -16,6 +16,15 @@ const APPLIED_FROM_MS = 1_500;
 /** From here on somebody should set a clock right. */
 const ALARMING_MS = 30_000;
 
+/**
+ * For so long answers have to contradict, and none to agree, before they are believed rather than what was heard before. The API servers of
+ * one control plane differ by seconds where their clocks are not kept well, and whoever answers is chance: now() must not follow each of them.
+ */
+const CONTRADICTED_MS = 60_000;
+
+/** If this machine's clock goes this far from its monotonic one between two answers, somebody has set it. */
+const SET_BY_MS = 1_000;
+
 interface Measurement {
   readonly offsetMs: number;
   readonly uncertaintyMs: number;
@@ -36,12 +45,17 @@ export interface ServerClockReport {
 export class ServerClock implements Clock {
   readonly #machine: Clock;
   readonly #report: ServerClockReport;
+  /** The most certain first. */
   #measurements: readonly Measurement[] = [];
+  #contradictedSinceMs: number | undefined;
+  /** What this machine's clock shows beyond its monotonic one. */
+  #aheadOfMonotonicMs: number;
   #offsetMs = 0;
 
   constructor(machine: Clock, report: ServerClockReport) {
     this.#machine = machine;
     this.#report = report;
+    this.#aheadOfMonotonicMs = machine.now().getTime() - machine.monotonicMs();
   }
 
   /** See {@link Clock.now}: what the API server's clock shows. */
@@ -67,23 +81,38 @@ export class ServerClock implements Clock {
   heard(date: string | undefined, sentAtMs: number): void {
     const serverMs = Date.parse(date ?? "");
     if (Number.isNaN(serverMs)) return;
+    this.#forgetIfSet();
     const atMs = this.#machine.monotonicMs();
     const halfTripMs = (atMs - sentAtMs) / 2;
     const offsetMs = serverMs + HALF_SECOND_MS - (this.#machine.now().getTime() - halfTripMs);
     this.#remember({ offsetMs, uncertaintyMs: HALF_SECOND_MS + halfTripMs, atMs });
   }
 
+  /** What was measured by this machine's clock before somebody has set it says nothing any more. */
+  #forgetIfSet(): void {
+    const aheadMs = this.#machine.now().getTime() - this.#machine.monotonicMs();
+    if (Math.abs(aheadMs - this.#aheadOfMonotonicMs) > SET_BY_MS) this.#measurements = [];
+    this.#aheadOfMonotonicMs = aheadMs;
+  }
+
   #remember(latest: Measurement): void {
-    const { atMs } = latest;
-    // One that contradicts the latest was made before a clock was set.
-    const agreeing = this.#measurements.filter(
-      one => atMs - one.atMs < REMEMBERED_MS && distance(one, latest) <= one.uncertaintyMs + latest.uncertaintyMs,
-    );
+    const young = this.#measurements.filter(one => latest.atMs - one.atMs < REMEMBERED_MS);
+    if (!this.#isToBelieve(latest, young[0])) return;
+    // Whatever contradicts it was made before a clock was set.
+    const agreeing = young.filter(one => agree(one, latest));
     const byCertainty = [...agreeing, latest].sort((a, b) => a.uncertaintyMs - b.uncertaintyMs || b.atMs - a.atMs);
     this.#measurements = byCertainty.slice(0, MAX_MEASUREMENTS);
     const bestMs = Math.round(byCertainty[0]?.offsetMs ?? 0);
     this.#report.clockOffset(bestMs / 1000);
     this.#apply(Math.abs(bestMs) > APPLIED_FROM_MS ? bestMs : 0);
+  }
+
+  /** A server's clock that was set is followed: at once if by much, else when no answer has agreed for a while. */
+  #isToBelieve(latest: Measurement, best: Measurement | undefined): boolean {
+    const isContradiction = best !== undefined && !agree(best, latest);
+    this.#contradictedSinceMs = isContradiction ? (this.#contradictedSinceMs ?? latest.atMs) : undefined;
+    if (!isContradiction || distance(best, latest) > ALARMING_MS) return true;
+    return latest.atMs - (this.#contradictedSinceMs ?? latest.atMs) >= CONTRADICTED_MS;
   }
 
   #apply(offsetMs: number): void {
@@ -99,6 +128,10 @@ export class ServerClock implements Clock {
         : "this machine's clock differs from the API server's; the API server's is used";
     this.#report.log().warn(fields, what);
   }
+}
+
+function agree(a: Measurement, b: Measurement): boolean {
+  return distance(a, b) <= a.uncertaintyMs + b.uncertaintyMs;
 }
 
 function distance(a: Measurement, b: Measurement): number {

@@ -92,6 +92,7 @@ export class Watch<V extends Identified> {
   readonly #name: string;
   /** What the cache is equal to; null before the first list and when it has to be listed again. */
   #version: string | null = null;
+  readonly #madeAtMs: number;
   #confirmedAtMs = -Infinity;
   #connectedAtMs: number | null = null;
   #lastEnd: WatchEnd | null = null;
@@ -104,6 +105,7 @@ export class Watch<V extends Identified> {
     const own = subject.withoutBookmarks === true ? WITHOUT_BOOKMARKS : {};
     this.#timing = { ...DEFAULT_TIMING, ...own, ...context.timing };
     this.#backoff = new Backoff(context.random);
+    this.#madeAtMs = context.clock.monotonicMs();
     this.#name = describeCall("watch", subject.resource, { namespace: subject.namespace });
   }
 
@@ -119,15 +121,16 @@ export class Watch<V extends Identified> {
     this.#wake();
   }
 
-  /** Milliseconds since the server last confirmed what the cache holds; Infinity before the first list. */
+  /** Milliseconds since the server last confirmed what the cache holds; before the first list: since this watch was made. */
   ageMs(): number {
-    return this.#context.clock.monotonicMs() - this.#confirmedAtMs;
+    return this.#context.clock.monotonicMs() - Math.max(this.#confirmedAtMs, this.#madeAtMs);
   }
 
   /** What is wrong now, in words; null while all is well. */
   trouble(): string | null {
-    if (this.ageMs() <= this.#timing.staleMs) return null;
-    const since = Number.isFinite(this.ageMs()) ? `stale for ${Math.round(this.ageMs() / 1000)} s` : "not filled yet";
+    const isFilled = Number.isFinite(this.#confirmedAtMs);
+    if (isFilled && this.ageMs() <= this.#timing.staleMs) return null;
+    const since = isFilled ? `stale for ${Math.round(this.ageMs() / 1000)} s` : "not filled yet";
     return `${this.#name}: ${since}${this.#lastEnd === null ? "" : ` (${this.#lastEnd.message})`}`;
   }
 

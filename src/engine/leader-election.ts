@@ -1,5 +1,5 @@
 import type { Cancel, Clock, Random } from "../core/clock";
-import { ConflictError, describeError, GoneError, publicMessage, WaitError } from "../core/errors";
+import { ConflictError, describeError, framesOf, GoneError, publicMessage, WaitError } from "../core/errors";
 import type { EngineMetrics, LeaseRecord, LeaseStore, Log } from "../core/ports";
 import { withDeadline } from "./deadline";
 import { expiresAfterMs, fingerprint, isReleased, isSameHold, released, renewed, takenOver } from "./lease-record";
@@ -236,7 +236,8 @@ export class LeaderElector {
     try {
       listener();
     } catch (error) {
-      this.#ports.log.error({ err: error }, "a listener of the election failed");
+      const fields = { error: publicMessage(error), stack: framesOf(error) };
+      this.#ports.log.error(fields, "a listener of the election failed: a bug");
     }
   }
 
