@@ -1,6 +1,6 @@
 import { Reason } from "../../api/conditions";
 import type { TargetStatus } from "../../api/controller-resilience";
-import type { Assessment } from "./assess";
+import type { Assessment } from "./assessment";
 import type { WorkloadCase } from "./candidates";
 import { isRejected, isSuspected, type PodFacts } from "./facts";
 import { describeTime } from "./wording";

@@ -1,0 +1,78 @@
+import { Reason } from "../../api/conditions";
+import type { RestartStatus } from "../../api/controller-resilience";
+import { checkRestartBudget, isOpen } from "../../core/restart-budget";
+import type { Assessment } from "./assessment";
+import { candidatesOf, nextClaim, type WorkloadCase } from "./candidates";
+import type { WorkloadFacts } from "./facts";
+import { rolloutThatMissed } from "./outcomes";
+import { count, describeShare, describeTime } from "./wording";
+
+// The checks of budgets: what a restart that would help still has to wait for. Pure.
+
+/** It was tried often enough. */
+export function exhausted(given: WorkloadCase): Assessment | undefined {
+  const { own, rejected, spec, history } = given;
+  if (rejected.length === 0 || !isExhausted(given)) return undefined;
+  const helped = history.some(({ outcome }) => outcome === "Recovered");
+  const used = count(spec.maxRestarts, "restart");
+  const success = helped ? `${used} did not cure it for good` : `${used} did not cure it`;
+  const sentence = `${describeShare(own, rejected.length)}, and ${success}: find out why its requests are answered 401. A change of the spec allows further restarts.`;
+  return { status: "False", reason: Reason.RestartsExhausted, sentence, isStalled: true };
+}
+
+/**
+ * Used up at this generation, or by the budget now, or that many restarts in a row that did not help: with a cooldown that
+ * doubles after each of these, they soon lie too far apart for the budget's window alone.
+ */
+function isExhausted(given: WorkloadCase): boolean {
+  const { facts, previous, history, spec, now } = given;
+  if (previous?.exhaustedGeneration !== undefined && previous.exhaustedGeneration >= facts.generation) return true;
+  const claim = nextClaim(given);
+  if (claim === undefined) return false;
+  const hasNoCooldown = { ...claim, limits: { ...claim.limits, cooldownMs: 0 } };
+  const verdict = checkRestartBudget(history, hasNoCooldown, now);
+  if (!verdict.allowed && verdict.limit === "MaxRestarts") return true;
+  const memoryMs = claim.limits.maxRestartsWindowMs + claim.limits.cooldownMs * 2 ** spec.maxRestarts;
+  const recent = history.filter(entry => now.getTime() - Date.parse(entry.time) < memoryMs).slice(-spec.maxRestarts);
+  return recent.length === spec.maxRestarts && recent.every(entry => entry.outcome === "Ineffective");
+}
+
+/** The last rollout is over, and a condemned pod is as old as before. */
+export function notReached(given: WorkloadCase): Assessment | undefined {
+  if (given.spec.strategy !== "RolloutRestart") return undefined;
+  const { own, rejected, history } = given;
+  const missed = candidatesOf(given).find(({ pod }) => rolloutThatMissed(pod, own, history) !== undefined);
+  if (missed === undefined) return undefined;
+  const sentence = `${describeShare(own, rejected.length)}, and the last rollout did not replace pod ${missed.pod.name}: is its update strategy OnDelete, is there a partition, or is the rollout paused or stuck? A change of the spec allows another.`;
+  return { status: "False", reason: Reason.RestartsExhausted, sentence, isStalled: true };
+}
+
+/** As many pods as allowed are down by our hand. */
+export function tooManyDown({ own, rejected, history, spec }: WorkloadCase): Assessment | undefined {
+  const down = downNow(own, history);
+  if (rejected.length === 0 || down.length < spec.maxUnavailable) return undefined;
+  const sentence = `${describeShare(own, rejected.length)}; the next is restarted once the successor of ${down[0] ?? ""} is well (maxUnavailable ${spec.maxUnavailable}).`;
+  return { status: "False", reason: Reason.RestartDeferred, sentence, isProgressing: true };
+}
+
+/** Pods that are down by our hand: replaced by none that is known to be well, or still terminating. */
+export function downNow(own: WorkloadFacts, history: readonly RestartStatus[]): string[] {
+  const open = history.filter(entry => isOpen(entry));
+  const ours = new Set(history.map(entry => entry.podUID));
+  const terminating = own.pods.filter(({ pod }) => pod.deletedAtMs !== undefined && ours.has(pod.uid));
+  const names = new Map(open.map(entry => [entry.podUID ?? entry.pod, entry.pod]));
+  for (const { pod } of terminating) names.set(pod.uid, pod.name);
+  return [...names.values()];
+}
+
+/** The budget has the next restart wait. */
+export function cooldown(given: WorkloadCase): Assessment | undefined {
+  const claim = nextClaim(given);
+  if (claim === undefined) return undefined;
+  const verdict = checkRestartBudget(given.history, claim, given.now);
+  if (verdict.allowed) return undefined;
+  const time = describeTime(given.now.getTime() + verdict.retryAfterMs);
+  const sentence = `${describeShare(given.own, given.rejected.length)}; the next restart is possible at ${time} (cooldown).`;
+  const { retryAfterMs } = verdict;
+  return { status: "False", reason: Reason.RestartDeferred, sentence, isProgressing: true, retryAfterMs };
+}
