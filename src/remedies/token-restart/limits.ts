@@ -49,9 +49,14 @@ export function notReached(given: WorkloadCase): Assessment | undefined {
 
 /** As many pods as allowed are down by our hand. */
 export function tooManyDown({ own, rejected, history, spec }: WorkloadCase): Assessment | undefined {
+  const isRollout = spec.strategy === "RolloutRestart";
   const down = downNow(own, history);
-  if (rejected.length === 0 || down.length < spec.maxUnavailable) return undefined;
-  const sentence = `${describeShare(own, rejected.length)}; the next is restarted once the successor of ${down[0] ?? ""} is well (maxUnavailable ${spec.maxUnavailable}).`;
+  // A rollout reaches every pod by itself: a second one would begin it anew in the middle of the cure.
+  if (rejected.length === 0 || down.length < (isRollout ? 1 : spec.maxUnavailable)) return undefined;
+  const until = isRollout
+    ? "the restart that is under way is waited for"
+    : `the next is restarted once the successor of ${down[0] ?? ""} is well (maxUnavailable ${spec.maxUnavailable})`;
+  const sentence = `${describeShare(own, rejected.length)}; ${until}.`;
   return { status: "False", reason: Reason.RestartDeferred, sentence, isProgressing: true };
 }
 

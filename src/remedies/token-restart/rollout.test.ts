@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { MemoryObjects, RecordingWriter } from "../../engine/testing/fakes";
 import { makeReconciler } from "../../engine/testing/reconciler";
 import { Scene, workload } from "./testing/scene";
@@ -7,14 +8,14 @@ type Kind = "Deployment" | "StatefulSet" | "DaemonSet";
 
 /** A workload whose ServiceAccount was recreated 90 s ago, rolled by the whole engine; its controller replaces pods as told. */
 class Rollout {
-  readonly scene = new Scene({ strategy: "RolloutRestart" });
+  readonly scene: Scene;
   readonly store = new MemoryObjects();
   readonly writer = new RecordingWriter();
   readonly #owner: { kind: string; name: string; uid: string };
   #made = 0;
 
-  constructor(kind: Kind, pods: number) {
-    const { scene } = this;
+  constructor(kind: Kind, pods: number, spec: Partial<TokenRestartSpec> = {}) {
+    const scene = (this.scene = new Scene({ ...spec, strategy: "RolloutRestart" }));
     this.#owner = { kind, name: "web", uid: "w" };
     scene.workloadList = [workload({ kind, replicas: pods })];
     scene.object = { ...scene.object, spec: { ...scene.object.spec, targets: [{ kind, name: "web" }] } };
@@ -78,6 +79,12 @@ describe("a rollout", () => {
     expect(await rollout.run(2_400, 60)).toBe(1);
     expect(await rollout.run(300, 60)).toBe(1);
     expect(rollout.outcomes()).toEqual(["Recovered"]);
+  });
+
+  it("is the only one under way, however many pods may be down", async () => {
+    const rollout = new Rollout("DaemonSet", 40, { maxUnavailable: 3 });
+    expect(await rollout.run(2_400, 60)).toBe(1);
+    expect(rollout.condition()).toMatchObject({ reason: "Restarting" });
   });
 
   it("is not asked for again when it stopped short of a pod, as at a partition", async () => {
