@@ -1,6 +1,6 @@
 import { Reason } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
-import { checkRestartBudget, isOpen } from "../../core/restart-budget";
+import { checkRestartBudget, isAwaited, isOpen } from "../../core/restart-budget";
 import type { Assessment } from "./assessment";
 import { candidatesOf, nextClaim, type WorkloadCase } from "./candidates";
 import type { WorkloadFacts } from "./facts";
@@ -22,7 +22,8 @@ export function exhausted(given: WorkloadCase): Assessment | undefined {
 
 /**
  * Used up at this generation, or by the budget now, or that many restarts in a row that did not help: with a cooldown that
- * doubles after each of these, they soon lie too far apart for the budget's window alone.
+ * doubles after each of these, they soon lie too far apart for the budget's window alone. What its own incident still waits for
+ * is no failure yet (docs/adr/0005-restarts-are-counted-by-incident.md).
  */
 function isExhausted(given: WorkloadCase): boolean {
   const { facts, previous, history, spec, now } = given;
@@ -30,7 +31,11 @@ function isExhausted(given: WorkloadCase): boolean {
   const claim = nextClaim(given);
   if (claim === undefined) return false;
   const hasNoCooldown = { ...claim, limits: { ...claim.limits, cooldownMs: 0 } };
-  const verdict = checkRestartBudget(history, hasNoCooldown, now);
+  // A rollout is the restart of every pod, whichever is the next by now.
+  const isWaitedFor = (entry: RestartStatus): boolean =>
+    spec.strategy === "RolloutRestart" ? isOpen(entry) : isAwaited(entry, claim);
+  const told = history.filter(entry => !isWaitedFor(entry));
+  const verdict = checkRestartBudget(told, hasNoCooldown, now);
   if (!verdict.allowed && verdict.limit === "MaxRestarts") return true;
   const memoryMs = claim.limits.maxRestartsWindowMs + claim.limits.cooldownMs * 2 ** spec.maxRestarts;
   const recent = history.filter(entry => now.getTime() - Date.parse(entry.time) < memoryMs).slice(-spec.maxRestarts);
@@ -76,8 +81,9 @@ export function cooldown(given: WorkloadCase): Assessment | undefined {
   if (claim === undefined) return undefined;
   const verdict = checkRestartBudget(given.history, claim, given.now);
   if (verdict.allowed) return undefined;
+  const limit = verdict.limit === "Cooldown" ? "cooldown" : "maxRestarts";
   const time = describeTime(given.now.getTime() + verdict.retryAfterMs);
-  const sentence = `${describeShare(given.own, given.rejected.length)}; the next restart is possible at ${time} (cooldown).`;
+  const sentence = `${describeShare(given.own, given.rejected.length)}; the next restart is possible at ${time} (${limit}).`;
   const { retryAfterMs } = verdict;
   return { status: "False", reason: Reason.RestartDeferred, sentence, isProgressing: true, retryAfterMs };
 }

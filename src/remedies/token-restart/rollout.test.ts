@@ -87,6 +87,14 @@ describe("a rollout", () => {
     expect(rollout.condition()).toMatchObject({ reason: "Restarting" });
   });
 
+  it("that runs has not used up the restarts yet, though it is the only one", async () => {
+    const rollout = new Rollout("DaemonSet", 6, { maxRestarts: 1 });
+    expect(await rollout.run(240, 60)).toBe(1);
+    expect(rollout.condition()).toMatchObject({ reason: "RestartDeferred" });
+    await rollout.run(300, 60);
+    expect(rollout.outcomes()).toEqual(["Recovered"]);
+  });
+
   it("is not asked for again when it stopped short of a pod, as at a partition", async () => {
     const rollout = new Rollout("StatefulSet", 4);
     const isReached = (name: string): boolean => name > "web-1";
