@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/duration";
-import type { RestartClaim } from "../../core/intent";
+import type { RestartClaim, RestartLimits } from "../../core/intent";
 import { causeOf, type TokenCause } from "./cause";
 import {
   isBySandbox,
@@ -22,6 +22,8 @@ export interface WorkloadCase {
   /** Its restarts, with their outcomes as of now. */
   readonly history: readonly RestartStatus[];
   readonly previous: TargetStatus | undefined;
+  /** Its restarts were used up by an earlier generation, and count for nothing any more but the cooldown that still runs. */
+  readonly isCooling: boolean;
   /** Its pods that are condemned. */
   readonly rejected: readonly PodFacts[];
   readonly now: Date;
@@ -71,11 +73,16 @@ export function nextClaim(given: WorkloadCase): TokenClaim | undefined {
     ...(proof === undefined || given.spec.strategy === "RolloutRestart"
       ? {}
       : { serviceAccountUID: proof.serviceAccountUID }),
-    limits: {
-      cooldownMs: parseDuration(given.spec.cooldown),
-      maxRestarts: given.spec.maxRestarts,
-      maxRestartsWindowMs: parseDuration(given.spec.maxRestartsWindow),
-    },
+    limits: limitsOf(given.spec),
+  };
+}
+
+/** The budget that a spec gives each workload. */
+export function limitsOf(spec: TokenRestartSpec): RestartLimits {
+  return {
+    cooldownMs: parseDuration(spec.cooldown),
+    maxRestarts: spec.maxRestarts,
+    maxRestartsWindowMs: parseDuration(spec.maxRestartsWindow),
   };
 }
 

@@ -11,6 +11,7 @@ import { DEFAULTS, workload } from "./testing/scene";
 
 const STEP_MS = 30_000;
 const START_MS = Date.parse("2025-01-01T12:00:00Z");
+const COOLDOWN_MS = parseDuration(DEFAULTS.cooldown);
 const WINDOW_MS = parseDuration(DEFAULTS.maxRestartsWindow);
 
 /** What becomes of a pod that is to go: a successor that is well, not Ready yet, or answered 401 too; none; or it stays. */
@@ -170,5 +171,22 @@ describe("whatever happens", () => {
     });
     fc.assert(property, { numRuns: 100 });
     expect(together).toBeGreaterThan(5);
+  });
+
+  it("the cooldown lies between restarts of different incidents, also where a change of the spec grants new ones", () => {
+    let afterChange = 0;
+    const events = ["recreated", "all answered 401", "spec changed", "spec changed"] as const;
+    const property = fc.property(limits, scripts(...events), (spec, script) => {
+      const world = new World(spec);
+      for (const { event, fate } of script) world.step(event, fate);
+      for (const [i, { ms, incident }] of world.restarts.entries()) {
+        const before = world.restarts[i - 1];
+        if (before !== undefined && before.incident !== incident)
+          expect(ms - before.ms).toBeGreaterThanOrEqual(COOLDOWN_MS);
+      }
+      if (mostIncidents(world.restarts) > spec.maxRestarts) afterChange++;
+    });
+    fc.assert(property, { numRuns: 100 });
+    expect(afterChange).toBeGreaterThan(0);
   });
 });

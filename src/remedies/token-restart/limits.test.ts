@@ -83,3 +83,47 @@ describe("maxRestarts", () => {
     expect(await scene.pass()).toMatchObject({ reason: "RestartsExhausted", intents: [] });
   });
 });
+
+describe("a change of the spec after the restarts were used up", () => {
+  const vain = { outcome: "Ineffective" } as const;
+
+  function change(scene: Scene): void {
+    const { metadata } = scene.object;
+    scene.object = { ...scene.object, metadata: { ...metadata, generation: metadata.generation + 1 } };
+  }
+
+  it("allows further ones, but none before the cooldown that runs is over", async () => {
+    const scene = recreated({ maxRestarts: 1, cooldown: "1m" });
+    told(scene, 1, vain);
+    expect(await scene.pass()).toMatchObject({ reason: "RestartsExhausted" });
+    change(scene);
+    const waiting = await scene.passes(11);
+    expect(waiting).toMatchObject(DEFERRED);
+    expect(waiting.message).toContain("possible at 2025-01-01T12:01:00Z (cooldown)");
+    expect(waiting.parts).toMatchObject({ restarts: [vain], targets: [{ exhaustedGeneration: 1 }] });
+    const allowed = await scene.passes(1);
+    expect(allowed.intents).toHaveLength(1);
+    expect(allowed.parts?.targets?.[0]).not.toHaveProperty("exhaustedGeneration");
+  });
+
+  it("forgets no restart before it was told what became of it", async () => {
+    const scene = new Scene();
+    scene.podList = [scene.podAt(-660_000, {})];
+    told(scene, 12, { cause: "Unknown", outcome: "Restarted" });
+    const target = { kind: "Deployment", name: "web", pods: 1, rejectedPods: 1, exhaustedGeneration: 1 } as const;
+    scene.object = { ...scene.object, status: { ...scene.object.status, targets: [target] } };
+    change(scene);
+    const { announcements, parts } = await scene.pass();
+    expect(announcements).toMatchObject([{ reason: "PodRecovered" }]);
+    expect(parts?.restarts).toMatchObject([{ outcome: "Recovered" }]);
+  });
+
+  it("grants them anew: the forgiven ones do not count once more when the next has failed", async () => {
+    const scene = recreated({ maxRestarts: 2, cooldown: "1m" });
+    for (const minutesAgo of [12, 9]) told(scene, minutesAgo, vain);
+    expect(await scene.pass()).toMatchObject({ reason: "RestartsExhausted" });
+    change(scene);
+    scene.noteRestart((await scene.pass()).intents[0]!, "Ineffective");
+    expect(await scene.pass()).toMatchObject({ ...DEFERRED, parts: { restarts: [vain] } });
+  });
+});

@@ -11,12 +11,12 @@ import { count, describeShare, describeTime } from "./wording";
 
 /** It was tried often enough. */
 export function exhausted(given: WorkloadCase): Assessment | undefined {
-  const { own, rejected, spec, history } = given;
-  if (rejected.length === 0 || !isExhausted(given)) return undefined;
+  const { own, rejected, spec, history, isCooling } = given;
+  if (rejected.length === 0 || isCooling || !isExhausted(given)) return undefined;
   const helped = history.some(({ outcome }) => outcome === "Recovered");
   const used = count(spec.maxRestarts, "restart");
   const success = helped ? `${used} did not cure it for good` : `${used} did not cure it`;
-  const sentence = `${describeShare(own, rejected.length)}, and ${success}: find out why its requests are answered 401. A change of the spec allows further restarts.`;
+  const sentence = `${describeShare(own, rejected.length)}, and ${success}: find out why its requests are answered 401. A change of the spec allows further restarts, once the cooldown is over.`;
   return { status: "False", reason: Reason.RestartsExhausted, sentence, isStalled: true };
 }
 
@@ -44,11 +44,11 @@ function isExhausted(given: WorkloadCase): boolean {
 
 /** The last rollout is over, and a condemned pod is as old as before. */
 export function notReached(given: WorkloadCase): Assessment | undefined {
-  if (given.spec.strategy !== "RolloutRestart") return undefined;
+  if (given.spec.strategy !== "RolloutRestart" || given.isCooling) return undefined;
   const { own, rejected, history } = given;
   const missed = candidatesOf(given).find(({ pod }) => rolloutThatMissed(pod, own, history) !== undefined);
   if (missed === undefined) return undefined;
-  const sentence = `${describeShare(own, rejected.length)}, and the last rollout did not replace pod ${missed.pod.name}: is its update strategy OnDelete, is there a partition, or is the rollout paused or stuck? A change of the spec allows another.`;
+  const sentence = `${describeShare(own, rejected.length)}, and the last rollout did not replace pod ${missed.pod.name}: is its update strategy OnDelete, is there a partition, or is the rollout paused or stuck? A change of the spec allows another, once the cooldown is over.`;
   return { status: "False", reason: Reason.RestartsExhausted, sentence, isStalled: true };
 }
 

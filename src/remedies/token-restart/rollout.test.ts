@@ -54,6 +54,14 @@ class Rollout {
     scene.podList = [...scene.podList.filter(pod => pod !== old), scene.podAt(0, over)];
   }
 
+  /** Somebody changes the spec, in whatever block. */
+  changeSpec(): void {
+    const object = this.store.objects.get("team/it");
+    if (object === undefined) throw new Error("expected the object to be in the store");
+    const { metadata } = object;
+    this.store.put({ ...object, metadata: { ...metadata, generation: metadata.generation + 1 } });
+  }
+
   /** What status says of the restarts. */
   outcomes(): unknown[] {
     return (this.store.objects.get("team/it")?.status?.restarts ?? []).map(({ outcome }) => outcome);
@@ -105,5 +113,16 @@ describe("a rollout", () => {
       message: expect.stringContaining("partition") as string,
     });
     expect(await rollout.run(2_700, 10, isReached)).toBe(1);
+  });
+
+  it("that stopped short is tried again after a change of the spec, when its cooldown is over", async () => {
+    const rollout = new Rollout("StatefulSet", 4);
+    const isReached = (name: string): boolean => name > "web-1";
+    expect(await rollout.run(900, 10, isReached)).toBe(1);
+    rollout.changeSpec();
+    // The cooldown has doubled to 20 minutes, since the rollout did not help.
+    expect(await rollout.run(250, 10, isReached)).toBe(1);
+    expect(rollout.condition()).toMatchObject({ reason: "RestartDeferred" });
+    expect(await rollout.run(100, 10, isReached)).toBe(2);
   });
 });
