@@ -41,9 +41,13 @@ export function candidatesOf(given: WorkloadCase): PodFacts[] {
   );
 }
 
-/** It mounts no token for the API server that we know of, and there is no sign that others lost theirs at the same time. */
+/**
+ * It mounts no token for the API server that we know of, and nobody lost theirs for certain at the same time. Suspicion is enough to
+ * name a cause, since of those that lose their tokens at once somebody is always the first; it is too little to restart a pod for.
+ */
 function hasNothingToRenew(facts: PodFacts, given: WorkloadCase): boolean {
-  return facts.pod.mountsToken === false && causeFor(facts, given) === Cause.Unknown;
+  const certain = given.facts.onsets.filter(({ isPersistent }) => isPersistent);
+  return facts.pod.mountsToken === false && causeFor(facts, given, certain) === Cause.Unknown;
 }
 
 /** The condemned pod to be replaced first: one that serves nobody, then the oldest. */
@@ -86,7 +90,7 @@ export function limitsOf(spec: TokenRestartSpec): RestartLimits {
   };
 }
 
-function causeFor(condemned: PodFacts, { own, facts, now }: WorkloadCase): TokenCause {
+function causeFor(condemned: PodFacts, { own, facts, now }: WorkloadCase, known = facts.onsets): TokenCause {
   const { pod, verdict, proof, serviceAccount } = condemned;
   if (isBySandbox(condemned)) return Cause.CniCredentialRejected;
   const onset = {
@@ -95,7 +99,8 @@ function causeFor(condemned: PodFacts, { own, facts, now }: WorkloadCase): Token
     serviceAccount: pod.serviceAccountName,
     sinceMs: verdict.firstMs ?? proof?.sinceMs ?? 0,
     seenMs: now.getTime(),
+    isPersistent: true,
   };
   const rejection = { onset, isOlder: proof !== undefined, isServiceAccountMissing: serviceAccount === "missing" };
-  return causeOf(rejection, facts.onsets);
+  return causeOf(rejection, known);
 }

@@ -392,7 +392,7 @@ describe("what can't be read", () => {
 });
 
 describe("several workloads", () => {
-  it("names a changed signing key when workloads of different ServiceAccounts fail at once", async () => {
+  function withDatabase(): Scene {
     const scene = new Scene();
     scene.workloadList.push(workload({ name: "db", uid: "w2", serviceAccountName: "db" }));
     const owner = { kind: "ReplicaSet", name: "db-5d", uid: "rs2" };
@@ -406,6 +406,11 @@ describe("several workloads", () => {
         targets: [{ kind: "Deployment", selector: { matchExpressions: [{ key: "app", operator: "Exists" }] } }],
       },
     };
+    return scene;
+  }
+
+  it("names a changed signing key when workloads of different ServiceAccounts fail at once", async () => {
+    const scene = withDatabase();
     const both = (): void => {
       scene.log(UNAUTHORIZED);
       scene.log(UNAUTHORIZED, "db-5d-a");
@@ -413,5 +418,19 @@ describe("several workloads", () => {
     both();
     const decision = await scene.passes(12, both);
     expect(decision.intents.map(intent => intent.restart?.cause)).toEqual(["SigningKeyRotated", "SigningKeyRotated"]);
+  });
+
+  it("restarts a pod without a token of its own when another is rejected for certain, and not for a stray 401", async () => {
+    const scene = withDatabase();
+    scene.podList = scene.podList.map(pod => (pod.name === "web-5d-a" ? { ...pod, mountsToken: false } : pod));
+    scene.log(UNAUTHORIZED, "db-5d-a");
+    const { decision } = await sick(scene);
+    expect(decision).toMatchObject({ reason: "Rejected", intents: [], stalled: { reason: "Rejected" } });
+    const both = await scene.passes(14, () => ["web-5d-a", "db-5d-a"].forEach(name => scene.log(UNAUTHORIZED, name)));
+    const restarts = both.intents.map(({ restart }) => [restart?.workload, restart?.cause]);
+    expect(restarts.sort()).toEqual([
+      ["Deployment/db", "SigningKeyRotated"],
+      ["Deployment/web", "SigningKeyRotated"],
+    ]);
   });
 });
