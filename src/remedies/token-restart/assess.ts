@@ -51,13 +51,16 @@ export function assess(given: WorkloadCase): Assessment {
 }
 
 function serviceAccountMissing({ own }: WorkloadCase): Assessment | undefined {
-  const orphan = own.pods.find(
-    ({ pod, serviceAccount }) => serviceAccount === "missing" && pod.deletedAtMs === undefined,
-  );
-  if (orphan === undefined) return undefined;
+  const orphan = own.pods.find(facts => isOrphan(facts));
+  if (orphan === undefined || own.workload.skip) return undefined;
   const { name, serviceAccountName } = orphan.pod;
   const sentence = `ServiceAccount ${serviceAccountName} of pod ${name} does not exist, so its token is dead and a restart can't help: create the ServiceAccount.`;
   return { status: "False", reason: Reason.ServiceAccountMissing, sentence, isStalled: true };
+}
+
+/** Where no token is mounted, none is dead: that no new pod can be created is told by the workload's own controller. */
+function isOrphan({ pod, serviceAccount }: PodFacts): boolean {
+  return serviceAccount === "missing" && pod.deletedAtMs === undefined && !pod.skip && pod.mountsToken !== false;
 }
 
 function leftAlone({ own, rejected }: WorkloadCase): Assessment | undefined {

@@ -160,6 +160,27 @@ describe("the age of the ServiceAccount", () => {
       stalled: { reason: "ServiceAccountMissing" },
     });
   });
+
+  it("says of a missing ServiceAccount nothing where no token of it is mounted, or somebody wants to be left alone", async () => {
+    const [tokenless, skipped, left] = [new Scene(), new Scene(), new Scene()];
+    tokenless.podList = [tokenless.podAt(-3_600_000, { mountsToken: false })];
+    skipped.podList = [skipped.podAt(-3_600_000, { skip: true })];
+    left.workloadList = [workload({ skip: true })];
+    for (const scene of [tokenless, skipped, left]) {
+      scene.accounts.clear();
+      expect(await scene.pass()).toMatchObject({ status: "True", reason: "Accepted", intents: [] });
+    }
+  });
+
+  it("does not let a missing ServiceAccount hide what there is to say of other pods", async () => {
+    const scene = new Scene();
+    scene.podList.push(
+      scene.podAt(-3_600_000, { name: "web-5d-o", uid: "uid-o", serviceAccountName: "old", mountsToken: false }),
+    );
+    scene.logs.write("web-5d-o", "main");
+    const { decision } = await sick(scene);
+    expect(decision.intents).toMatchObject([{ target: { name: "web-5d-a" } }]);
+  });
 });
 
 describe("after a restart", () => {
