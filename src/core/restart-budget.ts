@@ -36,13 +36,23 @@ export function checkRestartBudget(history: readonly RestartStatus[], claim: Res
 
 /** A sibling of the same proven incident whose replacement helped does not stand in this restart's way. */
 function isSameIncident(entry: RestartStatus, claim: RestartClaim): boolean {
+  return isOfIncident(entry, claim) && entry.outcome === "Recovered" && entry.podUID !== claim.podUID;
+}
+
+function isOfIncident(entry: RestartStatus, claim: RestartClaim): boolean {
   return (
     claim.cause === Cause.ServiceAccountRecreated &&
     claim.serviceAccountUID !== undefined &&
-    entry.serviceAccountUID === claim.serviceAccountUID &&
-    entry.outcome === "Recovered" &&
-    entry.podUID !== claim.podUID
+    entry.serviceAccountUID === claim.serviceAccountUID
   );
+}
+
+/**
+ * Whether the claim's own incident still waits for the outcome of this restart. It uses up the budget for as long as nothing is
+ * known of it, but nobody can say yet that it was in vain.
+ */
+export function isAwaited(entry: RestartStatus, claim: RestartClaim): boolean {
+  return isOpen(entry) && (entry.podUID === claim.podUID || isOfIncident(entry, claim));
 }
 
 function isPlanned({ cause }: Pick<RestartStatus, "cause">): boolean {

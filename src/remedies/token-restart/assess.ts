@@ -1,35 +1,11 @@
 import { Reason } from "../../api/conditions";
-import type { RestartStatus } from "../../api/controller-resilience";
 import { RESTARTED_AT_ANNOTATION } from "../../api/names";
 import type { Intent, RestartClaim } from "../../core/intent";
-import { checkRestartBudget, isOpen } from "../../core/restart-budget";
+import type { Assessment, Check } from "./assessment";
 import { candidatesOf, nextCandidate, nextClaim, type WorkloadCase } from "./candidates";
-import { isSuspected, workloadId, type PodFacts, type WorkloadFacts } from "./facts";
-import { rolloutThatMissed } from "./outcomes";
-import {
-  count,
-  describeBlock,
-  describeCause,
-  describeEvidence,
-  describeShare,
-  describeTime,
-  IS_BEING,
-} from "./wording";
-
-/** What there is to say and to do about one workload. */
-export interface Assessment {
-  readonly status: "True" | "False" | "Unknown";
-  readonly reason: Reason;
-  readonly sentence: string;
-  readonly intent?: Intent;
-  /** A person is needed. */
-  readonly isStalled?: boolean;
-  /** Something will go on by itself. */
-  readonly isProgressing?: boolean;
-  readonly retryAfterMs?: number;
-}
-
-type Check = (given: WorkloadCase) => Assessment | undefined;
+import { isSuspected, workloadId, type PodFacts } from "./facts";
+import { cooldown, downNow, exhausted, notReached, tooManyDown } from "./limits";
+import { count, describeBlock, describeCause, describeEvidence, describeShare, IS_BEING } from "./wording";
 
 /** The first that has something to say decides. */
 const CHECKS: readonly Check[] = [
@@ -75,13 +51,16 @@ export function assess(given: WorkloadCase): Assessment {
 }
 
 function serviceAccountMissing({ own }: WorkloadCase): Assessment | undefined {
-  const orphan = own.pods.find(
-    ({ pod, serviceAccount }) => serviceAccount === "missing" && pod.deletedAtMs === undefined,
-  );
-  if (orphan === undefined) return undefined;
+  const orphan = own.pods.find(facts => isOrphan(facts));
+  if (orphan === undefined || own.workload.skip) return undefined;
   const { name, serviceAccountName } = orphan.pod;
   const sentence = `ServiceAccount ${serviceAccountName} of pod ${name} does not exist, so its token is dead and a restart can't help: create the ServiceAccount.`;
   return { status: "False", reason: Reason.ServiceAccountMissing, sentence, isStalled: true };
+}
+
+/** Where no token is mounted, none is dead: that no new pod can be created is told by the workload's own controller. */
+function isOrphan({ pod, serviceAccount }: PodFacts): boolean {
+  return serviceAccount === "missing" && pod.deletedAtMs === undefined && !pod.skip && pod.mountsToken !== false;
 }
 
 function leftAlone({ own, rejected }: WorkloadCase): Assessment | undefined {
@@ -89,33 +68,6 @@ function leftAlone({ own, rejected }: WorkloadCase): Assessment | undefined {
   if (rejected.length === 0 || !isAlone) return undefined;
   const sentence = `${describeShare(own, rejected.length)} and left alone because of the skip annotation.`;
   return { status: "False", reason: Reason.Rejected, sentence };
-}
-
-function exhausted(given: WorkloadCase): Assessment | undefined {
-  const { own, rejected, spec, history } = given;
-  if (rejected.length === 0 || !isExhausted(given)) return undefined;
-  const helped = history.some(({ outcome }) => outcome === "Recovered");
-  const used = count(spec.maxRestarts, "restart");
-  const success = helped ? `${used} did not cure it for good` : `${used} did not cure it`;
-  const sentence = `${describeShare(own, rejected.length)}, and ${success}: find out why its requests are answered 401. A change of the spec allows further restarts.`;
-  return { status: "False", reason: Reason.RestartsExhausted, sentence, isStalled: true };
-}
-
-/**
- * Used up at this generation, or by the budget now, or that many restarts in a row that did not help: with a cooldown that
- * doubles after each of these, they soon lie too far apart for the budget's window alone.
- */
-function isExhausted(given: WorkloadCase): boolean {
-  const { facts, previous, history, spec, now } = given;
-  if (previous?.exhaustedGeneration !== undefined && previous.exhaustedGeneration >= facts.generation) return true;
-  const claim = nextClaim(given);
-  if (claim === undefined) return false;
-  const hasNoCooldown = { ...claim, limits: { ...claim.limits, cooldownMs: 0 } };
-  const verdict = checkRestartBudget(history, hasNoCooldown, now);
-  if (!verdict.allowed && verdict.limit === "MaxRestarts") return true;
-  const memoryMs = claim.limits.maxRestartsWindowMs + claim.limits.cooldownMs * 2 ** spec.maxRestarts;
-  const recent = history.filter(entry => now.getTime() - Date.parse(entry.time) < memoryMs).slice(-spec.maxRestarts);
-  return recent.length === spec.maxRestarts && recent.every(entry => entry.outcome === "Ineffective");
 }
 
 function serviceAccountUnknown(given: WorkloadCase): Assessment | undefined {
@@ -132,43 +84,6 @@ function noToken(given: WorkloadCase): Assessment | undefined {
   if (first === undefined || candidatesOf(given).length > 0) return undefined;
   const sentence = `${describeShare(own, rejected.length)}, but pod ${first.pod.name} mounts no ServiceAccount token for the API server that a restart would renew: look at its other credentials.`;
   return { status: "False", reason: Reason.Rejected, sentence, isStalled: true };
-}
-
-function notReached(given: WorkloadCase): Assessment | undefined {
-  if (given.spec.strategy !== "RolloutRestart") return undefined;
-  const { own, rejected, history } = given;
-  const missed = candidatesOf(given).find(({ pod }) => rolloutThatMissed(pod, own, history) !== undefined);
-  if (missed === undefined) return undefined;
-  const sentence = `${describeShare(own, rejected.length)}, and the last rollout did not replace pod ${missed.pod.name}: is its update strategy OnDelete, is there a partition, or is the rollout paused or stuck? A change of the spec allows another.`;
-  return { status: "False", reason: Reason.RestartsExhausted, sentence, isStalled: true };
-}
-
-function tooManyDown({ own, rejected, history, spec }: WorkloadCase): Assessment | undefined {
-  const down = downNow(own, history);
-  if (rejected.length === 0 || down.length < spec.maxUnavailable) return undefined;
-  const sentence = `${describeShare(own, rejected.length)}; the next is restarted once the successor of ${down[0] ?? ""} is well (maxUnavailable ${spec.maxUnavailable}).`;
-  return { status: "False", reason: Reason.RestartDeferred, sentence, isProgressing: true };
-}
-
-/** Pods that are down by our hand: replaced by none that is known to be well, or still terminating. */
-function downNow(own: WorkloadFacts, history: readonly RestartStatus[]): string[] {
-  const open = history.filter(entry => isOpen(entry));
-  const ours = new Set(history.map(entry => entry.podUID));
-  const terminating = own.pods.filter(({ pod }) => pod.deletedAtMs !== undefined && ours.has(pod.uid));
-  const names = new Map(open.map(entry => [entry.podUID ?? entry.pod, entry.pod]));
-  for (const { pod } of terminating) names.set(pod.uid, pod.name);
-  return [...names.values()];
-}
-
-function cooldown(given: WorkloadCase): Assessment | undefined {
-  const claim = nextClaim(given);
-  if (claim === undefined) return undefined;
-  const verdict = checkRestartBudget(given.history, claim, given.now);
-  if (verdict.allowed) return undefined;
-  const time = describeTime(given.now.getTime() + verdict.retryAfterMs);
-  const sentence = `${describeShare(given.own, given.rejected.length)}; the next restart is possible at ${time} (cooldown).`;
-  const { retryAfterMs } = verdict;
-  return { status: "False", reason: Reason.RestartDeferred, sentence, isProgressing: true, retryAfterMs };
 }
 
 function blocked(given: WorkloadCase): Assessment | undefined {

@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/duration";
-import type { RestartClaim } from "../../core/intent";
+import type { RestartClaim, RestartLimits } from "../../core/intent";
 import { causeOf, type TokenCause } from "./cause";
 import {
   isBySandbox,
@@ -22,6 +22,8 @@ export interface WorkloadCase {
   /** Its restarts, with their outcomes as of now. */
   readonly history: readonly RestartStatus[];
   readonly previous: TargetStatus | undefined;
+  /** Its restarts were used up by an earlier generation, and count for nothing any more but the cooldown that still runs. */
+  readonly isCooling: boolean;
   /** Its pods that are condemned. */
   readonly rejected: readonly PodFacts[];
   readonly now: Date;
@@ -39,9 +41,13 @@ export function candidatesOf(given: WorkloadCase): PodFacts[] {
   );
 }
 
-/** It mounts no token for the API server that we know of, and there is no sign that others lost theirs at the same time. */
+/**
+ * It mounts no token for the API server that we know of, and nobody lost theirs for certain at the same time. Suspicion is enough to
+ * name a cause, since of those that lose their tokens at once somebody is always the first; it is too little to restart a pod for.
+ */
 function hasNothingToRenew(facts: PodFacts, given: WorkloadCase): boolean {
-  return facts.pod.mountsToken === false && causeFor(facts, given) === Cause.Unknown;
+  const certain = given.facts.onsets.filter(({ isPersistent }) => isPersistent);
+  return facts.pod.mountsToken === false && causeFor(facts, given, certain) === Cause.Unknown;
 }
 
 /** The condemned pod to be replaced first: one that serves nobody, then the oldest. */
@@ -71,15 +77,20 @@ export function nextClaim(given: WorkloadCase): TokenClaim | undefined {
     ...(proof === undefined || given.spec.strategy === "RolloutRestart"
       ? {}
       : { serviceAccountUID: proof.serviceAccountUID }),
-    limits: {
-      cooldownMs: parseDuration(given.spec.cooldown),
-      maxRestarts: given.spec.maxRestarts,
-      maxRestartsWindowMs: parseDuration(given.spec.maxRestartsWindow),
-    },
+    limits: limitsOf(given.spec),
   };
 }
 
-function causeFor(condemned: PodFacts, { own, facts, now }: WorkloadCase): TokenCause {
+/** The budget that a spec gives each workload. */
+export function limitsOf(spec: TokenRestartSpec): RestartLimits {
+  return {
+    cooldownMs: parseDuration(spec.cooldown),
+    maxRestarts: spec.maxRestarts,
+    maxRestartsWindowMs: parseDuration(spec.maxRestartsWindow),
+  };
+}
+
+function causeFor(condemned: PodFacts, { own, facts, now }: WorkloadCase, known = facts.onsets): TokenCause {
   const { pod, verdict, proof, serviceAccount } = condemned;
   if (isBySandbox(condemned)) return Cause.CniCredentialRejected;
   const onset = {
@@ -88,7 +99,8 @@ function causeFor(condemned: PodFacts, { own, facts, now }: WorkloadCase): Token
     serviceAccount: pod.serviceAccountName,
     sinceMs: verdict.firstMs ?? proof?.sinceMs ?? 0,
     seenMs: now.getTime(),
+    isPersistent: true,
   };
   const rejection = { onset, isOlder: proof !== undefined, isServiceAccountMissing: serviceAccount === "missing" };
-  return causeOf(rejection, facts.onsets);
+  return causeOf(rejection, known);
 }

@@ -7,6 +7,7 @@ const onset = (workload: string, sinceMs = 0, namespace = "team"): Onset => ({
   serviceAccount: workload,
   sinceMs,
   seenMs: sinceMs,
+  isPersistent: true,
 });
 const rejection = { onset: onset("web"), isOlder: false, isServiceAccountMissing: false };
 
@@ -40,6 +41,12 @@ describe("what is remembered of rejections", () => {
   it("a workload that was healed is remembered for an hour", () => {
     expect(rememberOnsets([onset("db")], [], hour - 1)).toEqual([onset("db")]);
     expect(rememberOnsets([onset("db")], [], hour)).toEqual([]);
+  });
+
+  it("a stray 401 is not the beginning of what becomes persistent later", () => {
+    const stray = { ...onset("db"), isPersistent: false };
+    const later = onset("db", 1_800_000);
+    expect(rememberOnsets([stray], [later], 1_800_000)).toEqual([stray, later]);
   });
 
   it("the earliest beginning is kept while it goes on", () => {

@@ -20,6 +20,8 @@ export interface Onset {
   readonly sinceMs: number;
   /** When that was last seen to be so. */
   readonly seenMs: number;
+  /** Beyond suspicion: a few 401s happen to anybody. */
+  readonly isPersistent: boolean;
 }
 
 /** Whether it still counts, though it may be over. Pure. */
@@ -35,7 +37,8 @@ export function rememberOnsets(before: readonly Onset[], current: readonly Onset
   const recent = before.filter(onset => isRemembered(onset, nowMs));
   const byWorkload = new Map<string, Onset>();
   for (const onset of [...recent, ...current]) {
-    const key = `${onset.namespace}/${onset.workload}/${onset.serviceAccount}`;
+    // A stray 401 is not the beginning of what becomes persistent half an hour later.
+    const key = `${onset.namespace}/${onset.workload}/${onset.serviceAccount}/${onset.isPersistent}`;
     const earlier = byWorkload.get(key);
     byWorkload.set(key, { ...onset, sinceMs: Math.min(onset.sinceMs, earlier?.sinceMs ?? Infinity) });
   }

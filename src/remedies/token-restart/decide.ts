@@ -1,9 +1,10 @@
-import { Reason } from "../../api/conditions";
+import { Cause, Reason } from "../../api/conditions";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { Announcement, Decision } from "../../core/remedy";
-import { isOpen } from "../../core/restart-budget";
-import { assess, type Assessment } from "./assess";
-import { rejectedOf, type WorkloadCase } from "./candidates";
+import { checkRestartBudget, isOpen } from "../../core/restart-budget";
+import { assess } from "./assess";
+import type { Assessment } from "./assessment";
+import { limitsOf, rejectedOf, type WorkloadCase } from "./candidates";
 import { workloadId, type TokenRestartFacts, type WorkloadFacts } from "./facts";
 import { settleRestarts, settleUnwatched } from "./outcomes";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
@@ -70,12 +71,29 @@ function caseOf(own: WorkloadFacts, facts: TokenRestartFacts, spec: TokenRestart
   const { kind, name } = own.workload;
   const previous = facts.previousTargets.find(target => target.kind === kind && target.name === name);
   const ofWorkload = facts.restarts.filter(entry => entry.workload === workloadId(own.workload));
-  // A new generation is a person's word that it is worth trying again: what was used up is forgotten.
-  const isForgiven = (previous?.exhaustedGeneration ?? Infinity) < facts.generation;
   const strategy = { isRollout: spec.strategy === "RolloutRestart" };
-  const entries = isForgiven ? ofWorkload.filter(entry => isOpen(entry)) : ofWorkload;
-  const history = settleRestarts(entries, own, strategy, now.getTime());
-  return { facts, own, spec, history, previous, rejected: rejectedOf(own), now };
+  const settle = (entries: readonly RestartStatus[]): RestartStatus[] =>
+    settleRestarts(entries, own, strategy, now.getTime());
+  const settled = settle(ofWorkload);
+  // A new generation is a person's word that it is worth trying again: what was used up is forgotten, but no sooner than the
+  // cooldown that runs is over, since that is counted from it, here and wherever else the workload's restarts are known.
+  const isForgiven = (previous?.exhaustedGeneration ?? Infinity) < facts.generation;
+  const isForgotten = isForgiven && isCooledDown(settled, own, spec, now);
+  const history = isForgotten ? settle(ofWorkload.filter(entry => isOpen(entry))) : settled;
+  const isCooling = isForgiven && !isForgotten;
+  return { facts, own, spec, history, previous, isCooling, rejected: rejectedOf(own), now };
+}
+
+/** Whether the cooldown of its restarts is over for any pod that may be rejected. */
+function isCooledDown(
+  history: readonly RestartStatus[],
+  own: WorkloadFacts,
+  spec: TokenRestartSpec,
+  now: Date,
+): boolean {
+  const limits = { ...limitsOf(spec), maxRestarts: Infinity };
+  const anyPod = { workload: workloadId(own.workload), pod: "", podUID: "", cause: Cause.Unknown, limits };
+  return checkRestartBudget(history, anyPod, now).allowed;
 }
 
 /** The entries of workloads that are no longer targets stay, but not open; order is kept. */

@@ -5,7 +5,7 @@ import { KnownOnsets } from "./known-onsets";
 const HOUR_MS = 3_600_000;
 
 function onset(workload: string, sinceMs: number, seenMs = sinceMs): Onset {
-  return { workload, namespace: "shop", serviceAccount: workload, sinceMs, seenMs };
+  return { workload, namespace: "shop", serviceAccount: workload, sinceMs, seenMs, isPersistent: true };
 }
 
 describe("KnownOnsets", () => {

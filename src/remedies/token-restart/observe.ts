@@ -257,6 +257,7 @@ export function onsetsOf(workloads: readonly WorkloadFacts[], nowMs: number): On
           serviceAccount: serviceAccountName,
           sinceMs: verdict.firstMs,
           seenMs: nowMs,
+          isPersistent: verdict.state === "persistent",
         },
       ];
     }),

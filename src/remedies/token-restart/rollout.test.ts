@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { MemoryObjects, RecordingWriter } from "../../engine/testing/fakes";
 import { makeReconciler } from "../../engine/testing/reconciler";
 import { Scene, workload } from "./testing/scene";
@@ -7,14 +8,14 @@ type Kind = "Deployment" | "StatefulSet" | "DaemonSet";
 
 /** A workload whose ServiceAccount was recreated 90 s ago, rolled by the whole engine; its controller replaces pods as told. */
 class Rollout {
-  readonly scene = new Scene({ strategy: "RolloutRestart" });
+  readonly scene: Scene;
   readonly store = new MemoryObjects();
   readonly writer = new RecordingWriter();
   readonly #owner: { kind: string; name: string; uid: string };
   #made = 0;
 
-  constructor(kind: Kind, pods: number) {
-    const { scene } = this;
+  constructor(kind: Kind, pods: number, spec: Partial<TokenRestartSpec> = {}) {
+    const scene = (this.scene = new Scene({ ...spec, strategy: "RolloutRestart" }));
     this.#owner = { kind, name: "web", uid: "w" };
     scene.workloadList = [workload({ kind, replicas: pods })];
     scene.object = { ...scene.object, spec: { ...scene.object.spec, targets: [{ kind, name: "web" }] } };
@@ -53,6 +54,14 @@ class Rollout {
     scene.podList = [...scene.podList.filter(pod => pod !== old), scene.podAt(0, over)];
   }
 
+  /** Somebody changes the spec, in whatever block. */
+  changeSpec(): void {
+    const object = this.store.objects.get("team/it");
+    if (object === undefined) throw new Error("expected the object to be in the store");
+    const { metadata } = object;
+    this.store.put({ ...object, metadata: { ...metadata, generation: metadata.generation + 1 } });
+  }
+
   /** What status says of the restarts. */
   outcomes(): unknown[] {
     return (this.store.objects.get("team/it")?.status?.restarts ?? []).map(({ outcome }) => outcome);
@@ -80,6 +89,20 @@ describe("a rollout", () => {
     expect(rollout.outcomes()).toEqual(["Recovered"]);
   });
 
+  it("is the only one under way, however many pods may be down", async () => {
+    const rollout = new Rollout("DaemonSet", 40, { maxUnavailable: 3 });
+    expect(await rollout.run(2_400, 60)).toBe(1);
+    expect(rollout.condition()).toMatchObject({ reason: "Restarting" });
+  });
+
+  it("that runs has not used up the restarts yet, though it is the only one", async () => {
+    const rollout = new Rollout("DaemonSet", 6, { maxRestarts: 1 });
+    expect(await rollout.run(240, 60)).toBe(1);
+    expect(rollout.condition()).toMatchObject({ reason: "RestartDeferred" });
+    await rollout.run(300, 60);
+    expect(rollout.outcomes()).toEqual(["Recovered"]);
+  });
+
   it("is not asked for again when it stopped short of a pod, as at a partition", async () => {
     const rollout = new Rollout("StatefulSet", 4);
     const isReached = (name: string): boolean => name > "web-1";
@@ -90,5 +113,16 @@ describe("a rollout", () => {
       message: expect.stringContaining("partition") as string,
     });
     expect(await rollout.run(2_700, 10, isReached)).toBe(1);
+  });
+
+  it("that stopped short is tried again after a change of the spec, when its cooldown is over", async () => {
+    const rollout = new Rollout("StatefulSet", 4);
+    const isReached = (name: string): boolean => name > "web-1";
+    expect(await rollout.run(900, 10, isReached)).toBe(1);
+    rollout.changeSpec();
+    // The cooldown has doubled to 20 minutes, since the rollout did not help.
+    expect(await rollout.run(250, 10, isReached)).toBe(1);
+    expect(rollout.condition()).toMatchObject({ reason: "RestartDeferred" });
+    expect(await rollout.run(100, 10, isReached)).toBe(2);
   });
 });

@@ -1,6 +1,6 @@
 import { Reason } from "../../api/conditions";
 import type { TargetStatus } from "../../api/controller-resilience";
-import type { Assessment } from "./assess";
+import type { Assessment } from "./assessment";
 import type { WorkloadCase } from "./candidates";
 import { isRejected, isSuspected, type PodFacts } from "./facts";
 import { describeTime } from "./wording";
@@ -9,15 +9,22 @@ import { describeTime } from "./wording";
 export function targetStatus(given: WorkloadCase, assessment: Assessment): TargetStatus {
   const { kind, name } = given.own.workload;
   const seen = lastUnauthorized(given);
-  const isUsedUp = assessment.reason === Reason.RestartsExhausted || wasUsedUp(given);
+  const exhaustedGeneration = exhaustedSince(given, assessment);
   return {
     kind,
     name,
     pods: given.own.pods.length,
     rejectedPods: given.rejected.length,
     ...(seen === undefined ? {} : { lastUnauthorizedTime: seen }),
-    ...(isUsedUp ? { exhaustedGeneration: given.facts.generation } : {}),
+    ...(exhaustedGeneration === undefined ? {} : { exhaustedGeneration }),
   };
+}
+
+/** The earlier generation is kept as long as its restarts: the passes to come have to know that they are forgiven. */
+function exhaustedSince(given: WorkloadCase, { reason }: Assessment): number | undefined {
+  const { facts, previous, isCooling } = given;
+  if (isCooling) return previous?.exhaustedGeneration;
+  return reason === Reason.RestartsExhausted || wasUsedUp(given) ? facts.generation : undefined;
 }
 
 /** Remembered until all logs were read and found quiet: that nobody looked is no cure. */

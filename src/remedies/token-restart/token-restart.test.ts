@@ -160,6 +160,27 @@ describe("the age of the ServiceAccount", () => {
       stalled: { reason: "ServiceAccountMissing" },
     });
   });
+
+  it("says of a missing ServiceAccount nothing where no token of it is mounted, or somebody wants to be left alone", async () => {
+    const [tokenless, skipped, left] = [new Scene(), new Scene(), new Scene()];
+    tokenless.podList = [tokenless.podAt(-3_600_000, { mountsToken: false })];
+    skipped.podList = [skipped.podAt(-3_600_000, { skip: true })];
+    left.workloadList = [workload({ skip: true })];
+    for (const scene of [tokenless, skipped, left]) {
+      scene.accounts.clear();
+      expect(await scene.pass()).toMatchObject({ status: "True", reason: "Accepted", intents: [] });
+    }
+  });
+
+  it("does not let a missing ServiceAccount hide what there is to say of other pods", async () => {
+    const scene = new Scene();
+    scene.podList.push(
+      scene.podAt(-3_600_000, { name: "web-5d-o", uid: "uid-o", serviceAccountName: "old", mountsToken: false }),
+    );
+    scene.logs.write("web-5d-o", "main");
+    const { decision } = await sick(scene);
+    expect(decision.intents).toMatchObject([{ target: { name: "web-5d-a" } }]);
+  });
 });
 
 describe("after a restart", () => {
@@ -392,7 +413,7 @@ describe("what can't be read", () => {
 });
 
 describe("several workloads", () => {
-  it("names a changed signing key when workloads of different ServiceAccounts fail at once", async () => {
+  function withDatabase(): Scene {
     const scene = new Scene();
     scene.workloadList.push(workload({ name: "db", uid: "w2", serviceAccountName: "db" }));
     const owner = { kind: "ReplicaSet", name: "db-5d", uid: "rs2" };
@@ -406,6 +427,11 @@ describe("several workloads", () => {
         targets: [{ kind: "Deployment", selector: { matchExpressions: [{ key: "app", operator: "Exists" }] } }],
       },
     };
+    return scene;
+  }
+
+  it("names a changed signing key when workloads of different ServiceAccounts fail at once", async () => {
+    const scene = withDatabase();
     const both = (): void => {
       scene.log(UNAUTHORIZED);
       scene.log(UNAUTHORIZED, "db-5d-a");
@@ -413,5 +439,19 @@ describe("several workloads", () => {
     both();
     const decision = await scene.passes(12, both);
     expect(decision.intents.map(intent => intent.restart?.cause)).toEqual(["SigningKeyRotated", "SigningKeyRotated"]);
+  });
+
+  it("restarts a pod without a token of its own when another is rejected for certain, and not for a stray 401", async () => {
+    const scene = withDatabase();
+    scene.podList = scene.podList.map(pod => (pod.name === "web-5d-a" ? { ...pod, mountsToken: false } : pod));
+    scene.log(UNAUTHORIZED, "db-5d-a");
+    const { decision } = await sick(scene);
+    expect(decision).toMatchObject({ reason: "Rejected", intents: [], stalled: { reason: "Rejected" } });
+    const both = await scene.passes(14, () => ["web-5d-a", "db-5d-a"].forEach(name => scene.log(UNAUTHORIZED, name)));
+    const restarts = both.intents.map(({ restart }) => [restart?.workload, restart?.cause]);
+    expect(restarts.sort()).toEqual([
+      ["Deployment/db", "SigningKeyRotated"],
+      ["Deployment/web", "SigningKeyRotated"],
+    ]);
   });
 });

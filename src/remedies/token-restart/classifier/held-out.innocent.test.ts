@@ -132,6 +132,11 @@ const INNOCENT: Readonly<Record<string, string>> = {
   "a test's name": `ok  	shop/auth	0.401s  TestUnauthorizedIsRefused`,
   HTML: `<html><head><title>401 Authorization Required</title></head><body><center><h1>401 Authorization Required</h1></center><hr><center>nginx</center></body></html>`,
   "a feature gate": `I0301 09:12:44.113201       1 feature_gate.go:254] feature gates: {map[AllowUnauthorized:false]}`,
+  // Other services have paths below /apis/, too
+  "a shop's orders": `E0301 09:12:44.113201       1 sync.go:88] "Sync failed" err="Get \"https://shop.example/apis/orders/v2/items\": 401 Unauthorized"`,
+  "a catalogue's root": `level=error msg="listing failed: GET https://catalogue.example/apis/products: unexpected status code 401"`,
+  "a group with a dot, and no version of Kubernetes": `GET https://hub.example/apis/orders.internal/v2.1/items: 401 Unauthorized`,
+  "a version that begins like one": `GET https://hub.example/apis/apps/v1x/items: 401 Unauthorized`,
   "a document about it": `If the token has expired, the server answers with 401 Unauthorized and the client must log in again.`,
 };
 

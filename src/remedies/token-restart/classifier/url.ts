@@ -9,6 +9,8 @@ const CORE_RESOURCES = new Set([
 ]);
 /** Whole paths that only discovery and health checks of an API server use. */
 const WHOLE_PATHS = new Set(["/apis", "/openapi/v2", "/openapi/v3", "/swagger.json", "/swaggerapi"]);
+/** API groups from before groups were domains. */
+const GROUPS_WITHOUT_DOT = new Set(["apps", "autoscaling", "batch", "extensions", "policy"]);
 /** The port of the kubelet's API, and of its old read-only one. */
 const KUBELET_PORTS = new Set(["10250", "10255"]);
 /** The port kubeadm and most installers give the API server. */
@@ -67,11 +69,23 @@ function isGroupPath(path: string): boolean {
   const at = path.indexOf("/apis/");
   if (at < 0) return false;
   const [group, version] = path.slice(at + "/apis/".length).split("/", 3);
-  return group !== undefined && group !== "" && (version === undefined || isVersion(version));
+  return group !== undefined && isGroup(group) && (version === undefined || version === "" || isVersion(version));
 }
 
+/** A domain: only Kubernetes' oldest groups have a name without a dot, and a word is the path of anybody's service. */
+function isGroup(part: string): boolean {
+  return part.includes(".") || GROUPS_WITHOUT_DOT.has(part);
+}
+
+/** v1, v1beta1 or v2alpha1. */
 function isVersion(part: string): boolean {
-  return part === "" || (part.startsWith("v") && isDigitCode(part.charCodeAt(1)));
+  const stage = part.includes("alpha") ? "alpha" : "beta";
+  const numbers = part.slice(1).split(stage);
+  return part.startsWith("v") && numbers.length <= 2 && numbers.every(isNumber);
+}
+
+function isNumber(text: string): boolean {
+  return text !== "" && Array.from(text).every(character => isDigitCode(character.charCodeAt(0)));
 }
 
 function hostSide(authority: string): Side | null {

@@ -118,6 +118,7 @@ export const tokenRestartFacts: fc.Arbitrary<TokenRestartFacts> = fc
         serviceAccount: fc.constant("x"),
         sinceMs: times,
         seenMs: times,
+        isPersistent: fc.boolean(),
       }),
       { maxLength: 2 },
     ),

@@ -1,0 +1,192 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
+import { parseDuration } from "../../core/duration";
+import type { Intent } from "../../core/intent";
+import { checkRestartBudget, isOpen, requestedRestart } from "../../core/restart-budget";
+import { decideTokens } from "./decide";
+import type { PodFacts, TokenRestartFacts } from "./facts";
+import { pod } from "./testing/fake-log";
+import { DEFAULTS, workload } from "./testing/scene";
+
+const STEP_MS = 30_000;
+const START_MS = Date.parse("2025-01-01T12:00:00Z");
+const COOLDOWN_MS = parseDuration(DEFAULTS.cooldown);
+const WINDOW_MS = parseDuration(DEFAULTS.maxRestartsWindow);
+
+/** What becomes of a pod that is to go: a successor that is well, not Ready yet, or answered 401 too; none; or it stays. */
+type Fate = "well" | "late" | "rejected" | "none" | "stays";
+type Event = "quiet" | "recreated" | "spec changed" | "all answered 401";
+
+interface Restart {
+  readonly ms: number;
+  /** What together counts as one restart. */
+  readonly incident: string;
+}
+
+/** A workload of three pods and what the operator makes of it, one look every 30 s. */
+class World {
+  readonly restarts: Restart[] = [];
+  readonly #spec: TokenRestartSpec;
+  readonly #isRollout: boolean;
+  #ms = START_MS;
+  #accounts = 0;
+  #generation = 1;
+  #made = 0;
+  #pods: PodFacts[];
+  #rolledMs: number | undefined;
+  #history: readonly RestartStatus[] = [];
+  #targets: readonly TargetStatus[] = [];
+
+  constructor(spec: Partial<TokenRestartSpec>) {
+    this.#spec = { ...DEFAULTS, ...spec };
+    this.#isRollout = this.#spec.strategy === "RolloutRestart";
+    this.#pods = [1, 2, 3].map(() => this.#newPod("well"));
+  }
+
+  /** Pods that are down by the operator's hand, as far as status tells. */
+  get open(): number {
+    return this.#history.filter(entry => isOpen(entry)).length;
+  }
+
+  /** Something happens, the operator looks, and its plans go as the fate wills. */
+  step(event: Event, fate: Fate): void {
+    this.#ms += STEP_MS;
+    this.#happen(event);
+    const now = new Date(this.#ms);
+    const { parts, intents } = decideTokens(this.#facts(), this.#spec, now);
+    this.#history = parts?.restarts ?? [];
+    this.#targets = parts?.targets ?? [];
+    for (const intent of intents) this.#execute(intent, fate, now);
+    if (this.#isRollout && this.#rolledMs !== undefined) this.#rollOne(this.#rolledMs, fate);
+  }
+
+  #happen(event: Event): void {
+    if (event === "recreated") {
+      const uid = `sa-${++this.#accounts}`;
+      this.#pods = this.#pods.map(one => withProof(one, uid, this.#ms));
+    }
+    if (event === "all answered 401") this.#pods = this.#pods.map(one => rejected(one, this.#ms));
+    if (event === "spec changed") this.#generation++;
+  }
+
+  /** What the executor does. */
+  #execute({ restart }: Intent, fate: Fate, now: Date): void {
+    if (restart === undefined || !checkRestartBudget(this.#history, restart, now).allowed) return;
+    this.#history = [...this.#history, { ...requestedRestart(restart, now), outcome: "Restarted" }];
+    this.restarts.push({ ms: this.#ms, incident: restart.serviceAccountUID ?? `${restart.podUID} ${this.#ms}` });
+    if (this.#isRollout) this.#rolledMs = this.#ms;
+    else this.#replace(restart.podUID, fate);
+  }
+
+  #rollOne(sinceMs: number, fate: Fate): void {
+    const old = this.#pods.find(one => one.pod.createdAtMs < sinceMs);
+    if (old !== undefined) this.#replace(old.pod.uid, fate);
+  }
+
+  #replace(uid: string, fate: Fate): void {
+    if (fate === "stays") return;
+    this.#pods = this.#pods.filter(one => one.pod.uid !== uid);
+    if (fate !== "none") this.#pods.push(this.#newPod(fate));
+  }
+
+  #newPod(fate: Fate): PodFacts {
+    const uid = `uid-${this.#made++}`;
+    const ready = { ready: fate !== "late", readySinceMs: this.#ms + 1_000 };
+    const view = pod({ uid, name: `web-${uid}`, createdAtMs: this.#ms, ...ready });
+    const verdict = { state: "quiet", occasions: 0 } as const;
+    const facts: PodFacts = { pod: view, verdict, serviceAccount: "present", readMs: Infinity, unreadable: false };
+    return fate === "rejected" ? rejected(facts, this.#ms) : facts;
+  }
+
+  #facts(): TokenRestartFacts {
+    const own = workload({ replicas: 3, ...(this.#rolledMs === undefined ? {} : { restartedAtMs: this.#rolledMs }) });
+    return {
+      generation: this.#generation,
+      mode: "Enforce",
+      restarts: this.#history,
+      previousTargets: this.#targets,
+      missingTargets: [],
+      workloads: [{ workload: own, pods: this.#pods }],
+      undecided: [],
+      problems: [],
+      onsets: [],
+      blocks: [],
+      nextReadInMs: STEP_MS,
+    };
+  }
+}
+
+function withProof(one: PodFacts, serviceAccountUID: string, sinceMs: number): PodFacts {
+  return { ...one, proof: { serviceAccountUID, sinceMs, alone: true } };
+}
+
+function rejected(one: PodFacts, ms: number): PodFacts {
+  return { ...one, verdict: { state: "persistent", occasions: 9, firstMs: ms - STEP_MS, lastMs: ms } };
+}
+
+/** What happens, with some time in between in which nothing does. */
+function scripts(...events: readonly Event[]): fc.Arbitrary<{ event: Event; fate: Fate }[]> {
+  const happening = fc.record({
+    afterSteps: fc.integer({ min: 0, max: 60 }),
+    event: fc.constantFrom(...events),
+    fate: fc.constantFrom<Fate>("well", "well", "well", "late", "rejected", "none", "stays"),
+  });
+  return fc
+    .array(happening, { minLength: 4, maxLength: 16 })
+    .map(all =>
+      all.flatMap(({ afterSteps, event, fate }) => [
+        ...Array.from({ length: afterSteps }, () => ({ event: "quiet" as const, fate })),
+        { event, fate },
+      ]),
+    );
+}
+
+const limits = fc.record({
+  maxRestarts: fc.integer({ min: 1, max: 3 }),
+  maxUnavailable: fc.integer({ min: 1, max: 3 }),
+  strategy: fc.constantFrom("Evict" as const, "RolloutRestart" as const),
+});
+
+/** The most incidents that had restarts within one window. */
+function mostIncidents(restarts: readonly Restart[]): number {
+  const counts = restarts.map(({ ms }) => {
+    const recent = restarts.filter(other => other.ms <= ms && ms - other.ms < WINDOW_MS);
+    return new Set(recent.map(({ incident }) => incident)).size;
+  });
+  return Math.max(0, ...counts);
+}
+
+describe("whatever happens", () => {
+  it("no more incidents in a window than maxRestarts, and no more pods down than maxUnavailable, or one rollout", () => {
+    let together = 0;
+    const property = fc.property(limits, scripts("recreated", "all answered 401"), (spec, script) => {
+      const world = new World(spec);
+      for (const { event, fate } of script) {
+        world.step(event, fate);
+        expect(world.open).toBeLessThanOrEqual(spec.strategy === "Evict" ? spec.maxUnavailable : 1);
+      }
+      expect(mostIncidents(world.restarts)).toBeLessThanOrEqual(spec.maxRestarts);
+      together += world.restarts.length - new Set(world.restarts.map(({ incident }) => incident)).size;
+    });
+    fc.assert(property, { numRuns: 100 });
+    expect(together).toBeGreaterThan(5);
+  });
+
+  it("the cooldown lies between restarts of different incidents, also where a change of the spec grants new ones", () => {
+    let afterChange = 0;
+    const events = ["recreated", "all answered 401", "spec changed", "spec changed"] as const;
+    const property = fc.property(limits, scripts(...events), (spec, script) => {
+      const world = new World(spec);
+      for (const { event, fate } of script) world.step(event, fate);
+      for (const [i, { ms, incident }] of world.restarts.entries()) {
+        const before = world.restarts[i - 1];
+        if (before !== undefined && before.incident !== incident)
+          expect(ms - before.ms).toBeGreaterThanOrEqual(COOLDOWN_MS);
+      }
+      if (mostIncidents(world.restarts) > spec.maxRestarts) afterChange++;
+    });
+    fc.assert(property, { numRuns: 100 });
+    expect(afterChange).toBeGreaterThan(0);
+  });
+});
