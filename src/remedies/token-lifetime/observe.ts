@@ -123,6 +123,7 @@ function factsOf(one: Gathered, verdicts: ReadonlyMap<string, LogVerdict>): Daem
   return {
     view,
     ...(account?.automount === undefined ? {} : { automount: account.automount }),
+    lacksAccount: account === null || account.deletedAtMs !== undefined,
     ...(record === undefined ? {} : { record }),
     pods: one.pods.map(pod => ({
       pod,
