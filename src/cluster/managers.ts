@@ -1,5 +1,5 @@
 import { MANAGER } from "../api/names";
-import { type JsonObject, textOf, timeOf } from "./json";
+import { type JsonObject, objectOf, textOf, timeOf } from "./json";
 
 /** Managers that write status or defaults, never what people mean. */
 const CONTROL_PLANE = ["kube-controller-manager", "kube-apiserver"];
@@ -13,6 +13,27 @@ export function lastManagerOf(fields: readonly JsonObject[]): string | undefined
 /** When the operator wrote the object itself last, as its managedFields tell; undefined where it never did. */
 export function lastWriteMsOf(fields: readonly JsonObject[]): number | undefined {
   return writersOf(fields).find(({ manager }) => manager === MANAGER)?.atMs;
+}
+
+/**
+ * When such labels and annotations were written, by key, as managedFields tell, where that was after a moment. A manager has one time for all
+ * that it owns, so one that has written something else since makes them look younger than they are.
+ */
+export function marksWrittenAfter(
+  ms: number,
+  keys: readonly string[],
+  fields: readonly JsonObject[],
+): Record<string, number> {
+  const written = keys.map(key => {
+    const times = fields.filter(entry => isMarkOf(entry, key)).flatMap(entry => timeOf(entry["time"]) ?? []);
+    return [key, Math.min(...times)] as const;
+  });
+  return Object.fromEntries(written.filter(([, atMs]) => atMs > ms && atMs < Infinity));
+}
+
+function isMarkOf(entry: JsonObject, key: string): boolean {
+  const metadata = objectOf(objectOf(entry["fieldsV1"])["f:metadata"]);
+  return ["f:labels", "f:annotations"].some(place => Object.hasOwn(objectOf(metadata[place]), `f:${key}`));
 }
 
 /** Who wrote the object itself, and not its status; the last one first. */

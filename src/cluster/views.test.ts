@@ -282,6 +282,45 @@ describe("bindingView", () => {
     });
   });
 
+  describe("of which something was written after its creation", () => {
+    const marks = (...keys: string[]) => Object.fromEntries(keys.map(key => [`f:${key}`, {}]));
+    const entry = (manager: string, time: string, annotations: object, labels: object = {}) => ({
+      ...{ manager, operation: "Update", apiVersion: "rbac.authorization.k8s.io/v1", time, fieldsType: "FieldsV1" },
+      fieldsV1: {
+        "f:metadata": { "f:annotations": { ".": {}, ...annotations }, "f:labels": labels },
+        "f:subjects": {},
+      },
+    });
+    const writtenMs = (...managedFields: unknown[]) =>
+      bindingView("RoleBinding", { ...raw, metadata: { ...raw.metadata, managedFields } })?.writtenMs;
+
+    it("tells when, of what it has", () => {
+      const first = entry("kubectl", "2025-01-01T00:00:00Z", marks("gone"), marks("team"));
+      const second = entry("kubectl-annotate", "2025-03-01T00:00:00Z", marks("janitor/ttl", "gone"));
+      expect(writtenMs(first, second)).toEqual({ "janitor/ttl": Date.parse("2025-03-01T00:00:00Z") });
+      expect(writtenMs(first)).toBeUndefined();
+    });
+
+    it("tells the earliest time of several that own it: it was there by then", () => {
+      const one = entry("a", "2025-03-01T00:00:00Z", marks("janitor/ttl"), marks("team"));
+      const other = entry("b", "2025-02-01T00:00:00Z", marks("janitor/ttl"));
+      expect(writtenMs(one, other)).toEqual({
+        "janitor/ttl": Date.parse("2025-02-01T00:00:00Z"),
+        team: Date.parse("2025-03-01T00:00:00Z"),
+      });
+    });
+
+    it("tells nothing of what can't be understood", () => {
+      fc.assert(
+        fc.property(fc.anything(), odd => {
+          const time = "2025-03-01T00:00:00Z";
+          const all = [odd, { time, fieldsV1: odd }, { time, fieldsV1: { "f:metadata": { "f:labels": odd } } }];
+          expect(writtenMs(...all)).toBeUndefined();
+        }),
+      );
+    });
+  });
+
   it("is none without a role", () => {
     expect(bindingView("RoleBinding", { ...raw, roleRef: {} })).toBeNull();
   });

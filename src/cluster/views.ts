@@ -10,6 +10,7 @@ import type {
 } from "../core/views";
 import { identityOf } from "./identity";
 import { arrayOf, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "./json";
+import { marksWrittenAfter } from "./managers";
 
 // From the API server's JSON to what the project keeps of it. Pure and total: odd or missing fields never throw, and an object
 // without identity or age is null, since decisions rest on both.
@@ -106,12 +107,17 @@ export function bindingView(kind: BindingKind, raw: unknown): BindingView | null
   const metadata = objectOf(binding["metadata"]);
   const annotations = textsOf(metadata["annotations"]);
   Reflect.deleteProperty(annotations, LAST_APPLIED);
+  const labels = textsOf(metadata["labels"]);
+  const keys = [...Object.keys(labels), ...Object.keys(annotations)];
+  const fields = arrayOf(metadata["managedFields"]).map(objectOf);
+  const writtenMs = marksWrittenAfter(identity.createdAtMs, keys, fields);
   const owner = ownerOf(metadata);
   return {
     kind,
     ...identity,
-    labels: textsOf(metadata["labels"]),
+    labels,
     annotations,
+    ...(Object.keys(writtenMs).length === 0 ? {} : { writtenMs }),
     skip: isSkipped(metadata),
     ...(owner === undefined ? {} : { owner }),
     roleRef: { apiGroup: textOf(roleRef["apiGroup"]) ?? "", kind: roleKind, name: roleName },

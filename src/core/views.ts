@@ -108,6 +108,8 @@ export interface BindingView {
   readonly labels: Readonly<Record<string, string>>;
   /** Without what `kubectl apply` keeps there. */
   readonly annotations: Readonly<Record<string, string>>;
+  /** When those of the labels and annotations were written, by key, that are younger than the binding; absent where none is. */
+  readonly writtenMs?: Readonly<Record<string, number>>;
   readonly skip: boolean;
   /** The controller ownerReference. */
   readonly owner?: { readonly kind: string; readonly name: string; readonly uid: string };

@@ -28,6 +28,12 @@ const STEP_SHARE = 1 / 10;
 /** Passes may be further apart than that: what was written down stays the plan while it is worth so much of an extension. */
 const WORTH_SHARE = 1 / 2;
 
+/**
+ * A life is at least so long, unless the binding itself is younger: who owns the expiry and writes something else shortly before the end
+ * must not have it renewed every few seconds.
+ */
+const LEAST_LIFE_MS = 3_600_000;
+
 /** A renewal gains at least this much, or half of what it extends by. */
 const LEAST_GAIN_MS = 60_000;
 
@@ -36,7 +42,7 @@ export interface Schedule {
   readonly expiryMs: number;
   /** The keys that say so. */
   readonly sources: readonly string[];
-  /** From creation, or from the first sight of it, to the expiry; what a renewal extends by unless the spec says otherwise. */
+  /** From creation, or from when a moment was written that is the expiry, to the expiry; what a renewal extends by unless the spec says otherwise. */
   readonly lifeMs: number;
   /** By how much a renewal extends. */
   readonly extendByMs: number;
@@ -75,7 +81,10 @@ function extensionOf({ extendBy }: Spec, lifeMs: number): number {
   return extendBy === "" ? lifeMs : parseDuration(extendBy);
 }
 
-/** A value such as refreshed-at moves the end, but is not part of the life. */
+/**
+ * A value such as refreshed-at moves the end, but is not part of the life. Nor is the time before a moment was written: put on a binding of
+ * three years, "a month from now" means a month.
+ */
 function lifeOf(marked: Marked, { readings }: Expiry, expiryMs: number): number {
   const lives = readings
     .filter(({ atMs }) => atMs === expiryMs)
@@ -84,10 +93,17 @@ function lifeOf(marked: Marked, { readings }: Expiry, expiryMs: number): number 
       const annotations = Object.fromEntries(
         Object.entries(marked.annotations).filter(([key]) => !moved.includes(key)),
       );
-      const original = convention.read({ ...marked, annotations });
-      return (original?.kind === "expires" ? original.atMs : atMs) - marked.createdAtMs;
+      const original = { ...marked, annotations };
+      const reading = convention.read(original);
+      const endMs = reading?.kind === "expires" ? reading.atMs : atMs;
+      const sinceMs = convention.isRelative(original) ? undefined : marked.writtenMs?.[convention.key];
+      return lifeSince(sinceMs ?? marked.createdAtMs, endMs, marked.createdAtMs);
     });
   return Math.max(0, Math.min(...lives));
+}
+
+function lifeSince(sinceMs: number, endMs: number, createdAtMs: number): number {
+  return Math.min(Math.max(endMs - sinceMs, LEAST_LIFE_MS), endMs - createdAtMs);
 }
 
 /** What bounds the end that is planned. */
@@ -202,7 +218,8 @@ function checked(marked: Marked, changes: readonly Change[], laterThanMs: number
 
 /** What conventions read of a binding. */
 export function markedOf(view: BindingView): Marked {
-  return { createdAtMs: view.createdAtMs, labels: view.labels, annotations: view.annotations };
+  const { createdAtMs, labels, annotations, writtenMs } = view;
+  return { createdAtMs, labels, annotations, ...(writtenMs === undefined ? {} : { writtenMs }) };
 }
 
 /** spec.renewUntil in milliseconds since the epoch; Infinity where there is none. The API server takes a comma before fractions as well. */

@@ -88,6 +88,16 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     expect(reasons(given)).toContain("ReplicasLeft");
   });
 
+  it("stay at zero where somebody has taken the note of their replicas away", async () => {
+    const given = await throttled(scene());
+    given.put("Deployment", "app", { replicas: 0 });
+    given.perSecond.set("app", 0);
+    await given.run(10 * MINUTES);
+    expect(given.entry()).toMatchObject({ state: "Normal" });
+    expect(given.workloadNow()?.replicas).toBe(0);
+    expect(given.workloadNow("db", "StatefulSet")?.replicas).toBe(3);
+  });
+
   it("stay as they are without the right, which is told", async () => {
     const given = scene();
     given.isAllowed = false;

@@ -2,7 +2,17 @@ import { Reason } from "../../api/conditions";
 import { AT_ONCE_MS, type Assessment } from "./assessment";
 import { buildChange } from "./build";
 import { aimOf, changesOf, entryOf, fingerprintOf, isRelease, MAX_CHANGES, nameOf, type Case } from "./case";
-import { bounded, leftAlone, obstacle, rolling, ROLLING_MS, skipped, waitingFor, warningOf } from "./checks";
+import {
+  bounded,
+  leftAlone,
+  missingAccount,
+  obstacle,
+  rolling,
+  ROLLING_MS,
+  skipped,
+  waitingFor,
+  warningOf,
+} from "./checks";
 import { reverted, reverting } from "./revert";
 import { withWatch } from "./watch";
 
@@ -70,8 +80,15 @@ function contested(given: Case): Assessment | undefined {
 }
 
 function waiting(given: Case): Assessment | undefined {
-  const why = isRelease(given) ? undefined : obstacle(given);
+  if (isRelease(given)) return waitingToGiveBack(given);
+  const why = obstacle(given);
   return why === undefined ? undefined : waitingFor(given, why);
+}
+
+function waitingToGiveBack(given: Case): Assessment | undefined {
+  const why = missingAccount(given);
+  if (why === undefined) return undefined;
+  return waitingFor(given, why, `What was put into the template of ${nameOf(given)} is to be given back`);
 }
 
 function planned(given: Case): Assessment | undefined {

@@ -89,8 +89,18 @@ function unsettled({ generation, observedGeneration, ...view }: DaemonSetView): 
   return `its updateStrategy is OnDelete, and pods of an older template are still there (${older})`;
 }
 
+/** Why no pod may go, whatever for, as the end of a sentence: none could come in its place. */
+export function missingAccount({ own }: Case): string | undefined {
+  if (!own.lacksAccount) return undefined;
+  return `its ServiceAccount ${own.view.serviceAccountName} is not there, or is being deleted, so no pod could be created in another's place`;
+}
+
 /** Why it is not the moment for a change, as the end of a sentence. */
-export function obstacle({ own, spec, isAnotherRolling }: Case): string | undefined {
+export function obstacle(given: Case): string | undefined {
+  return missingAccount(given) ?? untimely(given);
+}
+
+function untimely({ own, spec, isAnotherRolling }: Case): string | undefined {
   if (!isSettled(own.view)) return unsettled(own.view);
   if (isAnotherRolling) return "another DaemonSet of this object is replacing its pods";
   if (!spec.revertOnUnauthorized) return undefined;
@@ -105,12 +115,16 @@ export function obstacle({ own, spec, isAnotherRolling }: Case): string | undefi
     : undefined;
 }
 
-/** It is not the moment. */
-export function waitingFor(given: Case, why: string): Assessment {
+/** It is not the moment for what is to be done. */
+export function waitingFor(
+  given: Case,
+  why: string,
+  what = `The token life of ${nameOf(given)} is to be ${life(given.spec)}`,
+): Assessment {
   return {
     status: "False",
     reason: Reason.Waiting,
-    sentence: `The token life of ${nameOf(given)} is to be ${life(given.spec)}, but not yet: ${why}.`,
+    sentence: `${what}, but not yet: ${why}.`,
     entry: entryOf(given, "Waiting"),
     isProgressing: true,
     recheckAfterMs: ROLLING_MS,

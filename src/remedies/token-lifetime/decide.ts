@@ -85,8 +85,15 @@ function entriesOf(assessments: readonly Assessment[], facts: TokenLifetimeFacts
   const known = new Map(facts.daemonSets.map(({ view, record }) => [view.name, record?.policy]));
   return [
     ...assessments.map(({ entry }) => withKnownPair(entry, known.get(entry.name), facts)),
-    ...facts.kept.map(({ policy, ...rest }) => withKnownPair(rest, policy, facts)),
+    ...facts.kept.map(({ policy, ...rest }) => withKnownPair(unhindered(rest), policy, facts)),
   ];
+}
+
+/** Of one that is gone only its policy is left to be taken away, which has its turn in every pass. */
+function unhindered(entry: DaemonSetStatus): DaemonSetStatus {
+  const copy = { ...entry };
+  delete copy.hindrance;
+  return copy;
 }
 
 /** A pair is there, or about to be; or it was made, and nobody can see whether it still is. */

@@ -43,6 +43,8 @@ export interface DaemonSetFacts {
   readonly view: DaemonSetView;
   /** automountServiceAccountToken of its ServiceAccount. */
   readonly automount?: boolean;
+  /** Its ServiceAccount is not there, or on its way out: no pod can be created, and every 401 comes of that. */
+  readonly lacksAccount: boolean;
   /** Of this very object; of a predecessor of the same name only that it was Reverted, and for which template. */
   readonly record?: DaemonSetStatus;
   readonly pods: readonly PodFacts[];

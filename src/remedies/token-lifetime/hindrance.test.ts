@@ -81,6 +81,16 @@ describe("what stands in the way of a change", () => {
     expect(hindered(stuck, [budget])).toMatchObject({ reason: "Rolling", stalled: { reason: "RolloutStuck" } });
   });
 
+  it("leaves nothing True where it is a missing right to take away a policy that is not needed any more", async () => {
+    const scene = new AdmissionScene();
+    await scene.passes(30, 60_000);
+    scene.object.spec.targets = [{ kind: "Deployment", name: "web" }];
+    const decision = await refused(scene, REFUSALS[1]!).pass();
+    expect(decision).toMatchObject({ status: "Unknown", reason: "Forbidden", stalled: { reason: "Forbidden" } });
+    scene.outcome = undefined;
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "NoDaemonSets" });
+  });
+
   it("is gone once it was done", async () => {
     const scene = withAnother(blocked(new AdmissionScene()));
     await scene.passes(20);

@@ -36,7 +36,9 @@ export function hindered(decision: Decision, hindrances: readonly Hindrance[]): 
   const message = `${decision.message} Not done yet: ${hindrances.map(one => one.message).join("; ")}.`;
   if (worst.reason === Reason.Forbidden) {
     const { reason } = worst;
-    return { ...decision, reason, message, progressing: false, stalled: { reason, message } };
+    // That all is well was decided before anybody knew that a right is missing.
+    const status = decision.status === "True" ? "Unknown" : decision.status;
+    return { ...decision, status, reason, message, progressing: false, stalled: { reason, message } };
   }
   // What a person is needed for is graver than a pod that has to wait.
   const reason = decision.stalled === undefined ? worst.reason : undefined;

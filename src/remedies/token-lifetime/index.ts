@@ -27,7 +27,7 @@ const MAY: readonly Permission[] = [
     apiGroup: "",
     resource: "serviceaccounts",
     verbs: ["get"],
-    why: "Sees whether a token is mounted at all.",
+    why: "Sees whether a token is mounted at all, and whether pods can be created.",
   },
   {
     apiGroup: "",

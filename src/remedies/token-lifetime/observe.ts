@@ -31,7 +31,8 @@ interface Gathered {
 }
 
 /**
- * Everything that a decision needs: the DaemonSets with their templates and pods, and what the logs say where a change is planned or was made.
+ * Everything that a decision needs: the DaemonSets with their templates and pods, and what the logs say where a change is planned or was
+ * made and could be taken back.
  *
  * @throws whatever a reader throws
  */
@@ -46,7 +47,10 @@ export async function observeDaemonSets(
   const gathered: Gathered[] = [];
   for (const view of found.views) gathered.push(await gather(view, records, from));
   const nowMs = from.clock.now().getTime();
-  const suspects = gathered.filter(one => isWatched(one.record, spec, nowMs) || isUnderWay(one, spec));
+  // Without a way back nobody has to know what the logs say.
+  const suspects = spec.revertOnUnauthorized
+    ? gathered.filter(one => isWatched(one.record, spec, nowMs) || isUnderWay(one, spec))
+    : [];
   const judged = await logs.judge(
     keyOf(object),
     suspects.flatMap(({ pods }) => pods),
@@ -123,6 +127,7 @@ function factsOf(one: Gathered, verdicts: ReadonlyMap<string, LogVerdict>): Daem
   return {
     view,
     ...(account?.automount === undefined ? {} : { automount: account.automount }),
+    lacksAccount: account === null || account.deletedAtMs !== undefined,
     ...(record === undefined ? {} : { record }),
     pods: one.pods.map(pod => ({
       pod,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DaemonSetStatus } from "../../api/controller-resilience";
+import { AdmissionScene } from "./testing/admission-scene";
 import { PLAIN, Scene } from "./testing/scene";
 
 const MINUTE = 60_000;
@@ -222,6 +223,34 @@ describe("401s after the change", () => {
     const scene = await changed(new Scene({ revertOnUnauthorized: false }));
     scene.say("persistent", 600);
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
+  });
+});
+
+describe("logs of which the spec wants nothing", () => {
+  const [template, policy] = [
+    { revertOnUnauthorized: false },
+    { revertOnUnauthorized: false, via: "Admission" },
+  ] as const;
+
+  it.each([
+    ["template", new Scene(template)],
+    ["policy", new AdmissionScene(policy)],
+  ])("are not read, and hold nothing up: by %s", async (_, scene) => {
+    const read: string[] = [];
+    scene.judge = (_key, pods) => {
+      read.push(...pods.map(({ name }) => name));
+      const verdicts = new Map(pods.map(({ uid }) => [uid, "unreadable" as const]));
+      return Promise.resolve({ verdicts, nextReadInMs: Infinity });
+    };
+    for (let i = 0; i < 100; i++) {
+      await scene.pass();
+      await scene.clock.run(MINUTE);
+      if (scene.entry()?.outcome === "Rolling" && !(scene instanceof AdmissionScene)) scene.roll("agent", 600);
+    }
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded" });
+    expect(scene.podList.map(({ tokenExpirationSeconds }) => tokenExpirationSeconds)).toEqual([600, 600, 600]);
+    expect(scene.object.status?.restarts?.filter(({ outcome }) => outcome !== "Recovered") ?? []).toEqual([]);
+    expect(read).toEqual([]);
   });
 });
 

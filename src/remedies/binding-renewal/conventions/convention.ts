@@ -4,6 +4,8 @@ export interface Marked {
   readonly createdAtMs: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
+  /** When values were written that are younger than the binding, by key, in milliseconds since the epoch. */
+  readonly writtenMs?: Readonly<Record<string, number>>;
 }
 
 /** A value that the enforcer ignores, so that it deletes nothing because of it. */

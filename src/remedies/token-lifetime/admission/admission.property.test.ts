@@ -24,6 +24,7 @@ const calm = tokenLifetimeFacts.map(
     ...facts,
     mode: "Enforce",
     daemonSets: facts.daemonSets.map(({ view, pods }) => ({
+      lacksAccount: false,
       view: { ...view, template: PLAIN, skip: false, observedGeneration: view.generation },
       pods: pods.map(one => ({ ...one, verdict: "quiet", pod: { ...one.pod, mountsToken: true, createdAtMs: START } })),
     })),

@@ -5,9 +5,9 @@ import { isOpen } from "../../../core/restart-budget";
 import { AT_ONCE_MS, type Assessment } from "../assessment";
 import { buildRelease } from "../build";
 import { entryOf, isSameTemplate, nameOf } from "../case";
-import { ROLLING_MS } from "../checks";
+import { missingAccount, ROLLING_MS } from "../checks";
 import { isCanary, livingOf, type PodFacts } from "../facts";
-import { isToBlame, isWellAgain } from "../revert";
+import { held, isDecided, isToBlame } from "../revert";
 import { buildHealing, buildRemoval, workloadOf } from "./build";
 import { isReleasable, outOfEffectMs, type AdmissionCase } from "./case";
 import { pairsOf } from "./obsolete";
@@ -26,7 +26,7 @@ export function reverting(given: AdmissionCase): Assessment | undefined {
   // Written down first: whoever leads next must not try it again.
   if (given.own.record?.outcome !== "Reverting") return { ...finding, recheckAfterMs: AT_ONCE_MS };
   const intents = takingBack(given, sentence);
-  return intents.length === 0 ? undefined : { ...finding, intents };
+  return intents.length === 0 ? undefined : (held(given, finding) ?? { ...finding, intents });
 }
 
 function isHarmful(given: AdmissionCase): boolean {
@@ -34,7 +34,7 @@ function isHarmful(given: AdmissionCase): boolean {
   if (!given.spec.revertOnUnauthorized || record?.appliedTime === undefined) return false;
   // Of another template than that for which the policy was made, nothing is known yet.
   if (record.outcome === "Reverted" || !isSameTemplate(given)) return false;
-  return (record.outcome === "Reverting" && !isWellAgain(given)) || isToBlame(given);
+  return isDecided(given) || isToBlame(given);
 }
 
 /** All that shortens tokens: the pairs, and what is left in the template from before. */
@@ -62,19 +62,22 @@ function healing(given: AdmissionCase, { sentence, entry }: Assessment): Partial
   const dead = livingOf(given.own).filter(one => isLeftWithoutAccess(one, given));
   const [next] = dead;
   if (next === undefined) return {};
-  const missing = missingBeside(dead, given);
-  if (missing > 0) {
-    const held = `${sentence} Pods that are answered 401 are not replaced, because others are not available (${missing}): see kubectl rollout status.`;
-    return { sentence: held, recheckAfterMs: ROLLING_MS };
+  const why = missingAccount(given) ?? othersMissing(dead, given);
+  if (why !== undefined) {
+    return {
+      sentence: `${sentence} Pods that are answered 401 are not replaced, because ${why}.`,
+      recheckAfterMs: ROLLING_MS,
+    };
   }
   const isNext = given.nowMs >= outOfEffectMs(entry.appliedTime) && isFree(given);
   return { ...(isNext ? replacement(given, next) : {}), isProgressing: true, recheckAfterMs: ROLLING_MS };
 }
 
-/** How many pods are down that are not among these: one more that is replaced would be one more that is down. */
-function missingBeside(dead: readonly PodFacts[], { own }: AdmissionCase): number {
+/** Pods are down that are not among these: one more that is replaced would be one more that is down. */
+function othersMissing(dead: readonly PodFacts[], { own }: AdmissionCase): string | undefined {
   const down = dead.filter(({ pod }) => !pod.ready).length;
-  return Math.max(0, own.view.replicas - own.view.availablePods - down);
+  const missing = own.view.replicas - own.view.availablePods - down;
+  return missing > 0 ? `others are not available (${missing}): see kubectl rollout status` : undefined;
 }
 
 function isTakenAway(given: AdmissionCase): boolean {

@@ -86,6 +86,7 @@ const daemonSets: fc.Arbitrary<DaemonSetFacts> = fc
     template: templates,
     updateStrategy: fc.constantFrom("RollingUpdate", "RollingUpdate", "OnDelete"),
     skip: rarely,
+    lacksAccount: rarely,
     isSettled: fc.constantFrom(true, true, true, false),
     pods: fc.array(pods, { maxLength: 3 }),
     isPlanned: fc.boolean(),
@@ -94,7 +95,7 @@ const daemonSets: fc.Arbitrary<DaemonSetFacts> = fc
     changes: fc.integer({ min: 0, max: 2 }),
     generation: fc.constantFrom(1, 2),
   })
-  .map(({ template, updateStrategy, skip, isSettled, pods: own, isPlanned, ...history }) => {
+  .map(({ template, updateStrategy, skip, lacksAccount, isSettled, pods: own, isPlanned, ...history }) => {
     const view: DaemonSetView = {
       kind: "DaemonSet",
       namespace: "team",
@@ -117,7 +118,7 @@ const daemonSets: fc.Arbitrary<DaemonSetFacts> = fc
     const previous = plan.kind === "Change" ? [...plan.previous] : [];
     const outcome = isPlanned ? "Planned" : history.outcome;
     const record = { ...history, name: "", previous, outcome, fingerprint: fingerprint(inputOf({ view }), previous) };
-    return { view, pods: own, record: defined<DaemonSetStatus>(record as DaemonSetStatus) };
+    return { view, lacksAccount, pods: own, record: defined<DaemonSetStatus>(record as DaemonSetStatus) };
   });
 
 const STATES = fc.constantFrom("Right", "Drifted", "Foreign", "Old", "");

@@ -28,6 +28,8 @@ export class Scene extends EmptyReaders implements LogJudge {
   podList: PodView[] = [];
   readonly logVerdicts = new Map<string, LogVerdict>();
   account: ServiceAccountView = { namespace: "team", name: "agent", uid: "sa", createdAtMs: 0 };
+  /** Nobody has deleted it. */
+  isAccountThere = true;
   stale: number | null = null;
   object: ControllerResilience;
   readonly written: Intent[] = [];
@@ -190,7 +192,7 @@ export class Scene extends EmptyReaders implements LogJudge {
 
   /** As Readers. */
   override serviceAccount(): Promise<ServiceAccountView | null> {
-    return Promise.resolve(this.account);
+    return Promise.resolve(this.isAccountThere ? this.account : null);
   }
 
   /** As Readers. */

@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import { AdmissionScene } from "./testing/admission-scene";
+import { PLAIN, Scene } from "./testing/scene";
+
+// Without its ServiceAccount every pod is answered 401, and none that goes has a successor.
+
+const SECOND = 1_000;
+const MINUTE = 60_000;
+
+/** The template was changed, and all pods have the shorter token. */
+async function changed(): Promise<Scene> {
+  const scene = new Scene();
+  await scene.pass();
+  await scene.pass();
+  await scene.clock.run(MINUTE);
+  scene.roll("agent", 600);
+  await scene.pass();
+  return scene;
+}
+
+/** The policy is in effect, and the first pod was replaced. */
+async function onTrial(): Promise<AdmissionScene> {
+  const scene = new AdmissionScene();
+  for (let i = 0; i < 20 && scene.count(600) === 0; i++) await scene.passes(2);
+  await scene.clock.run(10 * SECOND);
+  await scene.passes(4);
+  return scene;
+}
+
+/** As it is gone, or while something still keeps it. */
+const ABSENCES: readonly [string, (scene: Scene) => void][] = [
+  ["that is not there", scene => (scene.isAccountThere = false)],
+  ["that is being deleted", scene => (scene.account = { ...scene.account, deletedAtMs: 1 })],
+];
+
+/** It is created anew. */
+function comeBack(scene: Scene): void {
+  scene.isAccountThere = true;
+  scene.account = { namespace: "team", name: "agent", uid: "sa-2", createdAtMs: scene.clock.now().getTime() };
+}
+
+function leave(scene: Scene): void {
+  scene.object.spec.tokenLifetime!.defaultToken = "Leave";
+}
+
+describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
+  it.each([
+    ["template", changed],
+    ["policy", onTrial],
+  ] as const)("is to blame for the 401s, not the shorter token, also once it is back: by %s", async (_way, make) => {
+    const scene = await make();
+    const before = scene.written.length;
+    go(scene);
+    scene.say("persistent", 600);
+    for (let i = 0; i < 3; i++) {
+      await scene.pass();
+      await scene.clock.run(MINUTE);
+    }
+    expect(scene.entry()?.outcome).not.toMatch(/^Revert/);
+    comeBack(scene);
+    for (let i = 0; i < 3; i++) await scene.pass();
+    expect(scene.entry()?.outcome).not.toMatch(/^Revert/);
+    expect(scene.written).toHaveLength(before);
+  });
+
+  it("keeps the template from being changed, and is named", async () => {
+    const scene = new Scene();
+    scene.object.spec.tokenLifetime!.revertOnUnauthorized = false;
+    go(scene);
+    await scene.pass();
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "Waiting", intents: [] });
+    expect(decision.message).toContain("not yet: its ServiceAccount agent is not there, or is being deleted");
+    comeBack(scene);
+    await scene.pass();
+    await scene.pass();
+    expect(scene.written).toHaveLength(1);
+  });
+
+  it("keeps pods from being evicted", async () => {
+    const scene = new AdmissionScene();
+    await scene.pass();
+    await scene.clock.run(MINUTE);
+    go(scene);
+    expect((await scene.passes(5)).message).toContain("ServiceAccount agent is not there");
+    expect(scene.count(3607)).toBe(3);
+    comeBack(scene);
+    await scene.pass();
+    expect(scene.count(3607)).toBe(2);
+  });
+
+  it("keeps the template from being given back, as the spec asks, until it is there again", async () => {
+    const scene = await changed();
+    leave(scene);
+    go(scene);
+    await scene.pass();
+    expect((await scene.pass()).message).toContain(
+      "What was put into the template of DaemonSet agent is to be given back, but not yet: its ServiceAccount agent",
+    );
+    expect(scene.written).toHaveLength(1);
+    comeBack(scene);
+    await scene.pass();
+    await scene.pass();
+    expect(scene.set().template).toEqual(PLAIN);
+  });
+
+  it.each([
+    ["template", changed],
+    ["policy", onTrial],
+  ] as const)("keeps what was decided from being taken back: by %s", async (_way, make) => {
+    const scene = await make();
+    const before = scene.written.length;
+    scene.say("persistent", 600);
+    expect(await scene.pass()).toMatchObject({ reason: "Reverting", intents: [] });
+    go(scene);
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ reason: "Reverting", intents: [], recheckAfterMs: 10 * SECOND });
+    expect(decision.message).toContain("to be taken back, but not yet: its ServiceAccount agent is not there");
+    await scene.clock.run(SECOND);
+    comeBack(scene);
+    // It explains all 401s now.
+    for (let i = 0; i < 3; i++) await scene.pass();
+    expect(scene.written).toHaveLength(before);
+    expect(scene.entry()?.outcome).not.toMatch(/^Revert/);
+  });
+
+  it("that is there again as it was does not keep it from being taken back any more", async () => {
+    const scene = await changed();
+    scene.say("persistent", 600);
+    await scene.pass();
+    const { account } = scene;
+    go(scene);
+    await scene.pass();
+    [scene.account, scene.isAccountThere] = [account, true];
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
+  });
+
+  it("keeps pods that a policy has left without access from being evicted", async () => {
+    const scene = await onTrial();
+    scene.say("persistent", 600);
+    await scene.passes(2);
+    expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
+    go(scene);
+    expect((await scene.passes(20)).message).toContain("are not replaced, because its ServiceAccount agent");
+    expect(scene.count(600)).toBe(1);
+  });
+});
