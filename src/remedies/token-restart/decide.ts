@@ -1,11 +1,12 @@
-import { Cause, Reason } from "../../api/conditions";
+import { Reason } from "../../api/conditions";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { Announcement, Decision } from "../../core/remedy";
-import { checkRestartBudget, isOpen } from "../../core/restart-budget";
+import { isOpen } from "../../core/restart-budget";
 import { assess } from "./assess";
 import type { Assessment } from "./assessment";
-import { limitsOf, rejectedOf, type WorkloadCase } from "./candidates";
+import { rejectedOf, type WorkloadCase } from "./candidates";
 import { workloadId, type TokenRestartFacts, type WorkloadFacts } from "./facts";
+import { coolingMs } from "./limits";
 import { settleRestarts, settleUnwatched } from "./outcomes";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
 import { targetStatus } from "./target-status";
@@ -75,25 +76,13 @@ function caseOf(own: WorkloadFacts, facts: TokenRestartFacts, spec: TokenRestart
   const settle = (entries: readonly RestartStatus[]): RestartStatus[] =>
     settleRestarts(entries, own, strategy, now.getTime());
   const settled = settle(ofWorkload);
-  // A new generation is a person's word that it is worth trying again: what was used up is forgotten, but no sooner than the
-  // cooldown that runs is over, since that is counted from it, here and wherever else the workload's restarts are known.
+  // A new generation is a person's word that it is worth trying again: what was used up is forgotten, and by how often the cooldown was
+  // doubled, but no sooner than the cooldown itself is over, which is counted from it here and wherever else the restarts are known.
   const isForgiven = (previous?.exhaustedGeneration ?? Infinity) < facts.generation;
-  const isForgotten = isForgiven && isCooledDown(settled, own, spec, now);
+  const isForgotten = isForgiven && coolingMs(settled, spec, now) === 0;
   const history = isForgotten ? settle(ofWorkload.filter(entry => isOpen(entry))) : settled;
   const isCooling = isForgiven && !isForgotten;
   return { facts, own, spec, history, previous, isCooling, rejected: rejectedOf(own), now };
-}
-
-/** Whether the cooldown of its restarts is over for any pod that may be rejected. */
-function isCooledDown(
-  history: readonly RestartStatus[],
-  own: WorkloadFacts,
-  spec: TokenRestartSpec,
-  now: Date,
-): boolean {
-  const limits = { ...limitsOf(spec), maxRestarts: Infinity };
-  const anyPod = { workload: workloadId(own.workload), pod: "", podUID: "", cause: Cause.Unknown, limits };
-  return checkRestartBudget(history, anyPod, now).allowed;
 }
 
 /** The entries of workloads that are no longer targets stay, but not open; order is kept. */

@@ -92,8 +92,8 @@ describe("a change of the spec after the restarts were used up", () => {
     scene.object = { ...scene.object, metadata: { ...metadata, generation: metadata.generation + 1 } };
   }
 
-  it("allows further ones, but none before the cooldown that runs is over", async () => {
-    const scene = recreated({ maxRestarts: 1, cooldown: "1m" });
+  it("allows further ones, but none before the cooldown is over, for which its doublings count no more", async () => {
+    const scene = recreated({ maxRestarts: 1, cooldown: "2m" });
     told(scene, 1, vain);
     expect(await scene.pass()).toMatchObject({ reason: "RestartsExhausted" });
     change(scene);

@@ -1,8 +1,9 @@
 import { Reason } from "../../api/conditions";
-import type { RestartStatus } from "../../api/controller-resilience";
-import { checkRestartBudget, isAwaited, isOpen } from "../../core/restart-budget";
+import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
+import type { RestartClaim } from "../../core/intent";
+import { type BudgetVerdict, checkRestartBudget, isAwaited, isOpen } from "../../core/restart-budget";
 import type { Assessment } from "./assessment";
-import { candidatesOf, nextClaim, type WorkloadCase } from "./candidates";
+import { candidatesOf, limitsOf, nextClaim, type WorkloadCase } from "./candidates";
 import type { WorkloadFacts } from "./facts";
 import { rolloutThatMissed } from "./outcomes";
 import { count, describeShare, describeTime } from "./wording";
@@ -75,15 +76,28 @@ export function downNow(own: WorkloadFacts, history: readonly RestartStatus[]): 
   return [...names.values()];
 }
 
+/** How long the cooldown goes on after the last of these restarts, without its doublings; in milliseconds. What can't be read was just now. */
+export function coolingMs(history: readonly RestartStatus[], spec: TokenRestartSpec, now: Date): number {
+  const { cooldownMs } = limitsOf(spec);
+  const left = history.map(({ time }) => Date.parse(time) + cooldownMs - now.getTime());
+  return Math.max(0, ...left.map(ms => (Number.isNaN(ms) ? cooldownMs : ms)));
+}
+
 /** The budget has the next restart wait. */
 export function cooldown(given: WorkloadCase): Assessment | undefined {
   const claim = nextClaim(given);
   if (claim === undefined) return undefined;
-  const verdict = checkRestartBudget(given.history, claim, given.now);
+  const verdict = budgetOf(given, claim);
   if (verdict.allowed) return undefined;
   const limit = verdict.limit === "Cooldown" ? "cooldown" : "maxRestarts";
   const time = describeTime(given.now.getTime() + verdict.retryAfterMs);
   const sentence = `${describeShare(given.own, given.rejected.length)}; the next restart is possible at ${time} (${limit}).`;
   const { retryAfterMs } = verdict;
   return { status: "False", reason: Reason.RestartDeferred, sentence, isProgressing: true, retryAfterMs };
+}
+
+/** Of restarts that are forgiven the cooldown alone is left. */
+function budgetOf({ history, spec, now, isCooling }: WorkloadCase, claim: RestartClaim): BudgetVerdict {
+  if (!isCooling) return checkRestartBudget(history, claim, now);
+  return { allowed: false, limit: "Cooldown", retryAfterMs: coolingMs(history, spec, now) };
 }
