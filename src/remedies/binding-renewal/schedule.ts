@@ -15,9 +15,6 @@ const WARN_SHARE = 2 / 3;
 /** A form that would lose more than a third of an extension is not taken: what is left of it could be due again at once. */
 const KEPT_SHARE = 2 / 3;
 
-/** Longest time between the decision to restore and the creation on the server that is allowed for. */
-const CREATION_TAKES_MS = 60_000;
-
 /**
  * What is over is extended from the present, which stands still for so long, and for so much of an extension: what is written down in
  * one pass has to be the plan of the next.
@@ -34,8 +31,14 @@ const WORTH_SHARE = 1 / 2;
  */
 const LEAST_LIFE_MS = 3_600_000;
 
-/** A renewal gains at least this much, or half of what it extends by. */
-const LEAST_GAIN_MS = 60_000;
+/** Longest time between the decision to restore and the creation on the server that is allowed for. Where renewUntil is near, so much is left out. */
+const CREATION_TAKES_MS = 60_000;
+
+/**
+ * A renewal gains at least this much, or half of what it extends by: more than what is left out of a restored binding's life, with what whole
+ * seconds take. Else it would be renewed as soon as it is there.
+ */
+const LEAST_GAIN_MS = CREATION_TAKES_MS + 10_000;
 
 /** When a binding ends, and when something is to be done about it. Times in milliseconds since the epoch. */
 export interface Schedule {
@@ -196,16 +199,18 @@ export function planRestore(
     // What counts from the creation counts from when the API server has created it, not from now.
     const capMs = convention.isRelative(marked) ? latestMs - CREATION_TAKES_MS : latestMs;
     const targetMs = Math.min(fromMs + extendByMs, capMs);
-    return convention.writeAnew(marked, targetMs, leastOf(fromMs, targetMs, capMs)) ?? [];
+    return convention.writeAnew(marked, targetMs, leastOf(fromMs, targetMs, capMs, latestMs)) ?? [];
   });
-  const renewal = checked(marked, changes, nowMs);
+  // A life so short would be worth a renewal for what is left out, and at once if it is nearly over: not for the last seconds of it.
+  const isToLast = isExact || extendByMs * WORTH_SHARE >= LEAST_GAIN_MS;
+  const renewal = checked(marked, changes, isToLast ? nowMs : nowMs + extendByMs * RENEW_SHARE);
   return renewal && { ...renewal, isExact };
 }
 
-/** A last renewal, which ends at `latestMs`, comes as close to it as a renewal is worth: a second one would gain too little. */
-function leastOf(fromMs: number, targetMs: number, latestMs: number): number {
+/** The last end that can be had, `capMs`, comes as close to `latestMs` as a renewal is worth: another one would gain too little. */
+function leastOf(fromMs: number, targetMs: number, capMs: number, latestMs = capMs): number {
   const leastMs = fromMs + (targetMs - fromMs) * KEPT_SHARE;
-  return targetMs < latestMs ? leastMs : Math.max(leastMs, targetMs - LEAST_GAIN_MS);
+  return targetMs < capMs ? leastMs : Math.max(leastMs, latestMs - LEAST_GAIN_MS);
 }
 
 /** All conventions together must say a later time, or the earliest of them deletes the binding all the same. */
