@@ -26,7 +26,13 @@ const CRES = "/apis/controller-resilience.io/v1alpha1";
 const DAY = 86_400_000;
 
 interface Binding {
-  metadata: { name: string; uid: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+  metadata: {
+    name: string;
+    uid: string;
+    creationTimestamp: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+  };
   roleRef: object;
   subjects: object[];
 }
@@ -229,6 +235,21 @@ describe("with the right to bind the role", () => {
     expect(await value("janitor")).toBe("60d");
     expect(await value("seconds")).toBe("5184000");
     expect(await value("twin")).toMatch(/^\d{4}-|^30d$/);
+    await process.stop();
+  });
+
+  it("an expiry that is written on an older binding counts from then", async () => {
+    const { metadata } = await createBinding("older", {});
+    await new Promise(wake => setTimeout(wake, 3_000));
+    const expiry = inDays(30);
+    await admin.patch(path("older"), { metadata: { annotations: { "controller-resilience.io/expires-at": expiry } } });
+    await protect("older", [{ kind: "RoleBinding", name: "older" }]);
+    const process = start();
+    const object = await process.pass("older");
+    const sinceCreation = (Date.parse(expiry) - Date.parse(metadata.creationTimestamp)) / 1000;
+    const { lifeSeconds } = object.status!.bindings![0]!;
+    expect(lifeSeconds).toBeLessThanOrEqual(sinceCreation - 2);
+    expect(lifeSeconds).toBeGreaterThan(sinceCreation - 60);
     await process.stop();
   });
 
