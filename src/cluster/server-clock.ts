@@ -111,8 +111,12 @@ export class ServerClock implements Clock {
   #isToBelieve(latest: Measurement, best: Measurement | undefined): boolean {
     const isContradiction = best !== undefined && !agree(best, latest);
     this.#contradictedSinceMs = isContradiction ? (this.#contradictedSinceMs ?? latest.atMs) : undefined;
-    if (!isContradiction || distance(best, latest) > ALARMING_MS) return true;
-    return latest.atMs - (this.#contradictedSinceMs ?? latest.atMs) >= CONTRADICTED_MS;
+    const isBelieved =
+      !isContradiction ||
+      distance(best, latest) > ALARMING_MS ||
+      latest.atMs - (this.#contradictedSinceMs ?? latest.atMs) >= CONTRADICTED_MS;
+    if (isBelieved) this.#contradictedSinceMs = undefined;
+    return isBelieved;
   }
 
   #apply(offsetMs: number): void {

@@ -340,7 +340,7 @@ describe("the result of a pass", () => {
     expect(seen.slice(0, 4)).toEqual([...Array<string>(3).fill("reconciled:error"), "reconciled:success"]);
   });
 
-  it("failure, but another remedy has to look: then, however long the delay has become", async () => {
+  it("failure, but a remedy has to look: then, however long the delay has become", async () => {
     const { times } = await timesAfter(Array<PassResult>(14).fill({ next: "retry", conflict: false, afterMs: 5_000 }));
     // 5 ms doubled ten times is above five seconds.
     expect(times.at(-1)! - times.at(-3)!).toBe(10_000);

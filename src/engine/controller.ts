@@ -203,8 +203,8 @@ export class Controller {
     }
   }
 
-  #retry(key: Key, atLatestMs = Infinity): void {
-    this.#queue.addAfter(key, Math.min(this.#limiter.when(key), atLatestMs), "due");
+  #retry(key: Key, atLatestMs: number | undefined): void {
+    this.#queue.addAfter(key, this.#limiter.when(key, atLatestMs), "due");
   }
 
   #forget(key: Key): void {

@@ -65,9 +65,43 @@ describe("intents of one remedy", () => {
     expect(writer.written).toEqual(three.slice(0, 2));
   });
 
+  it("are not held up for good by one that takes all the time to fail", async () => {
+    const { executeAll, writer, clock } = makeBench();
+    writer.answer = ({ target }) => {
+      clock.advance(target.name === "a" ? 11_000 : 100);
+      return target.name === "a" ? Promise.reject(new TransientError("no answer")) : Promise.resolve();
+    };
+    expect(await executeAll(three)).toMatchObject([{ result: "Failed" }, { limit: "PassTime" }, { limit: "PassTime" }]);
+    expect(await executeAll(three)).toMatchObject([
+      { result: "Failed" },
+      { result: "Executed" },
+      { result: "Executed" },
+    ]);
+    expect(writer.written.map(({ target }) => target.name)).toEqual(["a", "b", "c"]);
+  });
+
+  it("that failed are tried again after two seconds, and at once where they are others by now", async () => {
+    const { execute, writer, clock } = makeBench();
+    writer.answer = () => Promise.reject(new TransientError("no answer"));
+    const times: number[] = [];
+    for (let second = 0; times.length < 8; second++) {
+      const before = writer.written.length;
+      await execute(makePatch());
+      if (writer.written.length > before) times.push(second);
+      clock.advance(1_000);
+    }
+    expect(times).toEqual([0, 2, 6, 14, 30, 62, 122, 182]);
+    await execute(makePatch("app", { body: { spec: { another: true } } }));
+    expect(writer.written).toHaveLength(9);
+  });
+
   it("are told of as ever where none of them is to be written", async () => {
-    const { executeAll, clock, writer } = makeBench({ mode: "Observe" });
-    clock.advance(20_000);
+    const { executeAll, clock, writer, leading } = makeBench({ mode: "Observe" });
+    const get = (): boolean => {
+      clock.advance(20_000);
+      return true;
+    };
+    Object.defineProperty(leading, "yes", { get });
     expect(await executeAll(three)).toEqual(Array(3).fill({ result: "Observed" }));
     expect(writer.written).toEqual([]);
   });

@@ -103,10 +103,9 @@ export class Executor {
     return outcome;
   }
 
-  /** What holds an intent back that nothing else objects to: that there is no time left for it, the workload's budgets, that they are not known yet, or that it failed a moment ago. */
+  /** What holds an intent back that nothing else objects to: the workload's budgets, that they are not known yet, that it failed a moment ago, or that there is no time left for it. */
   #held(intent: Intent, scope: ExecutionScope): Outcome | undefined {
     const { restart } = intent;
-    if (scope.isLate === true) return { result: "Limited", limit: "PassTime", retryAfterMs: NEXT_PASS_MS };
     if (restart !== undefined) {
       const { namespace } = scope.object.metadata;
       if (!this.#ports.rollCall.isCompleteIn(namespace)) {
@@ -116,7 +115,9 @@ export class Executor {
       const budget = checkRestartBudget(scope.ledger.counted(restart.workload), restart, this.#ports.clock.now());
       if (!budget.allowed) return { result: "Limited", limit: budget.limit, retryAfterMs: budget.retryAfterMs };
     }
-    return this.#refusals.standing(intent);
+    const standing = this.#refusals.standing(intent);
+    if (standing !== undefined || scope.isLate !== true) return standing;
+    return { result: "Limited", limit: "PassTime", retryAfterMs: NEXT_PASS_MS };
   }
 
   async #try(intent: Intent, scope: ExecutionScope): Promise<Outcome> {
@@ -126,7 +127,7 @@ export class Executor {
       return outcome;
     } catch (error) {
       const outcome = outcomeOf(error, intent);
-      if (!isWorthNoting(error, intent)) return outcome;
+      if (!isWorthNoting(error)) return outcome;
       return this.#refusals.note(intent, outcome, !isCertainlyNotDone(error));
     }
   }
@@ -227,11 +228,7 @@ function isCertainlyNotDone(error: unknown): boolean {
   return refusals.some(refusal => error instanceof refusal);
 }
 
-/**
- * A plain write may be tried at any time unless the server asks for patience, or forbids it, which only somebody's change ends; a
- * restart costs two writes of status each time. A conflict says that something has changed, so the next pass sees another world.
- */
-function isWorthNoting(error: unknown, intent: Intent): boolean {
-  if (error instanceof WaitError || error instanceof ForbiddenError) return true;
-  return intent.restart !== undefined && !(error instanceof ConflictError || error instanceof GoneError);
+/** A conflict says that something has changed, so the next pass sees another world. */
+function isWorthNoting(error: unknown): boolean {
+  return !(error instanceof ConflictError || error instanceof GoneError);
 }

@@ -23,7 +23,7 @@ describe("when an object comes again", () => {
   it.each<[string, Outcome, boolean]>([
     ["a write that failed", FAILED, false],
     ["a conflict", { result: "Conflict", message: "changed" }, true],
-  ])("after %s: with backoff, and at the latest when another remedy wants it", (_what, outcome, conflict) => {
+  ])("after %s: with backoff, and at the latest when a remedy wants it", (_what, outcome, conflict) => {
     expect(nextAfter([after(6_000)], executed(outcome))).toEqual({ next: "retry", conflict, afterMs: 6_000 });
     expect(nextAfter([after()], executed(outcome))).toEqual({ next: "retry", conflict });
   });
@@ -32,7 +32,7 @@ describe("when an object comes again", () => {
     expect(nextAfter([backoff, after(20_000)], [])).toEqual({ next: "retry", conflict: false, afterMs: 20_000 });
   });
 
-  it("after a failure, not for another's sake sooner than in five seconds", () => {
+  it("after a failure, not for a remedy's sake sooner than in five seconds", () => {
     const next = nextAfter([after(1_000)], executed(FAILED));
     expect(next).toEqual({ next: "retry", conflict: false, afterMs: 5_000 });
   });

@@ -30,10 +30,7 @@ export interface Wish {
   readonly retry?: Retry;
 }
 
-/**
- * As soon as the closest looks at a flow or a log need it, in milliseconds: what fails for one remedy must not make another blind. Not sooner,
- * since with each pass what has failed is tried again.
- */
+/** As soon as the closest looks at a flow or a log need it, in milliseconds: what fails for one remedy must not make another blind. Nor is it soon enough to be a storm. */
 const LEAST_BESIDE_FAILURE_MS = 5_000;
 
 /** The most urgent wish of all remedies and outcomes. */

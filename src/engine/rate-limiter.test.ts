@@ -72,4 +72,15 @@ describe("the rate limiter", () => {
       }),
     );
   });
+
+  it("owes nothing for what comes sooner for another reason", () => {
+    const clock = new FakeClock();
+    const limiter = new RateLimiter<number>(clock);
+    for (let i = 0; i < 10_000; i++) {
+      expect(limiter.when(i % 100, 5_000)).toBeLessThanOrEqual(5_000);
+      clock.advance(10);
+    }
+    clock.advance(10_000);
+    expect(limiter.when(101)).toBe(5);
+  });
 });

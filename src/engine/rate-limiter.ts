@@ -22,12 +22,16 @@ export class RateLimiter<K = string> {
     this.#bucket = new TokenBucket(clock, this.#limits);
   }
 
-  /** Counts a failure of the key and says how many milliseconds to wait before it is tried again. */
-  when(key: K): number {
+  /**
+   * Counts a failure of the key and says how many milliseconds to wait before it is tried again. What comes sooner for another reason, at
+   * the latest after so many milliseconds, is no retry, and takes none of their places in the bucket.
+   */
+  when(key: K, atLatestMs = Infinity): number {
     const failures = this.failures(key);
     this.#failures.set(key, failures + 1);
     const { baseDelayMs, maxDelayMs } = this.#limits;
-    return Math.max(Math.min(baseDelayMs * 2 ** failures, maxDelayMs), this.#bucket.reserve());
+    const delayMs = Math.min(baseDelayMs * 2 ** failures, maxDelayMs);
+    return delayMs >= atLatestMs ? atLatestMs : Math.min(Math.max(delayMs, this.#bucket.reserve()), atLatestMs);
   }
 
   /** The key has succeeded: its next failure is its first again. */

@@ -4,7 +4,12 @@ import type { Execution, Intent } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
 import { describeUndone, undone } from "../../core/undone";
 import { DONE } from "./build";
-import { lookAgainAfterFailure } from "./facts";
+
+/** After a write: the API server takes a FlowSchema up within a second or two. In milliseconds, as all below. */
+const WRITTEN_MS = 2_000;
+
+/** After a write that failed: where it will fail again, nothing is gained by haste. */
+const FAILED_MS = 30_000;
 
 /** What was carried out is noted in status; what was not is said. Pure. */
 export function concludeFlows(decision: Decision, executions: readonly Execution[]): Decision {
@@ -12,7 +17,8 @@ export function concludeFlows(decision: Decision, executions: readonly Execution
   const left = undone(executions);
   const intentsLeft = left.map(({ intent }) => intent);
   const flows = (decision.parts?.flows ?? []).map(entry => noted(unfinished(entry, intentsLeft), done));
-  const concluded = { ...decision, parts: { ...decision.parts, flows } };
+  const recheckAfterMs = Math.min(decision.recheckAfterMs ?? Infinity, done.length > 0 ? WRITTEN_MS : Infinity);
+  const concluded = { ...decision, recheckAfterMs, parts: { ...decision.parts, flows } };
   const [worst] = left;
   return worst === undefined ? concluded : hindered(concluded, worst);
 }
@@ -63,7 +69,7 @@ function concerns({ target, body }: Intent, { serviceAccount }: FlowStatus): boo
 
 function hindered(decision: Decision, worst: Execution): Decision {
   const message = `${decision.message} Not done yet: ${describeUndone(worst)}.`;
-  const hindrance = { ...decision, message, recheckAfterMs: lookAgainAfterFailure(decision.parts?.flows ?? []) };
+  const hindrance = { ...decision, message, recheckAfterMs: Math.min(FAILED_MS, decision.recheckAfterMs ?? FAILED_MS) };
   if (worst.outcome.result !== "Forbidden") return { ...hindrance, progressing: true };
   const reason = Reason.Forbidden;
   return { ...hindrance, reason, progressing: false, stalled: { reason, message } };

@@ -33,9 +33,6 @@ const BY_SEVERITY: readonly Reason[] = [
   Reason.NoServiceAccounts,
 ];
 
-/** After a write: the API server takes a FlowSchema up within a second or two. */
-const WRITTEN_MS = 2_000;
-
 /** What the facts amount to. Pure and total. */
 export function decideFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Decision {
   const { schemas, levels } = facts;
@@ -56,10 +53,7 @@ export function decideFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): D
   return {
     ...verdictOf(findings.toSorted(bySeverity)),
     intents,
-    recheckAfterMs: Math.min(
-      measuredEvery(entries, { mode: facts.mode, spec }, nowMs),
-      recheckOf(facts, flows, intents.length > 0, nowMs),
-    ),
+    recheckAfterMs: Math.min(measuredEvery(entries, { mode: facts.mode, spec }, nowMs), recheckOf(flows, nowMs)),
     // What is about to be written has to be taken away, or was to be: with the finalizer off, nobody would try again.
     needsCleanup: wanted.size > 0 || flowStatus.length > 0 || intents.length > 0 || isLeft(facts),
     parts: { flows: flowStatus },
@@ -158,10 +152,8 @@ function stillScaled({ former, scaledDown }: FlowIsolationFacts): FlowStatus[] {
   return former.filter(({ serviceAccount }) => names.has(serviceAccount));
 }
 
-function recheckOf(facts: FlowIsolationFacts, flows: readonly Flow[], isWriting: boolean, nowMs: number): number {
+function recheckOf(flows: readonly Flow[], nowMs: number): number {
   // A probation whose rate is not known goes on beyond its end.
   const left = flows.flatMap(({ breaker }) => breaker.untilMs ?? []).map(untilMs => untilMs - nowMs);
-  const ends = left.filter(ms => ms > 0).map(ms => Math.max(1_000, ms));
-  const written = isWriting && facts.mode === "Enforce" ? [WRITTEN_MS] : [];
-  return Math.min(...ends, ...written);
+  return Math.min(...left.filter(ms => ms > 0).map(ms => Math.max(1_000, ms)));
 }

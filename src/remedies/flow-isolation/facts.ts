@@ -45,14 +45,6 @@ const WATCHED: readonly FlowStatus["state"][] = ["Elevated", "Probation"];
 /** What is only told of is watched closely for no longer than this, in milliseconds: it can be Elevated for ever. */
 const TOLD_MS = 300_000;
 
-/** After a write that failed, in milliseconds: where it will fail again, nothing is gained by haste. */
-const FAILED_MS = 30_000;
-
-/** How soon to look again after a write that failed, in milliseconds: what is wrong with one flow must not hide what another does. */
-export function lookAgainAfterFailure(flows: readonly Pick<FlowStatus, "state">[]): number {
-  return flows.some(({ state }) => WATCHED.includes(state)) ? WATCHED_MS : FAILED_MS;
-}
-
 /** How soon the rates are to be read again, in milliseconds. */
 export function measuredEvery(
   flows: readonly Pick<FlowStatus, "state" | "since">[],

@@ -43,6 +43,12 @@ describe("what is remembered of rejections", () => {
     expect(rememberOnsets([onset("db")], [], hour)).toEqual([]);
   });
 
+  it("a stray 401 of its own, half an hour before, does not hide with whom it began to be rejected for good", () => {
+    const [stray, own] = [{ ...onset("web"), isPersistent: false }, onset("web", 1_800_000)];
+    const known = [stray, own, onset("db", 1_800_000)];
+    expect(causeOf({ ...rejection, onset: own }, known)).toBe("SigningKeyRotated");
+  });
+
   it("a stray 401 is not the beginning of what becomes persistent later", () => {
     const stray = { ...onset("db"), isPersistent: false };
     const later = onset("db", 1_800_000);

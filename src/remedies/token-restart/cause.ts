@@ -71,8 +71,12 @@ export function causeOf(rejection: Rejection, known: readonly Onset[]): TokenCau
   return isShared ? Cause.SigningKeyRotated : Cause.Unknown;
 }
 
+/** A stray 401 is not the beginning of what becomes persistent half an hour later. */
 function isSame(one: Onset, other: Onset): boolean {
   return (
-    one.namespace === other.namespace && one.workload === other.workload && one.serviceAccount === other.serviceAccount
+    one.namespace === other.namespace &&
+    one.workload === other.workload &&
+    one.serviceAccount === other.serviceAccount &&
+    one.isPersistent === other.isPersistent
   );
 }
