@@ -4,8 +4,8 @@ import type { Intent, Outcome } from "../core/intent";
 /** Wait after the first failure; doubles with each further one. */
 const BASE_MS = 10_000;
 /**
- * The same where any other write than a restart has failed and was not refused. One that takes its time to fail must not take that of all others in every pass, but a binding
- * has to be renewed before its end, and a runaway held still.
+ * The same where any other write than a restart has failed and was not refused. One that takes its time to fail must not take that of all
+ * others in every pass, but a binding has to be renewed before its end, and a runaway held still.
  */
 const BASE_PLAIN_MS = 2_000;
 const MAX_PLAIN_MS = 60_000;

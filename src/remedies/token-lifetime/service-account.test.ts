@@ -33,6 +33,12 @@ const ABSENCES: readonly [string, (scene: Scene) => void][] = [
   ["that is being deleted", scene => (scene.account = { ...scene.account, deletedAtMs: 1 })],
 ];
 
+/** How tokens are shortened, and a scene in which they were. */
+const WAYS = [
+  ["template", changed],
+  ["policy", onTrial],
+] as const;
+
 /** It is created anew. */
 function comeBack(scene: Scene): void {
   scene.isAccountThere = true;
@@ -44,10 +50,7 @@ function leave(scene: Scene): void {
 }
 
 describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
-  it.each([
-    ["template", changed],
-    ["policy", onTrial],
-  ] as const)("is to blame for the 401s, not the shorter token, also once it is back: by %s", async (_way, make) => {
+  it.each(WAYS)("is to blame for the 401s, not the shorter token, also once it is back: by %s", async (_way, make) => {
     const scene = await make();
     const before = scene.written.length;
     go(scene);
@@ -104,10 +107,7 @@ describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
     expect(scene.set().template).toEqual(PLAIN);
   });
 
-  it.each([
-    ["template", changed],
-    ["policy", onTrial],
-  ] as const)("keeps what was decided from being taken back: by %s", async (_way, make) => {
+  it.each(WAYS)("keeps what was decided from being taken back: by %s", async (_way, make) => {
     const scene = await make();
     const before = scene.written.length;
     scene.say("persistent", 600);
