@@ -4,7 +4,7 @@ import type { LimitReason, RestartClaim } from "./intent";
 
 // Budgets are computed from status alone, so a restarted or newly leading operator continues where the last one was.
 // "Restart" below means one of a workload; pods of one proven incident, replaced one after the other, are one restart
-// as long as each replacement helped (docs/adr/0005-restarts-are-counted-by-incident.md). Planned replacements of pods that are well
+// as long as each replacement helped (docs/adr/0005-count-restarts-by-incident.md). Planned replacements of pods that are well
 // (TokenTooLong) stand in nobody's way once they have helped, and say nothing of whether restarts help the sick.
 
 /** How many entries status.restarts keeps at least. */

@@ -6,7 +6,7 @@ const ASKED_AT_ONCE = 10;
 
 /**
  * What a new leader has to hear before it restarts anything: the budgets of a workload count what every object of its namespace tells of restarts
- * (docs/adr/0010-budgets-belong-to-the-workload.md), and a leader that begins knows of none, or knows what was so when it led last.
+ * (docs/adr/0010-budget-restarts-per-workload.md), and a leader that begins knows of none, or knows what was so when it led last.
  */
 export class RollCall {
   readonly #ask: (key: Key) => void;

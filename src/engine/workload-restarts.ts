@@ -16,7 +16,7 @@ interface Told {
 /**
  * What all objects have told of restarts in the life of this process. A budget belongs to the workload, not to the object that
  * names it: two objects with one target share it, and an object that is deleted and created again does not renew it
- * (docs/adr/0010-budgets-belong-to-the-workload.md).
+ * (docs/adr/0010-budget-restarts-per-workload.md).
  */
 export class WorkloadRestarts {
   readonly #clock: Clock;

@@ -11,7 +11,7 @@ const NAME = "bench-shared";
 
 const plain = { lendablePercent: 0, borrowingLimitPercent: 0 } as const;
 
-/** Levels that were tried for isolation; docs/adr/0015-levels-for-custom-controllers.md says why these. */
+/** Levels that were tried for isolation; docs/adr/0015-use-few-seats-and-long-queues.md says why these. */
 const CANDIDATES: Readonly<Record<string, Level>> = {
   "20 shares, borrowing, 64/6 x 50": {
     shares: 20,

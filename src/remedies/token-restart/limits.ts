@@ -24,7 +24,7 @@ export function exhausted(given: WorkloadCase): Assessment | undefined {
 /**
  * Used up at this generation, or by the budget now, or that many restarts in a row that did not help: with a cooldown that
  * doubles after each of these, they soon lie too far apart for the budget's window alone. What its own incident still waits for
- * is no failure yet (docs/adr/0005-restarts-are-counted-by-incident.md).
+ * is no failure yet (docs/adr/0005-count-restarts-by-incident.md).
  */
 function isExhausted(given: WorkloadCase): boolean {
   const { facts, previous, history, spec, now } = given;
