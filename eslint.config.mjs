@@ -10,8 +10,19 @@ const layer = (target, allowed, message) => ({
   except: ["./node_modules", ...allowed],
   message,
 });
+/** The rooms of one folder, each with the rooms that it may use; every room may use itself. */
+const rooms = (folder, uses) =>
+  Object.entries(uses).map(([room, others]) => {
+    const all = [room, ...others, "testing"].map(name => `./src/${folder}/${name}`);
+    return {
+      target: `./src/${folder}/${room}`,
+      from: `./src/${folder}`,
+      except: all.map(path => path.replace(`./src/${folder}`, ".")),
+      message: `${folder}/${room} imports only ${[room, ...others].join(", ")} of ${folder}.`,
+    };
+  });
 const remedies = readdirSync(new URL("src/remedies", import.meta.url), { withFileTypes: true })
-  .filter(entry => entry.isDirectory())
+  .filter(entry => entry.isDirectory() && entry.name !== "kit")
   .map(({ name }) => `./src/remedies/${name}`);
 const clientLibraries = [
   "@kubernetes/*",
@@ -92,21 +103,46 @@ export default tseslint.config(
         "error",
         {
           zones: [
-            layer("./src/core", ["./src/core", "./src/api"], "core imports nothing of ours but the API's types."),
-            layer("./src/api", ["./src/api"], "api imports nothing of ours."),
+            layer("./src/api", ["./src/api"], "api imports nothing else of this project."),
+            layer("./src/core", ["./src/core", "./src/api"], "core imports only the API's types."),
+            layer("./src/logs", ["./src/core", "./src/api", "./src/logs"], "logs imports core and api only."),
+            layer(
+              "./src/remedies/kit",
+              ["./src/core", "./src/api", "./src/remedies/kit"],
+              "kit imports core and api only.",
+            ),
             ...remedies.map(remedy =>
-              layer(remedy, ["./src/core", "./src/api", remedy], "A remedy imports core and api only."),
+              layer(
+                remedy,
+                ["./src/core", "./src/api", "./src/logs", "./src/remedies/kit", remedy],
+                "A remedy imports core, api, logs and kit, and no other remedy.",
+              ),
             ),
             layer(
               "./src/engine",
               ["./src/core", "./src/api", "./src/engine"],
               "engine imports core and api; the registry is handed in.",
             ),
+            ...rooms("engine", {
+              loop: [],
+              lead: ["loop"],
+              restarts: [],
+              write: ["restarts", "lead"],
+              pass: ["loop", "write", "restarts", "lead"],
+            }),
             layer(
               "./src/cluster",
               ["./src/core", "./src/api", "./src/cluster"],
               "cluster imports core and client libraries.",
             ),
+            ...rooms("cluster", {
+              http: [],
+              watch: ["http", "read"],
+              read: ["http", "watch", "measure"],
+              write: ["http", "read"],
+              measure: ["http", "watch", "read"],
+              pepr: ["http", "read"],
+            }),
             layer(
               "./src/telemetry",
               ["./src/core", "./src/api", "./src/telemetry"],
@@ -123,7 +159,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ["src/core/**/*.ts", "src/remedies/**/*.ts", "src/engine/**/*.ts"],
+    files: ["src/core/**/*.ts", "src/logs/**/*.ts", "src/remedies/**/*.ts", "src/engine/**/*.ts"],
     ignores: ["**/*.test.ts"],
     rules: {
       "@typescript-eslint/no-restricted-imports": [

@@ -1,27 +1,27 @@
 import { hostname } from "node:os";
 import cfg from "../package.json";
-import { Api } from "./cluster/api";
-import { Connection, loadKubeConfig, placeOf } from "./cluster/connection";
-import { ApiEventSink } from "./cluster/event-sink";
-import { paceFramework } from "./cluster/framework-pace";
-import { Informers } from "./cluster/informers";
-import { ApiLeaseStore } from "./cluster/lease-store";
-import { ApiLogReader } from "./cluster/log-reader";
-import { ApiObjectStore } from "./cluster/object-store";
-import { peprStoreNames, readPeprStore } from "./cluster/pepr-store";
-import { ClusterReaders } from "./cluster/readers";
-import { OwnIdentity } from "./cluster/own-identity";
-import { Reachability } from "./cluster/reachability";
-import { ServerClock } from "./cluster/server-clock";
+import { Api } from "./cluster/http/api";
+import { Connection, loadKubeConfig, placeOf } from "./cluster/http/connection";
+import { ApiEventSink } from "./cluster/write/event-sink";
+import { paceFramework } from "./cluster/pepr/framework-pace";
+import { Informers } from "./cluster/watch/informers";
+import { ApiLeaseStore } from "./cluster/write/lease-store";
+import { ApiLogReader } from "./cluster/read/log-reader";
+import { ApiObjectStore } from "./cluster/write/object-store";
+import { peprStoreNames, readPeprStore } from "./cluster/pepr/pepr-store";
+import { ClusterReaders } from "./cluster/read/readers";
+import { OwnIdentity } from "./cluster/http/own-identity";
+import { Reachability } from "./cluster/http/reachability";
+import { ServerClock } from "./cluster/http/server-clock";
 import { systemClock, systemRandom as random } from "./cluster/system";
-import type { Answers } from "./cluster/rights";
-import { type Errand, untilDone } from "./cluster/until-done";
-import { ApiWriter } from "./cluster/writer";
+import type { Answers } from "./cluster/read/rights";
+import { type Errand, untilDone } from "./cluster/http/until-done";
+import { ApiWriter } from "./cluster/write/writer";
 import { describeError, framesOf, publicMessage } from "./core/errors";
 import type { Log } from "./core/ports";
 import { Engine } from "./engine/engine";
-import { Heartbeat } from "./engine/heartbeat";
-import { startFrameworkOr } from "./framework";
+import { IdentityProbe } from "./engine/lead/identity-probe";
+import { startFrameworkOr } from "./cluster/pepr/framework";
 import { createRemedies } from "./remedies/registry";
 import { allNeeds, reviewRights } from "./rights-review";
 import { isToRun, looksAfter, readSettings, type Settings } from "./settings";
@@ -89,7 +89,7 @@ class RunningOperator implements Operator {
   readonly #informers: Informers;
   readonly #events: ApiEventSink;
   readonly #engine: Engine;
-  readonly #heartbeat: Heartbeat;
+  readonly #identityProbe: IdentityProbe;
   readonly #health: HealthServer;
   readonly #stopping = new AbortController();
 
@@ -101,7 +101,7 @@ class RunningOperator implements Operator {
     this.#informers = new Informers(shared, namespace => this.#engine.enqueueNamespace(namespace));
     this.#events = new ApiEventSink({ ...shared, instance: settings.identity });
     this.#engine = this.#createEngine();
-    this.#heartbeat = this.#createHeartbeat();
+    this.#identityProbe = this.#createIdentityProbe();
     this.#health = this.#createHealthServer();
   }
 
@@ -114,7 +114,7 @@ class RunningOperator implements Operator {
     this.#ownTheProcess();
     this.#engine.onNamespacesChanged(namespaces => this.#informers.setNamespaces(namespaces));
     this.#engine.start();
-    this.#heartbeat.start();
+    this.#identityProbe.start();
     void this.#openHealthPort();
     void this.#reviewRights();
     void this.#startFramework(startFramework);
@@ -158,8 +158,8 @@ class RunningOperator implements Operator {
     );
   }
 
-  #createHeartbeat(): Heartbeat {
-    return new Heartbeat({
+  #createIdentityProbe(): IdentityProbe {
+    return new IdentityProbe({
       // Places of its own: it has to be asked while everything else hangs.
       identity: new OwnIdentity(this.#createApi(), this.#connection, this.#clock),
       clock: systemClock,
@@ -188,7 +188,7 @@ class RunningOperator implements Operator {
         { name: "not-stopping", trouble: () => (this.#stopping.signal.aborted ? "is on its way out" : null) },
         { name: "lease", trouble: () => this.#engine.leaseTrouble() },
         { name: "objects", trouble: () => this.#engine.trouble() },
-        { name: "identity", trouble: () => this.#heartbeat.trouble() },
+        { name: "identity", trouble: () => this.#identityProbe.trouble() },
         { name: "api-server", trouble: () => this.#reachability.trouble() },
       ],
     });
@@ -252,7 +252,7 @@ class RunningOperator implements Operator {
     if (this.#stopping.signal.aborted) return;
     this.#stopping.abort();
     this.#log.info({ reason }, "stopping");
-    this.#heartbeat.stop();
+    this.#identityProbe.stop();
     systemClock.after(STOP_WITHIN_MS, () => {
       this.#log.error({ withinMs: STOP_WITHIN_MS }, "ended before all that was under way had come to an end");
       process.exit(1);

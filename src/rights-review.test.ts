@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ApiRequest } from "./cluster/api";
+import type { ApiRequest } from "./cluster/http/api";
 import { TransientError } from "./core/errors";
 import { settle } from "./core/testing/fake-clock";
 import { RecordingLog } from "./engine/testing/fakes";
@@ -76,11 +76,11 @@ describe("the review of the operator's own rights", () => {
     const watchNamespaces = Array.from({ length: 200 }, (_, i) => `n${i}`);
     const many = allNeeds(createRemedies(), { ...places, watchNamespaces });
     const asked: string[] = [];
-    let [atOnce, most, hasFailed] = [0, 0, false];
+    let [concurrent, most, hasFailed] = [0, 0, false];
     const json = async <T>({ body }: ApiRequest): Promise<T> => {
-      most = Math.max(most, ++atOnce);
+      most = Math.max(most, ++concurrent);
       await Promise.resolve();
-      atOnce--;
+      concurrent--;
       if (asked.length === 1_000 && !hasFailed) {
         hasFailed = true;
         throw new TransientError("no answer");

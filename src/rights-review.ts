@@ -1,7 +1,7 @@
-import { type Answers, missingRights, type Need } from "./cluster/rights";
-import { PEPR_NAMESPACE, peprStoreNames } from "./cluster/pepr-store";
-import { isClusterScoped, RESOURCES } from "./cluster/resources";
-import type { Api } from "./cluster/api";
+import { type Answers, missingRights, type Need } from "./cluster/read/rights";
+import { PEPR_NAMESPACE, peprStoreNames } from "./cluster/pepr/pepr-store";
+import { isClusterScoped, RESOURCES } from "./cluster/http/resources";
+import type { Api } from "./cluster/http/api";
 import type { Log } from "./core/ports";
 import type { Remedy } from "./core/remedy";
 import { ownPermissions } from "./rights";

@@ -1,6 +1,6 @@
 // `npm run -s classify`: what the detector of token-restart makes of a log, record by record, without a cluster.
 import { Command } from "commander";
-import { classify, RecordStream, type LogClass } from "../remedies/token-restart/classifier";
+import { classify, RecordStream, type LogClass } from "../logs/classifier/index";
 import { endQuietlyOnClosedPipe, linesOf, write } from "./streams";
 
 const COLUMN = "unauthorized".length + 2;

@@ -89,4 +89,4 @@ export interface Execution {
 }
 
 /** Which limit held an intent back. */
-export type LimitReason = "Cooldown" | "MaxRestarts" | "PassTime" | "RollCall" | "StormBrake";
+export type LimitReason = "Cooldown" | "MaxRestarts" | "PassTime" | "LeaderWarmup" | "RestartPacer";

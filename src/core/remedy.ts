@@ -6,7 +6,7 @@ import type {
 } from "../api/controller-resilience";
 import type { Execution, Intent, ObjectRef, Permission } from "./intent";
 import type { Readers } from "./readers";
-import type { Steps } from "./turns";
+import type { Steps } from "./slices";
 
 /** Key of a remedy's block in the spec. */
 export type RemedyKey = "tokenRestart" | "bindingRenewal" | "tokenLifetime" | "flowIsolation";

@@ -2,11 +2,11 @@ import type { Random } from "../core/clock";
 import type { EngineMetrics, EventRecord, EventSink, Key, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
 import type { Readers } from "../core/readers";
 import type { Remedy } from "../core/remedy";
-import { Controller, type LoopSettings } from "./controller";
-import { LeaderElector, type ElectionTiming } from "./leader-election";
-import { Reconciler } from "./reconcile";
-import { RollCall } from "./roll-call";
-import { DEFAULT_RESTART_INTERVAL_MS, StormBrake } from "./storm-brake";
+import { Controller, type LoopSettings } from "./loop/controller";
+import { LeaderElector, type ElectionTiming } from "./lead/leader-election";
+import { Reconciler } from "./pass/reconcile";
+import { LeaderWarmup } from "./lead/leader-warmup";
+import { DEFAULT_RESTART_INTERVAL_MS, RestartPacer } from "./restarts/restart-pacer";
 
 /** Everything that the engine needs from the outside. */
 export interface EnginePorts {
@@ -32,7 +32,7 @@ export interface EngineSettings {
   readonly restartIntervalMs?: number;
 }
 
-/** The running engine: election, loop, passes and brake, put together. */
+/** The running engine: election, loop, passes and pacer, put together. */
 export class Engine {
   readonly #elector: LeaderElector;
   readonly #controller: Controller;
@@ -41,9 +41,9 @@ export class Engine {
 
   constructor(ports: EnginePorts, settings: EngineSettings) {
     const { clock } = ports.readers;
-    const brake = new StormBrake(clock, settings.restartIntervalMs ?? DEFAULT_RESTART_INTERVAL_MS);
-    const rollCall = new RollCall(key => this.#controller.enqueue(key));
-    const reconciler = new Reconciler({ ...ports, brake, rollCall });
+    const pacer = new RestartPacer(clock, settings.restartIntervalMs ?? DEFAULT_RESTART_INTERVAL_MS);
+    const warmup = new LeaderWarmup(key => this.#controller.enqueue(key));
+    const reconciler = new Reconciler({ ...ports, pacer, warmup });
     const shared = { ...ports, clock };
     this.#tell = (type, reason, note) =>
       ports.events.record({ regarding: ports.lease.ref, type, reason, action: "LeaderElection", note });
@@ -53,8 +53,8 @@ export class Engine {
         ...shared,
         store: ports.lease,
         onStartedLeading: () => {
-          brake.startTerm();
-          rollCall.begin();
+          pacer.startTerm();
+          warmup.begin();
           this.#controller.startLeading();
           this.#tell("Normal", "StartedLeading", `${settings.identity} leads.`);
         },
@@ -68,7 +68,7 @@ export class Engine {
     );
     const reconcile = (key: Key, mayWrite: () => boolean) => reconciler.reconcile(key, mayWrite);
     const forget = (key: Key): void => reconciler.forget(key);
-    const listed = (keys: readonly Key[]): void => rollCall.call(keys);
+    const listed = (keys: readonly Key[]): void => warmup.call(keys);
     const isLeader = (): boolean => this.isLeader();
     this.#controller = new Controller({ ...shared, reconcile, listed, forget, isLeader }, settings.loop);
   }

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RestartStatus } from "../api/controller-resilience";
-import { requestedRestart } from "../core/restart-budget";
-import { isPermitted, requiredPermission } from "../engine/permissions";
+import { requestedRestart } from "../core/restarts/budget";
+import { isPermitted, requiredPermission } from "../engine/write/permissions";
 import { applied, bindingRenewalFacts, bindingRenewalSpecs } from "./binding-renewal/testing/arbitrary";
 import { applied as isolated, flowIsolationFacts, flowIsolationSpecs } from "./flow-isolation/testing/arbitrary";
 import { createRemedies } from "./registry";

@@ -1,9 +1,9 @@
 import type { Remedy } from "../core/remedy";
-import { createBindingRenewal } from "./binding-renewal";
-import { createFlowIsolation } from "./flow-isolation";
-import { createTokenLifetime } from "./token-lifetime";
-import { createTokenRestart } from "./token-restart";
-import { createLogJudge } from "./token-restart/log-judge";
+import { createBindingRenewal } from "./binding-renewal/remedy";
+import { createFlowIsolation } from "./flow-isolation/remedy";
+import { createTokenLifetime } from "./token-lifetime/remedy";
+import { createTokenRestart } from "./token-restart/remedy";
+import { createLogJudge } from "../logs/log-judge";
 
 /** Every remedy, with a memory of its own: one line each. */
 export function createRemedies(): Remedy[] {

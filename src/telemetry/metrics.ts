@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 import type { BindingStatus, FlowStatus } from "../api/controller-resilience";
 import type { Clock } from "../core/clock";
 import type { ClusterMetrics, EngineMetrics, Key } from "../core/ports";
-import { nextTurn } from "../core/turns";
+import { yieldToEventLoop } from "../core/slices";
 import { ShardedGauge } from "./sharded-gauge";
 
 /** Objects whose conditions are exported; beyond it new ones are left out and counted, so that no user can flood Prometheus. */
@@ -107,11 +107,11 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     const parts: string[] = [];
     for (const metric of this.#registry.getMetricsAsArray()) {
       parts.push(await this.#registry.getSingleMetricAsString(metric.name));
-      await this.#nextTurn();
+      await this.#yieldToEventLoop();
     }
     for await (const part of this.#condition.parts()) {
       parts.push(part);
-      await this.#nextTurn();
+      await this.#yieldToEventLoop();
     }
     return `${parts.join("\n")}\n`;
   }
@@ -222,8 +222,8 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     this.#clockOffset.set(seconds);
   }
 
-  async #nextTurn(): Promise<void> {
-    if (this.#clock !== undefined) await nextTurn(this.#clock);
+  async #yieldToEventLoop(): Promise<void> {
+    if (this.#clock !== undefined) await yieldToEventLoop(this.#clock);
   }
 
   #endFlow(key: Key, serviceAccount: string): void {

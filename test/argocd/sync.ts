@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { pathOf, resourceOf } from "../../src/cluster/resources";
+import { pathOf, resourceOf } from "../../src/cluster/http/resources";
 import { GoneError } from "../../src/core/errors";
 import type { Admin } from "../cluster/admin";
 

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { classify, scanRecords } from "../../src/remedies/token-restart/classifier";
+import { classify, scanRecords } from "../../src/logs/classifier/index";
 
 const LOG_BYTES = 256 * 1024 * 1024;
 const GREP = "401|Unauthorized|provide credentials";

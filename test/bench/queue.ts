@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Clock } from "../../src/core/clock";
-import { WorkQueue } from "../../src/engine/work-queue";
+import { WorkQueue } from "../../src/engine/loop/work-queue";
 
 const KEYS = 1_000_000;
 const ROUNDS = 5;

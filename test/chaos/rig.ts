@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Connection, loadKubeConfigFile } from "../../src/cluster/connection";
+import { Connection, loadKubeConfigFile } from "../../src/cluster/http/connection";
 import { systemClock } from "../../src/cluster/system";
 import { WaitError } from "../../src/core/errors";
 import { Admin, eventually } from "../cluster/admin";

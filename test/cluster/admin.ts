@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Api } from "../../src/cluster/api";
-import type { Connection } from "../../src/cluster/connection";
+import { Api } from "../../src/cluster/http/api";
+import type { Connection } from "../../src/cluster/http/connection";
 import { systemClock } from "../../src/cluster/system";
 
 /** User agent of what tests ask themselves. */

@@ -1,6 +1,6 @@
 // The demonstration: a real kube-scheduler whose ServiceAccount is recreated, which is how a controller dies without a word.
 import type { ControllerResilienceStatus, StatusCondition } from "../../src/api/controller-resilience";
-import { classify } from "../../src/remedies/token-restart/classifier";
+import { classify } from "../../src/logs/classifier/index";
 import { ClusterClient, isReady, type Pod } from "../cluster/client";
 import { kubeScheduler, type SchedulerOptions } from "../controllers/kube-scheduler";
 import type { DemoCluster } from "./cluster";

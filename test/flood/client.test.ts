@@ -12,16 +12,16 @@ import { LoopingClient } from "./client";
 
 const folder = mkdtempSync(join(tmpdir(), "flood-"));
 const kubeconfig = join(folder, "kubeconfig");
-const seen = { connections: 0, tokens: new Set<string | undefined>(), atOnce: 0, most: 0 };
+const seen = { connections: 0, tokens: new Set<string | undefined>(), concurrent: 0, most: 0 };
 let server: Server;
 
 beforeAll(async () => {
   const { key, cert } = certificate();
   server = createServer({ key, cert }, (call, response) => {
     seen.tokens.add(call.headers.authorization);
-    seen.most = Math.max(seen.most, ++seen.atOnce);
+    seen.most = Math.max(seen.most, ++seen.concurrent);
     setTimeout(() => {
-      seen.atOnce -= 1;
+      seen.concurrent -= 1;
       response.writeHead(call.url === "/forbidden" ? 403 : 200).end("{}");
     }, 5);
   });

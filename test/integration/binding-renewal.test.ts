@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../src/api/controller-resilience";
-import type { Connection } from "../../src/cluster/connection";
-import { Informers } from "../../src/cluster/informers";
-import { ApiLogReader } from "../../src/cluster/log-reader";
-import { ApiObjectStore } from "../../src/cluster/object-store";
-import { ClusterReaders } from "../../src/cluster/readers";
+import type { Connection } from "../../src/cluster/http/connection";
+import { Informers } from "../../src/cluster/watch/informers";
+import { ApiLogReader } from "../../src/cluster/read/log-reader";
+import { ApiObjectStore } from "../../src/cluster/write/object-store";
+import { ClusterReaders } from "../../src/cluster/read/readers";
 import { systemClock, systemRandom } from "../../src/cluster/system";
-import { ApiWriter } from "../../src/cluster/writer";
+import { ApiWriter } from "../../src/cluster/write/writer";
 import type { Clock } from "../../src/core/clock";
 import { ConflictError, ForbiddenError } from "../../src/core/errors";
 import type { Intent } from "../../src/core/intent";
-import { StormBrake } from "../../src/engine/storm-brake";
+import { RestartPacer } from "../../src/engine/restarts/restart-pacer";
 import { RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";
 import { makeReconciler } from "../../src/engine/testing/reconciler";
-import { createBindingRenewal } from "../../src/remedies/binding-renewal";
+import { createBindingRenewal } from "../../src/remedies/binding-renewal/remedy";
 import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
@@ -69,7 +69,7 @@ function start() {
     events,
     readers,
     remedies: [createBindingRenewal()],
-    brake: new StormBrake(systemClock, 1),
+    pacer: new RestartPacer(systemClock, 1),
     random: systemRandom,
     log,
     metrics,

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../src/api/controller-resilience";
 import { FINALIZER } from "../../src/api/names";
-import { Informers } from "../../src/cluster/informers";
-import { ApiLogReader } from "../../src/cluster/log-reader";
-import { ApiObjectStore } from "../../src/cluster/object-store";
-import { ClusterReaders } from "../../src/cluster/readers";
+import { Informers } from "../../src/cluster/watch/informers";
+import { ApiLogReader } from "../../src/cluster/read/log-reader";
+import { ApiObjectStore } from "../../src/cluster/write/object-store";
+import { ClusterReaders } from "../../src/cluster/read/readers";
 import { systemClock, systemRandom } from "../../src/cluster/system";
-import { ApiWriter } from "../../src/cluster/writer";
+import { ApiWriter } from "../../src/cluster/write/writer";
 import { ConflictError } from "../../src/core/errors";
 import { isOwnedBy, ownedName, ownerAnnotations, ownerLabels } from "../../src/core/owned";
 import type { ClusterObjectView } from "../../src/core/views";

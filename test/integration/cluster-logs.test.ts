@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { Api } from "../../src/cluster/api";
-import type { Connection } from "../../src/cluster/connection";
-import { ApiLogReader } from "../../src/cluster/log-reader";
+import { Api } from "../../src/cluster/http/api";
+import type { Connection } from "../../src/cluster/http/connection";
+import { ApiLogReader } from "../../src/cluster/read/log-reader";
 import { ForbiddenError, ResilienceError, TransientError } from "../../src/core/errors";
 import type { LogChunk, LogRequest } from "../../src/core/readers";
 import { FakeClock } from "../../src/core/testing/fake-clock";

@@ -1,6 +1,6 @@
 import { inject } from "vitest";
-import { Api } from "../../src/cluster/api";
-import { Connection, loadKubeConfigFile } from "../../src/cluster/connection";
+import { Api } from "../../src/cluster/http/api";
+import { Connection, loadKubeConfigFile } from "../../src/cluster/http/connection";
 import { systemClock } from "../../src/cluster/system";
 import { KubeConfig } from "@kubernetes/client-node";
 import { type Admin, options } from "./cluster-world";

@@ -1,10 +1,10 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, expect, inject, it } from "vitest";
-import { Connection, loadKubeConfigFile } from "../../src/cluster/connection";
-import { RESOURCES } from "../../src/cluster/resources";
+import { Connection, loadKubeConfigFile } from "../../src/cluster/http/connection";
+import { RESOURCES } from "../../src/cluster/http/resources";
 import { systemClock } from "../../src/cluster/system";
-import { serviceAccountView } from "../../src/cluster/views";
-import { Watch } from "../../src/cluster/watch";
+import { serviceAccountView } from "../../src/cluster/read/views";
+import { Watch } from "../../src/cluster/watch/watch";
 import { Lab } from "../lab";
 import { apiOver } from "./cluster-operator";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";

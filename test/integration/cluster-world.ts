@@ -1,5 +1,5 @@
 import { inject } from "vitest";
-import { Connection, loadKubeConfigFile } from "../../src/cluster/connection";
+import { Connection, loadKubeConfigFile } from "../../src/cluster/http/connection";
 import { systemClock } from "../../src/cluster/system";
 import type { ClusterMetrics, Log } from "../../src/core/ports";
 import { Admin as ClusterAdmin } from "../cluster/admin";

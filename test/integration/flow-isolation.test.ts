@@ -4,17 +4,17 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import type { ControllerResilience, FlowStatus } from "../../src/api/controller-resilience";
-import { Connection, loadKubeConfigFile } from "../../src/cluster/connection";
-import { Informers } from "../../src/cluster/informers";
-import { ApiLogReader } from "../../src/cluster/log-reader";
-import { ApiObjectStore } from "../../src/cluster/object-store";
-import { ClusterReaders } from "../../src/cluster/readers";
+import { Connection, loadKubeConfigFile } from "../../src/cluster/http/connection";
+import { Informers } from "../../src/cluster/watch/informers";
+import { ApiLogReader } from "../../src/cluster/read/log-reader";
+import { ApiObjectStore } from "../../src/cluster/write/object-store";
+import { ClusterReaders } from "../../src/cluster/read/readers";
 import { systemClock, systemRandom } from "../../src/cluster/system";
-import { ApiWriter } from "../../src/cluster/writer";
-import { StormBrake } from "../../src/engine/storm-brake";
+import { ApiWriter } from "../../src/cluster/write/writer";
+import { RestartPacer } from "../../src/engine/restarts/restart-pacer";
 import { RecordingEvents } from "../../src/engine/testing/fakes";
 import { makeReconciler } from "../../src/engine/testing/reconciler";
-import { createFlowIsolation } from "../../src/remedies/flow-isolation";
+import { createFlowIsolation } from "../../src/remedies/flow-isolation/remedy";
 import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
@@ -52,7 +52,7 @@ function start(connection: Connection) {
     ...{ store, events, log, writer: new ApiWriter(api), random: systemRandom },
     readers: new ClusterReaders(systemClock, api, informers, new ApiLogReader({ ...context, api })),
     remedies: [createFlowIsolation()],
-    brake: new StormBrake(systemClock, 1),
+    pacer: new RestartPacer(systemClock, 1),
   });
   const pass = async (): Promise<ControllerResilience | null> => {
     await reconciler.reconcile(`${namespace}/it`, () => true);

@@ -1,11 +1,11 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { FLOW_PREFIX } from "../../src/api/names";
-import type { Api } from "../../src/cluster/api";
-import { Connection, loadKubeConfigFile } from "../../src/cluster/connection";
-import { RequestCounts } from "../../src/cluster/request-counts";
-import { readServerCounts } from "../../src/cluster/server-counts";
-import { StaleTokens } from "../../src/cluster/stale-tokens";
+import type { Api } from "../../src/cluster/http/api";
+import { Connection, loadKubeConfigFile } from "../../src/cluster/http/connection";
+import { RequestCounts } from "../../src/cluster/measure/request-counts";
+import { readServerCounts } from "../../src/cluster/measure/server-counts";
+import { StaleTokens } from "../../src/cluster/measure/stale-tokens";
 import { systemClock } from "../../src/cluster/system";
 import type { RequestRates } from "../../src/core/request-rates";
 import { Lab } from "../lab";

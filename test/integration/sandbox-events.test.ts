@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Connection } from "../../src/cluster/connection";
-import { Informers } from "../../src/cluster/informers";
+import type { Connection } from "../../src/cluster/http/connection";
+import { Informers } from "../../src/cluster/watch/informers";
 import { systemClock, systemRandom } from "../../src/cluster/system";
 import { ForbiddenError } from "../../src/core/errors";
 import type { SandboxEventView } from "../../src/core/views";
-import { judge } from "../../src/remedies/token-restart/persistence";
+import { judge } from "../../src/logs/persistence";
 import { SandboxTraces } from "../../src/remedies/token-restart/sandbox-traces";
 import { apiOver, clientWith, RULES } from "./cluster-operator";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";

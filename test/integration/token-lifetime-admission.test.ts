@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { clusterObjectView } from "../../src/cluster/cluster-object-view";
-import { ApiWriter } from "../../src/cluster/writer";
+import { clusterObjectView } from "../../src/cluster/read/cluster-object-view";
+import { ApiWriter } from "../../src/cluster/write/writer";
 import { ConflictError, ForbiddenError } from "../../src/core/errors";
 import { makeObject } from "../../src/core/testing/objects";
 import type { ClusterKind, ClusterObjectView, DaemonSetView } from "../../src/core/views";

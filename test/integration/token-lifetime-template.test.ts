@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MANAGER, RESTARTED_AT_ANNOTATION } from "../../src/api/names";
-import { ApiWriter } from "../../src/cluster/writer";
+import { ApiWriter } from "../../src/cluster/write/writer";
 import { ConflictError } from "../../src/core/errors";
 import {
   fingerprint,

@@ -1,6 +1,6 @@
 import type { TokenRestartSpec } from "../../api/controller-resilience";
-import { createFinder, findByClass, type Finder } from "../../remedies/token-restart/find-unauthorized";
-import type { FindUnauthorized } from "../../remedies/token-restart/container-log";
+import { createFinder, findByClass, type Finder } from "../../logs/detector";
+import type { FindUnauthorized } from "../../logs/reading/container-log";
 import { ruleOf } from "../../remedies/token-restart/observe";
 import {
   judge,
@@ -9,7 +9,7 @@ import {
   withUnauthorized,
   type PersistenceRule,
   type Verdict,
-} from "../../remedies/token-restart/persistence";
+} from "../../logs/persistence";
 import { SpecError } from "./spec-file";
 
 /** What a spec makes of logs: the finder and the rule of the remedy itself. */

@@ -1,6 +1,6 @@
-import { atOnce } from "../../core/turns";
-import { headBefore } from "../../remedies/token-restart/classifier/records";
-import { timestampAt, toMs } from "../../remedies/token-restart/timestamp";
+import { runToEnd } from "../../core/slices";
+import { headBefore } from "../../logs/classifier/records";
+import { timestampAt, toMs } from "../../logs/reading/timestamp";
 import { Replay, type Detector } from "./detector";
 
 const NEWLINE = 0x0a;
@@ -73,7 +73,7 @@ export class LogText {
       counted = start;
       this.#unauthorized(text, start, number);
     });
-    atOnce(steps);
+    runToEnd(steps);
     this.#noteTime(text, lastLine(text));
     this.#lines += countLines(text, 0, text.length) + (text.at(-1) === NEWLINE ? 0 : 1);
   }

@@ -1,6 +1,6 @@
 import { formatDuration } from "../../core/duration";
 import type { LogText } from "./log-text";
-import type { PersistenceRule } from "../../remedies/token-restart/persistence";
+import type { PersistenceRule } from "../../logs/persistence";
 
 /** Occasions that are listed. */
 const LISTED = 12;

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { MAX_TIMER_MS, type Cancel, type Clock, type Random } from "../clock";
 
 interface Timer {
@@ -101,7 +101,7 @@ export class FakeClock implements Clock {
 
 /** Lets every promise that can settle without time or I/O settle. */
 export async function settle(): Promise<void> {
-  await nextTurn();
+  await yieldToEventLoop();
 }
 
 /** The same numbers each time for the same seed (mulberry32, a public-domain generator). */

@@ -1,16 +1,16 @@
-import { Reconciler, type ReconcilerPorts } from "../reconcile";
-import { StormBrake } from "../storm-brake";
+import { Reconciler, type ReconcilerPorts } from "../pass/reconcile";
+import { RestartPacer } from "../restarts/restart-pacer";
 import { completeRollCall, RecordingEvents, RecordingLog, RecordingMetrics } from "./fakes";
 
 /** What a test has to say; for all else there is something that notes what it is told, and bars nothing. */
 type Given = Pick<ReconcilerPorts, "store" | "writer" | "readers" | "remedies"> & Partial<ReconcilerPorts>;
 
-/** A reconciler over these. Its brake, unless it is given, is that of a process which starts now, by the readers' clock. */
+/** A reconciler over these. Its pacer, unless it is given, is that of a process which starts now, by the readers' clock. */
 export function makeReconciler(given: Given): Reconciler {
   return new Reconciler({
     events: new RecordingEvents(),
-    brake: new StormBrake(given.readers.clock),
-    rollCall: completeRollCall,
+    pacer: new RestartPacer(given.readers.clock),
+    warmup: completeRollCall,
     random: () => 0.5,
     log: new RecordingLog(),
     metrics: new RecordingMetrics(),

@@ -2,7 +2,7 @@ import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
 import type { Execution, Intent } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
-import { describeUndone, undone } from "../../core/undone";
+import { describeUndone, undone } from "../../core/outcomes";
 import { renewed } from "./build";
 import { rightsFor, ruleOf } from "./rights";
 

@@ -1,8 +1,8 @@
 import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
 import type { Announcement, Decision } from "../../core/remedy";
-import { joinSentences } from "../../core/sentences";
-import { each, type Steps } from "../../core/turns";
+import { joinSentences } from "../kit/summarize";
+import { each, type Steps } from "../../core/slices";
 import { timeOf } from "./build";
 import { bindingId, isFinal, type BindingRenewalFacts, type Spec } from "./facts";
 import { bySeverity, type Finding } from "./finding";

@@ -1,7 +1,7 @@
 import type { BindingStatus, ControllerResilience } from "../../api/controller-resilience";
 import type { Readers, Right } from "../../core/readers";
-import { describeTarget, readTarget } from "../../core/targets";
-import { each, inTurns, type Steps } from "../../core/turns";
+import { describeTarget, readTarget } from "../kit/targets";
+import { each, inSlices, type Steps } from "../../core/slices";
 import type { BindingView } from "../../core/views";
 import { renewed, timeOf } from "./build";
 import { readExpiry } from "./conventions";
@@ -46,7 +46,7 @@ export async function observeBindings(
   const records = object.status?.bindings ?? [];
   const byId = new Map(records.map(record => [bindingId(record), record]));
   const all = withoutFinal(isListing ? await readListed(spec, namespace, from) : await find(scope, from), records);
-  const { placed, remembered, unplaced } = await inTurns(
+  const { placed, remembered, unplaced } = await inSlices(
     from.clock,
     place(all.living, placesOf(byId, { spec, scope })),
   );
@@ -111,7 +111,7 @@ async function find(scope: Targets & { readonly namespace: string }, from: Reade
     ...(await from.bindings("RoleBinding", namespace)),
     ...(await from.bindings("ClusterRoleBinding", namespace)),
   ];
-  return { living: await inTurns(from.clock, foundAmong(all, scope)), absent: [] };
+  return { living: await inSlices(from.clock, foundAmong(all, scope)), absent: [] };
 }
 
 function* foundAmong(all: readonly BindingView[], scope: Parameters<typeof isFound>[1]): Steps<BindingView[]> {
@@ -186,13 +186,13 @@ interface Knowledge {
 async function livingBindings(cached: readonly BindingView[], by: Knowledge): Promise<LivingBinding[]> {
   const { clock } = by.from;
   const suspects = new Set(
-    await inTurns(
+    await inSlices(
       clock,
       each(cached, view => (isSuspect(view, by) ? view : undefined)),
     ),
   );
   const views = await Promise.all(cached.map(async view => (suspects.has(view) ? readLive(view, by.from) : view)));
-  const looked = await inTurns(
+  const looked = await inSlices(
     clock,
     each(views, view => lookAt(view, by)),
   );

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { BusyClock } from "../../core/testing/busy-clock";
-import { inTurns } from "../../core/turns";
+import { inSlices } from "../../core/slices";
 import type { BindingView } from "../../core/views";
-import { boundStatus } from "../../engine/status";
+import { boundStatus } from "../../core/status";
 import { observeBindings } from "./observe";
 import { account, DAY, DEFAULTS, HOUR, Scene } from "./testing/scene";
 
@@ -81,7 +81,7 @@ describe("ten thousand bindings", () => {
     const { remedy } = scene;
     const now = scene.clock.now();
     const clock = new BusyClock(scene.clock);
-    const decision = await inTurns(clock, remedy.decideInSteps!(facts, DEFAULTS, now));
+    const decision = await inSlices(clock, remedy.decideInSteps!(facts, DEFAULTS, now));
     expect(clock.turns).toBeGreaterThanOrEqual(facts.living.length / 10 - 1);
     expect(decision).toEqual(remedy.decide(facts, DEFAULTS, now));
   });

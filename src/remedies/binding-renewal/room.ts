@@ -1,5 +1,5 @@
 import type { BindingStatus } from "../../api/controller-resilience";
-import type { Steps } from "../../core/turns";
+import type { Steps } from "../../core/slices";
 import type { BindingView } from "../../core/views";
 import { readExpiry } from "./conventions";
 import { bindingId, isRecorded } from "./facts";

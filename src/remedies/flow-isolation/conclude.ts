@@ -2,7 +2,7 @@ import { Reason } from "../../api/conditions";
 import type { FlowStatus } from "../../api/controller-resilience";
 import type { Execution, Intent } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
-import { describeUndone, undone } from "../../core/undone";
+import { describeUndone, undone } from "../../core/outcomes";
 import { DONE } from "./build";
 
 /** After a write: the API server takes a FlowSchema up within a second or two. In milliseconds, as all below. */

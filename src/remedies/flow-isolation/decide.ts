@@ -2,7 +2,7 @@ import { Reason } from "../../api/conditions";
 import type { FlowStatus } from "../../api/controller-resilience";
 import type { Intent } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
-import { joinSentences } from "../../core/sentences";
+import { joinSentences } from "../kit/summarize";
 import { announce } from "./announce";
 import { assessFlow } from "./assess-flow";
 import { assessLevels, type LevelAssessment } from "./assess-levels";

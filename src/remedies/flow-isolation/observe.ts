@@ -2,7 +2,7 @@ import type { ControllerResilience, FlowStatus } from "../../api/controller-resi
 import { FINALIZER } from "../../api/names";
 import { ownerName } from "../../core/owned";
 import type { Readers } from "../../core/readers";
-import { describeTarget, readTarget } from "../../core/targets";
+import { describeTarget, readTarget } from "../kit/targets";
 import type { WorkloadView } from "../../core/views";
 import { measuredEvery, type AccountFacts, type FlowIsolationFacts, type Owner, type Spec } from "./facts";
 

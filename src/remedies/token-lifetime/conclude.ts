@@ -2,7 +2,7 @@ import type { DaemonSetStatus } from "../../api/controller-resilience";
 import { toSeconds } from "../../core/conditions";
 import type { Execution, Intent } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
-import { undone } from "../../core/undone";
+import { undone } from "../../core/outcomes";
 import { SHORTENED } from "./build";
 import { noteChange } from "./case";
 import { ROLLING_MS } from "./checks";

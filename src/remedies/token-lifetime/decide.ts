@@ -2,7 +2,7 @@ import { Reason } from "../../api/conditions";
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import type { Intent } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
-import { joinSentences } from "../../core/sentences";
+import { joinSentences } from "../kit/summarize";
 import { decideAdmission, ownPairs, removeObsolete, settleReplacements, withKnownPair } from "./admission";
 import { assess } from "./assess";
 import type { Assessment } from "./assessment";

@@ -2,7 +2,7 @@ import { Reason } from "../../api/conditions";
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import type { Execution, Intent, Outcome } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
-import { describeUndone } from "../../core/undone";
+import { describeUndone } from "../../core/outcomes";
 
 // One DaemonSet is tried at a time. What stands in the way of the others stands in status, so that what is said does not change from turn to turn.
 

@@ -4,8 +4,8 @@ import { FINALIZER } from "../../api/names";
 import { keyOf } from "../../core/key";
 import type { LogJudge, LogVerdict } from "../../core/log-judge";
 import type { Readers } from "../../core/readers";
-import { isOpen } from "../../core/restart-budget";
-import { describeTarget, readTarget } from "../../core/targets";
+import { isOpen } from "../../core/restarts/budget";
+import { describeTarget, readTarget } from "../kit/targets";
 import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/views";
 import { isReleasable, readLeftovers, readPairs } from "./admission";
 import {

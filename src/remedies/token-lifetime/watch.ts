@@ -1,6 +1,6 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import { toSeconds } from "../../core/conditions";
-import { isOpen } from "../../core/restart-budget";
+import { isOpen } from "../../core/restarts/budget";
 import { AT_ONCE_MS, type Assessment } from "./assessment";
 import type { Case } from "./case";
 import { isBounded, isCanary, isOurRollout, livingOf, type Spec } from "./facts";

@@ -2,7 +2,7 @@ import { Reason } from "../../api/conditions";
 import type { Execution, Intent, Outcome } from "../../core/intent";
 import type { Decision } from "../../core/remedy";
 import type { Block } from "./facts";
-import { SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
+import { SUSPICIOUS_INTERVAL_MS } from "../../logs/reading/read-schedule";
 import { describeBlock, describeTime, IS_BEING, IS_TO_BE, isByBudget } from "./wording";
 
 type Blocked = Extract<Outcome, { result: "Blocked" }>;
@@ -83,9 +83,9 @@ function changeOf({ intent, outcome }: Execution, now: Date): Change | undefined
 
 /** The overall pace and a new leader free themselves within seconds, so they are told without a time that would change with every pass. */
 function describeLimit(outcome: Extract<Outcome, { result: "Limited" }>, now: Date): string {
-  if (outcome.limit === "StormBrake")
+  if (outcome.limit === "RestartPacer")
     return "It waits for its turn, since the operator restarts one pod after the other.";
-  if (outcome.limit === "RollCall")
+  if (outcome.limit === "LeaderWarmup")
     return "It waits until the operator, which has begun to lead, has heard from every ControllerResilience of the namespace.";
   if (outcome.limit === "PassTime") return "It waits for the next pass, since other writes took the time of this one.";
   const what = outcome.limit === "Cooldown" ? "cooldown" : "maxRestarts";

@@ -1,14 +1,14 @@
 import { Reason } from "../../api/conditions";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { Announcement, Decision } from "../../core/remedy";
-import { isOpen } from "../../core/restart-budget";
+import { isOpen } from "../../core/restarts/budget";
 import { assess } from "./assess";
 import type { Assessment } from "./assessment";
 import { rejectedOf, type WorkloadCase } from "./candidates";
 import { workloadId, type TokenRestartFacts, type WorkloadFacts } from "./facts";
 import { coolingMs } from "./limits";
 import { settleRestarts, settleUnwatched } from "./outcomes";
-import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
+import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../logs/reading/read-schedule";
 import { targetStatus } from "./target-status";
 import { count, describeRecovery, describeUndecided, messageOfWorkloads } from "./wording";
 

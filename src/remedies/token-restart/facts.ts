@@ -1,7 +1,7 @@
 import type { RestartStatus, TargetStatus } from "../../api/controller-resilience";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { Onset } from "./cause";
-import type { Verdict } from "./persistence";
+import type { Verdict } from "../../logs/persistence";
 import type { AgeProof } from "./service-account-age";
 
 /** All that a decision rests on: plain data, as observed. */

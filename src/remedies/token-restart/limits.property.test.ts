@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/duration";
 import type { Intent } from "../../core/intent";
-import { checkRestartBudget, isOpen, requestedRestart } from "../../core/restart-budget";
+import { checkRestartBudget, isOpen, requestedRestart } from "../../core/restarts/budget";
 import { decideTokens } from "./decide";
 import type { PodFacts, TokenRestartFacts } from "./facts";
 import { pod } from "./testing/fake-log";

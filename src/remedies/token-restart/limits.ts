@@ -1,7 +1,7 @@
 import { Reason } from "../../api/conditions";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { RestartClaim } from "../../core/intent";
-import { type BudgetVerdict, checkRestartBudget, isAwaited, isOpen } from "../../core/restart-budget";
+import { type BudgetVerdict, checkRestartBudget, isAwaited, isOpen } from "../../core/restarts/budget";
 import type { Assessment } from "./assessment";
 import { candidatesOf, limitsOf, nextClaim, type WorkloadCase } from "./candidates";
 import type { WorkloadFacts } from "./facts";

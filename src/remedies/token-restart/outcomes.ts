@@ -1,6 +1,6 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
-import { isOpen } from "../../core/restart-budget";
+import { isOpen } from "../../core/restarts/budget";
 import { isRejected, type PodFacts, type WorkloadFacts } from "./facts";
 
 // What became of the restarts in status. Pure: history in, history out.

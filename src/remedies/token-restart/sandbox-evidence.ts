@@ -2,7 +2,7 @@ import { ForbiddenError, publicMessage, TransientError } from "../../core/errors
 import type { Readers } from "../../core/readers";
 import type { PodView, SandboxEventView, WorkloadView } from "../../core/views";
 import { workloadId, type Problem, type UndecidedNode } from "./facts";
-import { judge, type PersistenceRule, type UnauthorizedTrace, type Verdict } from "./persistence";
+import { judge, type PersistenceRule, type UnauthorizedTrace, type Verdict } from "../../logs/persistence";
 import type { SandboxTraces } from "./sandbox-traces";
 
 /** A pod that may be the agent of a network plugin, and whose it is. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { SandboxEventView } from "../../core/views";
-import { judge, MAX_OCCASIONS } from "./persistence";
+import { judge, MAX_OCCASIONS } from "../../logs/persistence";
 import { occurrencesOf, SandboxTraces } from "./sandbox-traces";
 
 const T = Date.parse("2025-01-01T12:00:00Z");

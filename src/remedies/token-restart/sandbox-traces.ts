@@ -1,5 +1,5 @@
 import type { SandboxEventView } from "../../core/views";
-import { MAX_OCCASIONS, NO_TRACE, OCCASION_MS, withUnauthorized, type UnauthorizedTrace } from "./persistence";
+import { MAX_OCCASIONS, NO_TRACE, OCCASION_MS, withUnauthorized, type UnauthorizedTrace } from "../../logs/persistence";
 
 /** Between two pods of a DaemonSet on a node: while one is replaced, the other DaemonSets there are not alone. */
 const REMEMBERED_MS = 180_000;

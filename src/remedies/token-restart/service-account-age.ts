@@ -1,4 +1,5 @@
 import type { ContainerView, PodView, ServiceAccountView } from "../../core/views";
+import type { QuietTime } from "../../logs/reading/log-watch";
 
 // Proof without a log line. A token names the uid of its ServiceAccount, and the kubelet keeps a pod's token until 80 % of
 // its life are over: so a pod that got its token before its ServiceAccount was created anew holds a dead one until then.
@@ -52,12 +53,6 @@ export function proveByAge(pod: PodView, serviceAccount: ServiceAccountView, now
   const isDue = nowMs - sinceMs >= CONDEMNED_ALONE_AFTER_MS && hasFirstTokenOrIsEarly(pod, sinceMs, nowMs);
   const alone = pod.mountsToken === true && pod.phase === "Running" && isDue && isKnownBefore(pod, sinceMs);
   return { serviceAccountUID: serviceAccount.uid, sinceMs, alone };
-}
-
-/** Time in which a log was read without a 401, up to its newest line. */
-export interface QuietTime {
-  readonly fromMs: number;
-  readonly untilMs: number;
 }
 
 /** The proof after a look at the logs: one that goes on and is well since condemns nobody without a 401. Pure. */

@@ -330,14 +330,14 @@ describe("a PodDisruptionBudget's no", () => {
     const { scene, decision } = await sick();
     const refused = scene.conclude(decision, { result: "Blocked", message: "too many requests", retryAfterMs: 1_000 });
     expect(refused.message).not.toMatch(/PodDisruptionBudget|too many/);
-    const outcome = { result: "Limited", limit: "StormBrake", retryAfterMs: 5_000 } as const;
+    const outcome = { result: "Limited", limit: "RestartPacer", retryAfterMs: 5_000 } as const;
     expect(decision.message).toContain("is being evicted");
     expect(scene.conclude(decision, outcome).message).not.toContain("is being evicted");
   });
 
   it.each([
-    [{ result: "Limited", limit: "StormBrake", retryAfterMs: 5_000 }, "RestartDeferred"],
-    [{ result: "Limited", limit: "RollCall", retryAfterMs: 2_000 }, "RestartDeferred"],
+    [{ result: "Limited", limit: "RestartPacer", retryAfterMs: 5_000 }, "RestartDeferred"],
+    [{ result: "Limited", limit: "LeaderWarmup", retryAfterMs: 2_000 }, "RestartDeferred"],
     [{ result: "Executed" }, "Restarting"],
     [{ result: "Forbidden", message: "may not create pods/eviction" }, "Forbidden"],
     [{ result: "Observed" }, "Rejected"],

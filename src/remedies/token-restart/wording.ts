@@ -1,10 +1,10 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import { formatDuration } from "../../core/duration";
-import { joinSentences } from "../../core/sentences";
+import { joinSentences } from "../kit/summarize";
 import type { TokenCause } from "./cause";
 import { isBySandbox, workloadId, type Block, type PodFacts, type UndecidedNode, type WorkloadFacts } from "./facts";
-import type { Verdict } from "./persistence";
+import type { Verdict } from "../../logs/persistence";
 
 // Sentences for somebody who reads them at three in the morning. Never log text.
 

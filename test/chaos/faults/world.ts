@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ControllerResilience } from "../../../src/api/controller-resilience";
-import { Connection, loadKubeConfigFile } from "../../../src/cluster/connection";
+import { Connection, loadKubeConfigFile } from "../../../src/cluster/http/connection";
 import { systemClock } from "../../../src/cluster/system";
 import { Admin, eventually } from "../../cluster/admin";
 import { ClusterClient } from "../../cluster/client";

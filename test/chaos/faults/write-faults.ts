@@ -66,7 +66,7 @@ export async function playWriteFaults(
     if (recorded.trouble !== undefined) throw new Error(`${scenario.name}, without a fault: ${recorded.trouble}`);
     cases.push(...faults.flatMap((fault, i) => casesOf(scenario, recorded, fault, seed + i)));
   }
-  const played = await inTurns(cases, async (of): Promise<Played> => {
+  const played = await inSlices(cases, async (of): Promise<Played> => {
     const result = await playCase(world, of);
     print(tell(result));
     return result;
@@ -126,7 +126,7 @@ function plan(plans: FaultPlans, { namespace }: Scene, { call, nth, fault }: Cas
 
 type FaultPlans = FaultProxy["plans"];
 
-async function inTurns<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+async function inSlices<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const waiting = [...items];
   const done: R[] = [];
   const turn = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-import { arrayOf, type JsonObject, objectOf } from "../../../src/cluster/json";
+import { arrayOf, type JsonObject, objectOf } from "../../../src/cluster/http/json";
 
 /** Whether a spec has the object that the field is in, so that it can be set there. Pure. */
 export function hasPlaceFor(spec: JsonObject, path: string): boolean {

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../src/cluster/json";
+import type { JsonObject } from "../../../src/cluster/http/json";
 import { TerminalError } from "../../../src/core/errors";
 import type { Admin } from "../../cluster/admin";
 import { binding } from "../../enforcers/bindings";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Api } from "../../../src/cluster/api";
-import { Connection, loadKubeConfigFile } from "../../../src/cluster/connection";
+import { Api } from "../../../src/cluster/http/api";
+import { Connection, loadKubeConfigFile } from "../../../src/cluster/http/connection";
 import { systemClock } from "../../../src/cluster/system";
 import { ConflictError, WaitError } from "../../../src/core/errors";
 import type { Admin } from "../../cluster/admin";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ApiLeaseStore } from "../../../src/cluster/lease-store";
+import { ApiLeaseStore } from "../../../src/cluster/write/lease-store";
 import { systemClock, systemRandom } from "../../../src/cluster/system";
-import { DEFAULT_TIMING, LeaderElector } from "../../../src/engine/leader-election";
+import { DEFAULT_TIMING, LeaderElector } from "../../../src/engine/lead/leader-election";
 import { RecordingLog, RecordingMetrics } from "../../../src/engine/testing/fakes";
 import type { Admin } from "../../cluster/admin";
 import { OPERATOR } from "../../cluster/installation";

@@ -6,7 +6,7 @@ import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import type { BindingKind, BindingView, WorkloadView } from "../../../core/views";
-import { createBindingRenewal } from "..";
+import { createBindingRenewal } from "../remedy";
 
 /** What the API server defaults. */
 export const DEFAULTS: BindingRenewalSpec = {

@@ -7,7 +7,7 @@ import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import type { ClusterKind, ClusterObjectView, WorkloadView } from "../../../core/views";
-import { createFlowIsolation } from "..";
+import { createFlowIsolation } from "../remedy";
 import { flowSchemaName } from "../wanted";
 import { applyTo, type World } from "./world";
 

@@ -1,5 +1,5 @@
 import type { RestartStatus } from "../../../api/controller-resilience";
-import { isOpen } from "../../../core/restart-budget";
+import { isOpen } from "../../../core/restarts/budget";
 import { isBounded, livingOf, type DaemonSetFacts, type PodFacts, type Spec, type TokenLifetimeFacts } from "../facts";
 import { workloadOf } from "./build";
 

@@ -1,7 +1,7 @@
 import { Reason } from "../../../api/conditions";
 import type { RestartStatus } from "../../../api/controller-resilience";
 import { toSeconds } from "../../../core/conditions";
-import { isOpen } from "../../../core/restart-budget";
+import { isOpen } from "../../../core/restarts/budget";
 import type { Assessment } from "../assessment";
 import { entryOf, life, nameOf } from "../case";
 import { obstacle, ROLLING_MS, waitingFor } from "../checks";

@@ -280,7 +280,7 @@ describe("an eviction that is refused", () => {
 
   it("by a budget is told of without a time that changes", async () => {
     const scene = await replaced(1);
-    scene.evictionOutcome = { result: "Limited", limit: "StormBrake", retryAfterMs: 1_234 };
+    scene.evictionOutcome = { result: "Limited", limit: "RestartPacer", retryAfterMs: 1_234 };
     await scene.passes(70);
     const decision = await scene.pass();
     expect(decision).toMatchObject({ reason: "RestartDeferred", progressing: true });

@@ -1,7 +1,7 @@
 import { Reason } from "../../../api/conditions";
 import type { Intent } from "../../../core/intent";
 import { toSeconds } from "../../../core/conditions";
-import { isOpen } from "../../../core/restart-budget";
+import { isOpen } from "../../../core/restarts/budget";
 import { AT_ONCE_MS, type Assessment } from "../assessment";
 import { buildRelease } from "../build";
 import { entryOf, isSameTemplate, nameOf } from "../case";

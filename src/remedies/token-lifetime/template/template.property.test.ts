@@ -11,7 +11,7 @@ import {
   type TemplatePlan,
   type TemplateSpec,
   VOLUME_NAME,
-} from ".";
+} from "./";
 import { canonical, objectOf } from "./json";
 import { admit, tokenLives, withToken } from "./testing/admission";
 import { applyPatch, created, type Managed, ownedVolumesOf, serverSideApply, US } from "./testing/apply";

@@ -11,7 +11,7 @@ import {
   type TemplatePlan,
   type TemplateSpec,
   VOLUME_NAME,
-} from ".";
+} from "./";
 import { created, type Managed, ownedVolumesOf, serverSideApply, US } from "./testing/apply";
 
 const PATH = "/var/run/secrets/kubernetes.io/serviceaccount";

@@ -2,7 +2,7 @@ import type { RestartStatus, TokenLifetimeSpec } from "../../../api/controller-r
 import { ForbiddenError } from "../../../core/errors";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { Decision } from "../../../core/remedy";
-import { checkRestartBudget, requestedRestart } from "../../../core/restart-budget";
+import { checkRestartBudget, requestedRestart } from "../../../core/restarts/budget";
 import type { ClusterKind, ClusterObjectView } from "../../../core/views";
 import { ADMISSION_API } from "../admission/policy";
 import { Scene } from "./scene";

@@ -4,7 +4,7 @@ import type { DaemonSetStatus, RestartStatus, TokenLifetimeSpec } from "../../..
 import { DAEMON_SET_ANNOTATION } from "../../../api/names";
 import { ownerLabels } from "../../../core/owned";
 import { makeObject } from "../../../core/testing/objects";
-import { requestedRestart } from "../../../core/restart-budget";
+import { requestedRestart } from "../../../core/restarts/budget";
 import type { Decision } from "../../../core/remedy";
 import type { ClusterObjectView, DaemonSetView, PodView } from "../../../core/views";
 import { pairOf } from "../admission/pair";

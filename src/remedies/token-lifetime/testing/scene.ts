@@ -6,7 +6,7 @@ import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import type { DaemonSetView, PodView, ServiceAccountView, WorkloadView } from "../../../core/views";
-import { createTokenLifetime } from "..";
+import { createTokenLifetime } from "../remedy";
 import { applyPatch } from "../template/testing/apply";
 import type { TemplatePatch } from "../template";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
 import type { PodView, WorkloadView } from "../../../core/views";
 import type { PodFacts, TokenRestartFacts, WorkloadFacts } from "../facts";
-import type { Verdict } from "../persistence";
+import type { Verdict } from "../../../logs/persistence";
 import { pod } from "./fake-log";
 import { DEFAULTS, workload } from "./scene";
 

@@ -1,12 +1,12 @@
 import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { Decision } from "../../../core/remedy";
-import { requestedRestart } from "../../../core/restart-budget";
+import { requestedRestart } from "../../../core/restarts/budget";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import type { PodView, SandboxEventView, ServiceAccountView, WorkloadView } from "../../../core/views";
-import { createTokenRestart } from "..";
+import { createTokenRestart } from "../remedy";
 import { container, FakeLogs, pod } from "./fake-log";
 
 /** What the API server defaults. */

@@ -1,0 +1,322 @@
+import { getEventListeners } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { GoneError, TerminalError, TransientError, UnauthorizedError, UnavailableError } from "../../core/errors";
+import { FakeClock, settle } from "../../core/testing/fake-clock";
+import { Api, TimeoutError } from "./api";
+import { Connection, loadKubeConfigFile } from "./connection";
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A stand-in for what a real API server can't be made to do at will. */
+class StandIn {
+  readonly sockets = new Set<Socket>();
+  readonly requests: IncomingMessage[] = [];
+  handler: Handler = (_, response) => response.end("{}");
+  readonly #server: Server = createServer((request, response) => {
+    this.requests.push(request);
+    this.#arrived.splice(0).forEach(resolve => resolve());
+    this.handler(request, response);
+  });
+  readonly #arrived: (() => void)[] = [];
+  opened = 0;
+
+  async start(): Promise<string> {
+    this.#server.on("connection", (socket: Socket) => {
+      this.opened++;
+      this.sockets.add(socket);
+      socket.on("close", () => this.sockets.delete(socket));
+    });
+    await new Promise<void>(resolve => this.#server.listen(0, "127.0.0.1", resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  arrival(): Promise<void> {
+    return new Promise(resolve => this.#arrived.push(resolve));
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise(resolve => this.#server.close(resolve));
+  }
+}
+
+const call = { what: "get things", path: "/things" };
+let standIn: StandIn;
+let url: string;
+let clock: FakeClock;
+let connection: Connection;
+let api: Api;
+let folder: string;
+
+beforeEach(async () => {
+  standIn = new StandIn();
+  url = await standIn.start();
+  clock = new FakeClock();
+  folder = mkdtempSync(join(tmpdir(), "api-"));
+  use(() => configWith({ name: "u", token: "first" }));
+});
+
+afterEach(async () => {
+  connection.close();
+  await standIn.stop();
+  rmSync(folder, { recursive: true });
+  expect(clock.pendingTimers).toBe(0);
+});
+
+function configWith(user: { name: string; token?: string; authProvider?: object }): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser({ name: "c", server: url, skipTLSVerify: true }, user as never);
+  return config;
+}
+
+function use(load: () => KubeConfig): void {
+  connection = new Connection(load, clock);
+  api = new Api(connection, clock, { userAgent: "controller-resilience/test", maxConcurrent: 4 });
+}
+
+function answer(code: number, body: object, headers: Record<string, string> = {}): Handler {
+  return (_, response) => response.writeHead(code, headers).end(JSON.stringify(body));
+}
+
+describe("a call", () => {
+  it("sends what it should", async () => {
+    standIn.handler = answer(201, { ok: true });
+    const body = { grüße: "🙂" };
+    const result = await api.json({
+      ...call,
+      method: "POST",
+      query: { limit: 5, continue: undefined, watch: true },
+      body,
+    });
+    expect(result).toEqual({ ok: true });
+    const [request] = standIn.requests;
+    expect(request?.method).toBe("POST");
+    expect(request?.url).toBe("/things?limit=5&watch=true");
+    expect(request?.headers).toMatchObject({
+      "user-agent": "controller-resilience/test",
+      authorization: "Bearer first",
+      "content-type": "application/json",
+      "content-length": String(Buffer.byteLength(JSON.stringify(body))),
+    });
+  });
+
+  it("keeps the path of the server's URL", async () => {
+    url = `${url}/k8s/clusters/c-1`;
+    use(() => configWith({ name: "u", token: "first" }));
+    await api.json(call);
+    expect(standIn.requests[0]?.url).toBe("/k8s/clusters/c-1/things");
+  });
+
+  it("tells of each answer, whatever it is", async () => {
+    const heads: unknown[] = [];
+    const onAnswer = (head: unknown, sentAtMs: number): void => void heads.push([head, sentAtMs]);
+    api = new Api(connection, clock, { userAgent: "t", onAnswer });
+    const sentAtMs = clock.monotonicMs();
+    standIn.handler = (_, response) => {
+      clock.advance(20);
+      answer(404, {}, { Date: "Wed, 01 Jan 2025 12:00:00 GMT" })(_, response);
+    };
+    await api.jsonOrNull(call);
+    expect(heads).toEqual([[{ code: 404, date: "Wed, 01 Jan 2025 12:00:00 GMT" }, sentAtMs]]);
+  });
+
+  it("opens few sockets, however many calls", async () => {
+    for (let i = 0; i < 100; i++) await Promise.all(Array.from({ length: 10 }, () => api.json(call)));
+    expect(standIn.requests).toHaveLength(1_000);
+    expect(standIn.opened).toBeLessThanOrEqual(4);
+  });
+
+  it("makes null of a 404 where that is asked for", async () => {
+    standIn.handler = answer(404, { kind: "Status", message: "no such thing" });
+    expect(await api.jsonOrNull(call)).toBeNull();
+    await expect(api.json(call)).rejects.toThrow(GoneError);
+  });
+
+  it("makes an error of core of whatever else is said", async () => {
+    standIn.handler = answer(503, {}, { "Retry-After": "3" });
+    await expect(api.json(call)).rejects.toMatchObject({ constructor: UnavailableError, afterMs: 3_000 });
+    standIn.handler = (_, response) => response.end("<html>");
+    await expect(api.json(call)).rejects.toThrow("get things: the answer is no JSON");
+    standIn.handler = (_, response) => response.writeHead(502).end("token=secret");
+    await expect(api.json(call)).rejects.toThrow(/^get things: the API server answered 502$/);
+  });
+
+  it("takes no more than it was told to", async () => {
+    standIn.handler = (_, response) => response.end("x".repeat(2_000));
+    await expect(api.send({ ...call, maxBytes: 1_000 })).rejects.toThrow(TerminalError);
+  });
+
+  it("calls a reset or a refused connection transient", async () => {
+    standIn.handler = request => request.socket.destroy();
+    await expect(api.json(call)).rejects.toThrow(TransientError);
+    await standIn.stop();
+    await expect(api.json(call)).rejects.toThrow(TransientError);
+    standIn = new StandIn();
+    await standIn.start();
+  });
+});
+
+describe("a kept connection that breaks just as it is used", () => {
+  /** Carries the first request out and dies before the answer, as a server does that is stopped at that moment. */
+  async function breakOnce(): Promise<void> {
+    await api.json(call);
+    let broken = false;
+    standIn.handler = (request, response) => {
+      request.resume();
+      if (broken) answer(404, { kind: "Status", message: "not found" })(request, response);
+      else request.socket.destroy();
+      broken = true;
+    };
+  }
+
+  it("is nothing that a read would notice", async () => {
+    await api.json(call);
+    let broken = false;
+    standIn.handler = (request, response) => {
+      if (broken) response.end("{}");
+      else request.socket.destroy();
+      broken = true;
+    };
+    expect(await api.json(call)).toEqual({});
+    expect(standIn.requests).toHaveLength(3);
+  });
+
+  it.each(["POST", "PUT", "PATCH", "DELETE"] as const)(
+    "leaves a %s in doubt: it may have been carried out, and is not sent again",
+    async method => {
+      await breakOnce();
+      const error = await api.json({ ...call, method, body: {} }).catch((thrown: unknown) => thrown);
+      expect((error as Error).constructor).toBe(TransientError);
+      expect(standIn.requests).toHaveLength(2);
+    },
+  );
+});
+
+describe("the deadline", () => {
+  it.each<[string, Handler]>([
+    ["an answer that never begins", () => undefined],
+    ["a body that never ends", (_, response) => void response.write('{"a":')],
+  ])("ends %s", async (_, handler) => {
+    standIn.handler = handler;
+    const arrived = standIn.arrival();
+    const result = api.json({ ...call, deadlineMs: 10_000 });
+    const refused = expect(result).rejects.toThrow(TimeoutError);
+    await arrived;
+    await settle();
+    await clock.run(10_000);
+    await refused;
+  });
+
+  it("counts waiting for a turn", async () => {
+    standIn.handler = () => undefined;
+    const hanging = Array.from({ length: 4 }, () => expect(api.json(call)).rejects.toThrow(TimeoutError));
+    const waiting = expect(api.json({ ...call, deadlineMs: 1_000 })).rejects.toThrow("no complete answer within 1 s");
+    await settle();
+    await clock.run(1_000);
+    await waiting;
+    await clock.run(30_000);
+    await Promise.all(hanging);
+  });
+
+  it("ends credentials that never come", async () => {
+    const config = configWith({ name: "u" });
+    config.applyToHTTPSOptions = () => new Promise(() => undefined);
+    use(() => config);
+    const refused = expect(api.json(call)).rejects.toThrow(TimeoutError);
+    await settle();
+    await clock.run(30_000);
+    await refused;
+  });
+
+  it("does not end a stream that has begun", async () => {
+    standIn.handler = (_, response) => void response.write("one\n");
+    const stop = new AbortController();
+    const stream = await api.open(call, stop.signal);
+    await clock.run(600_000);
+    expect(stream.destroyed).toBe(false);
+    stop.abort(new Error("stop"));
+    await expect(stream.toArray()).rejects.toThrow();
+  });
+
+  it("leaves nothing on the signal of the one who asks, however many pages that asks for", async () => {
+    const { signal } = new AbortController();
+    await api.json(call, signal);
+    standIn.handler = answer(500, {});
+    await expect(api.json(call, signal)).rejects.toThrow();
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+
+  it("says why a stream was refused", async () => {
+    standIn.handler = answer(403, { kind: "Status", message: "no right" });
+    await expect(api.open(call, new AbortController().signal)).rejects.toThrow(
+      "get things: the operator is not allowed to do that (403): no right",
+    );
+  });
+});
+
+describe("rejected credentials", () => {
+  const onlySecond: Handler = (request, response) =>
+    response.writeHead(request.headers.authorization === "Bearer second" ? 200 : 401).end("{}");
+
+  function tokenFile(): string {
+    const file = join(folder, "token");
+    writeFileSync(file, "first");
+    use(() => configWith({ name: "u", authProvider: { name: "tokenFile", config: { tokenFile: file } } }));
+    return file;
+  }
+
+  it("are read anew once, at once, though client-node would keep them for a minute", async () => {
+    const file = tokenFile();
+    await api.json(call);
+    writeFileSync(file, "second");
+    standIn.handler = onlySecond;
+    await api.json(call);
+    expect(standIn.requests).toHaveLength(3);
+  });
+
+  it("are an UnauthorizedError when there are no others, without a storm of requests", async () => {
+    tokenFile();
+    standIn.handler = onlySecond;
+    await expect(api.json(call)).rejects.toThrow(UnauthorizedError);
+    expect(standIn.requests).toHaveLength(2);
+    await Promise.all(Array.from({ length: 10 }, () => expect(api.json(call)).rejects.toThrow(UnauthorizedError)));
+    expect(standIn.requests).toHaveLength(12);
+  });
+
+  it("are read once for all calls that they failed", async () => {
+    let loads = 0;
+    use(() => {
+      loads++;
+      return configWith({ name: "u", token: loads === 1 ? "first" : "second" });
+    });
+    standIn.handler = onlySecond;
+    await Promise.all(Array.from({ length: 4 }, () => api.json(call)));
+    expect(loads).toBe(2);
+  });
+
+  it("are not told to anybody when the kubeconfig is broken", async () => {
+    const file = join(folder, "config");
+    writeFileSync(file, "users:\n- name: me\n  user:\n    token: opaque-secret\n   username: x\n");
+    use(() => loadKubeConfigFile(file));
+    await expect(api.json(call)).rejects.toThrow(/^kubeconfig: is no valid YAML at line \d+, column \d+$/);
+    use(() => loadKubeConfigFile(join(folder, "absent")));
+    await expect(api.json(call)).rejects.toThrow(/^kubeconfig: \S+absent can't be read \(ENOENT\)$/);
+  });
+
+  it("are a TerminalError when the kubeconfig can't be read, and recover when it can", async () => {
+    let broken = true;
+    use(() => {
+      if (broken) throw new Error("no such file");
+      return configWith({ name: "u", token: "first" });
+    });
+    await expect(api.json(call)).rejects.toThrow("kubeconfig: can't be used (an unexpected Error)");
+    broken = false;
+    await api.json(call);
+  });
+});

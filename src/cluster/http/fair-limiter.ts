@@ -1,0 +1,130 @@
+import { TransientError } from "../../core/errors";
+
+/** A share of the limiter: at most `limit` holders with this key at once. */
+export interface Share {
+  readonly key: string;
+  readonly limit: number;
+}
+
+interface Waiter {
+  readonly shares: readonly Share[];
+  readonly admit: () => void;
+}
+
+/** How many may wait; beyond it a caller is told at once, instead of growing a queue that nobody will ever serve. */
+const MAX_WAITING = 10_000;
+
+/**
+ * Bounds how much happens at once, overall and per share. Waiters queue by their first share, and the queues take turns, so a
+ * share that wants much or holds on for long takes nothing from the others.
+ */
+export class FairLimiter {
+  readonly #total: number;
+  readonly #held = new Map<string, number>();
+  /** Queues by first share; a Map's order is the order of turns: who was served goes to the end. */
+  readonly #queues = new Map<string, Waiter[]>();
+  #active = 0;
+  #waiting = 0;
+
+  constructor(total: number) {
+    this.#total = total;
+  }
+
+  /** How many hold a place now. */
+  get active(): number {
+    return this.#active;
+  }
+
+  /** How many wait for one. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /**
+   * Waits for a place. The caller calls the returned function once when it is done.
+   *
+   * @throws the signal's reason if that fires first, TransientError if too many wait already
+   */
+  async acquire(shares: readonly Share[], signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    if (!this.#hasRoom(shares)) await this.#wait(shares, signal);
+    else this.#take(shares);
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      this.#release(shares);
+    };
+  }
+
+  #wait(shares: readonly Share[], signal: AbortSignal): Promise<void> {
+    if (this.#waiting >= MAX_WAITING) throw new TransientError(`${MAX_WAITING} calls are waiting already`);
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#leave(waiter);
+        reject(signal.reason as Error);
+      };
+      const waiter: Waiter = {
+        shares,
+        admit: () => {
+          signal.removeEventListener("abort", onAbort);
+          resolve();
+        },
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      const queue = this.#queues.get(queueKey(waiter));
+      if (queue === undefined) this.#queues.set(queueKey(waiter), [waiter]);
+      else queue.push(waiter);
+      this.#waiting++;
+    });
+  }
+
+  #release(shares: readonly Share[]): void {
+    this.#active--;
+    for (const { key } of shares) {
+      const left = (this.#held.get(key) ?? 0) - 1;
+      if (left > 0) this.#held.set(key, left);
+      else this.#held.delete(key);
+    }
+    this.#admitNext();
+  }
+
+  #admitNext(): void {
+    for (const [key, queue] of this.#queues) {
+      if (this.#active >= this.#total) return;
+      const waiter = queue.find(candidate => this.#hasRoom(candidate.shares));
+      if (waiter === undefined) continue;
+      this.#leave(waiter);
+      this.#toEnd(key, queue);
+      this.#take(waiter.shares);
+      waiter.admit();
+    }
+  }
+
+  #toEnd(key: string, queue: Waiter[]): void {
+    this.#queues.delete(key);
+    if (queue.length > 0) this.#queues.set(key, queue);
+  }
+
+  #leave(waiter: Waiter): void {
+    const queue = this.#queues.get(queueKey(waiter));
+    const index = queue?.indexOf(waiter) ?? -1;
+    if (queue === undefined || index < 0) return;
+    queue.splice(index, 1);
+    if (queue.length === 0) this.#queues.delete(queueKey(waiter));
+    this.#waiting--;
+  }
+
+  #take(shares: readonly Share[]): void {
+    this.#active++;
+    for (const { key } of shares) this.#held.set(key, (this.#held.get(key) ?? 0) + 1);
+  }
+
+  #hasRoom(shares: readonly Share[]): boolean {
+    return this.#active < this.#total && shares.every(({ key, limit }) => (this.#held.get(key) ?? 0) < limit);
+  }
+}
+
+function queueKey(waiter: Waiter): string {
+  return waiter.shares[0]?.key ?? "";
+}

@@ -1,0 +1,53 @@
+import type { Clock } from "../../core/clock";
+import type { Identity } from "../../core/ports";
+import type { Api } from "./api";
+import type { Connection } from "./connection";
+import { numberOf, parseObject } from "./json";
+import { pathOf, RESOURCES } from "./resources";
+
+/** Long before the next one is due. */
+const DEADLINE_MS = 10_000;
+
+/** Who the API server takes this process for. */
+export class OwnIdentity implements Identity {
+  readonly #api: Api;
+  readonly #connection: Pick<Connection, "access">;
+  readonly #clock: Clock;
+  #issuedAtMs: number | undefined;
+
+  constructor(api: Api, connection: Pick<Connection, "access">, clock: Clock) {
+    this.#api = api;
+    this.#connection = connection;
+    this.#clock = clock;
+  }
+
+  /** See {@link Identity.review}. Every authenticated user may ask (system:basic-user). */
+  async review(): Promise<void> {
+    this.#issuedAtMs = await this.#tokenIssuedAt();
+    await this.#api.json({
+      what: "create selfsubjectreviews",
+      method: "POST",
+      path: pathOf(RESOURCES.selfSubjectReviews),
+      body: { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" },
+      deadlineMs: DEADLINE_MS,
+    });
+  }
+
+  /** See {@link Identity.tokenAgeMs}. */
+  tokenAgeMs(): number | undefined {
+    return this.#issuedAtMs === undefined ? undefined : this.#clock.now().getTime() - this.#issuedAtMs;
+  }
+
+  async #tokenIssuedAt(): Promise<number | undefined> {
+    const { headers } = await this.#connection.access();
+    return issuedAt(headers["Authorization"] ?? "");
+  }
+}
+
+/** When a ServiceAccount token was issued, from its claim `iat`; undefined for whatever else is in the header. Nothing else is kept of it. */
+export function issuedAt(authorization: string): number | undefined {
+  const [, payload] = authorization.replace(/^Bearer /i, "").split(".");
+  const claims = parseObject(Buffer.from(payload ?? "", "base64url").toString("utf8"));
+  const seconds = numberOf(claims?.["iat"]);
+  return seconds === undefined ? undefined : 1000 * seconds;
+}

@@ -1,0 +1,20 @@
+import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { Reachability } from "./reachability";
+
+describe("reachability", () => {
+  it("rests on successful answers of the last minute, whatever else is refused", () => {
+    const clock = new FakeClock();
+    const reachability = new Reachability(clock);
+    reachability.answered(401);
+    expect(reachability.trouble()).toBe("the API server has not answered yet");
+    reachability.answered(200);
+    clock.advance(60_000);
+    reachability.answered(403);
+    expect(reachability.trouble()).toBeNull();
+    clock.advance(5_000);
+    expect(reachability.trouble()).toBe("no successful answer from the API server for 65 s");
+    reachability.answered(200);
+    expect(reachability.trouble()).toBeNull();
+  });
+});

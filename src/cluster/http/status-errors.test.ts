@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import {
+  ConflictError,
+  ForbiddenError,
+  GoneError,
+  TerminalError,
+  TransientError,
+  UnauthorizedError,
+  UnavailableError,
+  WaitError,
+} from "../../core/errors";
+import { errorOfRefusal, ExpiredError, parseStatus, TerminatingError } from "./status-errors";
+
+const refuse = (code: number, status: object = {}, retryAfter?: string) =>
+  errorOfRefusal({ code, status: status as Record<string, unknown>, retryAfter }, "get pods kai/a");
+
+describe("errorOfRefusal", () => {
+  it.each([
+    [400, TerminalError],
+    [401, UnauthorizedError],
+    [403, ForbiddenError],
+    [404, GoneError],
+    [409, ConflictError],
+    [410, ExpiredError],
+    [422, TerminalError],
+    [429, WaitError],
+    [500, TransientError],
+    [503, TransientError],
+  ])("takes a %i for what it is", (code, type) => {
+    expect(refuse(code).constructor).toBe(type);
+  });
+
+  it("names the call, and what the API server said", () => {
+    const said = 'pods "a" is forbidden: User "u" cannot get resource "pods" in API group "" in the namespace "kai"';
+    expect(refuse(403, { message: said }).message).toBe(
+      `get pods kai/a: the operator is not allowed to do that (403): ${said}`,
+    );
+  });
+
+  it("waits as long as it is told to, within reason", () => {
+    expect(refuse(429, {}, "7")).toMatchObject({ afterMs: 7_000 });
+    expect(refuse(503, {}, "2")).toMatchObject({ afterMs: 2_000 });
+    expect(refuse(429, { details: { retryAfterSeconds: 10 } })).toMatchObject({ afterMs: 10_000 });
+    expect(refuse(429)).toMatchObject({ afterMs: 1_000 });
+    expect(refuse(429, {}, "999999")).toMatchObject({ afterMs: 300_000 });
+    expect(refuse(429, {}, "soon")).toMatchObject({ afterMs: 1_000 });
+  });
+
+  it("tells a server that has trouble from one that has refused", () => {
+    expect(refuse(503, {}, "2")).toBeInstanceOf(UnavailableError);
+    expect(refuse(500, { details: { retryAfterSeconds: 1 } })).toBeInstanceOf(UnavailableError);
+    expect(refuse(429, {}, "2")).not.toBeInstanceOf(UnavailableError);
+  });
+
+  it("tells a namespace that is going from a right that is missing", () => {
+    const going = { details: { causes: [{ reason: "NamespaceTerminating", field: "metadata.namespace" }] } };
+    expect(refuse(403, going)).toBeInstanceOf(TerminatingError);
+    expect(refuse(403, {})).not.toBeInstanceOf(TerminatingError);
+  });
+
+  it("takes the wrong uid in a patch for a conflict", () => {
+    expect(refuse(422, { details: { causes: [{ field: "metadata.uid" }] } })).toBeInstanceOf(ConflictError);
+    expect(refuse(422, { details: { causes: [{ field: "spec.replicas" }] } })).toBeInstanceOf(TerminalError);
+  });
+});
+
+describe("parseStatus", () => {
+  it("lets nothing through that is no Status", () => {
+    expect(parseStatus('{"kind":"Status","message":"m"}')).toMatchObject({ message: "m" });
+    expect(parseStatus('{"kind":"Pod","message":"m"}')).toEqual({});
+    expect(parseStatus("E0101 token=secret")).toEqual({});
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { TransientError } from "../../core/errors";
+import { RecordingLog } from "../../engine/testing/fakes";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { untilDone } from "./until-done";
+
+function setUp(answers: (Error | undefined)[]) {
+  const clock = new FakeClock();
+  const stopping = new AbortController();
+  const log = new RecordingLog();
+  let tries = 0;
+  const work = (): Promise<void> => {
+    const answer = answers[Math.min(tries++, answers.length - 1)];
+    return answer === undefined ? Promise.resolve() : Promise.reject(answer);
+  };
+  const ports = { clock, random: () => 1, log, signal: stopping.signal };
+  const done = untilDone({ work, failed: "not yet" }, ports);
+  const told = (): unknown[] => log.lines.map(({ fields }) => fields["error"]);
+  return { clock, stopping, told, done, tries: () => tries };
+}
+
+describe("untilDone", () => {
+  it("does it once if it works at once", async () => {
+    const { done, tries, told } = setUp([undefined]);
+    expect([await done, tries(), told()]).toEqual([true, 1, []]);
+  });
+
+  it("tries again until it works, and tells of each failure that is another one", async () => {
+    const refused = new TransientError("refused");
+    const { clock, done, tries, told } = setUp([refused, refused, new TransientError("forbidden"), undefined]);
+    await clock.run(60_000);
+    expect([await done, tries(), told()]).toEqual([true, 4, ["refused", "forbidden"]]);
+  });
+
+  it("quotes nobody else's errors", async () => {
+    const { clock, told } = setUp([new Error("secret"), undefined]);
+    await clock.run(60_000);
+    expect(told()).toEqual(["an unexpected Error"]);
+  });
+
+  it("ends when it is told to, in the middle of a wait", async () => {
+    const { clock, stopping, done, tries } = setUp([new TransientError("refused")]);
+    await clock.run(10_000);
+    const before = tries();
+    stopping.abort();
+    expect(await done).toBe(false);
+    await clock.run(600_000);
+    expect(tries()).toBe(before);
+  });
+});

@@ -1,0 +1,48 @@
+import type { Api } from "../http/api";
+import type { Instance } from "../http/connection";
+import { arrayOf, numberOf, objectOf, textOf } from "../http/json";
+import { describeCall, pathOf, RESOURCES } from "../http/resources";
+
+/** Where every API server of a cluster writes down its own address (kubernetes/kubernetes pkg/controlplane/reconcilers). */
+const PLACE = { namespace: "default", name: "kubernetes" };
+
+/** It is one small object; in milliseconds. */
+const DEADLINE_MS = 5_000;
+
+/**
+ * The API servers of the cluster that are ready; empty where none has written itself down, as behind some managed control planes.
+ *
+ * @throws ForbiddenError without the right `get endpointslices`, or another error of core
+ */
+export async function readyInstances(api: Pick<Api, "jsonOrNull">): Promise<Instance[]> {
+  const resource = RESOURCES.endpointSlices;
+  const slice = await api.jsonOrNull({
+    what: describeCall("get", resource, PLACE),
+    path: pathOf(resource, PLACE),
+    deadlineMs: DEADLINE_MS,
+  });
+  return instancesIn(slice);
+}
+
+/** The instances in an EndpointSlice. */
+export function instancesIn(slice: unknown): Instance[] {
+  const { ports, endpoints } = objectOf(slice);
+  const https = arrayOf(ports)
+    .map(objectOf)
+    .find(({ name }) => name === "https");
+  const port = numberOf(https?.["port"]);
+  if (port === undefined) return [];
+  const addresses = arrayOf(endpoints).map(objectOf).filter(isReady).flatMap(addressOf);
+  return [...new Set(addresses)].map(address => ({ address, port }));
+}
+
+/** An unknown readiness is to be taken for ready (discovery.k8s.io/v1 EndpointConditions). */
+function isReady(endpoint: Readonly<Record<string, unknown>>): boolean {
+  return objectOf(endpoint["conditions"])["ready"] !== false;
+}
+
+/** Several addresses lead to the same endpoint, so one will do. */
+function addressOf(endpoint: Readonly<Record<string, unknown>>): string[] {
+  const address = textOf(arrayOf(endpoint["addresses"])[0]);
+  return address === undefined || address === "" ? [] : [address];
+}

@@ -1,0 +1,158 @@
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ForbiddenError, TerminalError, TransientError } from "../../core/errors";
+import { FakeClock, settle } from "../../core/testing/fake-clock";
+import { Api, TimeoutError } from "../http/api";
+import { Connection } from "../http/connection";
+import { metricLines } from "./metric-lines";
+
+// A stand-in for what a real API server can't be made to do at will.
+
+let server: Server;
+let handler: RequestListener;
+let arrived: Promise<void>;
+let clock: FakeClock;
+let connection: Connection;
+let api: Api;
+
+beforeEach(async () => {
+  arrived = new Promise(resolve => {
+    server = createServer((request, response) => {
+      resolve();
+      handler(request, response);
+    });
+  });
+  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
+  const config = new KubeConfig();
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  config.loadFromClusterAndUser({ name: "c", server: url, skipTLSVerify: true }, { name: "u" });
+  clock = new FakeClock();
+  connection = new Connection(() => config, clock);
+  api = new Api(connection, clock, { userAgent: "controller-resilience/test" });
+});
+
+afterEach(async () => {
+  connection.close();
+  server.closeAllConnections();
+  await new Promise(resolve => server.close(resolve));
+  expect(clock.pendingTimers).toBe(0);
+});
+
+async function all(): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const some of metricLines({ api, clock })) lines.push(...some);
+  return lines;
+}
+
+const TEXT = "a 1\nb 2\n\nc 3\n";
+const LINES = ["a 1", "b 2", "c 3"];
+
+describe("the lines of an API server's metrics", () => {
+  it("are unpacked if the server packs them, and taken as they are if it does not", async () => {
+    handler = (request, response) => {
+      expect([request.url, request.headers["accept-encoding"]]).toEqual(["/metrics", "gzip"]);
+      response.writeHead(200, { "Content-Encoding": "gzip" }).end(gzipSync(TEXT));
+    };
+    expect(await all()).toEqual(LINES);
+    handler = (_, response) => response.end(TEXT);
+    expect(await all()).toEqual(LINES);
+  });
+
+  it.each(["plain", "gzip"])("come as the server sends them, and no more than are asked for: %s", async kind => {
+    let closed: Promise<unknown> = Promise.resolve();
+    handler = (_, response) => {
+      closed = new Promise(resolve => response.on("close", resolve));
+      if (kind === "gzip") response.setHeader("Content-Encoding", kind);
+      response.write(kind === "gzip" ? gzipSync("a 1\n", { level: 0 }) : "a 1\n");
+    };
+    for await (const lines of metricLines({ api, clock })) {
+      expect(lines).toEqual(["a 1"]);
+      break;
+    }
+    await closed;
+  });
+
+  it.each<[string, RequestListener, new (message: string) => Error, string]>([
+    [
+      "a body that is cut off",
+      (_, response) => void response.write(TEXT, () => response.destroy()),
+      TransientError,
+      "get /metrics: aborted",
+    ],
+    [
+      "a body that ends too early without saying so",
+      (_, response) => {
+        response.useChunkedEncodingByDefault = false;
+        response.writeHead(200, { Connection: "close" }).end("a 1\nb ");
+      },
+      TransientError,
+      "get /metrics: the answer ends in the middle of a line",
+    ],
+    [
+      "a packed body that is cut off",
+      (_, response) => {
+        const packed = gzipSync(TEXT);
+        response.writeHead(200, { "Content-Encoding": "gzip" }).end(packed.subarray(0, packed.length - 9));
+      },
+      TransientError,
+      "get /metrics: unexpected end of file",
+    ],
+    [
+      "a body that is not what it says",
+      (_, response) => response.writeHead(200, { "Content-Encoding": "gzip" }).end(TEXT),
+      TransientError,
+      "get /metrics: incorrect header check",
+    ],
+    [
+      "a refusal",
+      (_, response) => response.writeHead(403).end('{"kind":"Status","message":"no right"}'),
+      ForbiddenError,
+      "get /metrics: the operator is not allowed to do that (403): no right",
+    ],
+    [
+      "a line without end",
+      (_, response) => response.end("x".repeat(100_000)),
+      TransientError,
+      "a line is longer than 65536 bytes",
+    ],
+    [
+      "a small body that unpacks to a huge one",
+      (_, response) => {
+        const line = Buffer.alloc(60_000, "x").fill("\n", 59_999);
+        const packed = gzipSync(Buffer.concat(Array.from({ length: 500 }, () => line)));
+        response.writeHead(200, { "Content-Encoding": "gzip" });
+        // Members one after the other are one body.
+        response.end(Buffer.concat(Array.from({ length: 9 }, () => packed)));
+      },
+      TerminalError,
+      "get /metrics: the answer is longer than 268435456 bytes",
+    ],
+  ])("%s is an error", async (_, listener, type, message) => {
+    handler = listener;
+    const error = await all().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(type);
+    expect((error as Error).message).toBe(message);
+  });
+
+  it.each<[string, RequestListener]>([
+    ["never answers", () => undefined],
+    ["stops in the middle", (_, response) => void response.write("a 1\nb")],
+    [
+      "trickles for ever",
+      (_, response) => {
+        const timer = setInterval(() => response.write("a 1\n"), 1);
+        response.on("close", () => clearInterval(timer));
+      },
+    ],
+  ])("don't wait for a server that %s", async (_, listener) => {
+    handler = listener;
+    const refused = expect(all()).rejects.toThrow(TimeoutError);
+    await arrived;
+    for (let i = 0; i < 20; i++) await settle();
+    await clock.run(15_000);
+    await refused;
+  });
+});

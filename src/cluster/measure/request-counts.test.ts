@@ -1,0 +1,183 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { beforeEach, describe, expect, it } from "vitest";
+import { ForbiddenError, TransientError } from "../../core/errors";
+import type { RequestRates } from "../../core/request-rates";
+import { FakeClock, settle } from "../../core/testing/fake-clock";
+import type { ApiRequest } from "../http/api";
+import { RequestCounts } from "./request-counts";
+
+/** Servers by address, and whichever answers at the kubeconfig's address, that count requests of one FlowSchema. */
+class Servers {
+  readonly clock = new FakeClock();
+  readonly counts = new RequestCounts({ api: this, clock: this.clock });
+  /** Of each: when it was started and what it has counted; null where it can't be reached. */
+  readonly instances = new Map<string, [start: number, count: number] | null>();
+  ordinary: [start: number, count: number] | Error = [1, 0];
+  slice: Error | null = null;
+  asked: string[] = [];
+  /** Answers wait for this. */
+  gate: Promise<void> = Promise.resolve();
+
+  jsonOrNull = async <T>(): Promise<T | null> => {
+    this.asked.push("slice");
+    await this.gate;
+    if (this.slice !== null) throw this.slice;
+    const endpoints = [...this.instances.keys()].map(address => ({ addresses: [address] }));
+    return { ports: [{ name: "https", port: 6443 }], endpoints } as T;
+  };
+
+  open = (request: ApiRequest): Promise<IncomingMessage> => {
+    const address = request.instance?.address ?? "ordinary";
+    this.asked.push(address);
+    const server = request.instance === undefined ? this.ordinary : this.instances.get(address);
+    if (server instanceof Error) return Promise.reject(server);
+    if (!server) return Promise.reject(new TransientError(`get /metrics: connect EHOSTUNREACH ${address}`));
+    const [start, count] = server;
+    const text = [
+      `apiserver_flowcontrol_dispatched_requests_total{flow_schema="controller-resilience-kai"} ${count}\n`,
+      `process_start_time_seconds ${start}\n`,
+    ];
+    const body = Readable.from(text.map(line => Buffer.from(line)));
+    return Promise.resolve(Object.assign(body, { headers: {} }) as IncomingMessage);
+  };
+
+  /** Lets ten seconds go by, then reads. */
+  async read(): Promise<RequestRates> {
+    this.asked = [];
+    this.clock.advance(10_000);
+    return this.counts.rates(0);
+  }
+}
+
+const requestsIn = ({ spans }: RequestRates): number[] =>
+  (spans["controller-resilience-kai"] ?? []).map(({ requests }) => requests);
+
+let servers: Servers;
+beforeEach(() => (servers = new Servers()));
+
+describe("the rates of requests", () => {
+  it("come from every instance at its own address", async () => {
+    servers.instances.set("10.0.0.1", [1, 100]).set("10.0.0.2", [2, 200]);
+    expect(await servers.read()).toMatchObject({ spans: {}, servers: { found: 2, read: 2 } });
+    servers.instances.set("10.0.0.1", [1, 130]).set("10.0.0.2", [2, 204]);
+    const rates = await servers.read();
+    const nowMs = servers.clock.now().getTime();
+    const span = { fromMs: nowMs - 10_000, toMs: nowMs, requests: 34 };
+    const known = { spans: { "controller-resilience-kai": [span] }, readMs: nowMs, servers: { found: 2, read: 2 } };
+    expect(rates).toEqual(known);
+    expect(servers.asked).toEqual(["slice", "10.0.0.1", "10.0.0.2"]);
+  });
+
+  it.each([0, 1])("come the ordinary way where %i instances are written down", async count => {
+    for (let i = 0; i < count; i++) servers.instances.set(`10.0.0.${i}`, null);
+    await servers.read();
+    expect(servers.asked).toEqual(["slice", "ordinary"]);
+    servers.ordinary = [1, 5];
+    const rates = await servers.read();
+    expect([requestsIn(rates), rates.servers, rates.unknown]).toEqual([[5], { found: 1, read: 1 }, undefined]);
+    expect(servers.asked).toEqual(["slice", "ordinary"]);
+  });
+
+  it("are lower bounds while an instance can't be reached, and make up for it afterwards", async () => {
+    servers.instances.set("10.0.0.1", [1, 0]).set("10.0.0.2", [2, 0]);
+    await servers.read();
+    servers.instances.set("10.0.0.1", [1, 3]).set("10.0.0.2", null);
+    const rates = await servers.read();
+    expect([requestsIn(rates), rates.servers, rates.unknown]).toEqual([[3], { found: 2, read: 1 }, undefined]);
+    servers.instances.set("10.0.0.1", [1, 4]).set("10.0.0.2", [2, 1_000]);
+    expect(requestsIn(await servers.read())).toEqual([1_004]);
+  });
+
+  it("come the ordinary way where no instance can be reached, which is tried again after a minute", async () => {
+    servers.instances.set("10.0.0.1", null).set("10.0.0.2", null);
+    await servers.read();
+    expect(servers.asked).toEqual(["slice", "10.0.0.1", "10.0.0.2", "ordinary"]);
+    servers.ordinary = [1, 5];
+    const rates = await servers.read();
+    expect([requestsIn(rates), rates.servers]).toEqual([[5], { found: 2, read: 1 }]);
+    expect(servers.asked).toEqual(["slice", "ordinary"]);
+    // What the ordinary way has told is not told once more by the same server at its own address.
+    servers.instances.set("10.0.0.1", [1, 9]).set("10.0.0.2", [2, 0]);
+    servers.clock.advance(50_000);
+    expect((await servers.read()).servers).toEqual({ found: 2, read: 2 });
+    servers.instances.set("10.0.0.1", [1, 10]);
+    expect(requestsIn(await servers.read())).toEqual([5, 0, 1]);
+  });
+
+  it("are not known where the operator lacks a right, and say which; what was known is still told", async () => {
+    await servers.read();
+    servers.ordinary = [1, 5];
+    const { readMs } = await servers.read();
+    servers.ordinary = new ForbiddenError('get /metrics: not allowed (403): cannot get path "/metrics"');
+    const rates = await servers.read();
+    expect(rates).toMatchObject({ readMs, servers: { found: 1, read: 0 } });
+    expect(rates.unknown).toBe(
+      'The requests that API servers have counted can\'t be read: get /metrics: not allowed (403): cannot get path "/metrics".',
+    );
+    expect(requestsIn(rates)).toEqual([5]);
+    servers.slice = new ForbiddenError("get endpointslices default/kubernetes: not allowed (403)");
+    const without = await servers.read();
+    expect(without.unknown).toContain("get endpointslices default/kubernetes: not allowed (403).");
+    expect(without.servers).toEqual({ found: 0, read: 0 });
+  });
+
+  it("are known again after a failure, as one longer span", async () => {
+    await servers.read();
+    servers.ordinary = new TransientError("get /metrics: reset");
+    expect((await servers.read()).unknown).toBeDefined();
+    servers.ordinary = [1, 5];
+    const rates = await servers.read();
+    expect(rates.unknown).toBeUndefined();
+    const [span] = rates.spans["controller-resilience-kai"] ?? [];
+    expect([span?.requests, (span?.toMs ?? 0) - (span?.fromMs ?? 0)]).toEqual([5, 20_000]);
+  });
+
+  it("survive jumps of the wall clock", async () => {
+    await servers.read();
+    servers.ordinary = [1, 5];
+    await servers.read();
+    servers.clock.jumpWall(-3_600_000);
+    servers.ordinary = [1, 6];
+    const spans = (await servers.read()).spans["controller-resilience-kai"] ?? [];
+    const nowMs = servers.clock.now().getTime();
+    const times = spans.map(({ fromMs, toMs }) => [fromMs - nowMs, toMs - nowMs]);
+    expect(times).toEqual([
+      [-20_000, -10_000],
+      [-10_000, 0],
+    ]);
+  });
+});
+
+describe("a reading", () => {
+  it("is used again as long as it is young enough, never within a second, also if it failed", async () => {
+    await servers.read();
+    const first = servers.asked.length;
+    servers.clock.advance(999);
+    await servers.counts.rates(0);
+    await servers.counts.rates(-Infinity);
+    expect(servers.asked).toHaveLength(first);
+    servers.clock.advance(4_000);
+    await servers.counts.rates(5_000);
+    expect(servers.asked).toHaveLength(first);
+    servers.ordinary = new TransientError("get /metrics: reset");
+    servers.clock.advance(1);
+    expect((await servers.counts.rates(5_000)).unknown).toBeDefined();
+    expect(servers.asked).toHaveLength(2 * first);
+    servers.clock.advance(4_999);
+    expect((await servers.counts.rates(5_000)).unknown).toBeDefined();
+    expect(servers.asked).toHaveLength(2 * first);
+  });
+
+  it("is shared by all who ask meanwhile", async () => {
+    let open = (): void => undefined;
+    servers.gate = new Promise(resolve => (open = resolve));
+    const all = Promise.all([servers.counts.rates(0), servers.counts.rates(0), servers.counts.rates(60_000)]);
+    await settle();
+    servers.clock.advance(5_000);
+    const late = servers.counts.rates(0);
+    open();
+    expect(new Set([...(await all), await late]).size).toBe(1);
+    expect(servers.asked).toEqual(["slice", "ordinary"]);
+  });
+});

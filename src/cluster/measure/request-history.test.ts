@@ -1,0 +1,212 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { RequestSpan } from "../../core/request-rates";
+import { RequestHistory } from "./request-history";
+import type { ServerCounts } from "./server-counts";
+
+const told = (address: string, startSeconds: number, atMs: number, requests: Record<string, number>): ServerCounts => ({
+  address,
+  startSeconds,
+  atMs,
+  requests: new Map(Object.entries(requests)),
+});
+
+/** Spans as `from-to: requests`, in seconds. */
+const lines = (spans: readonly RequestSpan[] = []): string[] =>
+  spans.map(({ fromMs, toMs, requests }) => `${fromMs / 1000}-${toMs / 1000}: ${requests}`);
+
+function history(...readings: ServerCounts[][]) {
+  const memory = new RequestHistory();
+  for (const reading of readings) memory.add(reading);
+  const nowMs = memory.readMs ?? 0;
+  return (name = "s") => lines(memory.spans(nowMs, 0)[name]);
+}
+
+describe("the requests between two readings", () => {
+  it("are what the counters of all servers grew by; what they had counted before is nobody's", () => {
+    const spans = history(
+      [told("a", 1, 0, { s: 1_000 }), told("b", 2, 0, { s: 500 })],
+      [told("a", 1, 10_000, { s: 1_030 }), told("b", 2, 10_000, { s: 507 })],
+      [told("a", 1, 20_000, { s: 1_030 }), told("b", 2, 20_000, { s: 508 })],
+    );
+    expect(spans()).toEqual(["0-10: 37", "10-20: 1"]);
+  });
+
+  it("begin at zero for a FlowSchema that a server has not told of before", () => {
+    const spans = history([told("a", 1, 0, {})], [told("a", 1, 10_000, { s: 12 })], [told("a", 1, 20_000, { s: 15 })]);
+    expect(spans()).toEqual(["0-10: 12", "10-20: 3"]);
+  });
+
+  it("are none of a FlowSchema without requests", () => {
+    const spans = history([told("a", 1, 0, { s: 5 })], [told("a", 1, 10_000, { s: 5 })]);
+    expect(spans()).toEqual([]);
+  });
+
+  it("are not negative, not huge and not invented when a server is restarted, comes or goes", () => {
+    const spans = history(
+      [told("a", 1, 0, { s: 1_000 })],
+      [told("a", 1, 10_000, { s: 1_010 })],
+      [told("a", 15, 20_000, { s: 400 })],
+      [told("a", 15, 30_000, { s: 405 }), told("b", 2, 30_000, { s: 9_000 })],
+      [told("b", 2, 40_000, { s: 9_002 })],
+    );
+    expect(spans()).toEqual(["0-10: 10", "10-20: 0", "20-30: 5", "30-40: 2"]);
+  });
+
+  it("are not counted again when a counter falls and comes back", () => {
+    const spans = history(
+      [told("a", 1, 0, { s: 1_000 })],
+      [told("a", 1, 10_000, { s: 10 })],
+      [told("a", 1, 20_000, {})],
+      [told("a", 1, 30_000, { s: 1_001 })],
+    );
+    expect(spans()).toEqual(["0-10: 0", "10-20: 0", "20-30: 1"]);
+  });
+
+  it("are known of a longer time where a server was missed", () => {
+    const spans = history(
+      [told("a", 1, 0, { s: 0 }), told("b", 2, 0, { s: 0 })],
+      [told("a", 1, 10_000, { s: 1 }), told("b", 2, 10_000, { s: 1 })],
+      [told("a", 1, 20_000, { s: 10 })],
+      [told("a", 1, 30_000, { s: 100 }), told("b", 2, 30_000, { s: 1_001 })],
+    );
+    expect(spans()).toEqual(["0-10: 2", "10-30: 1099"]);
+  });
+
+  it("stay apart where a server that was missed has nothing to add, or was missed for too long", () => {
+    const missed = (atMs: number, requests: number) => [
+      told("a", 1, atMs, { s: atMs / 1000 }),
+      told("b", 2, atMs, { s: requests }),
+    ];
+    const alone = (atMs: number) => [told("a", 1, atMs, { s: atMs / 1000 })];
+    expect(history(missed(0, 7), alone(10_000), missed(20_000, 7))()).toEqual(["0-10: 10", "10-20: 10"]);
+    const late = history(missed(0, 7), alone(50_000), missed(91_000, 999), missed(100_000, 1_000));
+    expect(late()).toEqual(["0-50: 50", "50-91: 41", "91-100: 10"]);
+  });
+
+  it("are known behind an address that leads to one server after the other", () => {
+    const spans = history(
+      [told("", 1, 0, { s: 0 })],
+      [told("", 2, 10_000, { s: 0 })],
+      [told("", 1, 20_000, { s: 20 })],
+      [told("", 2, 30_000, { s: 30 })],
+    );
+    expect(spans()).toEqual(["0-30: 50"]);
+  });
+
+  it("are counted once when one server is seen at two addresses", () => {
+    const both = (atMs: number, s: number) => [told("a", 1, atMs, { s }), told("b", 1, atMs, { s })];
+    expect(history(both(0, 0), both(10_000, 10), both(20_000, 30))()).toEqual(["0-10: 10", "10-20: 20"]);
+    const turns = history(
+      [told("a", 1, 0, { s: 0 })],
+      [told("b", 1, 10_000, { s: 10 })],
+      [told("a", 1, 20_000, { s: 30 })],
+    );
+    expect(turns()).toEqual([]);
+  });
+
+  it("end with the latest answer, and are not told of no time at all", () => {
+    const spans = history(
+      [told("a", 1, 0, { s: 0 }), told("b", 2, 400, { s: 0 })],
+      [told("a", 1, 400, { s: 1_000 })],
+      [told("a", 1, 10_000, { s: 10 }), told("b", 2, 10_400, { s: 20 })],
+    );
+    expect(spans()).toEqual(["0.4-10.4: 30"]);
+  });
+
+  it("are forgotten after 15 minutes, also while nothing can be read, and with them the servers", () => {
+    const memory = new RequestHistory();
+    for (let i = 0; i <= 100; i++) memory.add([told("a", 1, i * 10_000, { s: i })]);
+    expect(lines(memory.spans(1_000_000, 0)["s"])).toHaveLength(90);
+    expect(lines(memory.spans(1_890_000, 0)["s"])).toEqual(["990-1000: 1"]);
+    expect(memory.spans(1_890_001, 0)).toEqual({});
+    memory.add([told("a", 1, 2_000_000, { s: 5_000 })]);
+    expect(memory.spans(2_000_000, 0)).toEqual({});
+  });
+
+  it("are bounded in number, however often is read", () => {
+    const memory = new RequestHistory();
+    for (let i = 0; i <= 1_000; i++) memory.add([told("a", 1, i * 100, { s: i })]);
+    expect(memory.spans(100_000, 0)["s"]).toHaveLength(240);
+  });
+
+  it("are told in the time of the wall clock, whole milliseconds without gaps", () => {
+    const memory = new RequestHistory();
+    for (let i = 0; i < 50; i++) memory.add([told("a", 1, i * 10.37, { s: i })]);
+    const spans = memory.spans(600, 1_700_000_000_000.5)["s"] ?? [];
+    for (const [i, { fromMs, toMs }] of spans.entries()) {
+      expect([Number.isInteger(fromMs), fromMs > 1_699_999_999_999, toMs]).toEqual([
+        true,
+        true,
+        spans[i + 1]?.fromMs ?? toMs,
+      ]);
+    }
+  });
+});
+
+describe("whatever servers do and however they can be read", () => {
+  interface Step {
+    readonly afterMs: number;
+    /** What each server is asked for in the meantime. */
+    readonly made: readonly number[];
+    readonly restarts: readonly boolean[];
+    readonly read: readonly boolean[];
+  }
+  const SERVERS = 3;
+  const each = <T>(value: fc.Arbitrary<T>) => fc.array(value, { minLength: SERVERS, maxLength: SERVERS });
+  const step: fc.Arbitrary<Step> = fc.record({
+    afterMs: fc.integer({ min: 1, max: 60_000 }),
+    made: each(fc.nat(100)),
+    restarts: each(fc.boolean().chain(may => (may ? fc.boolean() : fc.constant(false)))),
+    read: each(fc.boolean()),
+  });
+
+  /** Plays the steps; all requests of a step are made in the middle of it. */
+  function play(steps: readonly Step[]) {
+    const memory = new RequestHistory();
+    const made: { readonly atMs: number; readonly requests: number }[] = [];
+    const counters = Array.from({ length: SERVERS }, (_, i) => ({ start: i, count: 0 }));
+    let nowMs = 0;
+    let starts = SERVERS;
+    for (const { afterMs, made: more, restarts, read } of steps) {
+      for (const [i, server] of counters.entries()) {
+        if (restarts[i]) Object.assign(server, { start: starts++, count: 0 });
+        server.count += more[i] ?? 0;
+        made.push({ atMs: nowMs + afterMs / 2, requests: more[i] ?? 0 });
+      }
+      nowMs += afterMs;
+      const reading = counters.flatMap(({ start, count }, i) =>
+        read[i] ? [told(`a${i}`, start, nowMs, { s: count })] : [],
+      );
+      if (reading.length > 0) memory.add(reading);
+    }
+    const spans = memory.spans(nowMs, 0)["s"] ?? [];
+    const between = (fromMs: number, toMs: number) =>
+      made.filter(({ atMs }) => fromMs < atMs && atMs <= toMs).reduce((sum, { requests }) => sum + requests, 0);
+    return { spans, between };
+  }
+
+  it("no span tells of more requests than were made in it, and spans are contiguous", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), steps => {
+        const { spans, between } = play(steps);
+        for (const [i, { fromMs, toMs, requests }] of spans.entries()) {
+          expect(requests).toBeLessThanOrEqual(between(fromMs, toMs));
+          expect(toMs).toBeGreaterThan(fromMs);
+          expect(toMs).toBe(spans[i + 1]?.fromMs ?? toMs);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("nothing is missing while all servers live and each is read every time", () => {
+    const calm = step.map(one => ({ ...one, restarts: one.restarts.map(() => false), read: one.read.map(() => true) }));
+    fc.assert(
+      fc.property(fc.array(calm, { maxLength: 30 }), steps => {
+        const { spans, between } = play(steps);
+        for (const { fromMs, toMs, requests } of spans) expect(requests).toBe(between(fromMs, toMs));
+      }),
+    );
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { TerminalError, TransientError } from "../../core/errors";
+import { CountedRequests } from "./server-counts";
+
+const STARTED = "process_start_time_seconds 1.7e+09";
+const DISPATCHED = "apiserver_flowcontrol_dispatched_requests_total";
+const REJECTED = "apiserver_flowcontrol_rejected_requests_total";
+
+function counted(...lines: string[]) {
+  const counts = new CountedRequests();
+  for (const line of [STARTED, ...lines]) counts.take(line);
+  const { startSeconds, requests } = counts.result();
+  return { startSeconds, requests: Object.fromEntries(requests) };
+}
+
+describe("what an API server has counted", () => {
+  it("is added up over counters, levels and reasons, for the FlowSchemas of the operator alone", () => {
+    const lines = [
+      `# HELP ${DISPATCHED} [BETA] Number of requests executed`,
+      `${DISPATCHED}{flow_schema="controller-resilience-kai",priority_level="a"} 1.5e+03`,
+      `${DISPATCHED}{priority_level="b",flow_schema="controller-resilience-kai"} 20`,
+      `${REJECTED}{flow_schema="controller-resilience-kai",priority_level="b",reason="queue-full"} 3`,
+      `${REJECTED}{flow_schema="controller-resilience-kai",priority_level="b",reason="time-out"} 4`,
+      `${DISPATCHED}{flow_schema="controller-resilience-web",priority_level="a"} 0`,
+      `${DISPATCHED}{flow_schema="service-accounts",priority_level="workload-low"} 99`,
+      `${DISPATCHED}_created{flow_schema="controller-resilience-kai"} 1.7e+09`,
+      'apiserver_flowcontrol_current_executing_requests{flow_schema="controller-resilience-kai"} 5',
+    ];
+    expect(counted(...lines)).toEqual({
+      startSeconds: 1_700_000_000,
+      requests: { "controller-resilience-kai": 1_527, "controller-resilience-web": 0 },
+    });
+  });
+
+  it.each(["NaN", "+Inf", "-1", "many"])("is not known where a count is %s, unless it is somebody else's", value => {
+    const take = () => counted(`${DISPATCHED}{flow_schema="controller-resilience-kai"} ${value}`);
+    expect(take).toThrow(TransientError);
+    const others = `${DISPATCHED}{flow_schema="exempt"} ${value === "many" ? 1 : value}`;
+    expect(counted(others).requests).toEqual({});
+  });
+
+  it("is not known where it does not say since when", () => {
+    expect(() => new CountedRequests().result()).toThrow("the answer has no process_start_time_seconds");
+    const odd = new CountedRequests();
+    odd.take("process_start_time_seconds NaN");
+    expect(() => odd.result()).toThrow(TransientError);
+  });
+
+  it("is bounded", () => {
+    const counts = new CountedRequests();
+    const take = (i: number) => counts.take(`${DISPATCHED}{flow_schema="controller-resilience-${i}"} 1`);
+    for (let i = 0; i < 10_000; i++) take(i);
+    expect(() => take(10_000)).toThrow(TerminalError);
+  });
+});

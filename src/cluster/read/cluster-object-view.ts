@@ -1,0 +1,48 @@
+import type { ClusterKind, ClusterObjectView, ConditionView } from "../../core/views";
+import { identityOf } from "./identity";
+import { arrayOf, objectOf, textsOf } from "../http/json";
+import { lastManagerOf, lastWriteMsOf } from "./managers";
+
+/** Where each kind is served. */
+const API_VERSIONS: Readonly<Record<ClusterKind, string>> = {
+  FlowSchema: "flowcontrol.apiserver.k8s.io/v1",
+  PriorityLevelConfiguration: "flowcontrol.apiserver.k8s.io/v1",
+  MutatingAdmissionPolicy: "admissionregistration.k8s.io/v1",
+  MutatingAdmissionPolicyBinding: "admissionregistration.k8s.io/v1",
+};
+
+/** Group and version of a kind. */
+export function apiVersionOf(kind: ClusterKind): string {
+  return API_VERSIONS[kind];
+}
+
+/** An object outside of every namespace; null without uid, name or creation time. */
+export function clusterObjectView(kind: ClusterKind, raw: unknown): ClusterObjectView | null {
+  const object = objectOf(raw);
+  const identity = identityOf(object);
+  if (identity === null) return null;
+  const metadata = objectOf(object["metadata"]);
+  const { name, uid, resourceVersion, createdAtMs, deletedAtMs } = identity;
+  const fields = arrayOf(metadata["managedFields"]).map(objectOf);
+  const [lastManager, writtenAtMs] = [lastManagerOf(fields), lastWriteMsOf(fields)];
+  return {
+    apiVersion: apiVersionOf(kind),
+    kind,
+    name,
+    uid,
+    resourceVersion,
+    createdAtMs,
+    ...(deletedAtMs === undefined ? {} : { deletedAtMs }),
+    labels: textsOf(metadata["labels"]),
+    annotations: textsOf(metadata["annotations"]),
+    spec: objectOf(object["spec"]),
+    conditions: arrayOf(objectOf(object["status"])["conditions"]).map(conditionView),
+    ...(writtenAtMs === undefined ? {} : { writtenAtMs }),
+    ...(lastManager === undefined ? {} : { lastManager }),
+  };
+}
+
+function conditionView(raw: unknown): ConditionView {
+  const { type, status, reason, message } = textsOf(raw);
+  return { type: type ?? "", status: status ?? "Unknown", reason: reason ?? "", message: message ?? "" };
+}

@@ -1,0 +1,176 @@
+import type { Clock } from "../../core/clock";
+import type { ClusterMetrics } from "../../core/ports";
+import type { LogChunk, LogReader, LogRequest } from "../../core/readers";
+import { type Answer, type Api, TimeoutError } from "../http/api";
+import { FairLimiter, type Share } from "../http/fair-limiter";
+import { textOf } from "../http/json";
+import { describeCall, pathOf, RESOURCES } from "../http/resources";
+import { errorOfRefusal, parseStatus, type Refusal } from "../http/status-errors";
+
+/** One read takes no longer than this, in milliseconds; reading 1 MB takes far less, so more of it means a kubelet that hangs. */
+const READ_DEADLINE_MS = 10_000;
+
+/** A read waits no longer than this for its turn, in milliseconds. */
+const WAIT_DEADLINE_MS = 30_000;
+
+/** Reads at once, overall and of one namespace, one node and one pod. */
+const TOTAL = 8;
+const PER_NAMESPACE = 4;
+const PER_NODE = 4;
+const PER_POD = 2;
+
+/** Pods whose last read ran into its deadline share this many places, so that dead nodes can't fill the reader. */
+const FOR_SUSPECTS = 2;
+
+/** How many suspects are remembered; the oldest are forgotten first, which costs one slow read. */
+const MAX_SUSPECTS = 10_000;
+
+/**
+ * The API server's wording (pkg/registry/core/pod/strategy.go and the kubelet) of a 400 that only says that there is nothing to
+ * read: `container "c" in pod "p" is waiting to start: ContainerCreating`, `previous terminated container "c" in pod "p" not
+ * found`, `container c is not valid for pod p`.
+ */
+const NOTHING_TO_READ = ["is waiting to start", "previous terminated container", "is not valid for pod"];
+
+/** Waiting for a turn took too long. */
+class CrowdedError extends TimeoutError {}
+
+/** What the log reader needs. */
+export interface LogReaderContext {
+  readonly api: Api;
+  readonly clock: Clock;
+  readonly metrics: ClusterMetrics;
+  /** The node of a pod, if it is known: reads of one node share its kubelet. */
+  readonly nodeOf?: (namespace: string, pod: string) => string | undefined;
+  /** In milliseconds; {@link READ_DEADLINE_MS} by default. */
+  readonly readDeadlineMs?: number;
+}
+
+/** Reads logs through `pods/log`, never following; few at once, fairly shared, each bounded in bytes and time. */
+export class ApiLogReader implements LogReader {
+  readonly #context: LogReaderContext;
+  readonly #limiter = new FairLimiter(TOTAL);
+  readonly #suspects = new Set<string>();
+
+  constructor(context: LogReaderContext) {
+    this.#context = context;
+  }
+
+  /** See {@link LogReader.read}. */
+  async read<T>(request: LogRequest, use: (chunk: LogChunk | null) => Promise<T>): Promise<T> {
+    const release = await this.#turn(request);
+    try {
+      return await use(await this.#readNow(request));
+    } finally {
+      release();
+    }
+  }
+
+  async #readNow(request: LogRequest): Promise<LogChunk | null> {
+    try {
+      const chunk = await this.#fetch(request);
+      this.#suspects.delete(podKey(request));
+      this.#count(chunk);
+      return chunk;
+    } catch (error) {
+      if (error instanceof TimeoutError) this.#suspect(podKey(request));
+      this.#context.metrics.logRead(error instanceof TimeoutError ? "timeout" : "error", 0);
+      throw error;
+    }
+  }
+
+  async #turn(request: LogRequest): Promise<() => void> {
+    const patience = new AbortController();
+    const cancel = this.#context.clock.after(WAIT_DEADLINE_MS, () => {
+      patience.abort(new CrowdedError(`${describe(request)}: no turn within ${WAIT_DEADLINE_MS / 1000} s`));
+    });
+    try {
+      return await this.#limiter.acquire(this.#shares(request), patience.signal);
+    } catch (error) {
+      this.#context.metrics.logRead("timeout", 0);
+      throw error;
+    } finally {
+      cancel();
+    }
+  }
+
+  #shares(request: LogRequest): Share[] {
+    const node = this.#context.nodeOf?.(request.namespace, request.pod);
+    const pod = podKey(request);
+    return [
+      { key: `namespace ${request.namespace}`, limit: PER_NAMESPACE },
+      ...(node === undefined ? [] : [{ key: `node ${node}`, limit: PER_NODE }]),
+      { key: `pod ${pod}`, limit: PER_POD },
+      ...(this.#suspects.has(pod) ? [{ key: "suspects", limit: FOR_SUSPECTS }] : []),
+    ];
+  }
+
+  async #fetch(request: LogRequest): Promise<LogChunk | null> {
+    const what = describe(request);
+    const answer = await this.#context.api.send({
+      what,
+      path: pathOf(RESOURCES.pods, { namespace: request.namespace, name: request.pod, subresource: "log" }),
+      query: {
+        container: request.container,
+        timestamps: true,
+        limitBytes: request.limitBytes,
+        previous: request.previous ? true : undefined,
+        sinceTime: request.sinceMs === undefined ? undefined : new Date(request.sinceMs).toISOString(),
+        tailLines: request.tailLines,
+      },
+      accept: "*/*",
+      deadlineMs: this.#context.readDeadlineMs ?? READ_DEADLINE_MS,
+      maxBytes: request.limitBytes + MAX_REFUSAL_BYTES,
+    });
+    if (answer.code === 200) return chunkOf(answer.body, request.limitBytes);
+    const refusal = refusalOf(answer);
+    if (isNothingToRead(refusal)) return null;
+    throw errorOfRefusal(refusal, what);
+  }
+
+  #count(chunk: LogChunk | null): void {
+    if (chunk === null) this.#context.metrics.logRead("absent", 0);
+    else this.#context.metrics.logRead(chunk.truncated ? "truncated" : "ok", chunk.bytes.length);
+  }
+
+  #suspect(pod: string): void {
+    this.#suspects.add(pod);
+    for (const oldest of this.#suspects) {
+      if (this.#suspects.size <= MAX_SUSPECTS) return;
+      this.#suspects.delete(oldest);
+    }
+  }
+}
+
+/** A refusal is longer than a tiny byte limit. */
+const MAX_REFUSAL_BYTES = 64 * 1024;
+
+function chunkOf(body: Buffer, limitBytes: number): LogChunk {
+  return { bytes: body.subarray(0, limitBytes), truncated: body.length >= limitBytes };
+}
+
+function refusalOf(answer: Answer): Refusal {
+  return { code: answer.code, retryAfter: answer.retryAfter, status: parseStatus(answer.body.toString("utf8")) };
+}
+
+function isNothingToRead(refusal: Refusal): boolean {
+  if (refusal.code === 404) return true;
+  const message = textOf(refusal.status["message"]) ?? "";
+  return (
+    refusal.code === 400 &&
+    refusal.status["reason"] === "BadRequest" &&
+    NOTHING_TO_READ.some(wording => message.includes(wording))
+  );
+}
+
+function podKey(request: LogRequest): string {
+  return `${request.namespace}/${request.pod}`;
+}
+
+function describe(request: LogRequest): string {
+  return describeCall("get", RESOURCES.pods, {
+    namespace: request.namespace,
+    name: request.pod,
+    subresource: "log",
+  });
+}

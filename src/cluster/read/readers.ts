@@ -1,0 +1,154 @@
+import type { Clock } from "../../core/clock";
+import type { LogReader, Readers, Right } from "../../core/readers";
+import type { RequestRates } from "../../core/request-rates";
+import type {
+  BindingKind,
+  BindingView,
+  ClusterKind,
+  ClusterObjectView,
+  DaemonSetView,
+  PodView,
+  SandboxEventView,
+  ServiceAccountView,
+  WorkloadView,
+} from "../../core/views";
+import { GoneError } from "../../core/errors";
+import { inSlices } from "../../core/slices";
+import type { Api } from "../http/api";
+import type { Informers } from "../watch/informers";
+import { arrayOf, type JsonObject, objectOf, textOf } from "../http/json";
+import { projectAll } from "./project-all";
+import { apiVersionOf, clusterObjectView } from "./cluster-object-view";
+import { daemonSetView } from "./daemon-set-view";
+import { RequestCounts } from "../measure/request-counts";
+import { OwnRights } from "./rights";
+import { StaleTokens } from "../measure/stale-tokens";
+import { describeCall, pathOf, type Place, type Resource, resourceOf, RESOURCES } from "../http/resources";
+import { bindingView, serviceAccountView, workloadView } from "./views";
+
+/** As in a watch: a page has to be parsed at once. */
+const PAGE_SIZE = 100;
+
+/** What remedies read: pods and bindings from the watches, everything else live. */
+export class ClusterReaders implements Readers {
+  readonly clock: Clock;
+  readonly logs: LogReader;
+  readonly #api: Api;
+  readonly #informers: Informers;
+  readonly #rights: OwnRights;
+  readonly #staleTokens: StaleTokens;
+  readonly #requestCounts: RequestCounts;
+
+  constructor(clock: Clock, api: Api, informers: Informers, logs: LogReader) {
+    this.clock = clock;
+    this.logs = logs;
+    this.#api = api;
+    this.#informers = informers;
+    this.#rights = new OwnRights(api, clock);
+    this.#staleTokens = new StaleTokens({ api, clock });
+    this.#requestCounts = new RequestCounts({ api, clock });
+  }
+
+  /** See {@link Readers.pods}. */
+  pods(namespace: string): Promise<readonly PodView[]> {
+    return this.#informers.pods(namespace);
+  }
+
+  /** See {@link Readers.sandboxEvents}. */
+  sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]> {
+    return this.#informers.sandboxEvents(namespace);
+  }
+
+  /** See {@link Readers.workload}. */
+  async workload(kind: WorkloadView["kind"], namespace: string, name: string): Promise<WorkloadView | null> {
+    const raw = await this.#get(resourceOf({ apiVersion: "apps/v1", kind }), { namespace, name });
+    return raw === null ? null : workloadView(kind, raw);
+  }
+
+  /** See {@link Readers.daemonSet}. */
+  async daemonSet(namespace: string, name: string): Promise<DaemonSetView | null> {
+    const raw = await this.#get(resourceOf({ apiVersion: "apps/v1", kind: "DaemonSet" }), { namespace, name });
+    return raw === null ? null : daemonSetView(raw);
+  }
+
+  /** See {@link Readers.workloads}. */
+  async workloads(kind: WorkloadView["kind"], namespace: string): Promise<readonly WorkloadView[]> {
+    const resource = resourceOf({ apiVersion: "apps/v1", kind });
+    return this.#list(resource, { namespace }, item => workloadView(kind, item));
+  }
+
+  /** See {@link Readers.serviceAccount}. */
+  async serviceAccount(namespace: string, name: string): Promise<ServiceAccountView | null> {
+    const raw = await this.#get(RESOURCES.serviceAccounts, { namespace, name });
+    return raw === null ? null : serviceAccountView(raw);
+  }
+
+  /** See {@link Readers.bindings}. */
+  bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]> {
+    return this.#informers.bindings(kind, namespace);
+  }
+
+  /** See {@link Readers.binding}. */
+  async binding(kind: BindingKind, namespace: string, name: string): Promise<BindingView | null> {
+    const resource = kind === "RoleBinding" ? RESOURCES.roleBindings : RESOURCES.clusterRoleBindings;
+    const place = kind === "RoleBinding" ? { namespace, name } : { name };
+    const raw = await this.#get(resource, place);
+    return raw === null ? null : bindingView(kind, raw);
+  }
+
+  /** See {@link Readers.clusterObjects}. */
+  async clusterObjects(
+    kind: ClusterKind,
+    labels: Readonly<Record<string, string>> = {},
+  ): Promise<readonly ClusterObjectView[] | null> {
+    const selector = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+    try {
+      const resource = resourceOf({ apiVersion: apiVersionOf(kind), kind });
+      return await this.#list(resource, {}, item => clusterObjectView(kind, item), selector.join(","));
+    } catch (error) {
+      // A collection is there as soon as its kind is served, however empty.
+      if (error instanceof GoneError) return null;
+      throw error;
+    }
+  }
+
+  /** See {@link Readers.may}. */
+  may(right: Right): Promise<boolean> {
+    return this.#rights.may(right);
+  }
+
+  /** See {@link Readers.staleTokens}. */
+  staleTokens(): Promise<number | null> {
+    return this.#staleTokens.count();
+  }
+
+  /** See {@link Readers.requestRates}. */
+  requestRates(maxAgeMs: number): Promise<RequestRates> {
+    return this.#requestCounts.rates(maxAgeMs);
+  }
+
+  /** All pages of a collection. @throws GoneError where that resource is not served */
+  async #list<V>(
+    resource: Resource,
+    place: Place,
+    project: (item: unknown) => V | null,
+    labelSelector = "",
+  ): Promise<V[]> {
+    const views: V[] = [];
+    let token: string | undefined;
+    do {
+      const list: JsonObject = await this.#api.json({
+        what: describeCall("list", resource, place),
+        path: pathOf(resource, place),
+        query: { limit: PAGE_SIZE, continue: token, labelSelector: labelSelector === "" ? undefined : labelSelector },
+      });
+      await inSlices(this.clock, projectAll(arrayOf(list["items"]), project, views));
+      token = textOf(objectOf(list["metadata"])["continue"]);
+    } while (token !== undefined && token !== "");
+    return views;
+  }
+
+  #get(resource: Resource, place: Place): Promise<unknown> {
+    return this.#api.jsonOrNull({ what: describeCall("get", resource, place), path: pathOf(resource, place) });
+  }
+}

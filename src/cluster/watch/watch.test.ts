@@ -1,0 +1,383 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { afterEach, describe, expect, it } from "vitest";
+import { ForbiddenError, TransientError, UnauthorizedError, WaitError } from "../../core/errors";
+import type { Log } from "../../core/ports";
+import { FakeClock, settle } from "../../core/testing/fake-clock";
+import type { ApiRequest } from "../http/api";
+import { RESOURCES } from "../http/resources";
+import { ExpiredError } from "../http/status-errors";
+import type { Delta } from "./view-cache";
+import { serviceAccountView } from "../read/views";
+import { Watch } from "./watch";
+import type { ServiceAccountView } from "../../core/views";
+
+const MINUTE = 60_000;
+
+/** Answers as the test says, and keeps what was asked. */
+class ScriptedApi {
+  readonly asked: string[] = [];
+  lists: (object | Error)[] = [];
+  refusals: Error[] = [];
+  stream: Readable | null = null;
+  signal: AbortSignal | null = null;
+  closesAtOnce = false;
+
+  json<T>(request: ApiRequest): Promise<T> {
+    this.asked.push(request.query?.["continue"] === undefined ? "list" : `page ${request.query["continue"]}`);
+    const next = this.lists.length > 1 ? this.lists.shift() : this.lists[0];
+    return next instanceof Error ? Promise.reject(next) : Promise.resolve(next as T);
+  }
+
+  open(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const version = request.query?.["resourceVersion"];
+    this.asked.push(`watch from ${version}`);
+    const refusal = this.refusals.shift();
+    if (refusal !== undefined) return Promise.reject(refusal);
+    const stream = new Readable({ read: () => undefined });
+    signal.addEventListener("abort", () => stream.destroy(new Error("aborted")));
+    if (this.closesAtOnce) stream.push(null);
+    this.stream = stream;
+    this.signal = signal;
+    return Promise.resolve(stream as IncomingMessage);
+  }
+
+  async say(...events: object[]): Promise<void> {
+    this.stream?.push(events.map(event => `${JSON.stringify(event)}\n`).join(""));
+    await settle();
+    await settle();
+  }
+
+  async end(error?: Error): Promise<void> {
+    if (error === undefined) this.stream?.push(null);
+    else this.stream?.destroy(error);
+    await settle();
+    await settle();
+  }
+}
+
+const account = (name: string, version = "1") => ({
+  metadata: {
+    name,
+    namespace: "kai",
+    uid: `uid-${name}`,
+    resourceVersion: version,
+    creationTimestamp: "2025-01-01T00:00:00Z",
+  },
+});
+const list = (version: string, ...names: string[]) => ({
+  metadata: { resourceVersion: version },
+  items: names.map(name => account(name)),
+});
+const added = (name: string, version: string) => ({ type: "ADDED", object: account(name, version) });
+const deleted = (name: string, version: string) => ({ type: "DELETED", object: account(name, version) });
+const bookmark = (version: string) => ({ type: "BOOKMARK", object: { metadata: { resourceVersion: version } } });
+
+function setUp(onDelta?: (delta: Delta<ServiceAccountView>) => void, more: { withoutBookmarks?: boolean } = {}) {
+  const clock = new FakeClock();
+  const api = new ScriptedApi();
+  api.lists = [list("10", "a", "b")];
+  const seen: string[] = [];
+  const warned: string[] = [];
+  const log: Log = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: fields => void warned.push((fields as { reason: string }).reason),
+    error: (_, message) => void warned.push(message),
+    child: () => log,
+  };
+  const ends: string[] = [];
+  const metrics = {
+    watchEnded: (_: string, reason: string) => void ends.push(reason),
+    relisted: () => undefined,
+    watchAge: () => undefined,
+    logRead: () => undefined,
+    eventLost: () => undefined,
+  };
+  const note = ({ before, after }: Delta<ServiceAccountView>) =>
+    void seen.push(after === null ? `-${before?.name}` : `${before === null ? "+" : "~"}${after.name}`);
+  const watch = new Watch(
+    { api, clock, random: () => 0.5, log, metrics },
+    {
+      resource: RESOURCES.serviceAccounts,
+      namespace: "kai",
+      project: serviceAccountView,
+      onDelta: onDelta ?? note,
+      ...more,
+    },
+  );
+  return { clock, api, seen, warned, ends, watch, names: () => watch.views().map(view => view.name) };
+}
+
+let stopAll: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  await Promise.all(stopAll.map(stop => stop()));
+  stopAll = [];
+});
+
+async function begin(onDelta?: (delta: Delta<ServiceAccountView>) => void) {
+  const all = setUp(onDelta);
+  stopAll.push(() => all.watch.stop());
+  all.watch.start();
+  await all.clock.run(0);
+  await settle();
+  return all;
+}
+
+describe("a watch", () => {
+  it("lists page by page, then watches from the list's version", async () => {
+    const all = setUp();
+    stopAll.push(() => all.watch.stop());
+    all.api.lists = [
+      { metadata: { resourceVersion: "10", continue: "next" }, items: [account("a")] },
+      { metadata: { resourceVersion: "10" }, items: [account("b")] },
+    ];
+    expect(() => all.watch.views()).toThrow(TransientError);
+    all.watch.start();
+    await all.watch.attempted();
+    await settle();
+    expect(all.api.asked).toEqual(["list", "page next", "watch from 10"]);
+    expect(all.names()).toEqual(["a", "b"]);
+    expect(all.seen).toEqual(["+a", "+b"]);
+  });
+
+  it("knows a list at once and tells of it in turns, before anything that comes later", async () => {
+    const told: string[] = [];
+    const all = setUp(({ after }) => {
+      told.push(after?.name ?? "");
+      all.clock.freeze(6);
+    });
+    stopAll.push(() => all.watch.stop());
+    all.api.lists = [list("10", "a", "b", "c", "d")];
+    all.watch.start();
+    await settle();
+    expect([told, all.names(), all.api.asked]).toEqual([["a", "b"], ["a", "b", "c", "d"], ["list"]]);
+    await all.clock.run(100);
+    await settle();
+    expect(told).toEqual(["a", "b", "c", "d"]);
+    expect(all.api.asked).toEqual(["list", "watch from 10"]);
+  });
+
+  it("tells no more of a list once it is stopped", async () => {
+    const told: string[] = [];
+    const all = setUp(({ after }) => {
+      told.push(after?.name ?? "");
+      all.clock.freeze(6);
+    });
+    all.api.lists = [list("10", "a", "b", "c", "d")];
+    all.watch.start();
+    await settle();
+    const stopped = all.watch.stop();
+    await all.clock.run(100);
+    await stopped;
+    expect(told).toEqual(["a", "b"]);
+  });
+
+  it("follows events", async () => {
+    const { api, seen, names } = await begin();
+    await api.say(added("c", "11"), added("a", "12"), deleted("b", "13"));
+    expect(seen).toEqual(["+a", "+b", "+c", "~a", "-b"]);
+    expect(names()).toEqual(["a", "c"]);
+  });
+
+  it("goes on from the last bookmark after a clean close, without a pause", async () => {
+    const { api, clock, warned } = await begin();
+    await clock.run(MINUTE);
+    await api.say(bookmark("40"));
+    await api.end();
+    await clock.run(0);
+    expect(api.asked).toEqual(["list", "watch from 10", "watch from 40"]);
+    expect(warned).toEqual([]);
+  });
+
+  it("pauses when watches are closed as soon as they open", async () => {
+    const { api, clock, ends, warned } = await begin();
+    api.closesAtOnce = true;
+    await api.end();
+    await clock.run(10 * MINUTE);
+    expect(new Set(ends)).toEqual(new Set(["closed"]));
+    expect(warned).toHaveLength(ends.length);
+    // Half of 0.8, 1.6, 3.2 ... 30 s each, since the dice always show one half.
+    expect(ends.length).toBeGreaterThan(40);
+    expect(ends.length).toBeLessThan(50);
+  });
+
+  it("lists again after 410 and reports what was deleted meanwhile", async () => {
+    const { api, clock, seen, names } = await begin();
+    api.lists = [list("90", "b", "c")];
+    await api.say({ type: "ERROR", object: { kind: "Status", code: 410, message: "too old resource version" } });
+    await clock.run(1_000);
+    expect(api.asked).toEqual(["list", "watch from 10", "list", "watch from 90"]);
+    expect(seen).toEqual(["+a", "+b", "-a", "~b", "+c"]);
+    expect(names()).toEqual(["b", "c"]);
+  });
+
+  it("lists again when 410 is the answer", async () => {
+    const { api, clock } = await begin();
+    api.refusals = [new ExpiredError("410")];
+    await clock.run(6_000);
+    await api.end();
+    await clock.run(1_000);
+    expect(api.asked).toEqual(["list", "watch from 10", "watch from 10", "list", "watch from 10"]);
+  });
+
+  it.each<[string, Error | undefined, string]>([
+    ["a reset", new Error("ECONNRESET"), "broken"],
+    ["a 401", new UnauthorizedError("401"), "unauthorized"],
+    ["a 403", new ForbiddenError("403"), "forbidden"],
+  ])("keeps its version over %s, loudly", async (_, error, reason) => {
+    const { api, clock, warned, ends } = await begin();
+    await api.say(added("c", "11"));
+    await api.end(error);
+    await clock.run(1_000);
+    expect(api.asked.at(-1)).toBe("watch from 11");
+    expect(ends).toEqual([reason]);
+    expect(warned).toEqual([reason]);
+  });
+
+  it("keeps its version when it is closed in the middle of an event", async () => {
+    const { api, clock, ends } = await begin();
+    api.stream?.push(`${JSON.stringify(added("c", "11"))}\n{"type":"ADDED","object":{"metad`);
+    await api.end();
+    await clock.run(1_000);
+    expect(ends).toEqual(["broken"]);
+    expect(api.asked.at(-1)).toBe("watch from 11");
+  });
+
+  it.each([
+    '{"type":"ADDED","obj\n',
+    "[]\n",
+    '{"type":"ADDED","object":{}}\n',
+    '{"type":"NEW","object":{"metadata":{"resourceVersion":"9"}}}\n',
+  ])("trusts nothing after nonsense: %s", async nonsense => {
+    const { api, clock, ends } = await begin();
+    api.stream?.push(nonsense);
+    await settle();
+    await clock.run(1_000);
+    expect(ends).toEqual(["malformed"]);
+    expect(api.asked).toEqual(["list", "watch from 10", "list", "watch from 10"]);
+  });
+
+  it("waits as long as a 429 asks", async () => {
+    const { api, clock } = await begin();
+    api.refusals = [new WaitError("429", 20_000)];
+    await clock.run(6_000);
+    await api.end();
+    await clock.run(19_000);
+    expect(api.asked).toHaveLength(3);
+    await clock.run(1_000);
+    expect(api.asked).toHaveLength(4);
+  });
+
+  it("ends a silent connection and lists again, but bears with one that has nothing but bookmarks", async () => {
+    const { api, clock, ends } = await begin();
+    for (let i = 0; i < 4; i++) {
+      await clock.run(75_000);
+      await api.say(bookmark(String(20 + i)));
+    }
+    expect(ends).toEqual([]);
+    const { signal } = api;
+    await clock.run(149_000);
+    expect(ends).toEqual([]);
+    await clock.run(1_000);
+    await settle();
+    expect(signal?.aborted).toBe(true);
+    expect(ends).toEqual(["stalled"]);
+    await clock.run(1_000);
+    expect(api.asked).toEqual(["list", "watch from 10", "list", "watch from 10"]);
+  });
+
+  it("lists again whenever a watch ends that has no bookmarks, and bears with its silence until then", async () => {
+    const { clock, api, watch, warned, names } = setUp(undefined, { withoutBookmarks: true });
+    watch.start();
+    stopAll.push(() => watch.stop());
+    await settle();
+    for (let i = 0; i < 3; i++) {
+      // The server was asked for 150 s.
+      await clock.run(170_000);
+      expect(names()).toEqual(["a", "b"]);
+      await api.end();
+    }
+    await clock.run(1_000);
+    expect(api.asked).toEqual(Array.from({ length: 4 }, () => ["list", "watch from 10"]).flat());
+    expect(warned).toEqual([]);
+    await api.end(new Error("reset"));
+    await clock.run(5_000);
+    expect(api.asked.slice(-2)).toEqual(["list", "watch from 10"]);
+  });
+
+  it("ends a watch that outlives its timeout", async () => {
+    const { api, clock, ends } = await begin();
+    for (let i = 0; i < 9; i++) {
+      await clock.run(MINUTE);
+      await api.say(bookmark(String(20 + i)));
+    }
+    await clock.run(1_000);
+    expect(ends).toEqual(["overdue"]);
+    expect(api.asked.at(-1)).toMatch(/^watch from 2\d$/);
+  });
+
+  it("tries for ever, ever more slowly", async () => {
+    const { api, clock } = await begin();
+    api.refusals = Array.from({ length: 1_000 }, () => new TransientError("refused"));
+    await api.end();
+    await clock.run(60 * MINUTE);
+    // Half of the bound of 30 s each, since the dice always show one half.
+    expect(api.asked.length).toBeGreaterThan(235);
+    expect(api.asked.length).toBeLessThan(250);
+    api.refusals = [];
+    await clock.run(MINUTE);
+    await api.say(added("z", "77"));
+    expect(api.asked.at(-1)).toBe("watch from 10");
+  });
+
+  it("refuses to answer from a cache that is too old, says so, and recovers", async () => {
+    const { api, clock, watch, names } = await begin();
+    api.refusals = Array.from({ length: 1_000 }, () => new TransientError("refused"));
+    await api.end();
+    await clock.run(239_000);
+    expect(watch.trouble()).toBeNull();
+    expect(names()).toEqual(["a", "b"]);
+    await clock.run(2_000);
+    expect(watch.trouble()).toBe("watch serviceaccounts in kai: stale for 241 s (refused)");
+    expect(() => watch.views()).toThrow(TransientError);
+    api.refusals = [];
+    await clock.run(30_000);
+    await api.say(bookmark("50"));
+    expect(names()).toEqual(["a", "b"]);
+  });
+
+  it("says that it may not list, and keeps trying", async () => {
+    const all = setUp();
+    stopAll.push(() => all.watch.stop());
+    all.api.lists = [new ForbiddenError("list serviceaccounts in kai: not allowed")];
+    all.watch.start();
+    await all.watch.attempted();
+    expect(() => all.watch.views()).toThrow(ForbiddenError);
+    all.api.lists = [list("10", "a")];
+    await all.clock.run(30_000);
+    expect(all.names()).toEqual(["a"]);
+  });
+
+  it("survives its handler", async () => {
+    const { api, names, warned } = await begin(() => {
+      throw new Error("handler");
+    });
+    await api.say(added("c", "11"));
+    expect(names()).toEqual(["a", "b", "c"]);
+    expect(warned).toHaveLength(3);
+  });
+
+  it.each(["while it watches", "while it pauses"])("stops at once %s and leaves nothing behind", async when => {
+    const { api, clock, watch, seen } = await begin();
+    if (when === "while it pauses") await api.end(new Error("reset"));
+    const before = seen.length;
+    await watch.stop();
+    expect(clock.pendingTimers).toBe(0);
+    expect(api.signal?.aborted).toBe(true);
+    api.stream?.push(`${JSON.stringify(added("c", "11"))}\n`);
+    await clock.run(10 * MINUTE);
+    expect(seen).toHaveLength(before);
+    expect(api.asked).toEqual(["list", "watch from 10"]);
+  });
+});

@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import { ForbiddenError, TransientError, WaitError } from "../../core/errors";
+import type { ClusterMetrics, EventRecord } from "../../core/ports";
+import { FakeClock, settle } from "../../core/testing/fake-clock";
+import { RecordingLog } from "../../engine/testing/fakes";
+import type { ApiRequest } from "../http/api";
+import { ApiEventSink } from "./event-sink";
+import { TerminatingError } from "../http/status-errors";
+
+function setUp() {
+  const clock = new FakeClock();
+  const log = new RecordingLog();
+  const calls: string[] = [];
+  const failures: Error[] = [];
+  let lost = 0;
+  let gate: Promise<void> = Promise.resolve();
+  const api = {
+    json: async <T>(request: ApiRequest): Promise<T> => {
+      const body = request.body as { note?: string; series?: { count: number } };
+      calls.push(`${request.method} ${body.note ?? body.series?.count}`);
+      await gate;
+      const failure = failures.shift();
+      if (failure !== undefined) throw failure;
+      return {} as T;
+    },
+  };
+  const metrics = { eventLost: () => void lost++ } as ClusterMetrics;
+  const sink = new ApiEventSink({ api, clock, log, metrics, instance: "i" });
+  const holdBack = (): (() => void) => {
+    let open: () => void = () => undefined;
+    gate = new Promise(resolve => (open = resolve));
+    return open;
+  };
+  return { clock, calls, failures, sink, holdBack, lost: () => lost, lines: log.lines };
+}
+
+const event = (note: string): EventRecord => ({
+  regarding: { apiVersion: "v1", kind: "Pod", namespace: "kai", name: "a", uid: "u" },
+  type: "Normal",
+  reason: "R",
+  action: "A",
+  note,
+});
+
+describe("the event sink", () => {
+  it("writes one after the other, and counts repetitions instead of writing them again", async () => {
+    const { clock, calls, sink } = setUp();
+    sink.record(event("a"));
+    sink.record(event("b"));
+    await settle();
+    for (let i = 0; i < 3; i++) {
+      await clock.run(60_000);
+      sink.record(event("a"));
+      await settle();
+    }
+    expect(calls).toEqual(["POST a", "POST b", "PATCH 2", "PATCH 3", "PATCH 4"]);
+  });
+
+  it("begins anew when the last one is five minutes old", async () => {
+    const { clock, calls, sink } = setUp();
+    sink.record(event("a"));
+    await clock.run(300_000);
+    sink.record(event("a"));
+    await settle();
+    expect(calls).toEqual(["POST a", "POST a"]);
+  });
+
+  it("makes one patch of many repetitions that wait", async () => {
+    const { calls, sink, holdBack } = setUp();
+    const open = holdBack();
+    sink.record(event("a"));
+    for (let i = 0; i < 50; i++) sink.record(event("a"));
+    open();
+    await settle();
+    expect(calls.slice(0, 2)).toEqual(["POST a", "PATCH 51"]);
+    expect(calls.length).toBeLessThanOrEqual(3);
+  });
+
+  it("tries again, as late as it is asked to", async () => {
+    const { clock, calls, failures, sink, lost } = setUp();
+    failures.push(new TransientError("reset"), new WaitError("429", 20_000));
+    sink.record(event("a"));
+    await clock.run(1_000);
+    expect(calls).toHaveLength(2);
+    await clock.run(19_000);
+    expect(calls).toHaveLength(2);
+    await clock.run(2_000);
+    expect(calls).toHaveLength(3);
+    expect(lost()).toBe(0);
+  });
+
+  it.each<[string, Error[], number]>([
+    ["at once when it is forbidden", [new ForbiddenError("no")], 1],
+    ["after three tries", [new TransientError("1"), new TransientError("2"), new TransientError("3")], 3],
+  ])("loses an Event %s, and goes on with the next", async (_, errors, tries) => {
+    const { clock, calls, failures, sink, lost } = setUp();
+    failures.push(...errors);
+    sink.record(event("a"));
+    sink.record(event("b"));
+    await clock.run(60_000);
+    expect(calls.filter(call => call === "POST a")).toHaveLength(tries);
+    expect(calls.at(-1)).toBe("POST b");
+    expect(lost()).toBe(1);
+  });
+
+  it("never grows without bound", async () => {
+    const { sink, holdBack, lost, calls, lines } = setUp();
+    const open = holdBack();
+    for (let i = 0; i < 5_000; i++) sink.record(event(`n${i}`));
+    // One is under way, 200 wait.
+    expect(lost()).toBe(4_799);
+    open();
+    await settle();
+    expect(calls).toHaveLength(201);
+    expect(lines).toMatchObject([{ level: "warn" }, { level: "warn", fields: { events: 4_799 } }]);
+  });
+
+  it("loses nothing where a namespace goes, since its Events go with it", async () => {
+    const { clock, calls, failures, sink, lost, lines } = setUp();
+    failures.push(new TerminatingError("because it is being terminated"));
+    sink.record(event("a"));
+    await clock.run(60_000);
+    expect([calls, lost()]).toEqual([["POST a"], 0]);
+    expect(lines.map(({ level }) => level)).toEqual(["debug"]);
+  });
+
+  it("stops with patience, and without leaving a timer", async () => {
+    const { clock, failures, sink, lost } = setUp();
+    failures.push(new WaitError("429", 60_000));
+    sink.record(event("a"));
+    await settle();
+    const stopped = sink.stop(2_000);
+    await clock.run(2_000);
+    await stopped;
+    sink.record(event("b"));
+    expect(clock.pendingTimers).toBe(0);
+    expect(lost()).toBe(1);
+  });
+});

@@ -1,0 +1,104 @@
+import { MANAGER } from "../../api/names";
+import type { ObjectRef } from "../../core/intent";
+import type { LeaseRecord, LeaseStore } from "../../core/ports";
+import type { Api } from "../http/api";
+import { type JsonObject, numberOf, objectOf, textOf, timeOf, microTime } from "../http/json";
+import { describeCall, pathOf, RESOURCES } from "../http/resources";
+
+const API_VERSION = "coordination.k8s.io/v1";
+
+/** Half of the renew deadline of 10 s, so that a hanging call leaves time for another. */
+const DEADLINE_MS = 5_000;
+
+/** Parts of an object's metadata that belong to whoever has put them there. */
+const OTHERS = ["labels", "annotations", "ownerReferences", "finalizers"] as const;
+
+/**
+ * One coordination.k8s.io/v1 Lease. Give it an {@link Api} of its own: then no other call can stand in a renewal's way.
+ */
+export class ApiLeaseStore implements LeaseStore {
+  /** See {@link LeaseStore.ref}. */
+  readonly ref: ObjectRef;
+  readonly #api: Pick<Api, "json" | "jsonOrNull">;
+  readonly #namespace: string;
+  readonly #name: string;
+  /** What others have put on the Lease, as it was last seen: an update replaces all of an object. */
+  #others: JsonObject = {};
+
+  constructor(api: Pick<Api, "json" | "jsonOrNull">, lease: { readonly namespace: string; readonly name: string }) {
+    this.#api = api;
+    this.#namespace = lease.namespace;
+    this.#name = lease.name;
+    this.ref = { apiVersion: API_VERSION, kind: "Lease", ...lease };
+  }
+
+  /** See {@link LeaseStore.get}. */
+  async get(): Promise<LeaseRecord | null> {
+    const lease = await this.#api.jsonOrNull<JsonObject>({ ...this.#call("get"), method: "GET" });
+    return lease === null ? null : this.#recordOf(lease);
+  }
+
+  /** See {@link LeaseStore.create}. */
+  async create(record: LeaseRecord): Promise<LeaseRecord> {
+    const path = pathOf(RESOURCES.leases, { namespace: this.#namespace });
+    const request = { ...this.#call("create"), path, method: "POST", body: this.#leaseOf(record) } as const;
+    return this.#recordOf(await this.#api.json({ ...request, query: { fieldManager: MANAGER } }));
+  }
+
+  /** See {@link LeaseStore.update}. */
+  async update(record: LeaseRecord): Promise<LeaseRecord> {
+    const request = { ...this.#call("update"), method: "PUT", body: this.#leaseOf(record) } as const;
+    return this.#recordOf(await this.#api.json({ ...request, query: { fieldManager: MANAGER } }));
+  }
+
+  #recordOf(lease: JsonObject): LeaseRecord {
+    const metadata = objectOf(lease["metadata"]);
+    const seen = OTHERS.filter(field => metadata[field] !== undefined);
+    this.#others = Object.fromEntries(seen.map(field => [field, metadata[field]]));
+    return recordOf(lease);
+  }
+
+  #call(verb: string): { what: string; path: string; deadlineMs: number } {
+    const place = { namespace: this.#namespace, name: this.#name };
+    return {
+      what: describeCall(verb, RESOURCES.leases, place),
+      path: pathOf(RESOURCES.leases, place),
+      deadlineMs: DEADLINE_MS,
+    };
+  }
+
+  #leaseOf(record: LeaseRecord): object {
+    const { resourceVersion } = record;
+    return {
+      apiVersion: API_VERSION,
+      kind: "Lease",
+      metadata: {
+        ...this.#others,
+        namespace: this.#namespace,
+        name: this.#name,
+        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      },
+      spec: {
+        holderIdentity: record.holderIdentity,
+        leaseDurationSeconds: record.leaseDurationSeconds,
+        acquireTime: microTime(record.acquireTimeMs),
+        renewTime: microTime(record.renewTimeMs),
+        leaseTransitions: record.leaseTransitions,
+      },
+    };
+  }
+}
+
+/** Whatever is missing, as in a lease that was released, is empty or zero. */
+function recordOf(lease: JsonObject): LeaseRecord {
+  const spec = objectOf(lease["spec"]);
+  const resourceVersion = textOf(objectOf(lease["metadata"])["resourceVersion"]);
+  return {
+    holderIdentity: textOf(spec["holderIdentity"]) ?? "",
+    leaseDurationSeconds: numberOf(spec["leaseDurationSeconds"]) ?? 0,
+    acquireTimeMs: timeOf(spec["acquireTime"]) ?? 0,
+    renewTimeMs: timeOf(spec["renewTime"]) ?? 0,
+    leaseTransitions: numberOf(spec["leaseTransitions"]) ?? 0,
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { TransientError, UnavailableError, WaitError } from "../../core/errors";
+import type { Intent } from "../../core/intent";
+import type { Api } from "../http/api";
+import { errorOfRefusal } from "../http/status-errors";
+import { ApiWriter } from "./writer";
+
+const EVICTION: Intent = {
+  verb: "evict",
+  target: { apiVersion: "v1", kind: "Pod", namespace: "kai", name: "a", uid: "u" },
+  why: "It must go.",
+  eventReason: "PodEvicted",
+};
+
+async function evict(code: number, status: Record<string, unknown> = {}, retryAfter?: string): Promise<Error> {
+  const refusal = errorOfRefusal({ code, status, retryAfter }, "create pods/eviction kai/a");
+  const api = { json: () => Promise.reject(refusal) } as unknown as Api;
+  return (await new ApiWriter(api).write(EVICTION).catch((error: unknown) => error)) as Error;
+}
+
+describe("an eviction", () => {
+  it("of a pod that several PodDisruptionBudgets select is refused, though that is answered 500", async () => {
+    const message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+    const error = await evict(500, { kind: "Status", message });
+    expect(error).toMatchObject({ constructor: WaitError, afterMs: 60_000 });
+    expect(error.message).toBe(
+      "create pods/eviction kai/a: more than one PodDisruptionBudget selects this pod, so Kubernetes evicts it under none of them",
+    );
+  });
+
+  it("that any other 5xx answers is in doubt", async () => {
+    expect((await evict(500, { message: "etcdserver: request timed out" })).constructor).toBe(TransientError);
+    expect(await evict(503, {}, "1")).toMatchObject({ constructor: UnavailableError, afterMs: 1_000 });
+  });
+
+  it("that a PodDisruptionBudget refuses waits ten seconds at least", async () => {
+    expect(await evict(429)).toMatchObject({ constructor: WaitError, afterMs: 10_000 });
+    expect(await evict(429, {}, "30")).toMatchObject({ afterMs: 30_000 });
+  });
+});

@@ -1,0 +1,122 @@
+import { MANAGER } from "../../api/names";
+import type { Intent, ObjectRef } from "../../core/intent";
+import type { Writer } from "../../core/ports";
+import { TransientError, UnavailableError, WaitError } from "../../core/errors";
+import type { Api, ApiRequest } from "../http/api";
+import { objectOf } from "../http/json";
+import { describeCall, pathOf, type Place, resourceOf } from "../http/resources";
+
+/** A PodDisruptionBudget's no without a Retry-After: its controller looks again within seconds. */
+const BLOCKED_WAIT_MS = 10_000;
+
+/**
+ * The API server's wording (pkg/registry/core/pod/storage/eviction.go) of a 500 that is a refusal: a pod that several
+ * PodDisruptionBudgets select can't be evicted at all, until a person changes them.
+ */
+const SEVERAL_BUDGETS = "more than one PodDisruptionBudget";
+
+/** How long such a pod is left alone at least, in milliseconds. */
+const SEVERAL_BUDGETS_WAIT_MS = 60_000;
+
+/** A field that the API server doesn't know is refused, not dropped in silence. */
+const STRICT = { fieldManager: MANAGER, fieldValidation: "Strict" } as const;
+
+/** Carries out intents with their uid and resourceVersion as preconditions. */
+export class ApiWriter implements Writer {
+  readonly #api: Api;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  /** See {@link Writer.write}. */
+  async write(intent: Intent): Promise<void> {
+    if (intent.verb === "evict") await this.#evict(intent.target);
+    else await this.#api.json(requestOf(intent, intent.verb));
+  }
+
+  /** By the Eviction API alone: a no is never followed by a delete behind the budget's back. */
+  async #evict(pod: ObjectRef): Promise<void> {
+    const place = { namespace: pod.namespace, name: pod.name, subresource: "eviction" };
+    const resource = resourceOf(pod);
+    try {
+      await this.#api.json({
+        what: describeCall("create", resource, place),
+        method: "POST",
+        path: pathOf(resource, place),
+        query: STRICT,
+        body: {
+          apiVersion: "policy/v1",
+          kind: "Eviction",
+          metadata: { namespace: pod.namespace, name: pod.name },
+          deleteOptions: { preconditions: preconditionsOf(pod) },
+        },
+      });
+    } catch (error) {
+      throw evictionError(error, describeCall("create", resource, place));
+    }
+  }
+}
+
+function evictionError(error: unknown, what: string): unknown {
+  if (error instanceof TransientError && error.message.includes(SEVERAL_BUDGETS)) {
+    const message = `${what}: more than one PodDisruptionBudget selects this pod, so Kubernetes evicts it under none of them`;
+    return new WaitError(message, SEVERAL_BUDGETS_WAIT_MS, { cause: error });
+  }
+  if (error instanceof UnavailableError || !(error instanceof WaitError)) return error;
+  return error.afterMs < BLOCKED_WAIT_MS ? new WaitError(error.message, BLOCKED_WAIT_MS, { cause: error }) : error;
+}
+
+function requestOf(intent: Intent, verb: Exclude<Intent["verb"], "evict">): ApiRequest {
+  const { target } = intent;
+  const resource = resourceOf(target);
+  const collection: Place = { namespace: target.namespace };
+  const place: Place = { ...collection, name: target.name };
+  const what = describeCall(verb, resource, place);
+  const path = pathOf(resource, place);
+  switch (verb) {
+    case "create":
+      return { what, method: "POST", path: pathOf(resource, collection), query: STRICT, body: bodyOf(intent) };
+    case "apply":
+      return {
+        what,
+        method: "PATCH",
+        path,
+        query: { ...STRICT, force: true },
+        contentType: "application/apply-patch+yaml",
+        body: bodyOf(intent),
+      };
+    case "patch":
+      return {
+        what,
+        method: "PATCH",
+        path,
+        query: STRICT,
+        contentType: "application/merge-patch+json",
+        body: withPreconditions(intent),
+      };
+    case "delete":
+      return { what, method: "DELETE", path, body: { preconditions: preconditionsOf(target) } };
+  }
+}
+
+/** The whole object: what identifies it need not be repeated by whoever decides. */
+function bodyOf(intent: Intent): object {
+  const { apiVersion, kind, namespace, name } = intent.target;
+  const body = withPreconditions(intent);
+  const identity = { ...(namespace === undefined ? {} : { namespace }), name };
+  return { apiVersion, kind, ...body, metadata: { ...objectOf(objectOf(body)["metadata"]), ...identity } };
+}
+
+/** uid and resourceVersion in the metadata of a write are compared with the object's own; a difference is a 409 or 422. */
+function withPreconditions(intent: Intent): object {
+  const metadata = objectOf(objectOf(intent.body)["metadata"]);
+  return { ...intent.body, metadata: { ...metadata, ...preconditionsOf(intent.target) } };
+}
+
+function preconditionsOf(target: ObjectRef): { uid?: string; resourceVersion?: string } {
+  return {
+    ...(target.uid === undefined ? {} : { uid: target.uid }),
+    ...(target.resourceVersion === undefined ? {} : { resourceVersion: target.resourceVersion }),
+  };
+}

@@ -1,0 +1,249 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Cause } from "../../api/conditions";
+import type { RestartStatus } from "../../api/controller-resilience";
+import type { RestartClaim } from "../intent";
+import {
+  checkRestartBudget,
+  isOpen,
+  pruneRestarts,
+  requestedRestart,
+  RESTARTS_KEPT,
+  withOutcome,
+  withoutRequest,
+} from "./budget";
+
+const MINUTE = 60_000;
+const NOW = new Date("2025-06-01T12:00:00Z");
+
+function claim(changes: Partial<RestartClaim> = {}): RestartClaim {
+  return {
+    workload: "Deployment/app",
+    pod: "app-new",
+    podUID: "uid-new",
+    cause: Cause.Unknown,
+    limits: { cooldownMs: 10 * MINUTE, maxRestarts: 3, maxRestartsWindowMs: 60 * MINUTE },
+    ...changes,
+  };
+}
+
+function entry(minutesAgo: number, changes: Partial<RestartStatus> = {}): RestartStatus {
+  return {
+    pod: `app-${minutesAgo}`,
+    podUID: `uid-${minutesAgo}`,
+    workload: "Deployment/app",
+    time: new Date(NOW.getTime() - minutesAgo * MINUTE).toISOString(),
+    cause: Cause.Unknown,
+    outcome: "Recovered",
+    ...changes,
+  };
+}
+
+const refused = (limit: string, minutes: number) => ({ allowed: false, limit, retryAfterMs: minutes * MINUTE });
+
+describe("the cooldown", () => {
+  it("allows the first restart", () => {
+    expect(checkRestartBudget([], claim(), NOW)).toEqual({ allowed: true });
+  });
+
+  it("refuses until it is over, to the millisecond", () => {
+    expect(checkRestartBudget([entry(4)], claim(), NOW)).toEqual(refused("Cooldown", 6));
+    expect(checkRestartBudget([entry(10)], claim(), NOW)).toEqual({ allowed: true });
+  });
+
+  it("counts an entry of any outcome, also a request that a crash has left open", () => {
+    for (const outcome of ["Requested", "Restarted", "Recovered"] as const) {
+      expect(checkRestartBudget([entry(4, { outcome })], claim(), NOW)).toEqual(refused("Cooldown", 6));
+    }
+  });
+
+  it("is each workload's own", () => {
+    expect(checkRestartBudget([entry(1, { workload: "Deployment/other" })], claim(), NOW).allowed).toBe(true);
+  });
+
+  it("doubles while restarts don't help, and ends doubling with one that did", () => {
+    const ineffective = { outcome: "Ineffective" as const };
+    expect(checkRestartBudget([entry(15, ineffective)], claim(), NOW)).toEqual(refused("Cooldown", 5));
+    const twice = [entry(100, ineffective), entry(39, ineffective)];
+    expect(checkRestartBudget(twice, claim(), NOW)).toEqual(refused("Cooldown", 1));
+    expect(checkRestartBudget([...twice, entry(11)], claim(), NOW)).toEqual({ allowed: true });
+  });
+
+  it("goes by time and not by the order of the list", () => {
+    const history = [entry(11), entry(39, { outcome: "Ineffective" })];
+    expect(checkRestartBudget(history, claim(), NOW)).toEqual({ allowed: true });
+  });
+
+  it("takes an entry from the future, or one whose time can't be read, for one of now", () => {
+    expect(checkRestartBudget([entry(-500)], claim(), NOW)).toEqual(refused("Cooldown", 10));
+    expect(checkRestartBudget([entry(0, { time: "yesterday" })], claim(), NOW)).toEqual(refused("Cooldown", 10));
+  });
+});
+
+describe("maxRestarts", () => {
+  const three = [entry(50), entry(35), entry(20)];
+
+  it("refuses until the oldest of them leaves the window", () => {
+    expect(checkRestartBudget(three, claim(), NOW)).toEqual(refused("MaxRestarts", 10));
+    expect(checkRestartBudget([entry(60), entry(35), entry(20)], claim(), NOW)).toEqual({ allowed: true });
+  });
+
+  it("counts pods of one proven incident once, if each replacement helped", () => {
+    const incident = { serviceAccountUID: "sa-2", cause: Cause.ServiceAccountRecreated };
+    const rolled = [entry(50, incident), entry(35, incident), entry(20, incident)];
+    expect(checkRestartBudget(rolled, claim(), NOW)).toEqual({ allowed: true });
+    const failed = rolled.map(one => ({ ...one, outcome: "Restarted" as const }));
+    expect(checkRestartBudget(failed, claim(), NOW).allowed).toBe(false);
+  });
+});
+
+describe("pods of one proven incident", () => {
+  const incident = { serviceAccountUID: "sa-2", cause: Cause.ServiceAccountRecreated };
+
+  it("follow each other without a cooldown once the one before has recovered", () => {
+    expect(checkRestartBudget([entry(1, incident)], claim(incident), NOW)).toEqual({ allowed: true });
+  });
+
+  it.each<[string, Partial<RestartStatus>, Partial<RestartClaim>]>([
+    ["the one before has not recovered yet", { ...incident, outcome: "Restarted" }, incident],
+    ["the one before was of another ServiceAccount", { ...incident, serviceAccountUID: "sa-1" }, incident],
+    ["it is the same pod", { ...incident, podUID: "uid-new" }, incident],
+    ["the cause is not proven", incident, { ...incident, cause: Cause.Unknown }],
+  ])("wait like others when %s", (_why, before, next) => {
+    expect(checkRestartBudget([entry(1, before)], claim(next), NOW).allowed).toBe(false);
+  });
+});
+
+describe("pods that are replaced for their long tokens", () => {
+  const plan = { cause: Cause.TokenTooLong };
+
+  it("follow each other without a cooldown while each replacement helps, and are one restart", () => {
+    const replaced = [entry(50, plan), entry(35, plan), entry(20, plan), entry(1, plan)];
+    expect(checkRestartBudget(replaced, claim(plan), NOW)).toEqual({ allowed: true });
+  });
+
+  it("wait once one has not helped, and so does whoever is restarted for another reason", () => {
+    const failed = entry(1, { ...plan, outcome: "Ineffective" });
+    expect(checkRestartBudget([failed], claim(plan), NOW).allowed).toBe(false);
+    expect(checkRestartBudget([failed], claim(), NOW)).toEqual(refused("Cooldown", 9));
+  });
+
+  it("are kept as one once they have helped, beyond the last ones", () => {
+    const replaced = Array.from({ length: 40 }, (_, i) => entry(60 - i, plan));
+    expect(pruneRestarts(replaced, NOW, 168 * 60 * MINUTE)).toHaveLength(RESTARTS_KEPT);
+  });
+
+  it("hold up nobody who is sick once they have helped, nor make their cooldown longer when they have not", () => {
+    const limits = { ...claim().limits, maxRestarts: 1 };
+    expect(checkRestartBudget([entry(1, plan)], claim({ limits }), NOW)).toEqual({ allowed: true });
+    const inVain = [30, 20, 11].map(minutes => entry(minutes, { ...plan, outcome: "Ineffective" }));
+    expect(checkRestartBudget(inVain, claim({ limits: { ...limits, maxRestarts: 9 } }), NOW)).toEqual({
+      allowed: true,
+    });
+    expect(checkRestartBudget(inVain, claim({ ...plan, limits: { ...limits, maxRestarts: 9 } }), NOW).allowed).toBe(
+      false,
+    );
+  });
+});
+
+describe("entries", () => {
+  it("are written before the restart, and closed by its outcome", () => {
+    const requested = requestedRestart(claim({ serviceAccountUID: "sa-2" }), NOW);
+    expect(requested).toEqual({
+      pod: "app-new",
+      podUID: "uid-new",
+      workload: "Deployment/app",
+      time: "2025-06-01T12:00:00.000Z",
+      cause: "Unknown",
+      outcome: "Requested",
+      serviceAccountUID: "sa-2",
+    });
+    expect(requestedRestart(claim(), NOW)).not.toHaveProperty("serviceAccountUID");
+    expect(withOutcome([entry(5), requested], "uid-new", "Restarted").map(one => one.outcome)).toEqual([
+      "Recovered",
+      "Restarted",
+    ]);
+    expect(withOutcome([entry(5)], "nobody", "Restarted")).toEqual([entry(5)]);
+  });
+
+  it.each([
+    ["Requested", true],
+    ["Restarted", true],
+    ["Recovered", false],
+    ["Ineffective", false],
+  ] as const)("that are %s are open: %s", (outcome, open) => {
+    expect(isOpen(entry(5, { outcome }))).toBe(open);
+  });
+
+  it("are taken back one at a time, and only requests", () => {
+    const old = entry(30, { podUID: "x", outcome: "Requested" });
+    const fresh = entry(0, { podUID: "x", outcome: "Requested" });
+    expect(withoutRequest([old, fresh, entry(3)], "x")).toEqual([old, entry(3)]);
+    expect(withoutRequest([entry(3)], "uid-3")).toEqual([entry(3)]);
+  });
+});
+
+describe("pruning", () => {
+  it("keeps the last ten, and before them what is young or open, oldest first", () => {
+    const many = Array.from({ length: 30 }, (_, i) => entry(100 * (30 - i)));
+    const open = entry(9_999, { outcome: "Requested" });
+    const kept = pruneRestarts([...many, open], NOW, 1_250 * MINUTE);
+    expect(kept[0]).toEqual(open);
+    expect(kept).toHaveLength(1 + 12);
+    expect(pruneRestarts(many, NOW, 0)).toEqual(many.slice(-RESTARTS_KEPT));
+  });
+
+  it("keeps the newest of a proven incident beyond the last ten", () => {
+    const incident = { serviceAccountUID: "sa-2", cause: Cause.ServiceAccountRecreated };
+    const many = Array.from({ length: 100 }, (_, i) => entry(100 - i, incident));
+    expect(pruneRestarts(many, NOW, 1_000 * MINUTE)).toHaveLength(RESTARTS_KEPT);
+  });
+
+  it("never keeps more than the limit", () => {
+    const many = Array.from({ length: 1_000 }, (_, i) => entry(i));
+    const kept = pruneRestarts(many, NOW, 10_000 * MINUTE, 400);
+    expect(kept).toHaveLength(400);
+    expect(kept.at(-1)).toEqual(entry(0));
+  });
+
+  const outcome = fc.constantFrom<RestartStatus["outcome"]>("Requested", "Restarted", "Recovered", "Ineffective");
+  const anyEntry = fc
+    .record({
+      minutesAgo: fc.integer({ min: 0, max: 300 }),
+      workload: fc.constantFrom("Deployment/app", "Deployment/b"),
+      outcome,
+      serviceAccountUID: fc.option(fc.constantFrom("sa-1", "sa-2"), { nil: undefined }),
+      id: fc.nat(1_000),
+    })
+    .map(({ minutesAgo, id, serviceAccountUID, ...rest }) =>
+      entry(minutesAgo, {
+        ...rest,
+        podUID: `p${id}`,
+        ...(serviceAccountUID === undefined ? {} : { serviceAccountUID }),
+      }),
+    );
+
+  it("hands out no budget: what was refused stays refused", () => {
+    fc.assert(
+      fc.property(fc.array(anyEntry, { maxLength: 60 }), fc.constantFrom(undefined, "sa-1"), (history, account) => {
+        const wanted =
+          account === undefined ? claim() : claim({ serviceAccountUID: account, cause: Cause.ServiceAccountRecreated });
+        const before = checkRestartBudget(history, wanted, NOW);
+        const after = checkRestartBudget(pruneRestarts(history, NOW, 60 * MINUTE), wanted, NOW);
+        // A cooldown that doublings have stretched beyond the counted time may end early; maxRestarts still holds.
+        if (!before.allowed && before.limit === "MaxRestarts") expect(after.allowed).toBe(false);
+        if (!before.allowed && history.every(one => one.outcome !== "Ineffective")) expect(after.allowed).toBe(false);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("is idempotent", () => {
+    fc.assert(
+      fc.property(fc.array(anyEntry, { maxLength: 60 }), history => {
+        const once = pruneRestarts(history, NOW, 60 * MINUTE);
+        expect(pruneRestarts(once, NOW, 60 * MINUTE)).toEqual(once);
+      }),
+    );
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import type { ControllerResilienceStatus, RestartStatus } from "../api/controller-resilience";
+import { countConfirmed, joinRestarts } from "./restarts/history";
+import { boundStatus, cutMessage, isSameStatus } from "./status";
+
+const NOW = new Date("2025-06-01T12:00:00Z");
+
+function restart(id: number, outcome: RestartStatus["outcome"] = "Recovered"): RestartStatus {
+  const time = new Date(NOW.getTime() - id * 60_000).toISOString();
+  return { pod: `app-${id}`, podUID: `uid-${id}`, workload: "Deployment/app", time, cause: "Unknown", outcome };
+}
+
+describe("a status", () => {
+  it("stays far below what etcd takes, whatever it holds", () => {
+    const long = "x".repeat(253);
+    const status: ControllerResilienceStatus = {
+      conditions: [
+        {
+          type: "Ready",
+          status: "True",
+          lastTransitionTime: "2025-01-01T00:00:00Z",
+          reason: "R",
+          message: "€".repeat(32_000),
+        },
+      ],
+      targets: Array.from({ length: 10_000 }, () => ({ kind: "Deployment", name: long, pods: 1, rejectedPods: 0 })),
+      bindings: Array.from({ length: 50 }, () => ({
+        kind: "RoleBinding" as const,
+        state: "Current" as const,
+        name: long,
+        subjects: Array.from({ length: 1_000 }, () => ({ kind: "ServiceAccount", name: long })),
+      })),
+      restarts: Array.from({ length: 2_000 }, (_, i) => restart(i)),
+    };
+    const bounded = boundStatus(status, NOW);
+    expect(Buffer.byteLength(JSON.stringify(bounded))).toBeLessThanOrEqual(512 * 1024);
+    expect(bounded.restarts).toHaveLength(400);
+    expect(bounded.restarts?.at(-1)).toEqual(restart(0));
+    expect(bounded.conditions?.[0]?.message).toHaveLength(4_096);
+  });
+
+  it("says which of its lists was cut, and where", () => {
+    const targets = Array.from({ length: 10_000 }, (_, i) => ({
+      kind: "Deployment",
+      name: `web-${i}`,
+      pods: 1,
+      rejectedPods: 0,
+    }));
+    const message = (text: string) => {
+      const ready = {
+        type: "Ready",
+        status: "True",
+        lastTransitionTime: "2025-01-01T00:00:00Z",
+        reason: "AllHold",
+      } as const;
+      return boundStatus({ targets, conditions: [{ ...ready, message: text }] }, NOW).conditions?.[0]?.message;
+    };
+    expect(message("All is well.")).toBe(
+      "All is well. status.targets tells of 5000 of 10000: there is no room for all of them.",
+    );
+    expect(message("x".repeat(5_000))).toHaveLength(4_096);
+    expect(message("x".repeat(5_000))).toMatch(
+      /… status\.targets tells of 5000 of 10000: there is no room for all of them\.$/,
+    );
+  });
+
+  it("of usual size is left as it is", () => {
+    const status: ControllerResilienceStatus = {
+      targets: [{ kind: "Deployment", name: "app", pods: 1, rejectedPods: 0 }],
+      restarts: [restart(1)],
+    };
+    expect(boundStatus(status, NOW)).toEqual(status);
+  });
+
+  it("is cut at whole characters", () => {
+    const cut = cutMessage("a" + "😀".repeat(5_000));
+    expect(cut.length).toBeLessThanOrEqual(4_096);
+    expect(cut).not.toMatch(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])/);
+    expect(cut.endsWith("…")).toBe(true);
+  });
+
+  it("is compared without regard to the order of keys and to absent values, but to that of lists", () => {
+    const a = {
+      observedGeneration: 1,
+      restartsTotal: 0,
+      targets: [{ kind: "A", name: "b", pods: 1, rejectedPods: 0 }],
+    };
+    const b = {
+      targets: [{ rejectedPods: 0, pods: 1, name: "b", kind: "A" }],
+      restartsTotal: 0,
+      observedGeneration: 1,
+    };
+    expect(isSameStatus(a, b)).toBe(true);
+    expect(isSameStatus({ ...a, flows: undefined } as never, b)).toBe(true);
+    expect(isSameStatus(undefined, {})).toBe(true);
+    expect(isSameStatus({ ...a, restartsTotal: 1 }, b)).toBe(false);
+    expect(isSameStatus({ restarts: [restart(1), restart(2)] }, { restarts: [restart(2), restart(1)] })).toBe(false);
+  });
+});
+
+describe("confirmed restarts", () => {
+  it("are those that are new, and requests of a crash that turned out to have been carried out", () => {
+    const before = [restart(5), restart(4, "Requested"), restart(3, "Requested")];
+    const after = [
+      restart(5, "Ineffective"),
+      restart(4, "Restarted"),
+      restart(3, "Requested"),
+      restart(1, "Restarted"),
+    ];
+    expect(countConfirmed(before, after)).toBe(2);
+    expect(countConfirmed(after, after)).toBe(0);
+    expect(countConfirmed(before, [])).toBe(0);
+  });
+});
+
+describe("restarts of several remedies", () => {
+  const token = (id: number, outcome?: RestartStatus["outcome"]) => ({
+    ...restart(id, outcome),
+    cause: "TokenTooLong",
+  });
+
+  it("are joined by time, each as its own remedy tells of it; those of nobody stay", () => {
+    const foreign = { ...restart(9), cause: "Somebody" };
+    const before = [restart(4, "Restarted"), token(3, "Requested"), foreign];
+    const told = [
+      { causes: ["Unknown"], restarts: [restart(4, "Recovered")] },
+      { causes: ["TokenTooLong"], restarts: [] },
+    ];
+    expect(joinRestarts(before, told)).toEqual([foreign, restart(4, "Recovered")]);
+    expect(joinRestarts(before, [])).toEqual([foreign, restart(4, "Restarted"), token(3, "Requested")]);
+  });
+});

@@ -1,0 +1,129 @@
+import { describe, expect, it } from "vitest";
+import { TransientError, UnauthorizedError } from "../../core/errors";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { IdentityProbe } from "./identity-probe";
+import { RecordingLog } from "../testing/fakes";
+
+type Answer = "ok" | "401" | "silent" | "never";
+
+function makeBench() {
+  const clock = new FakeClock();
+  const log = new RecordingLog();
+  const asked: number[] = [];
+  const state = {
+    answer: "ok" as Answer,
+    deaths: 0,
+    ageMs: 700_000 as number | undefined,
+    onAsked: (): unknown => undefined,
+  };
+  const identityProbe = new IdentityProbe({
+    clock,
+    log,
+    identity: {
+      review: () => {
+        asked.push(clock.monotonicMs() - 5_000);
+        state.onAsked();
+        if (state.answer === "ok") return Promise.resolve();
+        if (state.answer === "never") return new Promise(() => undefined);
+        const error = state.answer === "401" ? new UnauthorizedError("401") : new TransientError("no answer");
+        return Promise.reject(error);
+      },
+      tokenAgeMs: () => state.ageMs,
+    },
+    onDead: () => void state.deaths++,
+  });
+  identityProbe.start();
+  const errors = () => log.lines.filter(({ level }) => level === "error");
+  return { clock, log, asked, state, identityProbe, errors };
+}
+
+describe("the identityProbe", () => {
+  it("asks at once and every 30 s, and has nothing to say while it is accepted", async () => {
+    const bench = makeBench();
+    await bench.clock.run(90_000);
+    expect(bench.asked).toEqual([0, 30_000, 60_000, 90_000]);
+    expect([bench.identityProbe.trouble(), bench.state.deaths, bench.errors()]).toEqual([null, 0, []]);
+  });
+
+  it("tells of a 401 at once, with the token's age, and ends the process after two minutes of them", async () => {
+    const bench = makeBench();
+    await bench.clock.run(1_000);
+    bench.state.answer = "401";
+    await bench.clock.run(30_000);
+    expect(bench.identityProbe.trouble()).toContain("401");
+    expect(bench.errors()[0]?.fields).toEqual({ refusedForSeconds: 0, tokenAgeSeconds: 700 });
+    await bench.clock.run(118_000);
+    expect(bench.state.deaths).toBe(0);
+    await bench.clock.run(10_000);
+    expect(bench.state.deaths).toBe(1);
+    await bench.clock.run(600_000);
+    expect(bench.state.deaths).toBe(1);
+  });
+
+  it("forgives as soon as it is accepted again", async () => {
+    const bench = makeBench();
+    bench.state.answer = "401";
+    await bench.clock.run(100_000);
+    bench.state.answer = "ok";
+    await bench.clock.run(30_000);
+    expect(bench.identityProbe.trouble()).toBeNull();
+    bench.state.answer = "401";
+    await bench.clock.run(100_000);
+    expect(bench.state.deaths).toBe(0);
+  });
+
+  it("takes no silence for a 401, nor for an acceptance", async () => {
+    const bench = makeBench();
+    bench.state.answer = "silent";
+    await bench.clock.run(600_000);
+    expect([bench.identityProbe.trouble(), bench.state.deaths]).toEqual([null, 0]);
+    bench.state.answer = "401";
+    await bench.clock.run(30_000);
+    bench.state.answer = "silent";
+    await bench.clock.run(600_000);
+    expect(bench.identityProbe.trouble()).toContain("401");
+    // The last word has to be a refusal.
+    expect(bench.state.deaths).toBe(0);
+    bench.state.answer = "401";
+    await bench.clock.run(60_000);
+    expect(bench.state.deaths).toBe(0);
+    // Two with an outage between them are no proof; four are.
+    await bench.clock.run(30_000);
+    expect(bench.state.deaths).toBe(1);
+  });
+
+  it("says nothing of an age that it does not know", async () => {
+    const bench = makeBench();
+    bench.state.answer = "401";
+    bench.state.ageMs = undefined;
+    await bench.clock.run(30_000);
+    expect(bench.errors()[0]?.fields).not.toHaveProperty("tokenAgeSeconds");
+  });
+
+  it("goes on asking when an answer never comes", async () => {
+    const bench = makeBench();
+    bench.state.answer = "never";
+    await bench.clock.run(100_000);
+    bench.state.answer = "ok";
+    await bench.clock.run(60_000);
+    expect(bench.asked.length).toBeGreaterThanOrEqual(4);
+    expect(bench.identityProbe.trouble()).toBeNull();
+  });
+
+  it("ends nothing once it is stopped, whatever the answer that was under way", async () => {
+    const bench = makeBench();
+    bench.state.answer = "401";
+    await bench.clock.run(149_000);
+    bench.state.onAsked = () => bench.identityProbe.stop();
+    await bench.clock.run(60_000);
+    expect([bench.asked.length, bench.state.deaths]).toEqual([6, 0]);
+  });
+
+  it("asks no more once it is stopped", async () => {
+    const bench = makeBench();
+    await bench.clock.run(1_000);
+    bench.identityProbe.stop();
+    await bench.clock.run(600_000);
+    expect([bench.asked.length, bench.clock.pendingTimers]).toEqual([1, 0]);
+  });
+});

@@ -1,0 +1,161 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Clock, Random } from "../../core/clock";
+import { TransientError } from "../../core/errors";
+import type { LeaseStore } from "../../core/ports";
+import { FakeClock, seededRandom } from "../../core/testing/fake-clock";
+import { LeaderElector } from "./leader-election";
+import { MemoryLease, RecordingLog, RecordingMetrics } from "../testing/fakes";
+
+/** One process: its wall clock is wrong, and it can be stopped (SIGSTOP), in which case nothing of it runs. */
+class Machine {
+  awakeAtMs = 0;
+  readonly clock: Clock;
+  constructor(
+    private readonly time: FakeClock,
+    skewMs: number,
+  ) {
+    const skewed = time.skewed(skewMs);
+    this.clock = { ...skewed, after: (ms, callback) => skewed.after(ms, () => this.whenAwake(callback)) };
+  }
+  whenAwake(callback: () => void): void {
+    const restMs = this.awakeAtMs - this.time.monotonicMs();
+    if (restMs > 0) this.time.after(restMs, () => this.whenAwake(callback));
+    else callback();
+  }
+}
+
+/** The path from one machine to the API server: calls are delayed before and after they take effect, lost on either way, or hang. */
+class Network implements Omit<LeaseStore, "ref"> {
+  /** Share of calls that go wrong. */
+  trouble = 0;
+  constructor(
+    private readonly server: MemoryLease,
+    private readonly time: FakeClock,
+    private readonly machine: Machine,
+    private readonly random: Random,
+  ) {}
+  get = () => this.#call(() => this.server.get());
+  create: LeaseStore["create"] = record => this.#call(() => this.server.create(record));
+  update: LeaseStore["update"] = record => this.#call(() => this.server.update(record));
+
+  async #call<T>(work: () => Promise<T>): Promise<T> {
+    const bad = this.random() < this.trouble;
+    const fate = bad ? Math.floor(this.random() * 5) : -1;
+    await this.#pass(bad ? this.random() * 12_000 : this.random() * 200);
+    if (fate === 0) throw new TransientError("the request was lost");
+    if (fate === 1) return new Promise<T>(() => undefined);
+    const settled = await work().then(
+      value => () => value,
+      (error: unknown) => () => {
+        throw error;
+      },
+    );
+    await this.#pass(bad ? this.random() * 12_000 : this.random() * 200);
+    await new Promise<void>(resolve => this.machine.whenAwake(resolve));
+    if (fate === 2) throw new TransientError("the answer was lost");
+    if (fate === 3) return new Promise<T>(() => undefined);
+    return settled();
+  }
+  #pass(ms: number): Promise<void> {
+    return new Promise(resolve => void this.time.after(ms, resolve));
+  }
+}
+
+interface Trouble {
+  readonly kind: "freeze" | "network" | "delete" | "edit" | "clear holder" | "stop" | "calm";
+  readonly who: number;
+  readonly ms: number;
+  readonly share: number;
+}
+
+const troubles: fc.Arbitrary<Trouble[]> = fc.array(
+  fc.record({
+    kind: fc.constantFrom<Trouble["kind"]>("freeze", "network", "delete", "edit", "clear holder", "stop", "calm"),
+    who: fc.nat(2),
+    ms: fc.integer({ min: 100, max: 40_000 }),
+    share: fc.double({ min: 0, max: 1, noNaN: true }),
+  }),
+  { maxLength: 14 },
+);
+
+class World {
+  readonly time = new FakeClock();
+  readonly server = new MemoryLease();
+  readonly members: { readonly machine: Machine; readonly network: Network; readonly elector: LeaderElector }[] = [];
+  readonly overlaps: string[] = [];
+  #tamperedAtMs = -Infinity;
+  terms = 0;
+
+  constructor(skewsMs: readonly number[], seed: number) {
+    skewsMs.forEach((skewMs, i) => {
+      const random = seededRandom(seed + i);
+      const machine = new Machine(this.time, skewMs);
+      const network = new Network(this.server, this.time, machine, random);
+      const elector = new LeaderElector(`candidate-${i}`, {
+        store: network,
+        clock: machine.clock,
+        random,
+        log: new RecordingLog(),
+        metrics: new RecordingMetrics(),
+        onStartedLeading: () => this.#started(i),
+        onStoppedLeading: () => undefined,
+      });
+      this.members.push({ machine, network, elector });
+      elector.start();
+    });
+  }
+
+  // isLeader turns true nowhere but here, so every overlap begins here.
+  #started(who: number): void {
+    this.terms++;
+    this.members.forEach(({ elector }, i) => {
+      if (i !== who && elector.isLeader()) this.overlaps.push(`${who} began while ${i} was leader`);
+    });
+  }
+
+  async make(trouble: Trouble): Promise<void> {
+    const { kind, who, ms, share } = trouble;
+    const member = this.members[who % this.members.length]!;
+    if (kind === "freeze") member.machine.awakeAtMs = this.time.monotonicMs() + ms;
+    if (kind === "network") for (const { network } of this.members) network.trouble = share;
+    if (kind === "calm") for (const { network } of this.members) network.trouble = 0;
+    if (kind === "stop") void member.elector.stop().then(() => member.elector.start());
+    this.#tamper(kind);
+    await this.time.run(ms);
+  }
+
+  #tamper(kind: Trouble["kind"]): void {
+    const { record } = this.server;
+    if (record === null) return;
+    // An empty holder with a duration of 1 s is how a leader says that it has stepped down; a person who writes both says it in
+    // the leader's place, which nothing can tell from the truth. Each by itself must do no harm.
+    if (kind === "edit" && record.holderIdentity !== "") this.server.put({ ...record, leaseDurationSeconds: 1 });
+    if (kind === "clear holder" && record.leaseDurationSeconds <= 1) return;
+    // A person who deletes the Lease twice within seconds can make two leaders; that is not asked for.
+    if (this.time.monotonicMs() - this.#tamperedAtMs < 60_000) return;
+    if (kind !== "delete" && kind !== "clear holder") return;
+    this.#tamperedAtMs = this.time.monotonicMs();
+    if (kind === "delete") this.server.remove();
+    else this.server.put({ ...record, holderIdentity: "" });
+  }
+}
+
+describe("an election", () => {
+  it("never has two that believe to be leader, and has one when the trouble is over", { timeout: 60_000 }, async () => {
+    const skews = fc.array(fc.integer({ min: -86_400_000, max: 86_400_000 }), { minLength: 2, maxLength: 3 });
+    await fc.assert(
+      fc.asyncProperty(skews, fc.integer(), troubles, async (skewsMs, seed, schedule) => {
+        const world = new World(skewsMs, seed);
+        await world.time.run(30_000);
+        for (const trouble of schedule) await world.make(trouble);
+        for (const { network } of world.members) network.trouble = 0;
+        await world.time.run(150_000);
+        expect(world.overlaps).toEqual([]);
+        expect(world.members.filter(({ elector }) => elector.isLeader())).toHaveLength(1);
+        expect(world.terms).toBeGreaterThan(0);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

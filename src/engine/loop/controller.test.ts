@@ -1,0 +1,545 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { TransientError } from "../../core/errors";
+import type { Key } from "../../core/ports";
+import { FakeClock, seededRandom, settle } from "../../core/testing/fake-clock";
+import { Controller, type LoopSettings } from "./controller";
+import type { PassResult } from "./pass-result";
+import { RecordingLog, RecordingMetrics } from "../testing/fakes";
+
+type Pass = (key: Key, mayWrite: () => boolean) => Promise<PassResult>;
+const RECHECK: PassResult = { next: "recheck" };
+
+function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partial<LoopSettings> = {}) {
+  const clock = new FakeClock();
+  const log = new RecordingLog();
+  const metrics = new RecordingMetrics();
+  const listed: Key[] = [];
+  const ports = { list: () => Promise.resolve([...listed]) };
+  const passes: { key: Key; atMs: number }[] = [];
+  const startedMs = clock.monotonicMs();
+  const leading = { yes: true };
+  const forgotten: Key[] = [];
+  const told: (readonly Key[])[] = [];
+  const controller = new Controller(
+    {
+      store: { list: () => ports.list() },
+      reconcile: (key, mayWrite) => {
+        passes.push({ key, atMs: clock.monotonicMs() - startedMs });
+        return pass(key, mayWrite);
+      },
+      listed: keys => void told.push(keys),
+      forget: key => void forgotten.push(key),
+      isLeader: () => leading.yes,
+      clock,
+      random: () => 0.5,
+      log,
+      metrics,
+    },
+    settings,
+  );
+  const keys = () => passes.splice(0).map(({ key }) => key);
+  const times = () => passes.splice(0).map(({ atMs }) => atMs);
+  return { clock, log, metrics, listed, ports, controller, leading, forgotten, told, passes, keys, times };
+}
+
+/** One that leads, and has these objects. */
+function makeLeader(keys: readonly Key[], ...given: Parameters<typeof makeBench>) {
+  const bench = makeBench(...given);
+  bench.listed.push(...keys);
+  bench.controller.startLeading();
+  return bench;
+}
+
+/** A bench on which each pass takes that long, and which counts the turns between an event and the pass that it asks for. */
+function makeWaiting(passMs: number, resultOf: (key: Key) => PassResult) {
+  const waited: number[] = [];
+  const asked = new Map<Key, number>();
+  let turn = 0;
+  const bench = makeBench(key => {
+    turn++;
+    const at = asked.get(key);
+    if (at !== undefined) waited.push(turn - at);
+    asked.delete(key);
+    return new Promise(resolve => void bench.clock.after(passMs, () => resolve(resultOf(key))));
+  });
+  const ask = (key: Key): void => {
+    asked.set(key, turn);
+    bench.controller.enqueue(key);
+  };
+  return { bench, waited, ask };
+}
+
+describe("the loop", () => {
+  it("does nothing until it leads, and then begins with a full pass", async () => {
+    const bench = makeBench();
+    bench.listed.push("a/1", "a/2", "b/1");
+    bench.controller.enqueue("a/1");
+    await bench.clock.run(120_000);
+    expect(bench.keys()).toEqual([]);
+    bench.controller.startLeading();
+    await bench.clock.run(0);
+    expect(bench.keys()).toEqual(["a/1", "a/2", "b/1"]);
+    expect(bench.told).toEqual([["a/1", "a/2", "b/1"]]);
+  });
+
+  it("gives what an event has brought about its turn before the rest of a full pass, however long that is", async () => {
+    const turns: Key[] = [];
+    const bench = makeBench(
+      key => {
+        turns.push(key);
+        if (key === "a/100" || key === "a/1000") bench.controller.enqueue("b/urgent");
+        return Promise.resolve(RECHECK);
+      },
+      { workers: 1, minPassIntervalMs: 0 },
+    );
+    bench.listed.push(...Array.from({ length: 2_000 }, (_, i) => `a/${i}`));
+    bench.controller.startLeading();
+    await bench.clock.run(1_000);
+    const urgent = turns.flatMap((key, turn) => (key === "b/urgent" ? turn : []));
+    expect(urgent).toHaveLength(2);
+    // Behind the one that brought it about, and at most one of the full pass.
+    expect(urgent[0]! - turns.indexOf("a/100")).toBeLessThanOrEqual(2);
+    expect(urgent[1]! - turns.indexOf("a/1000")).toBeLessThanOrEqual(2);
+    expect(new Set(turns).size).toBe(2_001);
+  });
+
+  it("lets no event wait longer for the events and full passes that were before it", async () => {
+    const { bench, waited, ask } = makeWaiting(200, () => RECHECK);
+    bench.listed.push(...Array.from({ length: 3_000 }, (_, i) => `a/${i}`));
+    bench.controller.startLeading();
+    await bench.clock.run(0);
+    // Five events a second, and a full pass that takes two and a half times as long as the time between two.
+    for (let event = 0; event < 1_500; event++) {
+      ask(`b/${event}`);
+      await bench.clock.run(200);
+    }
+    expect(waited).toHaveLength(1_500);
+    // The turn of the full pass, and its own.
+    expect(Math.max(...waited)).toBeLessThanOrEqual(2);
+  });
+
+  it("lets no event wait for the passes that have come due, however many those are", async () => {
+    const { bench, waited, ask } = makeWaiting(100, key =>
+      key.startsWith("a/") ? { next: "recheck", afterMs: 30_000 } : RECHECK,
+    );
+    // All come due again while the full pass after the next minute is under way.
+    bench.listed.push(...Array.from({ length: 2_000 }, (_, i) => `a/${i}`));
+    bench.controller.startLeading();
+    await bench.clock.run(0);
+    for (let event = 0; event < 500; event++) {
+      ask(`b/${event}`);
+      await bench.clock.run(1_000);
+    }
+    expect(waited).toHaveLength(500);
+    // A turn of the full pass, one of what has come due, and its own.
+    expect(Math.max(...waited)).toBeLessThanOrEqual(3);
+  });
+
+  it("comes to what is due, however many events there are and however long the full pass is", async () => {
+    const bench = makeBench(
+      key => {
+        if (key.startsWith("b/")) for (let i = 0; i < 50; i++) bench.controller.enqueue(`b/${i}`);
+        const result: PassResult = key === "a/0" ? { next: "recheck", afterMs: 1_000 } : RECHECK;
+        return new Promise(resolve => void bench.clock.after(10, () => resolve(result)));
+      },
+      { workers: 1, minPassIntervalMs: 0 },
+    );
+    bench.listed.push(...Array.from({ length: 2_000 }, (_, i) => `a/${i}`));
+    bench.controller.startLeading();
+    bench.controller.enqueue("b/0");
+    await bench.clock.run(10_000);
+    const times = bench.passes.flatMap(({ key, atMs }) => (key === "a/0" ? atMs : []));
+    expect(times).toHaveLength(10);
+    times.slice(1).forEach((atMs, i) => expect(atMs - times[i]!).toBeLessThanOrEqual(1_050));
+  });
+
+  it("is not troubled by a list that was asked for when it led before", async () => {
+    const bench = makeBench();
+    const list = bench.ports.list;
+    bench.ports.list = () => new Promise(() => undefined);
+    bench.controller.startLeading();
+    await bench.clock.run(1_000);
+    bench.controller.stopLeading();
+    bench.ports.list = list;
+    bench.controller.startLeading();
+    await bench.clock.run(35_000);
+    expect([bench.controller.fullPassTrouble(), bench.log.lines]).toEqual([null, []]);
+  });
+
+  it("comes to all objects, though a full pass takes longer than the time between two", async () => {
+    const bench = makeBench(() => new Promise(resolve => void bench.clock.after(1_000, () => resolve(RECHECK))), {
+      workers: 1,
+    });
+    bench.listed.push(...Array.from({ length: 200 }, (_, i) => `a/${i}`));
+    bench.controller.startLeading();
+    await bench.clock.run(220_000);
+    expect(new Set(bench.keys()).size).toBe(200);
+  });
+
+  it("comes to the end of a full pass, however many events there are", async () => {
+    const bench = makeBench(
+      key => {
+        if (key.startsWith("b/")) for (let i = 0; i < 50; i++) bench.controller.enqueue(`b/${i}`);
+        return new Promise(resolve => void bench.clock.after(1, () => resolve(RECHECK)));
+      },
+      { workers: 1, minPassIntervalMs: 0 },
+    );
+    bench.listed.push(...Array.from({ length: 100 }, (_, i) => `a/${i}`));
+    bench.controller.startLeading();
+    bench.controller.enqueue("b/0");
+    await bench.clock.run(300);
+    expect(bench.keys().filter(key => key.startsWith("a/"))).toHaveLength(100);
+  });
+
+  it("passes over all objects every minute, more or less", async () => {
+    const bench = makeLeader(["a/1"]);
+    await bench.clock.run(185_000);
+    expect(bench.times()).toEqual([0, 60_000, 120_000, 180_000]);
+  });
+
+  it("visits an object once more that is not listed any longer, so that it is forgotten", async () => {
+    const bench = makeBench(key => Promise.resolve(key === "a/1" ? { next: "forget" } : RECHECK));
+    bench.controller.startLeading();
+    bench.controller.enqueue("a/1");
+    await bench.clock.run(130_000);
+    expect(bench.keys()).toEqual(["a/1"]);
+    expect([...bench.controller.known.namespaces()]).toEqual([]);
+  });
+
+  it("knows no namespace of an object that is gone, also when its time comes", async () => {
+    let isThere = true;
+    const bench = makeLeader(["gone/1"], () =>
+      Promise.resolve(isThere ? { next: "recheck", afterMs: 30_000 } : { next: "forget" }),
+    );
+    await bench.clock.run(5_000);
+    isThere = false;
+    bench.listed.length = 0;
+    bench.controller.enqueue("gone/1");
+    await bench.clock.run(5_000);
+    const told: string[][] = [];
+    bench.controller.known.onChange(namespaces => told.push([...namespaces]));
+    await bench.clock.run(40_000);
+    expect(told).toEqual([]);
+    expect(bench.keys()).toEqual(["gone/1", "gone/1", "gone/1"]);
+  });
+
+  it("knows no namespaces while it does not lead, so that nothing is watched for objects that may be long gone", async () => {
+    const bench = makeBench();
+    const told: number[] = [];
+    bench.controller.known.onChange(namespaces => void told.push(namespaces.size));
+    for (let i = 0; i < 500; i++) bench.controller.enqueue(`preview-${i}/app`);
+    expect(bench.controller.known.namespaces().size).toBe(0);
+    bench.listed.push("a/1", "b/1");
+    bench.controller.startLeading();
+    await bench.clock.run(0);
+    expect(told).toEqual([2]);
+    bench.controller.stopLeading();
+    bench.controller.enqueue("c/1");
+    expect(told).toEqual([2, 0]);
+  });
+
+  it("forgets what it knows of objects when it leads no longer, of those in the middle of a pass at its end", async () => {
+    const bench = makeBench(async key => {
+      if (key === "a/slow") await new Promise<void>(resolve => void bench.clock.after(10_000, resolve));
+      return RECHECK;
+    });
+    bench.listed.push("a/1", "a/slow", "b/1");
+    bench.controller.startLeading();
+    await bench.clock.run(1_000);
+    expect(bench.forgotten).toEqual([]);
+    bench.controller.stopLeading();
+    expect(bench.forgotten).toEqual(["a/1", "b/1"]);
+    await bench.clock.run(10_000);
+    expect(bench.forgotten).toEqual(["a/1", "b/1", "a/slow"]);
+  });
+
+  it("tells loudly of a list that fails or hangs, and tries again soon", async () => {
+    const bench = makeBench();
+    bench.listed.push("a/1");
+    bench.ports.list = () => Promise.reject(new TransientError("reset"));
+    bench.controller.startLeading();
+    await bench.clock.run(20_000);
+    expect(bench.log.lines.filter(({ level }) => level === "error").length).toBeGreaterThan(3);
+    bench.ports.list = () => new Promise(() => undefined);
+    await bench.clock.run(31_000);
+    bench.ports.list = () => Promise.resolve(["a/1"]);
+    await bench.clock.run(61_000);
+    expect(bench.keys().length).toBeGreaterThan(0);
+  });
+
+  it("works on several keys at a time, and never on one key twice", async () => {
+    const working: Key[] = [];
+    const bench = makeBench(
+      async key => {
+        expect(working).not.toContain(key);
+        working.push(key);
+        expect(working.length).toBeLessThanOrEqual(3);
+        await new Promise<void>(resolve => void bench.clock.after(5_000, resolve));
+        working.splice(working.indexOf(key), 1);
+        return RECHECK;
+      },
+      { workers: 3 },
+    );
+    bench.controller.startLeading();
+    const keys = ["a/1", "a/2", "a/3", "a/4", "a/5"];
+    for (const key of [...keys, ...keys]) bench.controller.enqueue(key);
+    await bench.clock.run(1_000);
+    expect(working).toEqual(["a/1", "a/2", "a/3"]);
+    bench.controller.enqueue("a/1");
+    await bench.clock.run(20_000);
+    expect(new Set(bench.keys())).toEqual(new Set(keys));
+  });
+
+  it("keeps passes of one key a second apart, whatever the events", async () => {
+    const bench = makeBench();
+    bench.controller.startLeading();
+    for (let i = 0; i < 100; i++) {
+      bench.controller.enqueue("a/1");
+      await bench.clock.run(50);
+    }
+    expect(bench.times()).toEqual([0, 1_000, 2_000, 3_000, 4_000, 5_000]);
+  });
+
+  it("wakes the objects that are known in a namespace", async () => {
+    const bench = makeLeader(["a/1", "a/2", "b/1"]);
+    await bench.clock.run(5_000);
+    bench.keys();
+    bench.controller.enqueueNamespace("a");
+    bench.controller.enqueueNamespace("nowhere");
+    await settle();
+    expect(bench.keys()).toEqual(["a/1", "a/2"]);
+  });
+});
+
+describe("the result of a pass", () => {
+  async function timesAfter(results: (PassResult | Error)[], ms = 50_000) {
+    const bench = makeBench(() => {
+      const result = results.shift() ?? RECHECK;
+      return result instanceof Error ? Promise.reject(result) : Promise.resolve(result);
+    });
+    bench.listed.push("a/1");
+    bench.controller.startLeading();
+    await bench.clock.run(ms);
+    return { times: bench.times(), seen: bench.metrics.seen, log: bench.log };
+  }
+
+  it("success: again after the time it wants, but not within a second", async () => {
+    const { times, seen } = await timesAfter([
+      { next: "recheck", afterMs: 7_000 },
+      { next: "recheck", afterMs: 0 },
+    ]);
+    expect(times).toEqual([0, 7_000, 8_000]);
+    expect(new Set(seen)).toEqual(new Set(["reconciled:success"]));
+  });
+
+  it("failure: again with a delay that doubles, and from the start after a success", async () => {
+    const retry: PassResult = { next: "retry", conflict: false };
+    const { times, seen } = await timesAfter([retry, retry, retry, { next: "recheck", afterMs: 5_000 }, retry]);
+    expect(times).toEqual([0, 5, 15, 35, 5_035, 5_040]);
+    expect(seen.slice(0, 4)).toEqual([...Array<string>(3).fill("reconciled:error"), "reconciled:success"]);
+  });
+
+  it("failure, but a remedy has to look: then, however long the delay has become", async () => {
+    const { times } = await timesAfter(Array<PassResult>(14).fill({ next: "retry", conflict: false, afterMs: 5_000 }));
+    // 5 ms doubled ten times is above five seconds.
+    expect(times.at(-1)! - times.at(-3)!).toBe(10_000);
+  });
+
+  it.each<[string, PassResult, number]>([
+    ["a conflict: the same, but no error", { next: "retry", conflict: true }, 5],
+    ["patience asked: again after it", { next: "wait", afterMs: 9_000 }, 9_000],
+  ])("%s", async (_what, result, ms) => {
+    const { times, seen } = await timesAfter([result]);
+    expect([times, seen[0]]).toEqual([[0, ms], "reconciled:requeue"]);
+  });
+
+  it("nothing to be done: the timed pass", async () => {
+    const { times, seen } = await timesAfter([{ next: "give-up" }], 70_000);
+    expect([times, seen[0]]).toEqual([[0, 60_000], "reconciled:error"]);
+  });
+
+  it("an exception: logged with its stack, counted, and tried again", async () => {
+    const { times, seen, log } = await timesAfter([new RangeError("a bug with secrets")]);
+    expect([times, seen[0]]).toEqual([[0, 5], "reconciled:panic"]);
+    expect(log.lines[0]).toMatchObject({ level: "error", fields: { key: "a/1", error: "an unexpected RangeError" } });
+  });
+});
+
+describe("losing the lead", () => {
+  it("stops taking keys at once, and passes in flight may write nothing more, not even after it is gained again", async () => {
+    const mayWrites: (() => boolean)[] = [];
+    const bench = makeBench(
+      (_key, mayWrite) => {
+        mayWrites.push(mayWrite);
+        return new Promise(
+          resolve => void bench.clock.after(10_000, () => resolve({ next: "recheck", afterMs: 1_000 })),
+        );
+      },
+      { workers: 1 },
+    );
+    bench.listed.push("a/1", "a/2");
+    bench.controller.startLeading();
+    await bench.clock.run(0);
+    expect([bench.keys(), mayWrites[0]?.()]).toEqual([["a/1"], true]);
+    bench.leading.yes = false;
+    expect(mayWrites[0]?.()).toBe(false);
+    bench.controller.stopLeading();
+    bench.leading.yes = true;
+    expect(mayWrites[0]?.()).toBe(false);
+    await bench.clock.run(120_000);
+    expect(bench.keys()).toEqual([]);
+    bench.controller.startLeading();
+    expect(mayWrites[0]?.()).toBe(false);
+    await bench.clock.run(0);
+    expect([bench.keys(), mayWrites[1]?.()]).toEqual([["a/1"], true]);
+  });
+
+  it("and gaining it again never makes two passes of one key", async () => {
+    let working = 0;
+    const bench = makeBench(async () => {
+      expect(++working).toBe(1);
+      await new Promise<void>(resolve => void bench.clock.after(10_000, resolve));
+      working--;
+      return RECHECK;
+    });
+    bench.listed.push("a/1");
+    bench.controller.startLeading();
+    await bench.clock.run(1_000);
+    bench.controller.stopLeading();
+    bench.controller.startLeading();
+    await bench.clock.run(5_000);
+    expect(bench.times()).toEqual([0]);
+    await bench.clock.run(20_000);
+    expect(bench.times()).toEqual([10_000]);
+  });
+});
+
+describe("stopping", () => {
+  it("takes no more keys, lets the pass in flight end and write, and then is over for good", async () => {
+    let mayWrite: () => boolean = () => false;
+    const bench = makeBench(
+      (_key, may) => {
+        mayWrite = may;
+        return new Promise(resolve => void bench.clock.after(3_000, () => resolve(RECHECK)));
+      },
+      { workers: 1 },
+    );
+    bench.listed.push("a/1", "a/2");
+    bench.controller.startLeading();
+    await bench.clock.run(0);
+    let stopped = false;
+    void bench.controller.stop().then(() => (stopped = true));
+    await bench.clock.run(2_000);
+    expect([stopped, mayWrite()]).toEqual([false, true]);
+    await bench.clock.run(1_500);
+    expect([stopped, mayWrite()]).toEqual([true, false]);
+    bench.controller.startLeading();
+    bench.controller.enqueue("a/3");
+    await bench.clock.run(300_000);
+    expect([bench.keys(), bench.clock.pendingTimers]).toEqual([["a/1"], 0]);
+  });
+
+  it("does not wait for ever for a pass that hangs, which may write nothing more then", async () => {
+    let mayWrite: () => boolean = () => false;
+    const bench = makeBench((_key, may) => {
+      mayWrite = may;
+      return new Promise(() => undefined);
+    });
+    bench.controller.startLeading();
+    bench.controller.enqueue("a/1");
+    const stopped = bench.controller.stop();
+    await bench.clock.run(10_000);
+    await stopped;
+    expect([mayWrite(), bench.log.lines[0]?.level]).toEqual([false, "warn"]);
+  });
+});
+
+describe("known namespaces", () => {
+  it("follow the objects, and changes of their set are told", async () => {
+    const bench = makeBench(key => Promise.resolve(key === "b/1" ? { next: "forget" } : RECHECK));
+    const told: string[] = [];
+    bench.controller.known.onChange(() => {
+      throw new Error("a listener with a bug");
+    });
+    const end = bench.controller.known.onChange(namespaces => told.push([...namespaces].join()));
+    bench.controller.startLeading();
+    for (const key of ["a/1", "a/2", "b/1"]) bench.controller.enqueue(key);
+    await bench.clock.run(1_000);
+    expect(told).toEqual(["a", "a,b", "a"]);
+    end();
+    bench.controller.enqueue("c/1");
+    expect(told).toHaveLength(3);
+    expect(bench.log.lines.some(({ level }) => level === "error")).toBe(true);
+  });
+});
+
+describe("liveness", () => {
+  it("stays below the time of a full pass while the loop turns, also with nothing to do", async () => {
+    const bench = makeBench();
+    bench.controller.startLeading();
+    for (let i = 0; i < 20; i++) {
+      await bench.clock.run(20_000);
+      expect(bench.controller.sinceLastTurnMs()).toBeLessThanOrEqual(60_000);
+    }
+  });
+
+  it("is no longer than one write takes, however many of them are slow in one pass", async () => {
+    const bench = makeLeader(["a/1"], async (_key, mayWrite) => {
+      for (let i = 0; i < 100 && mayWrite(); i++) await new Promise<void>(wake => bench.clock.after(10_000, wake));
+      return RECHECK;
+    });
+    await bench.clock.run(800_000);
+    expect(bench.controller.sinceLastTurnMs()).toBeLessThanOrEqual(10_000);
+  });
+
+  it("grows while all workers hang, and is 0 without the lead", async () => {
+    const bench = makeLeader(["a/1", "a/2"], () => new Promise(() => undefined), { workers: 2 });
+    await bench.clock.run(600_000);
+    expect(bench.controller.sinceLastTurnMs()).toBe(600_000);
+    bench.controller.stopLeading();
+    expect(bench.controller.sinceLastTurnMs()).toBe(0);
+  });
+});
+
+describe("any schedule of events, results and losses of the lead", () => {
+  it("never has two passes of one key, never works without the lead, and gets round to every key", async () => {
+    const step = fc.record({
+      key: fc.option(fc.constantFrom("a/1", "a/2", "b/1")),
+      lead: fc.option(fc.boolean()),
+      waitMs: fc.nat(15_000),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.integer(), async (steps, seed) => {
+        const random = seededRandom(seed);
+        const working = new Set<Key>();
+        let leads = false;
+        const bench = makeBench(async key => {
+          expect([leads, working.has(key)]).toEqual([true, false]);
+          working.add(key);
+          await new Promise<void>(resolve => void bench.clock.after(random() * 8_000, resolve));
+          working.delete(key);
+          const results: PassResult[] = [RECHECK, { next: "retry", conflict: false }, { next: "wait", afterMs: 2_000 }];
+          if (random() < 0.2) throw new Error("a bug");
+          return results[Math.floor(random() * results.length)]!;
+        });
+        const lead = (yes: boolean) => {
+          leads = yes;
+          if (yes) bench.controller.startLeading();
+          else bench.controller.stopLeading();
+        };
+        bench.listed.push("a/1", "a/2", "b/1");
+        for (const { key, lead: change, waitMs } of steps) {
+          if (change !== null) lead(change);
+          if (key !== null) bench.controller.enqueue(key);
+          await bench.clock.run(waitMs);
+        }
+        lead(true);
+        bench.keys();
+        await bench.clock.run(90_000);
+        expect(new Set(bench.keys())).toEqual(new Set(["a/1", "a/2", "b/1"]));
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

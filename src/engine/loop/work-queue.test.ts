@@ -1,0 +1,361 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { WorkQueue } from "./work-queue";
+
+function makeQueue() {
+  const clock = new FakeClock();
+  return { clock, queue: new WorkQueue(clock) };
+}
+
+describe("the work queue", () => {
+  it("hands out first come, first served", () => {
+    const { queue } = makeQueue();
+    for (const key of ["a", "b", "c"]) queue.add(key);
+    expect([queue.take(), queue.take(), queue.take(), queue.take()]).toEqual(["a", "b", "c", undefined]);
+  });
+
+  it("hands out a key once that was added many times", () => {
+    const { queue } = makeQueue();
+    for (let i = 0; i < 5; i++) queue.add("a");
+    expect(queue.length).toBe(1);
+    expect([queue.take(), queue.take()]).toEqual(["a", undefined]);
+  });
+
+  it("keeps a key that is added while being worked on until the work is done", () => {
+    const { queue } = makeQueue();
+    queue.add("a");
+    queue.take();
+    queue.add("a");
+    queue.add("a");
+    queue.add("b");
+    expect([queue.take(), queue.take()]).toEqual(["b", undefined]);
+    queue.done("a");
+    expect([queue.take(), queue.take()]).toEqual(["a", undefined]);
+  });
+
+  it("lets lanes take turns, and hands out in each first come, first served", () => {
+    const { queue } = makeQueue();
+    for (const key of ["s1", "s2", "s3"]) queue.add(key, "sweep");
+    for (const key of ["d1", "d2"]) queue.add(key, "due");
+    for (const key of ["e1", "e2", "e3"]) queue.add(key, "event");
+    expect(queue.length).toBe(8);
+    const taken = Array.from({ length: 9 }, () => queue.take());
+    expect(taken).toEqual(["e1", "d1", "s1", "e2", "d2", "s2", "e3", "s3", undefined]);
+    expect(queue.length).toBe(0);
+  });
+
+  it("lets a key wait for the most urgent of its reasons, whether it waits, is delayed or is being worked on", () => {
+    const { clock, queue } = makeQueue();
+    for (const key of ["a", "b", "c"]) queue.add(key, "sweep");
+    queue.add("c", "event");
+    queue.add("c", "due");
+    expect([queue.length, queue.take(), queue.take()]).toEqual([3, "c", "a"]);
+    queue.add("c", "sweep");
+    queue.add("c", "due");
+    queue.add("a", "sweep");
+    queue.done("a");
+    queue.done("c");
+    expect([queue.length, queue.take(), queue.take(), queue.take(), queue.take()]).toEqual([
+      3,
+      "c",
+      "b",
+      "a",
+      undefined,
+    ]);
+    for (const key of ["a", "b", "c"]) queue.done(key);
+    queue.addAfter("d", 10, "sweep");
+    queue.addAfter("e", 20, "event");
+    queue.addAfter("e", 10, "due");
+    queue.addAfter("g", 10, "due");
+    queue.addAfter("g", 20, "event");
+    queue.addAfter("f", 10, "due");
+    clock.advance(10);
+    const taken = Array.from({ length: 5 }, () => queue.take());
+    expect(taken).toEqual(["e", "f", "d", "g", undefined]);
+  });
+
+  it("keeps no place for a key that has left for a more urgent lane, however often it comes and goes", () => {
+    const { queue } = makeQueue();
+    for (let round = 0; round < 1_000; round++) {
+      queue.add("a", "sweep");
+      queue.add("a", "event");
+      expect(queue.take()).toBe("a");
+      queue.done("a");
+      queue.add("a", "sweep");
+      expect(queue.take()).toBe("a");
+      queue.done("a");
+    }
+    queue.add("q", "sweep");
+    queue.add("a", "sweep");
+    let turns = 0;
+    for (let key = queue.take(); key !== "q"; key = queue.take()) {
+      turns++;
+      queue.done(key ?? "");
+      queue.add("a", "sweep");
+    }
+    expect(turns).toBeLessThanOrEqual(1);
+  });
+
+  it("ignores done of a key that nobody works on", () => {
+    const { queue } = makeQueue();
+    queue.done("a");
+    queue.add("a");
+    queue.done("a");
+    expect([queue.take(), queue.take()]).toEqual(["a", undefined]);
+  });
+
+  it("tells when a key has become available", () => {
+    const clock = new FakeClock();
+    let told = 0;
+    const queue = new WorkQueue(clock, () => told++);
+    queue.add("a");
+    queue.add("a");
+    expect(told).toBe(1);
+    queue.take();
+    queue.add("a");
+    expect(told).toBe(1);
+    queue.done("a");
+    expect(told).toBe(2);
+    queue.addAfter("b", 10);
+    expect(told).toBe(2);
+    clock.advance(10);
+    expect(told).toBe(3);
+  });
+});
+
+describe("delayed keys", () => {
+  it("come when their time has come, with one timer for all", () => {
+    const { clock, queue } = makeQueue();
+    queue.addAfter("late", 300);
+    queue.addAfter("early", 100);
+    queue.addAfter("middle", 200);
+    expect(clock.pendingTimers).toBe(1);
+    clock.advance(99);
+    expect(queue.take()).toBeUndefined();
+    clock.advance(1);
+    expect(queue.take()).toBe("early");
+    clock.advance(1_000);
+    expect([queue.take(), queue.take(), queue.delayed, clock.pendingTimers]).toEqual(["middle", "late", 0, 0]);
+  });
+
+  it("keep the earlier of two delays, whichever came first", () => {
+    const { clock, queue } = makeQueue();
+    queue.addAfter("a", 100);
+    queue.addAfter("a", 500);
+    queue.addAfter("b", 500);
+    queue.addAfter("b", 100);
+    clock.advance(100);
+    expect([queue.take(), queue.take()]).toEqual(["a", "b"]);
+    clock.advance(1_000);
+    expect(queue.take()).toBe(undefined);
+  });
+
+  it.each([0, -5, Number.NaN])("come at once with a delay of %s", delayMs => {
+    const { queue } = makeQueue();
+    queue.addAfter("a", delayMs);
+    expect(queue.take()).toBe("a");
+  });
+
+  it("wait no longer than a timer can, even for ever", () => {
+    const { clock, queue } = makeQueue();
+    queue.addAfter("a", Infinity);
+    clock.advance(2 ** 31 - 2);
+    expect(queue.length).toBe(0);
+    clock.advance(1);
+    expect(queue.length).toBe(1);
+  });
+
+  it("come late rather than never after the process was stopped", () => {
+    const { clock, queue } = makeQueue();
+    queue.addAfter("a", 100);
+    queue.addAfter("b", 5_000);
+    clock.freeze(60_000);
+    clock.advance(0);
+    expect([queue.take(), queue.take()]).toEqual(["a", "b"]);
+  });
+});
+
+describe("shutdown", () => {
+  it("takes no more keys, drops delayed ones, and lets the waiting ones be taken", () => {
+    const { clock, queue } = makeQueue();
+    queue.add("a");
+    queue.addAfter("b", 10);
+    queue.shutDown();
+    queue.add("c");
+    queue.addAfter("d", 10);
+    clock.advance(1_000);
+    expect([queue.take(), queue.take(), clock.pendingTimers]).toEqual(["a", undefined, 0]);
+  });
+
+  it("drains: settles when what waited is done", async () => {
+    const { queue } = makeQueue();
+    let drained = false;
+    queue.add("a");
+    queue.add("b");
+    queue.take();
+    const drain = queue.shutDownWithDrain().then(() => (drained = true));
+    queue.done("a");
+    await Promise.resolve();
+    expect(drained).toBe(false);
+    queue.take();
+    queue.done("b");
+    await drain;
+    expect(drained).toBe(true);
+  });
+
+  it("drains at once when there is nothing", async () => {
+    await makeQueue().queue.shutDownWithDrain();
+  });
+
+  it("clears: nothing waits, and keys being worked on are not handed out again", () => {
+    const { clock, queue } = makeQueue();
+    queue.add("a");
+    queue.take();
+    queue.add("a");
+    queue.add("b");
+    queue.addAfter("c", 10);
+    queue.clear();
+    queue.done("a");
+    clock.advance(1_000);
+    expect([queue.take(), queue.length, queue.delayed]).toEqual([undefined, 0, 0]);
+    queue.add("b");
+    expect(queue.take()).toBe("b");
+  });
+});
+
+// Any schedule of calls, against a model that is as simple as can be: a list, two sets and a map of moments.
+const keys = fc.constantFrom("a", "b", "c", "d");
+const lanes = fc.constantFrom("event" as const, "due" as const, "sweep" as const);
+const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ call: fc.constant("add" as const), key: keys }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ call: fc.constant("addAfter" as const), key: keys, ms: fc.integer({ min: -1, max: 50 }) }),
+  },
+  { weight: 4, arbitrary: fc.record({ call: fc.constant("take" as const) }) },
+  { weight: 4, arbitrary: fc.record({ call: fc.constant("done" as const), key: keys }) },
+  { weight: 3, arbitrary: fc.record({ call: fc.constant("advance" as const), ms: fc.integer({ min: 0, max: 40 }) }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+class Model {
+  readonly queue: string[] = [];
+  readonly dirty = new Set<string>();
+  readonly processing = new Set<string>();
+  readonly delayed = new Map<string, { atMs: number; order: number }>();
+  nowMs = 0;
+  #order = 0;
+
+  add(key: string) {
+    if (this.dirty.has(key)) return;
+    this.dirty.add(key);
+    if (!this.processing.has(key)) this.queue.push(key);
+  }
+  addAfter(key: string, ms: number) {
+    if (ms <= 0) {
+      this.add(key);
+      return;
+    }
+    const before = this.delayed.get(key);
+    if (before && before.atMs <= this.nowMs + ms) return;
+    this.delayed.set(key, { atMs: this.nowMs + ms, order: before?.order ?? this.#order++ });
+  }
+  take() {
+    const key = this.queue.shift();
+    if (key === undefined) return undefined;
+    this.processing.add(key);
+    this.dirty.delete(key);
+    return key;
+  }
+  done(key: string) {
+    if (this.processing.delete(key) && this.dirty.has(key)) this.queue.push(key);
+  }
+  advance(ms: number) {
+    this.nowMs += ms;
+    const due = [...this.delayed].filter(([, { atMs }]) => atMs <= this.nowMs);
+    due.sort(([, a], [, b]) => a.atMs - b.atMs || a.order - b.order);
+    for (const [key] of due) {
+      this.delayed.delete(key);
+      this.add(key);
+    }
+  }
+}
+
+function apply(step: Step, model: Model, queue: WorkQueue, clock: FakeClock) {
+  if (step.call === "add") {
+    model.add(step.key);
+    queue.add(step.key);
+  } else if (step.call === "addAfter") {
+    model.addAfter(step.key, step.ms);
+    queue.addAfter(step.key, step.ms);
+  } else if (step.call === "take") {
+    expect(queue.take()).toBe(model.take());
+  } else if (step.call === "done") {
+    model.done(step.key);
+    queue.done(step.key);
+  } else {
+    model.advance(step.ms);
+    clock.advance(step.ms);
+  }
+  expect([queue.length, queue.delayed]).toEqual([model.queue.length, model.delayed.size]);
+}
+
+describe("any schedule of calls", () => {
+  it("hands out the same keys in the same order as the three sets of client-go", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 300 }), steps => {
+        const { clock, queue } = makeQueue();
+        const model = new Model();
+        for (const step of steps) apply(step, model, queue, clock);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("loses no key and never has one key with two workers", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), fc.array(fc.tuple(keys, lanes), { maxLength: 40 }), async (scheduler, added) => {
+        const { queue } = makeQueue();
+        const working = new Set<string>();
+        const owed = new Set<string>();
+        const work = async () => {
+          for (let key = queue.take(); key !== undefined; key = queue.take()) {
+            expect(working.has(key)).toBe(false);
+            working.add(key);
+            owed.delete(key);
+            await scheduler.schedule(Promise.resolve());
+            working.delete(key);
+            queue.done(key);
+          }
+        };
+        scheduler.scheduleSequence(
+          added.map(([key, lane]) => async () => {
+            owed.add(key);
+            queue.add(key, lane);
+            void work();
+            await Promise.resolve();
+          }),
+        );
+        await scheduler.waitIdle();
+        expect([owed.size, working.size, queue.length]).toEqual([0, 0, 0]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("keeps its order over many keys, through growing and shrinking", () => {
+    const { queue } = makeQueue();
+    let [added, taken] = [0, 0];
+    for (const [more, fewer] of [
+      [1_000, 990],
+      [50, 20],
+      [5_000, 5_040],
+      [3, 3],
+    ] as const) {
+      for (let i = 0; i < more; i++) queue.add(String(added++));
+      for (let i = 0; i < fewer; i++) expect(queue.take()).toBe(String(taken++));
+    }
+    expect(queue.length).toBe(0);
+  });
+});

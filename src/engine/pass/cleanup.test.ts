@@ -1,0 +1,286 @@
+import { describe, expect, it } from "vitest";
+import type { ControllerResilienceSpec } from "../../api/controller-resilience";
+import { FINALIZER } from "../../api/names";
+import { ForbiddenError, TransientError } from "../../core/errors";
+import type { Intent } from "../../core/intent";
+import type { Remedy } from "../../core/remedy";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { makeObject, MemoryObjects, RecordingEvents, RecordingLog, RecordingWriter } from "../testing/fakes";
+import { makeReconciler } from "../testing/reconciler";
+import { makeDecision, makeReaders, makeRemedy, specWith } from "../testing/remedies";
+
+const KEY = "team/app";
+const GONE = "2025-01-01T00:00:10Z";
+
+function intent(verb: "apply" | "delete", name: string): Intent {
+  const target = { apiVersion: "flowcontrol.apiserver.k8s.io/v1", kind: "FlowSchema", name };
+  const uid = verb === "delete" ? { uid: `uid-of-${name}` } : {};
+  return { verb, target: { ...target, ...uid }, body: { spec: {} }, why: "It must be so.", eventReason: "Changed" };
+}
+
+/** A remedy that makes one flow schema, in a cluster that has what was written. */
+function makeMaker(changes: Partial<Remedy> = {}) {
+  const made = new Set<string>();
+  const remedy = makeRemedy(
+    () =>
+      makeDecision({
+        reason: "Current",
+        needsCleanup: true,
+        intents: made.has("flow") ? [] : [intent("apply", "flow")],
+      }),
+    {
+      name: "flow-isolation",
+      key: "flowIsolation",
+      may: [{ apiGroup: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", verbs: ["patch", "delete"], why: "" }],
+      cleanUp: () => Promise.resolve([...made].map(name => intent("delete", name))),
+      ...changes,
+    },
+  );
+  return { made, remedy };
+}
+
+function makeBench(
+  maker = makeMaker(),
+  spec: Partial<ControllerResilienceSpec> = specWith("flowIsolation"),
+  others: readonly Remedy[] = [],
+) {
+  const clock = new FakeClock();
+  clock.advance(10_000);
+  const store = new MemoryObjects();
+  store.put(makeObject(KEY, spec));
+  const writer = new RecordingWriter();
+  const order: string[] = [];
+  const finalizers = () => store.objects.get(KEY)?.metadata.finalizers ?? [];
+  writer.answer = ({ verb, target }) => {
+    order.push(`${verb} ${target.name}${finalizers().includes(FINALIZER) ? "" : " without finalizer"}`);
+    if (verb === "delete") maker.made.delete(target.name);
+    else maker.made.add(target.name);
+    return Promise.resolve();
+  };
+  const events = new RecordingEvents();
+  const log = new RecordingLog();
+  const reconciler = makeReconciler({
+    store,
+    writer,
+    events,
+    readers: makeReaders(clock),
+    remedies: [maker.remedy, ...others],
+    log,
+    random: () => 0.25,
+  });
+  const pass = (mayWrite = () => true) => reconciler.reconcile(KEY, mayWrite);
+  const change = (what: { spec?: Partial<ControllerResilienceSpec>; deletionTimestamp?: string }) => {
+    const object = store.objects.get(KEY) ?? makeObject(KEY);
+    const { deletionTimestamp } = what;
+    const generation = object.metadata.generation + 1;
+    const metadata = {
+      ...object.metadata,
+      generation,
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    };
+    store.put({ ...object, metadata, spec: { ...makeObject(KEY).spec, ...(what.spec ?? object.spec) } });
+  };
+  const condition = (type: string) => store.objects.get(KEY)?.status?.conditions?.find(one => one.type === type);
+  return { store, writer, order, finalizers, events, log, pass, change, condition, made: maker.made };
+}
+
+describe("an object for which something is made outside of its namespace", () => {
+  it("has the finalizer before anything is made, and keeps it", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    await bench.pass();
+    expect(bench.order).toEqual(["apply flow"]);
+    expect(bench.finalizers()).toEqual([FINALIZER]);
+  });
+
+  it("keeps the finalizers of others", async () => {
+    const bench = makeBench();
+    const object = bench.store.objects.get(KEY) ?? makeObject(KEY);
+    bench.store.put({ ...object, metadata: { ...object.metadata, finalizers: ["somebody/else"] } });
+    await bench.pass();
+    expect(bench.finalizers()).toEqual(["somebody/else", FINALIZER]);
+    bench.change({ deletionTimestamp: GONE });
+    await bench.pass();
+    await bench.pass();
+    expect(bench.finalizers()).toEqual(["somebody/else"]);
+  });
+
+  it("gets none while nothing is to be made", async () => {
+    const { made, remedy } = makeMaker({ decide: () => makeDecision() });
+    const bench = makeBench({ made, remedy });
+    await bench.pass();
+    expect(bench.finalizers()).toEqual([]);
+  });
+
+  it("gets it back when somebody has taken it off, as a replacement of the whole object does", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    const object = bench.store.objects.get(KEY) ?? makeObject(KEY);
+    bench.store.put({ ...object, metadata: { ...object.metadata, finalizers: [] } });
+    await bench.pass();
+    expect(bench.finalizers()).toEqual([FINALIZER]);
+    expect(bench.order).toEqual(["apply flow"]);
+  });
+
+  it("gets none in Observe mode, nor while it is suspended", async () => {
+    for (const spec of [{ mode: "Observe" as const }, { suspend: true }]) {
+      const bench = makeBench(makeMaker(), { ...specWith("flowIsolation"), ...spec });
+      await bench.pass();
+      expect([bench.finalizers(), bench.order]).toEqual([[], []]);
+    }
+  });
+
+  it("has nothing made for it without the right to put the finalizer there, and says so", async () => {
+    const bench = makeBench();
+    bench.store.setFinalizer = () => Promise.reject(new ForbiddenError("patch controllerresiliences: forbidden"));
+    expect(await bench.pass()).toMatchObject({ next: "recheck" });
+    expect(bench.order).toEqual([]);
+    expect(bench.condition("Stalled")?.message).toContain("patch controllerresiliences: forbidden");
+  });
+});
+
+describe("an object that is deleted", () => {
+  it("goes when what was made for it is gone", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    bench.change({ deletionTimestamp: GONE });
+    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 1_000 });
+    expect(bench.condition("Reconciling")).toMatchObject({ status: "True", reason: "CleaningUp" });
+    expect(await bench.pass()).toEqual({ next: "forget" });
+    expect(bench.order).toEqual(["apply flow", "delete flow"]);
+    expect(bench.store.objects.has(KEY)).toBe(false);
+  });
+
+  it("is cleaned up after whatever its mode, suspended or not", async () => {
+    for (const spec of [{ mode: "Observe" as const }, { suspend: true }]) {
+      const bench = makeBench();
+      await bench.pass();
+      bench.change({ spec: { ...specWith("flowIsolation"), ...spec }, deletionTimestamp: GONE });
+      await bench.pass();
+      await bench.pass();
+      expect([...bench.made, ...bench.store.objects.keys()]).toEqual([]);
+    }
+  });
+
+  it("stays while something can't be looked for, and says what", async () => {
+    let fails = true;
+    const maker = makeMaker();
+    const { remedy } = makeMaker({
+      cleanUp: (object, from) =>
+        fails
+          ? Promise.reject(new TransientError("list flowschemas: no answer"))
+          : (maker.remedy.cleanUp?.(object, from) ?? Promise.resolve([])),
+    });
+    const bench = makeBench({ made: maker.made, remedy });
+    await bench.pass();
+    bench.change({ deletionTimestamp: GONE });
+    expect(await bench.pass()).toEqual({ next: "retry", conflict: false });
+    expect(bench.finalizers()).toEqual([FINALIZER]);
+    expect(bench.condition("Stalled")).toMatchObject({ status: "True", reason: "CleaningUp" });
+    expect(bench.condition("Stalled")?.message).toContain("list flowschemas: no answer");
+    fails = false;
+    await bench.pass();
+    await bench.pass();
+    expect(bench.store.objects.has(KEY)).toBe(false);
+  });
+
+  it("stays while something can't be deleted", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    bench.writer.answer = () => Promise.reject(new ForbiddenError("delete flowschemas flow: forbidden"));
+    bench.change({ deletionTimestamp: GONE });
+    await bench.pass();
+    await bench.pass();
+    expect(bench.finalizers()).toEqual([FINALIZER]);
+    expect(bench.condition("Stalled")?.message).toContain("delete flowschemas flow: forbidden");
+  });
+
+  it("is none of our business without our finalizer", async () => {
+    const bench = makeBench();
+    bench.change({ deletionTimestamp: GONE });
+    expect(await bench.pass()).toEqual({ next: "forget" });
+    expect(bench.order).toEqual([]);
+  });
+});
+
+describe("an object whose block has gone", () => {
+  it("loses what was made for it, and then the finalizer", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    bench.change({ spec: {} });
+    await bench.pass();
+    expect(bench.order).toEqual(["apply flow", "delete flow"]);
+    expect(bench.finalizers()).toEqual([FINALIZER]);
+    await bench.pass();
+    expect(bench.finalizers()).toEqual([]);
+  });
+
+  it("keeps the finalizer where the lead is lost while status is written", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    bench.change({ spec: {} });
+    await bench.pass();
+    bench.change({ spec: {} });
+    const { writeStatus } = bench.store;
+    let leads = true;
+    bench.store.writeStatus = (...given) => writeStatus(...given).finally(() => (leads = false));
+    await bench.pass(() => leads);
+    expect([leads, bench.finalizers()]).toEqual([false, [FINALIZER]]);
+    await bench.pass();
+    expect(bench.finalizers()).toEqual([]);
+  });
+
+  it("loses it in Observe mode as well, and once it is no longer suspended", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    bench.change({ spec: { suspend: true } });
+    await bench.pass();
+    expect([[...bench.made], bench.finalizers()]).toEqual([["flow"], [FINALIZER]]);
+    bench.change({ spec: { mode: "Observe" } });
+    await bench.pass();
+    await bench.pass();
+    expect([[...bench.made], bench.finalizers()]).toEqual([[], []]);
+  });
+
+  it("says what can't be taken away, and does not look again and again", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    bench.writer.answer = () => Promise.reject(new ForbiddenError("delete flowschemas flow: forbidden"));
+    bench.change({ spec: {} });
+    expect(await bench.pass()).toEqual({ next: "recheck" });
+    expect(bench.condition("Ready")).toMatchObject({ status: "False", reason: "CleaningUp" });
+    expect(bench.condition("Stalled")).toMatchObject({ status: "True", reason: "CleaningUp" });
+    expect(bench.condition("Stalled")?.message).toContain("delete flowschemas flow: forbidden");
+    expect(bench.finalizers()).toEqual([FINALIZER]);
+  });
+
+  it("is looked at for leftovers once, not at every pass", async () => {
+    let looks = 0;
+    const maker = makeMaker({ cleanUp: () => Promise.resolve((looks++, [])) });
+    const holder = makeRemedy(makeDecision({ needsCleanup: true }), { cleanUp: () => Promise.resolve([]) });
+    const bench = makeBench(maker, specWith("tokenRestart"), [holder]);
+    const object = bench.store.objects.get(KEY) ?? makeObject(KEY);
+    bench.store.put({ ...object, metadata: { ...object.metadata, finalizers: [FINALIZER] } });
+    await bench.pass();
+    await bench.pass();
+    expect([looks, bench.finalizers()]).toEqual([1, [FINALIZER]]);
+    bench.change({ spec: { ...specWith("tokenRestart"), suspend: true } });
+    await bench.pass();
+    expect(looks).toBe(1);
+    bench.change({ spec: specWith("tokenRestart") });
+    await bench.pass();
+    expect(looks).toBe(2);
+  });
+
+  it("keeps the finalizer while its remedy can't tell what is there", async () => {
+    let isKnown = true;
+    const maker = makeMaker({
+      observe: () => (isKnown ? Promise.resolve("facts") : Promise.reject(new TransientError("no answer"))),
+    });
+    const bench = makeBench(maker);
+    await bench.pass();
+    isKnown = false;
+    await bench.pass();
+    expect(bench.finalizers()).toEqual([FINALIZER]);
+  });
+});

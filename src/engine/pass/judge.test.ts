@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import { BusyClock } from "../../core/testing/busy-clock";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { each, type Steps } from "../../core/slices";
+import type { Decision } from "../../core/remedy";
+import { judge } from "./judge";
+import { makeObject, RecordingLog } from "../testing/fakes";
+import { makeDecision, makeReaders, makeRemedy, specWith } from "../testing/remedies";
+
+const OBJECT = makeObject("team/app", specWith("tokenRestart"));
+
+it("lets others have their turn while a remedy decides in steps", async () => {
+  const clock = new BusyClock(new FakeClock());
+  const remedy = makeRemedy(makeDecision({ message: "At once." }), {
+    *decideInSteps(): Steps<Decision> {
+      yield* each(Array.from({ length: 100 }), () => undefined);
+      return makeDecision({ message: "In steps." });
+    },
+  });
+  const { decision } = await judge(remedy, OBJECT, makeReaders(clock), new RecordingLog());
+  expect(decision.message).toBe("In steps.");
+  expect(clock.turns).toBeGreaterThanOrEqual(10);
+});
+
+it("says so when a remedy fails in the middle of its steps", async () => {
+  const remedy = makeRemedy(makeDecision(), {
+    *decideInSteps(): Steps<Decision> {
+      yield;
+      throw new Error("a bug");
+    },
+  });
+  const { decision } = await judge(remedy, OBJECT, makeReaders(new FakeClock()), new RecordingLog());
+  expect(decision).toMatchObject({ status: "Unknown", reason: "DecideFailed" });
+});

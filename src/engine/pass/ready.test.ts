@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { ConditionType } from "../../api/conditions";
+import type { Decision } from "../../core/remedy";
+import { conditionUpdates } from "./ready";
+import { makeDecision } from "../testing/remedies";
+
+const TYPES = [ConditionType.TokensAccepted, ConditionType.BindingsCurrent, ConditionType.FlowsIsolated];
+
+function summary(decisions: Partial<Decision>[], suspended = false) {
+  const verdicts = decisions.map((changes, i) => ({ condition: TYPES[i]!, decision: makeDecision(changes) }));
+  const updates = conditionUpdates(verdicts, suspended);
+  return Object.fromEntries(updates.map(({ type, status, reason }) => [type, `${status}/${reason}`]));
+}
+
+describe("Ready", () => {
+  it("is True when all hold", () => {
+    expect(summary([{}, {}])).toMatchObject({ Ready: "True/AllHold", TokensAccepted: "True/Accepted" });
+  });
+
+  it("is False with the reason of the first that is False, even after an Unknown", () => {
+    const decisions = [
+      { status: "Unknown", reason: "ObserveFailed" },
+      { status: "False", reason: "Rejected" },
+      { status: "False", reason: "NoPods" },
+    ] as const;
+    expect(summary([...decisions])).toMatchObject({ Ready: "False/Rejected" });
+  });
+
+  it("is Unknown when none is False and one is Unknown", () => {
+    expect(summary([{}, { status: "Unknown", reason: "NotImplemented" }])).toMatchObject({
+      Ready: "Unknown/NotImplemented",
+    });
+  });
+
+  it("is True when no remedy is on, and says so", () => {
+    expect(summary([])).toEqual({
+      Ready: "True/NoRemedies",
+      Reconciling: "False/Idle",
+      Stalled: "False/Idle",
+    });
+  });
+
+  it("carries the message of what it summarises", () => {
+    const [ready] = conditionUpdates(
+      [{ condition: "TokensAccepted", decision: makeDecision({ status: "False", message: "Pod x." }) }],
+      false,
+    );
+    expect(ready).toMatchObject({ type: "Ready", message: "Pod x." });
+  });
+});
+
+describe("Reconciling and Stalled", () => {
+  it("are False in the normal state", () => {
+    expect(summary([{}])).toMatchObject({ Reconciling: "False/Idle", Stalled: "False/Idle" });
+  });
+
+  it("are True while something is under way, or a person is needed", () => {
+    expect(summary([{ progressing: true }])).toMatchObject({ Reconciling: "True/Progressing", Stalled: "False/Idle" });
+    const stalled = { reason: "RestartsExhausted", message: "Look at it." } as const;
+    expect(summary([{ stalled }])).toMatchObject({ Reconciling: "False/Idle", Stalled: "True/RestartsExhausted" });
+  });
+
+  it("are never True together", () => {
+    const stalled = { reason: "RestartsExhausted", message: "Look at it." } as const;
+    expect(summary([{ progressing: true }, { stalled }])).toMatchObject({
+      Reconciling: "False/Idle",
+      Stalled: "True/RestartsExhausted",
+    });
+  });
+
+  it("are False while suspended, and Ready is Unknown", () => {
+    expect(summary([{ status: "Unknown", reason: "Suspended" }], true)).toEqual({
+      Ready: "Unknown/Suspended",
+      TokensAccepted: "Unknown/Suspended",
+      Reconciling: "False/Suspended",
+      Stalled: "False/Suspended",
+    });
+  });
+});

@@ -1,0 +1,488 @@
+import { describe, expect, it } from "vitest";
+import { ConditionType } from "../../api/conditions";
+import type {
+  ControllerResilienceSpec,
+  ControllerResilienceStatus,
+  RestartStatus,
+} from "../../api/controller-resilience";
+import { ConflictError, ForbiddenError, TransientError, WaitError } from "../../core/errors";
+import type { Key } from "../../core/ports";
+import type { Remedy } from "../../core/remedy";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { RestartPacer } from "../restarts/restart-pacer";
+import {
+  completeRollCall,
+  makeObject,
+  MemoryObjects,
+  RecordingEvents,
+  RecordingLog,
+  RecordingMetrics,
+  RecordingWriter,
+} from "../testing/fakes";
+import { makeReconciler } from "../testing/reconciler";
+import { makeDecision, makeEviction, makePatch, makeReaders, makeRemedy, specWith } from "../testing/remedies";
+
+const KEY = "team/app";
+const REJECTED = makeDecision({ status: "False", reason: "Rejected", message: "Pod app-1 is rejected." });
+
+interface Setup {
+  readonly remedies?: readonly Remedy[];
+  readonly spec?: Partial<ControllerResilienceSpec>;
+  readonly status?: ControllerResilienceStatus;
+}
+
+function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"), status }: Setup = {}) {
+  const clock = new FakeClock();
+  const store = new MemoryObjects();
+  store.put(makeObject(KEY, spec, status));
+  const writer = new RecordingWriter();
+  const events = new RecordingEvents();
+  const log = new RecordingLog();
+  const metrics = new RecordingMetrics();
+  const pacer = new RestartPacer(clock);
+  clock.advance(10_000);
+  const readers = makeReaders(clock);
+  const answered: Key[] = [];
+  const reconciler = makeReconciler({
+    store,
+    writer,
+    events,
+    readers,
+    remedies,
+    pacer,
+    warmup: { ...completeRollCall, answered: (key: Key) => void answered.push(key) },
+    log,
+    metrics,
+    random: () => 0.25,
+  });
+  const leading = { yes: true };
+  const pass = () => reconciler.reconcile(KEY, () => leading.yes);
+  const forget = () => reconciler.forget(KEY);
+  const current = () => store.objects.get(KEY)?.status ?? {};
+  const conditions = () =>
+    Object.fromEntries((current().conditions ?? []).map(({ type, status, reason }) => [type, `${status}/${reason}`]));
+  const message = (type: string) => current().conditions?.find(one => one.type === type)?.message ?? "";
+  const reasons = () => events.records.splice(0).map(({ reason, regarding }) => `${reason} on ${regarding.kind}`);
+  return {
+    clock,
+    store,
+    writer,
+    log,
+    metrics,
+    pacer,
+    leading,
+    answered,
+    pass,
+    forget,
+    current,
+    conditions,
+    message,
+    reasons,
+  };
+}
+
+describe("a pass over a healthy object", () => {
+  it("writes status once, with everything in it, and then nothing while nothing changes", async () => {
+    const bench = makeBench();
+    expect(await bench.pass()).toEqual({ next: "recheck" });
+    expect(bench.current()).toMatchObject({ observedGeneration: 1, restartsTotal: 0 });
+    expect(bench.conditions()).toEqual({
+      Ready: "True/AllHold",
+      TokensAccepted: "True/Accepted",
+      Reconciling: "False/Idle",
+      Stalled: "False/Idle",
+    });
+    expect(bench.reasons()).toEqual(["Accepted on ControllerResilience"]);
+    bench.clock.advance(60_000);
+    await bench.pass();
+    expect([bench.store.writes.length, bench.reasons()]).toEqual([1, []]);
+  });
+
+  it("is not fooled by the order of keys that the API server returns", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    const object = bench.store.objects.get(KEY)!;
+    const reversed = Object.fromEntries(Object.entries(object.status ?? {}).reverse());
+    bench.store.put({ ...object, status: reversed });
+    await bench.pass();
+    expect(bench.store.writes).toHaveLength(1);
+  });
+
+  it("comes again after the smallest time that anybody wants", async () => {
+    const remedies = [
+      makeRemedy(makeDecision({ recheckAfterMs: 30_000 })),
+      makeRemedy(makeDecision({ recheckAfterMs: 5_000 }), { key: "flowIsolation", name: "flow-isolation" }),
+    ];
+    const bench = makeBench({ remedies, spec: specWith("tokenRestart", "flowIsolation") });
+    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 5_000 });
+  });
+
+  it("waits for the timed pass when a remedy wants to come again never", async () => {
+    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ recheckAfterMs: Infinity }))] });
+    expect(await bench.pass()).toEqual({ next: "recheck" });
+    expect(bench.conditions()["TokensAccepted"]).toBe("True/Accepted");
+  });
+
+  it("has an id in every line of its log", async () => {
+    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ intents: [makePatch()] }))] });
+    await bench.pass();
+    expect(bench.log.lines.length).toBeGreaterThan(0);
+    for (const line of bench.log.lines) expect(line.fields).toMatchObject({ key: KEY, pass: "40000000" });
+  });
+
+  it("puts the parts of status that a remedy owns in, and drops those of a remedy that is off", async () => {
+    const targets = [{ kind: "Deployment", name: "app", pods: 1, rejectedPods: 0 }];
+    const status: ControllerResilienceStatus = { bindings: [{ state: "Current", kind: "RoleBinding", name: "old" }] };
+    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ parts: { targets } }))], status });
+    await bench.pass();
+    expect(bench.current()).toMatchObject({ targets });
+    expect(bench.current()).not.toHaveProperty("bindings");
+  });
+
+  it("tells the metrics of the rate of each flow in status", async () => {
+    const flows = [{ serviceAccount: "kai", requestsPerSecond: 12.5 }];
+    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ parts: { flows } }))] });
+    await bench.pass();
+    expect(Object.fromEntries(bench.metrics.rates)).toEqual({ "team/app": ["kai 12.5"] });
+  });
+});
+
+describe("an object that is gone or going", () => {
+  it("is forgotten by the remedies and the metrics, and nothing is written", async () => {
+    const forgotten: string[] = [];
+    const remedies = [
+      makeRemedy(makeDecision(), {
+        forget: () => {
+          throw new Error("a bug");
+        },
+      }),
+      makeRemedy(makeDecision(), { key: "flowIsolation", forget: key => forgotten.push(key) }),
+    ];
+    const bench = makeBench({ remedies });
+    await bench.pass();
+    expect(bench.metrics.conditions.size).toBeGreaterThan(0);
+    const object = bench.store.objects.get(KEY)!;
+    bench.store.put({ ...object, metadata: { ...object.metadata, deletionTimestamp: "2025-01-01T00:00:00Z" } });
+    expect(await bench.pass()).toEqual({ next: "forget" });
+    bench.forget();
+    expect([forgotten, bench.metrics.conditions.size, bench.store.writes.length]).toEqual([[KEY], 0, 1]);
+    bench.store.objects.clear();
+    expect(await bench.pass()).toEqual({ next: "forget" });
+  });
+
+  it("in the middle of its pass makes the pass end early", async () => {
+    const bench = makeBench();
+    const remedies = [
+      makeRemedy(makeDecision(), {
+        observe: () => {
+          bench.store.objects.clear();
+          return Promise.resolve();
+        },
+      }),
+    ];
+    const other = makeBench({ remedies });
+    other.store.writeStatus = bench.store.writeStatus;
+    expect(await other.pass()).toEqual({ next: "retry", conflict: true });
+  });
+});
+
+describe("a suspended object", () => {
+  it("is neither read nor decided, and says so", async () => {
+    const remedy = makeRemedy(makeDecision({ intents: [makePatch()] }), {
+      observe: () => Promise.reject(new Error("must not be called")),
+    });
+    const bench = makeBench({
+      remedies: [remedy],
+      spec: { ...specWith("tokenRestart", "flowIsolation"), suspend: true },
+    });
+    expect(await bench.pass()).toEqual({ next: "recheck" });
+    expect(bench.conditions()).toEqual({
+      Ready: "Unknown/Suspended",
+      TokensAccepted: "Unknown/Suspended",
+      FlowsIsolated: "Unknown/Suspended",
+      Reconciling: "False/Suspended",
+      Stalled: "False/Suspended",
+    });
+    expect([bench.writer.written, bench.log.lines]).toEqual([[], []]);
+  });
+});
+
+describe("an object that is suspended while its writes are slow", () => {
+  it("has no more written than what its pass had time for", async () => {
+    const intents = ["a", "b", "c", "d"].map(name => makePatch(name));
+    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ intents }))] });
+    bench.writer.answer = () => {
+      const object = bench.store.objects.get(KEY) ?? makeObject(KEY);
+      const metadata = { ...object.metadata, generation: 2 };
+      bench.store.put({ ...object, metadata, spec: { ...object.spec, suspend: true } });
+      bench.clock.advance(6_000);
+      return Promise.resolve();
+    };
+    await bench.pass();
+    await bench.pass();
+    expect(bench.writer.written).toEqual(intents.slice(0, 2));
+    expect(bench.conditions()).toMatchObject({ Ready: "Unknown/Suspended" });
+  });
+});
+
+describe("a remedy that fails", () => {
+  const healthy = makeRemedy(makeDecision(), {
+    key: "flowIsolation",
+    name: "flow",
+    condition: ConditionType.FlowsIsolated,
+  });
+  const spec = specWith("tokenRestart", "flowIsolation");
+
+  it.each<[string, () => Promise<unknown>, string, object]>([
+    [
+      "throws",
+      () => Promise.reject(new TransientError("get pods: reset")),
+      "ObserveFailed",
+      { next: "retry", conflict: false },
+    ],
+    ["lacks a right", () => Promise.reject(new ForbiddenError("list pods")), "Forbidden", { next: "recheck" }],
+    [
+      "is asked to wait",
+      () => Promise.reject(new WaitError("slow", 7_000)),
+      "ObserveFailed",
+      { next: "recheck", afterMs: 7_000 },
+    ],
+    ["hangs", () => new Promise(() => undefined), "ObserveFailed", { next: "retry", conflict: false }],
+  ])("that %s while observing hurts only itself", async (_how, observe, reason, expected) => {
+    const bench = makeBench({ remedies: [makeRemedy(makeDecision(), { observe }), healthy], spec });
+    const result = bench.pass();
+    await bench.clock.run(45_000);
+    expect(await result).toEqual(expected);
+    expect(bench.conditions()).toMatchObject({
+      Ready: `Unknown/${reason}`,
+      TokensAccepted: `Unknown/${reason}`,
+      FlowsIsolated: "True/Accepted",
+      Stalled: reason === "Forbidden" ? "True/Forbidden" : "False/Idle",
+    });
+  });
+
+  it("names what it could not read, but never quotes an error that it did not make itself", async () => {
+    const failing = (error: Error) => makeRemedy(makeDecision(), { observe: () => Promise.reject(error) });
+    const known = makeBench({ remedies: [failing(new ForbiddenError("the operator may not list pods"))] });
+    await known.pass();
+    expect(known.message("TokensAccepted")).toContain("may not list pods");
+    const unknown = makeBench({ remedies: [failing(new SyntaxError("bad token 'secret' in log"))] });
+    await unknown.pass();
+    expect(JSON.stringify([unknown.current(), unknown.log.lines])).not.toContain("secret");
+    expect(unknown.message("TokensAccepted")).toContain("SyntaxError");
+  });
+
+  it.each<[string, () => unknown]>([
+    [
+      "throws",
+      () => {
+        throw new Error("secret log line");
+      },
+    ],
+    ["gives nothing", () => undefined],
+    ["gives no status", () => ({ ...makeDecision(), status: "Maybe" })],
+    ["gives no intents", () => ({ ...makeDecision(), intents: [null] })],
+    ["wants something while it is Unknown", () => makeDecision({ status: "Unknown", intents: [makePatch()] })],
+    ["gives restarts that are none", () => ({ ...makeDecision(), parts: { restarts: [{ time: "never" }] } })],
+  ])("that %s while deciding hurts only itself, and is logged with its stack", async (_how, decide) => {
+    const bench = makeBench({ remedies: [makeRemedy(decide as never), healthy], spec });
+    expect(await bench.pass()).toEqual({ next: "recheck" });
+    expect(bench.conditions()).toMatchObject({
+      Ready: "Unknown/DecideFailed",
+      TokensAccepted: "Unknown/DecideFailed",
+      FlowsIsolated: "True/Accepted",
+    });
+    const line = bench.log.lines.find(({ level }) => level === "error");
+    expect((line?.fields["stack"] as string[])[0]).toMatch(/^at /);
+    expect(JSON.stringify([bench.log.lines, bench.current()])).not.toContain("secret");
+    expect(bench.writer.written).toEqual([]);
+  });
+
+  it("that this version does not have is named, and Ready is Unknown", async () => {
+    const bench = makeBench({ spec: specWith("tokenRestart", "bindingRenewal") });
+    await bench.pass();
+    expect(bench.conditions()).toMatchObject({
+      Ready: "Unknown/NotImplemented",
+      BindingsCurrent: "Unknown/NotImplemented",
+    });
+    expect(bench.message("BindingsCurrent")).toContain("spec.bindingRenewal");
+  });
+});
+
+describe("a restart", () => {
+  const remedies = [makeRemedy({ ...REJECTED, intents: [makeEviction()] })];
+
+  it("is in status as Requested before it happens, and as Restarted after", async () => {
+    const bench = makeBench({ remedies });
+    await bench.pass();
+    expect(bench.store.writes.map(({ status }) => status.restarts?.map(({ outcome }) => outcome))).toEqual([
+      ["Requested"],
+      ["Restarted"],
+    ]);
+    expect(bench.current().restartsTotal).toBe(1);
+    expect(bench.writer.written).toHaveLength(1);
+    expect(bench.reasons()).toEqual([
+      "PodEvicted on Pod",
+      "PodEvicted on ControllerResilience",
+      "Rejected on ControllerResilience",
+    ]);
+  });
+
+  it("does not happen while status can't be written", async () => {
+    const bench = makeBench({ remedies });
+    bench.store.writeStatus = () => Promise.reject(new ConflictError("changed"));
+    expect(await bench.pass()).toEqual({ next: "retry", conflict: true });
+    expect(bench.writer.written).toEqual([]);
+  });
+
+  it("that is refused leaves no trace in status, and comes again when the server says", async () => {
+    const bench = makeBench({ remedies });
+    bench.writer.answer = () => Promise.reject(new WaitError("a PodDisruptionBudget says no", 20_000));
+    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 20_000 });
+    expect(bench.current()).toMatchObject({ restartsTotal: 0 });
+    expect(bench.current()).not.toHaveProperty("restarts");
+    expect(bench.message("TokensAccepted")).toContain("a PodDisruptionBudget says no");
+  });
+
+  it("that was refused is not asked for again before its time, nor does status change, however often events wake it", async () => {
+    const bench = makeBench({ remedies });
+    bench.writer.answer = () => Promise.reject(new WaitError("a PodDisruptionBudget says no", 3_000));
+    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 10_000 });
+    const writes = bench.store.writes.length;
+    bench.clock.advance(1_000);
+    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 9_000 });
+    expect([bench.writer.written.length, bench.store.writes.length]).toEqual([1, writes]);
+    bench.clock.advance(9_000);
+    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 20_000 });
+    expect(bench.writer.written).toHaveLength(2);
+  });
+
+  it("in doubt stays Requested, and is counted when the remedy finds that it happened", async () => {
+    let parts: { restarts?: RestartStatus[] } = {};
+    const remedy = makeRemedy(() => ({ ...REJECTED, intents: [makeEviction()], parts }));
+    const bench = makeBench({ remedies: [remedy] });
+    bench.writer.answer = () => Promise.reject(new TransientError("reset"));
+    expect(await bench.pass()).toEqual({ next: "retry", conflict: false });
+    expect(bench.current()).toMatchObject({ restarts: [{ outcome: "Requested" }], restartsTotal: 0 });
+    expect(await bench.pass()).toMatchObject({ next: "recheck", afterMs: 600_000 });
+    expect(bench.writer.written).toHaveLength(1);
+    parts = { restarts: (bench.current().restarts ?? []).map(one => ({ ...one, outcome: "Restarted" as const })) };
+    await bench.pass();
+    expect(bench.current()).toMatchObject({ restarts: [{ outcome: "Restarted" }], restartsTotal: 1 });
+  });
+
+  it("in the status of any object holds the storm pacer", async () => {
+    const time = new Date(new FakeClock().now().getTime() + 10_000).toISOString();
+    const restarts: RestartStatus[] = [
+      { pod: "b", podUID: "b", workload: "Deployment/b", time, cause: "Unknown", outcome: "Restarted" },
+    ];
+    const bench = makeBench({ remedies, status: { restarts } });
+    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 10_000 });
+    expect(bench.writer.written).toEqual([]);
+  });
+
+  it("is known from an object that was read, whatever becomes of its pass, but not to who leads no longer", async () => {
+    const failing = makeRemedy(makeDecision(), { observe: () => Promise.reject(new TransientError("away")) });
+    const { answered, leading, pass, store } = makeBench({ remedies: [failing] });
+    leading.yes = false;
+    await pass();
+    expect(answered).toEqual([]);
+    leading.yes = true;
+    await pass();
+    expect(answered).toEqual([KEY]);
+    store.objects.clear();
+    await pass();
+    expect(answered).toEqual([KEY, KEY]);
+    store.get = () => Promise.reject(new TransientError("away"));
+    await pass();
+    expect(answered).toEqual([KEY, KEY]);
+  });
+
+  it("is only reported in Observe mode", async () => {
+    const bench = makeBench({ remedies, spec: { ...specWith("tokenRestart"), mode: "Observe" } });
+    await bench.pass();
+    expect([bench.writer.written, bench.store.writes.length]).toEqual([[], 1]);
+    expect(bench.metrics.seen).toContain("intent:token-restart:evict:Observed");
+  });
+});
+
+describe("what a remedy concludes", () => {
+  it("changes its condition, and can't be lost with a bug in it", async () => {
+    const decision = makeDecision({ intents: [makePatch()] });
+    const concluding = makeRemedy(decision, {
+      conclude: (decided, executions) => ({ ...decided, reason: "Restarting", message: executions[0]!.outcome.result }),
+    });
+    const bench = makeBench({ remedies: [concluding] });
+    await bench.pass();
+    expect([bench.conditions()["TokensAccepted"], bench.message("TokensAccepted")]).toEqual([
+      "True/Restarting",
+      "Executed",
+    ]);
+
+    const failing = makeRemedy({ ...decision, intents: [makeEviction()] }, { conclude: () => undefined as never });
+    const other = makeBench({ remedies: [failing] });
+    await other.pass();
+    expect(other.conditions()["TokensAccepted"]).toBe("Unknown/DecideFailed");
+    expect(other.current().restarts).toMatchObject([{ outcome: "Restarted" }]);
+  });
+
+  it("is general where it has no words of its own: what was not done is named", async () => {
+    const remedy = makeRemedy(makeDecision({ intents: [makePatch()] }));
+    const bench = makeBench({ remedies: [remedy] });
+    bench.writer.answer = () => Promise.reject(new ForbiddenError("the operator may not patch deployments"));
+    await bench.pass();
+    expect(bench.conditions()).toMatchObject({ TokensAccepted: "Unknown/Forbidden", Stalled: "True/Forbidden" });
+    expect(bench.message("TokensAccepted")).toContain("patch Deployment app: the operator may not patch deployments");
+  });
+});
+
+describe("errors of the API", () => {
+  it.each<[unknown, object]>([
+    [new TransientError("reset"), { next: "retry", conflict: false }],
+    [new WaitError("slow", 3_000), { next: "wait", afterMs: 3_000 }],
+    [new ForbiddenError("get controllerresiliences"), { next: "give-up" }],
+    [new RangeError("a bug"), { next: "retry", conflict: false }],
+  ])("%s on reading the object ends the pass", async (error, expected) => {
+    const bench = makeBench();
+    bench.store.get = () => {
+      throw error;
+    };
+    expect(await bench.pass()).toEqual(expected);
+  });
+
+  it("that never answers ends the pass after its deadline", async () => {
+    const bench = makeBench();
+    bench.store.get = () => new Promise(() => undefined);
+    const result = bench.pass();
+    await bench.clock.run(30_000);
+    expect(await result).toEqual({ next: "retry", conflict: false });
+  });
+});
+
+describe("a loss of the lead", () => {
+  it("while observing: nothing is written", async () => {
+    const bench = makeBench({
+      remedies: [
+        makeRemedy(makeDecision({ intents: [makePatch()] }), {
+          observe: () => {
+            bench.leading.yes = false;
+            return Promise.resolve();
+          },
+        }),
+      ],
+    });
+    await bench.pass();
+    expect([bench.writer.written, bench.store.writes, bench.reasons(), bench.metrics.seen]).toEqual([[], [], [], []]);
+  });
+
+  it("during a write: nothing more is written, but what was done is told", async () => {
+    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ intents: [makePatch("a"), makePatch("b")] }))] });
+    bench.writer.answer = () => {
+      bench.leading.yes = false;
+      return Promise.resolve();
+    };
+    await bench.pass();
+    expect([bench.writer.written.length, bench.store.writes]).toEqual([1, []]);
+    expect(bench.reasons()).toEqual(["Patched on Deployment", "Patched on ControllerResilience"]);
+  });
+});

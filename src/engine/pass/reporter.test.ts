@@ -1,0 +1,221 @@
+import { describe, expect, it } from "vitest";
+import type { StatusCondition } from "../../api/controller-resilience";
+import type { LimitReason, Outcome } from "../../core/intent";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { Reporter } from "./reporter";
+import { makeObject, RecordingEvents, RecordingMetrics } from "../testing/fakes";
+import { makeEviction, makePatch } from "../testing/remedies";
+
+const KEY = "team/app";
+
+function makeReporter() {
+  const clock = new FakeClock();
+  const events = new RecordingEvents();
+  const metrics = new RecordingMetrics();
+  const reporter = new Reporter(events, metrics, clock);
+  const seen = () =>
+    events.records.splice(0).map(({ regarding, type, reason }) => `${type} ${reason} on ${regarding.kind}`);
+  return { clock, events, metrics, reporter, seen };
+}
+
+function condition(type: string, status: StatusCondition["status"], reason: string): StatusCondition {
+  return { type, status, reason, message: `It is ${reason}.`, lastTransitionTime: "2025-01-01T00:00:00Z" };
+}
+
+describe("Events on intents", () => {
+  it("are made for each that was carried out, on both objects, related to each other", () => {
+    const { reporter, events } = makeReporter();
+    reporter.executions(KEY, makeObject(), [{ intent: makeEviction(), outcome: { result: "Executed" } }]);
+    const [onPod, onObject] = events.records;
+    expect(onPod).toMatchObject({
+      regarding: { kind: "Pod", name: "app-1", uid: "uid-of-app-1" },
+      related: { kind: "ControllerResilience", namespace: "team", name: "app", uid: "uid-of-app" },
+      type: "Normal",
+      reason: "PodEvicted",
+      action: "Evict",
+      note: "Pod app-1 is answered 401.",
+    });
+    expect(onObject).toMatchObject({ regarding: onPod?.related, related: onPod?.regarding, reason: "PodEvicted" });
+    expect(events.records).toHaveLength(2);
+  });
+
+  it.each<[Outcome, string]>([
+    [{ result: "Limited", limit: "Cooldown", retryAfterMs: 1 }, "RestartDeferred"],
+    [{ result: "Limited", limit: "RestartPacer", retryAfterMs: 1 }, "RestartDeferred"],
+    [{ result: "Limited", limit: "MaxRestarts", retryAfterMs: 1 }, "RestartsExhausted"],
+    [{ result: "Blocked", message: "no", retryAfterMs: 1 }, "RestartBlocked"],
+    [{ result: "Forbidden", message: "no" }, "Forbidden"],
+    [{ result: "Failed", message: "no" }, "WriteFailed"],
+  ])("tell of %o once, and again after it has changed", (outcome, reason) => {
+    const { reporter, seen } = makeReporter();
+    const tell = (what: Outcome) => reporter.executions(KEY, makeObject(), [{ intent: makeEviction(), outcome: what }]);
+    tell(outcome);
+    expect(seen()).toEqual([`Warning ${reason} on Pod`, `Warning ${reason} on ControllerResilience`]);
+    tell(outcome);
+    tell("retryAfterMs" in outcome ? { ...outcome, retryAfterMs: 99 } : outcome);
+    expect(seen()).toEqual([]);
+    tell({ result: "Executed" });
+    expect(seen()).toHaveLength(2);
+    tell(outcome);
+    expect(seen()).toHaveLength(2);
+  });
+
+  it("tell of each limit that holds the same intent back, but not of a new leader's roll call", () => {
+    const { reporter, seen } = makeReporter();
+    const tell = (limit: LimitReason) =>
+      reporter.executions(KEY, makeObject(), [
+        { intent: makeEviction(), outcome: { result: "Limited", limit, retryAfterMs: 1 } },
+      ]);
+    tell("LeaderWarmup");
+    expect(seen()).toEqual([]);
+    tell("RestartPacer");
+    expect(seen()).toHaveLength(2);
+    tell("Cooldown");
+    tell("Cooldown");
+    expect(seen()).toEqual(["Warning RestartDeferred on Pod", "Warning RestartDeferred on ControllerResilience"]);
+  });
+
+  it("are not repeated by a remedy that tries now and then, but when the obstacle comes back much later", () => {
+    const { reporter, seen, clock } = makeReporter();
+    const blocked: Outcome = { result: "Blocked", message: "no", retryAfterMs: 1 };
+    const tell = () => reporter.executions(KEY, makeObject(), [{ intent: makeEviction(), outcome: blocked }]);
+    tell();
+    seen();
+    for (let i = 0; i < 10; i++) {
+      reporter.executions(KEY, makeObject(), []);
+      clock.advance(300_000);
+      tell();
+    }
+    expect(seen()).toEqual([]);
+    clock.advance(900_001);
+    tell();
+    expect(seen()).toHaveLength(2);
+  });
+
+  it("tell of each target by itself, and of a block that is no restart", () => {
+    const { reporter, seen } = makeReporter();
+    const blocked: Outcome = { result: "Blocked", message: "no", retryAfterMs: 1 };
+    reporter.executions(KEY, makeObject(), [{ intent: makePatch("a"), outcome: blocked }]);
+    seen();
+    reporter.executions(KEY, makeObject(), [
+      { intent: makePatch("a"), outcome: blocked },
+      { intent: makePatch("b"), outcome: blocked },
+    ]);
+    expect(seen()).toEqual(["Warning WriteBlocked on Deployment", "Warning WriteBlocked on ControllerResilience"]);
+  });
+
+  it("are silent about what conditions tell, or what is nobody's concern", () => {
+    const { reporter, seen } = makeReporter();
+    const quiet: Outcome[] = [
+      { result: "Observed" },
+      { result: "Skipped" },
+      { result: "NotLeader" },
+      { result: "Conflict", message: "changed" },
+    ];
+    reporter.executions(
+      KEY,
+      makeObject(),
+      quiet.map(outcome => ({ intent: makePatch(), outcome })),
+    );
+    expect(seen()).toEqual([]);
+  });
+});
+
+describe("Events on announcements", () => {
+  it("are made on the object, and on what they are about", () => {
+    const { reporter, events } = makeReporter();
+    const about = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", namespace: "team", name: "edit" };
+    const words = { type: "Normal", reason: "BindingExpiringSoon", note: "It expires." } as const;
+    reporter.announcements(KEY, makeObject(), [{ ...words, about }]);
+    reporter.announcements(KEY, makeObject(), [{ ...words, about }]);
+    expect(events.records).toMatchObject([
+      { regarding: about, related: { kind: "ControllerResilience", name: "app" }, ...words },
+      { regarding: { kind: "ControllerResilience", name: "app" }, related: about, ...words },
+    ]);
+    expect(events.records).toHaveLength(2);
+  });
+});
+
+describe("Events on conditions", () => {
+  const tokens = condition("TokensAccepted", "False", "Rejected");
+
+  it("are made when status or reason of a remedy's condition has changed, and never for the summaries", () => {
+    const { reporter, seen } = makeReporter();
+    reporter.conditions(KEY, makeObject(), [
+      condition("Ready", "False", "Rejected"),
+      tokens,
+      condition("Stalled", "False", "Idle"),
+    ]);
+    expect(seen()).toEqual(["Warning Rejected on ControllerResilience"]);
+    const object = makeObject(KEY, {}, { conditions: [tokens] });
+    reporter.conditions(KEY, object, [{ ...tokens, message: "Other words." }]);
+    expect(seen()).toEqual([]);
+    reporter.conditions(KEY, object, [{ ...tokens, reason: "RestartBlocked" }]);
+    reporter.conditions(KEY, object, [{ ...tokens, status: "True" }]);
+    expect(seen()).toEqual([
+      "Warning RestartBlocked on ControllerResilience",
+      "Normal Rejected on ControllerResilience",
+    ]);
+  });
+
+  it.each([
+    ["Normal", "True", "ExpiringSoon"],
+    ["Normal", "False", "Rolling"],
+    ["Normal", "False", "Restarting"],
+    ["Normal", "Unknown", "Suspended"],
+    ["Warning", "False", "RestartBlocked"],
+    ["Warning", "False", "WouldChange"],
+    ["Warning", "Unknown", "ObserveFailed"],
+  ] as const)("are %s for %s with the reason %s", (type, status, reason) => {
+    const { reporter, seen } = makeReporter();
+    reporter.conditions(KEY, makeObject(), [condition("TokensAccepted", status, reason)]);
+    expect(seen()).toEqual([`${type} ${reason} on ControllerResilience`]);
+  });
+});
+
+describe("announcements", () => {
+  it("are made once while a remedy repeats them", () => {
+    const { reporter, seen } = makeReporter();
+    const one = { type: "Normal", reason: "Recovered", note: "Pod a." } as const;
+    reporter.announcements(KEY, makeObject(), [one, one, { ...one, note: "Pod b." }]);
+    reporter.announcements(KEY, makeObject(), [one]);
+    expect(seen()).toHaveLength(2);
+    reporter.announcements(KEY, makeObject(), []);
+    reporter.announcements(KEY, makeObject(), [one]);
+    expect(seen()).toHaveLength(1);
+  });
+});
+
+describe("metrics of conditions", () => {
+  it("follow the conditions, and go with the remedy or the object", () => {
+    const { reporter, metrics } = makeReporter();
+    reporter.conditions(KEY, makeObject(), [
+      condition("Ready", "True", "AllHold"),
+      condition("TokensAccepted", "True", "Accepted"),
+    ]);
+    expect(Object.fromEntries(metrics.conditions)).toEqual({
+      "team/app:Ready": "True",
+      "team/app:TokensAccepted": "True",
+    });
+    reporter.conditions(KEY, makeObject(), [condition("Ready", "Unknown", "NotImplemented")]);
+    expect(Object.fromEntries(metrics.conditions)).toEqual({ "team/app:Ready": "Unknown" });
+    reporter.forget(KEY);
+    reporter.forget("never/seen");
+    expect(metrics.conditions.size).toBe(0);
+  });
+});
+
+describe("metrics of flows", () => {
+  it("follow status, and go with its list or the object", () => {
+    const { reporter, metrics } = makeReporter();
+    const flows = [{ serviceAccount: "kai", requestsPerSecond: 3 }];
+    const told = () => Object.fromEntries(metrics.rates);
+    reporter.flows(KEY, flows);
+    expect(told()).toEqual({ "team/app": ["kai 3"] });
+    reporter.flows(KEY);
+    expect(told()).toEqual({});
+    reporter.flows(KEY, flows);
+    reporter.forget(KEY);
+    expect(told()).toEqual({});
+  });
+});

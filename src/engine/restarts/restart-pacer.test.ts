@@ -1,0 +1,110 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { RestartPacer, type RestartPermit } from "./restart-pacer";
+
+function permitOf(pacer: RestartPacer): RestartPermit {
+  const verdict = pacer.ask();
+  if (!verdict.allowed) throw new Error(`refused for ${verdict.retryAfterMs} ms`);
+  return verdict.permit;
+}
+
+function readyBrake() {
+  const clock = new FakeClock();
+  const pacer = new RestartPacer(clock);
+  clock.advance(10_000);
+  return { clock, pacer };
+}
+
+describe("the storm pacer", () => {
+  it("begins with an empty bucket", () => {
+    const clock = new FakeClock();
+    const pacer = new RestartPacer(clock);
+    expect(pacer.ask()).toEqual({ allowed: false, retryAfterMs: 10_000 });
+    clock.advance(10_000);
+    expect(pacer.ask().allowed).toBe(true);
+  });
+
+  it("empties the bucket when leading begins again", () => {
+    const { clock, pacer } = readyBrake();
+    clock.advance(3_600_000);
+    pacer.startTerm();
+    expect(pacer.ask()).toEqual({ allowed: false, retryAfterMs: 10_000 });
+  });
+
+  it("allows one restart, and the next an interval after that one has ended", () => {
+    const { clock, pacer } = readyBrake();
+    clock.advance(3_600_000);
+    const permit = permitOf(pacer);
+    expect(pacer.ask().allowed).toBe(false);
+    clock.advance(30_000);
+    expect(pacer.ask().allowed).toBe(false);
+    permit.used();
+    expect(pacer.ask()).toEqual({ allowed: false, retryAfterMs: 10_000 });
+    clock.advance(9_999);
+    expect(pacer.ask()).toEqual({ allowed: false, retryAfterMs: 1 });
+    clock.advance(1);
+    permitOf(pacer);
+  });
+
+  it("forgets a restart that certainly did not happen, and takes no permit back twice", () => {
+    const { pacer } = readyBrake();
+    const first = permitOf(pacer);
+    first.unused();
+    const second = permitOf(pacer);
+    first.used();
+    expect(pacer.ask().allowed).toBe(false);
+    second.unused();
+    expect(pacer.ask().allowed).toBe(true);
+  });
+
+  it("is seeded by the newest restart in any status", () => {
+    const { clock, pacer } = readyBrake();
+    pacer.seed(new Date(clock.now().getTime() - 4_000));
+    pacer.seed(new Date(clock.now().getTime() - 60_000));
+    pacer.seed(new Date(Number.NaN));
+    expect(pacer.ask()).toEqual({ allowed: false, retryAfterMs: 6_000 });
+  });
+
+  it("takes a restart from the future for one of now, once", () => {
+    const { clock, pacer } = readyBrake();
+    const ahead = new Date(clock.now().getTime() + 3_600_000);
+    pacer.seed(ahead);
+    expect(pacer.ask()).toEqual({ allowed: false, retryAfterMs: 10_000 });
+    clock.advance(10_000);
+    pacer.seed(ahead);
+    expect(pacer.ask().allowed).toBe(true);
+  });
+
+  it("for any schedule: restarts are an interval apart", () => {
+    const action = fc.record({
+      waitMs: fc.integer({ min: 0, max: 15_000 }),
+      takesMs: fc.integer({ min: 0, max: 8_000 }),
+      used: fc.boolean(),
+      asks: fc.integer({ min: 1, max: 4 }),
+      seed: fc.option(fc.integer({ min: -20_000, max: 20_000 })),
+      newTerm: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(action, { maxLength: 60 }), fc.integer({ min: 1, max: 20_000 }), (actions, intervalMs) => {
+        const clock = new FakeClock();
+        const pacer = new RestartPacer(clock, intervalMs);
+        const restarts: { start: number; end: number }[] = [];
+        for (const { waitMs, takesMs, used, asks, seed, newTerm } of actions) {
+          clock.advance(waitMs);
+          if (newTerm) pacer.startTerm();
+          if (seed !== null) pacer.seed(new Date(clock.now().getTime() + seed));
+          const allowed = Array.from({ length: asks }, () => pacer.ask()).filter(verdict => verdict.allowed);
+          expect(allowed.length).toBeLessThanOrEqual(1);
+          const start = clock.monotonicMs();
+          clock.advance(takesMs);
+          if (used && allowed[0]) restarts.push({ start, end: clock.monotonicMs() });
+          for (const { permit } of allowed) permit[used ? "used" : "unused"]();
+        }
+        restarts.slice(1).forEach((restart, i) => {
+          expect(restart.start - restarts[i]!.end).toBeGreaterThanOrEqual(intervalMs);
+        });
+      }),
+    );
+  });
+});

@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import type { RestartStatus } from "../../api/controller-resilience";
+import { ConflictError } from "../../core/errors";
+import type { Key } from "../../core/ports";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { RestartPacer } from "./restart-pacer";
+import { makeObject, MemoryObjects, RecordingWriter } from "../testing/fakes";
+import { makeReconciler } from "../testing/reconciler";
+import { makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "../testing/remedies";
+import { WorkloadRestarts } from "./workload-restarts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** A remedy that wants another pod of the same workload gone in every pass, whichever object it is asked for. */
+function makeBench() {
+  const clock = new FakeClock();
+  const store = new MemoryObjects();
+  const writer = new RecordingWriter();
+  const pacer = new RestartPacer(clock, 10_000);
+  let pod = 0;
+  const remedy = makeRemedy(() =>
+    makeDecision({ status: "False", reason: "Rejected", intents: [makeEviction(`app-${pod++}`)] }),
+  );
+  const reconciler = makeReconciler({ store, writer, readers: makeReaders(clock), remedies: [remedy], pacer });
+  const create = (key: Key, uid: string) => {
+    const object = makeObject(key, specWith("tokenRestart"));
+    store.put({ ...object, metadata: { ...object.metadata, uid } });
+  };
+  const pass = (key: Key) => reconciler.reconcile(key, () => true);
+  return { clock, store, writer, create, pass };
+}
+
+describe("the budget of a workload", () => {
+  it("is shared by all objects that name it", async () => {
+    const bench = makeBench();
+    bench.create("team/app", "u1");
+    bench.create("team/twin", "u2");
+    const evictedAfterMinutes = [];
+    for (let minute = 1; minute <= 50; minute++) {
+      bench.clock.advance(MINUTE);
+      for (const key of ["team/app", "team/twin"]) {
+        const before = bench.writer.written.length;
+        await bench.pass(key);
+        if (bench.writer.written.length > before) evictedAfterMinutes.push(minute);
+      }
+    }
+    expect(evictedAfterMinutes).toEqual([1, 11, 21]);
+  });
+
+  it("is not renewed by deleting the object and creating it again", async () => {
+    const bench = makeBench();
+    bench.create("team/app", "u0");
+    for (let minute = 1; minute <= 50; minute++) {
+      bench.clock.advance(MINUTE);
+      if (minute % 3 === 0) {
+        bench.store.objects.delete("team/app");
+        await bench.pass("team/app");
+        bench.create("team/app", `u${minute}`);
+      }
+      await bench.pass("team/app");
+    }
+    expect(bench.writer.written).toHaveLength(3);
+  });
+
+  it("is its namespace's own", async () => {
+    const bench = makeBench();
+    bench.create("team/app", "u1");
+    bench.create("other/app", "u2");
+    bench.clock.advance(MINUTE);
+    await bench.pass("other/app");
+    await bench.pass("team/app");
+    // The remedy's pods are in team, so the other object's intent is forbidden, and costs team nothing.
+    expect(bench.writer.written).toHaveLength(1);
+  });
+
+  it("costs nothing for a restart that was refused, also for others", async () => {
+    const bench = makeBench();
+    bench.create("team/app", "u1");
+    bench.create("team/twin", "u2");
+    bench.clock.advance(MINUTE);
+    bench.writer.answer = () => Promise.reject(new ConflictError("uid differs"));
+    await bench.pass("team/app");
+    bench.writer.answer = () => Promise.resolve();
+    await bench.pass("team/twin");
+    expect(bench.writer.written).toHaveLength(2);
+  });
+});
+
+describe("what objects have told", () => {
+  const restart = (pod: string, time: Date): RestartStatus => ({
+    pod,
+    podUID: pod,
+    workload: "Deployment/app",
+    time: time.toISOString(),
+    cause: "Unknown",
+    outcome: "Restarted",
+  });
+  const object = (uid: string, key = "team/app") => {
+    const made = makeObject(key);
+    return { ...made, metadata: { ...made.metadata, uid } };
+  };
+  const pods = (restarts: WorkloadRestarts) =>
+    restarts.toldByOthers(object("me"), "Deployment/app").map(({ pod }) => pod);
+
+  it("is known to others of the namespace, by what they said last", () => {
+    const clock = new FakeClock();
+    const restarts = new WorkloadRestarts(clock);
+    restarts.note(object("me"), [restart("mine", clock.now())]);
+    restarts.note(object("a"), [restart("old", clock.now())]);
+    restarts.note(object("a"), [
+      restart("new", clock.now()),
+      { ...restart("x", clock.now()), workload: "Deployment/x" },
+    ]);
+    restarts.note(object("b", "other/app"), [restart("elsewhere", clock.now())]);
+    expect(pods(restarts)).toEqual(["new"]);
+    restarts.note(object("a"), []);
+    expect(pods(restarts)).toEqual([]);
+  });
+
+  it("is known however many objects have a long history behind them", () => {
+    const clock = new FakeClock();
+    const restarts = new WorkloadRestarts(clock);
+    const lately = restart("lately", clock.now());
+    const before = restart("before", new Date(clock.now().getTime() - 169 * HOUR));
+    const history = [...Array<RestartStatus>(9).fill(before), lately];
+    for (let i = 0; i < 2_500; i++) restarts.note(object(`object-${i}`, `team-${i}/app`), history);
+    expect(restarts.toldByOthers(object("me", "team-0/app"), "Deployment/app")).toEqual([lately]);
+  });
+
+  it("is forgotten after the longest window, and beyond a number of entries, the oldest first", () => {
+    const clock = new FakeClock();
+    const restarts = new WorkloadRestarts(clock);
+    restarts.note(object("gone"), [restart("gone", clock.now())]);
+    clock.advance(167 * HOUR);
+    restarts.note(object("a"), [restart("a", clock.now())]);
+    expect(pods(restarts)).toEqual(["gone", "a"]);
+    clock.advance(2 * HOUR);
+    restarts.note(object("b"), [restart("b", clock.now())]);
+    expect(pods(restarts)).toEqual(["a", "b"]);
+    restarts.note(object("c"), Array<RestartStatus>(19_999).fill(restart("c", clock.now())));
+    expect(new Set(pods(restarts))).toEqual(new Set(["b", "c"]));
+  });
+});

@@ -1,0 +1,359 @@
+import { describe, expect, it } from "vitest";
+import type { ControllerResilienceSpec, ControllerResilienceStatus } from "../../api/controller-resilience";
+import {
+  ConflictError,
+  ForbiddenError,
+  GoneError,
+  TerminalError,
+  TransientError,
+  UnauthorizedError,
+  UnavailableError,
+  WaitError,
+} from "../../core/errors";
+import type { Intent } from "../../core/intent";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { Executor } from "./executor";
+import { RestartLedger } from "../restarts/restart-ledger";
+import { RestartPacer } from "../restarts/restart-pacer";
+import { WorkloadRestarts } from "../restarts/workload-restarts";
+import { makeObject, MemoryObjects, RecordingLog, RecordingMetrics, RecordingWriter } from "../testing/fakes";
+import { makeEviction, makePatch, makeRemedy } from "../testing/remedies";
+
+function makeBench(spec: Partial<ControllerResilienceSpec> = {}, status?: ControllerResilienceStatus) {
+  const clock = new FakeClock();
+  const store = new MemoryObjects();
+  const object = store.put(makeObject("team/app", spec, status));
+  const writer = new RecordingWriter();
+  const metrics = new RecordingMetrics();
+  const log = new RecordingLog();
+  const pacer = new RestartPacer(clock);
+  clock.advance(10_000);
+  const ledger = new RestartLedger(object, object.status?.restarts ?? [], {
+    store,
+    clock,
+    restarts: new WorkloadRestarts(clock),
+  });
+  const leading = { yes: true };
+  const [asked, missing] = [new Array<string>(), new Set<string>()];
+  const warmup = {
+    isCompleteIn: (namespace: string) => !missing.has(namespace),
+    askMissingIn: (namespace: string) => void asked.push(namespace),
+  };
+  const executor = new Executor({ writer, pacer, warmup, clock, metrics });
+  const scope = { object, log, ledger, mayWrite: () => leading.yes };
+  const execute = (intent: Intent, by = makeRemedy()) => executor.execute(by, intent, scope);
+  const executeAll = async (intents: Intent[]) => {
+    const executions = await executor.executeAll(makeRemedy(), intents, scope);
+    return executions.map(({ outcome }) => outcome);
+  };
+  return { clock, store, writer, metrics, log, pacer, missing, asked, ledger, leading, execute, executeAll };
+}
+
+const outcomes = (bench: ReturnType<typeof makeBench>) => bench.ledger.history.map(({ outcome }) => outcome);
+
+describe("intents of one remedy", () => {
+  const three = ["a", "b", "c"].map(name => makePatch(name));
+
+  it("are carried out one after the other, for ten seconds; what is left waits for the next pass", async () => {
+    const { executeAll, writer, clock } = makeBench();
+    writer.answer = () => {
+      clock.advance(6_000);
+      return Promise.resolve();
+    };
+    const later = { result: "Limited", limit: "PassTime", retryAfterMs: 1_000 };
+    expect(await executeAll(three)).toEqual([{ result: "Executed" }, { result: "Executed" }, later]);
+    expect(writer.written).toEqual(three.slice(0, 2));
+  });
+
+  it("are not held up for good by one that takes all the time to fail", async () => {
+    const { executeAll, writer, clock } = makeBench();
+    writer.answer = ({ target }) => {
+      clock.advance(target.name === "a" ? 11_000 : 100);
+      return target.name === "a" ? Promise.reject(new TransientError("no answer")) : Promise.resolve();
+    };
+    expect(await executeAll(three)).toMatchObject([{ result: "Failed" }, { limit: "PassTime" }, { limit: "PassTime" }]);
+    expect(await executeAll(three)).toMatchObject([
+      { result: "Failed" },
+      { result: "Executed" },
+      { result: "Executed" },
+    ]);
+    expect(writer.written.map(({ target }) => target.name)).toEqual(["a", "b", "c"]);
+  });
+
+  it("that failed are tried again after two seconds, and at once where they are others by now", async () => {
+    const { execute, writer, clock } = makeBench();
+    writer.answer = () => Promise.reject(new TransientError("no answer"));
+    const times: number[] = [];
+    for (let second = 0; times.length < 8; second++) {
+      const before = writer.written.length;
+      await execute(makePatch());
+      if (writer.written.length > before) times.push(second);
+      clock.advance(1_000);
+    }
+    expect(times).toEqual([0, 2, 6, 14, 30, 62, 122, 182]);
+    await execute(makePatch("app", { body: { spec: { another: true } } }));
+    expect(writer.written).toHaveLength(9);
+  });
+
+  it("are told of as ever where none of them is to be written", async () => {
+    const { executeAll, clock, writer, leading } = makeBench({ mode: "Observe" });
+    const get = (): boolean => {
+      clock.advance(20_000);
+      return true;
+    };
+    Object.defineProperty(leading, "yes", { get });
+    expect(await executeAll(three)).toEqual(Array(3).fill({ result: "Observed" }));
+    expect(writer.written).toEqual([]);
+  });
+});
+
+describe("an intent", () => {
+  it("is written, counted and logged", async () => {
+    const { execute, writer, metrics, log } = makeBench();
+    expect(await execute(makePatch())).toEqual({ result: "Executed" });
+    expect(writer.written).toEqual([makePatch()]);
+    expect(metrics.seen).toEqual(["intent:token-restart:patch:Executed"]);
+    expect(log.lines[0]).toMatchObject({ level: "info", fields: { remedy: "token-restart", verb: "patch" } });
+  });
+
+  it.each<[string, Partial<ControllerResilienceSpec>, Intent, object]>([
+    ["outside the remedy's rights", {}, makePatch("x", { verb: "delete" }), { result: "Forbidden" }],
+    [
+      "of another namespace",
+      {},
+      makePatch("x", { target: { ...makePatch().target, namespace: "kube-system" } }),
+      { result: "Forbidden" },
+    ],
+    [
+      "to evict without a uid",
+      {},
+      makeEviction("x", { target: { apiVersion: "v1", kind: "Pod", namespace: "team", name: "x" } }),
+      { result: "Forbidden" },
+    ],
+    ["of a suspended object", { suspend: true }, makePatch(), { result: "Skipped" }],
+    ["in Observe mode", { mode: "Observe" }, makePatch(), { result: "Observed" }],
+    ["in Observe mode, of a restart", { mode: "Observe" }, makeEviction(), { result: "Observed" }],
+    ["with the skip annotation", {}, makePatch("x", { skip: true }), { result: "Skipped" }],
+  ])("%s is not written", async (_what, spec, intent, expected) => {
+    const { execute, writer, store } = makeBench(spec);
+    expect(await execute(intent)).toMatchObject(expected);
+    expect([writer.written, store.writes]).toEqual([[], []]);
+  });
+
+  it("is not written without leadership, which is asked first of all", async () => {
+    const { execute, writer, leading } = makeBench({ mode: "Observe" });
+    leading.yes = false;
+    expect(await execute(makePatch("x", { verb: "delete" }))).toEqual({ result: "NotLeader" });
+    expect(writer.written).toEqual([]);
+  });
+
+  it.each<[unknown, object]>([
+    [
+      new WaitError("the budget says no", 17_000),
+      { result: "Blocked", message: "the budget says no", retryAfterMs: 17_000 },
+    ],
+    [new ForbiddenError("patch deployments"), { result: "Forbidden", message: "patch deployments" }],
+    [new ConflictError("uid differs"), { result: "Conflict", message: "uid differs" }],
+    [new GoneError("not found"), { result: "Conflict", message: "not found" }],
+    [new TransientError("reset"), { result: "Failed", message: "reset" }],
+    [new TerminalError("invalid"), { result: "Failed", message: "invalid" }],
+    ["a string", { result: "Failed", message: "a string" }],
+  ])("that is answered %s has that as its outcome", async (error, expected) => {
+    const bench = makeBench();
+    bench.writer.answer = () => {
+      throw error;
+    };
+    expect(await bench.execute(makePatch())).toEqual(expected);
+  });
+
+  it("that is forbidden is not tried at every pass: only somebody's change ends it", async () => {
+    const { execute, writer, clock } = makeBench();
+    writer.answer = () => Promise.reject(new ForbiddenError("a policy says no"));
+    const expected = { result: "Forbidden", message: "a policy says no" };
+    expect(await execute(makePatch())).toEqual(expected);
+    expect(await execute(makePatch())).toEqual(expected);
+    expect(writer.written).toHaveLength(1);
+    await clock.run(10_000);
+    expect(await execute(makePatch())).toEqual(expected);
+    expect(writer.written).toHaveLength(2);
+  });
+
+  it("that gets no answer fails after a minute", async () => {
+    const bench = makeBench();
+    bench.writer.answer = () => new Promise(() => undefined);
+    const outcome = bench.execute(makePatch());
+    await bench.clock.run(60_000);
+    expect(await outcome).toEqual({ result: "Failed", message: "patch Deployment app gave no answer within 1m" });
+  });
+});
+
+describe("a restart", () => {
+  it("stands in status before it is asked for", async () => {
+    const bench = makeBench();
+    let writtenBefore: unknown;
+    bench.writer.answer = () => {
+      writtenBefore = bench.store.writes.map(({ status }) => status.restarts);
+      return Promise.resolve();
+    };
+    expect(await bench.execute(makeEviction())).toEqual({ result: "Executed" });
+    expect(writtenBefore).toMatchObject([[{ podUID: "uid-of-app-1", outcome: "Requested" }]]);
+    expect(outcomes(bench)).toEqual(["Restarted"]);
+  });
+
+  it("does not happen when it can't be written down", async () => {
+    const bench = makeBench();
+    bench.store.put(bench.store.objects.get("team/app")!);
+    expect(await bench.execute(makeEviction())).toMatchObject({ result: "Conflict" });
+    bench.store.writeStatus = () => Promise.reject(new ForbiddenError("update controllerresiliences/status"));
+    expect(await bench.execute(makeEviction())).toMatchObject({ result: "Forbidden" });
+    expect([bench.writer.written, outcomes(bench)]).toEqual([[], []]);
+    expect(bench.pacer.ask().allowed).toBe(true);
+  });
+
+  it("does not happen when the lead was lost while it was written down; the entry stays for the next leader", async () => {
+    const bench = makeBench();
+    const { writeStatus } = bench.store;
+    bench.store.writeStatus = (object, status) => {
+      bench.leading.yes = false;
+      return writeStatus(object, status);
+    };
+    expect(await bench.execute(makeEviction())).toEqual({ result: "NotLeader" });
+    expect([bench.writer.written, outcomes(bench)]).toEqual([[], ["Requested"]]);
+  });
+
+  it("is refused within the cooldown, also by what this pass did", async () => {
+    const bench = makeBench();
+    await bench.execute(makeEviction("app-1"));
+    bench.clock.advance(60_000);
+    expect(await bench.execute(makeEviction("app-2"))).toEqual({
+      result: "Limited",
+      limit: "Cooldown",
+      retryAfterMs: 540_000,
+    });
+    expect(bench.writer.written).toHaveLength(1);
+  });
+
+  it("is refused because of a request that a crash has left open", async () => {
+    const time = new FakeClock().now().toISOString();
+    const open = {
+      pod: "app-0",
+      podUID: "0",
+      workload: "Deployment/app",
+      time,
+      cause: "Unknown",
+      outcome: "Requested",
+    } as const;
+    expect(await makeBench({}, { restarts: [open] }).execute(makeEviction())).toMatchObject({ limit: "Cooldown" });
+  });
+
+  it("waits until every object of the namespace was heard; what restarts nothing does not", async () => {
+    const bench = makeBench();
+    bench.missing.add("team");
+    const waiting = { result: "Limited", limit: "LeaderWarmup", retryAfterMs: 2_000 };
+    expect(await bench.execute(makeEviction())).toEqual(waiting);
+    expect([outcomes(bench), bench.writer.written, bench.asked]).toEqual([[], [], ["team"]]);
+    expect(await bench.execute(makePatch())).toEqual({ result: "Executed" });
+    bench.missing.clear();
+    expect(await bench.execute(makeEviction())).toEqual({ result: "Executed" });
+  });
+
+  it("of another workload waits for the storm pacer", async () => {
+    const bench = makeBench();
+    await bench.execute(makeEviction("app-1"));
+    const other = makeEviction("b-1");
+    const intent = { ...other, restart: { ...other.restart!, workload: "Deployment/b" } };
+    expect(await bench.execute(intent)).toEqual({ result: "Limited", limit: "RestartPacer", retryAfterMs: 10_000 });
+    bench.clock.advance(10_000);
+    expect(await bench.execute(intent)).toEqual({ result: "Executed" });
+  });
+
+  it.each([
+    new WaitError("a PodDisruptionBudget says no", 5_000),
+    new ForbiddenError("create pods/eviction"),
+    new ConflictError("uid differs"),
+    new GoneError("no such pod"),
+    new UnauthorizedError("401"),
+  ])("that is refused with %s costs nothing", async error => {
+    const bench = makeBench();
+    bench.writer.answer = () => Promise.reject(error);
+    expect((await bench.execute(makeEviction())).result).not.toBe("Executed");
+    expect(outcomes(bench)).toEqual([]);
+    expect(bench.pacer.ask().allowed).toBe(true);
+  });
+
+  it("that is refused waits longer each time, up to five minutes, and from the start after it was carried out", async () => {
+    const bench = makeBench();
+    const answer = async (error?: Error) => {
+      bench.writer.answer = () => (error ? Promise.reject(error) : Promise.resolve());
+      const outcome = await bench.execute(makePatch());
+      const waitMs = "retryAfterMs" in outcome ? outcome.retryAfterMs : 0;
+      bench.clock.advance(waitMs);
+      return waitMs;
+    };
+    const waits = [];
+    for (let i = 0; i < 7; i++) waits.push(await answer(new WaitError("no", 1_000)));
+    expect(waits).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+    expect(await answer(new WaitError("no", 400_000))).toBe(400_000);
+    expect(await answer()).toBe(0);
+    expect(await answer(new WaitError("no", 1_000))).toBe(10_000);
+  });
+
+  it("that a PodDisruptionBudget refuses is asked for at the times that its outcomes name, ever less often", async () => {
+    const bench = makeBench();
+    bench.writer.answer = () => Promise.reject(new WaitError("the budget says no", 1_000));
+    const triedAtSeconds: number[] = [];
+    for (let second = 0; second <= 160; second += 5) {
+      const before = bench.writer.written.length;
+      const outcome = await bench.execute(makeEviction());
+      const retryAfterMs = 10_000 * 2 ** triedAtSeconds.length;
+      if (bench.writer.written.length > before) {
+        triedAtSeconds.push(second);
+        expect(outcome).toEqual({ result: "Blocked", message: "the budget says no", retryAfterMs });
+      }
+      bench.clock.advance(5_000);
+    }
+    expect(triedAtSeconds).toEqual([0, 10, 30, 70, 150]);
+    expect(outcomes(bench)).toEqual([]);
+  });
+
+  it("that is forbidden is not written down again and again", async () => {
+    const bench = makeBench();
+    bench.writer.answer = () => Promise.reject(new ForbiddenError("create pods/eviction"));
+    const first = await bench.execute(makeEviction());
+    expect(await bench.execute(makeEviction())).toEqual(first);
+    expect([bench.writer.written.length, bench.store.writes.length]).toEqual([1, 1]);
+    bench.clock.advance(10_000);
+    await bench.execute(makeEviction());
+    expect(bench.writer.written).toHaveLength(2);
+  });
+
+  it.each([new TransientError("reset by peer"), new Error("what?"), new UnavailableError("503, try again", 1_000)])(
+    "that ends in doubt (%s) counts as one",
+    async error => {
+      const bench = makeBench();
+      bench.writer.answer = () => Promise.reject(error);
+      expect(await bench.execute(makeEviction())).toMatchObject({ result: "Failed" });
+      expect(outcomes(bench)).toEqual(["Requested"]);
+      expect(bench.pacer.ask().allowed).toBe(false);
+    },
+  );
+
+  it("that always ends in doubt is tried ever less often, up to ten minutes apart, and leaves the others their turn", async () => {
+    const bench = makeBench();
+    bench.writer.answer = () => Promise.reject(new TransientError("the API server answered 500"));
+    const claim = { ...makeEviction().restart!, limits: { cooldownMs: 0, maxRestarts: 100, maxRestartsWindowMs: 1 } };
+    const eviction = makeEviction("app-1", { restart: claim });
+    const triedAtSeconds: number[] = [];
+    for (let second = 0; second <= 1_900; second += 5) {
+      const before = bench.writer.written.length;
+      expect(await bench.execute(eviction)).toMatchObject({ result: "Failed" });
+      if (bench.writer.written.length > before) triedAtSeconds.push(second);
+      // The remedy finds the same pod alive and takes its request back; the next pass wants it again.
+      bench.ledger.withdraw(claim);
+      bench.clock.advance(5_000);
+    }
+    expect(triedAtSeconds).toEqual([0, 10, 30, 70, 150, 310, 630, 1_230, 1_830]);
+    expect(bench.pacer.ask().allowed).toBe(true);
+    expect(bench.log.lines.filter(({ level }) => level === "warn")).toHaveLength(9);
+  });
+});

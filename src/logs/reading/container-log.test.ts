@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import { BusyClock } from "../../core/testing/busy-clock";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { ContainerLog } from "./container-log";
+import { findByClass as find } from "../detector";
+import { judge } from "../persistence";
+import { container, FakeLogs, pod } from "../../remedies/token-restart/testing/fake-log";
+
+const RULE = { occasions: 3, windowMs: 900_000, minDurationMs: 60_000 };
+const SEARCH = { windowMs: RULE.windowMs, find };
+const UNAUTHORIZED =
+  'E0101 00:00:00.000000 1 reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"';
+
+function setUp(): { clock: FakeClock; logs: FakeLogs; log: ContainerLog; write: (...texts: string[]) => void } {
+  const clock = new FakeClock();
+  const logs = new FakeLogs();
+  logs.write("web-5d-a", "main");
+  return {
+    clock,
+    logs,
+    log: new ContainerLog(),
+    write: (...texts) => {
+      for (const text of texts) logs.write("web-5d-a", "main", { ms: clock.now().getTime(), text });
+    },
+  };
+}
+
+describe("a container's log", () => {
+  it("comes to persistent by what is read piece by piece", async () => {
+    const { clock, logs, log, write } = setUp();
+    for (let i = 0; i <= 12; i++) {
+      write("all is well", UNAUTHORIZED);
+      await log.read({ clock, logs }, pod(), container(), SEARCH);
+      expect(judge(log.trace, RULE, clock.now().getTime()).state).toBe(i < 12 ? "suspected" : "persistent");
+      clock.advance(5_000);
+    }
+    expect(log.trace.occasions).toHaveLength(13);
+  });
+
+  it("sees a record whose lines come in two reads", async () => {
+    const { clock, logs, log, write } = setUp();
+    write("kubernetes.client.exceptions.ApiException: (401)");
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    write("Reason: Unauthorized", "all is well");
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    expect(log.trace.occasions).toHaveLength(1);
+  });
+
+  it("counts the last words of the life before, then those of the new one", async () => {
+    const { clock, logs, log, write } = setUp();
+    write("all is well");
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    clock.advance(5_000);
+    write(UNAUTHORIZED);
+    logs.restart("web-5d-a", "main");
+    clock.advance(10_000);
+    write(UNAUTHORIZED);
+    await log.read({ clock, logs }, pod(), container({ restartCount: 1 }), SEARCH);
+    expect(log.trace.occasions).toHaveLength(2);
+    expect(log.gaps).toBe(0);
+  });
+
+  it("is not changed by a read that fails, and goes on where it was", async () => {
+    const { clock, logs, log, write } = setUp();
+    write(UNAUTHORIZED);
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    const { trace } = log;
+    logs.before = () => Promise.reject(new Error("timed out"));
+    clock.advance(5_000);
+    write(UNAUTHORIZED);
+    await expect(log.read({ clock, logs }, pod(), container(), SEARCH)).rejects.toThrow("timed out");
+    expect(log.trace).toBe(trace);
+    logs.before = () => undefined;
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    expect(log.trace.occasions).toHaveLength(2);
+  });
+
+  it("jumps to the end of a log that is written faster than it can be read, and says so", async () => {
+    const { clock, logs, log, write } = setUp();
+    write("first");
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    const text = "x".repeat(200_000);
+    for (let i = 0; i < 300; i++) {
+      clock.advance(1_000);
+      write(text);
+    }
+    logs.lives.get("web-5d-a/main")!.push(...[]);
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    expect(log.gaps).toBe(0);
+    for (let i = 0; i < 2_000; i++) write("short");
+    clock.advance(1);
+    write(UNAUTHORIZED);
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    expect(log.gaps).toBe(1);
+    expect(log.trace.occasions).toHaveLength(1);
+  });
+
+  it("counts lines from the future as logged now", async () => {
+    const { clock, logs, log } = setUp();
+    const now = clock.now().getTime();
+    logs.write("web-5d-a", "main", { ms: now + 3_600_000, text: UNAUTHORIZED });
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    expect(log.trace.occasions[0]?.startMs).toBe(now);
+  });
+
+  it("lets others have their turn while it reads a log that is nothing but 401s", async () => {
+    const { clock, logs, log, write } = setUp();
+    const busy = new BusyClock(clock);
+    write(...Array.from({ length: 2_000 }, () => UNAUTHORIZED));
+    await log.read({ clock: busy, logs }, pod(), container(), SEARCH);
+    // Each record takes it a millisecond, and a turn is ten of them.
+    expect(busy.turns).toBeGreaterThanOrEqual(190);
+    expect(log.trace.occasions).toHaveLength(1);
+  });
+
+  it("asks for a bounded number of bytes, however large the log", async () => {
+    const { clock, logs, log, write } = setUp();
+    write(...Array.from({ length: 100 }, () => "y".repeat(300_000)));
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    expect(logs.requests.length).toBeLessThanOrEqual(4);
+    expect(logs.requests.reduce((sum, request) => sum + request.limitBytes, 0)).toBeLessThan(10 * 1024 * 1024);
+  });
+});
