@@ -2,7 +2,7 @@
 //
 // What is kept of a container's log is a short list of occasions, whatever the log holds: 401s less than 2 s after the
 // first line of an occasion belong to it, so a line per second for ever makes an occasion every 2 s and not one endless
-// one. The README beside this file says where the constants below come from.
+// one. docs/adr/0006 says where the constants below come from.
 
 /** 401s closer than this to the first line of an occasion are part of it (API: "lines closer than 2 s are one"). */
 export const OCCASION_MS = 2_000;
