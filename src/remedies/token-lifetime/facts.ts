@@ -4,8 +4,8 @@ import type {
   RestartStatus,
   TokenLifetimeSpec,
 } from "../../api/controller-resilience";
-import type { LogVerdict } from "../../core/log-judge";
 import type { ClusterObjectView, DaemonSetView, PodView } from "../../core/views";
+import type { PodLogState } from "../../logs/pod-log-review";
 import { planTemplate, type TemplateInput, type TemplatePlan } from "./template";
 
 /** All that a decision rests on: plain data, as observed. */
@@ -54,7 +54,7 @@ export interface DaemonSetFacts {
 export interface PodFacts {
   readonly pod: PodView;
   /** Its logs; unread as well where they were not asked for. */
-  readonly verdict: LogVerdict;
+  readonly verdict: PodLogState;
   /** It is older than its ServiceAccount: whatever is answered 401, a shorter token is not the cause. */
   readonly isOlderThanAccount: boolean;
 }

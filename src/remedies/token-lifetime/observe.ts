@@ -2,8 +2,8 @@ import { Cause } from "../../api/conditions";
 import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
 import { FINALIZER } from "../../api/names";
 import { keyOf } from "../../core/key";
-import type { LogJudge, LogVerdict } from "../../core/log-judge";
 import type { Readers } from "../../core/readers";
+import type { PodLogReview, PodLogState } from "../../logs/pod-log-review";
 import { isOpen } from "../../core/restarts/budget";
 import { describeTarget, readTarget } from "../kit/targets";
 import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/views";
@@ -40,7 +40,7 @@ export async function observeDaemonSets(
   object: ControllerResilience,
   spec: Spec,
   from: Readers,
-  logs: LogJudge,
+  logs: PodLogReview,
 ): Promise<TokenLifetimeFacts> {
   const { daemonSets: records = [], restarts = [] } = object.status ?? {};
   const found = await findDaemonSets(object, from);
@@ -51,7 +51,7 @@ export async function observeDaemonSets(
   const suspects = spec.revertOnUnauthorized
     ? gathered.filter(one => isWatched(one.record, spec, nowMs) || isUnderWay(one, spec))
     : [];
-  const judged = await logs.judge(
+  const reviewed = await logs.review(
     keyOf(object),
     suspects.flatMap(({ pods }) => pods),
     from,
@@ -60,10 +60,10 @@ export async function observeDaemonSets(
   return {
     mode: object.spec.mode,
     generation: object.metadata.generation,
-    daemonSets: gathered.map(one => factsOf(one, judged.verdicts)),
+    daemonSets: gathered.map(one => factsOf(one, reviewed.states)),
     missingTargets: found.missing,
     staleTokens: gathered.some(one => isUnderWay(one, spec)) ? await from.staleTokens() : null,
-    nextReadInMs: judged.nextReadInMs,
+    nextReadInMs: reviewed.nextReadInMs,
     kept: records.filter(record => !names.has(record.name)).slice(0, MAX_KEPT),
     owner: { metadata: object.metadata },
     admission: await admissionFacts(object, spec, from),
@@ -122,7 +122,7 @@ function isUnderWay(one: Gathered, spec: Spec): boolean {
   return isReleasable(own) || (isChange && (one.record?.policy === undefined || isLong));
 }
 
-function factsOf(one: Gathered, verdicts: ReadonlyMap<string, LogVerdict>): DaemonSetFacts {
+function factsOf(one: Gathered, states: ReadonlyMap<string, PodLogState>): DaemonSetFacts {
   const { view, account, record } = one;
   return {
     view,
@@ -131,7 +131,7 @@ function factsOf(one: Gathered, verdicts: ReadonlyMap<string, LogVerdict>): Daem
     ...(record === undefined ? {} : { record }),
     pods: one.pods.map(pod => ({
       pod,
-      verdict: verdicts.get(pod.uid) ?? "unread",
+      verdict: states.get(pod.uid) ?? "unread",
       isOlderThanAccount: account !== null && pod.createdAtMs < account.createdAtMs,
     })),
   };

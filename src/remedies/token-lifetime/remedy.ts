@@ -1,7 +1,7 @@
 import { Cause, ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
-import type { LogJudge } from "../../core/log-judge";
 import type { Remedy } from "../../core/remedy";
+import { createPodLogReview } from "../../logs/pod-log-review";
 import { cleanUpPairs } from "./admission";
 import { concludeDaemonSets } from "./conclude";
 import { decideDaemonSets } from "./decide";
@@ -51,7 +51,7 @@ const MAY: readonly Permission[] = [
 ];
 
 /** Bounds the life of the ServiceAccount tokens of DaemonSets, by their templates or at admission. */
-export function createTokenLifetime(logs: LogJudge): Remedy<"tokenLifetime", TokenLifetimeFacts> {
+export function createTokenLifetime(logs = createPodLogReview()): Remedy<"tokenLifetime", TokenLifetimeFacts> {
   return {
     name: "token-lifetime",
     key: "tokenLifetime",

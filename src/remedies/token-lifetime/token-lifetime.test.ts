@@ -237,10 +237,10 @@ describe("logs of which the spec wants nothing", () => {
     ["policy", new AdmissionScene(policy)],
   ])("are not read, and hold nothing up: by %s", async (_, scene) => {
     const read: string[] = [];
-    scene.judge = (_key, pods) => {
+    scene.review = (_key, pods) => {
       read.push(...pods.map(({ name }) => name));
-      const verdicts = new Map(pods.map(({ uid }) => [uid, "unreadable" as const]));
-      return Promise.resolve({ verdicts, nextReadInMs: Infinity });
+      const states = new Map(pods.map(({ uid }) => [uid, "unreadable" as const]));
+      return Promise.resolve({ states, nextReadInMs: Infinity });
     };
     for (let i = 0; i < 100; i++) {
       await scene.pass();

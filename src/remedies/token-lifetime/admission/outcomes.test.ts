@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Cause } from "../../../api/conditions";
 import type { RestartStatus } from "../../../api/controller-resilience";
-import type { LogVerdict } from "../../../core/log-judge";
+import type { PodLogState } from "../../../logs/pod-log-review";
 import { makeObject } from "../../../core/testing/objects";
 import type { DaemonSetView, PodView } from "../../../core/views";
 import type { DaemonSetFacts, TokenLifetimeFacts } from "../facts";
@@ -21,7 +21,7 @@ const entry = (outcome: RestartStatus["outcome"], more: Partial<RestartStatus> =
 });
 
 /** A pod that became Ready after ten seconds. */
-function pod(uid: string, more: Partial<PodView> = {}, verdict: LogVerdict = "quiet"): DaemonSetFacts["pods"][number] {
+function pod(uid: string, more: Partial<PodView> = {}, verdict: PodLogState = "quiet"): DaemonSetFacts["pods"][number] {
   const times = { createdAtMs: START, readySinceMs: START + 10_000 };
   const own = { uid, ready: true, mountsToken: true, maxTokenExpirationSeconds: 600, ...times, ...more };
   return { pod: own as PodView, verdict, isOlderThanAccount: false };

@@ -140,7 +140,7 @@ describe("401s of the first pod with a shorter token", () => {
     for (const isReplaced of [true, false]) {
       const scene = await replaced(2);
       const [, first, second] = scene.podList;
-      scene.logVerdicts.set(second!.uid, "persistent");
+      scene.logStates.set(second!.uid, "persistent");
       await scene.clock.run(11 * MINUTE);
       expect(await scene.pass()).toMatchObject({ reason: "Reverting" });
       if (isReplaced) scene.replacePod(second!.name);

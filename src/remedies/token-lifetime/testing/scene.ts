@@ -1,11 +1,11 @@
 import type { ControllerResilience, RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
-import type { JudgedLogs, LogJudge, LogVerdict } from "../../../core/log-judge";
 import type { Decision } from "../../../core/remedy";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import type { DaemonSetView, PodView, ServiceAccountView, WorkloadView } from "../../../core/views";
+import type { PodLogReview, PodLogState, ReviewedLogs } from "../../../logs/pod-log-review";
 import { createTokenLifetime } from "../remedy";
 import { applyPatch } from "../template/testing/apply";
 import type { TemplatePatch } from "../template";
@@ -22,11 +22,11 @@ export const DEFAULTS: TokenLifetimeSpec = {
 export const PLAIN = { spec: { serviceAccountName: "agent", containers: [{ name: "main", image: "agent:1" }] } };
 
 /** The namespace `team` with the DaemonSet `agent` on three nodes, and a ControllerResilience for it. */
-export class Scene extends EmptyReaders implements LogJudge {
+export class Scene extends EmptyReaders implements PodLogReview {
   readonly remedy = createTokenLifetime(this);
   readonly sets = new Map<string, DaemonSetView>();
   podList: PodView[] = [];
-  readonly logVerdicts = new Map<string, LogVerdict>();
+  readonly logStates = new Map<string, PodLogState>();
   account: ServiceAccountView = { namespace: "team", name: "agent", uid: "sa", createdAtMs: 0 };
   /** Nobody has deleted it. */
   isAccountThere = true;
@@ -96,10 +96,10 @@ export class Scene extends EmptyReaders implements LogJudge {
   }
 
   /** Logs of all pods with such a token say so. */
-  say(verdict: LogVerdict, tokenExpirationSeconds?: number): void {
+  say(state: PodLogState, tokenExpirationSeconds?: number): void {
     for (const pod of this.podList) {
       if (tokenExpirationSeconds === undefined || pod.tokenExpirationSeconds === tokenExpirationSeconds) {
-        this.logVerdicts.set(pod.uid, verdict);
+        this.logStates.set(pod.uid, state);
       }
     }
   }
@@ -164,15 +164,15 @@ export class Scene extends EmptyReaders implements LogJudge {
     };
   }
 
-  /** As LogJudge: quiet where nothing else was said. */
-  judge(_key: string, pods: readonly PodView[]): Promise<JudgedLogs> {
-    const verdicts = new Map(pods.map(({ uid }) => [uid, this.logVerdicts.get(uid) ?? ("quiet" as const)]));
-    return Promise.resolve({ verdicts, nextReadInMs: 30_000 });
+  /** As PodLogReview: quiet unless the scene says otherwise. */
+  review(_key: string, pods: readonly PodView[]): Promise<ReviewedLogs> {
+    const states = new Map(pods.map(({ uid }) => [uid, this.logStates.get(uid) ?? ("quiet" as const)]));
+    return Promise.resolve({ states, nextReadInMs: 30_000 });
   }
 
-  /** As LogJudge. */
+  /** As PodLogReview. */
   forget(): void {
-    this.logVerdicts.clear();
+    this.logStates.clear();
   }
 
   /** As Readers. */
