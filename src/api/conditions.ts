@@ -1,191 +1,197 @@
-// Condition types and reasons are API: programs compare them, so renaming one is a breaking change.
+// Condition types and reasons are API: programs compare them, so a new name is a breaking change.
 
-/** Every condition type that the operator writes. Those of remedies are positive: True is good. */
+/** Condition types that the operator writes. The types of remedies have positive polarity: True is good. */
 export const ConditionType = {
-  /** Every remedy that is on holds. */
+  /** Every active remedy reports True. */
   Ready: "Ready",
-  /** tokenRestart: no pod of a target is persistently answered 401. */
+  /** tokenRestart: no pod of a target persistently gets 401 responses. */
   TokensAccepted: "TokensAccepted",
-  /** bindingRenewal: no binding expires unattended. */
+  /** bindingRenewal: every binding that expires will be renewed in time. */
   BindingsCurrent: "BindingsCurrent",
-  /** tokenLifetime: the DaemonSets' tokens live no longer than asked for. */
+  /** tokenLifetime: no token of a target DaemonSet lives longer than expirationSeconds. */
   TokenLifetimeBounded: "TokenLifetimeBounded",
-  /** flowIsolation: each ServiceAccount has its own flow, and none is a runaway. */
+  /** flowIsolation: each ServiceAccount has its own flow, and no ServiceAccount is a runaway. */
   FlowsIsolated: "FlowsIsolated",
-  /** kstatus, abnormal-true: the operator is in the middle of something. */
+  /** kstatus, negative polarity: the operator is writing, or watching the result of a write. */
   Reconciling: "Reconciling",
-  /** kstatus, abnormal-true: nothing will happen until a person acts; the message says what is needed. */
+  /** kstatus, negative polarity: the operator cannot continue until a person acts; the message says what to do. */
   Stalled: "Stalled",
 } as const;
 
-/** One of the condition types. */
+/** A condition type that the operator writes. */
 export type ConditionType = (typeof ConditionType)[keyof typeof ConditionType];
 
-/** Every reason that the operator writes, short enough for a column of `kubectl get cres`. */
+/** Condition reasons that the operator writes. Each is short enough for a column of `kubectl get cres`. */
 export const Reason = {
   // Any remedy.
-  /** Ready: every remedy that is on holds. */
+  /** Ready: every active remedy reports True. */
   AllHold: "AllHold",
-  /** Ready: no remedy is on. */
+  /** Ready: the spec activates no remedy. */
   NoRemedies: "NoRemedies",
   /** spec.suspend is true. */
   Suspended: "Suspended",
-  /** This version of the operator does not have that remedy yet. */
+  /** This version of the operator does not implement the remedy. */
   NotImplemented: "NotImplemented",
-  /** Something could not be read; the message names it. Nothing is done while it lasts. */
+  /** A read failed; the message names the resource. The remedy does nothing until the read succeeds. */
   ObserveFailed: "ObserveFailed",
-  /** The remedy itself failed on its facts; a bug. Nothing is done. */
+  /** The remedy threw an error while it decided, which is a bug. The remedy does nothing. */
   DecideFailed: "DecideFailed",
-  /** The operator lacks a right; the message names verb and resource. */
+  /** The operator lacks a permission; the message names verb and resource. */
   Forbidden: "Forbidden",
-  /** Something of somebody else's has a name that the operator needs; it is left alone. */
+  /** An object that the operator did not create has the name that the operator needs. The operator does not change that object. */
   NameTaken: "NameTaken",
-  /** Reconciling: writes are under way or being watched. */
+  /** Reconciling: the operator is writing, or watching the result of a write. */
   Progressing: "Progressing",
-  /** The object is being deleted, or a block was removed; what was made for it outside of its namespace goes first. */
+  /** The object is being deleted, or a remedy block was removed. The operator is removing what it made for it outside of its namespace. */
   CleaningUp: "CleaningUp",
-  /** Stalled and Reconciling: the normal state. */
+  /** Stalled and Reconciling are False with this reason: the normal state. */
   Idle: "Idle",
 
   // TokensAccepted.
-  /** No pod is persistently answered 401. */
+  /** No pod persistently gets 401 responses. */
   Accepted: "Accepted",
-  /** No workload matches the targets (yet). */
+  /** No workload matches the targets. */
   TargetNotFound: "TargetNotFound",
   /** The workloads have no running pods. */
   NoPods: "NoPods",
-  /** 401s are seen, but not yet persistently. */
+  /** A pod gets 401 responses, but not yet persistently. */
   Suspected: "Suspected",
-  /** A pod is persistently answered 401 and is about to be restarted; or, with Stalled, somebody is and a person has to find out who. */
+  /**
+   * A pod persistently gets 401 responses. The operator restarts it next, unless the message gives a reason not to. With Stalled a person
+   * must find out which client gets the 401s.
+   */
   Rejected: "Rejected",
-  /** Observe mode: a pod would be restarted now. */
+  /** Observe mode: in Enforce mode the operator would restart a pod now. */
   WouldRestart: "WouldRestart",
-  /** A pod was restarted; its successor is being watched. */
+  /** A pod was restarted; the operator is watching its successor. */
   Restarting: "Restarting",
-  /** A PodDisruptionBudget does not allow the eviction now. */
+  /** A PodDisruptionBudget does not allow the eviction at present. */
   RestartBlocked: "RestartBlocked",
-  /** Cooldown, maxUnavailable or the operator's overall pace holds the restart back; the message says until when. */
+  /** Cooldown, maxUnavailable or the operator's restart pace defers the restart; the message says until when. */
   RestartDeferred: "RestartDeferred",
-  /** maxRestarts is used up; a person is needed. */
+  /** maxRestarts is used up; a person must act. */
   RestartsExhausted: "RestartsExhausted",
-  /** The ServiceAccount does not exist; a restart can't help. */
+  /** The ServiceAccount does not exist, so a restart cannot help. */
   ServiceAccountMissing: "ServiceAccountMissing",
-  /** extraPatterns has a pattern that is not valid; the message names its position. */
+  /** extraPatterns contains an invalid pattern; the message names its index. */
   InvalidPattern: "InvalidPattern",
 
   // BindingsCurrent.
-  /** No binding expires soon, or what expires is renewed. */
+  /** No binding expires soon, or the expiring bindings are renewed. */
   Current: "Current",
-  /** No binding with an expiry gives rights to a ServiceAccount of the targets. */
+  /** No binding with an expiry has a ServiceAccount of the targets as its subject. */
   NoBindings: "NoBindings",
-  /** A binding expires within warnBefore; it will be renewed in time. */
+  /** A binding expires within warnBefore; the operator will renew it in time. */
   ExpiringSoon: "ExpiringSoon",
-  /** A binding is due to be renewed, and the write has not succeeded yet. */
+  /** A renewal is due, and the write has not succeeded yet. */
   Renewing: "Renewing",
-  /** A binding that expired is to be created again, and the write has not succeeded yet. */
+  /** The operator is recreating an expired binding, and the write has not succeeded yet. */
   Restoring: "Restoring",
-  /** Observe mode: a binding would be renewed or restored now. */
+  /** Observe mode: in Enforce mode the operator would renew or restore a binding now. */
   WouldRenew: "WouldRenew",
-  /** The operator lacks a right, most often `bind` on the role; the message is the rule to add. */
+  /** The operator lacks a permission, most often `bind` on the role; the message contains the RBAC rule to add. */
   RenewalForbidden: "RenewalForbidden",
-  /** An expiry can't be read; the message names key and value. The binding is left alone. */
+  /** An expiry cannot be parsed; the message names key and value. The operator does not renew the binding. */
   MalformedExpiry: "MalformedExpiry",
-  /** Status has no room for all bindings: nothing is done for those that have no place in it. */
+  /** The status has no room for every binding. The operator does not renew bindings that are missing from status.bindings. */
   TooManyBindings: "TooManyBindings",
-  /** A binding is not renewed because of its other subjects or its owner. */
+  /** The operator does not renew a binding because of its other subjects or its owner reference. */
   BindingRefused: "BindingRefused",
-  /** A listed binding does not exist, and was never seen. */
+  /** spec.bindingRenewal.bindings lists a binding that does not exist and that the operator has never seen. */
   BindingNotFound: "BindingNotFound",
-  /** A binding vanished before its expiry: that was a person's will, and it is never brought back. */
+  /** A binding was deleted before its expiry, which is a revocation. The operator never recreates it. */
   Revoked: "Revoked",
-  /** A binding vanished at or after its expiry, and is not to be restored. */
+  /** A binding was deleted at or after its expiry, and restoreExpired is false. */
   Expired: "Expired",
-  /** Somebody has put an expiry back that the operator had renewed. It gives up rather than fight. */
+  /** Another client has reset an expiry that the operator had renewed. The operator stops renewing that binding. */
   RenewalContested: "RenewalContested",
-  /** renewUntil has come, or no renewal can reach beyond the present expiry: nothing is renewed any more. */
+  /** renewUntil has passed, or does not allow an expiry later than the current one. The operator renews nothing. */
   RenewalEnded: "RenewalEnded",
 
   // TokenLifetimeBounded.
-  /** Tokens of the DaemonSets' pods live no longer than asked for. */
+  /** No token of a target DaemonSet lives longer than expirationSeconds. */
   Bounded: "Bounded",
-  /** No DaemonSet is among the targets. */
+  /** The targets contain no DaemonSet. */
   NoDaemonSets: "NoDaemonSets",
-  /** The template is about to be changed, which is written down first; or the admission policy is about to be made or to take effect. */
+  /**
+   * The operator has recorded a template change, which it makes next; or it is about to create the admission policy, or the policy is not in
+   * effect yet.
+   */
   Planned: "Planned",
-  /** Not the moment for a change; the message says why. */
+  /** The operator is waiting with a change; the message says why. */
   Waiting: "Waiting",
-  /** Observe mode: a template would be changed now, an admission policy made, or a pod replaced. */
+  /** Observe mode: in Enforce mode the operator would change a template, create an admission policy or replace a pod now. */
   WouldChange: "WouldChange",
-  /** The template was changed; the DaemonSet replaces its pods at its own pace. */
+  /** The template was changed; the DaemonSet controller is replacing the pods. */
   Rolling: "Rolling",
-  /** The admission policy is in effect; pods with a longer token are replaced one after the other. */
+  /** The admission policy is in effect; the operator is replacing pods with a longer token one by one. */
   Replacing: "Replacing",
-  /** The pods' replacement does not go on. */
+  /** The replacement of the pods makes no progress. */
   RolloutStuck: "RolloutStuck",
-  /** The API server does not serve MutatingAdmissionPolicy in v1, which came with Kubernetes 1.36. */
+  /** The API server does not serve MutatingAdmissionPolicy v1, which requires Kubernetes 1.36. */
   AdmissionUnavailable: "AdmissionUnavailable",
-  /** The admission policy is there, but a new pod has a longer token all the same: no more pods are replaced. */
+  /** The admission policy exists, but a new pod still has a longer token. The operator replaces no more pods. */
   AdmissionIneffective: "AdmissionIneffective",
-  /** Pods with the shorter token are answered 401: the change is being taken back. */
+  /** Pods with the shorter token get 401 responses. The operator is reverting the change. */
   Reverting: "Reverting",
-  /** The change was taken back, and is not tried again for that template. */
+  /** The operator has reverted the change, and does not retry it for that template. */
   Reverted: "Reverted",
-  /** Somebody else keeps taking the change back; the message names them. The operator gives up rather than fight. */
+  /** Another field manager keeps reverting the change; the message names it. The operator stops changing the field. */
   FieldContested: "FieldContested",
-  /** updateStrategy is OnDelete: a changed template would replace no pod. */
+  /** updateStrategy is OnDelete, so a template change would replace no pod. */
   OnDeleteStrategy: "OnDeleteStrategy",
-  /** No token is mounted, and none would be. */
+  /** automountServiceAccountToken is false, so the pods get no token. */
   AutomountOff: "AutomountOff",
-  /** Something of its own is mounted in the place of the token. */
+  /** The containers mount something other than a projected token at the path of the token. */
   OwnMount: "OwnMount",
   /** The pods run on Windows nodes. */
   WindowsNodes: "WindowsNodes",
-  /** The skip annotation is set, and tokens may live longer. */
+  /** The skip annotation is set, so tokens may live longer than expirationSeconds. */
   LeftAlone: "LeftAlone",
-  /** The default token stays, since defaultToken is Leave. */
+  /** defaultToken is Leave, so the default token keeps its lifetime. */
   DefaultTokenLeft: "DefaultTokenLeft",
 
   // FlowsIsolated.
-  /** Each ServiceAccount of the targets has a flow of its own, and none is near the threshold. */
+  /** Each ServiceAccount of the targets has its own flow, and no request rate is near the threshold. */
   Isolated: "Isolated",
-  /** There is no ServiceAccount to look after: every workload of the targets has the skip annotation. */
+  /** Every workload of the targets has the skip annotation, so no ServiceAccount remains. */
   NoServiceAccounts: "NoServiceAccounts",
-  /** FlowSchemas or priority levels are being made or changed, or the API server has not taken them up yet. */
+  /** The operator is writing FlowSchemas or priority levels, or the API server has not applied them yet. */
   Provisioning: "Provisioning",
-  /** Observe mode: FlowSchemas or priority levels would be made or changed now. */
+  /** Observe mode: in Enforce mode the operator would write FlowSchemas or priority levels now. */
   WouldIsolate: "WouldIsolate",
-  /** A ServiceAccount is at the threshold or above it, but not yet for long enough. */
+  /** The request rate of a ServiceAccount is at or above the threshold, but not yet for long enough. */
   Elevated: "Elevated",
-  /** A ServiceAccount is a runaway, and nothing may be done about it: onRunaway is Report, or mode Observe. */
+  /** A ServiceAccount is a runaway, and the operator only reports it: onRunaway is Report, or mode is Observe. */
   Runaway: "Runaway",
-  /** A runaway is held still in the tar pit; status says until when. */
+  /** A runaway is throttled: it is in the quarantine level; status.flows says until when. */
   Throttled: "Throttled",
-  /** A runaway is held still in the tar pit, and its workloads have no replicas. */
+  /** A runaway is in the quarantine level, and its workloads are scaled to zero. */
   ScaledToZero: "ScaledToZero",
-  /** A throttle was lifted, and the ServiceAccount is being watched. */
+  /** A throttled ServiceAccount was released, and the operator is watching its request rate. */
   Probation: "Probation",
-  /** The API servers' counters can't be read, so nobody can tell a runaway; the flows are isolated all the same. */
+  /** The request counters of the API servers cannot be read, so runaways go undetected. The flows are still isolated. */
   RateUnknown: "RateUnknown",
-  /** Somebody else keeps changing a FlowSchema or priority level; the message names them. The operator gives up rather than fight. */
+  /** Another field manager keeps changing a FlowSchema or priority level; the message names it. The operator stops changing it. */
   FlowContested: "FlowContested",
-  /** Another FlowSchema takes the ServiceAccount's requests before the operator's own does. */
+  /** Another FlowSchema matches the requests of the ServiceAccount before the operator's FlowSchema does. */
   FlowShadowed: "FlowShadowed",
-  /** The level of spec.priorityLevel does not exist. */
+  /** The level named by spec.flowIsolation.priorityLevel does not exist. */
   LevelMissing: "LevelMissing",
-  /** The level of spec.priorityLevel is none that a custom controller may be put on. */
+  /** spec.flowIsolation.priorityLevel names a level that custom controllers must not use. */
   LevelRefused: "LevelRefused",
-  /** The API server says that a FlowSchema's level does not exist. */
+  /** The API server reports the condition Dangling: the priority level of a FlowSchema does not exist. */
   Dangling: "Dangling",
-  /** The API server does not serve API Priority and Fairness in v1, which came with Kubernetes 1.29. */
+  /** The API server does not serve API Priority and Fairness v1, which requires Kubernetes 1.29. */
   FlowControlUnavailable: "FlowControlUnavailable",
 } as const;
 
-/** One of the reasons. */
+/** A condition reason that the operator writes. */
 export type Reason = (typeof Reason)[keyof typeof Reason];
 
 /**
- * Reasons of what goes on by itself, as it is meant to. As kubectl has it, the Event of a condition is Normal where the condition is True or
- * has one of these; with any other it is a Warning, which a person should look at.
+ * Reasons of work that continues without a person. The Event of a condition is Normal if the condition is True or has one of these
+ * reasons. Otherwise it is a Warning, which a person should look at.
  */
 export const PROGRESS: ReadonlySet<string> = new Set<Reason>([
   Reason.Suspended,
@@ -197,19 +203,19 @@ export const PROGRESS: ReadonlySet<string> = new Set<Reason>([
   Reason.Provisioning,
 ]);
 
-/** Why a pod is restarted. Stands in status, Events and metrics, where log text never does. */
+/** Why a pod is restarted. Causes appear in status, Events and metrics; log text never does. */
 export const Cause = {
-  /** The pod is older than its ServiceAccount, so its token names a ServiceAccount that is gone: proof without a log line. */
+  /** The pod is older than its ServiceAccount, so its token names a deleted ServiceAccount. This needs no evidence from logs. */
   ServiceAccountRecreated: "ServiceAccountRecreated",
-  /** The ServiceAccount is gone; a restart can't help. */
+  /** The ServiceAccount does not exist, so a restart cannot help. */
   ServiceAccountMissing: "ServiceAccountMissing",
-  /** Several workloads with different ServiceAccounts began to be rejected at the same time. */
+  /** Several workloads with different ServiceAccounts began to get 401 responses at the same time. */
   SigningKeyRotated: "SigningKeyRotated",
-  /** New pods can't start on the pod's node, since the credential that a CNI agent leaves there is answered 401. */
+  /** New pods cannot start on the node of the pod, because the credential that a CNI agent wrote there gets 401 responses. */
   CniCredentialRejected: "CniCredentialRejected",
-  /** No 401: its token lives longer than tokenLifetime allows, and it is replaced to get a shorter one. */
+  /** The token of the pod lives longer than tokenLifetime allows, and the pod is replaced to get a shorter one. No 401 is involved. */
   TokenTooLong: "TokenTooLong",
-  /** Persistent 401s, and nothing that says why. */
+  /** The pod persistently gets 401 responses, and the cause is not known. */
   Unknown: "Unknown",
 } as const;
 

@@ -20,7 +20,7 @@ export type {
   TokenRestartSpec,
 } from "./generated/controller-resilience";
 
-/** The part of the metadata that this project reads. Times are RFC 3339 strings, as the API server gives them. */
+/** The metadata fields that this project reads. Times are RFC 3339 strings, as the API server returns them. */
 export interface ObjectMetadata {
   readonly name: string;
   readonly namespace: string;
@@ -33,7 +33,7 @@ export interface ObjectMetadata {
   readonly finalizers?: readonly string[];
 }
 
-/** A ControllerResilience as read from the API server, with everything defaulted that the schema defaults. */
+/** A ControllerResilience as read from the API server, so every default of the schema is present. */
 export interface ControllerResilience extends ControllerResilienceBody {
   readonly apiVersion: string;
   readonly kind: string;

@@ -13,32 +13,32 @@ export const PLURAL = "controllerresiliences";
 /** Field manager of every write, value of `app.kubernetes.io/managed-by`, and reporting controller of every Event. */
 export const MANAGER = "controller-resilience";
 
-/** On any pod, workload or binding: `"true"` makes the operator leave it alone. */
+/** On any pod, workload or binding: with the value `"true"` the operator does not act on the object. */
 export const SKIP_ANNOTATION = `${GROUP}/skip`;
 
-/** On a MutatingAdmissionPolicy and its binding: name of the DaemonSet whose pods they are for. */
+/** On a MutatingAdmissionPolicy and its binding: name of the DaemonSet whose pods they apply to. */
 export const DAEMON_SET_ANNOTATION = `${GROUP}/daemonset`;
 
-/** On a pod template: set by the strategy RolloutRestart, as kubectl sets `kubectl.kubernetes.io/restartedAt`. */
+/** On a pod template: time of the last restart with the strategy RolloutRestart. kubectl sets `kubectl.kubernetes.io/restartedAt` likewise. */
 export const RESTARTED_AT_ANNOTATION = `${GROUP}/restarted-at`;
 
-/** On a FlowSchema of the operator: the priority levels that it needs, separated by commas; the first is the one that it goes back to. */
+/** On a FlowSchema of the operator: the priority levels that it needs, separated by commas. After a throttle it returns to the first. */
 export const LEVELS_ANNOTATION = `${GROUP}/priority-levels`;
 
-/** On a workload that was scaled to zero: its replicas before, to be given back. {@link OWNER_ANNOTATION} beside it says to whom it matters. */
+/** On a workload that was scaled to zero: its former number of replicas. {@link OWNER_ANNOTATION} names the ControllerResilience that restores it. */
 export const REPLICAS_BEFORE_ANNOTATION = `${GROUP}/replicas-before`;
 
-/** Who keeps an object; {@link MANAGER} is its value on whatever this operator made. */
+/** The manager of an object. Its value is {@link MANAGER} on every object that this operator creates. */
 export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 
-/** On objects outside of namespaces: uid of the ControllerResilience that they were made for. */
+/** On cluster-scoped objects: UID of the ControllerResilience that they were created for. */
 export const OWNER_UID_LABEL = `${GROUP}/owner-uid`;
 
-/** The same for people: its namespace and name. */
+/** Namespace and name of the ControllerResilience that an object was created for, for people to read. */
 export const OWNER_ANNOTATION = `${GROUP}/owner`;
 
-/** Holds a ControllerResilience back until what was made for it outside of its namespace is gone. */
+/** Finalizer of a ControllerResilience. It stays until everything made for the object outside of its namespace is removed. */
 export const FINALIZER = `${GROUP}/cleanup`;
 
-/** Every FlowSchema and PriorityLevelConfiguration of the operator begins with it. */
+/** Prefix of the name of every FlowSchema and PriorityLevelConfiguration of the operator. */
 export const FLOW_PREFIX = `${MANAGER}-`;
