@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  judge,
+  persistenceOf,
   MAX_OCCASIONS,
   NO_TRACE,
   withGap,
@@ -13,7 +13,7 @@ import {
 
 const RULE: PersistenceRule = { occasions: 3, windowMs: 900_000, minDurationMs: 60_000 };
 
-/** A log, as seconds: a number is a 401, `{line}` another line; `life` where it is not the first. */
+/** One entry of a log, in seconds: a number or `at` is a 401, `line` is any other line; `life` is 1 by default. */
 type Entry = number | { line: number; life?: number } | { at: number; life: number };
 
 function fold(trace: UnauthorizedTrace, entry: Entry): UnauthorizedTrace {
@@ -24,12 +24,12 @@ function fold(trace: UnauthorizedTrace, entry: Entry): UnauthorizedTrace {
 
 const timeOf = (entry: Entry): number => (typeof entry === "number" ? entry : "line" in entry ? entry.line : entry.at);
 
-/** The second at which it is first persistent, judged at every entry; null if never. */
-function actsAt(entries: readonly Entry[], rule = RULE): number | null {
+/** Evaluates the rule at every entry; returns the second at which it is first met, or null. */
+function persistentAt(entries: readonly Entry[], rule = RULE): number | null {
   let trace = NO_TRACE;
   for (const entry of entries) {
     trace = fold(trace, entry);
-    if (judge(trace, rule, timeOf(entry) * 1000).state === "persistent") return timeOf(entry);
+    if (persistenceOf(trace, rule, timeOf(entry) * 1000).state === "persistent") return timeOf(entry);
   }
   return null;
 }
@@ -45,10 +45,10 @@ const after = (...pauses: number[]): number[] => {
   return [0, ...pauses.map(pause => (at += pause))];
 };
 
-describe("what is persistent", () => {
+describe("persistent", () => {
   const cases: [string, Entry[], number][] = [
-    ["a reflector of old, one line per second", every(1, 0, 300), 60],
-    ["five reflectors of old, shifted", every(0.25, 0, 300), 60],
+    ["an old reflector, one line per second", every(1, 0, 300), 60],
+    ["five old reflectors, shifted", every(0.25, 0, 300), 60],
     ["a reflector backing off to 30 s", after(1.3, 2.7, 5.5, 11, 22, 30, 41, 27), 72.5],
     ["a single informer, one line every 30 s", every(30, 0, 600), 60],
     ["a single informer, one line every 60 s", every(60, 0, 600), 120],
@@ -70,7 +70,7 @@ describe("what is persistent", () => {
       990,
     ],
     [
-      "a crash loop whose lives log on for four minutes after the line",
+      "a crash loop whose lives go on logging for four minutes after the 401",
       [1, 2, 3].flatMap((life): Entry[] => [
         { at: life * 360, life },
         { line: life * 360 + 240, life },
@@ -79,23 +79,23 @@ describe("what is persistent", () => {
     ],
     ["lines every 30 s among many others", every(1, 0, 200).map((t): Entry => (t % 30 === 0 ? t : { line: t })), 60],
   ];
-  it.each(cases)("%s", (_, entries, at) => expect(actsAt(entries)).toBe(at));
+  it.each(cases)("%s", (_, entries, at) => expect(persistentAt(entries)).toBe(at));
 });
 
-describe("what is not", () => {
+describe("not persistent", () => {
   const healthy = (from: number, to: number): Entry[] => every(5, from, to).map(line => ({ line }));
   const cases: [string, Entry[]][] = [
     ["one line", [0, ...healthy(1, 3600)]],
-    ["20 informers within 10 ms at the start", [...every(0.0005, 0, 0.01), ...healthy(1, 3600)]],
+    ["20 informers within 10 ms at startup", [...every(0.0005, 0, 0.01), ...healthy(1, 3600)]],
     ["4 lines in 3 ms during a rotation", [0, 0.001, 0.002, 0.003]],
     ["3 calls in 21 ms at shutdown", [...healthy(0, 600), 601, 601.01, 601.021]],
-    ["an API server away for under a minute", [...every(5, 0, 55), ...healthy(56, 3600)]],
-    ["a burst of 10 s at the start and one line much later", [...every(1, 0, 10), ...healthy(11, 480), 480]],
-    ["the same in a log that is silent otherwise", [...every(1, 0, 10), 480]],
-    ["a burst at the start and a short outage much later", [0, 0.01, 480, 490, 505]],
-    ["one every half hour", every(1800, 0, 36_000)],
+    ["an API server that is unavailable for under a minute", [...every(5, 0, 55), ...healthy(56, 3600)]],
+    ["a burst of 10 s at startup and one line much later", [...every(1, 0, 10), ...healthy(11, 480), 480]],
+    ["the same in an otherwise empty log", [...every(1, 0, 10), 480]],
+    ["a burst at startup and a short outage much later", [0, 0.01, 480, 490, 505]],
+    ["one 401 every half hour", every(1800, 0, 36_000)],
     [
-      "a burst at the start of each of three long lives, cured each time",
+      "a burst at the start of each of three long lives, with a recovery each time",
       [1, 2, 3].flatMap((life): Entry[] => [
         { at: life * 400, life },
         { at: life * 400 + 3, life },
@@ -103,51 +103,51 @@ describe("what is not", () => {
       ]),
     ],
   ];
-  it.each(cases)("%s", (_, entries) => expect(actsAt(entries)).toBeNull());
+  it.each(cases)("%s", (_, entries) => expect(persistentAt(entries)).toBeNull());
 });
 
 describe("still going on", () => {
   const sick = every(10, 0, 100).reduce<UnauthorizedTrace>(fold, NO_TRACE);
 
-  it("is no longer persistent once the 401s ended", () => {
-    expect(judge(sick, RULE, 190_000).state).toBe("persistent");
-    expect(judge(sick, RULE, 190_001)).toEqual({ state: "quiet", occasions: 0 });
+  it("becomes quiet after the 401s end", () => {
+    expect(persistenceOf(sick, RULE, 190_000).state).toBe("persistent");
+    expect(persistenceOf(sick, RULE, 190_001)).toEqual({ state: "quiet", occasions: 0 });
   });
 
-  it("waits for the next life of a crash loop, but not for ever", () => {
+  it("waits up to 10 minutes for the next life of a crash loop", () => {
     const loop = [1, 2, 3].reduce((trace, life) => withUnauthorized(trace, life * 340_000, life), NO_TRACE);
-    expect(judge(loop, RULE, 1_020_000 + 200_000).state).toBe("persistent");
-    expect(judge(loop, RULE, 1_020_000 + 600_001).state).toBe("quiet");
+    expect(persistenceOf(loop, RULE, 1_020_000 + 200_000).state).toBe("persistent");
+    expect(persistenceOf(loop, RULE, 1_020_000 + 600_001).state).toBe("quiet");
   });
 
-  it("ends when the next life is seen to live on without 401s", () => {
+  it("ends when the next life runs without 401s", () => {
     const loop = [1, 2, 3].reduce((trace, life) => withUnauthorized(trace, life * 340_000, life), NO_TRACE);
     const revived = withLine(withLine(loop, 1_330_000, 4), 1_511_000, 4);
-    expect(judge(revived, RULE, 1_511_000).state).toBe("quiet");
+    expect(persistenceOf(revived, RULE, 1_511_000).state).toBe("quiet");
   });
 
-  it("counts only what is younger than the window", () => {
-    expect(actsAt([0, 450, 900])).toBeNull();
-    expect(actsAt([0, 449, 899])).toBe(899);
+  it("counts only occasions inside the window", () => {
+    expect(persistentAt([0, 450, 900])).toBeNull();
+    expect(persistentAt([0, 449, 899])).toBe(899);
   });
 
-  it("takes a part of the log that could not be read for no silence", () => {
+  it("does not count an unread part of the log as silence", () => {
     const before = every(5, 0, 50).reduce<UnauthorizedTrace>(fold, NO_TRACE);
     const skipped = [withLine(before, 250_000, 1), withGap(before, 250_000)].map(trace =>
       withUnauthorized(trace, 250_001, 1),
     );
-    expect(skipped.map(trace => judge(trace, RULE, 250_001).state)).toEqual(["suspected", "persistent"]);
+    expect(skipped.map(trace => persistenceOf(trace, RULE, 250_001).state)).toEqual(["suspected", "persistent"]);
   });
 });
 
 describe("clocks that jump", () => {
-  it("does not count what lies in the future, and goes on afterwards", () => {
-    expect(actsAt([5000, 0, 20, 40, 60])).toBe(60);
-    expect(actsAt([0, 20, 7200, 7230, 7260])).toBe(7260);
+  it("ignores occasions in the future until their time comes", () => {
+    expect(persistentAt([5000, 0, 20, 40, 60])).toBe(60);
+    expect(persistentAt([0, 20, 7200, 7230, 7260])).toBe(7260);
   });
 
-  it("takes lines out of order", () => {
-    expect(actsAt([0, 30, 29.5, 10, 60])).toBe(60);
+  it("accepts lines out of order", () => {
+    expect(persistentAt([0, 30, 29.5, 10, 60])).toBe(60);
   });
 });
 
@@ -159,17 +159,17 @@ describe("properties", () => {
     minDurationMs: fc.integer({ min: 10_000, max: 600_000 }),
   });
 
-  it("is never persistent with fewer occasions or over a shorter time than asked, and never throws", () => {
+  it("needs the asked number of occasions and duration, and never throws", () => {
     fc.assert(
       fc.property(times, rules, fc.integer({ min: 0, max: 4_000_000 }), (unsorted, rule, now) => {
-        const verdict = judge(
+        const persistence = persistenceOf(
           unsorted.reduce((trace, at) => withUnauthorized(trace, at, at % 3), NO_TRACE),
           rule,
           now,
         );
-        if (verdict.state !== "persistent") return;
+        if (persistence.state !== "persistent") return;
         const apart = [...new Set(unsorted.filter(at => at <= now && now - at < rule.windowMs))].sort((a, b) => a - b);
-        expect(verdict.occasions).toBeGreaterThanOrEqual(rule.occasions);
+        expect(persistence.occasions).toBeGreaterThanOrEqual(rule.occasions);
         expect(apart.at(-1)! - apart[0]!).toBeGreaterThanOrEqual(rule.minDurationMs);
         expect(apart.length).toBeGreaterThanOrEqual(rule.occasions);
       }),
@@ -191,7 +191,7 @@ describe("properties", () => {
         const more = [...at, ...places.map(place => at[0]! + Math.floor(place * span))].sort((a, b) => a - b);
         const states = [at, more].map(list => {
           const trace = list.reduce((folded, ms) => withUnauthorized(folded, ms, 1), NO_TRACE);
-          return judge(trace, RULE, at.at(-1)!).state;
+          return persistenceOf(trace, RULE, at.at(-1)!).state;
         });
         if (states[0] === "persistent") expect(states[1]).toBe("persistent");
       }),
@@ -199,7 +199,7 @@ describe("properties", () => {
     );
   });
 
-  it("does not care whether a line is seen once or twice", () => {
+  it("ignores a line that is seen twice", () => {
     fc.assert(
       fc.property(times, unsorted => {
         const sorted = unsorted.sort((a, b) => a - b);
@@ -210,13 +210,13 @@ describe("properties", () => {
     );
   });
 
-  it("keeps a bounded number of occasions, the newest whole and the first of all", () => {
+  it("keeps a bounded number of occasions: the newest half and the very first", () => {
     const trace = every(2, 0, 100_000).reduce<UnauthorizedTrace>(fold, NO_TRACE);
     expect(trace.occasions.length).toBeLessThanOrEqual(MAX_OCCASIONS);
     expect(trace.occasions[0]?.startMs).toBe(0);
     const newest = trace.occasions.slice(-100).map(occasion => occasion.startMs);
     expect(newest).toEqual(every(2, 100_000 - 198, 100_000).map(t => t * 1000));
     const day = { occasions: 100, windowMs: 86_400_000, minDurationMs: 21_600_000 };
-    expect(judge(trace, day, 100_000_000).state).toBe("persistent");
+    expect(persistenceOf(trace, day, 100_000_000).state).toBe("persistent");
   });
 });

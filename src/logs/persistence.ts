@@ -1,73 +1,85 @@
-// Whether 401s are persistent. Pure; every time is in milliseconds since the epoch.
+// Decides whether 401s are persistent. Pure; all times are milliseconds since the epoch.
 //
-// What is kept of a container's log is a short list of occasions, whatever the log holds: 401s less than 2 s after the
-// first line of an occasion belong to it, so a line per second for ever makes an occasion every 2 s and not one endless
-// one. docs/adr/0006 says where the constants below come from.
+// A trace keeps a short list of occasions per container, however long its log is. 401s less than 2 s after the first
+// line of an occasion belong to that occasion, so one line per second gives one occasion every 2 s.
+//
+// A trace is persistent when
+// 1. the current episode has at least `occasions` occasions inside `windowMs`,
+// 2. the first and the last of their 401s are at least `minDurationMs` apart, and
+// 3. the episode is still going on: its last 401 is recent, and no long silence followed.
+// A silence that is longer than 3 min and than 3 times the longest silence on one side of it ends an episode. Silence is
+// time in which the log shows one life of the container running without a 401.
+//
+// docs/adr/0006-define-persistent-401s.md gives the reasons.
 
-/** 401s closer than this to the first line of an occasion are part of it (API: "lines closer than 2 s are one"). */
+/** 401s less than this after the first line of an occasion belong to it (API: "lines closer than 2 s are one"). */
 export const OCCASION_MS = 2_000;
 
-/** Occasions kept of one container. The newest half is kept whole: spec.occasions asks for 100 at most. */
+/** Occasions kept per container. The newest half is kept whole; spec.occasions is 100 at most. */
 export const MAX_OCCASIONS = 256;
 
-/** Shortest silence inside one container life that counts as cured: the longest pause of a work queue is 168 s. */
-const CURED_AFTER_MS = 180_000;
+/** Shortest silence that ends an episode. The longest pause of a work queue is 168 s. */
+const RECOVERED_AFTER_MS = 180_000;
 
-/** ... unless the client has been this many times slower before: a poll every five minutes is not cured in between. */
-const CURED_AFTER_GAPS = 3;
+/** Such a silence also exceeds this many times the longest one before: a client may poll every five minutes. */
+const RECOVERED_AFTER_GAPS = 3;
 
-/** "Still going on" allows at least this much silence up to now: slow informers log a line every 30 to 60 s. */
+/** A 401 is recent for at least this long: slow informers log one every 30 to 60 s. */
 const RECENT_MS = 90_000;
 
-/** ... or this many times the longest gap so far, */
+/** It is recent for this many times the longest gap of the episode, if that is longer, */
 const RECENT_GAPS = 2;
 
-/** ... but never more than this: a crash loop comes round every 5 to 6 minutes. */
+/** but for no longer than this. A crash loop logs a 401 every 5 to 6 minutes. */
 const MAX_RECENT_MS = 600_000;
 
-/** One or more 401s, less than two seconds apart. */
+/** One or more 401s, all less than OCCASION_MS after the first. */
 export interface Occasion {
   readonly startMs: number;
   readonly endMs: number;
-  /** Longest time without a 401, since the occasion before, in which the log shows one life of the container going on. */
+  /** Longest silence between the previous occasion and this one. */
   readonly quietMs: number;
 }
 
-/** What is remembered of one container's log. A value: functions return new ones. */
+/** What is remembered of one container's log. Immutable. */
 export interface UnauthorizedTrace {
   readonly occasions: readonly Occasion[];
-  /** The container life seen last (its restart count). */
+  /** The latest container life in the log (its restart count). */
   readonly life: number;
-  /** From where silence is measured: the last 401, or the first line of the life, or the end of a gap in our reading. */
+  /** Start of the current silence: the last 401, the first line of the life, or the end of a part that was not read. */
   readonly quietFromMs: number;
-  /** Longest such silence since the last 401. */
+  /** Longest silence since the last 401. */
   readonly quietMs: number;
-  /** Newest line of that life, whatever it says. */
+  /** Time of the newest line of that life. */
   readonly lastLineMs: number;
 }
 
-/** When 401s count as persistent: the fields of the spec, durations in milliseconds. */
+/** When 401s count as persistent: fields of the spec, with durations in milliseconds. */
 export interface PersistenceRule {
   readonly occasions: number;
   readonly windowMs: number;
   readonly minDurationMs: number;
 }
 
-/** What a trace amounts to at a moment. */
-export interface Verdict {
-  /** quiet: no 401s that still go on. suspected: some, but too few or over too short a time. persistent: the rule is met. */
+/** The state of a trace at one moment. */
+export interface Persistence {
+  /**
+   * - `quiet`: no episode is going on.
+   * - `suspected`: an episode is going on, but with too few occasions or for too short a time.
+   * - `persistent`: the rule is met.
+   */
   readonly state: "quiet" | "suspected" | "persistent";
-  /** Occasions of the episode that is going on, inside the window. 0 when quiet. */
+  /** Occasions of the current episode inside the window; 0 when quiet. */
   readonly occasions: number;
-  /** First and last 401 of these. Absent when quiet. */
+  /** Times of the first and the last of their 401s; absent when quiet. */
   readonly firstMs?: number;
   readonly lastMs?: number;
 }
 
-/** A trace of nothing yet. */
+/** The trace of a log that was not read yet. */
 export const NO_TRACE: UnauthorizedTrace = { occasions: [], life: -1, quietFromMs: 0, quietMs: 0, lastLineMs: 0 };
 
-/** The log had a line at that time, whatever it said: silence is only silence while the container is seen to live on. */
+/** Returns the trace after a line without a 401. Such lines show that the container was running silently. */
 export function withLine(trace: UnauthorizedTrace, atMs: number, life: number): UnauthorizedTrace {
   if (life < trace.life) return trace;
   if (life > trace.life) return { ...trace, life, quietFromMs: atMs, lastLineMs: atMs };
@@ -75,12 +87,12 @@ export function withLine(trace: UnauthorizedTrace, atMs: number, life: number): 
   return { ...trace, quietMs, lastLineMs: Math.max(trace.lastLineMs, atMs) };
 }
 
-/** A part of the log before that time could not be read: nothing is known of it, so it is no silence. */
+/** Returns the trace after a part of the log before `atMs` was not read. That part does not count as silence. */
 export function withGap(trace: UnauthorizedTrace, atMs: number): UnauthorizedTrace {
   return { ...trace, quietFromMs: Math.max(trace.quietFromMs, atMs), quietMs: 0 };
 }
 
-/** The log had a 401 at that time. Times may come out of order and more than once. */
+/** Returns the trace after a 401. Times may come out of order and more than once. */
 export function withUnauthorized(trace: UnauthorizedTrace, atMs: number, life: number): UnauthorizedTrace {
   const seen = withLine(trace, atMs, life);
   const last = seen.occasions.at(-1);
@@ -95,7 +107,7 @@ export function withUnauthorized(trace: UnauthorizedTrace, atMs: number, life: n
   return { ...seen, occasions: withLate(seen.occasions, atMs) };
 }
 
-/** A 401 from before the last occasion: threads that log at once, or a clock that was set back. */
+/** Adds a 401 that is older than the last occasion: several threads log, or the clock was set back. */
 function withLate(occasions: readonly Occasion[], atMs: number): readonly Occasion[] {
   const next = occasions.findIndex(occasion => occasion.startMs > atMs);
   const before = occasions[next - 1];
@@ -108,8 +120,8 @@ function withLate(occasions: readonly Occasion[], atMs: number): readonly Occasi
 }
 
 /**
- * At most MAX_OCCASIONS: of the older half goes the one that is missed least, whose neighbours are closest together by the
- * measure of its age. So the beginning of any window stays known to within some 5 %, however long the log gets.
+ * Returns at most MAX_OCCASIONS occasions. Drops the occasion of the older half whose neighbors are closest together
+ * relative to its age, so the start of any window stays known to about 5 %.
  */
 function thinned(occasions: readonly Occasion[]): readonly Occasion[] {
   if (occasions.length <= MAX_OCCASIONS) return occasions;
@@ -119,19 +131,19 @@ function thinned(occasions: readonly Occasion[]): readonly Occasion[] {
     .map((occasion, i) => lossWithout(occasion, occasions[i], occasions[i + 2], newest));
   const least = losses.indexOf(Math.min(...losses)) + 1;
   const dropped = occasions[least];
-  const heir = occasions[least + 1];
-  if (dropped === undefined || heir === undefined) return occasions;
-  return occasions.toSpliced(least, 2, { ...heir, quietMs: Math.max(heir.quietMs, dropped.quietMs) });
+  const following = occasions[least + 1];
+  if (dropped === undefined || following === undefined) return occasions;
+  return occasions.toSpliced(least, 2, { ...following, quietMs: Math.max(following.quietMs, dropped.quietMs) });
 }
 
-function lossWithout(it: Occasion, before: Occasion = it, after: Occasion = it, newest: Occasion = it): number {
-  return (after.startMs - before.endMs) / (newest.startMs - it.startMs + 1);
+function lossWithout(occasion: Occasion, before = occasion, after = occasion, newest = occasion): number {
+  return (after.startMs - before.endMs) / (newest.startMs - occasion.startMs + 1);
 }
 
-/** What the trace amounts to at `nowMs`. Occasions that lie after `nowMs` do not count yet. */
-export function judge(trace: UnauthorizedTrace, rule: PersistenceRule, nowMs: number): Verdict {
+/** Returns the state of a trace at `nowMs`. Occasions after `nowMs` do not count yet. */
+export function persistenceOf(trace: UnauthorizedTrace, rule: PersistenceRule, nowMs: number): Persistence {
   const past = trace.occasions.filter(occasion => occasion.startMs <= nowMs);
-  const episode = ongoingEpisode(past);
+  const episode = currentEpisode(past);
   const counted = episode.filter(occasion => nowMs - occasion.startMs < rule.windowMs);
   const first = counted[0];
   const last = counted.at(-1);
@@ -145,22 +157,22 @@ export function judge(trace: UnauthorizedTrace, rule: PersistenceRule, nowMs: nu
 }
 
 /**
- * The occasions since the client last recovered. A silence ends an episode when it is long by the measure of the
- * occasions on either side of it: a burst at the start and a line many minutes later have nothing to do with each other.
+ * Returns the occasions since the client last recovered. A burst at startup and one line many minutes later are two
+ * episodes: the silence between them is long compared with those on one side of it.
  */
-function ongoingEpisode(occasions: readonly Occasion[]): readonly Occasion[] {
-  const sinceEarlier = splitByLater(occasions, false);
-  return splitByLater(sinceEarlier.toReversed(), true).toReversed();
+function currentEpisode(occasions: readonly Occasion[]): readonly Occasion[] {
+  const forwards = splitAtSilence(occasions, false);
+  return splitAtSilence(forwards.toReversed(), true).toReversed();
 }
 
-/** Walks on from one end and begins anew at each silence that is long by the measure of what was walked before it. */
-function splitByLater(occasions: readonly Occasion[], backwards: boolean): readonly Occasion[] {
+/** Walks from one end and starts over at each silence that is long compared with those it has passed. */
+function splitAtSilence(occasions: readonly Occasion[], backwards: boolean): readonly Occasion[] {
   let begin = 0;
   let longestMs = 0;
   for (let i = 1; i < occasions.length; i++) {
-    // The silence between two occasions is kept by the later of the two.
+    // The later of two occasions holds the silence between them.
     const quietMs = occasions[backwards ? i - 1 : i]?.quietMs ?? 0;
-    const ended = i - begin >= 2 && quietMs > curedAfter(longestMs);
+    const ended = i - begin >= 2 && quietMs > recoveredAfterMs(longestMs);
     if (ended && backwards) return occasions.slice(0, i);
     if (ended) begin = i;
     longestMs = ended ? 0 : Math.max(longestMs, quietMs);
@@ -168,11 +180,11 @@ function splitByLater(occasions: readonly Occasion[], backwards: boolean): reado
   return occasions.slice(begin);
 }
 
-function curedAfter(longestQuietMs: number): number {
-  return Math.max(CURED_AFTER_MS, CURED_AFTER_GAPS * longestQuietMs);
+function recoveredAfterMs(longestQuietMs: number): number {
+  return Math.max(RECOVERED_AFTER_MS, RECOVERED_AFTER_GAPS * longestQuietMs);
 }
 
-/** Whether the episode is over by now: too long ago, or the container was seen to live on without 401s for too long. */
+/** Whether the episode is over: its last 401 is not recent, or a long silence followed. */
 function hasEnded(episode: readonly Occasion[], quietMs: number, nowMs: number): boolean {
   const last = episode.at(-1);
   if (last === undefined) return true;
@@ -183,5 +195,5 @@ function hasEnded(episode: readonly Occasion[], quietMs: number, nowMs: number):
     longestQuietMs = Math.max(longestQuietMs, occasion.quietMs);
   });
   const recentMs = Math.min(MAX_RECENT_MS, Math.max(RECENT_MS, RECENT_GAPS * longestGapMs));
-  return nowMs - last.endMs > recentMs || quietMs > curedAfter(longestQuietMs);
+  return nowMs - last.endMs > recentMs || quietMs > recoveredAfterMs(longestQuietMs);
 }

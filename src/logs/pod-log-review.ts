@@ -60,7 +60,7 @@ function watchedContainers(pod: PodView): Watched[] {
 
 function stateOf(watch: LogWatch, pod: PodView, nowMs: number): PodLogState {
   const findings = watchedContainers(pod).map(watched => watch.finding(watched, RULE, nowMs));
-  const states = findings.map(({ verdict }) => verdict.state);
+  const states = findings.map(({ persistence }) => persistence.state);
   if (states.includes("persistent")) return "persistent";
   if (states.includes("suspected")) return "suspected";
   if (findings.some(({ error }) => error !== undefined)) return "unreadable";

@@ -4,7 +4,7 @@ import { Informers } from "../../src/cluster/watch/informers";
 import { systemClock, systemRandom } from "../../src/cluster/system";
 import { ForbiddenError } from "../../src/core/errors";
 import type { SandboxEventView } from "../../src/core/views";
-import { judge } from "../../src/logs/persistence";
+import { persistenceOf } from "../../src/logs/persistence";
 import { SandboxTraces } from "../../src/remedies/token-restart/sandbox-traces";
 import { apiOver, clientWith, RULES } from "./cluster-operator";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
@@ -138,7 +138,7 @@ describe("Events of sandboxes", () => {
       for (const node of ["growing", "series"]) {
         expect(traces.of(node).occasions).toHaveLength(i + 1);
         const state = i < 4 ? "suspected" : "persistent";
-        expect(judge(traces.of(node), RULE, ms + 1_000).state).toBe(state);
+        expect(persistenceOf(traces.of(node), RULE, ms + 1_000).state).toBe(state);
       }
     }
   });

@@ -3,12 +3,12 @@ import { createFinder, findByClass, type Finder } from "../../logs/detector";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
 import { ruleOf } from "../../remedies/token-restart/observe";
 import {
-  judge,
+  persistenceOf,
   NO_TRACE,
   withLine,
   withUnauthorized,
   type PersistenceRule,
-  type Verdict,
+  type Persistence,
 } from "../../logs/persistence";
 import { SpecError } from "./spec-file";
 
@@ -32,7 +32,7 @@ const BLIND = { find: findNothing, isUnauthorized: () => false };
 /** When it would have acted. */
 export interface Action {
   readonly atMs: number;
-  readonly verdict: Verdict;
+  readonly verdict: Persistence;
   /** Beginnings of the occasions that were counted, in milliseconds. */
   readonly occasionsMs: readonly number[];
 }
@@ -58,8 +58,8 @@ export class Replay {
   }
 
   /** What it amounts to at a moment. */
-  verdict(nowMs: number): Verdict {
-    return judge(this.#trace, this.#rule, nowMs);
+  verdict(nowMs: number): Persistence {
+    return persistenceOf(this.#trace, this.#rule, nowMs);
   }
 
   /** A record that is no 401. */

@@ -3,7 +3,7 @@ import { BusyClock } from "../../core/testing/busy-clock";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { ContainerLog } from "./container-log";
 import { findByClass as find } from "../detector";
-import { judge } from "../persistence";
+import { persistenceOf } from "../persistence";
 import { container, FakeLogs, pod } from "../../remedies/token-restart/testing/fake-log";
 
 const RULE = { occasions: 3, windowMs: 900_000, minDurationMs: 60_000 };
@@ -31,7 +31,7 @@ describe("a container's log", () => {
     for (let i = 0; i <= 12; i++) {
       write("all is well", UNAUTHORIZED);
       await log.read({ clock, logs }, pod(), container(), SEARCH);
-      expect(judge(log.trace, RULE, clock.now().getTime()).state).toBe(i < 12 ? "suspected" : "persistent");
+      expect(persistenceOf(log.trace, RULE, clock.now().getTime()).state).toBe(i < 12 ? "suspected" : "persistent");
       clock.advance(5_000);
     }
     expect(log.trace.occasions).toHaveLength(13);

@@ -1,7 +1,7 @@
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import type { ContainerView, PodView } from "../../core/views";
 import { ContainerLog, type LogSearch, type LogSource } from "./container-log";
-import { judge, type PersistenceRule, type Verdict } from "../persistence";
+import { persistenceOf, type PersistenceRule, type Persistence } from "../persistence";
 import { dueMs, pickDue, SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
 
 /** Time in which a log was read without a 401, up to its newest line. */
@@ -42,7 +42,7 @@ interface Entry {
 
 /** What is known of one container. */
 export interface LogFinding {
-  readonly verdict: Verdict;
+  readonly persistence: Persistence;
   readonly readMs?: number;
   /** For how long its life was last seen to go on without a 401. */
   readonly quiet: QuietTime;
@@ -78,7 +78,7 @@ export class LogWatch {
     const { trace } = entry.log;
     const isReported = entry.error instanceof ForbiddenError || entry.failures >= FAILURES_UNTIL_REPORTED;
     return {
-      verdict: judge(trace, rule, nowMs),
+      persistence: persistenceOf(trace, rule, nowMs),
       quiet: { fromMs: trace.quietFromMs, untilMs: trace.lastLineMs },
       ...(entry.readMs === undefined ? {} : { readMs: entry.readMs }),
       ...(isReported
@@ -108,7 +108,7 @@ export class LogWatch {
     suspicious: boolean;
   } {
     const entry = this.#entry(item);
-    const state = judge(entry.log.trace, rule, from.clock.now().getTime()).state;
+    const state = persistenceOf(entry.log.trace, rule, from.clock.now().getTime()).state;
     const suspicious = item.suspicious || state !== "quiet" || entry.failures > 0;
     return { item, uid: item.pod.uid, lastReadMs: entry.startedMs, suspicious };
   }

@@ -1,7 +1,7 @@
 import type { RestartStatus, TargetStatus } from "../../api/controller-resilience";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { Onset } from "./cause";
-import type { Verdict } from "../../logs/persistence";
+import type { Persistence } from "../../logs/persistence";
 import type { AgeProof } from "./service-account-age";
 
 /** All that a decision rests on: plain data, as observed. */
@@ -62,10 +62,10 @@ export interface WorkloadFacts {
 export interface PodFacts {
   readonly pod: PodView;
   /** Of the container that is worst off. */
-  readonly verdict: Verdict;
+  readonly verdict: Persistence;
   readonly proof?: AgeProof;
   /** Of the sandboxes on its node since it is Ready, where it may be the agent to blame. Absent: nothing can be told. */
-  readonly sandbox?: Verdict;
+  readonly sandbox?: Persistence;
   /** unknown: could not be read. */
   readonly serviceAccount: "present" | "missing" | "unknown";
   /** The logs of all its containers have been read up to this moment. Absent: not all have been read yet. */

@@ -9,7 +9,7 @@ import { TOKEN_CAUSES, type Onset } from "./cause";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
 import { SEVERITY, workloadId, type PodFacts, type Problem, type TokenRestartFacts, type WorkloadFacts } from "./facts";
 import { hasLog, type LogFinding, type LogWatch, type Watched } from "../../logs/reading/log-watch";
-import type { PersistenceRule, Verdict } from "../../logs/persistence";
+import type { PersistenceRule, Persistence } from "../../logs/persistence";
 import { findSandboxes } from "./sandbox-evidence";
 import type { SandboxTraces } from "./sandbox-traces";
 import { proveByAge, weighLogs, type AgeProof } from "./service-account-age";
@@ -222,7 +222,7 @@ function factsOf(candidate: Candidate, finding: (item: Watched) => LogFinding, p
   const readMs = Math.min(...findings.map(({ readMs }) => readMs ?? -Infinity));
   return {
     pod: candidate.pod,
-    verdict: worst(findings.map(({ verdict }) => verdict)),
+    verdict: worst(findings.map(({ persistence }) => persistence)),
     ...(candidate.proof === undefined
       ? {}
       : {
@@ -237,8 +237,8 @@ function factsOf(candidate: Candidate, finding: (item: Watched) => LogFinding, p
   };
 }
 
-function worst(verdicts: readonly Verdict[]): Verdict {
-  return verdicts.reduce<Verdict>((a, b) => (SEVERITY[b.state] > SEVERITY[a.state] ? b : a), {
+function worst(verdicts: readonly Persistence[]): Persistence {
+  return verdicts.reduce<Persistence>((a, b) => (SEVERITY[b.state] > SEVERITY[a.state] ? b : a), {
     state: "quiet",
     occasions: 0,
   });

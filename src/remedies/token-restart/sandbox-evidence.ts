@@ -2,7 +2,7 @@ import { ForbiddenError, publicMessage, TransientError } from "../../core/errors
 import type { Readers } from "../../core/readers";
 import type { PodView, SandboxEventView, WorkloadView } from "../../core/views";
 import { workloadId, type Problem, type UndecidedNode } from "./facts";
-import { judge, type PersistenceRule, type UnauthorizedTrace, type Verdict } from "../../logs/persistence";
+import { persistenceOf, type PersistenceRule, type UnauthorizedTrace, type Persistence } from "../../logs/persistence";
 import type { SandboxTraces } from "./sandbox-traces";
 
 /** A pod that may be the agent of a network plugin, and whose it is. */
@@ -15,7 +15,7 @@ interface Agent {
 /** What Events of sandboxes say of one object's pods. */
 export interface SandboxFindings {
   /** Against a pod; undefined if nothing can be told of it. */
-  readonly verdictOf: (pod: PodView) => Verdict | undefined;
+  readonly verdictOf: (pod: PodView) => Persistence | undefined;
   /** Nodes where somebody is to blame, and nobody knows who. */
   readonly undecided: readonly UndecidedNode[];
 }
@@ -49,7 +49,7 @@ export async function findSandboxes(gathered: readonly Gathered[], search: Sandb
   if (events === undefined) return NOTHING;
   const nowMs = from.clock.now().getTime();
   traces.take(events, rule.windowMs, nowMs);
-  const verdicts = new Map<string, Verdict>();
+  const verdicts = new Map<string, Persistence>();
   const undecided: UndecidedNode[] = [];
   const byNode = groupByNode(agents);
   traces.keepNodes(new Set(byNode.keys()));
@@ -109,9 +109,9 @@ function readySince(pods: readonly PodView[]): number {
 export function verdictSince(
   sinceMs: number,
   by: { readonly trace: UnauthorizedTrace; readonly rule: PersistenceRule; readonly nowMs: number },
-): Verdict {
+): Persistence {
   const occasions = by.trace.occasions.filter(({ startMs }) => startMs >= sinceMs + 1_000);
-  return judge({ ...by.trace, occasions }, by.rule, by.nowMs);
+  return persistenceOf({ ...by.trace, occasions }, by.rule, by.nowMs);
 }
 
 /** Undefined, and a problem, if they can't be read now: other evidence goes on. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { SandboxEventView } from "../../core/views";
-import { judge, MAX_OCCASIONS } from "../../logs/persistence";
+import { persistenceOf, MAX_OCCASIONS } from "../../logs/persistence";
 import { occurrencesOf, SandboxTraces } from "./sandbox-traces";
 
 const T = Date.parse("2025-01-01T12:00:00Z");
@@ -132,7 +132,7 @@ describe("the traces of nodes", () => {
             T + 800_000 + i * 1000,
           ),
         );
-        expect(judge(traces.of("n1"), RULE, T + 810_000).state).toBe("quiet");
+        expect(persistenceOf(traces.of("n1"), RULE, T + 810_000).state).toBe("quiet");
       }),
     );
   });

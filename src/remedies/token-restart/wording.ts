@@ -4,7 +4,7 @@ import { formatDuration } from "../../core/duration";
 import { joinSentences } from "../kit/summarize";
 import type { TokenCause } from "./cause";
 import { isBySandbox, workloadId, type Block, type PodFacts, type UndecidedNode, type WorkloadFacts } from "./facts";
-import type { Verdict } from "../../logs/persistence";
+import type { Persistence } from "../../logs/persistence";
 
 // Sentences for somebody who reads them at three in the morning. Never log text.
 
@@ -24,7 +24,7 @@ export function describeEvidence(facts: PodFacts): string {
   return verdict.occasions === 0 ? older : `${older}, and ${answered}`;
 }
 
-function describeExtent({ occasions, firstMs = 0, lastMs = 0 }: Verdict): string {
+function describeExtent({ occasions, firstMs = 0, lastMs = 0 }: Persistence): string {
   const span = floorTo(SPAN_STEPS, lastMs - firstMs);
   return `${describeOccasions(occasions)}${span === undefined ? "" : ` over ${formatDuration(span)} or more`}`;
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
 import type { PodView, WorkloadView } from "../../../core/views";
 import type { PodFacts, TokenRestartFacts, WorkloadFacts } from "../facts";
-import type { Verdict } from "../../../logs/persistence";
+import type { Persistence } from "../../../logs/persistence";
 import { pod } from "./fake-log";
 import { DEFAULTS, workload } from "./scene";
 
@@ -14,8 +14,8 @@ function defined<T extends object>(value: { [K in keyof T]: T[K] | undefined }):
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 }
 
-const verdicts: fc.Arbitrary<Verdict> = fc.oneof(
-  fc.constant<Verdict>({ state: "quiet", occasions: 0 }),
+const verdicts: fc.Arbitrary<Persistence> = fc.oneof(
+  fc.constant<Persistence>({ state: "quiet", occasions: 0 }),
   fc.record({
     state: fc.constantFrom("suspected", "persistent"),
     occasions: fc.integer({ min: 1, max: 500 }),
