@@ -1,40 +1,33 @@
 import { MAX_TIMER_MS, type Cancel, type Clock } from "../../core/clock";
 import { DelayHeap } from "./delay-heap";
-import { RingBuffer } from "./ring-buffer";
-
-/**
- * Why a key waits, the most urgent first: something has happened (`event`), its time has come (`due`), or it is one of all (`sweep`).
- * Lanes take turns, so that however many keys wait in one of them, none in another waits for those.
- */
-export type Lane = (typeof LANES)[number];
 
 const LANES = ["event", "due", "sweep"] as const;
 
-// client-go keeps three sets: queue, dirty and processing. A key's state says the same in one map: that it waits, as the number of
-// its lane (in queue and dirty); PROCESSING (not dirty); or AGAIN + the number of its lane (dirty while processing).
-const PROCESSING = LANES.length;
-const AGAIN = PROCESSING + 1;
+/**
+ * Why a key waits, the most urgent reason first: an event (`event`), its requeue time has come (`due`), or the full pass (`sweep`).
+ * The queue serves the lanes round robin, so a long lane does not delay the keys of another.
+ */
+export type Lane = (typeof LANES)[number];
+
+const NEXT: Readonly<Record<Lane, Lane>> = { event: "due", due: "sweep", sweep: "event" };
 
 /**
- * The work queue of client-go (util/workqueue) for one thread: a key that is added many times is handed out once, never to
- * two workers at the same time, and once more if it was added while being worked on. In each lane first come, first served; a key
- * that is added for a more urgent reason than the one it waits for waits for that from then on.
+ * The work queue of client-go (util/workqueue) for one thread. A key that is added many times is handed out once, never to two
+ * workers at the same time, and once more if it was added while a worker held it. Each lane is first in, first out; a key moves
+ * to the most urgent lane it was added for.
  *
- * Handing out is by pull (`take`) and not by a promise, so that whoever stops pulling has stopped: no worker is left
- * waiting with a key that arrives later.
+ * Workers poll with `take` instead of awaiting a promise, so a worker that stops polling never receives another key.
  */
 export class WorkQueue<K = string> {
-  readonly #states = new Map<K, number>();
-  /** By lane; a key that has left for a more urgent one still stands in the one it left, and is passed over unless it is back by then. */
-  readonly #lanes = LANES.map(() => new RingBuffer<K>());
-  /** The keys that stand in each lane, so that none does twice. */
-  readonly #standing = LANES.map(() => new Set<K>());
-  /** The lane whose turn it is. */
-  #turn = 0;
-  #length = 0;
+  /** Waiting keys; each is in one lane. */
+  readonly #lanes = { event: new FifoSet<K>(), due: new FifoSet<K>(), sweep: new FifoSet<K>() };
+  /** The lane that `take` serves next. */
+  #next: Lane = "event";
+  /** Keys that a worker holds, each with the lane it was added to meanwhile. */
+  readonly #processing = new Map<K, Lane | undefined>();
   readonly #delayed = new DelayHeap<K>();
-  /** The most urgent reason why each delayed key was added. */
-  readonly #delayedLanes = new Map<K, number>();
+  /** The lane that each delayed key is added to. */
+  readonly #delayedLanes = new Map<K, Lane>();
   readonly #clock: Clock;
   readonly #onWaiting: () => void;
   /** One timer for all delayed keys. */
@@ -42,28 +35,37 @@ export class WorkQueue<K = string> {
   #shuttingDown = false;
   readonly #drained: (() => void)[] = [];
 
-  /** `onWaiting` is called whenever a key may have become available to `take`. */
+  /** `onWaiting` is called whenever a key becomes available to `take`. */
   constructor(clock: Clock, onWaiting: () => void = () => undefined) {
     this.#clock = clock;
     this.#onWaiting = onWaiting;
   }
 
-  /** Keys that could be taken now. */
+  /** Number of keys that `take` can return now. */
   get length(): number {
-    return this.#length;
+    return LANES.reduce((sum, lane) => sum + this.#lanes[lane].size, 0);
   }
 
-  /** Keys that wait for their moment. */
+  /** Number of keys added by `addAfter` whose delay has not passed. */
   get delayed(): number {
     return this.#delayed.size;
   }
 
-  /** Adds a key; nothing happens if it is waiting already for as urgent a reason, or after shutdown. */
+  /** Adds a key. Does nothing if the key waits in the same or a more urgent lane, or after shutdown. */
   add(key: K, lane: Lane = "event"): void {
-    this.#add(key, LANES.indexOf(lane));
+    if (this.#shuttingDown) return;
+    if (this.#processing.has(key)) {
+      this.#processing.set(key, mostUrgent(lane, this.#processing.get(key)));
+      return;
+    }
+    const current = LANES.find(name => this.#lanes[name].has(key));
+    if (current === mostUrgent(lane, current)) return;
+    if (current !== undefined) this.#lanes[current].delete(key);
+    this.#lanes[lane].add(key);
+    if (current === undefined) this.#onWaiting();
   }
 
-  /** Adds a key after a delay; at once if that is not above 0. Of two delays the earlier end wins; none is beyond 2^31-1 ms. */
+  /** Adds a key after a delay, or immediately if the delay is not positive. The earlier of two delays wins; the maximum is 2^31-1 ms. */
   addAfter(key: K, delayMs: number, lane: Lane = "event"): void {
     if (this.#shuttingDown) return;
     if (!(delayMs > 0)) {
@@ -71,53 +73,49 @@ export class WorkQueue<K = string> {
       return;
     }
     this.#delayed.schedule(key, this.#clock.monotonicMs() + Math.min(delayMs, MAX_TIMER_MS));
-    this.#delayedLanes.set(key, Math.min(LANES.indexOf(lane), this.#delayedLanes.get(key) ?? LANES.length));
+    this.#delayedLanes.set(key, mostUrgent(lane, this.#delayedLanes.get(key)));
     this.#arm();
   }
 
-  /** The key that waited longest in the lane whose turn it is, or undefined. Whoever takes one must call `done` with it. */
+  /** Returns the oldest key of the next lane that has one, or undefined. The caller must call `done` with the key. */
   take(): K | undefined {
     for (let i = 0; i < LANES.length; i++) {
-      const lane = this.#turn;
-      this.#turn = (lane + 1) % LANES.length;
-      const key = this.#shift(lane);
+      const key = this.#lanes[this.#next].shift();
+      this.#next = NEXT[this.#next];
       if (key === undefined) continue;
-      this.#states.set(key, PROCESSING);
-      this.#length--;
+      this.#processing.set(key, undefined);
       return key;
     }
     return undefined;
   }
 
-  /** The work on a key has ended. If it was added meanwhile it waits again, behind the others. */
+  /** Ends the work on a key. If the key was added meanwhile, it waits again at the end of its lane. */
   done(key: K): void {
-    const state = this.#states.get(key);
-    if (state === undefined) return;
-    if (state >= AGAIN) {
-      this.#push(key, state - AGAIN);
-      this.#length++;
-      this.#onWaiting();
-    } else if (state === PROCESSING) {
-      this.#states.delete(key);
+    const lane = this.#processing.get(key);
+    if (!this.#processing.delete(key)) return;
+    if (lane === undefined) {
       this.#settleDrain();
+      return;
     }
+    this.#lanes[lane].add(key);
+    this.#onWaiting();
   }
 
-  /** Forgets what waits and what is delayed. Keys that are being worked on stay so, but are not handed out again for it. */
+  /** Removes all waiting and delayed keys. Keys that a worker holds are not handed out again. */
   clear(): void {
-    for (let key = this.take(); key !== undefined; key = this.take()) this.#states.delete(key);
-    for (const key of this.#states.keys()) this.#states.set(key, PROCESSING);
+    for (const lane of LANES) this.#lanes[lane].clear();
+    for (const key of this.#processing.keys()) this.#processing.set(key, undefined);
     this.#dropDelayed();
     this.#settleDrain();
   }
 
-  /** No key is added from now on, delayed ones are dropped; what waits can still be taken. */
+  /** Stops accepting keys and drops delayed ones. Waiting keys can still be taken. */
   shutDown(): void {
     this.#shuttingDown = true;
     this.#dropDelayed();
   }
 
-  /** As `shutDown`; settles when everything that waited has been taken and is done. */
+  /** As `shutDown`. Resolves when all waiting keys are taken and done. */
   shutDownWithDrain(): Promise<void> {
     this.shutDown();
     return new Promise(resolve => {
@@ -126,38 +124,8 @@ export class WorkQueue<K = string> {
     });
   }
 
-  #add(key: K, lane: number): void {
-    if (this.#shuttingDown) return;
-    const state = this.#states.get(key);
-    if (state === undefined) {
-      this.#push(key, lane);
-      this.#length++;
-      this.#onWaiting();
-    } else if (state >= PROCESSING) {
-      this.#states.set(key, state === PROCESSING ? AGAIN + lane : Math.min(state, AGAIN + lane));
-    } else if (lane < state) {
-      this.#push(key, lane);
-    }
-  }
-
-  #push(key: K, lane: number): void {
-    this.#states.set(key, lane);
-    if (this.#standing[lane]?.has(key)) return;
-    this.#standing[lane]?.add(key);
-    this.#lanes[lane]?.push(key);
-  }
-
-  #shift(lane: number): K | undefined {
-    const waiting = this.#lanes[lane];
-    for (let key = waiting?.shift(); key !== undefined; key = waiting?.shift()) {
-      this.#standing[lane]?.delete(key);
-      if (this.#states.get(key) === lane) return key;
-    }
-    return undefined;
-  }
-
   #settleDrain(): void {
-    if (!this.#shuttingDown || this.#states.size > 0) return;
+    if (!this.#shuttingDown || this.#processing.size > 0 || this.length > 0) return;
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 
@@ -182,8 +150,49 @@ export class WorkQueue<K = string> {
     for (let key = this.#delayed.takeReady(nowMs); key !== undefined; key = this.#delayed.takeReady(nowMs)) {
       const lane = this.#delayedLanes.get(key);
       this.#delayedLanes.delete(key);
-      this.#add(key, lane ?? 0);
+      this.add(key, lane);
     }
     this.#arm();
+  }
+}
+
+/** The more urgent of two lanes. */
+function mostUrgent(lane: Lane, other: Lane | undefined): Lane {
+  return LANES.find(name => name === lane || name === other) ?? lane;
+}
+
+/** A first-in, first-out queue of distinct keys. */
+class FifoSet<K> {
+  readonly #keys = new Set<K>();
+  // A Set scans past its deleted entries whenever an iteration starts. One iterator for all keys does so once, and it never
+  // ends: it is asked only while there are keys, and all keys that it has passed are deleted.
+  readonly #iterator = this.#keys.values();
+
+  get size(): number {
+    return this.#keys.size;
+  }
+
+  has(key: K): boolean {
+    return this.#keys.has(key);
+  }
+
+  add(key: K): void {
+    this.#keys.add(key);
+  }
+
+  delete(key: K): void {
+    this.#keys.delete(key);
+  }
+
+  clear(): void {
+    this.#keys.clear();
+  }
+
+  /** Removes and returns the oldest key, or undefined if there is none. */
+  shift(): K | undefined {
+    if (this.#keys.size === 0) return undefined;
+    const key = this.#iterator.next().value;
+    if (key !== undefined) this.#keys.delete(key);
+    return key;
   }
 }
