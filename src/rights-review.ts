@@ -19,10 +19,10 @@ export interface Places {
 }
 
 /** Everything that the operator needs: for itself, for each remedy, and by name in the namespaces of its Lease and of Pepr's stores. */
-export function allNeeds(remedies: readonly Pick<Remedy, "key" | "may">[], places: Places): Need[] {
+export function allNeeds(remedies: readonly Pick<Remedy, "block" | "permissions">[], places: Places): Need[] {
   const needs: Need[] = [
     ...ownPermissions.map(permission => ({ ...permission, by: ITSELF })),
-    ...remedies.flatMap(({ key, may }) => may.map(permission => ({ ...permission, by: key }))),
+    ...remedies.flatMap(({ block, permissions }) => permissions.map(permission => ({ ...permission, by: block }))),
   ];
   const { watchNamespaces, lease, moduleId } = places;
   const there = needs.flatMap(need => {

@@ -33,7 +33,7 @@ const lines = (rules: readonly Rule[]): string[] =>
 
 describe("the ClusterRoles in deploy/", () => {
   it("are what the operator and its remedies say that they need, and nothing else", () => {
-    const needed = [...ownPermissions, ...createRemedies().flatMap(({ may }) => may)];
+    const needed = [...ownPermissions, ...createRemedies().flatMap(({ permissions }) => permissions)];
     const asRules = needed.map(
       ({ apiGroup, resource, name, url, verbs }): Rule =>
         url === undefined

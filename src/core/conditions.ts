@@ -1,11 +1,10 @@
 import type { StatusCondition } from "../api/controller-resilience";
-import type { ConditionType, Reason } from "../api/conditions";
 
 /** What a condition shall say now. */
 export interface ConditionUpdate {
-  readonly type: ConditionType;
+  readonly type: string;
   readonly status: "True" | "False" | "Unknown";
-  readonly reason: Reason;
+  readonly reason: string;
   readonly message: string;
 }
 

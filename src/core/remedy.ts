@@ -1,84 +1,187 @@
-import type { Cause, ConditionType, Reason } from "../api/conditions";
+import type { Cause } from "../api/conditions";
 import type {
   ControllerResilience,
   ControllerResilienceSpec,
   ControllerResilienceStatus,
+  RestartStatus,
 } from "../api/controller-resilience";
-import type { Execution, Intent, ObjectRef, Permission } from "./intent";
+import type { Execution, Intent, ObjectRef, Outcome, Permission, RestartClaim } from "./intent";
 import type { Readers } from "./readers";
 import type { Steps } from "./slices";
 
-/** Key of a remedy's block in the spec. */
-export type RemedyKey = "tokenRestart" | "bindingRenewal" | "tokenLifetime" | "flowIsolation";
+// The contract between a remedy and the engine. A remedy declares everything in one constant by defineRemedy; the engine, the metrics,
+// the chart's rights and the documentation are derived from it or checked against it.
 
-/** The parts of status that remedies own; the engine owns the rest. */
-export type RemedyStatus = Partial<
-  Pick<ControllerResilienceStatus, "targets" | "restarts" | "bindings" | "daemonSets" | "flows">
+/** Key of a remedy's block in the spec. The schema in crds/ is the source: a new block there is a new key here. */
+export type RemedyBlock = Exclude<keyof ControllerResilienceSpec, "mode" | "suspend" | "targets">;
+
+/** The spec of one block, with every default set by the API server. */
+export type SpecOf<Block extends RemedyBlock> = NonNullable<ControllerResilienceSpec[Block]>;
+
+/** A list in status that one remedy owns. The engine owns the other fields. */
+export type StatusList = Exclude<
+  keyof ControllerResilienceStatus,
+  "conditions" | "observedGeneration" | "restarts" | "restartsTotal"
 >;
 
-/** Something that users should read in `kubectl describe`, beside the Events that executed intents make by themselves. */
-export interface Announcement {
+/** The status lists of one remedy. */
+export type StatusLists = Partial<Pick<ControllerResilienceStatus, StatusList>>;
+
+/** What the declaration says of one condition reason. */
+export interface ReasonRule {
+  /** Type of the Event when the condition changes to this reason while its status is not True. */
+  readonly event: "Normal" | "Warning";
+  /** One sentence for the documentation: what it means and what a person can do. */
+  readonly help: string;
+}
+
+/** Every reason of a remedy's condition, worst first: the order is the order of severity. */
+export type Reasons<Reason extends string = string> = Readonly<Record<Reason, ReasonRule>>;
+
+/** Reasons that the engine gives to any remedy's condition. */
+export type EngineReason = "Suspended" | "ObserveFailed" | "DecideFailed" | "Forbidden";
+
+/** A write that failed and that the engine does not try again yet. */
+export interface PendingWrite {
+  readonly verb: Intent["verb"];
+  readonly target: ObjectRef;
+  /** Present when the write was a restart. */
+  readonly restart?: RestartClaim;
+  readonly outcome: Outcome;
+  /** Wall-clock time of the next try, in milliseconds. */
+  readonly untilMs: number;
+}
+
+/** One thing that a plan decides on, such as a workload, a binding or a flow. */
+export interface PlanItem {
+  /** Identifies the item within its plan; the engine returns the outcomes of its intents by this id. */
+  readonly id: string;
+  /** Writes, in order. */
+  readonly intents: readonly Intent[];
+}
+
+/** What a remedy wants to do. Plans are data: Observe mode and tests show the very plan that Enforce runs. */
+export interface Plan<Item extends PlanItem = PlanItem> {
+  /** In the order in which their intents are written. */
+  readonly items: readonly Item[];
+  /** Restarts of this remedy's causes with the outcomes known now. The engine writes them to status before it restarts anything. */
+  readonly restarts?: readonly RestartStatus[];
+  /**
+   * Something exists outside of the object's namespace, or is about to, that must be deleted together with the object. The engine keeps
+   * its finalizer on the object while this is true.
+   */
+  readonly needsCleanup?: boolean;
+}
+
+/** The executions of a plan's intents by item id; an item without intents is absent. */
+export type Outcomes = ReadonlyMap<string, readonly Execution[]>;
+
+/** An Event that a remedy asks for, besides the Events that executed intents cause. */
+export interface EventRequest {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly note: string;
-  /** What it is about; it is told there as well. Absent: the ControllerResilience alone. */
+  /** The object that the Event regards, besides the ControllerResilience. */
   readonly about?: ObjectRef;
 }
 
-/** What a remedy concludes from its facts. */
-export interface Decision {
+/** What users read about a remedy after its plan was executed. */
+export interface Report<Reason extends string = string> {
   readonly status: "True" | "False" | "Unknown";
   readonly reason: Reason;
-  /** A sentence for people; never log text. */
+  /** Sentences for people; never log text. */
   readonly message: string;
-  readonly intents: readonly Intent[];
-  /** Look again after this long at the latest. */
+  /** The next pass runs after this time at the latest, in milliseconds. Absent: with the next full pass. */
   readonly recheckAfterMs?: number;
-  /** Something is under way (kstatus Reconciling). */
+  /** The remedy goes on by itself (kstatus Reconciling). */
   readonly progressing?: boolean;
-  /** A person is needed (kstatus Stalled): for what. */
+  /** A person has to act (kstatus Stalled). */
   readonly stalled?: { readonly reason: Reason; readonly message: string };
-  /**
-   * Something outside of the object's namespace that it made, or is about to make, has to be taken away with the object: the engine
-   * keeps its finalizer on the object while this is true.
-   */
-  readonly needsCleanup?: boolean;
-  /** This remedy's part of status. */
-  readonly parts?: RemedyStatus;
-  readonly announcements?: readonly Announcement[];
+  readonly lists?: StatusLists;
+  readonly events?: readonly EventRequest[];
 }
 
-/**
- * One way of keeping controllers alive. `observe` does all the reading, `decide` all the thinking, and neither writes: what
- * is to be written goes as intents to the executor, the only writer.
- */
-export interface Remedy<Key extends RemedyKey = RemedyKey, Facts = unknown> {
-  /** Folder, metric label and log component. */
+/** One pass of one remedy, after it has read the cluster. */
+export interface Observation {
+  /** Decides; pure. Long decisions yield to the event loop. */
+  plan(now: Date, pending: readonly PendingWrite[]): Steps<PlannedPass>;
+}
+
+/** A plan, and how to report on it. */
+export interface PlannedPass {
+  readonly plan: Plan;
+  /** Writes the messages, once, after execution; pure. */
+  report(outcomes: Outcomes, now: Date): Report;
+}
+
+/** What a remedy declares of itself. */
+export interface RemedyDeclaration<Block extends RemedyBlock = RemedyBlock> {
+  /** Folder, metric label and log field. */
   readonly name: string;
-  readonly key: Key;
-  readonly condition: ConditionType;
-  /** Everything it can ever touch; the ClusterRole is checked against the union of these. */
-  readonly may: readonly Permission[];
-  /** May throw: then the condition becomes Unknown / ObserveFailed, and no intent is made. */
-  observe(
-    object: ControllerResilience,
-    spec: NonNullable<ControllerResilienceSpec[Key]>,
-    from: Readers,
-  ): Promise<Facts>;
-  /** Pure and total: same input, same output, never throws. */
-  decide(facts: Facts, spec: NonNullable<ControllerResilienceSpec[Key]>, now: Date): Decision;
-  /** The same in steps, where there may be so many facts that it would hold up the event loop: the engine takes it instead, if it is there. */
-  decideInSteps?(facts: Facts, spec: NonNullable<ControllerResilienceSpec[Key]>, now: Date): Steps<Decision>;
-  /** Pure: how outcomes change what was decided, such as a PodDisruptionBudget's no. Default: the engine's general wording. */
-  conclude?(decision: Decision, executions: readonly Execution[], now: Date): Decision;
-  /**
-   * What is to be deleted because the object goes, or its block has gone. Asked again until it wants nothing more.
-   *
-   * @throws whatever a reader throws; it is tried again then
-   */
-  cleanUp?(object: ControllerResilience, from: Readers): Promise<readonly Intent[]>;
-  /** Causes of the restarts that it asks for. What became of them it alone says: its part of status has these restarts and no others. */
+  readonly block: Block;
+  /** Type of its condition. */
+  readonly condition: string;
+  readonly reasons: Reasons;
+  /** Its list in status. */
+  readonly owns: StatusList;
+  /** Every right that it may use; the chart's ClusterRole is the union of these. */
+  readonly permissions: readonly Permission[];
+  /** Causes of the restarts that it requests. It alone settles the outcomes of restarts with these causes. */
   readonly causes?: readonly Cause[];
-  /** The object is gone: drop what is remembered of it. */
+}
+
+/** A remedy as the engine runs it. */
+export interface Remedy<Block extends RemedyBlock = RemedyBlock> extends RemedyDeclaration<Block> {
+  /**
+   * Does all the reading.
+   *
+   * @throws any reader's error: the condition becomes Unknown / ObserveFailed and nothing is planned
+   */
+  observe(object: ControllerResilience, readers: Readers): Promise<Observation>;
+  /**
+   * Intents that delete what was made outside of the object's namespace, because the object or the block is gone. Called again until it returns
+   * none.
+   *
+   * @throws any reader's error: the engine retries
+   */
+  cleanUp?(object: ControllerResilience, readers: Readers): Promise<readonly Intent[]>;
+  /** Drops what is remembered of an object that is gone. */
   forget?(key: string): void;
+}
+
+/** Everything that one remedy is. */
+export interface RemedyDefinition<Block extends RemedyBlock, Rules extends Reasons, Observed, P extends Plan>
+  extends RemedyDeclaration<Block>, Pick<Remedy<Block>, "cleanUp" | "forget"> {
+  readonly reasons: Rules;
+  /** I/O: reads what a decision needs. */
+  observe(object: ControllerResilience, spec: SpecOf<Block>, readers: Readers): Promise<Observed>;
+  /** Pure and total: the same input gives the same plan, and it never throws. `pending` are writes in backoff. */
+  plan(observed: Observed, spec: SpecOf<Block>, now: Date, pending: readonly PendingWrite[]): P | Steps<P>;
+  /** Pure: condition, status lists and Events from the plan and the outcomes. Without outcomes it describes the plan. */
+  report(plan: P, outcomes: Outcomes, now: Date): Report<(keyof Rules & string) | EngineReason>;
+}
+
+/** Makes a remedy for the engine. The types of observations and plans stay inside: the engine only sees {@link Remedy}. */
+export function defineRemedy<Block extends RemedyBlock, Rules extends Reasons, Observed, P extends Plan>(
+  definition: RemedyDefinition<Block, Rules, Observed, P>,
+): Remedy<Block> {
+  return {
+    ...definition,
+    async observe(object, readers): Promise<Observation> {
+      const spec = object.spec[definition.block];
+      if (spec === undefined) throw new TypeError(`expected a spec with ${definition.block}`);
+      const observed = await definition.observe(object, spec, readers);
+      return {
+        *plan(now, pending) {
+          const planned = definition.plan(observed, spec, now, pending);
+          const plan = isSteps(planned) ? yield* planned : planned;
+          return { plan, report: (outcomes, reportedAt) => definition.report(plan, outcomes, reportedAt) };
+        },
+      };
+    },
+  };
+}
+
+function isSteps<P extends Plan>(planned: P | Steps<P>): planned is Steps<P> {
+  return Symbol.iterator in planned;
 }

@@ -1,15 +1,19 @@
-import type { Remedy } from "../core/remedy";
+import { adapt } from "../core/legacy-remedy";
+import type { Remedy, RemedyBlock } from "../core/remedy";
 import { createBindingRenewal } from "./binding-renewal/remedy";
 import { createFlowIsolation } from "./flow-isolation/remedy";
 import { createTokenLifetime } from "./token-lifetime/remedy";
 import { createTokenRestart } from "./token-restart/remedy";
 
-/** Every remedy, with a memory of its own: one line each. */
+/** One line per remedy, in the order of their conditions. A block of the schema without a line is a type error. */
+const REGISTRY: { readonly [Block in RemedyBlock]: () => Remedy<Block> } = {
+  tokenRestart: () => adapt(createTokenRestart()),
+  bindingRenewal: () => adapt(createBindingRenewal()),
+  tokenLifetime: () => adapt(createTokenLifetime()),
+  flowIsolation: () => adapt(createFlowIsolation()),
+};
+
+/** Every remedy, each with a memory of its own. */
 export function createRemedies(): Remedy[] {
-  return [
-    createTokenRestart() as Remedy,
-    createBindingRenewal() as Remedy,
-    createTokenLifetime() as Remedy,
-    createFlowIsolation() as Remedy,
-  ];
+  return Object.values(REGISTRY).map(create => create());
 }

@@ -13,6 +13,7 @@ import type { Intent } from "../../src/core/intent";
 import { RestartPacer } from "../../src/engine/restarts/restart-pacer";
 import { RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";
 import { makeReconciler } from "../../src/engine/testing/reconciler";
+import { adapt } from "../../src/core/legacy-remedy";
 import { createBindingRenewal } from "../../src/remedies/binding-renewal/remedy";
 import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";
@@ -68,7 +69,7 @@ function start() {
     writer: new ApiWriter(api),
     events,
     readers,
-    remedies: [createBindingRenewal()],
+    remedies: [adapt(createBindingRenewal())],
     pacer: new RestartPacer(systemClock, 1),
     random: systemRandom,
     log,

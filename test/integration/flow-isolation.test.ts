@@ -14,6 +14,7 @@ import { ApiWriter } from "../../src/cluster/write/writer";
 import { RestartPacer } from "../../src/engine/restarts/restart-pacer";
 import { RecordingEvents } from "../../src/engine/testing/fakes";
 import { makeReconciler } from "../../src/engine/testing/reconciler";
+import { adapt } from "../../src/core/legacy-remedy";
 import { createFlowIsolation } from "../../src/remedies/flow-isolation/remedy";
 import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";
@@ -51,7 +52,7 @@ function start(connection: Connection) {
   const reconciler = makeReconciler({
     ...{ store, events, log, writer: new ApiWriter(api), random: systemRandom },
     readers: new ClusterReaders(systemClock, api, informers, new ApiLogReader({ ...context, api })),
-    remedies: [createFlowIsolation()],
+    remedies: [adapt(createFlowIsolation())],
     pacer: new RestartPacer(systemClock, 1),
   });
   const pass = async (): Promise<ControllerResilience | null> => {

@@ -259,7 +259,7 @@ describe("the operator's writes", () => {
     return { ...object, metadata: { ...object.metadata, uid } };
   };
   const rules = createRemedies()
-    .flatMap(({ may }) => may)
+    .flatMap(({ permissions }) => permissions)
     .filter(({ apiGroup }) => apiGroup === "admissionregistration.k8s.io")
     .map(({ apiGroup, resource, verbs }) => ({ apiGroups: [apiGroup], resources: [resource], verbs }));
   let owner: ReturnType<typeof makeObject>;

@@ -3,8 +3,8 @@ import type { Execution, Outcome } from "../../core/intent";
 import { nextAfter } from "./pass-result";
 import { makePatch } from "../testing/remedies";
 
-const after = (recheckAfterMs?: number) => ({ decision: recheckAfterMs === undefined ? {} : { recheckAfterMs } });
-const backoff = { decision: {}, retry: { kind: "backoff" } } as const;
+const after = (recheckAfterMs?: number) => (recheckAfterMs === undefined ? {} : { recheckAfterMs });
+const backoff = { retry: { kind: "backoff" } } as const;
 const executed = (...outcomes: Outcome[]): Execution[] => outcomes.map(outcome => ({ intent: makePatch(), outcome }));
 const FAILED: Outcome = { result: "Failed", message: "no" };
 

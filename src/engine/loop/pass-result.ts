@@ -1,6 +1,5 @@
 import { ConflictError, GoneError } from "../../core/errors";
 import type { Execution } from "../../core/intent";
-import type { Decision } from "../../core/remedy";
 import { retryAfter, type Retry } from "../../core/retry";
 
 /** What to do with a key after its pass. */
@@ -24,9 +23,9 @@ export function nextOf(error: unknown): PassResult {
   return { next: "retry", conflict: error instanceof ConflictError || error instanceof GoneError };
 }
 
-/** What one remedy wishes after its turn. */
+/** When one part of a pass wants the next pass. */
 export interface Wish {
-  readonly decision: Pick<Decision, "recheckAfterMs">;
+  readonly recheckAfterMs?: number;
   readonly retry?: Retry;
 }
 
@@ -48,7 +47,7 @@ export function nextAfter(parts: readonly Wish[], executions: readonly Execution
 /** When the first of them wants to be looked at again; undefined: at no certain time. */
 function soonest(parts: readonly Wish[], executions: readonly Execution[]): number | undefined {
   const times = [
-    ...parts.map(({ decision }) => decision.recheckAfterMs),
+    ...parts.map(({ recheckAfterMs }) => recheckAfterMs),
     ...executions.map(({ outcome }) => ("retryAfterMs" in outcome ? outcome.retryAfterMs : undefined)),
     ...parts.map(({ retry }) => (retry?.kind === "wait" ? retry.afterMs : undefined)),
   ].filter(time => time !== undefined && Number.isFinite(time));

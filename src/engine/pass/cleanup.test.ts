@@ -4,6 +4,7 @@ import { FINALIZER } from "../../api/names";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import type { Intent } from "../../core/intent";
 import type { Remedy } from "../../core/remedy";
+import type { LegacyRemedy } from "../../core/legacy-remedy";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { makeObject, MemoryObjects, RecordingEvents, RecordingLog, RecordingWriter } from "../testing/fakes";
 import { makeReconciler } from "../testing/reconciler";
@@ -19,7 +20,7 @@ function intent(verb: "apply" | "delete", name: string): Intent {
 }
 
 /** A remedy that makes one flow schema, in a cluster that has what was written. */
-function makeMaker(changes: Partial<Remedy> = {}) {
+function makeMaker(changes: Partial<LegacyRemedy> = {}) {
   const made = new Set<string>();
   const remedy = makeRemedy(
     () =>
@@ -30,8 +31,10 @@ function makeMaker(changes: Partial<Remedy> = {}) {
       }),
     {
       name: "flow-isolation",
-      key: "flowIsolation",
-      may: [{ apiGroup: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", verbs: ["patch", "delete"], why: "" }],
+      block: "flowIsolation",
+      permissions: [
+        { apiGroup: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", verbs: ["patch", "delete"], why: "" },
+      ],
       cleanUp: () => Promise.resolve([...made].map(name => intent("delete", name))),
       ...changes,
     },

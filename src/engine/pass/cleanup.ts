@@ -1,15 +1,14 @@
-import { Reason } from "../../api/conditions";
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { FINALIZER } from "../../api/names";
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import type { Execution } from "../../core/intent";
-import type { ObjectStore } from "../../core/ports";
 import type { Readers } from "../../core/readers";
-import type { Decision, Remedy } from "../../core/remedy";
-import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
+import type { Remedy, Report } from "../../core/remedy";
+import { withDeadline } from "../../core/deadline";
 import type { ExecutionScope, Executor } from "../write/executor";
 import { retryAfter } from "../../core/retry";
-import { OBSERVE_DEADLINE_MS } from "./judge";
+import type { ObjectSession } from "../object/object-session";
+import { OBSERVE_DEADLINE_MS, type RemedyPass, withReport } from "./remedy-pass";
 import type { Wish } from "../loop/pass-result";
 
 /** Objects whose absent blocks are known to have left nothing behind; the oldest are looked at again beyond that. */
@@ -20,7 +19,6 @@ const LOOK_AGAIN_MS = 1_000;
 
 /** What cleaning up works with. */
 export interface CleanupPorts {
-  readonly store: ObjectStore;
   readonly readers: Readers;
   readonly remedies: readonly Remedy[];
   readonly executor: Executor;
@@ -37,12 +35,6 @@ export interface CleanupResult {
   readonly problem?: string;
 }
 
-/** A remedy's turn, as far as cleaning up has to know it. */
-export interface Turn {
-  readonly remedy?: Remedy;
-  readonly decision: Decision;
-}
-
 /**
  * Takes away what was made outside of an object's namespace, where no owner reference reaches. The finalizer is put on the object before
  * the first such write, and taken off when nothing is left, so that neither a crash nor a deleted namespace leaves anything behind.
@@ -57,19 +49,21 @@ export class Cleanup {
   }
 
   /**
-   * The object with the finalizer on it, if one of these turns has made something that has to be taken away with it, or is about to: also
-   * where somebody has taken it off. Without the right to put it there, those turns write nothing.
+   * Puts the finalizer on the object if a plan needs it, also where somebody removed it. Without the right to do so, those remedies write nothing.
    *
-   * @throws whatever the store throws, but for the missing right
+   * @throws the store's errors, except for the missing right
    */
-  async hold<T extends Turn>(object: ControllerResilience, turns: readonly T[]): Promise<[ControllerResilience, T[]]> {
+  async hold(session: ObjectSession, passes: readonly RemedyPass[]): Promise<readonly RemedyPass[]> {
+    const { object } = session;
     const isWriting = object.spec.mode === "Enforce" && !object.spec.suspend;
-    if (!isWriting || hasFinalizer(object) || !turns.some(isToBeHeld)) return [object, [...turns]];
+    const needing = passes.filter(({ plan }) => plan.needsCleanup === true);
+    if (!isWriting || hasFinalizer(object) || needing.length === 0) return passes;
     try {
-      return [await this.#setFinalizer(object, true), [...turns]];
+      await session.setFinalizer(true);
+      return passes;
     } catch (error) {
       if (!(error instanceof ForbiddenError)) throw error;
-      return [object, turns.map(turn => (isToBeHeld(turn) ? { ...turn, decision: withoutRight(turn, error) } : turn))];
+      return passes.map(pass => (needing.includes(pass) ? withoutRight(pass, error) : pass));
     }
   }
 
@@ -81,7 +75,7 @@ export class Cleanup {
     const { uid, generation } = object.metadata;
     if (!hasFinalizer(object) || object.spec.suspend) return { executions: [], isDone: false, wishes: [] };
     if (this.#clean.get(uid) === generation) return { executions: [], isDone: true, wishes: [] };
-    const absent = this.#ports.remedies.filter(({ key }) => object.spec[key] === undefined);
+    const absent = this.#ports.remedies.filter(({ block }) => object.spec[block] === undefined);
     const result = await this.#cleanUp(absent, object, { ...scope, isCleanup: true });
     if (result.isDone) this.#remember(uid, generation);
     return result;
@@ -92,19 +86,19 @@ export class Cleanup {
     return this.#cleanUp(this.#ports.remedies, object, { ...scope, isCleanup: true });
   }
 
-  /** Takes the finalizer off, if none of the turns holds it and nothing is left of other remedies. @throws whatever the store throws */
-  async release(object: ControllerResilience, turns: readonly Turn[], swept: CleanupResult): Promise<void> {
-    const holds = ({ remedy, decision }: Turn): boolean =>
-      // What is not known may well be there.
-      remedy?.cleanUp !== undefined && (decision.needsCleanup === true || decision.status === "Unknown");
-    if (!hasFinalizer(object) || !swept.isDone || turns.some(holds)) return;
-    await this.#setFinalizer(object, false);
+  /** Removes the finalizer if no plan needs it and nothing is left of other remedies. @throws the store's errors */
+  async release(session: ObjectSession, passes: readonly Reported[], swept: CleanupResult): Promise<void> {
+    const holds = ({ remedy, plan, reported: { status } }: Reported): boolean =>
+      // What is unknown may well exist.
+      remedy.cleanUp !== undefined && (plan.needsCleanup === true || status === "Unknown");
+    if (!hasFinalizer(session.object) || !swept.isDone || passes.some(holds)) return;
+    await session.setFinalizer(false);
   }
 
-  /** Takes the finalizer off an object that goes. @throws whatever the store throws */
-  async letGo(object: ControllerResilience): Promise<void> {
-    await this.#setFinalizer(object, false);
-    this.#clean.delete(object.metadata.uid);
+  /** Removes the finalizer from an object that is being deleted. @throws the store's errors */
+  async finalize(session: ObjectSession): Promise<void> {
+    await session.setFinalizer(false);
+    this.#clean.delete(session.object.metadata.uid);
   }
 
   async #cleanUp(
@@ -121,12 +115,12 @@ export class Cleanup {
       } catch (error) {
         problem = `What ${remedy.name} has left behind could not be looked for: ${publicMessage(error)}.`;
         scope.log.warn({ remedy: remedy.name, error: publicMessage(error) }, "looking for what is left failed");
-        wishes.push({ decision: {}, retry: retryAfter(error) ?? { kind: "backoff" } });
+        wishes.push({ retry: retryAfter(error) ?? { kind: "backoff" } });
       }
     }
     // What was done is looked at again at once; what was not, with the next pass.
     const isChanged = executions.some(({ outcome }) => outcome.result === "Executed");
-    if (isChanged) wishes.push({ decision: { recheckAfterMs: LOOK_AGAIN_MS } });
+    if (isChanged) wishes.push({ recheckAfterMs: LOOK_AGAIN_MS });
     const isDone = executions.length === 0 && problem === undefined;
     return { executions, isDone, wishes, ...(problem === undefined ? {} : { problem }) };
   }
@@ -137,15 +131,8 @@ export class Cleanup {
     const intents = await withDeadline(readers.clock, OBSERVE_DEADLINE_MS, what, async () =>
       remedy.cleanUp === undefined ? [] : remedy.cleanUp(object, readers),
     );
-    return executor.executeAll(remedy, intents, scope);
-  }
-
-  async #setFinalizer(object: ControllerResilience, present: boolean): Promise<ControllerResilience> {
-    const { store, readers } = this.#ports;
-    const metadata = await withDeadline(readers.clock, STORE_DEADLINE_MS, "writing the finalizer", () =>
-      store.setFinalizer(object, present),
-    );
-    return { ...object, metadata };
+    const outcomes = await executor.executeAll(remedy, [{ id: "cleanup", intents }], scope);
+    return [...outcomes.values()].flat();
   }
 
   #remember(uid: string, generation: number): void {
@@ -155,25 +142,28 @@ export class Cleanup {
   }
 }
 
+/** A remedy's part of a pass after its report. */
+export interface Reported extends RemedyPass {
+  readonly reported: Report;
+}
+
 /** Whether this operator's finalizer is on the object. */
 export function hasFinalizer({ metadata }: ControllerResilience): boolean {
   return metadata.finalizers?.includes(FINALIZER) === true;
 }
 
-function isToBeHeld({ decision }: Turn): boolean {
-  return decision.needsCleanup === true;
-}
-
-function withoutRight({ decision }: Turn, error: ForbiddenError): Decision {
-  const message = `Nothing is made, since nobody could take it away with this object: ${error.message}.`;
-  const { parts } = decision;
+/** The remedy writes nothing; its lists in status stay as planned. */
+function withoutRight(pass: RemedyPass, error: ForbiddenError): RemedyPass {
+  const message = `No action: the operator cannot put its finalizer on this object: ${error.message}.`;
+  const report = async (): Promise<Report> => {
+    const { lists } = await pass.report(new Map());
+    const stalled = { reason: "Forbidden", message };
+    return { status: "Unknown", reason: "Forbidden", message, stalled, ...(lists && { lists }) };
+  };
+  const { items: _nothing, ...plan } = pass.plan;
   return {
-    status: "Unknown",
-    reason: Reason.Forbidden,
-    message,
-    intents: [],
-    needsCleanup: true,
-    stalled: { reason: Reason.Forbidden, message },
-    ...(parts === undefined ? {} : { parts }),
+    ...withReport(pass.remedy, { status: "Unknown", reason: "Forbidden", message }),
+    plan: { ...plan, items: [] },
+    report,
   };
 }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { ConditionType } from "../../api/conditions";
-import type { Decision } from "../../core/remedy";
+import type { Report } from "../../core/remedy";
 import { conditionUpdates } from "./ready";
-import { makeDecision } from "../testing/remedies";
+import { makeReport } from "../testing/remedies";
 
 const TYPES = [ConditionType.TokensAccepted, ConditionType.BindingsCurrent, ConditionType.FlowsIsolated];
 
-function summary(decisions: Partial<Decision>[], suspended = false) {
-  const verdicts = decisions.map((changes, i) => ({ condition: TYPES[i]!, decision: makeDecision(changes) }));
+function summary(decisions: Partial<Report>[], suspended = false) {
+  const verdicts = decisions.map((changes, i) => ({ condition: TYPES[i]!, report: makeReport(changes) }));
   const updates = conditionUpdates(verdicts, suspended);
   return Object.fromEntries(updates.map(({ type, status, reason }) => [type, `${status}/${reason}`]));
 }
@@ -42,7 +42,7 @@ describe("Ready", () => {
 
   it("carries the message of what it summarises", () => {
     const [ready] = conditionUpdates(
-      [{ condition: "TokensAccepted", decision: makeDecision({ status: "False", message: "Pod x." }) }],
+      [{ condition: "TokensAccepted", report: makeReport({ status: "False", message: "Pod x." }) }],
       false,
     );
     expect(ready).toMatchObject({ type: "Ready", message: "Pod x." });

@@ -1,13 +1,13 @@
-import { ConditionType, Reason } from "../../api/conditions";
+import { ConditionType } from "../../api/conditions";
 import type { ConditionUpdate } from "../../core/conditions";
 import type { Execution } from "../../core/intent";
-import type { Decision } from "../../core/remedy";
+import type { Report } from "../../core/remedy";
 import type { CleanupResult } from "./cleanup";
 
-/** A remedy's condition and the decision behind it. */
-export interface Verdict {
-  readonly condition: ConditionType;
-  readonly decision: Decision;
+/** The report of one remedy, with the type of its condition. */
+export interface RemedyReport {
+  readonly condition: string;
+  readonly report: Report;
 }
 
 /**
@@ -18,22 +18,22 @@ export interface Verdict {
  * As kstatus and Flux want it, they are never True together: with both, tools disagree on which one counts.
  */
 export function conditionUpdates(
-  verdicts: readonly Verdict[],
+  reports: readonly RemedyReport[],
   suspended: boolean,
   leftovers?: Leftovers,
 ): ConditionUpdate[] {
-  const own = verdicts.map(({ condition, decision }) => ({
+  const own = reports.map(({ condition, report }) => ({
     type: condition,
-    status: decision.status,
-    reason: decision.reason,
-    message: decision.message,
+    status: report.status,
+    reason: report.reason,
+    message: report.message,
   }));
   if (suspended) return [suspendedUpdate(ConditionType.Ready, "Unknown"), ...own, ...suspendedPair()];
   const obstacle = leftovers && obstacleOf(leftovers);
   const stalled =
-    obstacle === undefined ? stalledUpdate(verdicts) : leftoverUpdate(ConditionType.Stalled, "True", obstacle);
+    obstacle === undefined ? stalledUpdate(reports) : leftoverUpdate(ConditionType.Stalled, "True", obstacle);
   const ready = obstacle === undefined ? readyUpdate(own) : leftoverUpdate(ConditionType.Ready, "False", obstacle);
-  return [ready, ...own, reconcilingUpdate(verdicts, stalled.status === "True"), stalled];
+  return [ready, ...own, reconcilingUpdate(reports, stalled.status === "True"), stalled];
 }
 
 /** False if one is False, with the reason of the first; else Unknown if one is Unknown; else True. */
@@ -42,27 +42,27 @@ export function readyUpdate(remedies: readonly ConditionUpdate[]): ConditionUpda
   if (remedies.length === 0) {
     // Nothing was asked for, and nothing is left to be done: that holds, and lets a GitOps tool go on.
     const message = "No remedy is on: this object protects nothing until its spec has a remedy's block.";
-    return { type, status: "True", reason: Reason.NoRemedies, message };
+    return { type, status: "True", reason: "NoRemedies", message };
   }
   for (const status of ["False", "Unknown"] as const) {
     const first = remedies.find(update => update.status === status);
     if (first) return { type, status, reason: first.reason, message: first.message };
   }
-  return { type, status: "True", reason: Reason.AllHold, message: "Every remedy that is on holds." };
+  return { type, status: "True", reason: "AllHold", message: "Every remedy that is on holds." };
 }
 
-function stalledUpdate(verdicts: readonly Verdict[]): ConditionUpdate {
+function stalledUpdate(reports: readonly RemedyReport[]): ConditionUpdate {
   const type = ConditionType.Stalled;
-  const first = verdicts.find(({ decision }) => decision.stalled)?.decision.stalled;
+  const first = reports.find(({ report }) => report.stalled)?.report.stalled;
   if (first) return { type, status: "True", reason: first.reason, message: first.message };
   return notSo(type, "Nobody is needed.");
 }
 
-function reconcilingUpdate(verdicts: readonly Verdict[], isStalled: boolean): ConditionUpdate {
+function reconcilingUpdate(reports: readonly RemedyReport[], isStalled: boolean): ConditionUpdate {
   const type = ConditionType.Reconciling;
-  const first = verdicts.find(({ decision }) => decision.progressing);
+  const first = reports.find(({ report }) => report.progressing);
   if (first && !isStalled) {
-    return { type, status: "True", reason: Reason.Progressing, message: first.decision.message };
+    return { type, status: "True", reason: "Progressing", message: first.report.message };
   }
   return notSo(type, "Nothing is under way.");
 }
@@ -76,16 +76,16 @@ function obstacleOf({ executions, problem }: Leftovers): string | undefined {
   return problem ?? (failed && describeFailure(failed));
 }
 
-function leftoverUpdate(type: ConditionType, status: "True" | "False", obstacle: string): ConditionUpdate {
+function leftoverUpdate(type: string, status: "True" | "False", obstacle: string): ConditionUpdate {
   const message = `Something is left of a block that is not in the spec any more. ${obstacle}`;
-  return { type, status, reason: Reason.CleaningUp, message };
+  return { type, status, reason: "CleaningUp", message };
 }
 
 /** What is said of an object that goes, while not everything that was made for it is gone. */
 export function goingUpdates(leftovers: Leftovers): ConditionUpdate[] {
   const obstacle = obstacleOf(leftovers);
   const message = `The object goes as soon as what was made for it is gone.${obstacle === undefined ? "" : ` ${obstacle}`}`;
-  const words = { reason: Reason.CleaningUp, message };
+  const words = { reason: "CleaningUp" as const, message };
   const [busy, stuck] = [ConditionType.Reconciling, ConditionType.Stalled];
   const pair: ConditionUpdate[] =
     obstacle === undefined
@@ -94,8 +94,8 @@ export function goingUpdates(leftovers: Leftovers): ConditionUpdate[] {
   return [{ type: ConditionType.Ready, status: "False", ...words }, ...pair];
 }
 
-function notSo(type: ConditionType, message: string): ConditionUpdate {
-  return { type, status: "False", reason: Reason.Idle, message };
+function notSo(type: string, message: string): ConditionUpdate {
+  return { type, status: "False", reason: "Idle", message };
 }
 
 function describeFailure({ intent, outcome }: Execution): string {
@@ -108,8 +108,8 @@ function suspendedPair(): ConditionUpdate[] {
 }
 
 /** What every condition says while spec.suspend is true. */
-export function suspendedUpdate(type: ConditionType, status: "Unknown" | "False"): ConditionUpdate {
-  return { type, status, reason: Reason.Suspended, message: SUSPENDED };
+export function suspendedUpdate(type: string, status: "Unknown" | "False"): ConditionUpdate {
+  return { type, status, reason: "Suspended", message: SUSPENDED };
 }
 
 /** The message of a suspended object's conditions. */

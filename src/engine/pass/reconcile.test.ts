@@ -111,7 +111,7 @@ describe("a pass over a healthy object", () => {
   it("comes again after the smallest time that anybody wants", async () => {
     const remedies = [
       makeRemedy(makeDecision({ recheckAfterMs: 30_000 })),
-      makeRemedy(makeDecision({ recheckAfterMs: 5_000 }), { key: "flowIsolation", name: "flow-isolation" }),
+      makeRemedy(makeDecision({ recheckAfterMs: 5_000 }), { block: "flowIsolation", name: "flow-isolation" }),
     ];
     const bench = makeBench({ remedies, spec: specWith("tokenRestart", "flowIsolation") });
     expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 5_000 });
@@ -133,7 +133,8 @@ describe("a pass over a healthy object", () => {
   it("puts the parts of status that a remedy owns in, and drops those of a remedy that is off", async () => {
     const targets = [{ kind: "Deployment", name: "app", pods: 1, rejectedPods: 0 }];
     const status: ControllerResilienceStatus = { bindings: [{ state: "Current", kind: "RoleBinding", name: "old" }] };
-    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ parts: { targets } }))], status });
+    const absent = makeRemedy(makeDecision(), { name: "binding-renewal", block: "bindingRenewal", owns: "bindings" });
+    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ parts: { targets } })), absent], status });
     await bench.pass();
     expect(bench.current()).toMatchObject({ targets });
     expect(bench.current()).not.toHaveProperty("bindings");
@@ -156,7 +157,7 @@ describe("an object that is gone or going", () => {
           throw new Error("a bug");
         },
       }),
-      makeRemedy(makeDecision(), { key: "flowIsolation", forget: key => forgotten.push(key) }),
+      makeRemedy(makeDecision(), { block: "flowIsolation", forget: key => forgotten.push(key) }),
     ];
     const bench = makeBench({ remedies });
     await bench.pass();
@@ -191,8 +192,13 @@ describe("a suspended object", () => {
     const remedy = makeRemedy(makeDecision({ intents: [makePatch()] }), {
       observe: () => Promise.reject(new Error("must not be called")),
     });
+    const other = makeRemedy(makeDecision(), {
+      name: "flow-isolation",
+      block: "flowIsolation",
+      condition: "FlowsIsolated",
+    });
     const bench = makeBench({
-      remedies: [remedy],
+      remedies: [remedy, other],
       spec: { ...specWith("tokenRestart", "flowIsolation"), suspend: true },
     });
     expect(await bench.pass()).toEqual({ next: "recheck" });
@@ -227,7 +233,7 @@ describe("an object that is suspended while its writes are slow", () => {
 
 describe("a remedy that fails", () => {
   const healthy = makeRemedy(makeDecision(), {
-    key: "flowIsolation",
+    block: "flowIsolation",
     name: "flow",
     condition: ConditionType.FlowsIsolated,
   });
@@ -281,9 +287,7 @@ describe("a remedy that fails", () => {
     ],
     ["gives nothing", () => undefined],
     ["gives no status", () => ({ ...makeDecision(), status: "Maybe" })],
-    ["gives no intents", () => ({ ...makeDecision(), intents: [null] })],
     ["wants something while it is Unknown", () => makeDecision({ status: "Unknown", intents: [makePatch()] })],
-    ["gives restarts that are none", () => ({ ...makeDecision(), parts: { restarts: [{ time: "never" }] } })],
   ])("that %s while deciding hurts only itself, and is logged with its stack", async (_how, decide) => {
     const bench = makeBench({ remedies: [makeRemedy(decide as never), healthy], spec });
     expect(await bench.pass()).toEqual({ next: "recheck" });
@@ -296,16 +300,6 @@ describe("a remedy that fails", () => {
     expect((line?.fields["stack"] as string[])[0]).toMatch(/^at /);
     expect(JSON.stringify([bench.log.lines, bench.current()])).not.toContain("secret");
     expect(bench.writer.written).toEqual([]);
-  });
-
-  it("that this version does not have is named, and Ready is Unknown", async () => {
-    const bench = makeBench({ spec: specWith("tokenRestart", "bindingRenewal") });
-    await bench.pass();
-    expect(bench.conditions()).toMatchObject({
-      Ready: "Unknown/NotImplemented",
-      BindingsCurrent: "Unknown/NotImplemented",
-    });
-    expect(bench.message("BindingsCurrent")).toContain("spec.bindingRenewal");
   });
 });
 

@@ -1,28 +1,25 @@
-import { Reason, type ConditionType } from "../../api/conditions";
 import type { ControllerResilience, ControllerResilienceStatus, RestartStatus } from "../../api/controller-resilience";
 import type { Random } from "../../core/clock";
 import { nextConditions } from "../../core/conditions";
+import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
 import { framesOf, publicMessage } from "../../core/errors";
 import type { Execution } from "../../core/intent";
 import type { EngineMetrics, EventSink, Key, Log, ObjectStore, Writer } from "../../core/ports";
 import type { Readers } from "../../core/readers";
-import type { Decision, Remedy, RemedyStatus } from "../../core/remedy";
-import { BLOCKS, REMEDY_KEYS, withoutForeignLists } from "./blocks";
-import { Cleanup, hasFinalizer, type CleanupResult } from "./cleanup";
-import { concludeGenerally } from "./conclude";
-import { checkedDecision } from "./decision";
-import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
-import { Executor } from "../write/executor";
-import { decideFailed, judge, type Judgement } from "./judge";
-import { nextAfter, nextOf, type PassResult } from "../loop/pass-result";
-import { conditionUpdates, goingUpdates, SUSPENDED } from "./ready";
-import { Reporter } from "./reporter";
-import { RestartLedger } from "../restarts/restart-ledger";
-import type { LeaderWarmup } from "../lead/leader-warmup";
+import type { Remedy } from "../../core/remedy";
 import { countConfirmed, joinRestarts } from "../../core/restarts/history";
-import { boundStatus, isSameStatus } from "../../core/status";
+import { boundStatus } from "../../core/status";
+import type { LeaderWarmup } from "../lead/leader-warmup";
+import { nextAfter, nextOf, type PassResult } from "../loop/pass-result";
+import { ObjectSession } from "../object/object-session";
+import { RestartLedger } from "../restarts/restart-ledger";
 import type { RestartPacer } from "../restarts/restart-pacer";
 import { WorkloadRestarts } from "../restarts/workload-restarts";
+import { Executor, type ExecutionScope } from "../write/executor";
+import { Cleanup, hasFinalizer, type CleanupResult, type Reported } from "./cleanup";
+import { conditionUpdates, goingUpdates, SUSPENDED } from "./ready";
+import { observeAndPlan, type RemedyPass, withReport } from "./remedy-pass";
+import { Reporter } from "./reporter";
 
 /** What a pass works with. */
 export interface ReconcilerPorts {
@@ -38,13 +35,7 @@ export interface ReconcilerPorts {
   readonly metrics: EngineMetrics;
 }
 
-/** One pass over one remedy. */
-interface Part extends Judgement {
-  readonly condition: ConditionType;
-  readonly remedy?: Remedy;
-}
-
-/** Runs passes: read the object, let each remedy observe and decide, carry out, report. */
+/** Runs passes: reads the object, lets each remedy observe and plan, executes the plans, reports. */
 export class Reconciler {
   readonly #ports: ReconcilerPorts;
   readonly #executor: Executor;
@@ -57,165 +48,168 @@ export class Reconciler {
     this.#executor = new Executor({ ...ports, clock: ports.readers.clock });
     this.#cleanup = new Cleanup({ ...ports, executor: this.#executor });
     this.#restarts = new WorkloadRestarts(ports.readers.clock);
-    this.#reporter = new Reporter(ports.events, ports.metrics, ports.readers.clock);
+    this.#reporter = new Reporter(ports.events, ports.metrics, ports.readers.clock, ports.remedies);
   }
 
   /**
-   * One pass for one key. `mayWrite` says whether this process still leads, without a break since the pass began; nothing is
-   * written when it does not. What goes wrong is in the result; only a bug of the engine itself is thrown.
+   * Runs one pass for one key. `mayWrite` reports whether this process has led without a break since the pass began; nothing is written
+   * when it has not. Failures are in the result; only a bug of the engine itself is thrown.
    */
   async reconcile(key: Key, mayWrite: () => boolean): Promise<PassResult> {
     const log = this.#ports.log.child({ key, pass: this.#newPassId() });
     try {
-      const object = await this.#store("reading the object", store => store.get(key));
-      if (mayWrite()) this.#hear(key, object);
+      const { store, readers } = this.#ports;
+      const object = await withDeadline(readers.clock, STORE_DEADLINE_MS, "reading the object", () => store.get(key));
+      if (mayWrite()) this.#loadRestarts(key, object);
       if (object === null) return { next: "forget" };
-      if (object.metadata.deletionTimestamp !== undefined) return await this.#finish(key, object, { log, mayWrite });
-      return await this.#reconcileObject(key, object, { log, mayWrite });
+      const pass: Pass = { key, log, mayWrite, session: new ObjectSession(object, store, readers.clock) };
+      const isDeleting = object.metadata.deletionTimestamp !== undefined;
+      return isDeleting ? await this.#finalize(pass) : await this.#reconcileObject(pass);
     } catch (error) {
-      log.warn({ error: publicMessage(error), stack: framesOf(error) }, "the pass ended early");
+      log.warn({ error: publicMessage(error), stack: framesOf(error) }, "pass ended early");
       return nextOf(error);
     }
   }
 
-  /** Nothing is remembered of the object any more, and its metrics go. */
+  /** Drops what is remembered of the object, and its metrics. */
   forget(key: Key): void {
     const { remedies, log } = this.#ports;
     for (const remedy of remedies) {
       try {
         remedy.forget?.(key);
       } catch (error) {
-        log.error({ key, remedy: remedy.name, error: publicMessage(error) }, "forgetting failed: a bug");
+        log.error(
+          { key, remedy: remedy.name, error: publicMessage(error) },
+          "remedy failed to forget an object: a bug",
+        );
       }
     }
     this.#reporter.forget(key);
   }
 
-  async #reconcileObject(key: Key, read: ControllerResilience, pass: Pass): Promise<PassResult> {
-    const judged = await this.#judgeAll(read, pass.log);
+  async #reconcileObject(pass: Pass): Promise<PassResult> {
+    const planned = await this.#planAll(pass);
     if (!pass.mayWrite()) return { next: "recheck" };
-    const [object, parts] = await this.#cleanup.hold(read, judged);
-    const ledger = this.#ledgerOf(object, restartsAfter(object, parts));
-    const scope = { ...pass, object, ledger };
-    const carriedOut = await this.#carryOut(parts, scope);
-    const swept = await this.#cleanup.sweep(object, scope);
-    const executions = [...carriedOut.executions, ...swept.executions];
-    this.#reporter.executions(key, object, executions);
-    const status = this.#statusOf({ object, ledger, swept }, carriedOut.parts);
+    const held = await this.#cleanup.hold(pass.session, planned);
+    const scope = this.#scopeOf(pass, restartsAfter(pass.session.object, held));
+    const { passes, executions } = await this.#executeAll(held, scope);
+    const swept = await this.#cleanup.sweep(pass.session.object, scope);
+    executions.push(...swept.executions);
+    this.#reporter.executions(pass.key, pass.session.object, executions);
+    const status = this.#statusOf(pass.session, scope.ledger, passes, swept);
     if (!pass.mayWrite()) return { next: "recheck" };
-    const written = await this.#writeStatus(ledger.object, status);
-    this.#report(key, object, status, carriedOut.parts);
+    await pass.session.writeStatus(status);
+    this.#report(pass, status, passes);
     if (!pass.mayWrite()) return { next: "recheck" };
-    await this.#cleanup.release(written, parts, swept);
-    return nextAfter([...carriedOut.parts, ...swept.wishes], executions);
+    await this.#cleanup.release(pass.session, passes, swept);
+    const wishes = passes.map(({ reported, retry }) => ({ ...reported, ...(retry && { retry }) }));
+    return nextAfter([...wishes, ...swept.wishes], executions);
   }
 
-  /** The object is on its way out: whatever was made for it goes first. */
-  async #finish(key: Key, object: ControllerResilience, pass: Pass): Promise<PassResult> {
+  /** Deletes what was made for an object that is being deleted, then removes the finalizer. */
+  async #finalize(pass: Pass): Promise<PassResult> {
+    const { key, session } = pass;
+    const { object } = session;
     if (!hasFinalizer(object)) return { next: "forget" };
     if (!pass.mayWrite()) return { next: "recheck" };
-    const ledger = this.#ledgerOf(object, object.status?.restarts ?? []);
-    const result = await this.#cleanup.finish(object, { ...pass, object, ledger });
+    const scope = this.#scopeOf(pass, object.status?.restarts ?? []);
+    const result = await this.#cleanup.finish(object, scope);
     this.#reporter.executions(key, object, result.executions);
     if (!pass.mayWrite()) return { next: "recheck" };
     if (result.isDone) {
-      await this.#cleanup.letGo(object);
+      await this.#cleanup.finalize(session);
       return { next: "forget" };
     }
     const { metadata, status } = object;
     const conditions = nextConditions(status?.conditions ?? [], goingUpdates(result), metadata.generation, this.#now());
-    await this.#writeStatus(object, boundStatus({ ...status, conditions }, this.#now()));
+    await session.writeStatus(boundStatus({ ...status, conditions }, this.#now()));
     this.#reporter.conditions(key, object, conditions);
     return nextAfter(result.wishes, result.executions);
   }
 
-  #report(key: Key, object: ControllerResilience, status: ControllerResilienceStatus, parts: readonly Part[]): void {
-    this.#reporter.conditions(key, object, status.conditions ?? []);
-    this.#reporter.bindings(key, status.bindings);
-    this.#reporter.flows(key, status.flows);
-    const announcements = parts.flatMap(({ decision }) => decision.announcements ?? []);
-    this.#reporter.announcements(key, object, announcements);
-  }
-
-  #ledgerOf(object: ControllerResilience, history: readonly RestartStatus[]): RestartLedger {
-    const { store, readers } = this.#ports;
-    return new RestartLedger(object, history, { store, clock: readers.clock, restarts: this.#restarts });
-  }
-
-  /** Returns the object as it stands afterwards. */
-  async #writeStatus(object: ControllerResilience, status: ControllerResilienceStatus): Promise<ControllerResilience> {
-    if (isSameStatus(object.status, status)) return object;
-    const resourceVersion = await this.#store("writing status", store => store.writeStatus(object, status));
-    return { ...object, metadata: { ...object.metadata, resourceVersion }, status };
-  }
-
-  #judgeAll(object: ControllerResilience, log: Log): Promise<Part[]> {
-    const blocks = REMEDY_KEYS.filter(key => object.spec[key] !== undefined);
+  #planAll({ session: { object }, log }: Pass): Promise<RemedyPass[]> {
+    const { remedies, readers } = this.#ports;
+    const pending = this.#executor.pendingIn(object.metadata.namespace);
+    const selected = remedies.filter(({ block }) => object.spec[block] !== undefined);
     return Promise.all(
-      blocks.map(async (key): Promise<Part> => {
-        const { condition } = BLOCKS[key];
-        if (object.spec.suspend) return { condition, decision: unknown(Reason.Suspended, SUSPENDED) };
-        const remedy = this.#ports.remedies.find(candidate => candidate.key === key);
-        if (remedy) return { condition, remedy, ...(await judge(remedy, object, this.#ports.readers, log)) };
-        const message = `spec.${key} is set, but this version of the operator does not have that remedy yet: nothing is done for it.`;
-        return { condition, decision: unknown(Reason.NotImplemented, message) };
-      }),
+      selected.map(remedy =>
+        object.spec.suspend
+          ? withReport(remedy, { status: "Unknown", reason: "Suspended", message: SUSPENDED })
+          : observeAndPlan(remedy, object, { readers, log, pending }),
+      ),
     );
   }
 
-  async #carryOut(parts: readonly Part[], scope: Scope): Promise<{ parts: Part[]; executions: Execution[] }> {
-    const concluded: Part[] = [];
-    const all: Execution[] = [];
-    for (const part of parts) {
-      const { remedy, decision } = part;
-      const executions = remedy === undefined ? [] : await this.#executor.executeAll(remedy, decision.intents, scope);
-      concluded.push(this.#conclude(part, executions, scope.log));
-      all.push(...executions);
+  /** One remedy after the other, since each restart counts against the budget of the next. */
+  async #executeAll(
+    planned: readonly RemedyPass[],
+    scope: ExecutionScope,
+  ): Promise<{ passes: Reported[]; executions: Execution[] }> {
+    const passes: Reported[] = [];
+    const executions: Execution[] = [];
+    for (const pass of planned) {
+      const outcomes = await this.#executor.executeAll(pass.remedy, pass.plan.items, scope);
+      passes.push({ ...pass, reported: await pass.report(outcomes) });
+      executions.push(...[...outcomes.values()].flat());
     }
-    return { parts: concluded, executions: all };
+    return { passes, executions };
   }
 
-  #conclude(part: Part, executions: readonly Execution[], log: Log): Part {
-    const { remedy, decision } = part;
-    if (remedy === undefined || executions.length === 0) return part;
-    if (remedy.conclude === undefined) return { ...part, decision: concludeGenerally(decision, executions) };
-    try {
-      const concluded = remedy.conclude(decision, executions, this.#ports.readers.clock.now());
-      // What it wants has been done: it may change words and times, not plans.
-      return { ...part, decision: checkedDecision({ ...concluded, intents: [] }) };
-    } catch (error) {
-      return { ...part, ...decideFailed(remedy, error, log) };
-    }
+  #scopeOf({ session, log, mayWrite }: Pass, history: readonly RestartStatus[]): ExecutionScope {
+    const ledger = new RestartLedger(session, history, this.#restarts, this.#ports.readers.clock);
+    return { object: session.object, log, mayWrite, ledger };
   }
 
-  #statusOf({ object, ledger, swept }: Swept, parts: readonly Part[]): ControllerResilienceStatus {
+  #report({ key, session }: Pass, status: ControllerResilienceStatus, passes: readonly Reported[]): void {
+    const before = { ...session.object, status: session.statusRead };
+    this.#reporter.conditions(key, before, status.conditions ?? []);
+    this.#reporter.bindings(key, status.bindings);
+    this.#reporter.flows(key, status.flows);
+    this.#reporter.events(
+      key,
+      session.object,
+      passes.flatMap(({ reported }) => reported.events ?? []),
+    );
+  }
+
+  #statusOf(
+    { object, statusRead }: ObjectSession,
+    ledger: RestartLedger,
+    passes: readonly Reported[],
+    swept: CleanupResult,
+  ): ControllerResilienceStatus {
     const now = this.#now();
-    const before = object.status ?? {};
-    const generation = object.metadata.generation;
-    const updates = conditionUpdates(parts, object.spec.suspend, swept);
-    const bounded = boundStatus({ restarts: [...ledger.history] }, now).restarts ?? [];
-    const restartsTotal = (before.restartsTotal ?? 0) + countConfirmed(before.restarts ?? [], ledger.history);
+    const { generation } = object.metadata;
+    const reports = passes.map(({ remedy, reported }) => ({ condition: remedy.condition, report: reported }));
+    const updates = conditionUpdates(reports, object.spec.suspend, swept);
+    const restarts = boundStatus({ restarts: [...ledger.history] }, now).restarts ?? [];
+    const confirmed = countConfirmed(statusRead.restarts ?? [], ledger.history);
     const status: ControllerResilienceStatus = {
-      ...withoutForeignLists(before, object),
-      ...mergeStatus(parts),
+      ...this.#withoutListsOfAbsentBlocks(statusRead, object),
+      ...Object.assign({}, ...passes.map(({ reported }) => reported.lists)),
       observedGeneration: generation,
-      ...(bounded.length > 0 || before.restarts ? { restarts: bounded } : {}),
-      restartsTotal,
-      conditions: nextConditions(before.conditions ?? [], updates, generation, now),
+      ...(restarts.length > 0 || statusRead.restarts ? { restarts } : {}),
+      restartsTotal: (statusRead.restartsTotal ?? 0) + confirmed,
+      conditions: nextConditions(statusRead.conditions ?? [], updates, generation, now),
     };
     return boundStatus(status, now);
   }
 
-  /** What it tells of restarts counts from now on, whatever becomes of this pass. Null: it is gone. */
-  #hear(key: Key, object: ControllerResilience | null): void {
+  /** While an object is suspended nothing is cleaned up, so its lists may still hold. */
+  #withoutListsOfAbsentBlocks(status: ControllerResilienceStatus, { spec }: ControllerResilience) {
+    const kept = { ...status };
+    for (const { block, owns } of this.#ports.remedies) {
+      if (spec[block] === undefined && !spec.suspend) Reflect.deleteProperty(kept, owns);
+    }
+    return kept;
+  }
+
+  /** The restarts in its status count from now on. Null: the object is gone. */
+  #loadRestarts(key: Key, object: ControllerResilience | null): void {
     const restarts = object?.status?.restarts ?? [];
     if (object !== null) this.#restarts.note(object, restarts);
     for (const { time } of restarts) this.#ports.pacer.seed(new Date(time));
     this.#ports.warmup.answered(key);
-  }
-
-  #store<T>(what: string, work: (store: ObjectStore) => Promise<T>): Promise<T> {
-    return withDeadline(this.#ports.readers.clock, STORE_DEADLINE_MS, what, () => work(this.#ports.store));
   }
 
   #now(): Date {
@@ -229,36 +223,18 @@ export class Reconciler {
   }
 }
 
+/** One pass over one object. */
 interface Pass {
+  readonly key: Key;
+  readonly session: ObjectSession;
   readonly log: Log;
   readonly mayWrite: () => boolean;
 }
 
-/** After what blocks have left behind was looked for. */
-interface Swept {
-  readonly object: ControllerResilience;
-  readonly ledger: RestartLedger;
-  readonly swept: CleanupResult;
-}
-
-interface Scope extends Pass {
-  readonly object: ControllerResilience;
-  readonly ledger: RestartLedger;
-}
-
-function unknown(reason: Reason, message: string): Decision {
-  return { status: "Unknown", reason, message, intents: [] };
-}
-
-function mergeStatus(parts: readonly Part[]): RemedyStatus {
-  return Object.assign({}, ...parts.map(({ decision }) => decision.parts)) as RemedyStatus;
-}
-
-/** The restarts as the remedies see them now, each its own. */
-function restartsAfter(object: ControllerResilience, parts: readonly Part[]): RestartStatus[] {
-  const told = parts.flatMap(({ remedy, decision }) => {
-    const restarts = decision.parts?.restarts;
-    return restarts === undefined ? [] : [{ causes: remedy?.causes ?? [], restarts }];
-  });
-  return joinRestarts(object.status?.restarts ?? [], told);
+/** status.restarts after each remedy has settled the outcomes of its own. */
+function restartsAfter(object: ControllerResilience, passes: readonly RemedyPass[]): RestartStatus[] {
+  const settled = passes.flatMap(({ remedy, plan: { restarts } }) =>
+    restarts === undefined ? [] : [{ causes: remedy.causes ?? [], restarts }],
+  );
+  return joinRestarts(object.status?.restarts ?? [], settled);
 }

@@ -2,17 +2,25 @@ import { describe, expect, it } from "vitest";
 import type { StatusCondition } from "../../api/controller-resilience";
 import type { LimitReason, Outcome } from "../../core/intent";
 import { FakeClock } from "../../core/testing/fake-clock";
+import { createRemedies } from "../../remedies/registry";
 import { Reporter } from "./reporter";
 import { makeObject, RecordingEvents, RecordingMetrics } from "../testing/fakes";
 import { makeEviction, makePatch } from "../testing/remedies";
 
 const KEY = "team/app";
 
+/** Conditions of the reasons that are not of TokensAccepted. */
+const CONDITIONS: Record<string, string> = {
+  ExpiringSoon: "BindingsCurrent",
+  Rolling: "TokenLifetimeBounded",
+  WouldChange: "TokenLifetimeBounded",
+};
+
 function makeReporter() {
   const clock = new FakeClock();
   const events = new RecordingEvents();
   const metrics = new RecordingMetrics();
-  const reporter = new Reporter(events, metrics, clock);
+  const reporter = new Reporter(events, metrics, clock, createRemedies());
   const seen = () =>
     events.records.splice(0).map(({ regarding, type, reason }) => `${type} ${reason} on ${regarding.kind}`);
   return { clock, events, metrics, reporter, seen };
@@ -126,8 +134,8 @@ describe("Events on announcements", () => {
     const { reporter, events } = makeReporter();
     const about = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", namespace: "team", name: "edit" };
     const words = { type: "Normal", reason: "BindingExpiringSoon", note: "It expires." } as const;
-    reporter.announcements(KEY, makeObject(), [{ ...words, about }]);
-    reporter.announcements(KEY, makeObject(), [{ ...words, about }]);
+    reporter.events(KEY, makeObject(), [{ ...words, about }]);
+    reporter.events(KEY, makeObject(), [{ ...words, about }]);
     expect(events.records).toMatchObject([
       { regarding: about, related: { kind: "ControllerResilience", name: "app" }, ...words },
       { regarding: { kind: "ControllerResilience", name: "app" }, related: about, ...words },
@@ -168,7 +176,7 @@ describe("Events on conditions", () => {
     ["Warning", "Unknown", "ObserveFailed"],
   ] as const)("are %s for %s with the reason %s", (type, status, reason) => {
     const { reporter, seen } = makeReporter();
-    reporter.conditions(KEY, makeObject(), [condition("TokensAccepted", status, reason)]);
+    reporter.conditions(KEY, makeObject(), [condition(CONDITIONS[reason] ?? "TokensAccepted", status, reason)]);
     expect(seen()).toEqual([`${type} ${reason} on ControllerResilience`]);
   });
 });
@@ -177,11 +185,11 @@ describe("announcements", () => {
   it("are made once while a remedy repeats them", () => {
     const { reporter, seen } = makeReporter();
     const one = { type: "Normal", reason: "Recovered", note: "Pod a." } as const;
-    reporter.announcements(KEY, makeObject(), [one, one, { ...one, note: "Pod b." }]);
-    reporter.announcements(KEY, makeObject(), [one]);
+    reporter.events(KEY, makeObject(), [one, one, { ...one, note: "Pod b." }]);
+    reporter.events(KEY, makeObject(), [one]);
     expect(seen()).toHaveLength(2);
-    reporter.announcements(KEY, makeObject(), []);
-    reporter.announcements(KEY, makeObject(), [one]);
+    reporter.events(KEY, makeObject(), []);
+    reporter.events(KEY, makeObject(), [one]);
     expect(seen()).toHaveLength(1);
   });
 });

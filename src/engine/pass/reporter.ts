@@ -1,9 +1,8 @@
-import { PROGRESS, Reason } from "../../api/conditions";
 import type { BindingStatus, ControllerResilience, FlowStatus, StatusCondition } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
 import type { Execution, Intent, ObjectRef, Outcome } from "../../core/intent";
 import type { EngineMetrics, EventRecord, EventSink, Key } from "../../core/ports";
-import type { Announcement } from "../../core/remedy";
+import type { EventRequest, RemedyDeclaration } from "../../core/remedy";
 import { nameOfLimit } from "../../core/outcomes";
 
 /** An obstacle is told again when it was not met for this long: longer than any remedy waits between two tries. */
@@ -13,7 +12,7 @@ const RETOLD_AFTER_MS = 900_000;
 interface Told {
   /** What stands in the way of which intent, and when it was last met. */
   readonly obstacles: Map<string, number>;
-  announcements: ReadonlySet<string>;
+  events: ReadonlySet<string>;
   conditions: ReadonlySet<string>;
 }
 
@@ -24,7 +23,15 @@ export class Reporter {
   readonly #clock: Clock;
   readonly #told = new Map<Key, Told>();
 
-  constructor(events: EventSink, metrics: EngineMetrics, clock: Clock) {
+  readonly #normal: ReadonlySet<string>;
+
+  constructor(
+    events: EventSink,
+    metrics: EngineMetrics,
+    clock: Clock,
+    remedies: readonly Pick<RemedyDeclaration, "condition" | "reasons">[],
+  ) {
+    this.#normal = normalReasons(remedies);
     this.#events = events;
     this.#metrics = metrics;
     this.#clock = clock;
@@ -46,15 +53,15 @@ export class Reporter {
   }
 
   /** Tells of what remedies want people to know, unless the pass before said the same. */
-  announcements(key: Key, object: ControllerResilience, announcements: readonly Announcement[]): void {
+  events(key: Key, object: ControllerResilience, requests: readonly EventRequest[]): void {
     const told = this.#toldOf(key);
     const now = new Set<string>();
-    for (const announcement of announcements) {
-      const id = `${announcement.reason} ${announcement.note}`;
-      if (!told.announcements.has(id) && !now.has(id)) this.#announce(object, announcement);
+    for (const request of requests) {
+      const id = `${request.reason} ${request.note}`;
+      if (!told.events.has(id) && !now.has(id)) this.#request(object, request);
       now.add(id);
     }
-    told.announcements = now;
+    told.events = now;
   }
 
   /** Tells of remedies' conditions whose status or reason has changed, and sets the metrics of all. */
@@ -64,7 +71,8 @@ export class Reporter {
       this.#metrics.condition(key, condition.type, condition.status);
       if (isSummary(condition.type) || !hasChanged(condition, before)) continue;
       const { status, reason, message } = condition;
-      const type = status === "True" || PROGRESS.has(reason) ? "Normal" : "Warning";
+      const isNormal = status === "True" || reason === "Suspended" || this.#normal.has(`${condition.type}/${reason}`);
+      const type = isNormal ? "Normal" : "Warning";
       this.#events.record({ regarding: refOf(object), type, reason, action: "Reconcile", note: message });
     }
     const told = this.#toldOf(key);
@@ -91,7 +99,7 @@ export class Reporter {
     this.#told.delete(key);
   }
 
-  #announce(object: ControllerResilience, { about, type, reason, note }: Announcement): void {
+  #request(object: ControllerResilience, { about, type, reason, note }: EventRequest): void {
     const words = { type, reason, action: "Reconcile", note };
     if (about === undefined) this.#events.record({ regarding: refOf(object), ...words });
     else this.#recordBoth(object, about, words);
@@ -104,7 +112,7 @@ export class Reporter {
   }
 
   #toldOf(key: Key): Told {
-    const told = this.#told.get(key) ?? { obstacles: new Map(), announcements: new Set(), conditions: new Set() };
+    const told = this.#told.get(key) ?? { obstacles: new Map(), events: new Set(), conditions: new Set() };
     this.#told.set(key, told);
     return told;
   }
@@ -125,15 +133,15 @@ function wordsFor(intent: Intent, outcome: Outcome): Words | undefined {
     case "Limited": {
       // Over within seconds, mostly; what holds it back then is worth telling.
       if (outcome.limit === "LeaderWarmup" || outcome.limit === "PassTime") return undefined;
-      const reason = outcome.limit === "MaxRestarts" ? Reason.RestartsExhausted : Reason.RestartDeferred;
+      const reason = outcome.limit === "MaxRestarts" ? "RestartsExhausted" : "RestartDeferred";
       return { type: "Warning", reason, note: `${what} is held back by ${nameOfLimit(outcome.limit)}. ${intent.why}` };
     }
     case "Blocked": {
-      const reason = intent.restart ? Reason.RestartBlocked : "WriteBlocked";
+      const reason = intent.restart ? "RestartBlocked" : "WriteBlocked";
       return { type: "Warning", reason, note: `${what} is not allowed now: ${outcome.message}` };
     }
     case "Forbidden":
-      return { type: "Warning", reason: Reason.Forbidden, note: `${what} is forbidden: ${outcome.message}` };
+      return { type: "Warning", reason: "Forbidden", note: `${what} is forbidden: ${outcome.message}` };
     case "Failed":
       return { type: "Warning", reason: "WriteFailed", note: `${what} failed: ${outcome.message}` };
     default:
@@ -156,6 +164,14 @@ function forgetObstacles(obstacles: Map<string, number>, intent: Intent): void {
 function refOf({ apiVersion, kind, metadata }: ControllerResilience): ObjectRef {
   const { namespace, name, uid, resourceVersion } = metadata;
   return { apiVersion, kind, namespace, name, uid, resourceVersion };
+}
+
+function normalReasons(remedies: readonly Pick<RemedyDeclaration, "condition" | "reasons">[]): ReadonlySet<string> {
+  return new Set(
+    remedies.flatMap(({ condition, reasons }) =>
+      Object.entries(reasons).flatMap(([reason, { event }]) => (event === "Normal" ? [`${condition}/${reason}`] : [])),
+    ),
+  );
 }
 
 function isSummary(type: string): boolean {

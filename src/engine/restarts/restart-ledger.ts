@@ -1,32 +1,26 @@
-import type { ControllerResilience, RestartStatus } from "../../api/controller-resilience";
+import type { RestartStatus } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
 import type { RestartClaim } from "../../core/intent";
-import type { ObjectStore } from "../../core/ports";
 import { requestedRestart, withOutcome, withoutRequest } from "../../core/restarts/budget";
-import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
 import { restartId } from "../../core/restarts/history";
 import { boundStatus } from "../../core/status";
+import type { ObjectSession } from "../object/object-session";
 import type { WorkloadRestarts } from "./workload-restarts";
 
-/** What a ledger works with. */
-export interface LedgerPorts {
-  readonly store: ObjectStore;
-  readonly clock: Clock;
-  readonly restarts: WorkloadRestarts;
-}
-
-/** The restarts of one object during one pass. What is asked for stands in status before it is asked for. */
+/** The restarts of one object during one pass. A restart is in status before it is requested from the API server. */
 export class RestartLedger {
-  #object: ControllerResilience;
   #history: readonly RestartStatus[];
-  readonly #ports: LedgerPorts;
+  readonly #session: ObjectSession;
+  readonly #restarts: WorkloadRestarts;
+  readonly #clock: Clock;
 
-  /** `history` is what the remedies made of status.restarts in this pass. */
-  constructor(object: ControllerResilience, history: readonly RestartStatus[], ports: LedgerPorts) {
-    this.#object = object;
+  /** `history` is status.restarts after the remedies have settled their outcomes in this pass. */
+  constructor(session: ObjectSession, history: readonly RestartStatus[], restarts: WorkloadRestarts, clock: Clock) {
+    this.#session = session;
     this.#history = history;
-    this.#ports = ports;
-    ports.restarts.note(object, history);
+    this.#restarts = restarts;
+    this.#clock = clock;
+    restarts.note(session.object, history);
   }
 
   /** The object's own restarts, oldest first, with those of this pass. */
@@ -34,49 +28,37 @@ export class RestartLedger {
     return this.#history;
   }
 
-  /** Every restart that counts against this workload's budgets: the object's own, and those of which other objects have told. */
+  /** Every restart that counts against this workload's budgets: the object's own, and those that other objects have recorded. */
   counted(workload: string): readonly RestartStatus[] {
     const own = new Set(this.#history.map(restartId));
-    const others = this.#ports.restarts.toldByOthers(this.#object, workload);
+    const others = this.#restarts.toldByOthers(this.#session.object, workload);
     return [...others.filter(entry => !own.has(restartId(entry))), ...this.#history];
   }
 
-  /** The object as last read or written. */
-  get object(): ControllerResilience {
-    return this.#object;
-  }
-
   /**
-   * Writes the restart into status as Requested.
+   * Writes the restart to status as Requested.
    *
-   * @throws whatever the store throws; then nothing was noted and nothing may be restarted
+   * @throws the store's errors; then nothing was recorded and nothing may be restarted
    */
   async request(claim: RestartClaim): Promise<void> {
-    const now = this.#ports.clock.now();
+    const now = this.#clock.now();
     const history = [...this.#history, requestedRestart(claim, now)];
-    const status = boundStatus({ ...this.#object.status, restarts: history }, now);
-    const resourceVersion = await withDeadline(
-      this.#ports.clock,
-      STORE_DEADLINE_MS,
-      "writing status before a restart",
-      () => this.#ports.store.writeStatus(this.#object, status),
-    );
+    await this.#session.writeStatus(boundStatus({ ...this.#session.object.status, restarts: history }, now));
     this.#become(history);
-    this.#object = { ...this.#object, metadata: { ...this.#object.metadata, resourceVersion }, status };
   }
 
-  /** It was carried out. */
+  /** The restart was executed. */
   confirm(claim: RestartClaim): void {
     this.#become(withOutcome(this.#history, claim.podUID, "Restarted"));
   }
 
-  /** It certainly was not carried out, so it costs no budget. */
+  /** The restart certainly was not executed, so it costs no budget. */
   withdraw(claim: RestartClaim): void {
     this.#become(withoutRequest(this.#history, claim.podUID));
   }
 
   #become(history: readonly RestartStatus[]): void {
     this.#history = history;
-    this.#ports.restarts.note(this.#object, history);
+    this.#restarts.note(this.#session.object, history);
   }
 }

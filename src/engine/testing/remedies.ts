@@ -1,8 +1,9 @@
-import { Cause, ConditionType, Reason } from "../../api/conditions";
+import { Cause, ConditionType } from "../../api/conditions";
 import type { Clock } from "../../core/clock";
 import type { Intent, RestartClaim } from "../../core/intent";
 import type { Readers } from "../../core/readers";
-import type { Decision, Remedy, RemedyKey } from "../../core/remedy";
+import { adapt, type Decision, type LegacyRemedy } from "../../core/legacy-remedy";
+import type { Remedy, RemedyBlock, Report } from "../../core/remedy";
 import { EmptyReaders } from "../../core/testing/empty-readers";
 
 /** Readers of which remedies under test use the clock only. */
@@ -12,19 +13,30 @@ export function makeReaders(clock: Clock): Readers {
 
 /** A decision with nothing to do. */
 export function makeDecision(changes: Partial<Decision> = {}): Decision {
-  return { status: "True", reason: Reason.Accepted, message: "Fine.", intents: [], ...changes };
+  return { status: "True", reason: "Accepted", message: "Fine.", intents: [], ...changes };
+}
+
+/** A report with nothing wrong. */
+export function makeReport(changes: Partial<Report> = {}): Report {
+  return { status: "True", reason: "Accepted", message: "Fine.", ...changes };
 }
 
 /** A remedy that decides what it is told, with the rights to evict pods and patch Deployments. */
 export function makeRemedy(
   decide: Decision | ((facts: unknown, now: Date) => Decision) = makeDecision(),
-  changes: Partial<Remedy> = {},
+  changes: Partial<LegacyRemedy> = {},
 ): Remedy {
-  return {
+  return adapt({
     name: "token-restart",
-    key: "tokenRestart",
+    block: "tokenRestart",
     condition: ConditionType.TokensAccepted,
-    may: [
+    reasons: {
+      Rejected: { event: "Warning", help: "" },
+      Restarting: { event: "Normal", help: "" },
+      Accepted: { event: "Normal", help: "" },
+    },
+    owns: "targets",
+    permissions: [
       { apiGroup: "", resource: "pods/eviction", verbs: ["create"], why: "to replace pods" },
       { apiGroup: "apps", resource: "deployments", verbs: ["patch"], why: "to roll them" },
     ],
@@ -32,7 +44,7 @@ export function makeRemedy(
     observe: () => Promise.resolve("facts"),
     decide: (facts, _spec, now) => (typeof decide === "function" ? decide(facts, now) : decide),
     ...changes,
-  };
+  });
 }
 
 /** What a restart says of itself. */
@@ -72,6 +84,6 @@ export function makePatch(name = "app", changes: Partial<Intent> = {}): Intent {
 }
 
 /** A spec in which these remedies are on, with what the schema defaults left out. */
-export function specWith(...keys: RemedyKey[]): Record<string, never> {
+export function specWith(...keys: RemedyBlock[]): Record<string, never> {
   return Object.fromEntries(keys.map(key => [key, {} as never]));
 }

@@ -13,6 +13,7 @@ import {
 import type { Intent } from "../../core/intent";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { Executor } from "./executor";
+import { ObjectSession } from "../object/object-session";
 import { RestartLedger } from "../restarts/restart-ledger";
 import { RestartPacer } from "../restarts/restart-pacer";
 import { WorkloadRestarts } from "../restarts/workload-restarts";
@@ -28,11 +29,8 @@ function makeBench(spec: Partial<ControllerResilienceSpec> = {}, status?: Contro
   const log = new RecordingLog();
   const pacer = new RestartPacer(clock);
   clock.advance(10_000);
-  const ledger = new RestartLedger(object, object.status?.restarts ?? [], {
-    store,
-    clock,
-    restarts: new WorkloadRestarts(clock),
-  });
+  const session = new ObjectSession(object, store, clock);
+  const ledger = new RestartLedger(session, object.status?.restarts ?? [], new WorkloadRestarts(clock), clock);
   const leading = { yes: true };
   const [asked, missing] = [new Array<string>(), new Set<string>()];
   const warmup = {
@@ -43,8 +41,8 @@ function makeBench(spec: Partial<ControllerResilienceSpec> = {}, status?: Contro
   const scope = { object, log, ledger, mayWrite: () => leading.yes };
   const execute = (intent: Intent, by = makeRemedy()) => executor.execute(by, intent, scope);
   const executeAll = async (intents: Intent[]) => {
-    const executions = await executor.executeAll(makeRemedy(), intents, scope);
-    return executions.map(({ outcome }) => outcome);
+    const outcomes = await executor.executeAll(makeRemedy(), [{ id: "item", intents }], scope);
+    return (outcomes.get("item") ?? []).map(({ outcome }) => outcome);
   };
   return { clock, store, writer, metrics, log, pacer, missing, asked, ledger, leading, execute, executeAll };
 }

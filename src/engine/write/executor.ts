@@ -12,7 +12,7 @@ import {
 } from "../../core/errors";
 import type { Execution, Intent, Outcome, RestartClaim } from "../../core/intent";
 import type { EngineMetrics, Log, Writer } from "../../core/ports";
-import type { Remedy } from "../../core/remedy";
+import type { Outcomes, PendingWrite, PlanItem, RemedyDeclaration } from "../../core/remedy";
 import { checkRestartBudget } from "../../core/restarts/budget";
 import { withDeadline } from "../../core/deadline";
 import { isPermitted, requiredPermission } from "./permissions";
@@ -65,7 +65,7 @@ const LEVELS: Partial<Record<Outcome["result"], "info" | "warn">> = {
   Failed: "warn",
 };
 
-type By = Pick<Remedy, "name" | "may">;
+type By = Pick<RemedyDeclaration, "name" | "permissions">;
 
 /** The only one that writes to the cluster, and the only place where budgets, mode and leadership are held against a write. */
 export class Executor {
@@ -77,16 +77,28 @@ export class Executor {
     this.#backoff = new WriteBackoff(ports.clock);
   }
 
-  /** Carries out a remedy's intents one after the other, since each counts against the budget of the next. Never throws. */
-  async executeAll(by: By, intents: readonly Intent[], scope: ExecutionScope): Promise<Execution[]> {
+  /** Writes of this namespace that failed and are not tried again yet. */
+  pendingIn(namespace: string): PendingWrite[] {
+    return this.#backoff.pendingIn(namespace, this.#ports.clock.now().getTime());
+  }
+
+  /**
+   * Executes the intents of a plan one after the other, since each counts against the budget of the next. Never throws.
+   *
+   * @returns the executions by item id
+   */
+  async executeAll(by: By, items: readonly PlanItem[], scope: ExecutionScope): Promise<Outcomes> {
     const { clock } = this.#ports;
     const startedMs = clock.monotonicMs();
-    const executions: Execution[] = [];
-    for (const intent of intents) {
-      const isLate = clock.monotonicMs() - startedMs > WRITES_WITHIN_MS;
-      executions.push({ intent, outcome: await this.execute(by, intent, { ...scope, isLate }) });
+    const outcomes = new Map<string, Execution[]>();
+    for (const { id, intents } of items) {
+      for (const intent of intents) {
+        const isLate = clock.monotonicMs() - startedMs > WRITES_WITHIN_MS;
+        const outcome = await this.execute(by, intent, { ...scope, isLate });
+        outcomes.set(id, [...(outcomes.get(id) ?? []), { intent, outcome }]);
+      }
     }
-    return executions;
+    return outcomes;
   }
 
   /** Carries out an intent, or says why not. Never throws. */
@@ -179,7 +191,7 @@ const CHECKS: readonly Check[] = [
   // The operator's rights are those of all remedies together; each has its own only.
   (by, intent) => {
     const required = requiredPermission(intent);
-    if (isPermitted(required, by.may)) return undefined;
+    if (isPermitted(required, by.permissions)) return undefined;
     const right = `${required.verb} ${required.resource}`;
     return { result: "Forbidden", message: `${by.name} may not ${right}: it has not declared that right` };
   },

@@ -18,8 +18,8 @@ export function requiredPermission(intent: Intent): RequiredPermission {
 }
 
 /** Whether what a remedy may do covers a right. */
-export function isPermitted(required: RequiredPermission, may: readonly Permission[]): boolean {
-  return may.some(
+export function isPermitted(required: RequiredPermission, permissions: readonly Permission[]): boolean {
+  return permissions.some(
     ({ apiGroup, resource, verbs }) =>
       apiGroup === required.apiGroup && resource === required.resource && verbs.includes(required.verb),
   );

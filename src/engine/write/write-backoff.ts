@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/clock";
 import type { Intent, Outcome } from "../../core/intent";
+import type { PendingWrite } from "../../core/remedy";
 
 /** Wait after the first failure; doubles with each further one. */
 const BASE_MS = 10_000;
@@ -17,6 +18,7 @@ const MAX_DOUBTFUL_MS = 600_000;
 const REMEMBERED_MS = 900_000;
 
 interface Failure {
+  readonly intent: Intent;
   readonly outcome: Outcome;
   readonly untilMs: number;
   readonly count: number;
@@ -53,8 +55,18 @@ export class WriteBackoff {
     const count = this.#failures.get(idOf(intent))?.count ?? 0;
     const askedMs = "retryAfterMs" in outcome ? outcome.retryAfterMs : 0;
     const waitMs = Math.max(askedMs, isPlainFailure(intent, outcome) ? plainMs(count) : refusedMs(count, doubtful));
-    this.#failures.set(idOf(intent), { outcome, untilMs: this.#clock.monotonicMs() + waitMs, count: count + 1 });
+    this.#failures.set(idOf(intent), { intent, outcome, untilMs: this.#clock.monotonicMs() + waitMs, count: count + 1 });
     return this.standing(intent) ?? outcome;
+  }
+
+  /** The writes of a namespace, and those outside of namespaces, that are in backoff; `nowMs` is wall-clock time. */
+  pendingIn(namespace: string, nowMs: number): PendingWrite[] {
+    return [...this.#failures.values()].flatMap(({ intent, outcome, untilMs }) => {
+      const { verb, target, restart } = intent;
+      const leftMs = untilMs - this.#clock.monotonicMs();
+      if (leftMs <= 0 || (target.namespace ?? namespace) !== namespace) return [];
+      return [{ verb, target, outcome, untilMs: nowMs + leftMs, ...(restart && { restart }) }];
+    });
   }
 
   /** The intent was carried out. */

@@ -1,7 +1,6 @@
-import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
 import type { Execution, Intent } from "../../core/intent";
-import type { Decision } from "../../core/remedy";
+import type { Decision } from "../../core/legacy-remedy";
 import { describeUndone, undone } from "../../core/outcomes";
 import { renewed } from "./build";
 import { rightsFor, ruleOf } from "./rights";
@@ -36,9 +35,7 @@ function hindered(decision: Decision, worst: Execution): Decision {
     message,
     progressing: true,
     // A binding that waits for its renewal is still in force; one that waits to be restored is not.
-    ...(isWorse
-      ? {}
-      : { status: isRestore ? "False" : "True", reason: isRestore ? Reason.Restoring : Reason.Renewing }),
+    ...(isWorse ? {} : { status: isRestore ? "False" : "True", reason: isRestore ? "Restoring" : "Renewing" }),
   };
 }
 
@@ -47,7 +44,7 @@ function forbidden(decision: Decision, { verb, target }: Intent, why: string): D
   const entry = decision.parts?.bindings?.find(({ kind, name }) => kind === target.kind && name === target.name);
   const rights = entry === undefined ? [] : rightsFor(entry, verb === "create" ? "create" : "patch");
   const needed = rights.length === 0 ? "" : ` It takes ${rights.map(ruleOf).join(" and ")}.`;
-  const reason = Reason.RenewalForbidden;
+  const reason = "RenewalForbidden";
   const message = `${why}${needed}`;
   return { ...decision, status: "False", reason, message, stalled: { reason, message } };
 }

@@ -1,6 +1,5 @@
-import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
-import type { Announcement, Decision } from "../../core/remedy";
+import type { Announcement, Decision } from "../../core/legacy-remedy";
 import { joinSentences } from "../kit/summarize";
 import { each, type Steps } from "../../core/slices";
 import { timeOf } from "./build";
@@ -46,17 +45,17 @@ export function* decideBindings(facts: BindingRenewalFacts, spec: Spec, now: Dat
 
 function nothingFound(): Finding {
   const sentence = "No binding with an expiry gives rights to a ServiceAccount of the targets.";
-  return { status: "True", reason: Reason.NoBindings, sentence };
+  return { status: "True", reason: "NoBindings", sentence };
 }
 
 function absences({ absent, missingTargets }: BindingRenewalFacts): Finding[] {
   return [
     ...absent.map(({ kind, name }): Finding => {
       const sentence = `There is no ${kind} ${name} (yet).`;
-      return { status: "False", reason: Reason.BindingNotFound, sentence };
+      return { status: "False", reason: "BindingNotFound", sentence };
     }),
     ...missingTargets.map((target): Finding => {
-      return { status: "False", reason: Reason.TargetNotFound, sentence: `There is no ${target} (yet).` };
+      return { status: "False", reason: "TargetNotFound", sentence: `There is no ${target} (yet).` };
     }),
   ];
 }
@@ -65,7 +64,7 @@ function crowding({ unplaced: { count, firstExpiryMs } }: BindingRenewalFacts): 
   if (count === 0) return [];
   const next = firstExpiryMs === undefined ? "" : `, the next of which expires at ${timeOf(firstExpiryMs)},`;
   const sentence = `status.bindings has no room for ${count} more${next} and nothing is done for them: spread the targets over several objects, or name in spec.bindingRenewal.bindings those that matter.`;
-  return [{ status: "False", reason: Reason.TooManyBindings, sentence, isStalled: true }];
+  return [{ status: "False", reason: "TooManyBindings", sentence, isStalled: true }];
 }
 
 /** What nobody would read is not told one by one; status has all of it. */

@@ -1,4 +1,3 @@
-import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
 import { nameOf, refOf, timeOf } from "./build";
 import type { Expiry } from "./conventions";
@@ -39,14 +38,14 @@ export function assessExcluded(given: LivingCase): Finding | undefined {
 function skipped(given: LivingCase): Finding | undefined {
   if (!given.binding.view.skip) return undefined;
   const sentence = `${nameOf(given.binding.view)} has the skip annotation and is left alone.`;
-  return { status: "True", reason: Reason.Current, sentence, entry: plainEntry(given, "Skipped") };
+  return { status: "True", reason: "Current", sentence, entry: plainEntry(given, "Skipped") };
 }
 
 function undecided(given: LivingCase): Finding | undefined {
   const { view, record } = given.binding;
   if (given.listed || !isUndecided(view, given.facts)) return undefined;
   const sentence = `${nameOf(view)} has to wait: a target is missing, and may run as one of its ServiceAccounts.`;
-  return { status: "True", reason: Reason.Current, sentence, ...(record === undefined ? {} : { entry: record }) };
+  return { status: "True", reason: "Current", sentence, ...(record === undefined ? {} : { entry: record }) };
 }
 
 function refused(given: LivingCase): Finding | undefined {
@@ -59,7 +58,7 @@ function refused(given: LivingCase): Finding | undefined {
   const matters = given.listed || (schedule !== undefined && given.nowMs >= schedule.warnAtMs);
   return {
     status: matters ? "False" : "True",
-    reason: Reason.BindingRefused,
+    reason: "BindingRefused",
     sentence,
     entry: plainEntry(given, "Refused"),
     isStalled: matters,
@@ -81,7 +80,7 @@ function malformed(given: LivingCase): Finding | undefined {
   const sentence = `${nameOf(given.binding.view)} is left alone: found ${key} "${value}", expected ${expected}.`;
   return {
     status: "False",
-    reason: Reason.MalformedExpiry,
+    reason: "MalformedExpiry",
     sentence,
     entry: plainEntry(given, "Malformed"),
     isStalled: true,
@@ -92,7 +91,7 @@ function malformed(given: LivingCase): Finding | undefined {
 function endless(given: LivingCase): Finding | undefined {
   if (given.expiry.earliest !== undefined) return undefined;
   const sentence = `${nameOf(given.binding.view)} does not expire.`;
-  return { status: "True", reason: Reason.Current, sentence, entry: plainEntry(given, "Never") };
+  return { status: "True", reason: "Current", sentence, entry: plainEntry(given, "Never") };
 }
 
 function announced(given: LivingCase, state: BindingStatus["state"], reason: string, note: string) {

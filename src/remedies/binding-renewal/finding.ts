@@ -1,25 +1,24 @@
-import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
 import type { Intent, ObjectRef } from "../../core/intent";
-import type { Announcement } from "../../core/remedy";
+import type { Announcement } from "../../core/legacy-remedy";
 
 /** Worst first: the first of these among all findings becomes the condition's reason. */
 const BY_SEVERITY = [
-  Reason.TooManyBindings,
-  Reason.RenewalForbidden,
-  Reason.MalformedExpiry,
-  Reason.RenewalContested,
-  Reason.BindingRefused,
-  Reason.RenewalEnded,
-  Reason.Expired,
-  Reason.Revoked,
-  Reason.Restoring,
-  Reason.WouldRenew,
-  Reason.BindingNotFound,
-  Reason.TargetNotFound,
-  Reason.ExpiringSoon,
-  Reason.Current,
-  Reason.NoBindings,
+  "TooManyBindings",
+  "RenewalForbidden",
+  "MalformedExpiry",
+  "RenewalContested",
+  "BindingRefused",
+  "RenewalEnded",
+  "Expired",
+  "Revoked",
+  "Restoring",
+  "WouldRenew",
+  "BindingNotFound",
+  "TargetNotFound",
+  "ExpiringSoon",
+  "Current",
+  "NoBindings",
 ] as const;
 
 /** What there is to say and to do about one binding. */

@@ -1,4 +1,3 @@
-import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
 import { buildRestore, nameOf, refOfGone, timeOf, withoutPlan } from "./build";
 import { isPutBack, wentEarly, type BindingRenewalFacts, type GoneBinding, type Spec } from "./facts";
@@ -55,7 +54,7 @@ export function revocation(
   const note = `${nameOf(record)} was deleted before its expiry at ${record.expiryTime ?? ""}, which is taken for a revocation: it stays away until somebody creates it.`;
   return {
     ...final(record, "Revoked", listed),
-    reason: Reason.Revoked,
+    reason: "Revoked",
     sentence: note,
     ...announcedOnce(before, "Revoked", { type: "Warning", reason: "BindingRevoked", note }, refOfGone(record)),
   };
@@ -90,7 +89,7 @@ function over(record: BindingStatus, note: string, listed: boolean): Finding {
   const words = { type: "Warning", reason: "BindingExpired", note } as const;
   return {
     ...final(record, "Expired", listed),
-    reason: Reason.Expired,
+    reason: "Expired",
     sentence: note,
     ...announcedOnce(record.state, "Expired", words, refOfGone(record)),
   };
@@ -111,7 +110,7 @@ function forbidden({ lacks, record }: GoneCase): Finding | undefined {
   const words = { type: "Warning", reason: "BindingRenewalForbidden", note } as const;
   return {
     status: "False",
-    reason: Reason.RenewalForbidden,
+    reason: "RenewalForbidden",
     sentence: note,
     entry: { ...record, state: "Forbidden" },
     isStalled: true,
@@ -123,7 +122,7 @@ function wouldRestore(given: GoneCase): Finding | undefined {
   const finding = given.facts.mode === "Enforce" ? undefined : restore(given);
   if (finding === undefined) return undefined;
   const sentence = `${vanished(given.record)} and would be restored now.`;
-  return { ...finding, status: "False", reason: Reason.WouldRenew, sentence };
+  return { ...finding, status: "False", reason: "WouldRenew", sentence };
 }
 
 function unrecorded({ record, renewal, nowMs }: GoneCase): Finding | undefined {
@@ -131,7 +130,7 @@ function unrecorded({ record, renewal, nowMs }: GoneCase): Finding | undefined {
   if (renewingUntil === undefined || record.renewingUntil === renewingUntil) return undefined;
   return {
     status: "False",
-    reason: Reason.Restoring,
+    reason: "Restoring",
     sentence: `${vanished(record)} and is about to be restored.`,
     entry: { ...record, renewingUntil },
     // Looked at again as soon as that was written.
@@ -145,7 +144,7 @@ function restore({ record, facts, renewal }: GoneCase): Finding | undefined {
   const why = `${vanished(record)}; created again with the same role and subjects, until ${timeOf(renewal.expiryMs)}.`;
   return {
     status: "True",
-    reason: Reason.Current,
+    reason: "Current",
     sentence: `${vanished(record)} and is restored.`,
     entry: record,
     intent: buildRestore(record, renewal, { why, generation: facts.generation }),

@@ -1,6 +1,5 @@
-import { Reason } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
-import type { Announcement } from "../../core/remedy";
+import type { Announcement } from "../../core/legacy-remedy";
 import { buildRenewal, nameOf, refOf, timeOf, withoutPlan } from "./build";
 import { readExpiry } from "./conventions";
 import { assessExcluded, plainEntry, type LivingCase } from "./excluded";
@@ -61,7 +60,7 @@ export function assessLiving(binding: LivingBinding, facts: BindingRenewalFacts,
 
 /** Never said: whoever has no expiry is excluded, and whoever can't be renewed has come to an end. */
 function noExpiry({ binding }: LivingCase): Finding {
-  return { status: "True", reason: Reason.Current, sentence: `${nameOf(binding.view)} is not renewed.` };
+  return { status: "True", reason: "Current", sentence: `${nameOf(binding.view)} is not renewed.` };
 }
 
 function terminating(given: Scheduled): Finding | undefined {
@@ -70,7 +69,7 @@ function terminating(given: Scheduled): Finding | undefined {
   const entry = record ?? entryOf(given, "ExpiringSoon");
   if (view.deletedAtMs < given.schedule.expiryMs) return revocation(entry, given.listed, record?.state);
   const sentence = `${nameOf(view)} is being deleted, at or after its expiry.`;
-  return { status: "True", reason: Reason.ExpiringSoon, sentence, entry };
+  return { status: "True", reason: "ExpiringSoon", sentence, entry };
 }
 
 function contested(given: Scheduled): Finding | undefined {
@@ -80,7 +79,7 @@ function contested(given: Scheduled): Finding | undefined {
   const sentence = `${expiring(given)} again, although it was renewed until ${record?.renewedUntil ?? ""}: somebody has put it back, so it is not renewed any more. If Git names ${schedule.sources.join(", ")}, change it there, or let Git leave it alone and change this object.`;
   return {
     status: "False",
-    reason: Reason.RenewalContested,
+    reason: "RenewalContested",
     sentence,
     entry: withoutPlan(entryOf(given, "Contested")),
     isStalled: true,
@@ -99,7 +98,7 @@ function ended(given: Scheduled): Finding | undefined {
   const sentence = `${expiring(given)} and is not renewed: ${why}.`;
   return {
     status: "False",
-    reason: Reason.RenewalEnded,
+    reason: "RenewalEnded",
     sentence,
     entry: withoutPlan(entryOf(given, "Ended")),
     isStalled: true,
@@ -112,7 +111,7 @@ function current(given: Scheduled): Finding | undefined {
   const { nowMs, schedule } = given;
   if (nowMs >= schedule.warnAtMs) return undefined;
   const sentence = `${expiring(given)}.`;
-  return { status: "True", reason: Reason.Current, sentence, entry: entryOf(given, "Current"), nextMs: nextOf(given) };
+  return { status: "True", reason: "Current", sentence, entry: entryOf(given, "Current"), nextMs: nextOf(given) };
 }
 
 function forbidden(given: Scheduled): Finding | undefined {
@@ -121,7 +120,7 @@ function forbidden(given: Scheduled): Finding | undefined {
   const sentence = `${expiring(given)} and can't be renewed: the operator's ServiceAccount lacks ${lacks.map(ruleOf).join(" and ")}.`;
   return {
     status: "False",
-    reason: Reason.RenewalForbidden,
+    reason: "RenewalForbidden",
     sentence,
     entry: entryOf(given, "Forbidden"),
     isStalled: true,
@@ -143,7 +142,7 @@ function soon(given: Scheduled): Finding | undefined {
 function wouldRenew(given: Scheduled): Finding | undefined {
   if (given.facts.mode === "Enforce") return undefined;
   const sentence = `${expiring(given)} and would be renewed now.`;
-  return { ...renew(given), ...aboutToEnd(given), status: "False", reason: Reason.WouldRenew, sentence };
+  return { ...renew(given), ...aboutToEnd(given), status: "False", reason: "WouldRenew", sentence };
 }
 
 function unrecorded(given: Scheduled): Finding | undefined {
@@ -167,7 +166,7 @@ function renew(given: Scheduled): Finding | undefined {
   const why = `${expiring(given)}; renewed until ${timeOf(renewal.expiryMs)}.`;
   return {
     ...aboutToEnd(given),
-    reason: Reason.Current,
+    reason: "Current",
     sentence: `${nameOf(binding.view)} is renewed.`,
     entry: renewingEntry(given),
     intent: buildRenewal(binding.view, renewal, { why, generation: facts.generation }),
@@ -186,7 +185,7 @@ function aboutToEnd(given: Scheduled): Finding {
   const sentence = `${expiring(given)}.`;
   return {
     status: "True",
-    reason: Reason.ExpiringSoon,
+    reason: "ExpiringSoon",
     sentence,
     entry: entryOf(given, "ExpiringSoon"),
     ...announced(given, "ExpiringSoon", { type: "Normal", reason: "BindingExpiringSoon", note: sentence }),

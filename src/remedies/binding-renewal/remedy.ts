@@ -1,11 +1,12 @@
 import { ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
-import type { Remedy } from "../../core/remedy";
+import type { LegacyRemedy } from "../../core/legacy-remedy";
 import { runToEnd } from "../../core/slices";
 import { concludeBindings } from "./conclude";
 import { decideBindings } from "./decide";
 import type { BindingRenewalFacts } from "./facts";
 import { observeBindings } from "./observe";
+import { REASONS } from "./reasons";
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 
@@ -13,7 +14,7 @@ const RBAC_GROUP = "rbac.authorization.k8s.io";
  * Everything that this remedy can ever touch. The API server lets it change a binding only with `bind` on that very role, which is no
  * part of this: an installer gives it role by role, by name.
  */
-const MAY: readonly Permission[] = [
+const PERMISSIONS: readonly Permission[] = [
   {
     apiGroup: RBAC_GROUP,
     resource: "rolebindings",
@@ -35,15 +36,17 @@ const MAY: readonly Permission[] = [
 ];
 
 /** Renews RoleBindings and ClusterRoleBindings before they expire, in the convention that they use. */
-export function createBindingRenewal(): Remedy<"bindingRenewal", BindingRenewalFacts> {
+export function createBindingRenewal(): LegacyRemedy<"bindingRenewal", BindingRenewalFacts> {
   return {
     name: "binding-renewal",
-    key: "bindingRenewal",
+    block: "bindingRenewal",
     condition: ConditionType.BindingsCurrent,
-    may: MAY,
+    reasons: REASONS,
+    owns: "bindings",
+    permissions: PERMISSIONS,
     observe: observeBindings,
     // The same, for whoever has no event loop to look after.
-    decide: (...given) => runToEnd(decideBindings(...given)),
+    decide: (facts, spec, now) => runToEnd(decideBindings(facts, spec, now)),
     decideInSteps: decideBindings,
     conclude: concludeBindings,
   };

@@ -1,5 +1,4 @@
-import { Reason } from "../../api/conditions";
-import type { Announcement } from "../../core/remedy";
+import type { Announcement } from "../../core/legacy-remedy";
 import { isRunaway } from "./breaker";
 import { measured, nameOf, type Flow } from "./flow";
 
@@ -8,10 +7,10 @@ export function announce(flow: Flow): Announcement[] {
   const { before, breaker, reading, limits } = flow;
   const isStep = before?.state !== breaker.state;
   if (isStep && breaker.state === "Elevated")
-    return [tell(flow, "Warning", Reason.Elevated, `is over its threshold: ${measured(flow)}`)];
+    return [tell(flow, "Warning", "Elevated", `is over its threshold: ${measured(flow)}`)];
   // One that may be throttled is by now, and that makes an Event.
   if (breaker.state !== "Throttled" && isRunaway(reading, limits)) {
-    return [tell(flow, "Warning", Reason.Runaway, `is a runaway: ${measured(flow)}`)];
+    return [tell(flow, "Warning", "Runaway", `is a runaway: ${measured(flow)}`)];
   }
   if (isStep && before !== undefined && breaker.state === "Normal") {
     return [tell(flow, "Normal", "FlowNormal", `is well below its threshold again: ${measured(flow)}`)];

@@ -1,4 +1,3 @@
-import { Reason } from "../../api/conditions";
 import { formatDuration } from "../../core/duration";
 import { isRunaway } from "./breaker";
 import { buildWrite, DONE, type Words } from "./build";
@@ -45,7 +44,7 @@ function held(flow: Flow): Finding | undefined {
   if (breaker.state !== "Throttled" || breaker.untilMs === undefined) return undefined;
   const scaled = facts.scaledDown.some(one => one.serviceAccountName === account.name && one.replicas === 0);
   const sentence = `${nameOf(flow)} was a runaway and is held still in the tar pit until ${timeOf(breaker.untilMs)}, then watched on probation.${scalingOf(flow)}`;
-  return { status: "False", reason: scaled ? Reason.ScaledToZero : Reason.Throttled, sentence };
+  return { status: "False", reason: scaled ? "ScaledToZero" : "Throttled", sentence };
 }
 
 /** What is to be said of its workloads. */
@@ -66,7 +65,7 @@ function runaway(flow: Flow): Finding | undefined {
   // Written down first; the next pass throttles it.
   if (limits.mayThrottle) return undefined;
   const sentence = `${nameOf(flow)} is a runaway: ${measured(flow)} ${whyNotHeld(spec, facts.mode)}`;
-  return { status: "False", reason: Reason.Runaway, sentence, isStalled: facts.mode === "Enforce" };
+  return { status: "False", reason: "Runaway", sentence, isStalled: facts.mode === "Enforce" };
 }
 
 function whyNotHeld({ requestRate }: Spec, mode: FlowIsolationFacts["mode"]): string {
@@ -78,7 +77,7 @@ function whyNotHeld({ requestRate }: Spec, mode: FlowIsolationFacts["mode"]): st
 function elevated(flow: Flow): Finding | undefined {
   if (flow.breaker.state !== "Elevated" || runaway(flow) !== undefined) return undefined;
   const sentence = `${nameOf(flow)} is near or over its threshold: ${measured(flow)}`;
-  return { status: "True", reason: Reason.Elevated, sentence };
+  return { status: "True", reason: "Elevated", sentence };
 }
 
 function probation(flow: Flow): Finding | undefined {
@@ -87,7 +86,7 @@ function probation(flow: Flow): Finding | undefined {
   const quiet =
     untilMs === undefined ? "It is over its threshold again." : `If it stays quiet, that ends at ${timeOf(untilMs)}.`;
   const sentence = `${nameOf(flow)} was held still for ${formatDuration(releaseMs)} and is on probation. ${quiet}`;
-  return { status: "True", reason: Reason.Probation, sentence };
+  return { status: "True", reason: "Probation", sentence };
 }
 
 function taken(flow: Flow): Finding | undefined {
@@ -96,7 +95,7 @@ function taken(flow: Flow): Finding | undefined {
   const isHeld = "view" in piece.standing && levelOf(piece.standing.view) === TAR_PIT;
   const wayOut = isHeld ? ` It is in the tar pit. ${howToLetOut(flow)}` : "";
   const sentence = `${nameOf(flow)}: the FlowSchema ${piece.wanted.name} is not the operator's, and is left alone: delete it, or give it back its labels.${wayOut}`;
-  return { status: "False", reason: Reason.NameTaken, sentence, isStalled: true };
+  return { status: "False", reason: "NameTaken", sentence, isStalled: true };
 }
 
 function contested(flow: Flow): Finding | undefined {
@@ -106,7 +105,7 @@ function contested(flow: Flow): Finding | undefined {
   const manager = "view" in standing ? standing.view.lastManager : undefined;
   const who = manager === undefined ? "" : `; field manager ${manager} wrote it last`;
   const sentence = `${nameOf(flow)}: the FlowSchema ${wanted.name} was put back ${MAX_CHANGES} times, and changed again each time${who}. It is not put back again before this object changes.`;
-  return { status: "False", reason: Reason.FlowContested, sentence, isStalled: true };
+  return { status: "False", reason: "FlowContested", sentence, isStalled: true };
 }
 
 function isContested(flow: Flow): boolean {
@@ -117,7 +116,7 @@ function shadowed(flow: Flow): Finding | undefined {
   const { own, shadow } = flow;
   if (shadow === undefined) return undefined;
   const sentence = `${nameOf(flow)}: the FlowSchema ${shadow.name} takes its requests before ${own.wanted.name} does, so nothing is measured or held here. Name it in one object only, or change matchingPrecedence.`;
-  return { status: "False", reason: Reason.FlowShadowed, sentence, isStalled: true };
+  return { status: "False", reason: "FlowShadowed", sentence, isStalled: true };
 }
 
 function dangling(flow: Flow): Finding | undefined {
@@ -128,14 +127,14 @@ function dangling(flow: Flow): Finding | undefined {
     if (status === "False") continue;
     if (status !== "True") return notYet(flow, wanted.name, "has not been taken up by the API server yet");
     const what = "refers to a level that does not exist, says the API server";
-    return { ...notYet(flow, wanted.name, what), reason: Reason.Dangling };
+    return { ...notYet(flow, wanted.name, what), reason: "Dangling" };
   }
   return undefined;
 }
 
 function notYet(flow: Flow, name: string, what: string): Finding {
   const sentence = `${nameOf(flow)}: the FlowSchema ${name} ${what}.`;
-  return { status: "False", reason: Reason.Provisioning, sentence, isProgressing: true };
+  return { status: "False", reason: "Provisioning", sentence, isProgressing: true };
 }
 
 function written(flow: Flow): Finding | undefined {
@@ -147,11 +146,11 @@ function written(flow: Flow): Finding | undefined {
   return flow.facts.mode === "Observe"
     ? {
         status: "False",
-        reason: Reason.WouldIsolate,
+        reason: "WouldIsolate",
         sentence: `The FlowSchemas ${names} would be written now.${notMeasured(flow)}`,
         intents,
       }
-    : { status: "False", reason: Reason.Provisioning, sentence: words.why, intents, isProgressing: true };
+    : { status: "False", reason: "Provisioning", sentence: words.why, intents, isProgressing: true };
 }
 
 function notMeasured({ own }: Flow): string {
@@ -187,7 +186,7 @@ function whyReleased({ spec, breaker }: Flow): string {
 function stillHeld(flow: Flow): Finding | undefined {
   if (flow.facts.mode !== "Observe" || !isInTarPit(flow)) return undefined;
   const sentence = `${nameOf(flow)} is in the tar pit, and mode Observe writes nothing. ${howToLetOut(flow)}`;
-  return { status: "False", reason: Reason.Throttled, sentence, isStalled: true };
+  return { status: "False", reason: "Throttled", sentence, isStalled: true };
 }
 
 function howToLetOut({ own, facts, spec }: Flow): string {
@@ -197,5 +196,5 @@ function howToLetOut({ own, facts, spec }: Flow): string {
 
 function isolated(flow: Flow): Finding {
   const sentence = `${nameOf(flow)} has a flow of its own on the level ${flow.level}.`;
-  return { status: "True", reason: Reason.Isolated, sentence };
+  return { status: "True", reason: "Isolated", sentence };
 }

@@ -1,4 +1,3 @@
-import { Reason } from "../../api/conditions";
 import type { ClusterObjectView } from "../../core/views";
 import { MAX_CHANGES } from "./assess-flow";
 import { buildWrite, DONE } from "./build";
@@ -51,11 +50,11 @@ function assessNamed(name: string, levels: readonly ClusterObjectView[]): Findin
   const view = levels.find(level => level.name === name);
   if (view === undefined) {
     const sentence = `spec.flowIsolation.priorityLevel is ${name}, but there is no such PriorityLevelConfiguration.`;
-    return { status: "False", reason: Reason.LevelMissing, sentence, isStalled: true };
+    return { status: "False", reason: "LevelMissing", sentence, isStalled: true };
   }
   if (!isReserved(name) && view.spec["type"] === "Limited") return undefined;
   const sentence = `spec.flowIsolation.priorityLevel is ${name}, which is no level for custom controllers: it belongs to the control plane or to people, or limits nothing.`;
-  return { status: "False", reason: Reason.LevelRefused, sentence, isStalled: true };
+  return { status: "False", reason: "LevelRefused", sentence, isStalled: true };
 }
 
 function assessOwn(piece: Piece, facts: FlowIsolationFacts): Finding | undefined {
@@ -64,11 +63,11 @@ function assessOwn(piece: Piece, facts: FlowIsolationFacts): Finding | undefined
   const what = `The PriorityLevelConfiguration ${wanted.name}`;
   if (standing.is === "Taken") {
     const sentence = `${what} is not the operator's, and is left alone: delete it, or give it back its labels.`;
-    return { status: "False", reason: Reason.NameTaken, sentence, isStalled: true };
+    return { status: "False", reason: "NameTaken", sentence, isStalled: true };
   }
   if (standing.is === "Going") {
     const sentence = `${what} is being deleted, and is made anew when it is gone.`;
-    return { status: "False", reason: Reason.Provisioning, sentence, isProgressing: true };
+    return { status: "False", reason: "Provisioning", sentence, isProgressing: true };
   }
   const isPutBack = isProvisioned(facts);
   if (isPutBack && mostChanges(facts) >= MAX_CHANGES) return contested(piece);
@@ -76,15 +75,15 @@ function assessOwn(piece: Piece, facts: FlowIsolationFacts): Finding | undefined
   const intent = buildWrite(wanted, standing, { why, eventReason: isPutBack ? DONE.putBack : DONE.provisioned });
   const intents = intent === undefined ? [] : [intent];
   return facts.mode === "Observe"
-    ? { status: "False", reason: Reason.WouldIsolate, sentence: `${what} would be written now.`, intents }
-    : { status: "False", reason: Reason.Provisioning, sentence: why, intents, isProgressing: true };
+    ? { status: "False", reason: "WouldIsolate", sentence: `${what} would be written now.`, intents }
+    : { status: "False", reason: "Provisioning", sentence: why, intents, isProgressing: true };
 }
 
 function contested({ wanted, standing }: Piece): Finding {
   const manager = "view" in standing ? standing.view.lastManager : undefined;
   const who = manager === undefined ? "" : `; field manager ${manager} wrote it last`;
   const sentence = `The PriorityLevelConfiguration ${wanted.name} was put back ${MAX_CHANGES} times, and changed again each time${who}. It is not put back again before this object changes.`;
-  return { status: "False", reason: Reason.FlowContested, sentence, isStalled: true };
+  return { status: "False", reason: "FlowContested", sentence, isStalled: true };
 }
 
 /** The operator has made something for this generation before, so its levels were as they were to be. */

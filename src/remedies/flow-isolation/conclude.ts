@@ -1,7 +1,6 @@
-import { Reason } from "../../api/conditions";
 import type { FlowStatus } from "../../api/controller-resilience";
 import type { Execution, Intent } from "../../core/intent";
-import type { Decision } from "../../core/remedy";
+import type { Decision } from "../../core/legacy-remedy";
 import { describeUndone, undone } from "../../core/outcomes";
 import { DONE } from "./build";
 
@@ -71,6 +70,6 @@ function hindered(decision: Decision, worst: Execution): Decision {
   const message = `${decision.message} Not done yet: ${describeUndone(worst)}.`;
   const hindrance = { ...decision, message, recheckAfterMs: Math.min(FAILED_MS, decision.recheckAfterMs ?? FAILED_MS) };
   if (worst.outcome.result !== "Forbidden") return { ...hindrance, progressing: true };
-  const reason = Reason.Forbidden;
+  const reason = "Forbidden";
   return { ...hindrance, reason, progressing: false, stalled: { reason, message } };
 }

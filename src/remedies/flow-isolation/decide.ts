@@ -1,7 +1,7 @@
-import { Reason } from "../../api/conditions";
+import type { Reason } from "../../api/conditions";
 import type { FlowStatus } from "../../api/controller-resilience";
 import type { Intent } from "../../core/intent";
-import type { Decision } from "../../core/remedy";
+import type { Decision } from "../../core/legacy-remedy";
 import { joinSentences } from "../kit/summarize";
 import { announce } from "./announce";
 import { assessFlow } from "./assess-flow";
@@ -14,23 +14,23 @@ import { buildSurplus, isMadeFor } from "./surplus";
 
 /** Worst first: the first of these among the findings becomes the condition's reason. */
 const BY_SEVERITY: readonly Reason[] = [
-  Reason.ScaledToZero,
-  Reason.Throttled,
-  Reason.Runaway,
-  Reason.NameTaken,
-  Reason.LevelRefused,
-  Reason.LevelMissing,
-  Reason.FlowContested,
-  Reason.FlowShadowed,
-  Reason.Dangling,
-  Reason.WouldIsolate,
-  Reason.Provisioning,
-  Reason.TargetNotFound,
-  Reason.RateUnknown,
-  Reason.Elevated,
-  Reason.Probation,
-  Reason.Isolated,
-  Reason.NoServiceAccounts,
+  "ScaledToZero",
+  "Throttled",
+  "Runaway",
+  "NameTaken",
+  "LevelRefused",
+  "LevelMissing",
+  "FlowContested",
+  "FlowShadowed",
+  "Dangling",
+  "WouldIsolate",
+  "Provisioning",
+  "TargetNotFound",
+  "RateUnknown",
+  "Elevated",
+  "Probation",
+  "Isolated",
+  "NoServiceAccounts",
 ];
 
 /** What the facts amount to. Pure and total. */
@@ -69,7 +69,7 @@ function isLeft({ schemas, levels, owner, scaledDown }: FlowIsolationFacts): boo
 function unavailable(): Decision {
   const message =
     "The API server does not serve flowcontrol.apiserver.k8s.io/v1, which came with Kubernetes 1.29: nothing is done.";
-  return { status: "Unknown", reason: Reason.FlowControlUnavailable, message, intents: [] };
+  return { status: "Unknown", reason: "FlowControlUnavailable", message, intents: [] };
 }
 
 function wantedOf(flow: Flow): { readonly name: string }[] {
@@ -87,24 +87,24 @@ function findingsOf(facts: FlowIsolationFacts, levels: LevelAssessment, flows: r
 }
 
 function missing(target: string): Finding {
-  return { status: "False", reason: Reason.TargetNotFound, sentence: `There is no ${target} (yet).` };
+  return { status: "False", reason: "TargetNotFound", sentence: `There is no ${target} (yet).` };
 }
 
 function none(): Finding {
   const sentence = "No ServiceAccount is to be looked after: every workload of the targets has the skip annotation.";
-  return { status: "True", reason: Reason.NoServiceAccounts, sentence };
+  return { status: "True", reason: "NoServiceAccounts", sentence };
 }
 
 function measuring({ rates, accounts }: FlowIsolationFacts): Finding[] {
   if (accounts.length === 0) return [];
   if (rates.unknown !== undefined) {
     const sentence = `No runaway can be told, since the request rates are not known. ${rates.unknown}`;
-    return [{ status: "Unknown", reason: Reason.RateUnknown, sentence }];
+    return [{ status: "Unknown", reason: "RateUnknown", sentence }];
   }
   const { found, read } = rates.servers;
   if (read >= found) return [];
   const sentence = `Only ${read} of ${found} API servers could be read, so the request rates are lower bounds.`;
-  return [{ status: "True", reason: Reason.Isolated, sentence }];
+  return [{ status: "True", reason: "Isolated", sentence }];
 }
 
 /** Whatever else is to be written. */
@@ -112,11 +112,11 @@ function changing(intents: readonly Intent[], { mode }: FlowIsolationFacts): Fin
   if (intents.length === 0) return [];
   const what = intents.map(({ verb, target }) => `${verb} ${target.kind} ${target.name}`).join(", ");
   return mode === "Observe"
-    ? [{ status: "False", reason: Reason.WouldIsolate, sentence: `Would be done now: ${what}.`, intents }]
+    ? [{ status: "False", reason: "WouldIsolate", sentence: `Would be done now: ${what}.`, intents }]
     : [
         {
           status: "False",
-          reason: Reason.Provisioning,
+          reason: "Provisioning",
           sentence: `To be done: ${what}.`,
           intents,
           isProgressing: true,

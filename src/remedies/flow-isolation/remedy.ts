@@ -1,16 +1,17 @@
 import { ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
-import type { Remedy } from "../../core/remedy";
+import type { LegacyRemedy } from "../../core/legacy-remedy";
 import { cleanUpFlows } from "./clean-up";
 import { concludeFlows } from "./conclude";
 import { decideFlows } from "./decide";
 import type { FlowIsolationFacts } from "./facts";
 import { observeFlows } from "./observe";
+import { REASONS } from "./reasons";
 
 const FLOW_CONTROL_GROUP = "flowcontrol.apiserver.k8s.io";
 
 /** Everything that this remedy can ever touch. */
-const MAY: readonly Permission[] = [
+const PERMISSIONS: readonly Permission[] = [
   {
     apiGroup: FLOW_CONTROL_GROUP,
     resource: "flowschemas",
@@ -52,12 +53,14 @@ const MAY: readonly Permission[] = [
 ];
 
 /** Gives each ServiceAccount of the targets a flow of its own, and holds runaways still. */
-export function createFlowIsolation(): Remedy<"flowIsolation", FlowIsolationFacts> {
+export function createFlowIsolation(): LegacyRemedy<"flowIsolation", FlowIsolationFacts> {
   return {
     name: "flow-isolation",
-    key: "flowIsolation",
+    block: "flowIsolation",
     condition: ConditionType.FlowsIsolated,
-    may: MAY,
+    reasons: REASONS,
+    owns: "flows",
+    permissions: PERMISSIONS,
     observe: observeFlows,
     decide: decideFlows,
     conclude: concludeFlows,

@@ -1,4 +1,3 @@
-import { Reason } from "../../api/conditions";
 import { AT_ONCE_MS, type Assessment } from "./assessment";
 import { buildChange } from "./build";
 import { aimOf, changesOf, entryOf, fingerprintOf, isRelease, MAX_CHANGES, nameOf, type Case } from "./case";
@@ -58,7 +57,7 @@ function onDelete(given: Case): Assessment | undefined {
   const sentence = `${nameOf(given)} is left alone: its updateStrategy is OnDelete, so a changed template would replace no pod; via: Admission does.`;
   return {
     status: "False",
-    reason: Reason.OnDeleteStrategy,
+    reason: "OnDeleteStrategy",
     sentence,
     entry: entryOf(given, "LeftAlone"),
     isStalled: true,
@@ -72,7 +71,7 @@ function contested(given: Case): Assessment | undefined {
   const sentence = `${nameOf(given)}: the change was made ${MAX_CHANGES} times, and taken back each time${who}. It is not made again before this object changes: let Git leave the field alone, or set via: Admission, which changes no DaemonSet (docs/remedies/token-lifetime.md).`;
   return {
     status: "False",
-    reason: Reason.FieldContested,
+    reason: "FieldContested",
     sentence,
     entry: entryOf(given, "Contested"),
     isStalled: true,
@@ -99,7 +98,7 @@ function planned(given: Case): Assessment | undefined {
   const sentence = `${nameOf(given)} is about to be changed, so that ${aimOf(given)}.${warningOf(given)}`;
   return {
     status: "False",
-    reason: Reason.Planned,
+    reason: "Planned",
     sentence,
     entry: entryOf(given, "Planned"),
     isProgressing: true,
@@ -111,7 +110,7 @@ function wouldChange(given: Case): Assessment | undefined {
   if (given.facts.mode === "Enforce") return undefined;
   const sentence = `${nameOf(given)} would be changed now, so that ${aimOf(given)}.${warningOf(given)}`;
   const entry = entryOf(given, "Waiting");
-  return { ...change(given), status: "False", reason: Reason.WouldChange, sentence, entry, isProgressing: false };
+  return { ...change(given), status: "False", reason: "WouldChange", sentence, entry, isProgressing: false };
 }
 
 function change(given: Case): Assessment {
@@ -119,7 +118,7 @@ function change(given: Case): Assessment {
   const why = `${nameOf(given)} is changed, so that ${aimOf(given)}; the DaemonSet replaces its pods at its own pace.${warningOf(given)}`;
   return {
     status: "False",
-    reason: Reason.Rolling,
+    reason: "Rolling",
     sentence: why,
     entry: entryOf(given, "Planned"),
     ...(plan.kind === "Change" ? { intents: [buildChange(own.view, plan.patch, why)] } : {}),

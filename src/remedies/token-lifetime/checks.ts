@@ -1,4 +1,3 @@
-import { Reason } from "../../api/conditions";
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import { formatDuration } from "../../core/duration";
 import type { DaemonSetView } from "../../core/views";
@@ -21,16 +20,16 @@ export function skipped(given: Case): Assessment | undefined {
   const { record } = given.own;
   // What was learnt of it must not be forgotten meanwhile.
   const outcome = record !== undefined && LEARNT.includes(record.outcome) ? record.outcome : "LeftAlone";
-  const reason = given.plan.kind === "Bounded" ? Reason.Bounded : Reason.LeftAlone;
+  const reason = given.plan.kind === "Bounded" ? "Bounded" : "LeftAlone";
   return { status: "True", reason, sentence, entry: entryOf(given, outcome) };
 }
 
 /** That nothing is done, why that is so, and whether all is well. */
 const REASONS = {
-  AutomountOff: { status: "True", reason: Reason.AutomountOff },
-  DefaultTokenLeft: { status: "True", reason: Reason.DefaultTokenLeft },
-  OwnMount: { status: "False", reason: Reason.OwnMount },
-  WindowsNodes: { status: "False", reason: Reason.WindowsNodes },
+  AutomountOff: { status: "True", reason: "AutomountOff" },
+  DefaultTokenLeft: { status: "True", reason: "DefaultTokenLeft" },
+  OwnMount: { status: "False", reason: "OwnMount" },
+  WindowsNodes: { status: "False", reason: "WindowsNodes" },
 } as const;
 
 /** There is nothing to bound, or nothing that can be. */
@@ -55,7 +54,7 @@ export function rolling(given: Case): Assessment | undefined {
     const sentence = `${progress}, and no more became Ready with one for ${formatDuration(rollout.stuckAfterMs)}: see kubectl rollout status. Nothing more is changed.`;
     return {
       status: "False",
-      reason: Reason.RolloutStuck,
+      reason: "RolloutStuck",
       sentence,
       entry: applied(given, "Stuck"),
       isStalled: true,
@@ -64,7 +63,7 @@ export function rolling(given: Case): Assessment | undefined {
   }
   return {
     status: "False",
-    reason: Reason.Rolling,
+    reason: "Rolling",
     sentence: `${progress}; the DaemonSet replaces the others at its own pace.`,
     entry: isOurs ? applied(given, "Rolling") : entryOf(given, "Bounded"),
     isProgressing: true,
@@ -76,7 +75,7 @@ export function rolling(given: Case): Assessment | undefined {
 export function bounded(given: Case): Assessment | undefined {
   if (given.plan.kind !== "Bounded") return undefined;
   const sentence = `Tokens of ${nameOf(given)} live at most ${life(given.spec)}.`;
-  return { status: "True", reason: Reason.Bounded, sentence, entry: applied(given, "Bounded") };
+  return { status: "True", reason: "Bounded", sentence, entry: applied(given, "Bounded") };
 }
 
 /** What it has not done yet, as the end of a sentence. */
@@ -123,7 +122,7 @@ export function waitingFor(
 ): Assessment {
   return {
     status: "False",
-    reason: Reason.Waiting,
+    reason: "Waiting",
     sentence: `${what}, but not yet: ${why}.`,
     entry: entryOf(given, "Waiting"),
     isProgressing: true,

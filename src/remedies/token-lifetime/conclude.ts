@@ -1,7 +1,7 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import { toSeconds } from "../../core/conditions";
 import type { Execution, Intent } from "../../core/intent";
-import type { Decision } from "../../core/remedy";
+import type { Decision } from "../../core/legacy-remedy";
 import { undone } from "../../core/outcomes";
 import { SHORTENED } from "./build";
 import { noteChange } from "./case";

@@ -1,7 +1,7 @@
-import { Reason } from "../../api/conditions";
+import type { Reason } from "../../api/conditions";
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import type { Intent } from "../../core/intent";
-import type { Decision } from "../../core/remedy";
+import type { Decision } from "../../core/legacy-remedy";
 import { joinSentences } from "../kit/summarize";
 import { decideAdmission, ownPairs, removeObsolete, settleReplacements, withKnownPair } from "./admission";
 import { assess } from "./assess";
@@ -11,27 +11,27 @@ import type { Spec, TokenLifetimeFacts } from "./facts";
 
 /** Worst first: the first of these among the DaemonSets becomes the condition's reason. */
 const BY_SEVERITY: readonly Reason[] = [
-  Reason.Reverting,
-  Reason.Reverted,
-  Reason.FieldContested,
-  Reason.NameTaken,
-  Reason.AdmissionUnavailable,
-  Reason.AdmissionIneffective,
-  Reason.RolloutStuck,
-  Reason.OnDeleteStrategy,
-  Reason.OwnMount,
-  Reason.WindowsNodes,
-  Reason.WouldChange,
-  Reason.Rolling,
-  Reason.Replacing,
-  Reason.Planned,
-  Reason.Waiting,
-  Reason.TargetNotFound,
-  Reason.DefaultTokenLeft,
-  Reason.AutomountOff,
-  Reason.LeftAlone,
-  Reason.Bounded,
-  Reason.NoDaemonSets,
+  "Reverting",
+  "Reverted",
+  "FieldContested",
+  "NameTaken",
+  "AdmissionUnavailable",
+  "AdmissionIneffective",
+  "RolloutStuck",
+  "OnDeleteStrategy",
+  "OwnMount",
+  "WindowsNodes",
+  "WouldChange",
+  "Rolling",
+  "Replacing",
+  "Planned",
+  "Waiting",
+  "TargetNotFound",
+  "DefaultTokenLeft",
+  "AutomountOff",
+  "LeftAlone",
+  "Bounded",
+  "NoDaemonSets",
 ];
 
 /** Where several are hindered, each minute is another one's turn. */
@@ -134,11 +134,11 @@ function bySeverity(a: Finding, b: Finding): number {
 }
 
 function missing(target: string): Finding {
-  return { status: "False", reason: Reason.TargetNotFound, sentence: `There is no ${target} (yet).` };
+  return { status: "False", reason: "TargetNotFound", sentence: `There is no ${target} (yet).` };
 }
 
 function none(): Finding {
-  return { status: "True", reason: Reason.NoDaemonSets, sentence: "No DaemonSet is among the targets." };
+  return { status: "True", reason: "NoDaemonSets", sentence: "No DaemonSet is among the targets." };
 }
 
 function messageOf(findings: readonly Finding[]): string {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { Reason } from "../../api/conditions";
 import type { Outcome } from "../../core/intent";
 import { hindered } from "./hindrance";
 import { AdmissionScene } from "./testing/admission-scene";
@@ -67,17 +66,17 @@ describe("what stands in the way of a change", () => {
   });
 
   it("gives the condition the gravest of its reasons, unless a person is needed already", () => {
-    const decision = { status: "False", reason: Reason.Rolling, message: "It rolls.", intents: [] } as const;
-    const budget = { reason: Reason.RestartBlocked, message: "evict Pod b: no" } as const;
+    const decision = { status: "False", reason: "Rolling", message: "It rolls.", intents: [] } as const;
+    const budget = { reason: "RestartBlocked", message: "evict Pod b: no" } as const;
     const failed = { message: "apply DaemonSet a: no" };
     expect(hindered(decision, [])).toEqual(decision);
     expect(hindered(decision, [failed])).toMatchObject({ reason: "Rolling", progressing: true });
     const message = "It rolls. Not done yet: apply DaemonSet a: no; evict Pod b: no.";
     expect(hindered(decision, [failed, budget])).toMatchObject({ reason: "RestartBlocked", message });
-    const forbidden = { reason: Reason.Forbidden, message: "apply DaemonSet c: no" } as const;
+    const forbidden = { reason: "Forbidden", message: "apply DaemonSet c: no" } as const;
     const stalled = { reason: "Forbidden" };
     expect(hindered(decision, [budget, forbidden])).toMatchObject({ reason: "Forbidden", stalled, progressing: false });
-    const stuck = { ...decision, stalled: { reason: Reason.RolloutStuck, message: "It is stuck." } };
+    const stuck = { ...decision, stalled: { reason: "RolloutStuck" as const, message: "It is stuck." } };
     expect(hindered(stuck, [budget])).toMatchObject({ reason: "Rolling", stalled: { reason: "RolloutStuck" } });
   });
 

@@ -1,7 +1,6 @@
-import { Reason } from "../../api/conditions";
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import type { Execution, Intent, Outcome } from "../../core/intent";
-import type { Decision } from "../../core/remedy";
+import type { Decision } from "../../core/legacy-remedy";
 import { describeUndone } from "../../core/outcomes";
 
 // One DaemonSet is tried at a time. What stands in the way of the others stands in status, so that what is said does not change from turn to turn.
@@ -10,12 +9,7 @@ import { describeUndone } from "../../core/outcomes";
 export type Hindrance = NonNullable<DaemonSetStatus["hindrance"]>;
 
 /** The gravest first; what has no reason of its own comes last. */
-const BY_SEVERITY: readonly Hindrance["reason"][] = [
-  Reason.Forbidden,
-  Reason.RestartBlocked,
-  Reason.RestartDeferred,
-  undefined,
-];
+const BY_SEVERITY: readonly Hindrance["reason"][] = ["Forbidden", "RestartBlocked", "RestartDeferred", undefined];
 
 /** What status tells of something that was not carried out. */
 export function hindranceOf(execution: Execution): Hindrance {
@@ -24,9 +18,9 @@ export function hindranceOf(execution: Execution): Hindrance {
 }
 
 function reasonOf({ verb }: Intent, outcome: Outcome): Hindrance["reason"] {
-  if (outcome.result === "Forbidden") return Reason.Forbidden;
-  if (outcome.result === "Limited" && outcome.limit !== "PassTime") return Reason.RestartDeferred;
-  return outcome.result === "Blocked" && verb === "evict" ? Reason.RestartBlocked : undefined;
+  if (outcome.result === "Forbidden") return "Forbidden";
+  if (outcome.result === "Limited" && outcome.limit !== "PassTime") return "RestartDeferred";
+  return outcome.result === "Blocked" && verb === "evict" ? "RestartBlocked" : undefined;
 }
 
 /** What was decided, with what stands in its way. */
@@ -34,7 +28,7 @@ export function hindered(decision: Decision, hindrances: readonly Hindrance[]): 
   const [worst] = hindrances.toSorted((a, b) => BY_SEVERITY.indexOf(a.reason) - BY_SEVERITY.indexOf(b.reason));
   if (worst === undefined) return decision;
   const message = `${decision.message} Not done yet: ${hindrances.map(one => one.message).join("; ")}.`;
-  if (worst.reason === Reason.Forbidden) {
+  if (worst.reason === "Forbidden") {
     const { reason } = worst;
     // That all is well was decided before anybody knew that a right is missing.
     const status = decision.status === "True" ? "Unknown" : decision.status;

@@ -1,15 +1,16 @@
 import { Cause, ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
-import type { Remedy } from "../../core/remedy";
+import type { LegacyRemedy } from "../../core/legacy-remedy";
 import { createPodLogReview } from "../../logs/pod-log-review";
 import { cleanUpPairs } from "./admission";
 import { concludeDaemonSets } from "./conclude";
 import { decideDaemonSets } from "./decide";
 import type { TokenLifetimeFacts } from "./facts";
 import { observeDaemonSets } from "./observe";
+import { REASONS } from "./reasons";
 
 /** Everything that this remedy can ever touch. */
-const MAY: readonly Permission[] = [
+const PERMISSIONS: readonly Permission[] = [
   {
     apiGroup: "apps",
     resource: "daemonsets",
@@ -51,12 +52,14 @@ const MAY: readonly Permission[] = [
 ];
 
 /** Bounds the life of the ServiceAccount tokens of DaemonSets, by their templates or at admission. */
-export function createTokenLifetime(logs = createPodLogReview()): Remedy<"tokenLifetime", TokenLifetimeFacts> {
+export function createTokenLifetime(logs = createPodLogReview()): LegacyRemedy<"tokenLifetime", TokenLifetimeFacts> {
   return {
     name: "token-lifetime",
-    key: "tokenLifetime",
+    block: "tokenLifetime",
     condition: ConditionType.TokenLifetimeBounded,
-    may: MAY,
+    reasons: REASONS,
+    owns: "daemonSets",
+    permissions: PERMISSIONS,
     observe: (object, spec, from) => observeDaemonSets(object, spec, from, logs),
     decide: decideDaemonSets,
     conclude: concludeDaemonSets,

@@ -1,4 +1,3 @@
-import { Reason } from "../../api/conditions";
 import { AT_ONCE_MS, type Assessment } from "./assessment";
 import { buildRelease } from "./build";
 import { entryOf, isSameTemplate, nameOf, type Case } from "./case";
@@ -17,7 +16,7 @@ export function reverting(given: Case): Assessment | undefined {
   const sentence = `${nameOf(given)}: pods with the shorter token are answered 401, and no pod was before; the change is taken back.`;
   const finding = {
     status: "False" as const,
-    reason: Reason.Reverting,
+    reason: "Reverting" as const,
     sentence,
     entry: entryOf(given, "Reverting"),
     isProgressing: true,
@@ -74,5 +73,5 @@ function isWellAgain({ own, spec, nowMs }: Case): boolean {
 export function reverted(given: Case): Assessment | undefined {
   if (given.own.record?.outcome !== "Reverted" || !isSameTemplate(given)) return undefined;
   const sentence = `${nameOf(given)}: the shorter token was taken back, because pods were answered 401 with it. It is not tried again before the template changes: does its client read the token file again?`;
-  return { status: "False", reason: Reason.Reverted, sentence, entry: entryOf(given, "Reverted"), isStalled: true };
+  return { status: "False", reason: "Reverted", sentence, entry: entryOf(given, "Reverted"), isStalled: true };
 }

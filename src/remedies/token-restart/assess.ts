@@ -1,4 +1,3 @@
-import { Reason } from "../../api/conditions";
 import { RESTARTED_AT_ANNOTATION } from "../../api/names";
 import type { Intent, RestartClaim } from "../../core/intent";
 import type { Assessment, Check } from "./assessment";
@@ -47,7 +46,7 @@ export function assess(given: WorkloadCase): Assessment {
   }
   const { own } = given;
   const sentence = `No pod of ${workloadId(own.workload)} (${count(own.pods.length, "pod")}) is persistently answered 401.`;
-  return { status: "True", reason: Reason.Accepted, sentence };
+  return { status: "True", reason: "Accepted", sentence };
 }
 
 function serviceAccountMissing({ own }: WorkloadCase): Assessment | undefined {
@@ -55,7 +54,7 @@ function serviceAccountMissing({ own }: WorkloadCase): Assessment | undefined {
   if (orphan === undefined || own.workload.skip) return undefined;
   const { name, serviceAccountName } = orphan.pod;
   const sentence = `ServiceAccount ${serviceAccountName} of pod ${name} does not exist, so its token is dead and a restart can't help: create the ServiceAccount.`;
-  return { status: "False", reason: Reason.ServiceAccountMissing, sentence, isStalled: true };
+  return { status: "False", reason: "ServiceAccountMissing", sentence, isStalled: true };
 }
 
 /** Where no token is mounted, none is dead: that no new pod can be created is told by the workload's own controller. */
@@ -67,7 +66,7 @@ function leftAlone({ own, rejected }: WorkloadCase): Assessment | undefined {
   const isAlone = own.workload.skip || rejected.every(({ pod }) => pod.skip);
   if (rejected.length === 0 || !isAlone) return undefined;
   const sentence = `${describeShare(own, rejected.length)} and left alone because of the skip annotation.`;
-  return { status: "False", reason: Reason.Rejected, sentence };
+  return { status: "False", reason: "Rejected", sentence };
 }
 
 function serviceAccountUnknown(given: WorkloadCase): Assessment | undefined {
@@ -75,7 +74,7 @@ function serviceAccountUnknown(given: WorkloadCase): Assessment | undefined {
   if (unknown === undefined || candidatesOf(given).length > 0) return undefined;
   const { name, serviceAccountName } = unknown.pod;
   const sentence = `${describeShare(given.own, given.rejected.length)}, and nothing is done, since ServiceAccount ${serviceAccountName} of pod ${name} can't be read.`;
-  return { status: "Unknown", reason: Reason.Forbidden, sentence };
+  return { status: "Unknown", reason: "Forbidden", sentence };
 }
 
 function noToken(given: WorkloadCase): Assessment | undefined {
@@ -83,7 +82,7 @@ function noToken(given: WorkloadCase): Assessment | undefined {
   const [first] = rejected.filter(facts => !facts.pod.skip);
   if (first === undefined || candidatesOf(given).length > 0) return undefined;
   const sentence = `${describeShare(own, rejected.length)}, but pod ${first.pod.name} mounts no ServiceAccount token for the API server that a restart would renew: look at its other credentials.`;
-  return { status: "False", reason: Reason.Rejected, sentence, isStalled: true };
+  return { status: "False", reason: "Rejected", sentence, isStalled: true };
 }
 
 function blocked(given: WorkloadCase): Assessment | undefined {
@@ -92,7 +91,7 @@ function blocked(given: WorkloadCase): Assessment | undefined {
   if (block === undefined) return undefined;
   const sentence = `${describeShare(given.own, given.rejected.length)}. ${describeBlock(block)}`;
   const retryAfterMs = block.untilMs - given.now.getTime();
-  return { status: "False", reason: Reason.RestartBlocked, sentence, isProgressing: true, retryAfterMs };
+  return { status: "False", reason: "RestartBlocked", sentence, isProgressing: true, retryAfterMs };
 }
 
 function restart(given: WorkloadCase): Assessment | undefined {
@@ -106,7 +105,7 @@ function restart(given: WorkloadCase): Assessment | undefined {
   const more = others > 0 ? ` ${count(others, "more pod")} of ${claim.workload} will follow.` : "";
   const sentence = `${why}${observing ? ": it would be " : IS_BEING}${deed}.${more}`;
   const intent = given.spec.strategy === "Evict" ? eviction(candidate, claim, why) : rollout(given, claim, why);
-  const reason = observing ? Reason.WouldRestart : Reason.Rejected;
+  const reason = observing ? "WouldRestart" : "Rejected";
   return { status: "False", reason, sentence, intent, isProgressing: !observing };
 }
 
@@ -115,20 +114,20 @@ function watching({ own, history }: WorkloadCase): Assessment | undefined {
   if (down.length === 0) return undefined;
   const names = down.slice(0, 3).join(", ");
   const sentence = `Pod ${names} of ${workloadId(own.workload)} was restarted; its successor is being watched.`;
-  return { status: "False", reason: Reason.Restarting, sentence, isProgressing: true };
+  return { status: "False", reason: "Restarting", sentence, isProgressing: true };
 }
 
 function noPods({ own }: WorkloadCase): Assessment | undefined {
   if (own.pods.some(({ pod }) => pod.deletedAtMs === undefined)) return undefined;
   const { replicas } = own.workload;
   const sentence = `${workloadId(own.workload)} has no pods and wants ${replicas}.`;
-  return { status: "True", reason: Reason.NoPods, sentence };
+  return { status: "True", reason: "NoPods", sentence };
 }
 
 function suspected({ own }: WorkloadCase): Assessment | undefined {
   const suspect = own.pods.find(facts => facts.pod.deletedAtMs === undefined && isSuspected(facts));
   if (suspect === undefined) return undefined;
-  return { status: "True", reason: Reason.Suspected, sentence: `${describeEvidence(suspect)}; not persistently yet.` };
+  return { status: "True", reason: "Suspected", sentence: `${describeEvidence(suspect)}; not persistently yet.` };
 }
 
 /** Quiet because nobody has looked: a log that can't be read for longer is among the problems. */
@@ -136,7 +135,7 @@ function unread({ own }: WorkloadCase): Assessment | undefined {
   const { length } = own.pods.filter(facts => isUnread(facts));
   if (length === 0) return undefined;
   const sentence = `The logs of ${count(length, "pod")} of ${workloadId(own.workload)} have not been read yet.`;
-  return { status: "Unknown", reason: Reason.ObserveFailed, sentence, isProgressing: true };
+  return { status: "Unknown", reason: "ObserveFailed", sentence, isProgressing: true };
 }
 
 function isUnread({ pod, readMs, unreadable }: PodFacts): boolean {

@@ -1,6 +1,6 @@
-import { Reason } from "../../api/conditions";
+import type { Reason } from "../../api/conditions";
 import type { Execution, Intent, Outcome } from "../../core/intent";
-import type { Decision } from "../../core/remedy";
+import type { Decision } from "../../core/legacy-remedy";
 import type { Block } from "./facts";
 import { SUSPICIOUS_INTERVAL_MS } from "../../logs/reading/read-schedule";
 import { describeBlock, describeTime, IS_BEING, IS_TO_BE, isByBudget } from "./wording";
@@ -14,15 +14,15 @@ export function concludeTokens(decision: Decision, carried: readonly Execution[]
   const reason = ORDER.find(candidate => changes.some(change => change.reason === candidate)) ?? decision.reason;
   const first = changes.find(change => change.reason === reason);
   // What another workload's condition says may be graver than what became of this one's restart.
-  const isOverruled = decision.reason === Reason.RestartsExhausted || decision.reason === Reason.ServiceAccountMissing;
+  const isOverruled = decision.reason === "RestartsExhausted" || decision.reason === "ServiceAccountMissing";
   const message = [planned(decision.message, carried), ...changes.map(change => change.sentence)].join(" ");
   return {
     ...decision,
     reason: isOverruled ? decision.reason : reason,
     message,
-    progressing: reason !== Reason.Forbidden,
+    progressing: reason !== "Forbidden",
     recheckAfterMs: SUSPICIOUS_INTERVAL_MS,
-    ...(reason === Reason.Forbidden && first ? { stalled: { reason, message: first.sentence } } : {}),
+    ...(reason === "Forbidden" && first ? { stalled: { reason, message: first.sentence } } : {}),
   };
 }
 
@@ -46,13 +46,7 @@ function refusalOf({ restart, target }: Intent, { message, retryAfterMs }: Block
   };
 }
 
-const ORDER: readonly Reason[] = [
-  Reason.Forbidden,
-  Reason.RestartBlocked,
-  Reason.RestartDeferred,
-  Reason.Rejected,
-  Reason.Restarting,
-];
+const ORDER: readonly Reason[] = ["Forbidden", "RestartBlocked", "RestartDeferred", "Rejected", "Restarting"];
 
 interface Change {
   readonly reason: Reason;
@@ -63,19 +57,19 @@ function changeOf({ intent, outcome }: Execution, now: Date): Change | undefined
   const { kind, name } = intent.target;
   switch (outcome.result) {
     case "Executed":
-      return { reason: Reason.Restarting, sentence: "The successor is being watched." };
+      return { reason: "Restarting", sentence: "The successor is being watched." };
     case "Blocked":
-      return { reason: Reason.RestartBlocked, sentence: describeBlock(refusalOf(intent, outcome, now)) };
+      return { reason: "RestartBlocked", sentence: describeBlock(refusalOf(intent, outcome, now)) };
     case "Limited":
-      return { reason: Reason.RestartDeferred, sentence: describeLimit(outcome, now) };
+      return { reason: "RestartDeferred", sentence: describeLimit(outcome, now) };
     case "Forbidden":
       return {
-        reason: Reason.Forbidden,
+        reason: "Forbidden",
         sentence: `To ${intent.verb} ${kind} ${name} is forbidden: ${outcome.message}.`,
       };
     case "Conflict":
     case "Failed":
-      return { reason: Reason.Rejected, sentence: `It did not work out and is tried again: ${outcome.message}.` };
+      return { reason: "Rejected", sentence: `It did not work out and is tried again: ${outcome.message}.` };
     default:
       return undefined;
   }

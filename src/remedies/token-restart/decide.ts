@@ -1,6 +1,6 @@
-import { Reason } from "../../api/conditions";
+import type { Reason } from "../../api/conditions";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
-import type { Announcement, Decision } from "../../core/remedy";
+import type { Announcement, Decision } from "../../core/legacy-remedy";
 import { isOpen } from "../../core/restarts/budget";
 import { assess } from "./assess";
 import type { Assessment } from "./assessment";
@@ -17,19 +17,19 @@ const MIN_RECHECK_MS = 1_000;
 
 /** Worst first: the first of these among the workloads becomes the condition's reason. */
 const BY_SEVERITY: readonly Reason[] = [
-  Reason.RestartsExhausted,
-  Reason.ServiceAccountMissing,
-  Reason.Rejected,
-  Reason.WouldRestart,
-  Reason.RestartBlocked,
-  Reason.RestartDeferred,
-  Reason.Restarting,
-  Reason.TargetNotFound,
-  Reason.Forbidden,
-  Reason.ObserveFailed,
-  Reason.Suspected,
-  Reason.NoPods,
-  Reason.Accepted,
+  "RestartsExhausted",
+  "ServiceAccountMissing",
+  "Rejected",
+  "WouldRestart",
+  "RestartBlocked",
+  "RestartDeferred",
+  "Restarting",
+  "TargetNotFound",
+  "Forbidden",
+  "ObserveFailed",
+  "Suspected",
+  "NoPods",
+  "Accepted",
 ];
 
 interface Finding extends Omit<Assessment, "status"> {
@@ -60,12 +60,12 @@ export function decideTokens(facts: TokenRestartFacts, spec: TokenRestartSpec, n
 }
 
 function invalidPattern(message: string): Decision {
-  const stalled = { reason: Reason.InvalidPattern, message };
-  return { status: "False", reason: Reason.InvalidPattern, message, intents: [], stalled };
+  const stalled = { reason: "InvalidPattern" as const, message };
+  return { status: "False", reason: "InvalidPattern", message, intents: [], stalled };
 }
 
 function nothingFound(): Assessment {
-  return { status: "True", reason: Reason.Accepted, sentence: "Nothing is to be watched." };
+  return { status: "True", reason: "Accepted", sentence: "Nothing is to be watched." };
 }
 
 function caseOf(own: WorkloadFacts, facts: TokenRestartFacts, spec: TokenRestartSpec, now: Date): WorkloadCase {
@@ -99,14 +99,14 @@ function mergeHistory(facts: TokenRestartFacts, cases: readonly WorkloadCase[], 
 /** What there is to say beside the workloads: nodes of which nobody can tell who is to blame, targets that are missing, and what could not be read. */
 function otherFindings(facts: TokenRestartFacts): Finding[] {
   const missing = facts.missingTargets.map((target): Finding => {
-    return { status: "False", reason: Reason.TargetNotFound, sentence: `There is no ${target} (yet).` };
+    return { status: "False", reason: "TargetNotFound", sentence: `There is no ${target} (yet).` };
   });
   const problems = facts.problems.map(({ forbidden, message }): Finding => {
-    const reason = forbidden ? Reason.Forbidden : Reason.ObserveFailed;
+    const reason = forbidden ? "Forbidden" : "ObserveFailed";
     return { status: "Unknown", reason, sentence: `Not everything could be read: ${message}.` };
   });
   const undecided = facts.undecided.map((node): Finding => {
-    return { status: "False", reason: Reason.Rejected, sentence: describeUndecided(node), isStalled: true };
+    return { status: "False", reason: "Rejected", sentence: describeUndecided(node), isStalled: true };
   });
   return [...undecided, ...missing, ...problems];
 }
@@ -116,7 +116,7 @@ function rank(finding: Finding): number {
 }
 
 function messageOf(findings: readonly Finding[], facts: TokenRestartFacts): string {
-  const notable = findings.filter(({ reason }) => reason !== Reason.Accepted);
+  const notable = findings.filter(({ reason }) => reason !== "Accepted");
   const pods = facts.workloads.reduce((sum, own) => sum + own.pods.length, 0);
   const all = `${count(facts.workloads.length, "workload")} (${count(pods, "pod")})`;
   const [only] = findings;
@@ -132,9 +132,7 @@ function recheckAfter(
 ): number {
   const isClose =
     cases.some(({ history }) => history.some(entry => isOpen(entry))) ||
-    assessments.some(
-      ({ reason }) => reason !== Reason.Accepted && reason !== Reason.NoPods && reason !== Reason.RestartsExhausted,
-    );
+    assessments.some(({ reason }) => reason !== "Accepted" && reason !== "NoPods" && reason !== "RestartsExhausted");
   const intervalMs = isClose ? SUSPICIOUS_INTERVAL_MS : HEALTHY_INTERVAL_MS;
   const waits = assessments.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
   return Math.max(MIN_RECHECK_MS, Math.min(intervalMs, facts.nextReadInMs, ...waits));

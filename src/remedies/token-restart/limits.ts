@@ -1,4 +1,3 @@
-import { Reason } from "../../api/conditions";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { RestartClaim } from "../../core/intent";
 import { type BudgetVerdict, checkRestartBudget, isAwaited, isOpen } from "../../core/restarts/budget";
@@ -18,7 +17,7 @@ export function exhausted(given: WorkloadCase): Assessment | undefined {
   const used = count(spec.maxRestarts, "restart");
   const success = helped ? `${used} did not cure it for good` : `${used} did not cure it`;
   const sentence = `${describeShare(own, rejected.length)}, and ${success}: find out why its requests are answered 401. A change of the spec allows further restarts, once the cooldown is over.`;
-  return { status: "False", reason: Reason.RestartsExhausted, sentence, isStalled: true };
+  return { status: "False", reason: "RestartsExhausted", sentence, isStalled: true };
 }
 
 /**
@@ -50,7 +49,7 @@ export function notReached(given: WorkloadCase): Assessment | undefined {
   const missed = candidatesOf(given).find(({ pod }) => rolloutThatMissed(pod, own, history) !== undefined);
   if (missed === undefined) return undefined;
   const sentence = `${describeShare(own, rejected.length)}, and the last rollout did not replace pod ${missed.pod.name}: is its update strategy OnDelete, is there a partition, or is the rollout paused or stuck? A change of the spec allows another, once the cooldown is over.`;
-  return { status: "False", reason: Reason.RestartsExhausted, sentence, isStalled: true };
+  return { status: "False", reason: "RestartsExhausted", sentence, isStalled: true };
 }
 
 /** As many pods as allowed are down by our hand. */
@@ -63,7 +62,7 @@ export function tooManyDown({ own, rejected, history, spec }: WorkloadCase): Ass
     ? "the restart that is under way is waited for"
     : `the next is restarted once the successor of ${down[0] ?? ""} is well (maxUnavailable ${spec.maxUnavailable})`;
   const sentence = `${describeShare(own, rejected.length)}; ${until}.`;
-  return { status: "False", reason: Reason.RestartDeferred, sentence, isProgressing: true };
+  return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true };
 }
 
 /** Pods that are down by our hand: replaced by none that is known to be well, or still terminating. */
@@ -93,7 +92,7 @@ export function cooldown(given: WorkloadCase): Assessment | undefined {
   const time = describeTime(given.now.getTime() + verdict.retryAfterMs);
   const sentence = `${describeShare(given.own, given.rejected.length)}; the next restart is possible at ${time} (${limit}).`;
   const { retryAfterMs } = verdict;
-  return { status: "False", reason: Reason.RestartDeferred, sentence, isProgressing: true, retryAfterMs };
+  return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, retryAfterMs };
 }
 
 /** Of restarts that are forgiven the cooldown alone is left. */

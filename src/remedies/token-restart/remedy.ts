@@ -1,7 +1,7 @@
 import type { Permission } from "../../core/intent";
 import { keyOf } from "../../core/key";
 import type { Key } from "../../core/ports";
-import type { Remedy } from "../../core/remedy";
+import type { LegacyRemedy } from "../../core/legacy-remedy";
 import { ConditionType } from "../../api/conditions";
 import { TOKEN_CAUSES } from "./cause";
 import { concludeTokens } from "./conclude";
@@ -13,9 +13,10 @@ import { KnownOnsets } from "./known-onsets";
 import { LogWatch } from "../../logs/reading/log-watch";
 import { SandboxTraces } from "./sandbox-traces";
 import { observeTokens, onsetsOf } from "./observe";
+import { REASONS } from "./reasons";
 
 /** Everything that this remedy can ever touch. */
-const MAY: readonly Permission[] = [
+const PERMISSIONS: readonly Permission[] = [
   {
     apiGroup: "",
     resource: "pods/eviction",
@@ -70,7 +71,7 @@ interface Memory {
 }
 
 /** Restarts pods whose requests are persistently answered 401 because their ServiceAccount token is dead. */
-export function createTokenRestart(): Remedy<"tokenRestart", TokenRestartFacts> {
+export function createTokenRestart(): LegacyRemedy<"tokenRestart", TokenRestartFacts> {
   const memories = new Map<Key, Memory>();
   const onsets = new KnownOnsets();
   const blocks = new KnownBlocks();
@@ -88,9 +89,11 @@ export function createTokenRestart(): Remedy<"tokenRestart", TokenRestartFacts> 
 
   return {
     name: "token-restart",
-    key: "tokenRestart",
+    block: "tokenRestart",
     condition: ConditionType.TokensAccepted,
-    may: MAY,
+    reasons: REASONS,
+    owns: "targets",
+    permissions: PERMISSIONS,
     causes: TOKEN_CAUSES,
 
     async observe(object, spec, from) {

@@ -1,4 +1,3 @@
-import { Reason } from "../../api/conditions";
 import type { TargetStatus } from "../../api/controller-resilience";
 import type { Assessment } from "./assessment";
 import type { WorkloadCase } from "./candidates";
@@ -24,7 +23,7 @@ export function targetStatus(given: WorkloadCase, assessment: Assessment): Targe
 function exhaustedSince(given: WorkloadCase, { reason }: Assessment): number | undefined {
   const { facts, previous, isCooling } = given;
   if (isCooling) return previous?.exhaustedGeneration;
-  return reason === Reason.RestartsExhausted || wasUsedUp(given) ? facts.generation : undefined;
+  return reason === "RestartsExhausted" || wasUsedUp(given) ? facts.generation : undefined;
 }
 
 /** Remembered until all logs were read and found quiet: that nobody looked is no cure. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { BindingRenewalSpec, BindingStatus } from "../../../api/controller-resilience";
-import type { Decision } from "../../../core/remedy";
+import type { Decision } from "../../../core/legacy-remedy";
 import type { BindingView } from "../../../core/views";
 import { concludeBindings } from "../conclude";
 import { readExpiry } from "../conventions";

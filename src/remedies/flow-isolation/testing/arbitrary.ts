@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { FlowIsolationSpec, FlowStatus } from "../../../api/controller-resilience";
 import type { Intent } from "../../../core/intent";
 import type { RequestRates } from "../../../core/request-rates";
-import type { Decision } from "../../../core/remedy";
+import type { Decision } from "../../../core/legacy-remedy";
 import { makeObject } from "../../../core/testing/objects";
 import type { ClusterObjectView, WorkloadView } from "../../../core/views";
 import { concludeFlows } from "../conclude";

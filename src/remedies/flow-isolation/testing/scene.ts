@@ -2,7 +2,7 @@ import type { ControllerResilience, FlowIsolationSpec } from "../../../api/contr
 import { FINALIZER } from "../../../api/names";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { RequestRates } from "../../../core/request-rates";
-import type { Decision } from "../../../core/remedy";
+import type { Decision } from "../../../core/legacy-remedy";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";

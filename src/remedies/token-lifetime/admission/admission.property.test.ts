@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Intent } from "../../../core/intent";
-import type { Decision } from "../../../core/remedy";
+import type { Decision } from "../../../core/legacy-remedy";
 import { isOpen } from "../../../core/restarts/budget";
 import { decideDaemonSets } from "../decide";
 import { isBounded, type PodFacts, type TokenLifetimeFacts } from "../facts";

@@ -1,4 +1,3 @@
-import { Reason } from "../../../api/conditions";
 import type { Assessment } from "../assessment";
 import { entryOf, life, nameOf } from "../case";
 import { bounded, leftAlone, rolling, skipped } from "../checks";
@@ -57,7 +56,7 @@ function unavailable(given: AdmissionCase): Assessment | undefined {
   const sentence = `The tokens of ${nameOf(given)} can't be bounded by admission: this API server does not serve MutatingAdmissionPolicy in admissionregistration.k8s.io/v1, which came with Kubernetes 1.36. Nothing is done; via: Template works with older ones.`;
   return {
     status: "False",
-    reason: Reason.AdmissionUnavailable,
+    reason: "AdmissionUnavailable",
     sentence,
     entry: entryOf(given, "Waiting"),
     isStalled: true,
@@ -68,7 +67,7 @@ function nameTaken(given: AdmissionCase): Assessment | undefined {
   const foreign = given.pair.halves.find(({ state }) => state === "Foreign");
   if (foreign === undefined) return undefined;
   const sentence = `The tokens of ${nameOf(given)} can't be bounded: the ${foreign.kind} ${given.pair.name} is somebody else's, by its labels. It is not touched.`;
-  return { status: "False", reason: Reason.NameTaken, sentence, entry: entryOf(given, "Waiting"), isStalled: true };
+  return { status: "False", reason: "NameTaken", sentence, entry: entryOf(given, "Waiting"), isStalled: true };
 }
 
 /** A pod that was made once the policy was in effect, and has a longer token all the same. */
@@ -79,7 +78,7 @@ function ineffective(given: AdmissionCase): Assessment | undefined {
   const sentence = `The policy ${pair.name} has no effect: pod ${proof.pod.name} of ${nameOf(given)} was created after it, with a token that lives longer than ${life(spec)}. Is the admission plugin MutatingAdmissionPolicy on, at every API server? No more pods are replaced; delete that pod once it is.`;
   return {
     status: "False",
-    reason: Reason.AdmissionIneffective,
+    reason: "AdmissionIneffective",
     sentence,
     entry: entryOf(given, "Stuck"),
     isStalled: true,
@@ -88,5 +87,5 @@ function ineffective(given: AdmissionCase): Assessment | undefined {
 
 function done(given: AdmissionCase): Assessment {
   const sentence = `Tokens of ${nameOf(given)} live at most ${life(given.spec)}.`;
-  return { status: "True", reason: Reason.Bounded, sentence, entry: entryOf(given, "Bounded") };
+  return { status: "True", reason: "Bounded", sentence, entry: entryOf(given, "Bounded") };
 }

@@ -1,4 +1,3 @@
-import { Reason } from "../../../api/conditions";
 import { AT_ONCE_MS, type Assessment } from "../assessment";
 import { buildRelease } from "../build";
 import { changesOf, entryOf, life, MAX_CHANGES, nameOf } from "../case";
@@ -21,7 +20,7 @@ function contested(given: AdmissionCase): Assessment | undefined {
   const sentence = `${nameOf(given)}: the policy ${name} was made ${MAX_CHANGES} times, and changed or deleted by somebody else each time${who}. It is not made again before this object changes.`;
   return {
     status: "False",
-    reason: Reason.FieldContested,
+    reason: "FieldContested",
     sentence,
     entry: entryOf(given, "Contested"),
     isStalled: true,
@@ -42,7 +41,7 @@ function make(given: AdmissionCase): Assessment {
   const isObserved = facts.mode !== "Enforce";
   return {
     status: "False",
-    reason: isObserved ? Reason.WouldChange : Reason.Planned,
+    reason: isObserved ? "WouldChange" : "Planned",
     sentence: isObserved ? `A MutatingAdmissionPolicy would be made now, ${aim}` : why,
     entry: entryOf(given, "Waiting"),
     intents: buildPair(pair, own.view.name, facts.owner, why),
@@ -57,7 +56,7 @@ export function comingIntoEffect(given: AdmissionCase): Assessment | undefined {
   if (leftMs <= 0) return undefined;
   return {
     status: "False",
-    reason: Reason.Planned,
+    reason: "Planned",
     sentence: `The policy ${given.pair.name} for ${nameOf(given)} is there; it counts as in effect 30 seconds after it was made.`,
     entry: entryOf(given, "Waiting"),
     isProgressing: true,
@@ -74,7 +73,7 @@ export function giveBack(given: AdmissionCase): Assessment | undefined {
   const isObserved = given.facts.mode !== "Enforce";
   return {
     status: "False",
-    reason: isObserved ? Reason.WouldChange : Reason.Rolling,
+    reason: isObserved ? "WouldChange" : "Rolling",
     sentence,
     entry: entryOf(given, isObserved ? "Waiting" : "Rolling"),
     intents: [buildRelease(given.own, sentence)],

@@ -1,4 +1,3 @@
-import { Reason } from "../../../api/conditions";
 import type { RestartStatus } from "../../../api/controller-resilience";
 import { toSeconds } from "../../../core/conditions";
 import { isOpen } from "../../../core/restarts/budget";
@@ -27,7 +26,7 @@ function byAge({ pod: a }: PodFacts, { pod: b }: PodFacts): number {
 
 function onlySkipped(given: AdmissionCase): Assessment {
   const sentence = `${progressOf(given)}; the others have the skip annotation and are left alone.`;
-  return { status: "True", reason: Reason.LeftAlone, sentence, entry: entryOf(given, "LeftAlone") };
+  return { status: "True", reason: "LeftAlone", sentence, entry: entryOf(given, "LeftAlone") };
 }
 
 /** The first that has something to say holds the next replacement back. */
@@ -42,7 +41,7 @@ function stuck(given: AdmissionCase): Assessment | undefined {
   const sentence = `${progressOf(given)}. Pod ${last.pod} was replaced, and the DaemonSet has not all its pods since: see kubectl rollout status. No more are replaced.`;
   return {
     status: "False",
-    reason: Reason.RolloutStuck,
+    reason: "RolloutStuck",
     sentence,
     entry: entryOf(given, "Stuck"),
     isStalled: true,
@@ -77,7 +76,7 @@ function onTrial(given: AdmissionCase): Assessment | undefined {
 function underWay(given: AdmissionCase, what: string, recheckAfterMs: number): Assessment {
   return {
     status: "False",
-    reason: Reason.Replacing,
+    reason: "Replacing",
     sentence: `${progressOf(given)}; ${what}.`,
     entry: entryOf(given, "Rolling"),
     isProgressing: true,
@@ -92,7 +91,7 @@ function evict(given: AdmissionCase, { pod }: PodFacts): Assessment {
   const intents = [buildEviction(pod, own.view, why)];
   if (facts.mode === "Enforce") return { ...finding, intents };
   const sentence = `${progressOf(given)}; pod ${pod.name} would be replaced now.`;
-  return { ...finding, intents, reason: Reason.WouldChange, sentence, isProgressing: false };
+  return { ...finding, intents, reason: "WouldChange", sentence, isProgressing: false };
 }
 
 function progressOf(given: AdmissionCase): string {

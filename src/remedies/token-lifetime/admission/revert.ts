@@ -1,4 +1,3 @@
-import { Reason } from "../../../api/conditions";
 import type { Intent } from "../../../core/intent";
 import { toSeconds } from "../../../core/conditions";
 import { isOpen } from "../../../core/restarts/budget";
@@ -18,7 +17,7 @@ export function reverting(given: AdmissionCase): Assessment | undefined {
   const sentence = `${nameOf(given)}: pods with the shorter token are answered 401, and no pod was before; the policy is taken away.`;
   const finding = {
     status: "False" as const,
-    reason: Reason.Reverting,
+    reason: "Reverting" as const,
     sentence,
     entry: entryOf(given, "Reverting"),
     isProgressing: true,
@@ -54,7 +53,7 @@ export function reverted(given: AdmissionCase): Assessment | undefined {
     ...(isNoted ? {} : { appliedTime: toSeconds(new Date(given.nowMs)) }),
   };
   const sentence = `${nameOf(given)}: the policy for shorter tokens was taken away, because pods were answered 401 with them. It is not made again before the template changes: does its client read the token file again?`;
-  const finding = { status: "False" as const, reason: Reason.Reverted, sentence, entry, isStalled: true };
+  const finding = { status: "False" as const, reason: "Reverted" as const, sentence, entry, isStalled: true };
   return { ...finding, ...healing(given, finding) };
 }
 

@@ -1,7 +1,7 @@
 import type { RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
 import { ForbiddenError } from "../../../core/errors";
 import type { Intent, Outcome } from "../../../core/intent";
-import type { Decision } from "../../../core/remedy";
+import type { Decision } from "../../../core/legacy-remedy";
 import { checkRestartBudget, requestedRestart } from "../../../core/restarts/budget";
 import type { ClusterKind, ClusterObjectView } from "../../../core/views";
 import { ADMISSION_API } from "../admission/policy";

@@ -5,7 +5,7 @@ import { DAEMON_SET_ANNOTATION } from "../../../api/names";
 import { ownerLabels } from "../../../core/owned";
 import { makeObject } from "../../../core/testing/objects";
 import { requestedRestart } from "../../../core/restarts/budget";
-import type { Decision } from "../../../core/remedy";
+import type { Decision } from "../../../core/legacy-remedy";
 import type { ClusterObjectView, DaemonSetView, PodView } from "../../../core/views";
 import { pairOf } from "../admission/pair";
 import { ADMISSION_API } from "../admission/policy";

@@ -1,6 +1,6 @@
 import type { ControllerResilience, RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
-import type { Decision } from "../../../core/remedy";
+import type { Decision } from "../../../core/legacy-remedy";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";

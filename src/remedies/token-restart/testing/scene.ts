@@ -1,6 +1,6 @@
 import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
-import type { Decision } from "../../../core/remedy";
+import type { Decision } from "../../../core/legacy-remedy";
 import { requestedRestart } from "../../../core/restarts/budget";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";

@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { BusyClock } from "../../core/testing/busy-clock";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { each, type Steps } from "../../core/slices";
-import type { Decision } from "../../core/remedy";
-import { judge } from "./judge";
+import type { Decision } from "../../core/legacy-remedy";
+import { observeAndPlan } from "./remedy-pass";
 import { makeObject, RecordingLog } from "../testing/fakes";
 import { makeDecision, makeReaders, makeRemedy, specWith } from "../testing/remedies";
 
@@ -17,8 +17,10 @@ it("lets others have their turn while a remedy decides in steps", async () => {
       return makeDecision({ message: "In steps." });
     },
   });
-  const { decision } = await judge(remedy, OBJECT, makeReaders(clock), new RecordingLog());
-  expect(decision.message).toBe("In steps.");
+  const readers = makeReaders(clock);
+  const pass = await observeAndPlan(remedy, OBJECT, { readers, log: new RecordingLog(), pending: [] });
+  const { message } = await pass.report(new Map());
+  expect(message).toBe("In steps.");
   expect(clock.turns).toBeGreaterThanOrEqual(10);
 });
 
@@ -29,6 +31,7 @@ it("says so when a remedy fails in the middle of its steps", async () => {
       throw new Error("a bug");
     },
   });
-  const { decision } = await judge(remedy, OBJECT, makeReaders(new FakeClock()), new RecordingLog());
-  expect(decision).toMatchObject({ status: "Unknown", reason: "DecideFailed" });
+  const readers = makeReaders(new FakeClock());
+  const pass = await observeAndPlan(remedy, OBJECT, { readers, log: new RecordingLog(), pending: [] });
+  expect(await pass.report(new Map())).toMatchObject({ status: "Unknown", reason: "DecideFailed" });
 });

@@ -1,0 +1,116 @@
+import type { ControllerResilience } from "../../api/controller-resilience";
+import { withDeadline } from "../../core/deadline";
+import { ForbiddenError, framesOf, publicMessage } from "../../core/errors";
+import type { Log } from "../../core/ports";
+import type { Readers } from "../../core/readers";
+import type { Observation, Outcomes, PendingWrite, Plan, PlannedPass, Remedy, Report } from "../../core/remedy";
+import { retryAfter, type Retry } from "../../core/retry";
+import { inSlices, type Steps } from "../../core/slices";
+
+/** Longest time that a remedy may take to read. */
+export const OBSERVE_DEADLINE_MS = 45_000;
+
+const STATUSES: ReadonlySet<unknown> = new Set(["True", "False", "Unknown"]);
+const NOTHING: Plan = { items: [] };
+const NOTHING_EXECUTED: Outcomes = new Map();
+
+/** One remedy's part of a pass, from its plan to its report. */
+export interface RemedyPass {
+  readonly remedy: Remedy;
+  readonly plan: Plan;
+  /** Never throws. */
+  readonly report: (outcomes: Outcomes) => Promise<Report>;
+  readonly retry?: Retry;
+}
+
+/** What one remedy's part works with. */
+export interface RemedyPassPorts {
+  readonly readers: Readers;
+  readonly log: Log;
+  readonly pending: readonly PendingWrite[];
+}
+
+/** Lets a remedy observe and plan. Never throws: a failure becomes this remedy's condition, with an empty plan. */
+export async function observeAndPlan(
+  remedy: Remedy,
+  object: ControllerResilience,
+  ports: RemedyPassPorts,
+): Promise<RemedyPass> {
+  const { clock } = ports.readers;
+  let observation: Observation;
+  try {
+    const what = `reading for ${remedy.name}`;
+    observation = await withDeadline(clock, OBSERVE_DEADLINE_MS, what, () => remedy.observe(object, ports.readers));
+  } catch (error) {
+    ports.log.warn({ remedy: remedy.name, error: publicMessage(error), stack: framesOf(error) }, "observe failed");
+    return observeFailed(remedy, error);
+  }
+  try {
+    const planned = await inSlices(clock, checked(remedy, observation.plan(clock.now(), ports.pending), clock.now()));
+    return { remedy, plan: planned.plan, report: outcomes => reportOn(remedy, planned, outcomes, ports) };
+  } catch (error) {
+    return withReport(remedy, bugReport(remedy, error, ports.log));
+  }
+}
+
+/** A remedy's part with an empty plan and this report. */
+export function withReport(remedy: Remedy, report: Report, retry?: Retry): RemedyPass {
+  return { remedy, plan: NOTHING, report: () => Promise.resolve(report), ...(retry && { retry }) };
+}
+
+/** Unknown means no action: a plan that would report Unknown and still write is a bug of its remedy. */
+function* checked(remedy: Remedy, steps: Steps<PlannedPass>, now: Date): Steps<PlannedPass> {
+  const planned = yield* steps;
+  yield;
+  const { items } = planned.plan;
+  if (new Set(items.map(({ id }) => id)).size !== items.length) {
+    throw new TypeError(`expected another id for each item in the plan of ${remedy.name}`);
+  }
+  const isWriting = items.some(({ intents }) => intents.length > 0);
+  if (isWriting && planned.report(NOTHING_EXECUTED, now).status === "Unknown") {
+    throw new TypeError(`expected no intents of ${remedy.name} while its condition is Unknown`);
+  }
+  yield;
+  return planned;
+}
+
+async function reportOn(
+  remedy: Remedy,
+  planned: PlannedPass,
+  outcomes: Outcomes,
+  { readers, log }: RemedyPassPorts,
+): Promise<Report> {
+  try {
+    return await inSlices(readers.clock, reportSteps(planned, outcomes, readers.clock.now()));
+  } catch (error) {
+    return bugReport(remedy, error, log);
+  }
+}
+
+/** Yields before and after: the report of a long plan is long as well. */
+function* reportSteps(planned: PlannedPass, outcomes: Outcomes, now: Date): Steps<Report> {
+  yield;
+  const report = planned.report(outcomes, now);
+  // The API server refuses the whole status for one condition that is none.
+  const { status, reason, message } = report;
+  if (!STATUSES.has(status) || typeof reason !== "string" || typeof message !== "string") {
+    throw new TypeError("expected a report with status, reason and message");
+  }
+  yield;
+  return report;
+}
+
+function bugReport(remedy: Remedy, error: unknown, log: Log): Report {
+  log.error({ remedy: remedy.name, error: publicMessage(error), stack: framesOf(error) }, "remedy failed: a bug");
+  const message = `${remedy.name} failed on what it read: this is a bug. It does nothing; see the operator's log.`;
+  return { status: "Unknown", reason: "DecideFailed", message };
+}
+
+function observeFailed(remedy: Remedy, error: unknown): RemedyPass {
+  const reason = error instanceof ForbiddenError ? "Forbidden" : "ObserveFailed";
+  const message = `No action while reads fail: ${publicMessage(error)}.`;
+  const report: Report = { status: "Unknown", reason, message };
+  const retry = retryAfter(error);
+  // Only a person's change ends a terminal error.
+  return retry ? withReport(remedy, report, retry) : withReport(remedy, { ...report, stalled: { reason, message } });
+}
