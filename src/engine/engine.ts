@@ -54,7 +54,7 @@ export class Engine {
         store: ports.lease,
         onStartedLeading: () => {
           pacer.startTerm();
-          warmup.begin();
+          warmup.startTerm();
           this.#controller.startLeading();
           this.#tell("Normal", "StartedLeading", `${settings.identity} leads.`);
         },
@@ -68,7 +68,7 @@ export class Engine {
     );
     const reconcile = (key: Key, mayWrite: () => boolean) => reconciler.reconcile(key, mayWrite);
     const forget = (key: Key): void => reconciler.forget(key);
-    const listed = (keys: readonly Key[]): void => warmup.call(keys);
+    const listed = (keys: readonly Key[]): void => warmup.expect(keys);
     const isLeader = (): boolean => this.isLeader();
     this.#controller = new Controller({ ...shared, reconcile, listed, forget, isLeader }, settings.loop);
   }

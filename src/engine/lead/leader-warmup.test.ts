@@ -1,50 +1,50 @@
 import { describe, expect, it } from "vitest";
 import { LeaderWarmup } from "./leader-warmup";
 
-describe("the roll call of a new leader", () => {
-  it("is complete nowhere until it is known who has to answer", () => {
+describe("the warm-up of a new leader", () => {
+  it("is complete in no namespace before the first list", () => {
     const warmup = new LeaderWarmup(() => undefined);
     expect(warmup.isCompleteIn("team")).toBe(false);
-    warmup.answered("team/a");
+    warmup.loaded("team/a");
     expect(warmup.isCompleteIn("team")).toBe(false);
-    warmup.call([]);
+    warmup.expect([]);
     expect(warmup.isCompleteIn("team")).toBe(true);
   });
 
-  it("is complete in a namespace when all its objects have answered, whatever the others do", () => {
+  it("is complete in a namespace when all its objects are loaded, independent of other namespaces", () => {
     const warmup = new LeaderWarmup(() => undefined);
-    warmup.call(["team/a", "team/b", "shop/a"]);
-    warmup.answered("team/a");
+    warmup.expect(["team/a", "team/b", "shop/a"]);
+    warmup.loaded("team/a");
     expect(warmup.isCompleteIn("team")).toBe(false);
-    warmup.answered("team/b");
+    warmup.loaded("team/b");
     expect([warmup.isCompleteIn("team"), warmup.isCompleteIn("shop")]).toEqual([true, false]);
   });
 
-  it("is not called again by the later lists of a term, but in each term", () => {
+  it("ignores later lists of a term, and starts again in each term", () => {
     const warmup = new LeaderWarmup(() => undefined);
-    warmup.call(["team/a"]);
-    warmup.answered("team/a");
-    warmup.call(["team/a", "team/new"]);
+    warmup.expect(["team/a"]);
+    warmup.loaded("team/a");
+    warmup.expect(["team/a", "team/new"]);
     expect(warmup.isCompleteIn("team")).toBe(true);
-    warmup.begin();
+    warmup.startTerm();
     expect(warmup.isCompleteIn("team")).toBe(false);
-    warmup.call(["team/a", "team/new"]);
-    warmup.answered("team/a");
+    warmup.expect(["team/a", "team/new"]);
+    warmup.loaded("team/a");
     expect(warmup.isCompleteIn("team")).toBe(false);
   });
 
-  it("asks those that are missing where somebody waits for them, a few at a time", () => {
-    const asked: string[] = [];
-    const warmup = new LeaderWarmup(key => void asked.push(key));
+  it("requests the missing objects of a namespace, ten at a time", () => {
+    const requested: string[] = [];
+    const warmup = new LeaderWarmup(key => void requested.push(key));
     const keys = Array.from({ length: 12 }, (_, i) => `team/${i}`);
-    warmup.call([...keys, "shop/a"]);
-    warmup.askMissingIn("team");
-    expect(asked.splice(0)).toEqual(keys.slice(0, 10));
-    for (const key of keys.slice(0, 11)) warmup.answered(key);
-    warmup.askMissingIn("team");
-    expect(asked.splice(0)).toEqual(["team/11"]);
-    warmup.answered("team/11");
-    warmup.askMissingIn("team");
-    expect(asked).toEqual([]);
+    warmup.expect([...keys, "shop/a"]);
+    warmup.requestMissing("team");
+    expect(requested.splice(0)).toEqual(keys.slice(0, 10));
+    for (const key of keys.slice(0, 11)) warmup.loaded(key);
+    warmup.requestMissing("team");
+    expect(requested.splice(0)).toEqual(["team/11"]);
+    warmup.loaded("team/11");
+    warmup.requestMissing("team");
+    expect(requested).toEqual([]);
   });
 });

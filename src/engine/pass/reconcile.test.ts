@@ -11,7 +11,7 @@ import type { Remedy } from "../../core/remedy";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { RestartPacer } from "../restarts/restart-pacer";
 import {
-  completeRollCall,
+  completeWarmup,
   makeObject,
   MemoryObjects,
   RecordingEvents,
@@ -50,7 +50,7 @@ function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"),
     readers,
     remedies,
     pacer,
-    warmup: { ...completeRollCall, answered: (key: Key) => void answered.push(key) },
+    warmup: { ...completeWarmup, loaded: (key: Key) => void answered.push(key) },
     log,
     metrics,
     random: () => 0.25,

@@ -29,7 +29,7 @@ export interface ReconcilerPorts {
   readonly readers: Readers;
   readonly remedies: readonly Remedy[];
   readonly pacer: RestartPacer;
-  readonly warmup: Pick<LeaderWarmup, "answered" | "isCompleteIn" | "askMissingIn">;
+  readonly warmup: Pick<LeaderWarmup, "loaded" | "isCompleteIn" | "requestMissing">;
   readonly random: Random;
   readonly log: Log;
   readonly metrics: EngineMetrics;
@@ -209,7 +209,7 @@ export class Reconciler {
     const restarts = object?.status?.restarts ?? [];
     if (object !== null) this.#restarts.note(object, restarts);
     for (const { time } of restarts) this.#ports.pacer.seed(new Date(time));
-    this.#ports.warmup.answered(key);
+    this.#ports.warmup.loaded(key);
   }
 
   #now(): Date {

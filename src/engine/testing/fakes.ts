@@ -82,7 +82,7 @@ export class RecordingMetrics implements EngineMetrics {
 }
 
 /** A roll call that everybody has answered. */
-export const completeRollCall = { answered: () => undefined, isCompleteIn: () => true, askMissingIn: () => undefined };
+export const completeWarmup = { loaded: () => undefined, isCompleteIn: () => true, requestMissing: () => undefined };
 
 /** Events that a test can read. */
 export class RecordingEvents implements EventSink {

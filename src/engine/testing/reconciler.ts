@@ -1,6 +1,6 @@
 import { Reconciler, type ReconcilerPorts } from "../pass/reconcile";
 import { RestartPacer } from "../restarts/restart-pacer";
-import { completeRollCall, RecordingEvents, RecordingLog, RecordingMetrics } from "./fakes";
+import { completeWarmup, RecordingEvents, RecordingLog, RecordingMetrics } from "./fakes";
 
 /** What a test has to say; for all else there is something that notes what it is told, and bars nothing. */
 type Given = Pick<ReconcilerPorts, "store" | "writer" | "readers" | "remedies"> & Partial<ReconcilerPorts>;
@@ -10,7 +10,7 @@ export function makeReconciler(given: Given): Reconciler {
   return new Reconciler({
     events: new RecordingEvents(),
     pacer: new RestartPacer(given.readers.clock),
-    warmup: completeRollCall,
+    warmup: completeWarmup,
     random: () => 0.5,
     log: new RecordingLog(),
     metrics: new RecordingMetrics(),

@@ -35,7 +35,7 @@ function makeBench(spec: Partial<ControllerResilienceSpec> = {}, status?: Contro
   const [asked, missing] = [new Array<string>(), new Set<string>()];
   const warmup = {
     isCompleteIn: (namespace: string) => !missing.has(namespace),
-    askMissingIn: (namespace: string) => void asked.push(namespace),
+    requestMissing: (namespace: string) => void asked.push(namespace),
   };
   const executor = new Executor({ writer, pacer, warmup, clock, metrics });
   const scope = { object, log, ledger, mayWrite: () => leading.yes };

@@ -53,7 +53,7 @@ export interface ExecutionScope {
 export interface ExecutorPorts {
   readonly writer: Writer;
   readonly pacer: RestartPacer;
-  readonly warmup: Pick<LeaderWarmup, "isCompleteIn" | "askMissingIn">;
+  readonly warmup: Pick<LeaderWarmup, "isCompleteIn" | "requestMissing">;
   readonly clock: Clock;
   readonly metrics: EngineMetrics;
 }
@@ -121,7 +121,7 @@ export class Executor {
     if (restart !== undefined) {
       const { namespace } = scope.object.metadata;
       if (!this.#ports.warmup.isCompleteIn(namespace)) {
-        this.#ports.warmup.askMissingIn(namespace);
+        this.#ports.warmup.requestMissing(namespace);
         return { result: "Limited", limit: "LeaderWarmup", retryAfterMs: HEAR_AGAIN_MS };
       }
       const budget = checkRestartBudget(scope.ledger.counted(restart.workload), restart, this.#ports.clock.now());
