@@ -30,16 +30,6 @@ export class FairLimiter {
     this.#total = total;
   }
 
-  /** How many hold a place now. */
-  get active(): number {
-    return this.#active;
-  }
-
-  /** How many wait for one. */
-  get waiting(): number {
-    return this.#waiting;
-  }
-
   /**
    * Waits for a place. The caller calls the returned function once when it is done.
    *
