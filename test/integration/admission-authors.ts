@@ -1,7 +1,8 @@
 import { inject } from "vitest";
 import { KubeConfig } from "@kubernetes/client-node";
 import type { Api } from "../../src/cluster/http/api";
-import { Connection, loadKubeConfigFile } from "../../src/cluster/http/connection";
+import { Connection } from "../../src/cluster/http/connection";
+import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { systemClock } from "../../src/cluster/system";
 import { apiOver } from "./cluster-operator";
 import { type Admin, eventually } from "./cluster-world";

@@ -1,6 +1,7 @@
 import { inject } from "vitest";
 import { Api } from "../../src/cluster/http/api";
-import { Connection, loadKubeConfigFile } from "../../src/cluster/http/connection";
+import { Connection } from "../../src/cluster/http/connection";
+import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { systemClock } from "../../src/cluster/system";
 import { KubeConfig } from "@kubernetes/client-node";
 import { type Admin, options } from "./cluster-world";

@@ -1,7 +1,8 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, expect, inject, it } from "vitest";
-import { Connection, loadKubeConfigFile } from "../../src/cluster/http/connection";
-import { RESOURCES } from "../../src/cluster/http/resources";
+import { Connection } from "../../src/cluster/http/connection";
+import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
+import { KINDS } from "../../src/core/kinds";
 import { systemClock } from "../../src/cluster/system";
 import { serviceAccountView } from "../../src/cluster/read/views";
 import { Watch } from "../../src/cluster/watch/watch";
@@ -40,7 +41,7 @@ it("a watch outlives a restart of the API server, and its own credentials once t
   const context = { api: apiOver(connection), clock: systemClock, random: () => 0.1, log: keepingLog(), metrics };
   const project = serviceAccountView;
   const watch = new Watch(context, {
-    resource: RESOURCES.serviceAccounts,
+    resource: KINDS.ServiceAccount,
     namespace,
     project,
     onDelta: () => undefined,

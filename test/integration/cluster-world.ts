@@ -1,5 +1,6 @@
 import { inject } from "vitest";
-import { Connection, loadKubeConfigFile } from "../../src/cluster/http/connection";
+import { Connection } from "../../src/cluster/http/connection";
+import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { systemClock } from "../../src/cluster/system";
 import type { ClusterMetrics, Log } from "../../src/core/ports";
 import { Admin as ClusterAdmin } from "../cluster/admin";

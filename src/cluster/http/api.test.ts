@@ -9,7 +9,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { GoneError, TerminalError, TransientError, UnauthorizedError, UnavailableError } from "../../core/errors";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import { Api, TimeoutError } from "./api";
-import { Connection, loadKubeConfigFile } from "./connection";
+import { Connection } from "./connection";
+import { loadKubeConfigFile } from "../testing/kubeconfig";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 

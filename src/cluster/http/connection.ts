@@ -103,13 +103,6 @@ function placeIn(config: KubeConfig): Place | undefined {
   return { server, ...(podNamespace ? { podNamespace } : {}) };
 }
 
-/** Loads one kubeconfig file. */
-export function loadKubeConfigFile(file: string): KubeConfig {
-  const config = new KubeConfig();
-  config.loadFromFile(file);
-  return config;
-}
-
 /**
  * The way to one API server. client-node's KubeConfig does what is hard (contexts, TLS, exec plugins, proxies); this keeps its
  * agent, which client-node would make anew for each call, and reads the kubeconfig anew when its credentials are rejected.

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Api } from "../../../src/cluster/http/api";
-import { Connection, loadKubeConfigFile } from "../../../src/cluster/http/connection";
+import { Connection } from "../../../src/cluster/http/connection";
+import { loadKubeConfigFile } from "../../../src/cluster/testing/kubeconfig";
 import { systemClock } from "../../../src/cluster/system";
 import { ConflictError, WaitError } from "../../../src/core/errors";
 import type { Admin } from "../../cluster/admin";
