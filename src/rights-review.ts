@@ -1,6 +1,6 @@
 import { type Answers, missingRights, type Need } from "./cluster/read/rights";
 import { PEPR_NAMESPACE, peprStoreNames } from "./cluster/pepr/pepr-store";
-import { isClusterScoped, RESOURCES } from "./cluster/http/resources";
+import { isClusterScoped, KINDS } from "./core/kinds";
 import type { Api } from "./cluster/http/api";
 import type { Log } from "./core/ports";
 import type { Remedy } from "./core/remedy";
@@ -51,7 +51,7 @@ export async function reviewRights(
 }
 
 function leaseNeeds({ namespace, name }: Places["lease"]): Need[] {
-  const { group: apiGroup, plural: resource } = RESOURCES.leases;
+  const { group: apiGroup, plural: resource } = KINDS.Lease;
   const lease = {
     apiGroup,
     resource,
@@ -66,7 +66,7 @@ function leaseNeeds({ namespace, name }: Places["lease"]): Need[] {
 }
 
 function storeNeeds(moduleId: string): Need[] {
-  const { group: apiGroup, plural: resource } = RESOURCES.peprStores;
+  const { group: apiGroup, plural: resource } = KINDS.PeprStore;
   const why = "Pepr reads its store before it watches; until then changes are seen by the timed full pass.";
   const store = { apiGroup, resource, namespace: PEPR_NAMESPACE, by: ITSELF, why };
   return [

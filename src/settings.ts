@@ -1,3 +1,4 @@
+import { splitKey } from "./core/key";
 import type { Random } from "./core/clock";
 
 /** What an installer may choose. All of it comes from the environment, which `npm start` fills from its options. */
@@ -54,7 +55,7 @@ export function readSettings(env: Environment, { hostname, random, podNamespace 
 
 /** Whether the object of this key (`namespace/name`) is in a namespace that is looked after. */
 export function looksAfter({ watchNamespaces }: Pick<Settings, "watchNamespaces">, key: string): boolean {
-  return watchNamespaces.length === 0 || watchNamespaces.includes(key.split("/")[0] ?? "");
+  return watchNamespaces.length === 0 || watchNamespaces.includes(splitKey(key).namespace);
 }
 
 /**

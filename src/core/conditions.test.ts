@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { StatusCondition } from "../api/controller-resilience";
-import { nextConditions, toSeconds, type ConditionUpdate } from "./conditions";
+import { nextConditions, type ConditionUpdate } from "./conditions";
+import { toSeconds } from "./time";
 
 const EARLIER = new Date("2025-01-01T00:00:00Z");
 const LATER = new Date("2025-01-01T00:05:00.900Z");

@@ -1,3 +1,4 @@
+import { toSeconds } from "./time";
 import type { StatusCondition } from "../api/controller-resilience";
 
 /** What a condition shall say now. */
@@ -32,9 +33,4 @@ export function nextConditions(
       message: update.message.slice(0, MAX_MESSAGE),
     };
   });
-}
-
-/** The API server keeps condition times in whole seconds. */
-export function toSeconds(time: Date): string {
-  return new Date(Math.floor(time.getTime() / 1000) * 1000).toISOString().replace(".000Z", "Z");
 }

@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { BindingStatus, FlowStatus } from "../api/controller-resilience";
+import { splitKey } from "../core/key";
 import type { Clock } from "../core/clock";
 import type { ClusterMetrics, EngineMetrics, Key } from "../core/ports";
 import { yieldToEventLoop } from "../core/slices";
@@ -135,7 +136,7 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
 
   /** See {@link EngineMetrics.condition}. A status of null takes the series away. */
   condition(key: Key, type: string, status: string | null): void {
-    const [namespace = "", name = ""] = key.split("/");
+    const { namespace, name } = splitKey(key);
     const types = this.#typesOf(key, status);
     if (types === null) return;
     const before = types.get(type);
@@ -153,7 +154,7 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
   bindings(key: Key, bindings: readonly BindingStatus[]): void {
     for (const labels of this.#expiries.get(key) ?? []) this.#bindingExpiry.remove(labels);
     this.#expiries.delete(key);
-    const [namespace = "", name = ""] = key.split("/");
+    const { namespace, name } = splitKey(key);
     const room = Math.min(MAX_BINDINGS, MAX_ALL_BINDINGS - sum(this.#expiries.values(), ({ length }) => length));
     const expiring = bindings.slice(0, room).flatMap(({ kind, name: binding, expiryTime, state }) => {
       const seconds = Date.parse(expiryTime ?? "") / 1000;
@@ -268,6 +269,5 @@ function sum<T>(all: Iterable<T>, of: (one: T) => number): number {
 }
 
 function flowLabels(key: Key, serviceAccount: string): FlowLabels {
-  const [namespace = ""] = key.split("/");
-  return { namespace, service_account: serviceAccount };
+  return { namespace: splitKey(key).namespace, service_account: serviceAccount };
 }

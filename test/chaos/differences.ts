@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { JsonObject } from "../../src/cluster/http/json";
+import type { JsonObject } from "../../src/core/json";
 
 /** Longest value that a sentence shows. */
 const MOST_CHARACTERS = 300;

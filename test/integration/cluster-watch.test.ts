@@ -3,7 +3,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { Api } from "../../src/cluster/http/api";
 import { Connection } from "../../src/cluster/http/connection";
-import { RESOURCES } from "../../src/cluster/http/resources";
+import { KINDS } from "../../src/core/kinds";
 import { systemClock } from "../../src/cluster/system";
 import type { Delta } from "../../src/cluster/watch/view-cache";
 import { serviceAccountView } from "../../src/cluster/read/views";
@@ -64,7 +64,7 @@ async function listenWith({ stallMs }: { stallMs: number }): Promise<void> {
   // Luck of 0.1 makes all delays short.
   const context = { api, clock: systemClock, random: () => 0.1, log, metrics, timing };
   watch = new Watch(context, {
-    resource: RESOURCES.serviceAccounts,
+    resource: KINDS.ServiceAccount,
     namespace,
     project: serviceAccountView,
     onDelta: listen,

@@ -2,8 +2,9 @@ import type { Clock } from "../../core/clock";
 import type { Identity } from "../../core/ports";
 import type { Api } from "./api";
 import type { Connection } from "./connection";
-import { numberOf, parseObject } from "./json";
-import { pathOf, RESOURCES } from "./resources";
+import { numberOf, parseObject } from "../../core/json";
+import { pathOf } from "./resources";
+import { KINDS } from "../../core/kinds";
 
 /** Long before the next one is due. */
 const DEADLINE_MS = 10_000;
@@ -27,7 +28,7 @@ export class OwnIdentity implements Identity {
     await this.#api.json({
       what: "create selfsubjectreviews",
       method: "POST",
-      path: pathOf(RESOURCES.selfSubjectReviews),
+      path: pathOf(KINDS.SelfSubjectReview),
       body: { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" },
       deadlineMs: DEADLINE_MS,
     });

@@ -1,22 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { TerminalError } from "../../core/errors";
-import { describeCall, pathOf, resourceOf, RESOURCES } from "./resources";
+import { describeCall, pathOf, resourceOf } from "./resources";
+import { KINDS } from "../../core/kinds";
 
 describe("pathOf", () => {
   it("knows the core group and the others", () => {
-    expect(pathOf(RESOURCES.pods, { namespace: "kai", name: "a", subresource: "log" })).toBe(
+    expect(pathOf(KINDS.Pod, { namespace: "kai", name: "a", subresource: "log" })).toBe(
       "/api/v1/namespaces/kai/pods/a/log",
     );
-    expect(pathOf(RESOURCES.controllerResiliences)).toBe(
-      "/apis/controller-resilience.io/v1alpha1/controllerresiliences",
-    );
+    expect(pathOf(KINDS.ControllerResilience)).toBe("/apis/controller-resilience.io/v1alpha1/controllerresiliences");
     expect(
       pathOf(resourceOf({ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding" }), { name: "a:b" }),
     ).toBe("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/a%3Ab");
   });
 
   it("lets no name lead elsewhere", () => {
-    expect(pathOf(RESOURCES.pods, { namespace: "kai", name: "../secrets/a?x#y" })).toBe(
+    expect(pathOf(KINDS.Pod, { namespace: "kai", name: "../secrets/a?x#y" })).toBe(
       "/api/v1/namespaces/kai/pods/..%2Fsecrets%2Fa%3Fx%23y",
     );
   });
@@ -30,9 +29,9 @@ describe("resourceOf", () => {
 
 describe("describeCall", () => {
   it("speaks as kubectl does", () => {
-    expect(describeCall("list", RESOURCES.pods)).toBe("list pods");
-    expect(describeCall("list", RESOURCES.pods, { namespace: "kai" })).toBe("list pods in kai");
-    expect(describeCall("create", RESOURCES.pods, { namespace: "kai", name: "a", subresource: "eviction" })).toBe(
+    expect(describeCall("list", KINDS.Pod)).toBe("list pods");
+    expect(describeCall("list", KINDS.Pod, { namespace: "kai" })).toBe("list pods in kai");
+    expect(describeCall("create", KINDS.Pod, { namespace: "kai", name: "a", subresource: "eviction" })).toBe(
       "create pods/eviction kai/a",
     );
   });

@@ -9,7 +9,7 @@ import {
   UnavailableError,
   WaitError,
 } from "../../core/errors";
-import { arrayOf, type JsonObject, numberOf, objectOf, parseObject, textOf, textsOf } from "./json";
+import { arrayOf, type JsonObject, numberOf, objectOf, parseObject, textOf, textsOf } from "../../core/json";
 
 /** 410: a resourceVersion or a continue token is older than what the API server remembers; list again. */
 export class ExpiredError extends TransientError {}

@@ -1,7 +1,8 @@
 import type { Api } from "../http/api";
 import type { Instance } from "../http/connection";
-import { arrayOf, numberOf, objectOf, textOf } from "../http/json";
-import { describeCall, pathOf, RESOURCES } from "../http/resources";
+import { arrayOf, numberOf, objectOf, textOf } from "../../core/json";
+import { describeCall, pathOf } from "../http/resources";
+import { KINDS } from "../../core/kinds";
 
 /** Where every API server of a cluster writes down its own address (kubernetes/kubernetes pkg/controlplane/reconcilers). */
 const PLACE = { namespace: "default", name: "kubernetes" };
@@ -15,7 +16,7 @@ const DEADLINE_MS = 5_000;
  * @throws ForbiddenError without the right `get endpointslices`, or another error of core
  */
 export async function readyInstances(api: Pick<Api, "jsonOrNull">): Promise<Instance[]> {
-  const resource = RESOURCES.endpointSlices;
+  const resource = KINDS.EndpointSlice;
   const slice = await api.jsonOrNull({
     what: describeCall("get", resource, PLACE),
     path: pathOf(resource, PLACE),

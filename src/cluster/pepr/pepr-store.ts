@@ -1,6 +1,7 @@
 import { TerminalError } from "../../core/errors";
 import type { Api } from "../http/api";
-import { describeCall, pathOf, RESOURCES } from "../http/resources";
+import { describeCall, pathOf } from "../http/resources";
+import { KINDS } from "../../core/kinds";
 
 /** Where Pepr keeps its stores. */
 export const PEPR_NAMESPACE = "pepr-system";
@@ -18,8 +19,8 @@ export function peprStoreNames(moduleId: string): readonly string[] {
 export async function readPeprStore(api: Pick<Api, "jsonOrNull">, name: string): Promise<void> {
   const place = { namespace: PEPR_NAMESPACE };
   const stores = await api.jsonOrNull({
-    what: describeCall("list", RESOURCES.peprStores, place),
-    path: pathOf(RESOURCES.peprStores, place),
+    what: describeCall("list", KINDS.PeprStore, place),
+    path: pathOf(KINDS.PeprStore, place),
     // By name, since the right to list is confined to it.
     query: { fieldSelector: `metadata.name=${name}` },
   });

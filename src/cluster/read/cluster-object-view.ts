@@ -1,20 +1,8 @@
+import { apiVersionOf, KINDS } from "../../core/kinds";
 import type { ClusterKind, ClusterObjectView, ConditionView } from "../../core/views";
 import { identityOf } from "./identity";
-import { arrayOf, objectOf, textsOf } from "../http/json";
+import { arrayOf, objectOf, textsOf } from "../../core/json";
 import { lastManagerOf, lastWriteMsOf } from "./managers";
-
-/** Where each kind is served. */
-const API_VERSIONS: Readonly<Record<ClusterKind, string>> = {
-  FlowSchema: "flowcontrol.apiserver.k8s.io/v1",
-  PriorityLevelConfiguration: "flowcontrol.apiserver.k8s.io/v1",
-  MutatingAdmissionPolicy: "admissionregistration.k8s.io/v1",
-  MutatingAdmissionPolicyBinding: "admissionregistration.k8s.io/v1",
-};
-
-/** Group and version of a kind. */
-export function apiVersionOf(kind: ClusterKind): string {
-  return API_VERSIONS[kind];
-}
 
 /** An object outside of every namespace; null without uid, name or creation time. */
 export function clusterObjectView(kind: ClusterKind, raw: unknown): ClusterObjectView | null {
@@ -26,7 +14,7 @@ export function clusterObjectView(kind: ClusterKind, raw: unknown): ClusterObjec
   const fields = arrayOf(metadata["managedFields"]).map(objectOf);
   const [lastManager, writtenAtMs] = [lastManagerOf(fields), lastWriteMsOf(fields)];
   return {
-    apiVersion: apiVersionOf(kind),
+    apiVersion: apiVersionOf(KINDS[kind]),
     kind,
     name,
     uid,

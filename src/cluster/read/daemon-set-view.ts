@@ -1,6 +1,6 @@
 import { MANAGER } from "../../api/names";
 import type { DaemonSetView } from "../../core/views";
-import { arrayOf, type JsonObject, numberOf, objectOf, textOf } from "../http/json";
+import { arrayOf, type JsonObject, numberOf, objectOf, textOf } from "../../core/json";
 import { lastManagerOf } from "./managers";
 import { workloadView } from "./views";
 

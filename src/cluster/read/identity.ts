@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf, textOf, timeOf } from "../http/json";
+import { type JsonObject, objectOf, textOf, timeOf } from "../../core/json";
 
 /** What tells one object from all others, and its age. */
 export interface Identity {

@@ -3,8 +3,9 @@ import type { ClusterMetrics } from "../../core/ports";
 import type { LogChunk, LogReader, LogRequest } from "../../core/readers";
 import { type Answer, type Api, TimeoutError } from "../http/api";
 import { FairLimiter, type Share } from "../http/fair-limiter";
-import { textOf } from "../http/json";
-import { describeCall, pathOf, RESOURCES } from "../http/resources";
+import { textOf } from "../../core/json";
+import { describeCall, pathOf } from "../http/resources";
+import { KINDS } from "../../core/kinds";
 import { errorOfRefusal, parseStatus, type Refusal } from "../http/status-errors";
 
 /** One read takes no longer than this, in milliseconds; reading 1 MB takes far less, so more of it means a kubelet that hangs. */
@@ -109,7 +110,7 @@ export class ApiLogReader implements LogReader {
     const what = describe(request);
     const answer = await this.#context.api.send({
       what,
-      path: pathOf(RESOURCES.pods, { namespace: request.namespace, name: request.pod, subresource: "log" }),
+      path: pathOf(KINDS.Pod, { namespace: request.namespace, name: request.pod, subresource: "log" }),
       query: {
         container: request.container,
         timestamps: true,
@@ -168,7 +169,7 @@ function podKey(request: LogRequest): string {
 }
 
 function describe(request: LogRequest): string {
-  return describeCall("get", RESOURCES.pods, {
+  return describeCall("get", KINDS.Pod, {
     namespace: request.namespace,
     name: request.pod,
     subresource: "log",

@@ -1,5 +1,5 @@
 import { MANAGER } from "../../api/names";
-import { type JsonObject, objectOf, textOf, timeOf } from "../http/json";
+import { type JsonObject, objectOf, textOf, timeOf } from "../../core/json";
 
 /** Managers that write status or defaults, never what people mean. */
 const CONTROL_PLANE = ["kube-controller-manager", "kube-apiserver"];

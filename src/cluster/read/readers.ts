@@ -16,18 +16,16 @@ import { GoneError } from "../../core/errors";
 import { inSlices } from "../../core/slices";
 import type { Api } from "../http/api";
 import type { Informers } from "../watch/informers";
-import { arrayOf, type JsonObject, objectOf, textOf } from "../http/json";
+import { listPages, PAGE_SIZE } from "../http/list-pages";
 import { projectAll } from "./project-all";
-import { apiVersionOf, clusterObjectView } from "./cluster-object-view";
+import { clusterObjectView } from "./cluster-object-view";
 import { daemonSetView } from "./daemon-set-view";
 import { RequestCounts } from "../measure/request-counts";
 import { OwnRights } from "./rights";
 import { StaleTokens } from "../measure/stale-tokens";
-import { describeCall, pathOf, type Place, type Resource, resourceOf, RESOURCES } from "../http/resources";
+import { describeCall, pathOf, type Place, type Resource } from "../http/resources";
+import { KINDS } from "../../core/kinds";
 import { bindingView, serviceAccountView, workloadView } from "./views";
-
-/** As in a watch: a page has to be parsed at once. */
-const PAGE_SIZE = 100;
 
 /** What remedies read: pods and bindings from the watches, everything else live. */
 export class ClusterReaders implements Readers {
@@ -61,25 +59,24 @@ export class ClusterReaders implements Readers {
 
   /** See {@link Readers.workload}. */
   async workload(kind: WorkloadView["kind"], namespace: string, name: string): Promise<WorkloadView | null> {
-    const raw = await this.#get(resourceOf({ apiVersion: "apps/v1", kind }), { namespace, name });
+    const raw = await this.#get(KINDS[kind], { namespace, name });
     return raw === null ? null : workloadView(kind, raw);
   }
 
   /** See {@link Readers.daemonSet}. */
   async daemonSet(namespace: string, name: string): Promise<DaemonSetView | null> {
-    const raw = await this.#get(resourceOf({ apiVersion: "apps/v1", kind: "DaemonSet" }), { namespace, name });
+    const raw = await this.#get(KINDS.DaemonSet, { namespace, name });
     return raw === null ? null : daemonSetView(raw);
   }
 
   /** See {@link Readers.workloads}. */
   async workloads(kind: WorkloadView["kind"], namespace: string): Promise<readonly WorkloadView[]> {
-    const resource = resourceOf({ apiVersion: "apps/v1", kind });
-    return this.#list(resource, { namespace }, item => workloadView(kind, item));
+    return this.#list(KINDS[kind], { namespace }, item => workloadView(kind, item));
   }
 
   /** See {@link Readers.serviceAccount}. */
   async serviceAccount(namespace: string, name: string): Promise<ServiceAccountView | null> {
-    const raw = await this.#get(RESOURCES.serviceAccounts, { namespace, name });
+    const raw = await this.#get(KINDS.ServiceAccount, { namespace, name });
     return raw === null ? null : serviceAccountView(raw);
   }
 
@@ -90,9 +87,8 @@ export class ClusterReaders implements Readers {
 
   /** See {@link Readers.binding}. */
   async binding(kind: BindingKind, namespace: string, name: string): Promise<BindingView | null> {
-    const resource = kind === "RoleBinding" ? RESOURCES.roleBindings : RESOURCES.clusterRoleBindings;
     const place = kind === "RoleBinding" ? { namespace, name } : { name };
-    const raw = await this.#get(resource, place);
+    const raw = await this.#get(KINDS[kind], place);
     return raw === null ? null : bindingView(kind, raw);
   }
 
@@ -103,8 +99,7 @@ export class ClusterReaders implements Readers {
   ): Promise<readonly ClusterObjectView[] | null> {
     const selector = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
     try {
-      const resource = resourceOf({ apiVersion: apiVersionOf(kind), kind });
-      return await this.#list(resource, {}, item => clusterObjectView(kind, item), selector.join(","));
+      return await this.#list(KINDS[kind], {}, item => clusterObjectView(kind, item), selector.join(","));
     } catch (error) {
       // A collection is there as soon as its kind is served, however empty.
       if (error instanceof GoneError) return null;
@@ -135,16 +130,10 @@ export class ClusterReaders implements Readers {
     labelSelector = "",
   ): Promise<V[]> {
     const views: V[] = [];
-    let token: string | undefined;
-    do {
-      const list: JsonObject = await this.#api.json({
-        what: describeCall("list", resource, place),
-        path: pathOf(resource, place),
-        query: { limit: PAGE_SIZE, continue: token, labelSelector: labelSelector === "" ? undefined : labelSelector },
-      });
-      await inSlices(this.clock, projectAll(arrayOf(list["items"]), project, views));
-      token = textOf(objectOf(list["metadata"])["continue"]);
-    } while (token !== undefined && token !== "");
+    const list = { resource, place, limit: PAGE_SIZE, labelSelector: labelSelector || undefined };
+    for await (const { items } of listPages(this.#api, list)) {
+      await inSlices(this.clock, projectAll(items, project, views));
+    }
     return views;
   }
 

@@ -2,8 +2,9 @@ import type { Clock } from "../../core/clock";
 import type { Permission } from "../../core/intent";
 import type { Right } from "../../core/readers";
 import type { Api } from "../http/api";
-import { objectOf } from "../http/json";
-import { pathOf, RESOURCES } from "../http/resources";
+import { objectOf } from "../../core/json";
+import { pathOf } from "../http/resources";
+import { KINDS } from "../../core/kinds";
 
 /** How long an answer is good for, in milliseconds: a right that was given is seen by the next timed pass. */
 const REMEMBERED_MS = 30_000;
@@ -113,7 +114,7 @@ async function isAllowed(api: Pick<Api, "json">, right: AskedRight): Promise<boo
   const review = await api.json({
     what: "create selfsubjectaccessreviews",
     method: "POST",
-    path: pathOf(RESOURCES.selfSubjectAccessReviews),
+    path: pathOf(KINDS.SelfSubjectAccessReview),
     body: {
       apiVersion: "authorization.k8s.io/v1",
       kind: "SelfSubjectAccessReview",

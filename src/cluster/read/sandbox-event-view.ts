@@ -1,5 +1,5 @@
 import type { SandboxEventView } from "../../core/views";
-import { type JsonObject, numberOf, objectOf, textOf, timeOf } from "../http/json";
+import { type JsonObject, numberOf, objectOf, textOf, timeOf } from "../../core/json";
 import { isRejectedCredential } from "./sandbox-cause";
 
 /** The reason that the kubelet gives when it can't make the sandbox of a pod. */

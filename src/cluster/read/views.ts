@@ -14,7 +14,7 @@ import type {
   WorkloadView,
 } from "../../core/views";
 import { identityOf } from "./identity";
-import { arrayOf, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../http/json";
+import { arrayOf, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../core/json";
 import { marksWrittenAfter } from "./managers";
 
 // From the API server's JSON to what the project keeps of it. Pure and total: odd or missing fields never throw, and an object

@@ -2,7 +2,8 @@ import type { Cancel } from "../../core/clock";
 import { describeError, TransientError } from "../../core/errors";
 import type { BindingKind, BindingView, PodView, SandboxEventView } from "../../core/views";
 import { isNews, NamespaceWatches, type Supervised } from "./namespace-watches";
-import { RESOURCES } from "../http/resources";
+import { CORE_EVENTS } from "../http/resources";
+import { KINDS } from "../../core/kinds";
 import type { Delta, Identified } from "./view-cache";
 import { SANDBOX_FAILED, sandboxEventView } from "../read/sandbox-event-view";
 import { bindingView } from "../read/views";
@@ -35,7 +36,7 @@ export class Informers {
   #cancelAge: Cancel;
   #stopped = false;
   /** Resources whose age was told: what is watched no longer must not stay old for ever. */
-  readonly #measured = new Set<string>([RESOURCES.pods.plural, RESOURCES.serviceAccounts.plural]);
+  readonly #measured = new Set<string>([KINDS.Pod.plural, KINDS.ServiceAccount.plural]);
 
   /** @param onChange called with the namespace whenever something in it, or something cluster-scoped that speaks of it, is added, deleted, or changed in what its view holds */
   constructor(context: WatchContext, onChange: (namespace: string) => void) {
@@ -111,13 +112,6 @@ export class Informers {
     return pods.find(({ name }) => name === pod)?.nodeName;
   }
 
-  /** What is wrong with the watches, one line each; empty while all is well. */
-  troubles(): string[] {
-    return this.#all()
-      .map(({ watch }) => watch.trouble())
-      .filter(trouble => trouble !== null);
-  }
-
   /** Ends all watches at once. */
   async stop(): Promise<void> {
     this.#stopped = true;
@@ -134,7 +128,7 @@ export class Informers {
   #watchClusterRoleBindings(): Watch<BindingView> {
     if (this.#clusterRoleBindings !== null) return this.#clusterRoleBindings;
     const watch = new Watch(this.#context, {
-      resource: RESOURCES.clusterRoleBindings,
+      resource: KINDS.ClusterRoleBinding,
       project: raw => bindingView("ClusterRoleBinding", raw),
       onDelta: delta => this.#tellSubjects(delta),
     });
@@ -145,7 +139,7 @@ export class Informers {
   #watchSandboxEvents(): Watch<SandboxEventView> {
     if (this.#sandboxEvents !== null) return this.#sandboxEvents;
     const watch = new Watch(this.#context, {
-      resource: RESOURCES.coreEvents,
+      resource: CORE_EVENTS,
       fieldSelector: `reason=${SANDBOX_FAILED}`,
       withoutBookmarks: true,
       project: sandboxEventView,
@@ -218,8 +212,8 @@ export class Informers {
     const [bindings, events] = [this.#clusterRoleBindings, this.#sandboxEvents];
     return [
       ...[...this.#namespaces.values()].flatMap(watches => watches.all()),
-      ...(bindings === null ? [] : [{ plural: RESOURCES.clusterRoleBindings.plural, watch: bindings }]),
-      ...(events === null ? [] : [{ plural: RESOURCES.coreEvents.plural, watch: events }]),
+      ...(bindings === null ? [] : [{ plural: KINDS.ClusterRoleBinding.plural, watch: bindings }]),
+      ...(events === null ? [] : [{ plural: CORE_EVENTS.plural, watch: events }]),
     ];
   }
 

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Cancel } from "../../core/clock";
 import type { BindingView, PodView, ServiceAccountView } from "../../core/views";
-import { RESOURCES } from "../http/resources";
+import { type Resource } from "../http/resources";
+import { KINDS } from "../../core/kinds";
 import type { Delta, Identified } from "./view-cache";
 import { bindingView, podView, serviceAccountView } from "../read/views";
 import { Watch, type WatchContext } from "./watch";
@@ -9,7 +10,7 @@ import { Watch, type WatchContext } from "./watch";
 /** What a watch is to those who only look after it. */
 export interface Supervised {
   readonly plural: string;
-  readonly watch: Pick<Watch<Identified>, "trouble" | "ageMs" | "stop">;
+  readonly watch: Pick<Watch<Identified>, "ageMs" | "stop">;
 }
 
 /** The watches of one namespace: its pods and ServiceAccounts from the beginning, its RoleBindings once somebody has asked for them. */
@@ -30,13 +31,13 @@ export class NamespaceWatches {
     this.#onDelta = delta => {
       if (isNews(delta)) onChange();
     };
-    this.pods = this.#begin<PodView>(RESOURCES.pods, podView);
-    this.#begin<ServiceAccountView>(RESOURCES.serviceAccounts, serviceAccountView);
+    this.pods = this.#begin<PodView>(KINDS.Pod, podView);
+    this.#begin<ServiceAccountView>(KINDS.ServiceAccount, serviceAccountView);
   }
 
   /** Its RoleBindings; watched from the first call on. */
   roleBindings(): Watch<BindingView> {
-    return (this.#roleBindings ??= this.#begin(RESOURCES.roleBindings, raw => bindingView("RoleBinding", raw)));
+    return (this.#roleBindings ??= this.#begin(KINDS.RoleBinding, raw => bindingView("RoleBinding", raw)));
   }
 
   /** All of its watches. */
@@ -50,10 +51,7 @@ export class NamespaceWatches {
     await Promise.all(this.#supervised.map(({ watch }) => watch.stop()));
   }
 
-  #begin<V extends Identified>(
-    resource: (typeof RESOURCES)["pods" | "serviceAccounts" | "roleBindings"],
-    project: (raw: unknown) => V | null,
-  ): Watch<V> {
+  #begin<V extends Identified>(resource: Resource, project: (raw: unknown) => V | null): Watch<V> {
     const watch = new Watch(this.#context, { resource, namespace: this.#namespace, project, onDelta: this.#onDelta });
     this.#supervised.push({ plural: resource.plural, watch });
     watch.start();

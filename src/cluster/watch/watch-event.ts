@@ -1,4 +1,4 @@
-import { type JsonObject, numberOf, objectOf, parseObject, textOf } from "../http/json";
+import { type JsonObject, numberOf, objectOf, parseObject, textOf } from "../../core/json";
 import { errorOfRefusal, ExpiredError } from "../http/status-errors";
 import { WaitError } from "../../core/errors";
 import { MalformedError } from "./watch-end";

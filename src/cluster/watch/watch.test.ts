@@ -5,7 +5,7 @@ import { ForbiddenError, TransientError, UnauthorizedError, WaitError } from "..
 import type { Log } from "../../core/ports";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import type { ApiRequest } from "../http/api";
-import { RESOURCES } from "../http/resources";
+import { KINDS } from "../../core/kinds";
 import { ExpiredError } from "../http/status-errors";
 import type { Delta } from "./view-cache";
 import { serviceAccountView } from "../read/views";
@@ -99,7 +99,7 @@ function setUp(onDelta?: (delta: Delta<ServiceAccountView>) => void, more: { wit
   const watch = new Watch(
     { api, clock, random: () => 0.5, log, metrics },
     {
-      resource: RESOURCES.serviceAccounts,
+      resource: KINDS.ServiceAccount,
       namespace: "kai",
       project: serviceAccountView,
       onDelta: onDelta ?? note,

@@ -4,7 +4,7 @@ import type { ClusterMetrics, Log } from "../../core/ports";
 import { each, inSlices } from "../../core/slices";
 import type { Api } from "../http/api";
 import { Backoff } from "../http/backoff";
-import { arrayOf, type JsonObject, objectOf, textOf } from "../http/json";
+import { listPages, PAGE_SIZE } from "../http/list-pages";
 import { LineSplitter } from "./line-splitter";
 import { pause } from "../http/pause";
 import { projectAll } from "../read/project-all";
@@ -66,12 +66,6 @@ const WITHOUT_BOOKMARKS: Partial<WatchTiming> = { serverTimeoutMs: 100_000, stal
 
 /** Beyond the timeout that the server was given. */
 const OVERDUE_MS = 30_000;
-
-/** A page has to be parsed at once: of 500 pods, client-go's size, that holds up the event loop for 50 ms and more. */
-const PAGE_SIZE = 100;
-
-/** More pages than any cluster has: a server that never ends its list is broken. */
-const MAX_PAGES = 10_000;
 
 /** etcd holds no object above 1.5 MB; escaping in JSON can lengthen it. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
@@ -202,29 +196,19 @@ export class Watch<V extends Identified> {
   }
 
   async #list(signal: AbortSignal): Promise<string> {
-    const views: V[] = [];
-    let token: string | undefined;
-    for (let page = 0; page < MAX_PAGES; page++) {
-      const list = await this.#page(token, signal);
-      await inSlices(this.#context.clock, projectAll(arrayOf(list["items"]), this.#subject.project, views));
-      signal.throwIfAborted();
-      const metadata = objectOf(list["metadata"]);
-      const version = textOf(metadata["resourceVersion"]) ?? "";
-      token = textOf(metadata["continue"]) || undefined;
-      if (token === undefined) {
-        await this.#adopt(views, version);
-        signal.throwIfAborted();
-        return version;
-      }
-    }
-    throw new TransientError(`${this.#name}: the list has no end`);
-  }
-
-  #page(token: string | undefined, signal: AbortSignal): Promise<JsonObject> {
+    const { api, clock } = this.#context;
     const { resource, namespace, fieldSelector } = this.#subject;
-    const what = describeCall("list", resource, { namespace });
-    const query = { limit: PAGE_SIZE, continue: token, fieldSelector };
-    return this.#context.api.json({ what, path: pathOf(resource, { namespace }), query }, signal);
+    const views: V[] = [];
+    let version = "";
+    const list = { resource, place: { namespace }, fieldSelector, limit: PAGE_SIZE };
+    for await (const page of listPages(api, list, signal)) {
+      await inSlices(clock, projectAll(page.items, this.#subject.project, views));
+      signal.throwIfAborted();
+      version = page.resourceVersion;
+    }
+    await this.#adopt(views, version);
+    signal.throwIfAborted();
+    return version;
   }
 
   async #adopt(views: readonly V[], version: string): Promise<void> {

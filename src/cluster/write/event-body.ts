@@ -1,7 +1,7 @@
 import { MANAGER } from "../../api/names";
 import type { ObjectRef } from "../../core/intent";
 import type { EventRecord } from "../../core/ports";
-import { microTime } from "../http/json";
+import { microTime } from "../../core/time";
 
 /** events.k8s.io/v1 refuses longer notes, in bytes. */
 const MAX_NOTE_BYTES = 1024;

@@ -4,7 +4,8 @@ import type { ClusterMetrics, EventRecord, EventSink, Log } from "../../core/por
 import type { Api } from "../http/api";
 import { buildEvent, buildSeries, eventKey, eventName, eventNamespace } from "./event-body";
 import { pause } from "../http/pause";
-import { describeCall, pathOf, RESOURCES } from "../http/resources";
+import { describeCall, pathOf } from "../http/resources";
+import { KINDS } from "../../core/kinds";
 import { TerminatingError } from "../http/status-errors";
 
 /** An Event that is repeated within this time becomes a series of the first one. */
@@ -137,9 +138,9 @@ export class ApiEventSink implements EventSink {
     const place = { namespace: eventNamespace(entry.record), name: entry.name };
     try {
       await this.#context.api.json({
-        what: describeCall("patch", RESOURCES.events, place),
+        what: describeCall("patch", KINDS.Event, place),
         method: "PATCH",
-        path: pathOf(RESOURCES.events, place),
+        path: pathOf(KINDS.Event, place),
         contentType: "application/merge-patch+json",
         body: buildSeries(entry.count, entry.lastMs),
         deadlineMs: DEADLINE_MS,
@@ -156,9 +157,9 @@ export class ApiEventSink implements EventSink {
     const place = { namespace: eventNamespace(entry.record) };
     try {
       await api.json({
-        what: describeCall("create", RESOURCES.events, place),
+        what: describeCall("create", KINDS.Event, place),
         method: "POST",
-        path: pathOf(RESOURCES.events, place),
+        path: pathOf(KINDS.Event, place),
         body: buildEvent(entry.record, { name: entry.name, timeMs: entry.firstMs, instance }),
         deadlineMs: DEADLINE_MS,
       });

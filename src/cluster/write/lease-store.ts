@@ -2,8 +2,10 @@ import { MANAGER } from "../../api/names";
 import type { ObjectRef } from "../../core/intent";
 import type { LeaseRecord, LeaseStore } from "../../core/ports";
 import type { Api } from "../http/api";
-import { type JsonObject, numberOf, objectOf, textOf, timeOf, microTime } from "../http/json";
-import { describeCall, pathOf, RESOURCES } from "../http/resources";
+import { type JsonObject, numberOf, objectOf, textOf, timeOf } from "../../core/json";
+import { microTime } from "../../core/time";
+import { describeCall, pathOf } from "../http/resources";
+import { KINDS } from "../../core/kinds";
 
 const API_VERSION = "coordination.k8s.io/v1";
 
@@ -40,7 +42,7 @@ export class ApiLeaseStore implements LeaseStore {
 
   /** See {@link LeaseStore.create}. */
   async create(record: LeaseRecord): Promise<LeaseRecord> {
-    const path = pathOf(RESOURCES.leases, { namespace: this.#namespace });
+    const path = pathOf(KINDS.Lease, { namespace: this.#namespace });
     const request = { ...this.#call("create"), path, method: "POST", body: this.#leaseOf(record) } as const;
     return this.#recordOf(await this.#api.json({ ...request, query: { fieldManager: MANAGER } }));
   }
@@ -61,8 +63,8 @@ export class ApiLeaseStore implements LeaseStore {
   #call(verb: string): { what: string; path: string; deadlineMs: number } {
     const place = { namespace: this.#namespace, name: this.#name };
     return {
-      what: describeCall(verb, RESOURCES.leases, place),
-      path: pathOf(RESOURCES.leases, place),
+      what: describeCall(verb, KINDS.Lease, place),
+      path: pathOf(KINDS.Lease, place),
       deadlineMs: DEADLINE_MS,
     };
   }

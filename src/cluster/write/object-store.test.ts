@@ -11,14 +11,14 @@ const item = (namespace: string, name: string, finalizers: string[] = []) => ({
 /** A store over pages that a test may change; null is a page that can't be had. */
 function makeStore(pages: (object[] | null)[], watched?: string) {
   const log = new RecordingLog();
-  const json = (): never => {
-    throw new TransientError("not asked for");
-  };
-  const jsonOrNull = <T>({ query }: { query?: Readonly<Record<string, unknown>> }): Promise<T> => {
+  const json = <T>({ query }: { query?: Readonly<Record<string, unknown>> }): Promise<T> => {
     const page = Number(query?.["continue"] ?? 0);
     const items = pages[page];
     if (!items) return Promise.reject(new TransientError("no answer"));
     return Promise.resolve({ items, metadata: { continue: page + 1 < pages.length ? `${page + 1}` : "" } } as T);
+  };
+  const jsonOrNull = (): never => {
+    throw new TransientError("not asked for");
   };
   const scope = { isOurs: (key: string) => key.startsWith(`${watched}/`), log };
   const store = new ApiObjectStore({ json, jsonOrNull }, watched === undefined ? undefined : scope);

@@ -1,12 +1,15 @@
 import { FINALIZER, KIND, MANAGER } from "../../api/names";
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../../api/controller-resilience";
-import { TerminalError } from "../../core/errors";
+import { splitKey } from "../../core/key";
+import { GoneError, TerminalError } from "../../core/errors";
 import type { Key, Log, ObjectStore } from "../../core/ports";
+import { listPages } from "../http/list-pages";
 import type { Api } from "../http/api";
-import { arrayOf, type JsonObject, objectOf, textOf } from "../http/json";
-import { describeCall, pathOf, RESOURCES } from "../http/resources";
+import { arrayOf, objectOf, textOf } from "../../core/json";
+import { describeCall, pathOf } from "../http/resources";
+import { KINDS } from "../../core/kinds";
 
-const RESOURCE = RESOURCES.controllerResiliences;
+const RESOURCE = KINDS.ControllerResilience;
 
 /** Only the metadata of each object: specs and statuses are not sent. */
 const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
@@ -37,7 +40,7 @@ export class ApiObjectStore implements ObjectStore {
 
   /** See {@link ObjectStore.get}. */
   async get(key: Key): Promise<ControllerResilience | null> {
-    const place = placeOf(key);
+    const place = splitKey(key);
     const object = await this.#api.jsonOrNull<ControllerResilience>({
       what: describeCall("get", RESOURCE, place),
       path: pathOf(RESOURCE, place),
@@ -48,18 +51,13 @@ export class ApiObjectStore implements ObjectStore {
   /** See {@link ObjectStore.list}. */
   async list(): Promise<Key[]> {
     const listed: Listed[] = [];
-    let token: string | undefined;
-    do {
-      const list = await this.#api.jsonOrNull<JsonObject>({
-        what: describeCall("list", RESOURCE),
-        path: pathOf(RESOURCE),
-        query: { limit: PAGE_SIZE, continue: token },
-        accept: METADATA_ONLY,
-      });
-      if (list === null) throw new TerminalError(`the API server does not know ${RESOURCE.plural}: install crds/`);
-      listed.push(...arrayOf(list["items"]).map(listedOf));
-      token = textOf(objectOf(list["metadata"])["continue"]);
-    } while (token !== undefined && token !== "");
+    try {
+      const list = { resource: RESOURCE, limit: PAGE_SIZE, accept: METADATA_ONLY };
+      for await (const { items } of listPages(this.#api, list)) listed.push(...items.map(listedOf));
+    } catch (error) {
+      if (!(error instanceof GoneError)) throw error;
+      throw new TerminalError(`the API server does not know ${RESOURCE.plural}: install crds/`, { cause: error });
+    }
     return this.#within(listed);
   }
 
@@ -124,11 +122,6 @@ function listedOf(item: unknown): Listed {
     uid: textOf(metadata["uid"]) ?? "",
     isHeld: arrayOf(metadata["finalizers"]).includes(FINALIZER),
   };
-}
-
-function placeOf(key: Key): { namespace: string; name: string } {
-  const slash = key.indexOf("/");
-  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
 /** managedFields, labels and the like are read by nobody, and a status write ignores them. */

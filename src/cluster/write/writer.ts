@@ -3,7 +3,7 @@ import type { Intent, ObjectRef } from "../../core/intent";
 import type { Writer } from "../../core/ports";
 import { TransientError, UnavailableError, WaitError } from "../../core/errors";
 import type { Api, ApiRequest } from "../http/api";
-import { objectOf } from "../http/json";
+import { objectOf } from "../../core/json";
 import { describeCall, pathOf, type Place, resourceOf } from "../http/resources";
 
 /** A PodDisruptionBudget's no without a Retry-After: its controller looks again within seconds. */

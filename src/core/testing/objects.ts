@@ -3,6 +3,7 @@ import type {
   ControllerResilienceSpec,
   ControllerResilienceStatus,
 } from "../../api/controller-resilience";
+import { splitKey } from "../key";
 import { GROUP, KIND, VERSION } from "../../api/names";
 import type { Key } from "../ports";
 
@@ -12,7 +13,7 @@ export function makeObject(
   spec: Partial<ControllerResilienceSpec> = {},
   status?: ControllerResilienceStatus,
 ): ControllerResilience {
-  const [namespace = "", name = ""] = key.split("/");
+  const { namespace, name } = splitKey(key);
   return {
     apiVersion: `${GROUP}/${VERSION}`,
     kind: KIND,

@@ -1,3 +1,4 @@
+import { splitKey } from "../../core/key";
 import type { Key } from "../../core/ports";
 
 /** The keys that are known, by namespace; whoever watches namespaces is told when their set changes. */
@@ -34,7 +35,7 @@ export class KnownKeys {
   addAll(keys: Iterable<Key>): void {
     const before = this.#byNamespace.size;
     for (const key of keys) {
-      const namespace = namespaceOf(key);
+      const namespace = splitKey(key).namespace;
       const known = this.#byNamespace.get(namespace);
       if (known) known.add(key);
       else this.#byNamespace.set(namespace, new Set([key]));
@@ -44,7 +45,7 @@ export class KnownKeys {
 
   /** Forgets a key. */
   remove(key: Key): void {
-    const namespace = namespaceOf(key);
+    const namespace = splitKey(key).namespace;
     const keys = this.#byNamespace.get(namespace);
     if (!keys?.delete(key) || keys.size > 0) return;
     this.#byNamespace.delete(namespace);
@@ -73,9 +74,4 @@ export class KnownKeys {
       }
     }
   }
-}
-
-function namespaceOf(key: Key): string {
-  const slash = key.indexOf("/");
-  return slash < 0 ? "" : key.slice(0, slash);
 }

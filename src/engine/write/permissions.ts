@@ -1,3 +1,4 @@
+import { pluralOf } from "../../core/kinds";
 import type { Intent, Permission } from "../../core/intent";
 
 /** What the API server will check for a write, in the words of an RBAC rule. */
@@ -14,7 +15,7 @@ export function requiredPermission(intent: Intent): RequiredPermission {
   const { apiVersion, kind } = intent.target;
   const apiGroup = apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "";
   // Server-side apply is a patch, also where it creates.
-  return { apiGroup, resource: pluralOf(kind), verb: intent.verb === "apply" ? "patch" : intent.verb };
+  return { apiGroup, resource: pluralOf(kind) ?? kind, verb: intent.verb === "apply" ? "patch" : intent.verb };
 }
 
 /** Whether what a remedy may do covers a right. */
@@ -23,12 +24,4 @@ export function isPermitted(required: RequiredPermission, permissions: readonly 
     ({ apiGroup, resource, verbs }) =>
       apiGroup === required.apiGroup && resource === required.resource && verbs.includes(required.verb),
   );
-}
-
-/** The resource of a kind by the rule that Kubernetes itself guesses by (meta.UnsafeGuessKindToResource); right for every kind used here. */
-function pluralOf(kind: string): string {
-  const singular = kind.toLowerCase();
-  if (/(?:s|x|ch|sh)$/.test(singular)) return `${singular}es`;
-  if (/[^aeiou]y$/.test(singular)) return `${singular.slice(0, -1)}ies`;
-  return `${singular}s`;
 }

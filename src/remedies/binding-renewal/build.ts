@@ -1,6 +1,6 @@
 import type { BindingStatus } from "../../api/controller-resilience";
 import type { Intent, ObjectRef } from "../../core/intent";
-import { toSeconds } from "../../core/conditions";
+import { toSeconds } from "../../core/time";
 import type { BindingView } from "../../core/views";
 import type { Change } from "./conventions";
 import type { Renewal } from "./schedule";

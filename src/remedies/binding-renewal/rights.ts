@@ -1,3 +1,4 @@
+import { KINDS, pluralOf } from "../../core/kinds";
 import type { BindingStatus } from "../../api/controller-resilience";
 import type { Right } from "../../core/readers";
 import type { BindingView } from "../../core/views";
@@ -15,13 +16,21 @@ export function rightsFor(
 ): Right[] {
   const { kind, name, namespace, roleRef } = binding;
   const within = kind === "RoleBinding" && namespace !== undefined ? { namespace } : {};
-  const write = { apiGroup: RBAC_GROUP, resource: pluralOf(kind), verb, ...within };
+  const write = { apiGroup: RBAC_GROUP, resource: KINDS[kind].plural, verb, ...within };
   return [
     // Nobody can be given the right to create by name.
     verb === "create" ? write : { ...write, name },
     ...(roleRef === undefined
       ? []
-      : [{ apiGroup: RBAC_GROUP, resource: pluralOf(roleRef.kind), verb: "bind", name: roleRef.name, ...within }]),
+      : [
+          {
+            apiGroup: RBAC_GROUP,
+            resource: pluralOf(roleRef.kind) ?? roleRef.kind,
+            verb: "bind",
+            name: roleRef.name,
+            ...within,
+          },
+        ]),
   ];
 }
 
@@ -30,8 +39,4 @@ export function ruleOf({ apiGroup, resource, verb, name }: Right): string {
   // Names of roles may hold brackets and commas: unquoted, one could turn this into another rule.
   const names = name === undefined || verb !== "bind" ? "" : `, resourceNames: [${JSON.stringify(name)}]`;
   return `{apiGroups: [${apiGroup}], resources: [${resource}]${names}, verbs: [${verb}]}`;
-}
-
-function pluralOf(kind: string): string {
-  return `${kind.toLowerCase()}s`;
 }

@@ -1,5 +1,5 @@
 import type { FlowStatus } from "../../api/controller-resilience";
-import { toSeconds } from "../../core/conditions";
+import { toSeconds } from "../../core/time";
 import { parseDuration } from "../../core/duration";
 import { isOwnedBy } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";

@@ -1,3 +1,4 @@
+import { KINDS } from "../../core/kinds";
 import type { ControllerResilience, FlowStatus } from "../../api/controller-resilience";
 import { FINALIZER } from "../../api/names";
 import { ownerName } from "../../core/owned";
@@ -76,7 +77,7 @@ function accountOf(name: string, all: readonly WorkloadView[], records: readonly
 async function mayScale(namespace: string, from: Readers): Promise<boolean> {
   const rights = SCALABLE.map(kind => ({
     apiGroup: "apps",
-    resource: `${kind.toLowerCase()}s`,
+    resource: KINDS[kind].plural,
     verb: "patch",
     namespace,
   }));

@@ -1,3 +1,4 @@
+import { isObject } from "../../core/json";
 import type { ClusterObjectView } from "../../core/views";
 import type { Wanted } from "./wanted";
 
@@ -29,17 +30,13 @@ function covers(actual: unknown, wanted: unknown): boolean {
     if (!Array.isArray(actual) || actual.length !== wanted.length) return false;
     return wanted.every((element, i) => covers(actual[i], element));
   }
-  if (!isBag(wanted)) return actual === wanted;
-  return isBag(actual) && Object.entries(wanted).every(([key, value]) => covers(actual[key], value));
-}
-
-function isBag(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  if (!isObject(wanted)) return actual === wanted;
+  return isObject(actual) && Object.entries(wanted).every(([key, value]) => covers(actual[key], value));
 }
 
 /** The level that a FlowSchema refers to. */
 export function levelOf({ spec }: Pick<ClusterObjectView, "spec">): string | undefined {
   const reference = spec["priorityLevelConfiguration"];
-  const name = isBag(reference) ? reference["name"] : undefined;
+  const name = isObject(reference) ? reference["name"] : undefined;
   return typeof name === "string" ? name : undefined;
 }

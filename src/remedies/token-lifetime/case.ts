@@ -1,5 +1,5 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
-import { toSeconds } from "../../core/conditions";
+import { toSeconds } from "../../core/time";
 import { formatDuration } from "../../core/duration";
 import { inputOf, isOurRollout, planOf, type DaemonSetFacts, type Spec, type TokenLifetimeFacts } from "./facts";
 import { isSettled } from "./rollout";

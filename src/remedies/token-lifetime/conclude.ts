@@ -1,5 +1,5 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
-import { toSeconds } from "../../core/conditions";
+import { toSeconds } from "../../core/time";
 import type { Execution, Intent } from "../../core/intent";
 import type { Decision } from "../../core/legacy-remedy";
 import { undone } from "../../core/outcomes";

@@ -1,5 +1,5 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
-import { toSeconds } from "../../core/conditions";
+import { toSeconds } from "../../core/time";
 import { isOpen } from "../../core/restarts/budget";
 import { AT_ONCE_MS, type Assessment } from "./assessment";
 import type { Case } from "./case";

@@ -1,3 +1,4 @@
+import { CLOCK_SKEW_MS } from "../../core/time";
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import { isOpen } from "../../core/restarts/budget";
@@ -22,9 +23,6 @@ const NOT_REPLACED_MS = 600_000;
 
 /** A restart that nobody can tell anything of for this long has not helped, so that it does not hold up others for ever. */
 const UNKNOWN_MS = 600_000;
-
-/** The clock that stamps pods is the API server's; ours follows it to within a second or so. */
-const CLOCK_SKEW_MS = 5_000;
 
 /** Without a recognisable successor (the workload was scaled down): all its pods being well for this long will do. */
 const NO_SUCCESSOR_MS = 120_000;

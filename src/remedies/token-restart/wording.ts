@@ -1,3 +1,4 @@
+import { toSeconds } from "../../core/time";
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import { formatDuration } from "../../core/duration";
@@ -44,7 +45,7 @@ const MAX_DATE_MS = 8.64e15;
 /** RFC 3339 in whole seconds, as the API server prints times; undefined if it is none. */
 export function describeTime(ms: number): string | undefined {
   if (!(Math.abs(ms) <= MAX_DATE_MS)) return undefined;
-  return new Date(Math.floor(ms / 1000) * 1000).toISOString().replace(".000Z", "Z");
+  return toSeconds(new Date(ms));
 }
 
 /** Whether a refusal speaks of a PodDisruptionBudget: a 429 may as well be the API server's own overload. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../src/cluster/http/json";
+import type { JsonObject } from "../../../src/core/json";
 import { BINDINGS, LABEL, WORKLOADS } from "./world";
 
 /** A spec in which one field after the other is changed. */

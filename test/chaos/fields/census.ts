@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../src/cluster/http/json";
+import type { JsonObject } from "../../../src/core/json";
 import { FLOW_PREFIX, OWNER_ANNOTATION } from "../../../src/api/names";
 import type { ControllerResilience } from "../../../src/api/controller-resilience";
 import type { Admin } from "../../cluster/admin";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { JsonObject } from "../../../src/cluster/http/json";
+import type { JsonObject } from "../../../src/core/json";
 import { type Base, bases } from "./bases";
 import { knownValues } from "./known-values";
 import { hasPlaceFor, nameOf, withValues } from "./path";

@@ -1,4 +1,4 @@
-import { arrayOf, type JsonObject, objectOf } from "../../../src/cluster/http/json";
+import { arrayOf, type JsonObject, objectOf } from "../../../src/core/json";
 
 /** Whether a spec has the object that the field is in, so that it can be set there. Pure. */
 export function hasPlaceFor(spec: JsonObject, path: string): boolean {

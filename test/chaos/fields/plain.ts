@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf } from "../../../src/cluster/http/json";
+import { type JsonObject, objectOf } from "../../../src/core/json";
 import { NAMESPACE } from "./world";
 
 // What is left of an object when everything is taken away that differs from run to run, whatever has happened.

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { JsonObject } from "../../../src/cluster/http/json";
+import type { JsonObject } from "../../../src/core/json";
 import type { Rig } from "../rig";
 import { readObject, type Scene } from "../scenario";
 import type { Plot } from "./census";

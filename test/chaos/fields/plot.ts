@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../src/cluster/http/json";
+import type { JsonObject } from "../../../src/core/json";
 import { TerminalError } from "../../../src/core/errors";
 import type { Admin } from "../../cluster/admin";
 import { binding } from "../../enforcers/bindings";

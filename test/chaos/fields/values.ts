@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { JsonObject } from "../../../src/cluster/http/json";
+import type { JsonObject } from "../../../src/core/json";
 import { parseDuration } from "../../../src/core/duration";
 import type { Field, Schema } from "./schema";
 

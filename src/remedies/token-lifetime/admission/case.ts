@@ -1,5 +1,5 @@
 import type { DaemonSetStatus } from "../../../api/controller-resilience";
-import { toSeconds } from "../../../core/conditions";
+import { CLOCK_SKEW_MS, toSeconds } from "../../../core/time";
 import { caseOf as templateCaseOf, type Case } from "../case";
 import { inputOf, type DaemonSetFacts, type Spec, type TokenLifetimeFacts } from "../facts";
 import { planTemplate } from "../template";
@@ -10,9 +10,6 @@ import { isMade, madeMs, pairOf, type Pair } from "./pair";
  * broke is begun again within half a minute.
  */
 const IN_EFFECT_AFTER_MS = 30_000;
-
-/** The API server's clock stamps what is written, and ours notes it: it follows that clock to within a second or so. */
-const CLOCK_SKEW_MS = 5_000;
 
 /** One DaemonSet before the checks, with the policy that is to shorten its pods' tokens. */
 export interface AdmissionCase extends Case {

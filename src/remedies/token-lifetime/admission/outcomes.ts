@@ -1,3 +1,4 @@
+import { CLOCK_SKEW_MS } from "../../../core/time";
 import type { RestartStatus } from "../../../api/controller-resilience";
 import { isOpen } from "../../../core/restarts/budget";
 import { isBounded, livingOf, type DaemonSetFacts, type PodFacts, type Spec, type TokenLifetimeFacts } from "../facts";
@@ -13,9 +14,6 @@ const SETTLED_MS = 30_000;
 
 /** A replacement without success for this long has not helped. */
 const IN_VAIN_MS = 600_000;
-
-/** The clock that stamps pods is the API server's; ours follows it to within a second or so. */
-const CLOCK_SKEW_MS = 5_000;
 
 /** The entries after a look at the pods. */
 export function settleReplacements(facts: TokenLifetimeFacts, spec: Spec, nowMs: number): RestartStatus[] {

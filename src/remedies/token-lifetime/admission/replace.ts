@@ -1,5 +1,5 @@
 import type { RestartStatus } from "../../../api/controller-resilience";
-import { toSeconds } from "../../../core/conditions";
+import { toSeconds } from "../../../core/time";
 import { isOpen } from "../../../core/restarts/budget";
 import type { Assessment } from "../assessment";
 import { entryOf, life, nameOf } from "../case";

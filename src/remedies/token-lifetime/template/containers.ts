@@ -1,4 +1,5 @@
-import { arrayOf, type JsonObject, namedOf, objectOf } from "./json";
+import { arrayOf, type JsonObject, objectOf } from "../../../core/json";
+import { namedOf } from "./json";
 import { type ContainerPatch, podSpecOf, type TemplateInput } from "./model";
 import type { Volume } from "./volumes";
 

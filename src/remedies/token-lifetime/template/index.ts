@@ -1,5 +1,6 @@
 export { fingerprint } from "./fingerprint";
-export { canonical, type JsonObject } from "./json";
+export type { JsonObject } from "../../../core/json";
+export { canonical } from "./json";
 export type {
   ContainerPatch,
   LeftAloneReason,

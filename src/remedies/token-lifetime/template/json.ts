@@ -1,22 +1,4 @@
-// Total readers of a pod template: whatever is odd or missing becomes undefined or empty, and nothing throws.
-
-/** A JSON object of unknown content. */
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-/** The value if it is an object, else undefined. */
-export function objectIn(value: unknown): JsonObject | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
-}
-
-/** The value as an object; an empty one if it is none. */
-export function objectOf(value: unknown): JsonObject {
-  return objectIn(value) ?? {};
-}
-
-/** The value as an array; an empty one if it is none. */
-export function arrayOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
+import { arrayOf, type JsonObject, objectIn, objectOf } from "../../../core/json";
 
 /** The objects of a list that have a name, as the API server wants every volume and container to have. */
 export function namedOf(value: unknown): readonly (JsonObject & { readonly name: string })[] {

@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf } from "./json";
+import { type JsonObject, objectOf } from "../../../core/json";
 
 /** What a plan rests on. */
 export interface TemplateInput {

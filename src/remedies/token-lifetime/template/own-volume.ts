@@ -1,4 +1,5 @@
-import { canonical, type JsonObject, objectOf } from "./json";
+import { canonical } from "./json";
+import { type JsonObject, objectOf } from "../../../core/json";
 import type { VolumePatch } from "./model";
 import { sourcesOf, withSeconds } from "./sources";
 

@@ -1,6 +1,6 @@
 import { arrange, type Reading, readTemplate } from "./arrange";
 import { type Container, isAutomountOff, isInjected, templateAutomount, TOKEN_PATH } from "./containers";
-import { objectOf } from "./json";
+import { objectOf } from "../../../core/json";
 import {
   type LeftAloneReason,
   podSpecOf,

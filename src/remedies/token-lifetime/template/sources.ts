@@ -1,4 +1,4 @@
-import { arrayOf, type JsonObject, objectIn, objectOf } from "./json";
+import { arrayOf, type JsonObject, objectIn, objectOf } from "../../../core/json";
 
 /** What the API server puts where a source says nothing, in seconds. */
 export const DEFAULT_SECONDS = 3600;

@@ -12,7 +12,8 @@ import {
   type TemplateSpec,
   VOLUME_NAME,
 } from "./";
-import { canonical, objectOf } from "./json";
+import { canonical } from "./json";
+import { objectOf } from "../../../core/json";
 import { admit, tokenLives, withToken } from "./testing/admission";
 import { applyPatch, created, type Managed, ownedVolumesOf, serverSideApply, US } from "./testing/apply";
 import { automounts, junkInputs, specs, templates } from "./testing/arbitrary";

@@ -1,4 +1,5 @@
-import { type JsonObject, namedOf } from "./json";
+import type { JsonObject } from "../../../core/json";
+import { namedOf } from "./json";
 import { podSpecOf, type PreviousSeconds, type TemplateInput } from "./model";
 import { hasDefaultMode, looksOwn } from "./own-volume";
 import { secondsOf } from "./sources";

@@ -1,4 +1,4 @@
-import { arrayOf, type JsonObject, objectOf } from "../json";
+import { arrayOf, type JsonObject, objectOf } from "../../../../core/json";
 
 // The rule of the ServiceAccount admission plugin (mountServiceAccountToken of Kubernetes 1.36), and what the kubelet makes of a pod.
 

@@ -1,4 +1,5 @@
-import { arrayOf, canonical, type JsonObject, namedOf, objectIn, objectOf } from "../json";
+import { arrayOf, type JsonObject, objectIn, objectOf } from "../../../../core/json";
+import { canonical, namedOf } from "../json";
 import type { TemplatePatch } from "../model";
 import { VOLUME_NAME } from "../own-volume";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { ownVolume } from "../own-volume";
 import { TOKEN_PATH } from "../containers";
-import type { JsonObject } from "../json";
+import type { JsonObject } from "../../../../core/json";
 import type { TemplateInput, TemplateSpec } from "../model";
 import { defaulted } from "./apply";
 
