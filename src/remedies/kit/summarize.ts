@@ -1,9 +1,36 @@
-/** Sentences that one message tells; a person reads no more of them. */
-const MOST = 5;
+import type { Report } from "../../core/remedy";
+import type { Finding } from "./finding";
 
-/** A message of the first few sentences, the worst of which come first; `ofTheRest` says what there is to say of however many are left. */
-export function joinSentences(sentences: readonly string[], ofTheRest: (count: number) => string): string {
-  const shown = sentences.slice(0, MOST);
-  const rest = sentences.length - shown.length;
-  return [...shown, ...(rest > 0 ? [ofTheRest(rest)] : [])].join(" ");
+/** Sentences in one message; the status lists have the rest. */
+const MAX_SENTENCES = 5;
+
+/**
+ * One condition from findings that are sorted worst first; `none` is the finding when there are none.
+ *
+ * @param rest the sentence about the findings that the message leaves out
+ */
+export function summarize<Reason extends string>(
+  findings: readonly Finding<Reason>[],
+  none: Finding<Reason>,
+  rest: (count: number) => string,
+): Pick<Report<Reason>, "status" | "reason" | "message" | "progressing" | "stalled"> {
+  const worst = findings[0] ?? none;
+  const stalled = findings.find(({ isStalled }) => isStalled);
+  const all = findings.length === 0 ? [none] : findings;
+  return {
+    status: worst.status,
+    reason: worst.reason,
+    message: joinSentences(
+      all.map(({ sentence }) => sentence),
+      rest,
+    ),
+    progressing: findings.some(({ isProgressing }) => isProgressing),
+    ...(stalled && { stalled: { reason: stalled.reason, message: stalled.sentence } }),
+  };
+}
+
+/** The first sentences of a message, and what `rest` says about those that are left out. */
+export function joinSentences(sentences: readonly string[], rest: (count: number) => string): string {
+  const left = sentences.length - MAX_SENTENCES;
+  return [...sentences.slice(0, MAX_SENTENCES), ...(left > 0 ? [rest(left)] : [])].join(" ");
 }
