@@ -98,7 +98,7 @@ class RunningOperator implements Operator {
     this.#log = createLogger({ level: settings.logLevel, pretty: settings.pretty });
     this.#log.info({ version: cfg.version, server, identity: settings.identity }, "starting");
     const shared = { api: this.#api, clock: this.#clock, log: this.#log, metrics: this.#metrics, random };
-    this.#informers = new Informers(shared, namespace => this.#engine.enqueueNamespace(namespace));
+    this.#informers = new Informers(shared, namespace => this.#engine.loop.enqueueNamespace(namespace));
     this.#events = new ApiEventSink({ ...shared, instance: settings.identity });
     this.#engine = this.#createEngine();
     this.#identityProbe = this.#createIdentityProbe();
@@ -107,12 +107,12 @@ class RunningOperator implements Operator {
 
   /** Pepr's watch tells of the objects of all namespaces, whichever are looked after. */
   readonly enqueue = (key: string): void => {
-    if (this.#isOurs(key)) this.#engine.enqueue(key);
+    if (this.#isOurs(key)) this.#engine.loop.enqueue(key);
   };
 
   start(startFramework: () => void): void {
     this.#ownTheProcess();
-    this.#engine.onNamespacesChanged(namespaces => this.#informers.setNamespaces(namespaces));
+    this.#engine.loop.known.onChange(namespaces => this.#informers.setNamespaces(namespaces));
     this.#engine.start();
     this.#identityProbe.start();
     void this.#openHealthPort();
@@ -179,15 +179,15 @@ class RunningOperator implements Operator {
         {
           name: "loop",
           trouble: () => {
-            const sinceMs = this.#engine.sinceLastTurnMs();
+            const sinceMs = this.#engine.loop.sinceProgressMs();
             return sinceMs <= hungAfterMs ? null : `has not turned for ${Math.round(sinceMs / 1000)} s`;
           },
         },
       ],
       readiness: [
         { name: "not-stopping", trouble: () => (this.#stopping.signal.aborted ? "is on its way out" : null) },
-        { name: "lease", trouble: () => this.#engine.leaseTrouble() },
-        { name: "objects", trouble: () => this.#engine.trouble() },
+        { name: "lease", trouble: () => this.#engine.elector.trouble() },
+        { name: "objects", trouble: () => this.#engine.loop.fullPassTrouble() },
         { name: "identity", trouble: () => this.#identityProbe.trouble() },
         { name: "api-server", trouble: () => this.#reachability.trouble() },
       ],

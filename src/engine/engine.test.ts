@@ -19,7 +19,7 @@ function makeBench(limits = ENDLESS) {
   const clock = new FakeClock();
   const events = new RecordingEvents();
   const shared = { clock, events, store: new MemoryObjects(), lease: new MemoryLease(), writer: new RecordingWriter() };
-  // Wants a restart for ever, of another pod each time.
+  // A remedy that always wants to restart another pod.
   const makeEngine = (identity: string) => {
     const remedy = makeRemedy((_facts, now) => {
       const pod = `pod-${now.getTime()}`;
@@ -49,7 +49,7 @@ function makeBench(limits = ENDLESS) {
 }
 
 describe("the engine", () => {
-  it("restarts one pod in ten seconds, whatever is wanted, also across a change of leaders", async () => {
+  it("restarts at most one pod per 10 s, also across a leader change", async () => {
     const { clock, store, writer, makeEngine } = makeBench();
     for (const key of ["team/a", "team/b", "team/c"]) store.put(makeObject(key, specWith("tokenRestart")));
     const times: number[] = [];
@@ -58,13 +58,13 @@ describe("the engine", () => {
     first.start();
     second.start();
     await clock.run(120_000);
-    expect([first.isLeader(), second.isLeader()]).toEqual([true, false]);
-    expect([...first.knownNamespaces()]).toEqual(["team"]);
+    expect([first.elector.isLeader(), second.elector.isLeader()]).toEqual([true, false]);
+    expect([...first.loop.known.namespaces()]).toEqual(["team"]);
     const stopped = first.stop();
     await clock.run(10_000);
     await stopped;
     await clock.run(120_000);
-    expect([first.isLeader(), second.isLeader()]).toEqual([false, true]);
+    expect([first.elector.isLeader(), second.elector.isLeader()]).toEqual([false, true]);
     expect(times.length).toBeGreaterThan(15);
     const apart = times.slice(1).map((time, i) => time - times[i]!);
     expect(Math.min(...apart)).toBeGreaterThanOrEqual(10_000);
@@ -78,64 +78,66 @@ describe("the engine", () => {
   });
 
   it.each([
-    ["nothing, and then goes ahead", 0, 1],
-    ["what uses up the budget of the workload, and restarts nothing", 1, 0],
-  ])("restarts nothing until it has heard from a twin, which tells %s", async (_, told, expected) => {
-    const { clock, store, writer, makeEngine } = makeBench({ ...ENDLESS, maxRestarts: 1, maxRestartsWindowMs: HOUR });
-    const entry = { ...makeClaim("app-0"), time: clock.now().toISOString(), outcome: "Recovered" as const };
-    store.put(makeObject("team/a", specWith("tokenRestart")));
-    store.put(makeObject("team/twin", specWith("tokenRestart"), { restarts: told === 0 ? [] : [entry] }));
-    const get = store.get;
-    store.get = async key => {
-      if (key === "team/twin") await new Promise<void>(resolve => void clock.after(25_000, resolve));
-      return get(key);
-    };
-    const engine = makeEngine("only");
-    engine.start();
-    while (!engine.isLeader()) await clock.run(1_000);
-    await clock.run(23_000);
-    expect(writer.written).toEqual([]);
-    await clock.run(5_000);
-    expect(writer.written).toHaveLength(expected);
-    const stopped = engine.stop();
-    await clock.run(30_000);
-    await stopped;
-  });
+    ["no restarts: then restarts a pod", 0, 1],
+    ["restarts that exhaust the budget: restarts nothing", 1, 0],
+  ])(
+    "loads the history of another object of the workload before a restart, and finds %s",
+    async (_, recorded, expected) => {
+      const { clock, store, writer, makeEngine } = makeBench({ ...ENDLESS, maxRestarts: 1, maxRestartsWindowMs: HOUR });
+      const entry = { ...makeClaim("app-0"), time: clock.now().toISOString(), outcome: "Recovered" as const };
+      store.put(makeObject("team/a", specWith("tokenRestart")));
+      store.put(makeObject("team/twin", specWith("tokenRestart"), { restarts: recorded === 0 ? [] : [entry] }));
+      const get = store.get;
+      store.get = async key => {
+        if (key === "team/twin") await new Promise<void>(resolve => void clock.after(25_000, resolve));
+        return get(key);
+      };
+      const engine = makeEngine("only");
+      engine.start();
+      while (!engine.elector.isLeader()) await clock.run(1_000);
+      await clock.run(23_000);
+      expect(writer.written).toEqual([]);
+      await clock.run(5_000);
+      expect(writer.written).toHaveLength(expected);
+      const stopped = engine.stop();
+      await clock.run(30_000);
+      await stopped;
+    },
+  );
 
-  it("stops working while it can't renew its Lease, and works again afterwards, without an end of the process", async () => {
+  it("pauses while it fails to renew its Lease, and resumes in the same process", async () => {
     const { clock, store, lease, writer, makeEngine } = makeBench();
     store.put(makeObject("team/a", specWith("tokenRestart")));
     const engine = makeEngine("only");
     engine.start();
     await clock.run(60_000);
-    lease.fault = () => Promise.reject(new Error("the API server is away"));
+    lease.fault = () => Promise.reject(new Error("connection refused"));
     await clock.run(11_000);
     const before = writer.written.length;
-    expect([engine.isLeader(), engine.sinceLastTurnMs()]).toEqual([false, 0]);
+    expect([engine.elector.isLeader(), engine.loop.sinceProgressMs()]).toEqual([false, 0]);
     await clock.run(600_000);
     expect(writer.written.length).toBe(before);
     lease.fault = undefined;
     await clock.run(60_000);
-    expect([engine.isLeader(), writer.written.length > before]).toEqual([true, true]);
+    expect([engine.elector.isLeader(), writer.written.length > before]).toEqual([true, true]);
   });
 
-  it("tells of the lead in Events on the Lease, and not of its own orderly end", async () => {
+  it("records leadership changes as Events on the Lease, except for a graceful stop", async () => {
     const { clock, lease, events, makeEngine } = makeBench();
     const engine = makeEngine("only");
-    const said = (): string[] => events.records.map(({ type, reason, note }) => `${type} ${reason}: ${note}`);
     engine.start();
     await clock.run(60_000);
-    lease.fault = () => Promise.reject(new Error("the API server is away"));
+    lease.fault = () => Promise.reject(new Error("connection refused"));
     await clock.run(60_000);
     lease.fault = undefined;
     await clock.run(60_000);
     const stopped = engine.stop();
     await clock.run(10_000);
     await stopped;
-    expect(said()).toEqual([
-      "Normal StartedLeading: only leads.",
-      "Warning StoppedLeading: only leads no longer, and does nothing until it leads again: the renew deadline has passed.",
-      "Normal StartedLeading: only leads.",
+    expect(events.records.map(({ type, reason, note }) => `${type} ${reason}: ${note}`)).toEqual([
+      "Normal StartedLeading: only became leader.",
+      "Warning StoppedLeading: only stopped leading: renew deadline exceeded. It changes nothing until it leads again.",
+      "Normal StartedLeading: only became leader.",
     ]);
     expect(events.records[0]?.regarding).toEqual(lease.ref);
   });

@@ -1,5 +1,5 @@
 import type { Random } from "../core/clock";
-import type { EngineMetrics, EventRecord, EventSink, Key, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
+import type { EngineMetrics, EventRecord, EventSink, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
 import type { Readers } from "../core/readers";
 import type { Remedy } from "../core/remedy";
 import { Controller, type LoopSettings } from "./loop/controller";
@@ -8,13 +8,13 @@ import { Reconciler } from "./pass/reconcile";
 import { LeaderWarmup } from "./lead/leader-warmup";
 import { DEFAULT_RESTART_INTERVAL_MS, RestartPacer } from "./restarts/restart-pacer";
 
-/** Everything that the engine needs from the outside. */
+/** What the engine needs from outside. */
 export interface EnginePorts {
   readonly store: ObjectStore;
   readonly lease: LeaseStore;
   readonly writer: Writer;
   readonly events: EventSink;
-  /** Its clock is the engine's, too. */
+  /** The engine uses the clock of these readers. */
   readonly readers: Readers;
   readonly remedies: readonly Remedy[];
   readonly random: Random;
@@ -22,106 +22,73 @@ export interface EnginePorts {
   readonly metrics: EngineMetrics;
 }
 
-/** What an installer may choose. */
+/** Settings of the engine. */
 export interface EngineSettings {
-  /** Who competes for the Lease; another name for each process, for people to read. */
+  /** Holder identity in the Lease, different for each process; for display only. */
   readonly identity: string;
   readonly election?: Partial<ElectionTiming>;
   readonly loop?: Partial<LoopSettings>;
-  /** Least time between two restarts of anything. */
+  /** Minimum time between two restarts in the whole cluster. */
   readonly restartIntervalMs?: number;
 }
 
-/** The running engine: election, loop, passes and pacer, put together. */
+/** Runs the loop while this process leads. */
 export class Engine {
-  readonly #elector: LeaderElector;
-  readonly #controller: Controller;
-  readonly #tell: (type: EventRecord["type"], reason: string, note: string) => void;
+  readonly elector: LeaderElector;
+  readonly loop: Controller;
   #isStopping = false;
 
   constructor(ports: EnginePorts, settings: EngineSettings) {
     const { clock } = ports.readers;
+    const { identity } = settings;
     const pacer = new RestartPacer(clock, settings.restartIntervalMs ?? DEFAULT_RESTART_INTERVAL_MS);
-    const warmup = new LeaderWarmup(key => this.#controller.enqueue(key));
+    const warmup = new LeaderWarmup(key => this.loop.enqueue(key));
     const reconciler = new Reconciler({ ...ports, pacer, warmup });
-    const shared = { ...ports, clock };
-    this.#tell = (type, reason, note) =>
+    const recordEvent = (type: EventRecord["type"], reason: string, note: string): void =>
       ports.events.record({ regarding: ports.lease.ref, type, reason, action: "LeaderElection", note });
-    this.#elector = new LeaderElector(
-      settings.identity,
+    this.elector = new LeaderElector(
+      identity,
       {
-        ...shared,
+        ...ports,
+        clock,
         store: ports.lease,
         onStartedLeading: () => {
           pacer.startTerm();
           warmup.startTerm();
-          this.#controller.startLeading();
-          this.#tell("Normal", "StartedLeading", `${settings.identity} leads.`);
+          this.loop.startLeading();
+          recordEvent("Normal", "StartedLeading", `${identity} became leader.`);
         },
         onStoppedLeading: why => {
-          this.#controller.stopLeading();
-          const note = `${settings.identity} leads no longer, and does nothing until it leads again: ${why}.`;
-          if (!this.#isStopping) this.#tell("Warning", "StoppedLeading", note);
+          this.loop.stopLeading();
+          if (this.#isStopping) return;
+          const note = `${identity} stopped leading: ${why}. It changes nothing until it leads again.`;
+          recordEvent("Warning", "StoppedLeading", note);
         },
       },
       settings.election,
     );
-    const reconcile = (key: Key, mayWrite: () => boolean) => reconciler.reconcile(key, mayWrite);
-    const forget = (key: Key): void => reconciler.forget(key);
-    const listed = (keys: readonly Key[]): void => warmup.expect(keys);
-    const isLeader = (): boolean => this.isLeader();
-    this.#controller = new Controller({ ...shared, reconcile, listed, forget, isLeader }, settings.loop);
+    this.loop = new Controller(
+      {
+        ...ports,
+        clock,
+        reconcile: (key, mayWrite) => reconciler.reconcile(key, mayWrite),
+        listed: keys => warmup.expect(keys),
+        forget: key => reconciler.forget(key),
+        isLeader: () => this.elector.isLeader(),
+      },
+      settings.loop,
+    );
   }
 
-  /** Begins to compete for the lead; works while it has it. */
+  /** Starts to compete for the Lease. */
   start(): void {
-    this.#elector.start();
+    this.elector.start();
   }
 
-  /** Ends the loop, then hands the lead back. Bounded in time. */
+  /** Stops the loop, then releases the Lease. Bounded in time. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    await this.#controller.stop();
-    await this.#elector.stop();
-  }
-
-  /** Whether this process leads now. */
-  isLeader(): boolean {
-    return this.#elector.isLeader();
-  }
-
-  /** Something about this object may have changed. */
-  enqueue(key: Key): void {
-    this.#controller.enqueue(key);
-  }
-
-  /** Something in this namespace may have changed. */
-  enqueueNamespace(namespace: string): void {
-    this.#controller.enqueueNamespace(namespace);
-  }
-
-  /** Namespaces that hold an object. */
-  knownNamespaces(): ReadonlySet<string> {
-    return this.#controller.known.namespaces();
-  }
-
-  /** Calls back with all known namespaces whenever their set changes. Returns how to end that. */
-  onNamespacesChanged(listener: (namespaces: ReadonlySet<string>) => void): () => void {
-    return this.#controller.known.onChange(listener);
-  }
-
-  /** Why the objects can't be listed; null while they can, or while not leading. For /readyz. */
-  trouble(): string | null {
-    return this.#controller.fullPassTrouble();
-  }
-
-  /** Why it can't compete for a Lease that it has never seen; null otherwise. For /readyz. */
-  leaseTrouble(): string | null {
-    return this.#elector.trouble();
-  }
-
-  /** Milliseconds since the loop last got something done; 0 while not leading. For /healthz: far above the full pass, it is stuck. */
-  sinceLastTurnMs(): number {
-    return this.#controller.sinceLastTurnMs();
+    await this.loop.stop();
+    await this.elector.stop();
   }
 }

@@ -207,14 +207,12 @@ export class LeaderElector {
     const { clock, log, metrics, onStartedLeading } = this.#ports;
     const untilMs = startedMs + this.#timing.renewDeadlineMs;
     // The timer of the deadline may be late; nobody may be leader across the gap without having heard of the loss.
-    if (!this.isLeader()) this.#lose("the renew deadline has passed");
+    if (!this.isLeader()) this.#lose("renew deadline exceeded");
     if (!this.#running || clock.monotonicMs() >= untilMs) return;
     const begins = this.#leadingUntilMs === undefined;
     this.#leadingUntilMs = untilMs;
     this.#cancelDeadline();
-    this.#cancelDeadline = clock.after(untilMs - clock.monotonicMs(), () =>
-      this.#lose("the renew deadline has passed"),
-    );
+    this.#cancelDeadline = clock.after(untilMs - clock.monotonicMs(), () => this.#lose("renew deadline exceeded"));
     if (!begins) return;
     log.info({ identity: this.#identity, transitions: this.#held?.leaseTransitions }, "started leading");
     metrics.leader(true);

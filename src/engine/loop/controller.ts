@@ -66,7 +66,7 @@ export class Controller {
   #terms = 0;
   readonly #inFlight = new Set<Key>();
   #cancelFullPass: Cancel = () => undefined;
-  #turnedAtMs: number;
+  #progressAtMs: number;
   #stopped = false;
   #fullPassTrouble: string | null = null;
 
@@ -78,14 +78,14 @@ export class Controller {
     });
     this.#queue = new WorkQueue(ports.clock, () => this.#takeMore());
     this.#limiter = new RateLimiter(ports.clock);
-    this.#turnedAtMs = ports.clock.monotonicMs();
+    this.#progressAtMs = ports.clock.monotonicMs();
   }
 
   /** This process leads from now on: begins with a full pass. */
   startLeading(): void {
     if (this.#stopped || this.#term !== undefined) return;
     this.#term = ++this.#terms;
-    this.#turn();
+    this.#progressed();
     this.#scheduleFullPass(0);
   }
 
@@ -134,8 +134,8 @@ export class Controller {
   }
 
   /** Milliseconds since a pass last got on; 0 while not leading. Well above the full pass and the deadlines of a pass, the loop is stuck. */
-  sinceLastTurnMs(): number {
-    return this.#term === undefined ? 0 : this.#ports.clock.monotonicMs() - this.#turnedAtMs;
+  sinceProgressMs(): number {
+    return this.#term === undefined ? 0 : this.#ports.clock.monotonicMs() - this.#progressAtMs;
   }
 
   #takeMore(): void {
@@ -158,12 +158,12 @@ export class Controller {
     const { clock, metrics, reconcile, isLeader } = this.#ports;
     const startedMs = clock.monotonicMs();
     this.#lastPassMs.set(key, startedMs);
-    this.#turn();
+    this.#progressed();
     let result: PassResult | undefined;
     try {
       result = await reconcile(key, () => {
         // Whoever asks is getting on, however slow its writes are.
-        this.#turn();
+        this.#progressed();
         return this.#term === term && isLeader();
       });
     } catch (error) {
@@ -174,7 +174,7 @@ export class Controller {
     else this.#forget(key);
     this.#inFlight.delete(key);
     this.#queue.done(key);
-    this.#turn();
+    this.#progressed();
     this.#takeMore();
   }
 
@@ -247,12 +247,12 @@ export class Controller {
       log.error({ error: publicMessage(error), failures: this.#limiter.failures(FULL_PASS) }, "the full pass failed");
     }
     if (this.#term !== term || this.#stopped) return;
-    if (this.#inFlight.size === 0) this.#turn();
+    if (this.#inFlight.size === 0) this.#progressed();
     this.#scheduleFullPass(nextMs);
   }
 
-  #turn(): void {
-    this.#turnedAtMs = this.#ports.clock.monotonicMs();
+  #progressed(): void {
+    this.#progressAtMs = this.#ports.clock.monotonicMs();
   }
 
   #reportDepth(): void {
