@@ -13,7 +13,7 @@ export function argocdConfig(root: string): { path: string; from: string; text: 
   });
   document.commentBefore = [
     ` Made from ${HEALTH} by "npm run generate". Do not edit.`,
-    " To be added to what Argo CD has there: kubectl patch configmap argocd-cm -n argocd --patch-file deploy/argocd/argocd-cm.yaml",
+    " Add it to the ConfigMap of Argo CD: kubectl patch configmap argocd-cm -n argocd --patch-file deploy/argocd/argocd-cm.yaml",
   ].join("\n");
   return {
     path: "deploy/argocd/argocd-cm.yaml",

@@ -3,11 +3,11 @@ import { printer } from "../test/lab/progress";
 
 /** What is rendered from the chart, for `kubectl apply`. */
 const RENDERED: readonly { path: string; about: string; values: readonly string[] }[] = [
-  { path: "deploy/install.yaml", about: "The operator, with the chart's own values.", values: [] },
+  { path: "deploy/install.yaml", about: "The operator with the default values of the chart.", values: [] },
   {
     path: "deploy/host-process.yaml",
     about:
-      "What the operator needs on a cluster when it runs outside of it (npm start), beside crds/: the rights of all remedies, its own flows, Pepr's store.",
+      "What an operator outside of the cluster (npm start) needs besides crds/: permissions of all remedies, its FlowSchemas, the store of Pepr.",
     values: ["operator.enabled=false", "crds.enabled=false", "tokenLifetime.viaAdmission=true"],
   },
 ];

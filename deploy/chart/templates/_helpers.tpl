@@ -1,27 +1,27 @@
-{{/* One name for all, whatever the release is called: there is one operator in a cluster, so two never share its rights. */}}
+{{/* A fixed name, independent of the release: a cluster has one operator, so two releases never share its permissions. */}}
 {{- define "controller-resilience.name" -}}
 controller-resilience
 {{- end }}
 
-{{/* What the pods are known by; never changes, since a Deployment's selector can't. */}}
+{{/* Labels that select the pods. They must not change, because the selector of a Deployment is immutable. */}}
 {{- define "controller-resilience.selectorLabels" -}}
 app.kubernetes.io/name: controller-resilience
 {{- end }}
 
-{{/* Of every object. Helm adds app.kubernetes.io/managed-by by itself. */}}
+{{/* Labels of every object. Helm adds app.kubernetes.io/managed-by. */}}
 {{- define "controller-resilience.labels" -}}
 {{ include "controller-resilience.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end }}
 
-{{/* metadata of a cluster-scoped object: name and labels. */}}
+{{/* Metadata of a cluster-scoped object: name and labels. */}}
 {{- define "controller-resilience.metadata" -}}
 name: {{ include "controller-resilience.name" . }}
 labels:
   {{- include "controller-resilience.labels" . | nindent 2 }}
 {{- end }}
 
-{{/* The same in the operator's namespace. */}}
+{{/* Metadata of an object in the namespace of the operator. */}}
 {{- define "controller-resilience.namespacedMetadata" -}}
 name: {{ include "controller-resilience.name" . }}
 namespace: {{ .Release.Namespace }}
@@ -36,7 +36,7 @@ labels:
   namespace: {{ .Release.Namespace }}
 {{- end }}
 
-{{/* The image, by digest if one is given. */}}
+{{/* The image reference, by digest if one is set. */}}
 {{- define "controller-resilience.image" -}}
 {{- with .Values.image -}}
 {{- if .digest -}}

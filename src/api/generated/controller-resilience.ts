@@ -2,26 +2,26 @@
 // As read from the API server: what it defaults is always there; dates are RFC 3339 strings.
 
 /**
- * ControllerResilience protects the controllers of one team or release from the ways in which controllers die silently. It lives in the namespace of those controllers.
+ * ControllerResilience protects the controllers of one team or release against silent failures, such as expired tokens and bindings. Create it in the namespace of those controllers.
  */
 export interface ControllerResilienceBody {
   spec: ControllerResilienceSpec;
   status?: ControllerResilienceStatus;
 }
 /**
- * What to protect, and how. A remedy's block that is present turns that remedy on; `{}` takes every default.
+ * spec defines which workloads to protect, and how. The presence of a block activates its remedy; `{}` uses every default.
  */
 export interface ControllerResilienceSpec {
   /**
-   * Enforce acts. Observe decides and reports everything and writes nothing but status and Events; what was made before still goes with its block or with the object.
+   * mode is Enforce or Observe. With Enforce the operator acts. With Observe it decides and reports, but writes only status and Events. In both modes, removing a block or the object removes what the operator created for it.
    */
   mode: "Enforce" | "Observe";
   /**
-   * While true no remedy reads, decides or changes anything; the conditions say Suspended. Deleting the object still takes away what was made for it.
+   * suspend pauses every remedy. While it is true, no remedy reads, decides or changes anything, and the conditions have the reason Suspended. Deleting the object still removes what the operator created for it.
    */
   suspend: boolean;
   /**
-   * The workloads of this namespace to protect; 1 to 32.
+   * targets is the list of workloads in this namespace to protect, 1 to 32 entries.
    */
   targets: TargetSelector[];
   tokenRestart?: TokenRestartSpec;
@@ -30,7 +30,7 @@ export interface ControllerResilienceSpec {
   flowIsolation?: FlowIsolationSpec;
 }
 /**
- * One workload by name, or all workloads of a kind that a selector matches.
+ * A target is one workload by name, or every workload of a kind that a selector matches.
  */
 export interface TargetSelector {
   /**
@@ -38,17 +38,17 @@ export interface TargetSelector {
    */
   kind: "Deployment" | "StatefulSet" | "DaemonSet";
   /**
-   * Name of the workload. It need not exist yet.
+   * Name of the workload. The workload may be created later.
    */
   name?: string;
   selector?: LabelSelector;
 }
 /**
- * Label selector on the workloads' own labels.
+ * Label selector on the labels of the workload itself, not of its pods.
  */
 export interface LabelSelector {
   /**
-   * Labels that the workload must carry.
+   * Labels that the workload must have.
    */
   matchLabels?: {
     [k: string]: string;
@@ -63,60 +63,60 @@ export interface LabelSelector {
   }[];
 }
 /**
- * Restarts pods whose requests are persistently answered 401 because their ServiceAccount token is dead.
+ * tokenRestart restarts pods that persistently get 401 responses because their ServiceAccount token is no longer accepted.
  */
 export interface TokenRestartSpec {
   /**
-   * What counts as evidence. Logs: the pod's own client logs 401s. ServiceAccountAge: the pod is older than its ServiceAccount and its token can't have been refreshed yet. SandboxEvents: FailedCreatePodSandBox with an unauthorized cause on a node condemns this DaemonSet's pod on that node.
+   * Evidence that justifies a restart. Logs: the containers of the pod log 401 responses. ServiceAccountAge: the pod is older than its ServiceAccount, and its token cannot have been refreshed yet. SandboxEvents: a node has FailedCreatePodSandBox Events with an unauthorized cause; the pod of the target DaemonSet on that node is restarted.
    */
   evidence: ("Logs" | "ServiceAccountAge" | "SandboxEvents")[];
   /**
-   * 401 occasions (lines closer than 2 s are one) inside the window that make a pod rejected.
+   * Number of 401 occasions within the window after which a pod counts as rejected. Log lines less than 2 s apart are one occasion.
    */
   occasions: number;
   /**
-   * Only occasions younger than this count. Crash loops come round every 5 to 6 minutes.
+   * Only occasions newer than this count. A crash loop repeats every 5 to 6 minutes.
    */
   window: string;
   /**
-   * The occasions must be spread over at least this long.
+   * Minimum time between the first and the last occasion.
    */
   minDuration: string;
   /**
-   * Names of the containers whose logs are read. Empty means all but init containers.
+   * Names of the containers whose logs are read. Empty means all containers except init containers.
    */
   containers: string[];
   /**
-   * Further patterns (RE2 syntax, matched in linear time) that make a log record a 401 of the controller's own request.
+   * Additional patterns in RE2 syntax, matched in linear time. A log record that matches counts as a 401 response to a request of the controller itself.
    */
   extraPatterns: string[];
   /**
-   * Evict replaces the rejected pod by the Eviction API. RolloutRestart rolls the whole workload.
+   * strategy is Evict or RolloutRestart. Evict evicts the rejected pod through the Eviction API. RolloutRestart restarts the whole workload, as kubectl rollout restart does.
    */
   strategy: "Evict" | "RolloutRestart";
   /**
-   * Least time between two restarts of one workload. It doubles while restarts don't help.
+   * Minimum time between two restarts of one workload. It doubles while restarts do not help.
    */
   cooldown: string;
   /**
-   * Restarts of one workload per maxRestartsWindow; after that a person is needed.
+   * Maximum number of restarts of one workload per maxRestartsWindow. After that a person must act.
    */
   maxRestarts: number;
   /**
-   * The time over which maxRestarts counts.
+   * Time window for maxRestarts.
    */
   maxRestartsWindow: string;
   /**
-   * Pods of one workload that this remedy may have down at once.
+   * Maximum number of pods of one workload that may be unavailable at the same time because of this remedy.
    */
   maxUnavailable: number;
 }
 /**
- * Renews RoleBindings and ClusterRoleBindings before they expire, in the convention that they use.
+ * bindingRenewal renews RoleBindings and ClusterRoleBindings before they expire. It updates the expiry in the annotations or labels that each binding uses.
  */
 export interface BindingRenewalSpec {
   /**
-   * The bindings to renew. Empty means every binding with an expiry whose subjects are only ServiceAccounts of the targets.
+   * Bindings to renew. Empty means every binding that has an expiry and whose subjects are only ServiceAccounts of the targets.
    */
   bindings: {
     /**
@@ -129,174 +129,174 @@ export interface BindingRenewalSpec {
     name: string;
   }[];
   /**
-   * A condition and an Event warn from this long before the expiry, at most two thirds of the extension ahead.
+   * How long before the expiry a condition and an Event begin to warn. The effective value is at most two thirds of the extension.
    */
   warnBefore: string;
   /**
-   * The binding is renewed from this long before the expiry, at most a third of the extension ahead.
+   * How long before the expiry the operator renews the binding. The effective value is at most one third of the extension.
    */
   renewBefore: string;
   /**
-   * How long a renewal extends. Empty means the binding's own original life.
+   * Duration by which a renewal extends the binding. Empty means the original lifetime of the binding.
    */
   extendBy: string;
   /**
-   * Never renewed past this moment (RFC 3339), the access review's date.
+   * Latest expiry that a renewal may set (RFC 3339), such as the date of the next access review.
    */
   renewUntil?: string | null;
   /**
-   * Create the binding again if it vanished at or after its recorded expiry; never if it went before, which was a revocation.
+   * If true, the operator recreates a binding that was deleted at or after its recorded expiry. It never recreates a binding that was deleted before its expiry, because that is a revocation.
    */
   restoreExpired: boolean;
 }
 /**
- * Bounds the life of the projected ServiceAccount token of DaemonSet targets.
+ * tokenLifetime limits the lifetime of the projected ServiceAccount tokens of target DaemonSets.
  */
 export interface TokenLifetimeSpec {
   /**
-   * Longest life of the token in seconds.
+   * Maximum lifetime of the token in seconds.
    */
   expirationSeconds: number;
   /**
-   * Template patches the DaemonSet. Admission shortens the token of each new pod by a MutatingAdmissionPolicy (Kubernetes 1.36), leaves the DaemonSet untouched and replaces its pods one after the other.
+   * via is Template or Admission. Template patches the DaemonSet. Admission does not change the DaemonSet: a MutatingAdmissionPolicy (Kubernetes 1.36) shortens the token of each new pod, and the operator replaces the existing pods one by one.
    */
   via: "Template" | "Admission";
   /**
-   * Template only. Project adds the explicit projected volume where the template has none.
+   * defaultToken is Project or Leave, and applies to via Template only. Project adds an explicit projected volume if the template has none. Leave keeps the default token.
    */
   defaultToken: "Project" | "Leave";
   /**
-   * 401s after the change take the change back.
+   * If true, the operator reverts the change when pods get 401 responses after it.
    */
   revertOnUnauthorized: boolean;
 }
 /**
- * Gives each ServiceAccount of the targets its own API Priority and Fairness flow, and holds runaways still.
+ * flowIsolation gives each ServiceAccount of the targets its own API Priority and Fairness flow, and can throttle runaways.
  */
 export interface FlowIsolationSpec {
   /**
-   * An existing level to use, but for the built-in ones of the control plane, of people (global-default) and of last resort. Empty means the shared level that the operator keeps, or `dedicated`.
+   * Name of an existing priority level to use. The built-in levels for the control plane, global-default and catch-all are not allowed. Empty means the shared level of the operator, or `dedicated`.
    */
   priorityLevel: string;
   /**
-   * Settings of a level of this object's own.
+   * Settings of a priority level for this object alone.
    */
   dedicated?: {
     /**
-     * Share of the server's seats. The built-in levels have 245 shares, so 20 of then 265 are 46 of the usual 600 seats; more would let whoever may write this object starve the cluster.
+     * Share of the seats of the API server. The built-in levels have 245 shares. Therefore 20 of 265 shares are 46 of the default 600 seats. The maximum prevents authors of this object from starving the cluster.
      */
     nominalConcurrencyShares: number;
     /**
-     * Percentage of the seats that others may borrow.
+     * Percentage of the seats that other levels may borrow.
      */
     lendablePercent: number;
     /**
-     * How much it may borrow, in percent of its own seats.
+     * Limit of the seats to borrow from other levels, as a percentage of the level's own seats.
      */
     borrowingLimitPercent: number;
     /**
-     * Number of queues.
+     * Number of queues of the level.
      */
     queues: number;
     /**
-     * Queues that one flow is dealt. The API server takes no more than 15, and less with many queues.
+     * Number of queues for each flow. The API server allows at most 15, and fewer with many queues.
      */
     handSize: number;
     /**
-     * Requests that may wait in one queue.
+     * Maximum number of requests that wait in one queue.
      */
     queueLengthLimit: number;
   };
   /**
-   * Precedence of the FlowSchemas.
+   * matchingPrecedence of the FlowSchemas. Lower values match first.
    */
   matchingPrecedence: number;
   /**
-   * Leases keep going to the built-in leader-election level.
+   * If true, requests for Leases still use the built-in level leader-election.
    */
   protectLeases: boolean;
   /**
-   * What is a runaway, and what to do about it.
+   * requestRate defines when a ServiceAccount is a runaway, and what to do then.
    */
   requestRate: {
     /**
-     * Requests per second of one ServiceAccount.
+     * Request rate of one ServiceAccount, in requests per second.
      */
     threshold: number;
     /**
-     * Above the threshold for this long is a runaway.
+     * A ServiceAccount at or above the threshold for this long is a runaway.
      */
     for: string;
     /**
-     * Report only says so. Throttle is a reversible tar pit. ScaleToZero is the last resort; the replica count is kept.
+     * onRunaway is Report, Throttle or ScaleToZero. Report only reports the runaway. Throttle moves it to the quarantine level for a limited time. ScaleToZero, the last resort, also scales its workloads to zero and records their replicas.
      */
     onRunaway: "Report" | "Throttle" | "ScaleToZero";
     /**
-     * A throttle is lifted on probation after this long; it doubles on each relapse, up to 1h.
+     * Duration of a throttle. A probation follows. The duration doubles with each relapse, up to 1h.
      */
     release: string;
   };
 }
 /**
- * What the operator sees and has done. Log text never stands here.
+ * status is what the operator observed and did. It never contains log text.
  */
 export interface ControllerResilienceStatus {
   /**
-   * The generation of the spec that this status speaks of.
+   * Generation of the spec that this status describes.
    */
   observedGeneration?: number;
   /**
-   * Ready, Reconciling and Stalled, and one for each remedy that is on: TokensAccepted, BindingsCurrent, TokenLifetimeBounded, FlowsIsolated.
+   * Ready, Reconciling and Stalled, and one condition per active remedy: TokensAccepted, BindingsCurrent, TokenLifetimeBounded, FlowsIsolated.
    */
   conditions?: StatusCondition[];
   /**
-   * What was found for each target.
+   * Observed state of each target.
    */
   targets?: TargetStatus[];
   /**
-   * Restarts that were asked for: the last 10 and all that still count against a budget. Budgets are computed from these, so that a new leader inherits them.
+   * Requested restarts: the last 10, and every restart that still counts against a budget. The operator computes budgets from this list, so a new leader continues with the same budgets.
    */
   restarts?: RestartStatus[];
   /**
-   * Pods restarted for this object since it was created.
+   * Number of pods restarted for this object since it was created.
    */
   restartsTotal?: number;
   /**
-   * The bindings under renewal, the next to expire first. What is recorded of a living binding is what it is restored from.
+   * Bindings under renewal, ordered by expiry. The operator records each binding while it exists, and restores it from this record.
    */
   bindings?: BindingStatus[];
   /**
-   * The DaemonSets whose token life is bounded.
+   * DaemonSets whose token lifetime is limited.
    */
   daemonSets?: DaemonSetStatus[];
   /**
-   * The flows of the targets' ServiceAccounts.
+   * Flows of the ServiceAccounts of the targets.
    */
   flows?: FlowStatus[];
 }
 export interface StatusCondition {
   /**
-   * Kind of condition.
+   * Type of the condition.
    */
   type: string;
   /**
-   * Whether it holds.
+   * Status of the condition.
    */
   status: "True" | "False" | "Unknown";
   /**
-   * The generation that was judged.
+   * Generation of the spec that the condition describes.
    */
   observedGeneration?: number;
   /**
-   * When status last changed.
+   * Time of the last change of status.
    */
   lastTransitionTime: string;
   /**
-   * A stable word for programs.
+   * Stable identifier for programs.
    */
   reason: string;
   /**
-   * A sentence for people.
+   * Message for people.
    */
   message: string;
 }
@@ -310,19 +310,19 @@ export interface TargetStatus {
    */
   name: string;
   /**
-   * Pods of the workload.
+   * Number of pods of the workload.
    */
   pods: number;
   /**
-   * Pods whose requests are persistently answered 401.
+   * Number of pods that persistently get 401 responses.
    */
   rejectedPods: number;
   /**
-   * When a 401 was last seen in its logs.
+   * Time of the last 401 response in the logs of the workload.
    */
   lastUnauthorizedTime?: string;
   /**
-   * Generation at which the restarts of this workload were used up. A newer generation, or accepted tokens, end it.
+   * Generation of this object at which the restarts of the workload were used up. A newer generation or accepted tokens reset it.
    */
   exhaustedGeneration?: number;
 }
@@ -336,23 +336,23 @@ export interface RestartStatus {
    */
   podUID?: string;
   /**
-   * Kind and name, as Deployment/kai-scheduler.
+   * Kind and name of the workload, such as Deployment/kai-scheduler.
    */
   workload: string;
   /**
-   * When the restart was asked for.
+   * Time when the restart was requested.
    */
   time: string;
   /**
-   * ServiceAccountRecreated, SigningKeyRotated, CniCredentialRejected, TokenTooLong or Unknown.
+   * Cause of the restart: ServiceAccountRecreated, SigningKeyRotated, CniCredentialRejected, TokenTooLong or Unknown.
    */
   cause: string;
   /**
-   * Requested: written down before it is asked for. Restarted: the pod is gone, its successor is being watched. Recovered: the successor's tokens are accepted. Ineffective: they are not.
+   * Requested: recorded before the operator requests the restart. Restarted: the pod is gone, and the operator is watching its successor. Recovered: the tokens of the successor are accepted. Ineffective: the tokens of the successor are rejected.
    */
   outcome: "Requested" | "Restarted" | "Recovered" | "Ineffective";
   /**
-   * The ServiceAccount that the pod could not know. Restarts of one incident share it.
+   * UID of the ServiceAccount that is newer than the pod. Restarts of one incident have the same value.
    */
   serviceAccountUID?: string;
 }
@@ -370,11 +370,11 @@ export interface BindingStatus {
    */
   namespace?: string;
   /**
-   * The binding that was last seen under that name.
+   * UID of the last observed binding with that name.
    */
   uid?: string;
   /**
-   * Current: expires later than warnBefore. ExpiringSoon: announced. Forbidden: the operator lacks a right. Contested: somebody has put back what was renewed. Ended: expires and is not renewed, because of renewUntil. Expired: it vanished at or after its expiry and was not restored. Revoked: it vanished before. Expired and Revoked bindings are never brought back. Refused: not renewed because of its subjects or owner. Malformed: its expiry can't be read. Skipped: it has the skip annotation. Never: it does not expire.
+   * Current: expires later than warnBefore. ExpiringSoon: expires within warnBefore. Forbidden: the operator lacks a permission. Contested: another client has reset the renewed expiry. Ended: expires and is not renewed, because of renewUntil. Expired: was deleted at or after its expiry and was not restored. Revoked: was deleted before its expiry. The operator never recreates Expired and Revoked bindings. Refused: not renewed because of its subjects or owner reference. Malformed: its expiry cannot be parsed. Skipped: has the skip annotation. Never: has no expiry.
    */
   state:
     | "Current"
@@ -389,61 +389,61 @@ export interface BindingStatus {
     | "Skipped"
     | "Never";
   /**
-   * When it expires.
+   * Time when the binding expires.
    */
   expiryTime?: string;
   /**
-   * When it will be renewed.
+   * Time when the operator will renew the binding.
    */
   renewTime?: string;
   /**
-   * When it was last renewed.
+   * Time of the last renewal.
    */
   lastRenewalTime?: string;
   /**
-   * The expiry that is about to be written, noted before the write. A binding that expires then has been renewed, whoever has seen it.
+   * Expiry that the operator is about to write, recorded before the write. A binding with this expiry was renewed, even if the operator did not see the response.
    */
   renewingUntil?: string;
   /**
-   * The expiry that the last renewal has written.
+   * Expiry that the last renewal wrote.
    */
   renewedUntil?: string;
   /**
-   * Generation of this object at the last renewal. A newer one lets a contested binding be renewed again.
+   * Generation of this object at the last renewal. With a newer generation the operator renews a contested binding again.
    */
   renewedGeneration?: number;
   /**
-   * The renewUntil that was told of ahead of time.
+   * Value of renewUntil that an Event has already announced.
    */
   announcedEnd?: string;
   /**
-   * Its life from creation to expiry before the first renewal: what a renewal extends by.
+   * Time in seconds from creation to expiry before the first renewal. A renewal extends by this time.
    */
   lifeSeconds?: number;
   roleRef?: RoleRef;
   /**
-   * Recorded while the binding lives, to restore it.
+   * Recorded while the binding exists, to restore it.
    */
   subjects?: Subject[];
   /**
-   * Recorded while the binding lives, to restore it.
+   * Recorded while the binding exists, to restore it.
    */
   labels?: {
     [k: string]: string;
   };
   /**
-   * Recorded while the binding lives, to restore it, without what kubectl apply keeps there.
+   * Recorded while the binding exists, to restore it. The annotation of kubectl apply is left out.
    */
   annotations?: {
     [k: string]: string;
   };
   /**
-   * The keys that hold its expiry, separated by commas.
+   * Keys that hold the expiry, separated by commas.
    */
   source?: string;
 }
 /**
- * Recorded while the binding lives, to restore it.
+ * Recorded while the binding exists, to restore it.
  */
 export interface RoleRef {
   apiGroup: string;
@@ -462,11 +462,11 @@ export interface DaemonSetStatus {
    */
   name: string;
   /**
-   * The DaemonSet that was last seen under that name.
+   * UID of the last observed DaemonSet with that name.
    */
   uid?: string;
   /**
-   * Bounded: no token lives longer. LeftAlone: nothing is to be done, or nothing can be. Waiting: not the moment for a change, or it has yet to take effect. Planned: written down before the template is changed. Rolling: changed, and the pods are being replaced. Stuck: their replacement does not go on. Reverting: the change is to be taken back, Reverted: it was, because of 401s; it is not tried again for that template. Contested: somebody else keeps taking it back.
+   * Bounded: no token lives longer than expirationSeconds. LeftAlone: no change is needed or possible. Waiting: the change must wait, or is not in effect yet. Planned: recorded before the template is changed. Rolling: the template was changed, and the pods are being replaced. Stuck: the replacement makes no progress. Reverting: the operator is reverting the change because of 401 responses. Reverted: the operator has reverted it, and does not retry it for that template. Contested: another field manager keeps reverting the change.
    */
   outcome:
     | "Bounded"
@@ -479,48 +479,48 @@ export interface DaemonSetStatus {
     | "Reverted"
     | "Contested";
   /**
-   * The longest life that stood in the template before. Absent where none did.
+   * Longest token lifetime in the template before the change. Absent if the template had none.
    */
   previousExpirationSeconds?: number;
   /**
-   * What stood in the volumes of the template before, to be put back.
+   * Token lifetimes in the volumes of the template before the change, to restore them.
    */
   previous?: PreviousExpiration[];
   /**
-   * When the template was changed; with a policy
+   * Time when the template was changed, or when the policy was created, corrected or removed.
    */
   appliedTime?: string;
   /**
-   * From when on 401s are watched for, where that is later than appliedTime: the template became another one, or a pod was replaced because of the change.
+   * Time from which the operator watches for 401 responses, if it is later than appliedTime: the template changed, or a pod was replaced because of the change.
    */
   watchTime?: string;
   /**
-   * Changes of the template, or makings of the policy, by the operator since generation; two at most.
+   * Number of times that the operator changed the template or created the policy since generation, at most two.
    */
   changes?: number;
   /**
-   * Generation of this object that the changes are counted for.
+   * Generation of this object for which changes are counted.
    */
   generation?: number;
   /**
-   * What stood in the way of its change, or of the replacement of its next pod, at the last try.
+   * What blocked the last attempt to change the template or to replace a pod.
    */
   hindrance?: {
     /**
-     * Where it is one of those of the condition.
+     * Reason, if it is a reason of the condition as well.
      */
     reason?: "Forbidden" | "RestartBlocked" | "RestartDeferred";
     /**
-     * What was not done, and why.
+     * What was not done, and the cause.
      */
     message: string;
   };
   /**
-   * Name of the MutatingAdmissionPolicy and its binding, with via: Admission.
+   * Name of the MutatingAdmissionPolicy and its binding, with via Admission.
    */
   policy?: string;
   /**
-   * Of the template without what the operator has put there. A change that was taken back is not tried again for it.
+   * Hash of the template without the changes of the operator. The operator does not retry a reverted change for the same hash.
    */
   fingerprint?: string;
 }
@@ -534,43 +534,43 @@ export interface FlowStatus {
    */
   serviceAccount: string;
   /**
-   * Its FlowSchema.
+   * Name of the FlowSchema of the ServiceAccount.
    */
   flowSchema?: string;
   /**
-   * The priority level that the operator has put it on last.
+   * Name of the priority level that the operator last assigned.
    */
   priorityLevel?: string;
   /**
-   * Its measured rate in two digits, told anew when the state changes or the rate has moved by more than half. Absent: not known.
+   * Measured request rate, rounded to two digits. Updated when the state changes, or when the rate changes by more than half. Absent if it is not known.
    */
   requestsPerSecond?: number;
   /**
-   * State of the breaker. Elevated: at the threshold or above it; if that lasts, it is a runaway. Throttled: held still, until then. Probation: let go, and watched.
+   * State of the circuit breaker. Normal: below the threshold. Elevated: at or above the threshold, but not yet for long enough to be a runaway. Throttled: in quarantine until the time in until. Probation: released, and the operator is watching the request rate.
    */
   state?: "Normal" | "Elevated" | "Throttled" | "Probation";
   /**
-   * When that state began.
+   * Time when the state began.
    */
   since?: string;
   /**
-   * When a throttle ends, or a probation that stays quiet. Absent while a probation is not quiet.
+   * Time when the throttle ends, or when the probation ends if the request rate stays low. Absent while the rate during a probation is high.
    */
   until?: string;
   /**
-   * How long it is throttled, or was before the probation. Doubles with each relapse.
+   * Duration of the current or last throttle in seconds. Doubles with each relapse.
    */
   releaseSeconds?: number;
   /**
-   * How it is held still. ScaleToZero stands until every replica count was given back.
+   * How the flow is throttled. ScaleToZero remains until the replicas of every workload are restored.
    */
   held?: "Throttle" | "ScaleToZero";
   /**
-   * How often something that somebody else had changed was put back since generation; twice at most.
+   * Number of times that the operator reverted changes of other clients since generation, at most two.
    */
   changes?: number;
   /**
-   * Generation of this object that the changes are counted for.
+   * Generation of this object for which changes are counted.
    */
   generation?: number;
 }

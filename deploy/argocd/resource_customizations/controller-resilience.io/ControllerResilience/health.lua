@@ -1,13 +1,13 @@
--- Health of a ControllerResilience, for Argo CD. It runs without Lua's standard libraries, as a script in argocd-cm does.
--- The operator says what it found in conditions (docs/api.md): Ready, and, abnormal when True, Reconciling and Stalled.
+-- Health check of a ControllerResilience for Argo CD. It runs without the standard libraries of Lua, as every script in argocd-cm does.
+-- It evaluates the conditions of the operator (docs/api.md): Ready, and the negative conditions Reconciling and Stalled.
 
--- Objects may be applied before what they are about: that is no failure, or a sync would end at it.
+-- An object may be applied before its targets. This is no failure; otherwise a sync would fail here.
 local notYet = { TargetNotFound = true, BindingNotFound = true }
 
--- mode: Observe writes nothing, so this waits for a person, and nothing is wrong. A dead token or a binding that is due is wrong in any mode.
+-- With mode: Observe the operator waits for a person, and nothing is wrong. A rejected token or a due binding is wrong in any mode.
 local heldBack = { WouldChange = true, WouldIsolate = true }
 
--- True is abnormal of these; of all others it is good.
+-- Conditions with negative polarity: True is abnormal. For every other condition True is good.
 local abnormal = { Reconciling = true, Stalled = true }
 
 local function say(status, condition, otherwise)
@@ -17,7 +17,7 @@ end
 local metadata = obj.metadata or {}
 local status = obj.status or {}
 
--- What status says of an older generation says nothing of this one.
+-- A status of an older generation does not describe this one.
 if status.observedGeneration == nil or status.observedGeneration ~= metadata.generation then
   return say("Progressing", {}, "Waiting for the operator to look at this object")
 end
@@ -41,7 +41,7 @@ end
 if reconciling.status == "True" then
   return say("Progressing", reconciling, "The operator is at work")
 end
--- Ready has the reason of the first remedy that does not hold, and a milder one may come first.
+-- Ready has the reason of the first remedy that is not True; a later remedy may have a more severe reason.
 for _, condition in ipairs(status.conditions or {}) do
   local mild = abnormal[condition.type] or heldBack[condition.reason] or notYet[condition.reason]
   if condition.status == "False" and not mild then
