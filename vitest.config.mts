@@ -1,13 +1,18 @@
 import { defineConfig } from "vitest/config";
+import { MOST_WORKERS } from "./test/cluster/most-workers";
 
 // Suites that differ in what they need: nothing, a control plane, a node, and, only when asked for, time.
 export default defineConfig({
   test: {
+    // vitest takes the number of workers from here alone, never from a project.
+    maxWorkers: MOST_WORKERS,
+    minWorkers: 1,
     projects: [
       {
         test: {
           name: "unit",
           testTimeout: 120_000,
+          hookTimeout: 120_000,
           include: [
             "src/**/*.test.ts",
             "capabilities/**/*.test.ts",
@@ -25,9 +30,9 @@ export default defineConfig({
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
           globalSetup: ["test/integration/setup.ts"],
+          setupFiles: ["test/integration/worker.ts"],
           testTimeout: 120_000,
           hookTimeout: 240_000,
-          fileParallelism: false,
         },
       },
       {
@@ -35,9 +40,9 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/e2e/setup.ts"],
+          setupFiles: ["test/e2e/worker.ts"],
           testTimeout: 600_000,
           hookTimeout: 300_000,
-          fileParallelism: false,
         },
       },
       {
@@ -46,9 +51,9 @@ export default defineConfig({
           name: "nightly",
           include: ["test/nightly/**/*.test.ts"],
           globalSetup: ["test/e2e/setup.ts"],
+          setupFiles: ["test/e2e/worker.ts"],
           testTimeout: 1_800_000,
           hookTimeout: 300_000,
-          fileParallelism: false,
         },
       },
     ],

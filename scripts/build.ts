@@ -14,7 +14,8 @@ const expected = [module, `pepr-module-${cfg.pepr.uuid}.yaml`];
 /** Runs `pepr build`; throws when it has not made what it should. */
 function buildModule(): void {
   rmSync(dist, { recursive: true, force: true });
-  const build = spawnSync(join(root, "node_modules", ".bin", "pepr"), ["build"], { cwd: root, stdio: "inherit" });
+  const env = { ...process.env, CONTROLLER_RESILIENCE_BUILD: "1" };
+  const build = spawnSync(join(root, "node_modules", ".bin", "pepr"), ["build"], { cwd: root, stdio: "inherit", env });
   const missing = expected.filter(name => {
     const stat = statSync(join(dist, name), { throwIfNoEntry: false });
     return stat === undefined || stat.size === 0;

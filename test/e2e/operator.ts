@@ -1,14 +1,13 @@
 import { inject } from "vitest";
 import { ClusterClient } from "../cluster/client";
 import { OPERATOR } from "../cluster/installation";
-import { Lab } from "../lab";
+import { findLab, workerLabName } from "../cluster/worker-labs";
+import type { Lab } from "../lab";
 import { OperatorProcess } from "../operator/process";
 
-/** The lab that the suite has brought up. */
+/** The lab of this worker: no other test file uses it meanwhile. */
 export function suiteLab(): Lab {
-  const lab = Lab.find(inject("labName"));
-  if (lab === undefined) throw new Error(`the lab "${inject("labName")}" is not up`);
-  return lab;
+  return findLab(workerLabName(inject("e2eLabs")));
 }
 
 /** kubectl on it, as administrator: what tests do, never what the operator does. */

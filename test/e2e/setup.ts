@@ -1,50 +1,54 @@
 import type { TestProject } from "vitest/node";
-import { ClusterClient } from "../cluster/client";
+import { workerLabNames } from "../cluster/worker-labs";
 import { nodeControllerImage, pythonControllerImage } from "../controllers/images";
 import { operatorImage } from "../controllers/operator-image";
-import { install } from "../cluster/installation";
-import { Lab } from "../lab";
-import { schedulerImage } from "../lab/images";
+import { bringDown } from "../lab/down";
+import { type Image, schedulerImage } from "../lab/images";
+import { bringUp } from "./lab";
+
+type Name = "scheduler" | "node" | "python" | "operator";
 
 declare module "vitest" {
   interface ProvidedContext {
-    labName: string;
-    images: { scheduler: string; node: string; python: string; operator: string };
+    /** Where the names of the workers' labs begin. */
+    e2eLabs: string;
+    /** References of the images that every lab has. */
+    images: Record<Name, string>;
+    /** Paths of their tar files. */
+    imageTars: string[];
   }
 }
 
-/** Another name leaves a lab that somebody else tests on alone. */
-const NAME = process.env["E2E_LAB"] ?? "e2e";
+/** Another name keeps a second run on this machine apart. */
+const SUITE = process.env["E2E_LAB"] ?? "e2e";
 
-/** One real node for all end-to-end tests: brought up before the first, taken down after the last. */
+/**
+ * Builds what the labs are made of, and brings up the first one: on a fresh machine that takes longer than a test may. The other workers bring up
+ * theirs when they start (worker.ts). All labs go down after the last test.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // A run that was killed may have left one behind.
-  await Lab.find(NAME)?.down();
-  const lab = await Lab.up({ name: NAME, onProgress: line => console.log(`lab: ${line}`) });
-  if (!lab.hasNode) {
-    await lab.down();
-    throw new Error("the end-to-end tests need a real node, which needs Linux and root");
-  }
+  const names = workerLabNames(SUITE);
+  const down = async (): Promise<void> => {
+    await Promise.all(names.map(name => bringDown(name)));
+  };
+  // A run that was killed may have left some behind.
+  await down();
   try {
-    const client = ClusterClient.of(lab);
-    await install(client);
-    const images = {
+    const images: Record<Name, Image> = {
       scheduler: await schedulerImage(),
       node: await nodeControllerImage(),
       python: await pythonControllerImage(),
       operator: await operatorImage(line => console.log(`image: ${line}`)),
     };
-    for (const { tar } of Object.values(images)) await lab.loadImage(tar);
-    project.provide("labName", NAME);
-    project.provide("images", {
-      scheduler: images.scheduler.reference,
-      node: images.node.reference,
-      python: images.python.reference,
-      operator: images.operator.reference,
-    });
+    const tars = Object.values(images).map(({ tar }) => tar);
+    await bringUp(names[0]!, tars, line => console.log(`lab: ${line}`));
+    const references = Object.entries(images).map(([name, { reference }]) => [name, reference]);
+    project.provide("e2eLabs", SUITE);
+    project.provide("images", Object.fromEntries(references) as Record<Name, string>);
+    project.provide("imageTars", tars);
   } catch (error) {
-    await lab.down();
+    await down();
     throw error;
   }
-  return () => lab.down();
+  return down;
 }

@@ -1,4 +1,3 @@
-import { inject } from "vitest";
 import { KubeConfig } from "@kubernetes/client-node";
 import type { Api } from "../../src/cluster/http/api";
 import { Connection } from "../../src/cluster/http/connection";
@@ -6,6 +5,7 @@ import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { systemClock } from "../../src/cluster/system";
 import { apiOver } from "./cluster-operator";
 import { type Admin, eventually } from "./cluster-world";
+import { suiteLab } from "./suite-lab";
 
 /** Something that an author may do by hand, in the namespace of its objects or, where it is cluster-scoped, anywhere. */
 export interface Right {
@@ -120,7 +120,7 @@ function isCluster(right: Right): boolean {
 
 /** An administrator who asks in somebody else's name. */
 function asUser(name: string): KubeConfig {
-  const admin = loadKubeConfigFile(inject("adminKubeconfig"));
+  const admin = loadKubeConfigFile(suiteLab().kubeconfigPath);
   const [cluster, user] = [admin.getCurrentCluster(), admin.getCurrentUser()];
   if (cluster === null || user === null) throw new Error("the lab's kubeconfig has no cluster or user");
   const config = new KubeConfig();

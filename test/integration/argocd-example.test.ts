@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { argoApi } from "../argocd/argo-cd";
 import { ClusterClient } from "../cluster/client";
-import { Lab } from "../lab";
 import { silent } from "../lab/progress";
+import { suiteLab } from "./suite-lab";
 
 // The example for Argo CD, as far as it can be tried without a running one: an API server with Argo CD's own definitions takes it, word for word, and
 // its parts fit each other.
@@ -44,9 +44,7 @@ const projects = new Map(documents.flatMap(one => (one.kind === "AppProject" ? [
 let client: ClusterClient;
 
 beforeAll(async () => {
-  const lab = Lab.find(inject("lab"));
-  if (lab === undefined) throw new Error(`the lab "${inject("lab")}" is not up`);
-  client = ClusterClient.of(lab);
+  client = ClusterClient.of(suiteLab());
   await client.apply(await argoApi(silent));
   await client.untilServed(CRDS);
   await client.createNamespace("argocd");

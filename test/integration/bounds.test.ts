@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { crowd } from "../chaos/bounds/bindings";
 import { LIMIT_MIB, MEASURED } from "../chaos/bounds/gauge";
 import { noise } from "../chaos/bounds/logs";
 import { Rig } from "../chaos/rig";
 import { Lab } from "../lab";
+import { ownLabName } from "./suite-lab";
 
 // The short version of `npm run chaos -- bounds`. How long turns are is measured there: here only counts and sizes decide.
 
@@ -12,7 +13,7 @@ let lab: Lab;
 let rig: Rig;
 
 beforeAll(async () => {
-  lab = await Lab.up({ name: `${inject("lab")}-bounds`, controlPlaneOnly: true });
+  lab = await Lab.up({ name: ownLabName("bounds"), controlPlaneOnly: true });
   rig = await Rig.up(lab, MEASURED);
 });
 

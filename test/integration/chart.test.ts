@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CHART, RELEASE } from "../cluster/chart";
 import { ClusterClient } from "../cluster/client";
 import { documentedCommands, follow } from "../cluster/documented";
@@ -10,6 +10,7 @@ import { inventory } from "../cluster/inventory";
 import { Lab } from "../lab";
 import { helmProgram } from "../lab/helm";
 import { OperatorProcess } from "../operator/process";
+import { ownLabName } from "./suite-lab";
 
 // What becomes of the chart on a real API server: who may install it beside what, and what an upgrade, a rollback and an uninstall leave. In a
 // lab of its own without a node, since the suite's has objects that Helm would not take for its own; test/e2e/chart.test.ts runs the pods.
@@ -23,7 +24,7 @@ let client: ClusterClient;
 
 beforeAll(async () => {
   await helmProgram();
-  lab = await Lab.up({ name: `${inject("lab")}-chart`, controlPlaneOnly: true });
+  lab = await Lab.up({ name: ownLabName("chart"), controlPlaneOnly: true });
   client = ClusterClient.of(lab);
   await client.createNamespace("team-a");
   await client.createNamespace("team-b");

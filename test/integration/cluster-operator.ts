@@ -1,10 +1,10 @@
-import { inject } from "vitest";
 import { Api } from "../../src/cluster/http/api";
 import { Connection } from "../../src/cluster/http/connection";
 import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { systemClock } from "../../src/cluster/system";
 import { KubeConfig } from "@kubernetes/client-node";
 import { type Admin, options } from "./cluster-world";
+import { suiteLab } from "./suite-lab";
 
 /** Exactly what the adapters of src/cluster need in the namespaces of the objects, and nothing else. */
 export const RULES = [
@@ -45,7 +45,7 @@ export function apiOver(connection: Connection): Api {
 }
 
 function withToken(token: string): KubeConfig {
-  const cluster = loadKubeConfigFile(inject("adminKubeconfig")).getCurrentCluster();
+  const cluster = loadKubeConfigFile(suiteLab().kubeconfigPath).getCurrentCluster();
   if (cluster === null) throw new Error("the lab's kubeconfig has no cluster");
   const config = new KubeConfig();
   config.loadFromClusterAndUser(cluster, { name: "operator", token });

@@ -1,14 +1,14 @@
 import { KubeConfig } from "@kubernetes/client-node";
-import { afterAll, expect, inject, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { Connection } from "../../src/cluster/http/connection";
 import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { KINDS } from "../../src/core/kinds";
 import { systemClock } from "../../src/cluster/system";
 import { serviceAccountView } from "../../src/cluster/read/views";
 import { Watch } from "../../src/cluster/watch/watch";
-import { Lab } from "../lab";
 import { apiOver } from "./cluster-operator";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
+import { suiteLab } from "./suite-lab";
 
 // The API server is restarted with another key for tokens: every watch breaks, and the watcher's own token is dead.
 
@@ -30,7 +30,7 @@ it("a watch outlives a restart of the API server, and its own credentials once t
     const path = `${accounts}/watcher/token`;
     return (await admin.create<{ status: { token: string } }>(path, { spec: {} })).status.token;
   };
-  const cluster = loadKubeConfigFile(inject("adminKubeconfig")).getCurrentCluster();
+  const cluster = loadKubeConfigFile(suiteLab().kubeconfigPath).getCurrentCluster();
   let token = await mint();
   const connection = new Connection(() => {
     const config = new KubeConfig();
@@ -50,7 +50,7 @@ it("a watch outlives a restart of the API server, and its own credentials once t
   try {
     await watch.attempted();
     await admin.create(accounts, { metadata: { name: "before" } });
-    await Lab.find(inject("lab"))!.restartApiServer({ newSigningKey: true });
+    await suiteLab().restartApiServer({ newSigningKey: true });
     await admin.delete(`${accounts}/before`);
     await admin.create(accounts, { metadata: { name: "after" } });
     await eventually(

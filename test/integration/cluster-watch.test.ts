@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { KubeConfig } from "@kubernetes/client-node";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Api } from "../../src/cluster/http/api";
 import { Connection } from "../../src/cluster/http/connection";
 import { KINDS } from "../../src/core/kinds";
@@ -12,14 +12,14 @@ import type { ServiceAccountView } from "../../src/core/views";
 import type { Fault } from "../chaos/fault";
 import { FaultProxy } from "../chaos/fault-proxy";
 import { kubeconfigVia } from "../chaos/kubeconfig";
-import { Lab } from "../lab";
 import { Admin, eventually, keepingLog, keepingMetrics, options } from "./cluster-world";
+import { suiteLab } from "./suite-lab";
 
 // Every fault meets a watch of a real API server while objects are created and deleted all the time. Afterwards the cache has to
 // equal the server's truth, and whoever listened to the differences has to know the same objects: nothing was missed.
 
 const admin = new Admin();
-const lab = Lab.find(inject("lab"))!;
+const lab = suiteLab();
 const { ca, ...serving } = lab.certificates;
 const proxy = new FaultProxy({ server: lab.server, ca, serving });
 const config = new KubeConfig();

@@ -1,15 +1,15 @@
-import { inject } from "vitest";
 import { Connection } from "../../src/cluster/http/connection";
 import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { systemClock } from "../../src/cluster/system";
 import type { ClusterMetrics, Log } from "../../src/core/ports";
 import { Admin as ClusterAdmin } from "../cluster/admin";
+import { suiteLab } from "./suite-lab";
 
 export { eventually, options } from "../cluster/admin";
 
 /** A connection with an administrator's rights. */
 export function adminConnection(): Connection {
-  return new Connection(() => loadKubeConfigFile(inject("adminKubeconfig")), systemClock);
+  return new Connection(() => loadKubeConfigFile(suiteLab().kubeconfigPath), systemClock);
 }
 
 /** An administrator's hands. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { crashEverywhere } from "../chaos/crash/play";
 import type { Moment } from "../chaos/proxy";
 import { Rig } from "../chaos/rig";
@@ -6,6 +6,7 @@ import type { Scenario } from "../chaos/scenario";
 import { staleToken } from "../chaos/scenarios/stale-token";
 import { tokenTemplate } from "../chaos/scenarios/token-lifetime";
 import { Lab } from "../lab";
+import { ownLabName } from "./suite-lab";
 
 // The short version of `npm run chaos -- crash`: the operator is killed where it would do most harm. In a lab of its own, where its process has
 // no other objects to look after than these.
@@ -15,7 +16,7 @@ let lab: Lab;
 let rig: Rig;
 
 beforeAll(async () => {
-  lab = await Lab.up({ name: `${inject("lab")}-crash`, controlPlaneOnly: true });
+  lab = await Lab.up({ name: ownLabName("crash"), controlPlaneOnly: true });
   rig = await Rig.up(lab);
 });
 

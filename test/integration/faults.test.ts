@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { faults } from "../chaos/faults";
 import { WATCH_FAULTS } from "../chaos/faults/watch-faults";
 import { WRITE_FAULTS } from "../chaos/faults/write-faults";
@@ -6,6 +6,7 @@ import type { Fault } from "../chaos/fault";
 import type { Finding } from "../chaos/suite";
 import { tokenTemplate } from "../chaos/scenarios/token-lifetime";
 import { Lab } from "../lab";
+import { ownLabName } from "./suite-lab";
 
 // The short version of `npm run chaos -- faults`: some faults that differ in what they break. In a lab of its own, where its process has no
 // other objects to look after than these.
@@ -22,7 +23,7 @@ function isAmong(few: readonly (string | number)[], fault: Fault): boolean {
 }
 
 beforeAll(async () => {
-  lab = await Lab.up({ name: `${inject("lab")}-faults`, controlPlaneOnly: true });
+  lab = await Lab.up({ name: ownLabName("faults"), controlPlaneOnly: true });
   const writeFaults = WRITE_FAULTS.filter(({ denial }) => denial === "reset");
   findings = await faults({ watchFaults, writeFaults, writeScenarios: [tokenTemplate], cuts: [] }).run({
     lab,

@@ -1,8 +1,9 @@
-import { afterAll, expect, inject, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { playFields } from "../chaos/fields";
 import { coursesOf } from "../chaos/fields/course";
 import { fieldsOf, specSchema } from "../chaos/fields/schema";
 import { Lab } from "../lab";
+import { ownLabName } from "./suite-lab";
 
 // The short version of `npm run chaos -- fields`: the fields by which most is made and taken away again.
 
@@ -21,7 +22,7 @@ afterAll(async () => {
 });
 
 it("a spec that was changed and changed back ends as one that never was changed, and every object can go", async () => {
-  const lab = await Lab.up({ name: `${inject("lab")}-fields`, controlPlaneOnly: true });
+  const lab = await Lab.up({ name: ownLabName("fields"), controlPlaneOnly: true });
   ends.push(() => lab.down());
   const courses = coursesOf(fieldsOf(specSchema()), { seed: 1, isFull: false });
   const chosen = courses.filter(({ field }) => CHOSEN.includes(field));

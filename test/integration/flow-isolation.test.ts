@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
-import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import type { ControllerResilience, FlowStatus } from "../../src/api/controller-resilience";
 import { Connection } from "../../src/cluster/http/connection";
@@ -20,6 +20,7 @@ import { createFlowIsolation } from "../../src/remedies/flow-isolation/remedy";
 import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
+import { suiteLab } from "./suite-lab";
 
 // Whole passes of the remedy against a real API server, with the rights of deploy/, and a client that really floods it. The tests of
 // this file follow one object from its first pass to its end.
@@ -117,7 +118,7 @@ beforeAll(async () => {
   await admin.create(accounts, { metadata: { name: "web" } });
   const { status } = await admin.create<{ status: { token: string } }>(`${accounts}/web/token`, { spec: {} });
   const config = new KubeConfig();
-  const cluster = loadKubeConfigFile(inject("adminKubeconfig")).getCurrentCluster();
+  const cluster = loadKubeConfigFile(suiteLab().kubeconfigPath).getCurrentCluster();
   config.loadFromClusterAndUser(cluster!, { name: "web", token: status.token });
   user = new Connection(() => config, systemClock);
   const labels = { app: "web" };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ControllerResilience, StatusCondition } from "../../src/api/controller-resilience";
 import { type GitObject, GitOps, type Ignore, pathTo } from "../argocd/sync";
 import { describeCall, isStatus } from "../chaos/calls";
@@ -9,6 +9,7 @@ import { letOperatorBind } from "../enforcers/rights";
 import { LoopingClient } from "../flood/client";
 import { FORBIDDEN_PATH, withoutRights } from "../flood/accounts";
 import { Lab } from "../lab";
+import { ownLabName } from "./suite-lab";
 
 // The operator beside a GitOps tool that applies the same objects again and again: nothing drifts but what the documentation says, and where both
 // want a field, the operator gives up. In a lab of its own, where its process has no other objects to look after than these.
@@ -24,7 +25,7 @@ let rig: Rig;
 const scenes: string[] = [];
 
 beforeAll(async () => {
-  lab = await Lab.up({ name: `${inject("lab")}-gitops`, controlPlaneOnly: true });
+  lab = await Lab.up({ name: ownLabName("gitops"), controlPlaneOnly: true });
   rig = await Rig.up(lab);
 });
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { freeze } from "../chaos/frozen/play";
 import { LEASE_FAULTS } from "../chaos/lease/faults";
 import { lose } from "../chaos/lease/play";
@@ -8,6 +8,7 @@ import { stopAt } from "../chaos/shutdown/play";
 import { tell } from "../chaos/stale/play";
 import { STORIES } from "../chaos/stale/stories";
 import { Lab } from "../lab";
+import { ownLabName } from "./suite-lab";
 
 // The short version of `npm run chaos -- lease`, `frozen`, `stale` and `shutdown`: one of each.
 
@@ -15,7 +16,7 @@ let lab: Lab;
 let rig: Rig;
 
 beforeAll(async () => {
-  lab = await Lab.up({ name: `${inject("lab")}-lease`, controlPlaneOnly: true });
+  lab = await Lab.up({ name: ownLabName("lease"), controlPlaneOnly: true });
   rig = await Rig.up(lab);
 });
 

@@ -1,12 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ClusterClient } from "../cluster/client";
 import { installation, OPERATOR } from "../cluster/installation";
 import { Lab } from "../lab";
 import type { LogLine } from "../operator/log";
 import { type OperatorOptions, OperatorProcess } from "../operator/process";
+import { ownLabName } from "./suite-lab";
 
 // An operator that is started where something is missing: it lives, is not ready, says what is missing, and works as soon as it is
 // there. In a lab of its own, where nothing is installed yet.
@@ -47,7 +48,7 @@ function warnings({ log }: OperatorProcess): LogLine[] {
 }
 
 beforeAll(async () => {
-  lab = await Lab.up({ name: `${inject("lab")}-start`, controlPlaneOnly: true });
+  lab = await Lab.up({ name: ownLabName("start"), controlPlaneOnly: true });
   client = ClusterClient.of(lab);
 });
 

@@ -1,5 +1,5 @@
 import { KubeConfig } from "@kubernetes/client-node";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FLOW_PREFIX } from "../../src/api/names";
 import type { Api } from "../../src/cluster/http/api";
 import { Connection } from "../../src/cluster/http/connection";
@@ -9,9 +9,9 @@ import { readServerCounts } from "../../src/cluster/measure/server-counts";
 import { StaleTokens } from "../../src/cluster/measure/stale-tokens";
 import { systemClock } from "../../src/cluster/system";
 import type { RequestRates } from "../../src/core/request-rates";
-import { Lab } from "../lab";
 import { apiOver, clientWith } from "./cluster-operator";
 import { Admin, eventually } from "./cluster-world";
+import { suiteLab } from "./suite-lab";
 
 // The API server's own counters of a FlowSchema that a ServiceAccount's requests go through, read with exactly the rights that it takes.
 
@@ -35,7 +35,7 @@ async function accountConnection(name: string): Promise<Connection> {
   await admin.create(accounts, { metadata: { name } });
   const { status } = await admin.create<{ status: { token: string } }>(`${accounts}/${name}/token`, { spec: {} });
   const config = new KubeConfig();
-  const cluster = loadKubeConfigFile(inject("adminKubeconfig")).getCurrentCluster();
+  const cluster = loadKubeConfigFile(suiteLab().kubeconfigPath).getCurrentCluster();
   config.loadFromClusterAndUser(cluster!, { name, token: status.token });
   return new Connection(() => config, systemClock);
 }
@@ -112,7 +112,7 @@ describe("the requests of a FlowSchema, as the API server counts them", () => {
   });
 
   it("are the same when the API server is asked at its own address", async () => {
-    const server = new URL(loadKubeConfigFile(inject("adminKubeconfig")).getCurrentCluster()!.server);
+    const server = new URL(loadKubeConfigFile(suiteLab().kubeconfigPath).getCurrentCluster()!.server);
     const instance = { address: server.hostname, port: Number(server.port) };
     const source = { api, clock: systemClock };
     const ordinary = await readServerCounts(source);
@@ -140,7 +140,7 @@ describe("the requests of a FlowSchema, as the API server counts them", () => {
     await read(counts);
     await request(20);
     expect(requestsIn(await read(counts))).toEqual([20]);
-    await Lab.find(inject("lab"))!.restartApiServer();
+    await suiteLab().restartApiServer();
     await request(3);
     // The new process is seen for the first time: what it has counted may be of any time.
     expect(requestsIn(await read(counts))).toEqual([20, 0]);

@@ -1,14 +1,12 @@
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { ClusterClient } from "../cluster/client";
-import { Lab } from "../lab";
+import { suiteLab } from "./suite-lab";
 
 // What the API server itself refuses, and in which words: whoever writes a bad object learns what was expected.
 
 let client: ClusterClient;
 beforeAll(() => {
-  const lab = Lab.find(inject("lab"));
-  if (lab === undefined) throw new Error(`the lab "${inject("lab")}" is not up`);
-  client = ClusterClient.of(lab);
+  client = ClusterClient.of(suiteLab());
 });
 
 const target = { kind: "Deployment", name: "a" };
