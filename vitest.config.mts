@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
-import { MOST_WORKERS } from "./test/cluster/most-workers";
+import { MOST_WORKERS } from "./test/cluster/workers";
 
 // Suites that differ in what they need: nothing, a control plane, a node, and, only when asked for, time.
 export default defineConfig({

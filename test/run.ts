@@ -1,11 +1,15 @@
-// `npm test`: the whole of it, in one go. Types, lint, formatting and generated files; unit tests; the Pepr build; integration tests
-// against a real control plane; end-to-end tests on a real node. A test that can't run is a failure, never silently left out.
+// `npm test` runs every check and test of this project: types, lint, formatting and generated files; unit tests; the Pepr build; integration tests
+// against a real control plane; end-to-end tests on a real node. A test that cannot run is a failure; none is skipped.
+//
+// The end-to-end tests mostly wait, and the checks mostly compute. So there are two tracks that run side by side: the end-to-end tests, and everything
+// else, step by step. The build comes before both, since the end-to-end tests run an image of it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
+import { E2E_WORKERS, INTEGRATION_WORKERS } from "./cluster/workers";
 import { NODE_VERSION, nodeRelease } from "./lab/images";
 
 const root = join(__dirname, "..");
@@ -18,18 +22,18 @@ interface Counts {
   skipped: number;
 }
 
-/** A step fails by throwing; what it returns are the tests that it ran. */
+/** One step. It returns the counts of the tests that it ran, and throws if it fails. */
 interface Step {
   readonly name: string;
   readonly run: (write: Write) => Promise<Counts>;
 }
 
-/** Where a step writes what people read. */
+/** Takes the output of a step. */
 type Write = (chunk: Buffer) => void;
 
 const none: Counts = { passed: 0, failed: 0, skipped: 0 };
 
-/** Resolves with the exit code, or the signal that has ended it. */
+/** Runs a program. Resolves with its exit code, or with the signal that ended it. */
 async function execute(name: string, args: readonly string[], write: Write): Promise<number | string> {
   const child = spawn(name, args, {
     cwd: root,
@@ -47,14 +51,23 @@ async function command(write: Write, name: string, ...args: string[]): Promise<C
   return none;
 }
 
-async function suite(write: Write, project: string, node = process.execPath): Promise<Counts> {
+interface SuiteOptions {
+  /** Path of another Node.js. */
+  readonly node?: string;
+  /** Test files that run at the same time. */
+  readonly workers?: number;
+}
+
+async function suite(write: Write, project: string, options: SuiteOptions = {}): Promise<Counts> {
+  const { node = process.execPath, workers = availableParallelism() } = options;
   const report = join(reports, `${project}.json`);
   const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
-  const args = ["run", "--project", project, "--reporter=default", "--reporter=json", `--outputFile=${report}`];
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile=${report}`];
+  const args = ["run", "--project", project, `--maxWorkers=${workers}`, ...reporters];
   const status = await execute(node, [vitest, ...args], write);
   const counts = readCounts(report);
   if (counts.skipped > 0)
-    throw new Error(`${counts.skipped} tests of "${project}" were skipped; a test that can't run has to fail`);
+    throw new Error(`${counts.skipped} tests of "${project}" were skipped; a test that cannot run must fail`);
   if (counts.passed + counts.failed === 0) throw new Error(`no test of "${project}" ran`);
   if (status !== 0 && counts.failed === 0) throw new Error(`the suite "${project}" ended with ${status}`);
   return counts;
@@ -70,14 +83,16 @@ function readCounts(report: string): Counts {
 }
 
 const npmRun = (script: string) => (write: Write) => command(write, "npm", "run", "--silent", script);
-const vitestOf = (project: string) => (write: Write) => suite(write, project);
+const vitestOf = (project: string, workers?: number) => (write: Write) =>
+  suite(write, project, workers === undefined ? {} : { workers });
 
-async function onImagesNode(write: Write): Promise<Counts> {
+async function onImageNode(write: Write): Promise<Counts> {
   const node = await nodeRelease(line => write(Buffer.from(`${line}\n`)));
-  return suite(write, "unit", node);
+  return suite(write, "unit", { node });
 }
 
 const steps: Record<string, Step[]> = {
+  build: [{ name: "pepr build", run: npmRun("build") }],
   static: [
     { name: "Types", run: npmRun("check:types") },
     { name: "Lint", run: npmRun("check:lint") },
@@ -86,21 +101,20 @@ const steps: Record<string, Step[]> = {
   ],
   unit: [
     { name: "Unit tests", run: vitestOf("unit") },
-    { name: `Unit tests on Node.js ${NODE_VERSION}, which is in the image`, run: onImagesNode },
+    { name: `Unit tests on Node.js ${NODE_VERSION}, the version in the image`, run: onImageNode },
   ],
-  build: [{ name: "pepr build", run: npmRun("build") }],
-  e2e: [{ name: "End-to-end tests: a real node", run: vitestOf("e2e") }],
-  integration: [{ name: "Integration tests: a real API server", run: vitestOf("integration") }],
+  integration: [{ name: "Integration tests: a real API server", run: vitestOf("integration", INTEGRATION_WORKERS) }],
+  e2e: [{ name: "End-to-end tests: a real node", run: vitestOf("e2e", E2E_WORKERS) }],
 };
 
-/** These mostly wait, each for a cluster of its own, so they do it at the same time. */
-const CLUSTERS = ["e2e", "integration"];
+/** The groups of each track. All tracks of a stage run side by side, and a stage begins when the one before has ended. */
+const STAGES: readonly (readonly string[])[][] = [[["build"]], [["static", "unit", "integration"], ["e2e"]]];
 
 const total = { ...none };
 const problems: string[] = [];
 
-/** Whatever it comes to, the next step is taken. */
-async function take({ name, run }: Step, write: Write): Promise<void> {
+/** Runs one step and records its result. A failure does not keep the next step from running. */
+async function runStep({ name, run }: Step, write: Write): Promise<void> {
   const started = performance.now();
   write(Buffer.from(`\n=== ${name}\n`));
   const end = (how: string): void => write(Buffer.from(`=== ${name}: ${how}, ${seconds(started)} s\n`));
@@ -115,15 +129,36 @@ async function take({ name, run }: Step, write: Write): Promise<void> {
   }
 }
 
-/** The first writes as it goes; what the others have to say is kept until they have ended, so that each can be read by itself. */
-async function takeTogether([first, ...others]: readonly Step[]): Promise<void> {
-  const beside = others.map(async step => {
-    const kept: Buffer[] = [];
-    await take(step, chunk => kept.push(chunk));
-    return Buffer.concat(kept);
+async function runTrack(track: readonly Step[], write: Write): Promise<void> {
+  for (const step of track) await runStep(step, write);
+}
+
+/** Runs tracks side by side. The first one is shown as it goes; the output of the others is kept until the first has ended, then shown as it goes. */
+async function runStage([first = [], ...others]: readonly (readonly Step[])[]): Promise<void> {
+  const beside = others.map(track => {
+    const output = new DelayedOutput();
+    return { output, done: runTrack(track, output.write) };
   });
-  if (first !== undefined) await take(first, show);
-  for (const told of await Promise.all(beside)) show(told);
+  await runTrack(first, show);
+  for (const { output, done } of beside) {
+    output.release();
+    await done;
+  }
+}
+
+/** Keeps what is written until it is released; from then on it is shown immediately. */
+class DelayedOutput {
+  private kept: Buffer[] | undefined = [];
+
+  readonly write = (chunk: Buffer): void => {
+    if (this.kept === undefined) show(chunk);
+    else this.kept.push(chunk);
+  };
+
+  release(): void {
+    this.kept?.forEach(show);
+    this.kept = undefined;
+  }
 }
 
 function show(chunk: Buffer): void {
@@ -133,11 +168,10 @@ function show(chunk: Buffer): void {
 async function main(only: readonly string[]): Promise<number> {
   const started = performance.now();
   const isChosen = (group: string): boolean => only.length === 0 || only.includes(group);
-  const groups = Object.entries(steps).filter(([group]) => isChosen(group));
-  const stepsOf = (isCluster: boolean): Step[] =>
-    groups.filter(([group]) => CLUSTERS.includes(group) === isCluster).flatMap(([, group]) => group);
-  for (const step of stepsOf(false)) await take(step, show);
-  await takeTogether(stepsOf(true));
+  for (const stage of STAGES) {
+    const tracks = stage.map(groups => groups.filter(isChosen).flatMap(group => steps[group] ?? []));
+    await runStage(tracks.filter(({ length }) => length > 0));
+  }
   console.log(`\nAll of it took ${seconds(started)} s.`);
   problems.forEach(problem => console.log(`FAILED ${problem}`));
   console.log(`${total.passed} passed, ${total.failed + problems.length} failed`);

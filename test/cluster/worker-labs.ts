@@ -1,5 +1,5 @@
 import { Lab } from "../lab";
-import { MOST_WORKERS } from "./most-workers";
+import { MOST_WORKERS } from "./workers";
 
 /**
  * Returns the name of this vitest worker's lab. Test files that run at the same time have a lab each, so that a test may restart the API server or

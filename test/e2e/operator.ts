@@ -21,10 +21,10 @@ export function leaseHolder(client: ClusterClient): Promise<string> {
   return client.output(["get", ...lease, "-o", "jsonpath={.spec.holderIdentity}"]);
 }
 
-/** The operator as a host process, with the rights of its own ServiceAccount; ready when this returns. */
+/** Starts the operator as a host process with the rights of its own ServiceAccount, and waits until it is ready. */
 export async function startOperator(...args: string[]): Promise<OperatorProcess> {
   const kubeconfig = await suiteLab().serviceAccountKubeconfig(OPERATOR.namespace, OPERATOR.serviceAccount);
-  const operator = OperatorProcess.start({ kubeconfig, args });
+  const operator = OperatorProcess.start({ kubeconfig, args, bundle: inject("operatorBundle") });
   await operator.ready();
   return operator;
 }

@@ -1,9 +1,13 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { workerLabNames } from "../cluster/worker-labs";
 import { nodeControllerImage, pythonControllerImage } from "../controllers/images";
 import { operatorImage } from "../controllers/operator-image";
 import { bringDown } from "../lab/down";
 import { type Image, schedulerImage } from "../lab/images";
+import { bundleEntry } from "../operator/bundle";
 import { bringUp } from "./lab";
 
 type Name = "scheduler" | "node" | "python" | "operator";
@@ -16,6 +20,8 @@ declare module "vitest" {
     images: Record<Name, string>;
     /** Paths of their tar files. */
     imageTars: string[];
+    /** Path of the operator in one file, for operators outside of the cluster. */
+    operatorBundle: string;
   }
 }
 
@@ -28,12 +34,15 @@ const SUITE = process.env["E2E_LAB"] ?? "e2e";
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const names = workerLabNames(SUITE);
+  const folder = mkdtempSync(join(tmpdir(), "controller-resilience-e2e-"));
   const down = async (): Promise<void> => {
     await Promise.all(names.map(name => bringDown(name)));
+    rmSync(folder, { recursive: true, force: true });
   };
-  // A run that was killed may have left some behind.
-  await down();
   try {
+    // A run that was killed may have left some behind.
+    await Promise.all(names.map(name => bringDown(name)));
+    project.provide("operatorBundle", await bundleEntry(folder));
     const images: Record<Name, Image> = {
       scheduler: await schedulerImage(),
       node: await nodeControllerImage(),

@@ -1,2 +1,0 @@
-/** The most test files of one suite that run at the same time. */
-export const MOST_WORKERS = 3;
