@@ -38,6 +38,8 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
+          // test/e2e/restraint.test.ts has so many tests that wait beside each other.
+          maxConcurrency: 8,
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/e2e/setup.ts"],
           setupFiles: ["test/e2e/worker.ts"],
