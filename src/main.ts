@@ -187,7 +187,7 @@ class RunningOperator implements Operator {
       readiness: [
         { name: "not-stopping", trouble: () => (this.#stopping.signal.aborted ? "is on its way out" : null) },
         { name: "lease", trouble: () => this.#engine.elector.trouble() },
-        { name: "objects", trouble: () => this.#engine.loop.fullPassTrouble() },
+        { name: "objects", trouble: () => this.#engine.loop.fullPassFailure() },
         { name: "identity", trouble: () => this.#identityProbe.trouble() },
         { name: "api-server", trouble: () => this.#reachability.trouble() },
       ],

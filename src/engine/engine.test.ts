@@ -136,7 +136,7 @@ describe("the engine", () => {
     await stopped;
     expect(events.records.map(({ type, reason, note }) => `${type} ${reason}: ${note}`)).toEqual([
       "Normal StartedLeading: only became leader.",
-      "Warning StoppedLeading: only stopped leading: renew deadline exceeded. It changes nothing until it leads again.",
+      "Warning StoppedLeading: only stopped leading and stands by: renew deadline exceeded.",
       "Normal StartedLeading: only became leader.",
     ]);
     expect(events.records[0]?.regarding).toEqual(lease.ref);

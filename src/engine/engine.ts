@@ -61,8 +61,7 @@ export class Engine {
         onStoppedLeading: why => {
           this.loop.stopLeading();
           if (this.#isStopping) return;
-          const note = `${identity} stopped leading: ${why}. It changes nothing until it leads again.`;
-          recordEvent("Warning", "StoppedLeading", note);
+          recordEvent("Warning", "StoppedLeading", `${identity} stopped leading and stands by: ${why}.`);
         },
       },
       settings.election,

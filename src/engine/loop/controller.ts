@@ -8,17 +8,17 @@ import { RateLimiter } from "./rate-limiter";
 import type { PassResult } from "./pass-result";
 import { WorkQueue } from "./work-queue";
 
-/** How the loop runs. */
+/** Settings of the loop. */
 export interface LoopSettings {
-  /** Passes at the same time, each for another key. */
+  /** Number of concurrent passes, each of a different key. */
   readonly workers: number;
-  /** Between two full passes; the timed pass is the safety net under every watch. */
+  /** Time between two full passes. A full pass finds changes that a watch missed. */
   readonly fullPassMs: number;
-  /** The full pass comes up to this share earlier or later, so that several operators don't list at the same time. */
+  /** The full pass starts up to this fraction of `fullPassMs` earlier or later, so that several operators do not list at the same time. */
   readonly fullPassJitter: number;
-  /** Between two passes of one key that events ask for: a busy namespace must not make a busy loop. */
+  /** Minimum time between two passes of one key, so that a busy namespace does not cause a busy loop. */
   readonly minPassIntervalMs: number;
-  /** How long stopping waits for passes in flight. */
+  /** Maximum time that `stop` waits for passes in flight. */
   readonly stopWithinMs: number;
 }
 
@@ -30,16 +30,16 @@ const DEFAULT_SETTINGS: LoopSettings = {
   stopWithinMs: 10_000,
 };
 
-/** What the loop works with. */
+/** Dependencies of the loop. */
 export interface ControllerPorts {
   readonly store: Pick<ObjectStore, "list">;
-  /** One pass; see Reconciler. */
+  /** Runs one pass; see Reconciler. */
   readonly reconcile: (key: Key, mayWrite: () => boolean) => Promise<PassResult>;
-  /** These are all objects, at this moment of leading. */
+  /** Called with the keys of all objects in each full pass. */
   readonly listed: (keys: readonly Key[]) => void;
-  /** What is remembered and told of an object is no longer looked after. */
+  /** Called when the state and metrics kept for an object are no longer needed. */
   readonly forget: (key: Key) => void;
-  /** Asked at every write. */
+  /** Checked before every write. */
   readonly isLeader: () => boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -47,12 +47,13 @@ export interface ControllerPorts {
   readonly metrics: EngineMetrics;
 }
 
-/** The key of the full pass in the rate limiter; no object can have it. */
+/** The key of the full pass in the rate limiter; no object has an empty key. */
 const FULL_PASS = "";
 
 /**
- * The loop: takes keys from the queue while this process leads, runs a pass for each, and decides from its result when the key
- * comes again. One queue for all terms of leadership, so that a key never has two passes, not even across a loss.
+ * The reconcile loop: takes keys from the queue while this process leads, runs a pass for each, and requeues the key according to
+ * the result. All terms of leadership share one queue, so a key never has two passes at the same time, not even after the lead
+ * is lost and regained.
  */
 export class Controller {
   readonly known: KnownKeys;
@@ -61,27 +62,27 @@ export class Controller {
   readonly #queue: WorkQueue;
   readonly #limiter: RateLimiter;
   readonly #lastPassMs = new Map<Key, number>();
-  /** Counts terms of leadership; undefined while not leading. */
+  /** Number of the current term of leadership; undefined while not leading. */
   #term: number | undefined;
   #terms = 0;
   readonly #inFlight = new Set<Key>();
   #cancelFullPass: Cancel = () => undefined;
   #progressAtMs: number;
   #stopped = false;
-  #fullPassTrouble: string | null = null;
+  #fullPassFailure: string | null = null;
 
   constructor(ports: ControllerPorts, settings: Partial<LoopSettings> = {}) {
     this.#ports = ports;
     this.#settings = { ...DEFAULT_SETTINGS, ...settings };
     this.known = new KnownKeys(error => {
-      ports.log.error({ error: publicMessage(error), stack: framesOf(error) }, "a listener of the namespaces failed");
+      ports.log.error({ error: publicMessage(error), stack: framesOf(error) }, "namespace change handler threw");
     });
     this.#queue = new WorkQueue(ports.clock, () => this.#takeMore());
     this.#limiter = new RateLimiter(ports.clock);
     this.#progressAtMs = ports.clock.monotonicMs();
   }
 
-  /** This process leads from now on: begins with a full pass. */
+  /** Starts a term of leadership with a full pass. */
   startLeading(): void {
     if (this.#stopped || this.#term !== undefined) return;
     this.#term = ++this.#terms;
@@ -89,19 +90,19 @@ export class Controller {
     this.#scheduleFullPass(0);
   }
 
-  /** This process leads no longer: no key is taken from now on, and passes in flight write nothing more. */
+  /** Ends the term of leadership: takes no more keys, and passes in flight write nothing more. */
   stopLeading(): void {
     if (this.#term === undefined) return;
     this.#term = undefined;
     this.#cancelFullPass();
     this.#queue.clear();
-    // Nobody would tell of objects that change or go meanwhile: their metrics would be wrong, and their namespaces watched for ever.
+    // A standby does not see changes and deletions: metrics would become stale, and unused namespaces would stay watched.
     for (const key of this.known.all()) if (!this.#inFlight.has(key)) this.#forget(key);
     this.known.clear();
     this.#reportDepth();
   }
 
-  /** Ends the loop: takes no more keys, and waits for the passes in flight, up to a bound. They may write to their end. */
+  /** Stops the loop: takes no more keys, and waits up to `stopWithinMs` for passes in flight, which may still write. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelFullPass();
@@ -116,24 +117,24 @@ export class Controller {
     this.stopLeading();
   }
 
-  /** Something about this object may have changed. Of no interest while not leading: leading begins with a list of all objects. */
+  /** Requests a pass of an object. Ignored while not leading, since each term starts with a full pass. */
   enqueue(key: Key): void {
     if (this.#term === undefined) return;
     this.known.add(key);
-    this.#queue.addAfter(key, this.#tooEarlyByMs(key));
+    this.#queue.addAfter(key, this.#delayOf(key));
   }
 
-  /** Something in this namespace may have changed: wakes the objects that are known there. */
+  /** Requests a pass of every known object of a namespace. */
   enqueueNamespace(namespace: string): void {
     for (const key of this.known.in(namespace)) this.enqueue(key);
   }
 
-  /** Why the last full pass failed; null while all is well, or while not leading. */
-  fullPassTrouble(): string | null {
-    return this.#term === undefined ? null : this.#fullPassTrouble;
+  /** Returns why the last full pass failed; null if it succeeded, or while not leading. */
+  fullPassFailure(): string | null {
+    return this.#term === undefined ? null : this.#fullPassFailure;
   }
 
-  /** Milliseconds since a pass last got on; 0 while not leading. Well above the full pass and the deadlines of a pass, the loop is stuck. */
+  /** Milliseconds since a pass last made progress; 0 while not leading. */
   sinceProgressMs(): number {
     return this.#term === undefined ? 0 : this.#ports.clock.monotonicMs() - this.#progressAtMs;
   }
@@ -148,8 +149,8 @@ export class Controller {
     this.#reportDepth();
   }
 
-  /** How long it is until a pass of this key may begin that nothing but an event or the full pass asks for; not above 0: now. */
-  #tooEarlyByMs(key: Key): number {
+  /** Milliseconds until `minPassIntervalMs` has passed since the last pass of the key; not positive if it has. */
+  #delayOf(key: Key): number {
     const lastMs = this.#lastPassMs.get(key);
     return lastMs === undefined ? 0 : lastMs + this.#settings.minPassIntervalMs - this.#ports.clock.monotonicMs();
   }
@@ -162,12 +163,12 @@ export class Controller {
     let result: PassResult | undefined;
     try {
       result = await reconcile(key, () => {
-        // Whoever asks is getting on, however slow its writes are.
+        // A pass that is about to write makes progress, however slow its writes are.
         this.#progressed();
         return this.#term === term && isLeader();
       });
     } catch (error) {
-      this.#reportPanic(key, error);
+      this.#logUnexpected(key, error);
     }
     metrics.reconciled(metricOf(result), (clock.monotonicMs() - startedMs) / 1000);
     if (this.#term === term) this.#requeue(key, result);
@@ -179,7 +180,7 @@ export class Controller {
   }
 
   #requeue(key: Key, result: PassResult | undefined): void {
-    // It may have been forgotten while it waited, and be there again.
+    // The object may have been deleted and recreated while its key waited.
     if (result?.next !== "forget") this.known.add(key);
     switch (result?.next) {
       case "forget":
@@ -202,8 +203,8 @@ export class Controller {
     }
   }
 
-  #retry(key: Key, atLatestMs: number | undefined): void {
-    this.#queue.addAfter(key, this.#limiter.when(key, atLatestMs), "due");
+  #retry(key: Key, maxDelayMs: number | undefined): void {
+    this.#queue.addAfter(key, this.#limiter.when(key, maxDelayMs), "due");
   }
 
   #forget(key: Key): void {
@@ -212,8 +213,8 @@ export class Controller {
     this.#ports.forget(key);
   }
 
-  #reportPanic(key: Key, error: unknown): void {
-    this.#ports.log.error({ key, error: publicMessage(error), stack: framesOf(error) }, "a pass failed: a bug");
+  #logUnexpected(key: Key, error: unknown): void {
+    this.#ports.log.error({ key, error: publicMessage(error), stack: framesOf(error) }, "unexpected error in pass");
   }
 
   #scheduleFullPass(delayMs: number): void {
@@ -221,7 +222,7 @@ export class Controller {
     this.#cancelFullPass = this.#ports.clock.after(delayMs, () => void this.#fullPass(term));
   }
 
-  /** Lists all objects and enqueues them, and those that were known and are not listed any more. Never throws. */
+  /** Enqueues all listed objects, and all known objects that are no longer listed. Never throws. */
   async #fullPass(term: number | undefined): Promise<void> {
     const { clock, random, log, store } = this.#ports;
     const { fullPassMs, fullPassJitter } = this.#settings;
@@ -231,20 +232,20 @@ export class Controller {
       const keys = await withDeadline(clock, STORE_DEADLINE_MS, "listing all objects", () => store.list());
       if (this.#term !== term) return;
       this.#limiter.forget(FULL_PASS);
-      this.#fullPassTrouble = null;
+      this.#fullPassFailure = null;
       this.#ports.listed(keys);
       const all = [...new Set([...keys, ...knownBefore])];
       this.known.addAll(all);
-      // What is left of the one before keeps its place: where that takes longer than the time between two, the last of the list would never come.
+      // Keys left from the previous full pass keep their place, so every key is served even if a full pass takes longer than fullPassMs.
       const enqueue = (key: Key): void => {
-        if (this.#term === term) this.#queue.addAfter(key, this.#tooEarlyByMs(key), "sweep");
+        if (this.#term === term) this.#queue.addAfter(key, this.#delayOf(key), "sweep");
       };
       await inSlices(clock, each(all, enqueue));
     } catch (error) {
       if (this.#term !== term) return;
       nextMs = Math.min(nextMs, this.#limiter.when(FULL_PASS) + random() * 1_000);
-      this.#fullPassTrouble = publicMessage(error);
-      log.error({ error: publicMessage(error), failures: this.#limiter.failures(FULL_PASS) }, "the full pass failed");
+      this.#fullPassFailure = publicMessage(error);
+      log.error({ error: publicMessage(error), failures: this.#limiter.failures(FULL_PASS) }, "full pass failed");
     }
     if (this.#term !== term || this.#stopped) return;
     if (this.#inFlight.size === 0) this.#progressed();

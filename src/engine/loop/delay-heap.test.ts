@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DelayHeap } from "./delay-heap";
 
-describe("the heap of delays", () => {
-  it("for any delays: gives keys in order of time, first come first served at the same time, each at its earliest", () => {
+describe("the delay heap", () => {
+  it("returns keys in order of their earliest time, then of insertion, for any delays", () => {
     const entry = fc.record({ key: fc.nat(200), atMs: fc.nat(100) });
     fc.assert(
       fc.property(fc.array(entry, { maxLength: 400 }), entries => {
@@ -25,7 +25,7 @@ describe("the heap of delays", () => {
     );
   });
 
-  it("gives nothing before its time", () => {
+  it("returns no key before its time", () => {
     const heap = new DelayHeap<string>();
     heap.schedule("a", 10);
     expect([heap.takeReady(9), heap.takeReady(10), heap.takeReady(11), heap.nextAtMs]).toEqual([

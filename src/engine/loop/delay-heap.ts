@@ -1,28 +1,28 @@
 interface Entry<K> {
   readonly key: K;
   readyAtMs: number;
-  /** Breaks ties first come, first served. */
+  /** Order of insertion; breaks ties. */
   sequence: number;
   index: number;
 }
 
-/** Keys that wait for a moment, the earliest first; one entry per key. A binary heap, so a change costs log(n). */
+/** A priority queue of keys by the time at which they are ready, with one entry per key (binary heap). */
 export class DelayHeap<K> {
   readonly #heap: Entry<K>[] = [];
   readonly #entries = new Map<K, Entry<K>>();
   #sequence = 0;
 
-  /** How many keys wait. */
+  /** Number of keys. */
   get size(): number {
     return this.#heap.length;
   }
 
-  /** When the first is ready; undefined when none waits. */
+  /** The earliest time at which a key is ready; undefined if there is no key. */
   get nextAtMs(): number | undefined {
     return this.#heap[0]?.readyAtMs;
   }
 
-  /** Lets a key wait until that moment. Of two moments for one key the earlier wins. */
+  /** Adds a key, or moves it forward if the new time is earlier. */
   schedule(key: K, readyAtMs: number): void {
     const existing = this.#entries.get(key);
     if (existing) {
@@ -37,7 +37,7 @@ export class DelayHeap<K> {
     this.#moveUp(entry);
   }
 
-  /** Takes the first key if its moment has come. */
+  /** Removes and returns the first key that is ready, or undefined. */
   takeReady(nowMs: number): K | undefined {
     const first = this.#heap[0];
     if (first === undefined || first.readyAtMs > nowMs) return undefined;
@@ -50,7 +50,7 @@ export class DelayHeap<K> {
     return first.key;
   }
 
-  /** Forgets all. */
+  /** Removes all keys. */
   clear(): void {
     this.#heap.length = 0;
     this.#entries.clear();

@@ -1,7 +1,7 @@
 import { splitKey } from "../../core/key";
 import type { Key } from "../../core/ports";
 
-/** The keys that are known, by namespace; whoever watches namespaces is told when their set changes. */
+/** The known keys by namespace. Listeners are called when the set of namespaces changes. */
 export class KnownKeys {
   readonly #byNamespace = new Map<string, Set<Key>>();
   readonly #onListenerError: (error: unknown) => void;
@@ -11,27 +11,27 @@ export class KnownKeys {
     this.#onListenerError = onListenerError;
   }
 
-  /** Namespaces that hold at least one key. */
+  /** Returns the namespaces with at least one key. */
   namespaces(): ReadonlySet<string> {
     return new Set(this.#byNamespace.keys());
   }
 
-  /** Keys of a namespace. */
+  /** Returns the keys of a namespace. */
   in(namespace: string): readonly Key[] {
     return [...(this.#byNamespace.get(namespace) ?? [])];
   }
 
-  /** All keys. */
+  /** Returns all keys. */
   all(): Key[] {
     return [...this.#byNamespace.values()].flatMap(keys => [...keys]);
   }
 
-  /** Notes a key. */
+  /** Adds a key. */
   add(key: Key): void {
     this.addAll([key]);
   }
 
-  /** Notes many keys; listeners are told once. */
+  /** Adds keys; calls the listeners once. */
   addAll(keys: Iterable<Key>): void {
     const before = this.#byNamespace.size;
     for (const key of keys) {
@@ -40,32 +40,32 @@ export class KnownKeys {
       if (known) known.add(key);
       else this.#byNamespace.set(namespace, new Set([key]));
     }
-    if (this.#byNamespace.size > before) this.#tell();
+    if (this.#byNamespace.size > before) this.#notify();
   }
 
-  /** Forgets a key. */
+  /** Removes a key. */
   remove(key: Key): void {
     const namespace = splitKey(key).namespace;
     const keys = this.#byNamespace.get(namespace);
     if (!keys?.delete(key) || keys.size > 0) return;
     this.#byNamespace.delete(namespace);
-    this.#tell();
+    this.#notify();
   }
 
-  /** Forgets all keys. */
+  /** Removes all keys. */
   clear(): void {
     if (this.#byNamespace.size === 0) return;
     this.#byNamespace.clear();
-    this.#tell();
+    this.#notify();
   }
 
-  /** Calls back with all namespaces whenever their set changes. Returns how to end that. */
+  /** Calls `listener` with all namespaces whenever their set changes. Returns a function that removes the listener. */
   onChange(listener: (namespaces: ReadonlySet<string>) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) {
       try {
         listener(this.namespaces());

@@ -2,20 +2,20 @@ import { ConflictError, GoneError } from "../../core/errors";
 import type { Execution } from "../../core/intent";
 import { retryAfter, type Retry } from "../../core/retry";
 
-/** What to do with a key after its pass. */
+/** When to requeue a key after its pass. */
 export type PassResult =
-  /** The object is gone. */
+  /** The object does not exist. */
   | { readonly next: "forget" }
-  /** All is said: again after that time, or when something changes, or with the timed pass. */
+  /** Nothing failed: requeue after `afterMs`, if set; else on the next event or full pass. */
   | { readonly next: "recheck"; readonly afterMs?: number }
-  /** The API server asked for patience. */
+  /** The API server asked to retry after `afterMs`. */
   | { readonly next: "wait"; readonly afterMs: number }
-  /** Something failed that may succeed next time: again with backoff, but after that time at the latest. */
+  /** A transient failure: requeue with backoff, but after `afterMs` at the latest. */
   | { readonly next: "retry"; readonly conflict: boolean; readonly afterMs?: number }
-  /** Trying again changes nothing: when something changes, or with the timed pass. */
+  /** A permanent failure: wait for the next event or full pass. */
   | { readonly next: "give-up" };
 
-/** After an error of the pass itself. */
+/** Returns the result of a pass that failed with this error. */
 export function nextOf(error: unknown): PassResult {
   const retry = retryAfter(error);
   if (retry === undefined) return { next: "give-up" };
@@ -29,22 +29,25 @@ export interface Wish {
   readonly retry?: Retry;
 }
 
-/** As soon as the closest looks at a flow or a log need it, in milliseconds: what fails for one remedy must not make another blind. Nor is it soon enough to be a storm. */
-const LEAST_BESIDE_FAILURE_MS = 5_000;
+/**
+ * Minimum requeue delay after a failure, in milliseconds, where a remedy asks for an earlier pass than the backoff. Short enough
+ * for a remedy that samples a flow or a log often, and long enough not to hammer the API server.
+ */
+const MIN_AFTER_FAILURE_MS = 5_000;
 
-/** The most urgent wish of all remedies and outcomes. */
+/** Combines the wishes of all remedies and the outcomes of all writes: the earliest requeue wins. */
 export function nextAfter(parts: readonly Wish[], executions: readonly Execution[]): PassResult {
   const afterMs = soonest(parts, executions);
   const results = executions.map(({ outcome }) => outcome.result);
   const hasFailed = results.includes("Failed") || parts.some(({ retry }) => retry?.kind === "backoff");
   if (hasFailed || results.includes("Conflict")) {
-    const latest = afterMs === undefined ? {} : { afterMs: Math.max(afterMs, LEAST_BESIDE_FAILURE_MS) };
+    const latest = afterMs === undefined ? {} : { afterMs: Math.max(afterMs, MIN_AFTER_FAILURE_MS) };
     return { next: "retry", conflict: !hasFailed, ...latest };
   }
   return { next: "recheck", ...(afterMs === undefined ? {} : { afterMs }) };
 }
 
-/** When the first of them wants to be looked at again; undefined: at no certain time. */
+/** Returns the earliest requested delay; undefined if there is none. */
 function soonest(parts: readonly Wish[], executions: readonly Execution[]): number | undefined {
   const times = [
     ...parts.map(({ recheckAfterMs }) => recheckAfterMs),

@@ -4,7 +4,7 @@ import { FakeClock } from "../../core/testing/fake-clock";
 import { RateLimiter } from "./rate-limiter";
 
 describe("the rate limiter", () => {
-  it("doubles a key's delay from 5 ms to 1000 s, and no further", () => {
+  it("doubles the delay of a key from 5 ms up to 1000 s", () => {
     const clock = new FakeClock();
     const limiter = new RateLimiter(clock);
     const delays = Array.from({ length: 20 }, () => {
@@ -18,7 +18,7 @@ describe("the rate limiter", () => {
     expect(limiter.when("b")).toBe(1_000_000);
   });
 
-  it("begins anew for a key that has succeeded, and for that key alone", () => {
+  it("resets the delay of a key that succeeded, and of no other key", () => {
     const limiter = new RateLimiter(new FakeClock());
     for (const key of ["a", "a", "a", "b", "b"]) limiter.when(key);
     expect([limiter.failures("a"), limiter.failures("b"), limiter.failures("c")]).toEqual([3, 2, 0]);
@@ -26,7 +26,7 @@ describe("the rate limiter", () => {
     expect([limiter.when("a"), limiter.when("b")]).toEqual([5, 20]);
   });
 
-  it("lets 100 retries come at once, and then 10 each second over all keys", () => {
+  it("allows a burst of 100 retries, then 10 per second for all keys together", () => {
     const clock = new FakeClock();
     const limiter = new RateLimiter<number>(clock);
     for (let key = 0; key < 100; key++) expect(limiter.when(key)).toBe(5);
@@ -38,7 +38,7 @@ describe("the rate limiter", () => {
     expect(limiter.when(300)).toBe(100);
   });
 
-  it("does not care about the wall clock", () => {
+  it("ignores the wall clock", () => {
     const clock = new FakeClock();
     const limiter = new RateLimiter<number>(clock);
     for (let key = 0; key < 110; key++) limiter.when(key);
@@ -46,7 +46,7 @@ describe("the rate limiter", () => {
     expect(limiter.when(111)).toBeCloseTo(1_100);
   });
 
-  it("for any schedule: never more retries in a span than the burst and the rate allow", () => {
+  it("never exceeds burst and rate, for any schedule", () => {
     const schedule = fc.array(fc.record({ key: fc.nat(50), pauseMs: fc.nat(300), forget: fc.boolean() }), {
       maxLength: 400,
     });
@@ -66,14 +66,14 @@ describe("the rate limiter", () => {
         times.sort((a, b) => a - b);
         times.forEach((time, i) => {
           const later = times[i + 109];
-          // 110 retries need at least the second in which the last ten tokens came.
+          // 110 retries take at least the second that refills the last ten tokens.
           if (later !== undefined) expect(later - time).toBeGreaterThanOrEqual(900 - 1e-6);
         });
       }),
     );
   });
 
-  it("owes nothing for what comes sooner for another reason", () => {
+  it("takes no token for a key that is requeued earlier for another reason", () => {
     const clock = new FakeClock();
     const limiter = new RateLimiter<number>(clock);
     for (let i = 0; i < 10_000; i++) {

@@ -1,17 +1,17 @@
 import type { Clock } from "../../core/clock";
 import { type BucketSize, TokenBucket } from "../../core/token-bucket";
 
-/** How fast failing work is tried again: one key, and retries over all keys. The defaults are those of client-go's DefaultControllerRateLimiter. */
+/** Limits for retries of each key and of all keys together. The defaults are those of client-go's DefaultControllerRateLimiter. */
 export interface RateLimits extends BucketSize {
-  /** Delay after a key's first failure; it doubles with each further one. */
+  /** Delay after the first failure of a key; doubles with each further failure. */
   readonly baseDelayMs: number;
-  /** A key's delay doubles no further than this. */
+  /** Maximum delay of a key. */
   readonly maxDelayMs: number;
 }
 
 const DEFAULT_LIMITS: RateLimits = { baseDelayMs: 5, maxDelayMs: 1_000_000, ratePerSecond: 10, burst: 100 };
 
-/** The longer of two delays: exponential for each key, and a token bucket over all keys. */
+/** Delays retries by the longer of two delays: exponential backoff per key, and a token bucket for all keys. */
 export class RateLimiter<K = string> {
   readonly #limits: RateLimits;
   readonly #bucket: TokenBucket;
@@ -23,23 +23,23 @@ export class RateLimiter<K = string> {
   }
 
   /**
-   * Counts a failure of the key and says how many milliseconds to wait before it is tried again. What comes sooner for another reason, at
-   * the latest after so many milliseconds, is no retry, and takes none of their places in the bucket.
+   * Counts a failure of the key and returns the delay of its retry in milliseconds, at most `limitMs`. If backoff alone reaches
+   * `limitMs`, the key is requeued for another reason than the retry, which takes no token.
    */
-  when(key: K, atLatestMs = Infinity): number {
+  when(key: K, limitMs = Infinity): number {
     const failures = this.failures(key);
     this.#failures.set(key, failures + 1);
     const { baseDelayMs, maxDelayMs } = this.#limits;
     const delayMs = Math.min(baseDelayMs * 2 ** failures, maxDelayMs);
-    return delayMs >= atLatestMs ? atLatestMs : Math.min(Math.max(delayMs, this.#bucket.reserve()), atLatestMs);
+    return delayMs >= limitMs ? limitMs : Math.min(Math.max(delayMs, this.#bucket.reserve()), limitMs);
   }
 
-  /** The key has succeeded: its next failure is its first again. */
+  /** Resets the failures of a key after a success. */
   forget(key: K): void {
     this.#failures.delete(key);
   }
 
-  /** Failures of the key since it last succeeded. */
+  /** Returns the failures of a key since its last success. */
   failures(key: K): number {
     return this.#failures.get(key) ?? 0;
   }

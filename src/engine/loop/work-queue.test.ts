@@ -9,20 +9,20 @@ function makeQueue() {
 }
 
 describe("the work queue", () => {
-  it("hands out first come, first served", () => {
+  it("is first in, first out", () => {
     const { queue } = makeQueue();
     for (const key of ["a", "b", "c"]) queue.add(key);
     expect([queue.take(), queue.take(), queue.take(), queue.take()]).toEqual(["a", "b", "c", undefined]);
   });
 
-  it("hands out a key once that was added many times", () => {
+  it("hands out a key once, however often it was added", () => {
     const { queue } = makeQueue();
     for (let i = 0; i < 5; i++) queue.add("a");
     expect(queue.length).toBe(1);
     expect([queue.take(), queue.take()]).toEqual(["a", undefined]);
   });
 
-  it("keeps a key that is added while being worked on until the work is done", () => {
+  it("holds back a key that is added while a worker has it, until it is done", () => {
     const { queue } = makeQueue();
     queue.add("a");
     queue.take();
@@ -34,7 +34,7 @@ describe("the work queue", () => {
     expect([queue.take(), queue.take()]).toEqual(["a", undefined]);
   });
 
-  it("lets lanes take turns, and hands out in each first come, first served", () => {
+  it("serves the lanes round robin, each first in, first out", () => {
     const { queue } = makeQueue();
     for (const key of ["s1", "s2", "s3"]) queue.add(key, "sweep");
     for (const key of ["d1", "d2"]) queue.add(key, "due");
@@ -45,7 +45,7 @@ describe("the work queue", () => {
     expect(queue.length).toBe(0);
   });
 
-  it("lets a key wait for the most urgent of its reasons, whether it waits, is delayed or is being worked on", () => {
+  it("keeps a key in the most urgent of its lanes, whether it waits, is delayed or is held by a worker", () => {
     const { clock, queue } = makeQueue();
     for (const key of ["a", "b", "c"]) queue.add(key, "sweep");
     queue.add("c", "event");
@@ -75,7 +75,7 @@ describe("the work queue", () => {
     expect(taken).toEqual(["e", "f", "d", "g", undefined]);
   });
 
-  it("keeps no place for a key that has left for a more urgent lane, however often it comes and goes", () => {
+  it("drops the place of a key that moved to a more urgent lane", () => {
     const { queue } = makeQueue();
     for (let round = 0; round < 1_000; round++) {
       queue.add("a", "sweep");
@@ -97,7 +97,7 @@ describe("the work queue", () => {
     expect(turns).toBeLessThanOrEqual(1);
   });
 
-  it("ignores done of a key that nobody works on", () => {
+  it("ignores done for a key that no worker has", () => {
     const { queue } = makeQueue();
     queue.done("a");
     queue.add("a");
@@ -105,27 +105,27 @@ describe("the work queue", () => {
     expect([queue.take(), queue.take()]).toEqual(["a", undefined]);
   });
 
-  it("tells when a key has become available", () => {
+  it("calls onWaiting when a key becomes available", () => {
     const clock = new FakeClock();
-    let told = 0;
-    const queue = new WorkQueue(clock, () => told++);
+    let calls = 0;
+    const queue = new WorkQueue(clock, () => calls++);
     queue.add("a");
     queue.add("a");
-    expect(told).toBe(1);
+    expect(calls).toBe(1);
     queue.take();
     queue.add("a");
-    expect(told).toBe(1);
+    expect(calls).toBe(1);
     queue.done("a");
-    expect(told).toBe(2);
+    expect(calls).toBe(2);
     queue.addAfter("b", 10);
-    expect(told).toBe(2);
+    expect(calls).toBe(2);
     clock.advance(10);
-    expect(told).toBe(3);
+    expect(calls).toBe(3);
   });
 });
 
 describe("delayed keys", () => {
-  it("come when their time has come, with one timer for all", () => {
+  it("become available after their delay, with one timer for all", () => {
     const { clock, queue } = makeQueue();
     queue.addAfter("late", 300);
     queue.addAfter("early", 100);
@@ -139,7 +139,7 @@ describe("delayed keys", () => {
     expect([queue.take(), queue.take(), queue.delayed, clock.pendingTimers]).toEqual(["middle", "late", 0, 0]);
   });
 
-  it("keep the earlier of two delays, whichever came first", () => {
+  it("keep the earlier of two delays", () => {
     const { clock, queue } = makeQueue();
     queue.addAfter("a", 100);
     queue.addAfter("a", 500);
@@ -151,13 +151,13 @@ describe("delayed keys", () => {
     expect(queue.take()).toBe(undefined);
   });
 
-  it.each([0, -5, Number.NaN])("come at once with a delay of %s", delayMs => {
+  it.each([0, -5, Number.NaN])("are available immediately with a delay of %s", delayMs => {
     const { queue } = makeQueue();
     queue.addAfter("a", delayMs);
     expect(queue.take()).toBe("a");
   });
 
-  it("wait no longer than a timer can, even for ever", () => {
+  it("cap the delay at the maximum of a timer", () => {
     const { clock, queue } = makeQueue();
     queue.addAfter("a", Infinity);
     clock.advance(2 ** 31 - 2);
@@ -166,7 +166,7 @@ describe("delayed keys", () => {
     expect(queue.length).toBe(1);
   });
 
-  it("come late rather than never after the process was stopped", () => {
+  it("become available late after the process was frozen", () => {
     const { clock, queue } = makeQueue();
     queue.addAfter("a", 100);
     queue.addAfter("b", 5_000);
@@ -177,7 +177,7 @@ describe("delayed keys", () => {
 });
 
 describe("shutdown", () => {
-  it("takes no more keys, drops delayed ones, and lets the waiting ones be taken", () => {
+  it("accepts no keys, drops delayed ones and keeps waiting ones", () => {
     const { clock, queue } = makeQueue();
     queue.add("a");
     queue.addAfter("b", 10);
@@ -188,7 +188,7 @@ describe("shutdown", () => {
     expect([queue.take(), queue.take(), clock.pendingTimers]).toEqual(["a", undefined, 0]);
   });
 
-  it("drains: settles when what waited is done", async () => {
+  it("drains: resolves when all waiting keys are done", async () => {
     const { queue } = makeQueue();
     let drained = false;
     queue.add("a");
@@ -204,11 +204,11 @@ describe("shutdown", () => {
     expect(drained).toBe(true);
   });
 
-  it("drains at once when there is nothing", async () => {
+  it("drains immediately when empty", async () => {
     await makeQueue().queue.shutDownWithDrain();
   });
 
-  it("clears: nothing waits, and keys being worked on are not handed out again", () => {
+  it("clears: no key waits, and keys held by workers are not handed out again", () => {
     const { clock, queue } = makeQueue();
     queue.add("a");
     queue.take();
@@ -224,7 +224,7 @@ describe("shutdown", () => {
   });
 });
 
-// Any schedule of calls, against a model that is as simple as can be: a list, two sets and a map of moments.
+// Any schedule of calls, compared with a simple model: a list, two sets and a map of times.
 const keys = fc.constantFrom("a", "b", "c", "d");
 const lanes = fc.constantFrom("event" as const, "due" as const, "sweep" as const);
 const step = fc.oneof(
@@ -302,7 +302,7 @@ function apply(step: Step, model: Model, queue: WorkQueue, clock: FakeClock) {
 }
 
 describe("any schedule of calls", () => {
-  it("hands out the same keys in the same order as the three sets of client-go", () => {
+  it("returns the same keys in the same order as the three sets of client-go", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300 }), steps => {
         const { clock, queue } = makeQueue();
@@ -313,7 +313,7 @@ describe("any schedule of calls", () => {
     );
   });
 
-  it("loses no key and never has one key with two workers", async () => {
+  it("loses no key and never hands one key to two workers", async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), fc.array(fc.tuple(keys, lanes), { maxLength: 40 }), async (scheduler, added) => {
         const { queue } = makeQueue();
@@ -344,7 +344,7 @@ describe("any schedule of calls", () => {
     );
   });
 
-  it("keeps its order over many keys, through growing and shrinking", () => {
+  it("keeps the order of many keys while the queue grows and shrinks", () => {
     const { queue } = makeQueue();
     let [added, taken] = [0, 0];
     for (const [more, fewer] of [
