@@ -1,13 +1,13 @@
 /**
- * What one log record says about its own process and the API server.
- * - `unauthorized`: a request of this process to a kube-apiserver was answered 401.
- * - `forbidden`: such a request was answered 403.
- * - `lease-lost`: leadership was lost, or the lock could not be renewed in time.
- * - `watch-ended`: a watch broke or its resource version expired; clients list again.
- * - `throttled`: requests waited or were refused for their rate.
- * - `none`: anything else, among it every 401 that is somebody else's.
+ * What a log record says about the requests of its own process to the API server.
+ * - `unauthorized`: the API server answered a request 401.
+ * - `forbidden`: the API server answered a request 403.
+ * - `lease-lost`: the process lost its Lease, or could not renew it in time.
+ * - `watch-ended`: a watch broke or its resource version expired; clients relist.
+ * - `throttled`: requests waited or were rejected because of their rate.
+ * - `none`: anything else, including every 401 from or to another process.
  */
 export type LogClass = "unauthorized" | "forbidden" | "lease-lost" | "watch-ended" | "throttled" | "none";
 
-/** Every class that says something, in the order of the checklist. */
+/** Every class but `none`, in the order of the checklist. */
 export const LOG_CLASSES = ["unauthorized", "forbidden", "lease-lost", "watch-ended", "throttled"] as const;

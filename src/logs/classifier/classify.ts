@@ -1,56 +1,56 @@
 import type { LogClass } from "./classes";
 import { FORBIDDEN, TOO_MANY_REQUESTS, UNAUTHORIZED } from "./denial";
-import { hasLiteral } from "./literals";
-import { read, type Reading } from "./sentences";
-import { isInbound, isOthersAnswer, isRejectedEvent, isRelayed } from "./speaker";
+import { isDenied } from "./is-denied";
+import { isInbound, isOthersAnswer, isRejectedEvent, isRelayed } from "./others-requests";
+import { parseRecord, type ParsedRecord } from "./parse-record";
+import { hasLiteral } from "./required-literals";
 import { isLeaseLost, isThrottled, isWatchEnded } from "./symptoms";
 import { includesAny } from "./text";
-import { isDenied } from "./verdict";
 
 /**
- * What a log record says about its own process and the API server.
- * @param record one record as it stands in the log; it may hold line breaks, with the container runtime's prefix on each
- *   line, colours, and logs quoted in logs.
- * @returns its class; `none` for everything that is not about this process's own requests to a kube-apiserver.
- *   Never throws; time is linear in the length of the record.
+ * Returns what a log record says about the requests of its own process to the API server.
+ * @param record one record as the log contains it. It may have several lines, the container runtime's prefix on each
+ *   line, colors, and other logs quoted in it.
+ * @returns its class; `none` if the record is about anything else.
+ *   Never throws; takes time linear in the length of the record.
  */
 export function classify(record: string): LogClass {
   if (!hasLiteral(record)) return "none";
-  const reading = read(record);
-  return CHECKLIST.find(check => check.holds(reading))?.class ?? "none";
+  const parsed = parseRecord(record);
+  return CHECKLIST.find(check => check.holds(parsed))?.class ?? "none";
 }
 
 interface Check {
   readonly class: LogClass;
-  readonly holds: (reading: Reading) => boolean;
+  readonly holds: (record: ParsedRecord) => boolean;
 }
 
-/** First match wins. */
+/** The first match wins. */
 const CHECKLIST: readonly Check[] = [
-  // A refused Event quotes other programs' failures, but the refusal is this process's own.
-  { class: "unauthorized", holds: reading => isRejectedEvent(reading, UNAUTHORIZED.word) },
-  // Somebody asked this process: the denial is its own, and of another's credentials.
+  // A rejected Event quotes failures of other programs, but the rejected write is this process's own request.
+  { class: "unauthorized", holds: record => isRejectedEvent(record, UNAUTHORIZED.word) },
+  // This process is the server: it denied a request of one of its clients.
   { class: "none", holds: isInbound },
-  // Somebody else was asked, or asked: the denial is only passed on.
-  { class: "none", holds: reading => isRelayed(reading) && !isSlow(reading) },
-  // The answer itself shows that it is not the API server's.
+  // The record repeats a denial between two other parties.
+  { class: "none", holds: record => isRelayed(record) && !isClientThrottled(record) },
+  // The answer comes from another server.
   { class: "none", holds: isOthersAnswer },
-  // "connection is unauthorized: pods is forbidden": 403 in the words of a 401 is a 403.
-  { class: "forbidden", holds: reading => includesAny(reading.lower, FORBIDDEN.phrases) },
-  // A lease that is lost because of a 401 is a 401: the cause is named, not its effect.
-  { class: "unauthorized", holds: reading => isDenied(reading, UNAUTHORIZED) },
-  { class: "forbidden", holds: reading => isDenied(reading, FORBIDDEN) || isUnreadableForbidden(reading) },
+  // "connection is unauthorized: pods is forbidden" is a 403 in the words of a 401.
+  { class: "forbidden", holds: record => includesAny(record.lower, FORBIDDEN.phrases) },
+  // Before lease-lost: a lease that is lost because of a 401 is a 401.
+  { class: "unauthorized", holds: record => isDenied(record, UNAUTHORIZED) },
+  { class: "forbidden", holds: record => isDenied(record, FORBIDDEN) || isUnreadableForbidden(record) },
   { class: "lease-lost", holds: isLeaseLost },
   { class: "watch-ended", holds: isWatchEnded },
-  { class: "throttled", holds: reading => isThrottled(reading) || isDenied(reading, TOO_MANY_REQUESTS) },
+  { class: "throttled", holds: record => isThrottled(record) || isDenied(record, TOO_MANY_REQUESTS) },
 ];
 
-/** Requests that waited were sent by this process, wherever they went. */
-function isSlow(reading: Reading): boolean {
-  return reading.lower.includes("client-side throttling");
+/** Client-side throttling is always about this process's own requests. */
+function isClientThrottled(record: ParsedRecord): boolean {
+  return record.lower.includes("client-side throttling");
 }
 
-/** apimachinery's words for a 403 without a Status on an open watch; its 401 has words of its own. */
-function isUnreadableForbidden(reading: Reading): boolean {
-  return includesAny(reading.lower, [": unknown (get ", '"unknown (get ']);
+/** What apimachinery prints for a 403 without a Status object on an open watch. */
+function isUnreadableForbidden(record: ParsedRecord): boolean {
+  return includesAny(record.lower, [": unknown (get ", '"unknown (get ']);
 }

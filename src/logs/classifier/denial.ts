@@ -1,55 +1,55 @@
-/** A refusal of the API server, and the words it comes in. */
+/** A denial by the API server, and its wording. */
 export interface Denial {
   /** HTTP status. */
   readonly code: string;
-  /** `reason` of the Status object, and its whole message: the API server says this one word and nothing else. */
+  /** `reason` of the Status object, and its whole message: the API server says only this word. */
   readonly word: string;
-  /** What only clients of a Kubernetes API print for it, lower case. */
+  /** Phrases that only Kubernetes clients print for it, in lower case. */
   readonly phrases: readonly string[];
 }
 
-/** 401: who are you? */
+/** 401: not authenticated. */
 export const UNAUTHORIZED: Denial = {
   code: "401",
   word: "Unauthorized",
   phrases: [
-    // apimachinery, for every 401 whose body it could not read: open watches, discovery, helm.
+    // apimachinery, for a 401 without a readable body: open watches, discovery, helm.
     "the server has asked for the client to provide credentials",
-    // kubectl's words for both.
+    // kubectl, for both.
     "you must be logged in to the server",
     "error from server (unauthorized):",
-    // fabric8, by the kind of credential it was configured with.
+    // fabric8, depending on its kind of credential.
     "unauthorized! configured service account doesn't have access",
     "unauthorized! token may have expired",
-    // kopf, after every credential it had was answered 401.
+    // kopf, after a 401 for each of its credentials.
     "ran out of valid credentials",
   ],
 };
 
-/** 429: not now. */
+/** 429: too many requests. */
 export const TOO_MANY_REQUESTS: Denial = {
   code: "429",
   word: "TooManyRequests",
   phrases: ["error from server (toomanyrequests)", "the server has received too many requests"],
 };
 
-/** 403: you may not. */
+/** 403: not permitted. */
 export const FORBIDDEN: Denial = {
   code: "403",
   word: "Forbidden",
   phrases: [
-    // RBAC, since 1.4 and before.
+    // RBAC of Kubernetes 1.4 and later, and of earlier versions.
     ' is forbidden: user "',
     'user "system:',
-    // Admission plugins of the API server, after the quoted name: quotas, Pod Security.
+    // Admission plugins, after the quoted object name: quotas, Pod Security.
     '" is forbidden: ',
     "error from server (forbidden):",
-    // apimachinery, for a 403 whose body it could not read.
+    // apimachinery, for a 403 without a readable body.
     "the server does not allow access to the requested resource",
     // fabric8.
     "forbidden!configured service account doesn't have access",
     "forbidden! configured service account doesn't have access",
-    // fabric8's websocket; only a watch of the API server expects this upgrade.
+    // fabric8's websocket; only a watch of the API server uses this upgrade.
     "expected http 101 response but was '403 forbidden'",
   ],
 };

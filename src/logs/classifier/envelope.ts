@@ -5,8 +5,8 @@ const ESCAPE = 0x1b;
 const LONGEST_TIMESTAMP = 36;
 const STREAM_TAGS = ["stdout F ", "stderr F ", "stdout P ", "stderr P "];
 
-/** The text without terminal colours: ESC [ parameters letter. */
-export function stripColours(text: string): string {
+/** Removes terminal colors: ESC [ parameters letter. */
+export function stripColors(text: string): string {
   let at = text.indexOf("\x1b");
   if (at < 0) return text;
   const kept: string[] = [];
@@ -28,7 +28,7 @@ function endOfEscape(text: string, at: number): number {
   return text.charCodeAt(end) === ESCAPE ? end : Math.min(end + 1, text.length);
 }
 
-/** The length of a leading RFC 3339 timestamp and the blank after it; 0 if the line starts otherwise. */
+/** Returns the length of a leading RFC 3339 timestamp with the blank after it; 0 without one. */
 export function timestampLength(line: string): number {
   if (!isDigitCode(line.charCodeAt(0)) || line.charAt(4) !== "-" || line.charAt(7) !== "-") return 0;
   if (line.charAt(10) !== "T" || line.charAt(13) !== ":") return 0;
@@ -36,11 +36,11 @@ export function timestampLength(line: string): number {
   return blank < 0 ? 0 : blank + 1;
 }
 
-/** One physical line without what the container runtime or `kubectl logs --timestamps` put before it. */
+/** Removes the prefixes of the container runtime and of `kubectl logs --timestamps` from one line. */
 function unwrapLine(line: string): { text: string; partial: boolean } {
   let text = line.endsWith("\r") ? line.slice(0, -1) : line;
   let partial = false;
-  // Twice at most: --timestamps in front of the runtime's own prefix.
+  // At most two: --timestamps before the runtime's prefix.
   for (let i = 0; i < 2; i++) {
     const skip = timestampLength(text);
     if (skip === 0) break;
@@ -51,32 +51,32 @@ function unwrapLine(line: string): { text: string; partial: boolean } {
   return { text: fromJsonFile(text) ?? text, partial };
 }
 
-/** A line of Docker's json-file: `{"log":"...\n","stream":"stdout","time":"..."}`; null if it is something else. */
+/** Returns the text of a line of Docker's json-file, `{"log":"...\n","stream":"stdout","time":"..."}`; null for other lines. */
 function fromJsonFile(line: string): string | null {
   if (!line.startsWith('{"log":"') || !line.includes('"stream":"std')) return null;
   try {
     const entry = JSON.parse(line) as Record<string, unknown>;
     if (typeof entry["log"] !== "string" || Object.keys(entry).length > JSON_FILE_KEYS) return null;
-    return stripColours(entry["log"].endsWith("\n") ? entry["log"].slice(0, -1) : entry["log"]);
+    return stripColors(entry["log"].endsWith("\n") ? entry["log"].slice(0, -1) : entry["log"]);
   } catch {
     return null;
   }
 }
 
-/** log, stream, time and, with labels, attrs. A shipper's record has more. */
+/** log, stream, time and, with labels, attrs. Records of log shippers have more keys. */
 const JSON_FILE_KEYS = 4;
 
 /**
- * The record as the program wrote it: colours, runtime prefixes and timestamps taken off every line.
- * A line that the runtime cut (tag P) is put together with the next.
+ * Returns the record as the program wrote it, without colors, runtime prefixes and timestamps. Joins a line that the
+ * runtime cut (tag P) with the next.
  */
 export function unwrap(record: string): string {
   const parts: string[] = [];
-  for (const line of stripColours(record).split("\n")) {
+  for (const line of stripColors(record).split("\n")) {
     const { text, partial } = unwrapLine(line);
     parts.push(text, partial ? "" : "\n");
   }
-  // Line breaks stand between lines.
+  // No line break after the last line.
   if (parts.at(-1) === "\n") parts.pop();
   return parts.join("");
 }

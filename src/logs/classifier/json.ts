@@ -1,24 +1,24 @@
 import { isSpaceCode } from "./text";
 
-/** A leaf of a JSON document: its nearest key and its value as text. */
+/** A leaf of a JSON document: its nearest key, and its value as text. */
 export interface Leaf {
   readonly key: string;
   readonly value: string;
 }
 
-/** A text with a JSON object in it: what stands before, the leaves of the object, what stands after. */
+/** A text with a JSON object in it: the text before, the leaves of the object, the text after. */
 export interface TakenJson {
   readonly before: string;
   readonly leaves: readonly Leaf[];
   readonly after: string;
 }
 
-/** Deeper documents are cut: what a process says of itself stands near the top. */
+/** Deeper levels are ignored: messages and errors are near the top. */
 const MAX_DEPTH = 12;
-/** Attempts at finding an object in one text; each starts behind the one before, so the walk stays linear. */
+/** Attempts to find an object in one text. Each starts after the previous one, so the time stays linear. */
 const MAX_ATTEMPTS = 4;
 
-/** The first JSON object in a text, or null. Never throws. */
+/** Returns the first JSON object in a text, or null. Never throws. */
 export function takeJson(text: string): TakenJson | null {
   let start = objectStart(text, 0);
   for (let i = 0; i < MAX_ATTEMPTS && start >= 0; i++) {
@@ -31,7 +31,7 @@ export function takeJson(text: string): TakenJson | null {
   return null;
 }
 
-/** The next brace that opens an object with a double-quoted key: JSON, and neither prose nor another language's object. */
+/** Returns the offset of the next brace before a double-quoted key, or -1. Objects of other languages have no such key. */
 function objectStart(text: string, from: number): number {
   for (let at = text.indexOf("{", from); at >= 0; at = text.indexOf("{", at + 1)) {
     let next = at + 1;
@@ -42,7 +42,7 @@ function objectStart(text: string, from: number): number {
   return -1;
 }
 
-/** The offset behind the brace that closes the object at `start`, or -1. */
+/** Returns the offset after the brace that closes the object at `start`, or -1. */
 function objectEnd(text: string, start: number): number {
   let depth = 0;
   for (let i = start; i < text.length; i++) {
@@ -56,7 +56,7 @@ function objectEnd(text: string, start: number): number {
   return -1;
 }
 
-/** The offset of the quote that closes the one at `start`, or -1; a backslash guards the character after it. */
+/** Returns the offset of the quote that closes the one at `start`, or -1. A backslash escapes the next character. */
 export function closingQuote(text: string, start: number, quote: string): number {
   for (let i = start + 1; i < text.length; i++) {
     const c = text.charAt(i);

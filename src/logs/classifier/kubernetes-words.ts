@@ -1,16 +1,16 @@
 import { words, phrases } from "./text";
 
-// Words that tell whom a request went to. One word each, lower case, as whole words only:
-// an object that is called "vault-token" says nothing about Vault.
+// Words that show that a request went to the API server. Lower case, matched as whole words only: an object named
+// "vault-token" says nothing about Vault.
 
-/** The API server and its clients by name. */
+/** Names of the API server and its clients. */
 export const KUBERNETES_NAMES: ReadonlySet<string> = new Set([
   ...words("kubernetes k8s kube kube-apiserver apiserver api-server kubeconfig in-cluster incluster"),
-  // A header of every answer that an API server gives.
+  // A header of every answer of an API server.
   "audit-id",
 ]);
 
-/** Words that only a request to the Kubernetes API is described with. */
+/** Words that only describe requests to the Kubernetes API. */
 export const KUBERNETES_WORDS: ReadonlySet<string> = new Set([
   ...words(
     "informer informers reflector configmap configmaps serviceaccount serviceaccounts daemonset",
@@ -26,7 +26,7 @@ export const KUBERNETES_WORDS: ReadonlySet<string> = new Set([
   ),
 ]);
 
-/** Pairs of words of the same weight. */
+/** Pairs of words with the same meaning. */
 export const KUBERNETES_PAIRS: ReadonlySet<string> = new Set([
   ...phrases(
     "api server, api group, api groups, api group-resources, server apis, server groups, server version",
@@ -37,7 +37,7 @@ export const KUBERNETES_PAIRS: ReadonlySet<string> = new Set([
   ),
 ]);
 
-/** Kinds of objects whose names are ordinary words too: they speak for the API server, but not alone. */
+/** Kinds whose names are also ordinary words: weak evidence for the API server. */
 export const KUBERNETES_NOUNS: ReadonlySet<string> = new Set([
   ...words(
     "finalizer finalizers label labels annotation annotations condition conditions ownerreference node nodes namespace namespaces secret secrets service services endpoint endpoints deployment",

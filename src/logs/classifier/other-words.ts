@@ -1,6 +1,6 @@
 import { words, phrases } from "./text";
 
-/** Services that hold credentials of their own: their 401 is none of the API server's. */
+/** Services with their own credentials: their 401 does not come from the API server. */
 export const OTHER_WORDS: ReadonlySet<string> = new Set([
   ...words(
     "registry registries image images imageservice docker dockerd containerd dockerhub ecr gcr acr quay",
@@ -24,7 +24,7 @@ export const OTHER_WORDS: ReadonlySet<string> = new Set([
   ),
 ]);
 
-/** Pairs of words of the same weight. */
+/** Pairs of words with the same meaning. */
 export const OTHER_PAIRS: ReadonlySet<string> = new Set([
   ...phrases(
     "kubernetes auth, kubernetes login, identity provider, remote write, api key, api token, access key, access token, refresh token",

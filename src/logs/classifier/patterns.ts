@@ -1,31 +1,29 @@
 import { RE2JS, RE2JSSyntaxException } from "re2js";
 import { unwrap } from "./envelope";
 
-/** Why a pattern was refused. */
+/** Why a pattern was rejected. */
 export interface PatternError {
   /** Which pattern, from 0. */
   readonly index: number;
   readonly pattern: string;
-  /** Offset of the first character that is wrong, from 0. */
+  /** Offset of the first wrong character, from 0. */
   readonly position: number;
-  /** What is wrong, as a sentence without its full stop. */
+  /** What is wrong, without a full stop. */
   readonly message: string;
 }
 
-/** Compiled patterns, or the reasons why they can't be. */
+/** Compiled patterns, or every error in them. */
 export type CompiledPatterns =
   | { readonly ok: true; readonly match: (record: string) => boolean }
   | { readonly ok: false; readonly errors: readonly PatternError[] };
 
-/** Nobody writes longer ones by hand. */
 const LONGEST_PATTERN = 1024;
 
 /**
- * Compiles patterns of a ControllerResilience (`spec.tokenRestart.extraPatterns`) for an engine that needs linear time.
- * @param patterns in RE2 syntax: no back-references, no look-around.
- * @returns `match`, which tells whether any of them is found in a record (without the runtime's prefixes and without
- *   colours); or every pattern that was refused, with the position: invalid ones, and those that match the empty string,
- *   which would accuse every record.
+ * Compiles `spec.tokenRestart.extraPatterns` with a regular expression engine that takes linear time.
+ * @param patterns RE2 syntax: no back-references, no look-around.
+ * @returns `match`, which reports whether any pattern matches a record without colors and the runtime's prefixes; or
+ *   the rejected patterns. A pattern that matches the empty string is rejected, because it matches every record.
  */
 export function compilePatterns(patterns: readonly string[]): CompiledPatterns {
   const compiled: RE2JS[] = [];
@@ -43,9 +41,9 @@ function matchesAny(compiled: readonly RE2JS[], text: string): boolean {
   return compiled.some(pattern => pattern.test(text));
 }
 
-type Refusal = Pick<PatternError, "position" | "message">;
+type Rejection = Pick<PatternError, "position" | "message">;
 
-function compileOne(pattern: string): RE2JS | Refusal {
+function compileOne(pattern: string): RE2JS | Rejection {
   if (pattern.length > LONGEST_PATTERN) {
     return { position: LONGEST_PATTERN, message: `longer than ${LONGEST_PATTERN} characters` };
   }
@@ -55,13 +53,13 @@ function compileOne(pattern: string): RE2JS | Refusal {
   return result;
 }
 
-/** What the engine says of a pattern: its complaint, and the part of the pattern it complains about. */
-interface Complaint {
+/** An error message of the engine, and the part of the pattern that it is about. */
+interface EngineError {
   readonly error: string;
   readonly fragment: string | null;
 }
 
-function tryCompile(pattern: string): RE2JS | Complaint {
+function tryCompile(pattern: string): RE2JS | EngineError {
   try {
     return RE2JS.compile(pattern);
   } catch (error) {
@@ -70,11 +68,11 @@ function tryCompile(pattern: string): RE2JS | Complaint {
   }
 }
 
-function messageOf({ error, fragment }: Complaint): string {
+function messageOf({ error, fragment }: EngineError): string {
   return fragment === null ? error : `${error}: ${fragment}`;
 }
 
-/** Texts in which a pattern of nothing but positions (`\b`, `x*`) is found, with nothing in it. */
+/** A pattern that can match the empty string (`\b`, `x*`) does so in one of these. */
 const SAMPLES = ["", "a", " ", "a b"];
 
 function matchesNothing(pattern: RE2JS): boolean {
@@ -84,9 +82,9 @@ function matchesNothing(pattern: RE2JS): boolean {
   });
 }
 
-/** The engine names the fragment, not its place: the shortest prefix with the same complaint ends where the fragment does. */
-function positionOf(pattern: string, complaint: Complaint): number {
-  const { error, fragment } = complaint;
+/** The engine reports the fragment and not its position. The shortest prefix with the same error ends with the fragment. */
+function positionOf(pattern: string, engineError: EngineError): number {
+  const { error, fragment } = engineError;
   if (fragment === null) return Math.max(0, pattern.length - 1);
   if (fragment === pattern && error.endsWith(")")) return unbalanced(pattern);
   for (let end = fragment.length; end <= pattern.length; end++) {
@@ -98,7 +96,7 @@ function positionOf(pattern: string, complaint: Complaint): number {
   return Math.max(0, pattern.indexOf(fragment));
 }
 
-/** The first parenthesis that closes nothing, else the innermost that is never closed. */
+/** The first parenthesis that closes nothing, otherwise the innermost that is never closed. */
 function unbalanced(pattern: string): number {
   const open: number[] = [];
   for (const { character, at } of parentheses(pattern)) {
@@ -108,7 +106,7 @@ function unbalanced(pattern: string): number {
   return open.at(-1) ?? 0;
 }
 
-/** The parentheses that group: neither escaped nor in a class. */
+/** Parentheses that are neither escaped nor in a character class. */
 function parentheses(pattern: string): { character: string; at: number }[] {
   const found: { character: string; at: number }[] = [];
   let inClass = false;

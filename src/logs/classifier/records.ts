@@ -1,16 +1,16 @@
-// Which physical lines make one record. Decided by a line and the one before it, so that a reader may begin anywhere.
+// Groups lines into records. Each decision depends only on a line and the one before it, so a reader may start anywhere.
 
-/** A record has no more lines than this; what follows begins another. A Java exception with its causes has some 200. */
+/** Most lines of a record; further lines begin another. A Java exception with its causes has about 200. */
 export const MAX_RECORD_LINES = 256;
-/** A record has no more bytes than this; what follows begins another. The container runtimes cut lines at 16 KiB. */
+/** Most bytes of a record; further bytes begin another. Container runtimes cut lines at 16 KiB. */
 export const MAX_RECORD_BYTES = 64 * 1024;
-/** No decision about a line looks further into it than this many bytes. */
+/** Most bytes of a line that a decision reads. */
 export const LINE_LOOKAHEAD = 320;
 
 const NEWLINE = 0x0a;
 const BLANK = 0x20;
 
-/** The end of the record that begins at `start`, behind its last line break; `bytes.length` if the text ends first. */
+/** Returns the offset after the last line break of the record at `start`; `bytes.length` if the text ends first. */
 export function recordEnd(bytes: Buffer, start: number): number {
   let line = start;
   let end = lineEnd(bytes, start);
@@ -25,7 +25,7 @@ export function recordEnd(bytes: Buffer, start: number): number {
   return end;
 }
 
-/** The start of the nearest line at or before `at` that begins a record by itself; `floor` if there is none above it. */
+/** Returns the start of the nearest line at or before `at` that begins a record; `floor` if no line after `floor` does. */
 export function headBefore(bytes: Buffer, at: number, floor: number): number {
   let line = lineStart(bytes, at, floor);
   while (line > floor) {
@@ -36,7 +36,7 @@ export function headBefore(bytes: Buffer, at: number, floor: number): number {
   return floor;
 }
 
-/** The offset behind the line break that ends the line at `from`. */
+/** Returns the offset after the line at `from`. */
 function lineEnd(bytes: Buffer, from: number): number {
   const at = bytes.indexOf(NEWLINE, from);
   return at < 0 ? bytes.length : at + 1;
@@ -48,16 +48,17 @@ function lineStart(bytes: Buffer, at: number, floor: number): number {
 }
 
 /**
- * Whether the line at `line` goes on with the record of the line before it:
- * it is empty, indented or closes a bracket (pretty JSON, stack frames, objects of Node and Rust); it is framed by a
- * border; it begins as the second line of an exception does; or it is an exception that its logger put on a line of its
- * own, within a second and not behind an access line.
+ * Whether the line at `line` continues the record of the previous line:
+ * - it is empty, indented or closes a bracket (pretty-printed JSON, stack frames, objects of Node and Rust);
+ * - it starts with a border;
+ * - it starts like the second line of an exception; or
+ * - it is an exception on a separate line, within a second of the previous line, which is not an access log line.
  */
 function isContinuation(bytes: Buffer, line: number, previous: number): boolean {
   const start = skipEnvelope(bytes, line);
   const first = bytes[start];
   if (first === undefined) return false;
-  // Rust's tracing aligns its levels behind a timestamp of its own: no indentation.
+  // Rust's tracing aligns its levels after its timestamp. That is no indentation.
   if (startsWithAny(bytes, start, ALIGNED_LEVELS)) return false;
   if (first <= BLANK || CLOSING.has(first) || startsWithAny(bytes, start, BORDERS)) return first !== ESCAPE;
   if (startsWithAny(bytes, start, SECOND_LINES)) return true;
@@ -68,7 +69,7 @@ function isContinuation(bytes: Buffer, line: number, previous: number): boolean 
 const ESCAPE = 0x1b;
 const ALIGNED_LEVELS = [" WARN ", " INFO "].map(b => Buffer.from(b));
 const CLOSING = new Set(Buffer.from("}])"));
-/** Terraform and its kin draw a border beside every line of a message. */
+/** Terraform and similar tools draw a border beside every line of a message. */
 const BORDERS = ["│", "╵", "┃"].map(b => Buffer.from(b));
 const SECOND_LINES = [
   ...[
@@ -89,13 +90,13 @@ function startsWithAny(bytes: Buffer, at: number, prefixes: readonly Buffer[]): 
   return prefixes.some(p => bytes[at] === p[0] && bytes.subarray(at, at + p.length).equals(p));
 }
 
-/** Skips a timestamp with its blank and, behind it, the runtime's stream and tag. */
+/** Skips a timestamp with its blank, and the runtime's stream and tag after it. */
 function skipEnvelope(bytes: Buffer, line: number): number {
   if (bytes[line + 4] !== 0x2d || bytes[line + 10] !== 0x54) return line;
   const blank = bytes.subarray(line, line + LONGEST_TIMESTAMP).indexOf(BLANK);
   if (blank < 0) return line;
-  const behind = line + blank + 1;
-  return startsWithAny(bytes, behind, STREAMS) ? behind + STREAM_LENGTH : behind;
+  const after = line + blank + 1;
+  return startsWithAny(bytes, after, STREAMS) ? after + STREAM_LENGTH : after;
 }
 
 const LONGEST_TIMESTAMP = 36;
@@ -125,7 +126,7 @@ function isNameCharacter(code: number): boolean {
   );
 }
 
-/** Whether a line was written within a second of the one before, as far as their timestamps tell. */
+/** Whether a line was written within a second of the previous one. True if either has no timestamp. */
 function isSameMoment(bytes: Buffer, line: number, previous: number): boolean {
   const stamped = skipEnvelope(bytes, line) > line && skipEnvelope(bytes, previous) > previous;
   if (!stamped) return true;
@@ -134,12 +135,12 @@ function isSameMoment(bytes: Buffer, line: number, previous: number): boolean {
   return isMoment(sameDay ? passed : passed + SECONDS_OF_DAY);
 }
 
-/** A logger writes an exception right behind its announcement; a second is long for that, and short between two events. */
+/** A logger writes an exception directly after its message, so less than a second passes. */
 function isMoment(seconds: number): boolean {
   return seconds >= 0 && seconds < 1;
 }
 
-/** The second that a timestamp's hh:mm:ss.fff tells; NaN if there are no digits. */
+/** Returns the second of the day from hh:mm:ss.fff; NaN without digits. */
 function secondOfDay(bytes: Buffer, line: number): number {
   const time = bytes.toString("latin1", line + DATE + 1, line + LONGEST_TIMESTAMP);
   const [hours = NaN, minutes = NaN, seconds = NaN] = time.split(":", 3).map(Number.parseFloat);

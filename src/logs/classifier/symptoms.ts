@@ -1,11 +1,11 @@
-import type { Reading } from "./sentences";
+import type { ParsedRecord } from "./parse-record";
 import { includesAny, phrases } from "./text";
 
-/** Whether leadership was lost, or the lock could not be renewed, for another reason than a denial. */
-export function isLeaseLost(reading: Reading): boolean {
-  const { lower } = reading;
+/** Whether the process lost leadership or could not renew the lock, for a reason other than a denial. */
+export function isLeaseLost(record: ParsedRecord): boolean {
+  const { lower } = record;
   if (includesAny(lower, LEADERSHIP_LOST)) return true;
-  // Two candidates wrote at once; the next try settles it.
+  // Two candidates wrote at the same time; the next attempt succeeds.
   if (lower.includes("operation cannot be fulfilled")) return false;
   if (includesAny(lower, LOCK_NOT_RENEWED)) return true;
   return includesAny(lower, LOCK_NOT_READ) && includesAny(lower, TOO_LATE);
@@ -28,9 +28,9 @@ const LOCK_NOT_READ = [
 ];
 const TOO_LATE = ["timeout", "timed out", "deadline exceeded", "request canceled"];
 
-/** Whether a watch ended or its place in history expired: the client lists again and goes on. */
-export function isWatchEnded(reading: Reading): boolean {
-  const { lower } = reading;
+/** Whether a watch ended or its resource version expired, so that the client relists. */
+export function isWatchEnded(record: ParsedRecord): boolean {
+  const { lower } = record;
   if (includesAny(lower, WATCH_ENDED)) return true;
   return lower.includes("watch") && includesAny(lower, STREAM_CUT);
 }
@@ -62,9 +62,9 @@ const STREAM_CUT = [
   ),
 ];
 
-/** Whether requests to the API server wait or are refused for their rate. */
-export function isThrottled(reading: Reading): boolean {
-  const { lower } = reading;
+/** Whether requests to the API server waited or were rejected because of their rate. */
+export function isThrottled(record: ParsedRecord): boolean {
+  const { lower } = record;
   if (includesAny(lower, THROTTLED)) return true;
   const tooMany = includesAny(lower, ["toomanyrequests", "too many requests", "throttl"]);
   return tooMany && includesAny(lower, ["kubernetes", "apiserver", "/apis/", "/api/v1/", "kopf"]);

@@ -1,4 +1,4 @@
-// Scanning without regular expressions: every function here walks its text once.
+// Text search without regular expressions: every function reads its text once.
 
 const LOWER_BIT = 0x20;
 
@@ -19,8 +19,7 @@ export function isSpaceCode(code: number): boolean {
 }
 
 /**
- * The text in lower case, with every offset unchanged.
- * Unicode may lengthen a text when lowering it ("İ"); such a text is lowered letter by letter instead.
+ * Returns the text in lower case with every offset unchanged. A letter whose lower case is longer ("İ") is left as it is.
  */
 export function lowerCase(text: string): string {
   const lower = text.toLowerCase();
@@ -33,7 +32,7 @@ export function lowerCase(text: string): string {
   return units.join("");
 }
 
-/** The offset of `word` as a word of its own at or after `from`, or -1. Case matters: hand in lower-cased text to ignore it. */
+/** Returns the offset of `word` as a whole word at or after `from`, or -1. Case-sensitive. */
 export function indexOfWord(text: string, word: string, from = 0): number {
   for (let at = text.indexOf(word, from); at >= 0; at = text.indexOf(word, at + word.length)) {
     if (isWholeWord(text, at, at + word.length)) return at;
@@ -47,7 +46,7 @@ export function isWholeWord(text: string, start: number, end: number): boolean {
   return !isWordCode(text.charCodeAt(start - 1)) && !isWordCode(text.charCodeAt(end));
 }
 
-/** The word that ends at `end`, at most 32 characters of it; "" if there is none. */
+/** Returns the word that ends at `end`, at most its last 32 characters; "" without one. */
 export function wordBefore(text: string, end: number): string {
   let start = end;
   while (start > 0 && isWordCode(text.charCodeAt(start - 1)) && end - start < LONGEST_WORD) start--;
@@ -61,12 +60,12 @@ export function includesAny(text: string, phrases: readonly string[]): boolean {
   return phrases.some(phrase => text.includes(phrase));
 }
 
-/** The words of some lines, for lists that are easier to read without quotes. */
+/** Splits lines into words, so that long lists need no quotes. */
 export function words(...lines: string[]): string[] {
   return lines.flatMap(line => line.split(" "));
 }
 
-/** The phrases of some lines, which commas part. */
+/** Splits lines into phrases at commas. */
 export function phrases(...lines: string[]): string[] {
   return lines.flatMap(line => line.split(", "));
 }

@@ -3,23 +3,23 @@ export interface Token {
   readonly token: string;
   /** Its offset in the sentence. */
   readonly at: number;
-  /** Whether it ends a link of a chain of errors: a colon follows, or nothing. */
+  /** Whether it ends a link of an error chain: a colon or the end of the sentence follows. */
   readonly endsLink: boolean;
 }
 
-/** Blanks, quotes, brackets and commas part tokens; everything else may stand inside one. */
-const PARTING = new Set(" \t\r\n\"'`()[]{}<>,;|\\");
+/** Blanks, quotes, brackets and commas separate tokens; a token may contain anything else. */
+const SEPARATORS = new Set(" \t\r\n\"'`()[]{}<>,;|\\");
 /** Punctuation at a token's edges belongs to the sentence. */
 const EDGE = new Set(":.!?=&#");
-/** Longer tokens are data (base64, certificates), no words. */
+/** Longer tokens are data such as base64. */
 const LONGEST_TOKEN = 2048;
 
-/** The tokens of a sentence, from left to right. */
+/** Returns the tokens of a sentence, from left to right. */
 export function tokensOf(sentence: string): Token[] {
   const tokens: Token[] = [];
   let start = 0;
   for (let i = 0; i <= sentence.length; i++) {
-    if (i < sentence.length && !PARTING.has(sentence.charAt(i))) continue;
+    if (i < sentence.length && !SEPARATORS.has(sentence.charAt(i))) continue;
     if (i > start && i - start <= LONGEST_TOKEN) pushTrimmed(tokens, sentence, start, i);
     start = i + 1;
   }

@@ -5,17 +5,17 @@ import { isSpaceCode, isWordCode } from "./text";
 export interface Pair {
   readonly key: string;
   readonly value: string;
-  /** Of a value without quotes, what stands behind its first word; it belongs to the value or to the sentence. */
+  /** The rest of an unquoted value after its first word. It belongs to the value or to the sentence around it. */
   readonly tail: string;
 }
 
-/** A line taken apart: free text, and the pairs that stood in it. */
+/** A line split into free text and pairs. */
 export interface Pairs {
   readonly free: string;
   readonly pairs: readonly Pair[];
 }
 
-/** Takes key=value pairs out of a line. A bare value runs to the next key, for loggers that don't quote. */
+/** Extracts the key=value pairs of a line. An unquoted value ends at the next key, for loggers that do not quote. */
 export function pairsOf(line: string): Pairs {
   let key = nextKey(line, 0);
   if (key === null) return { free: line, pairs: [] };
@@ -48,7 +48,7 @@ function wordEnd(value: string): number {
 interface Key {
   readonly name: string;
   readonly start: number;
-  /** Where the value begins. */
+  /** Offset of the value. */
   readonly end: number;
 }
 
@@ -57,7 +57,7 @@ interface Value {
   readonly end: number;
 }
 
-/** The next `key=` or `"key"=` that begins a word of its own. */
+/** Finds the next `key=` or `"key"=` at the start of a word. */
 function nextKey(line: string, from: number): Key | null {
   for (let at = line.indexOf("=", from); at >= 0; at = line.indexOf("=", at + 1)) {
     const key = keyBefore(line, at, from);
@@ -83,7 +83,7 @@ function opensWord(line: string, start: number, from: number): boolean {
 }
 
 function isKeyCode(code: number): boolean {
-  // Dots, dashes and @ stand inside keys: object.name, audit-ID, @timestamp.
+  // Keys may contain dots, dashes and @: object.name, audit-ID, @timestamp.
   return isWordCode(code) || code === 0x2e || code === 0x2d || code === 0x40;
 }
 
@@ -95,7 +95,7 @@ function quotedValue(line: string, at: number): Value | null {
   return { value: unescapeOnce(line.slice(at + 1, end)), end: end + 1 };
 }
 
-/** Undoes one level of escaping, so that a quoted document stays well-formed. */
+/** Removes one level of escaping, so that a quoted JSON document stays valid. */
 function unescapeOnce(text: string): string {
   let at = text.indexOf("\\");
   if (at < 0) return text;

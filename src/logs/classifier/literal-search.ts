@@ -1,16 +1,16 @@
-import { LITERALS, WINDOW } from "./literals";
+import { LITERALS, WINDOW } from "./required-literals";
 
-// Wu and Manber, "A fast algorithm for multi-pattern searching" (1994), with blocks of two bytes: look at the last block of
-// a window of fixed length; a block that is in no literal's window lets the search skip the whole window.
+// Wu and Manber, "A fast algorithm for multi-pattern searching" (1994), with blocks of two bytes: reads the last block of a
+// window of fixed length, and skips the whole window if the block is in no literal's window.
 
 const BLOCKS = 1 << 16;
-/** By block: how many bytes the search may go on, and STOP if the block ends a window. */
+/** By block: how many bytes the search may skip, and STOP if the block ends a window. */
 const STEP = new Uint8Array(BLOCKS).fill(WINDOW - 1);
 const STOP = 0x80;
 const SKIP = STOP - 1;
-/** Literals by the block that ends their window, each with the window's offset in it. */
+/** Literals by the last block of their window, each with the offset of the window. */
 const BY_BLOCK = new Map<number, Windowed[]>();
-/** 1 for every block that begins a window: most stops of the search are refuted by it. */
+/** 1 for every block that begins a window. Excludes most stops of the search. */
 const BEGINS = new Uint8Array(BLOCKS);
 
 interface Windowed {
@@ -30,18 +30,18 @@ for (const { text, window } of LITERALS) {
 }
 for (const block of BY_BLOCK.keys()) STEP[block] = STOP | 1;
 
-/** The first stretch behind a hit, in bytes; every clean stretch doubles the next, up to the last. */
+/** Bytes of the first stretch after a hit. The length doubles after every stretch without a hit, up to LAST_STRETCH. */
 const FIRST_STRETCH = 1024;
 const LAST_STRETCH = 32 * 1024;
 
-/** The offset of a literal's occurrence in [from, to), the first that the search meets, or `to`. */
+/** Returns the offset of the first literal in [from, to), or `to`. */
 export function nextLiteral(bytes: Uint8Array, from: number, to: number): number {
-  // A view loads two bytes in one instruction, and the search does little else.
+  // A DataView loads two bytes in one instruction.
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let stretch = FIRST_STRETCH;
   for (let start = from + WINDOW - 1; start < to; ) {
     const end = Math.min(to, start + stretch);
-    // A stretch is no longer than what was clean before it: looking at it twice at most doubles the work.
+    // No stretch is longer than the part before it, so reading it twice at most doubles the work.
     if (holdsLiteral(view, start, end)) return firstLiteral(view, start, end) ?? to;
     start = end;
     stretch = Math.min(LAST_STRETCH, stretch * 2);
@@ -50,11 +50,11 @@ export function nextLiteral(bytes: Uint8Array, from: number, to: number): number
 }
 
 /**
- * Whether a literal's window ends in [from, to). Four searches run side by side, one in each quarter: a search has to wait
- * for the two loads of a step before it knows where to look next, and the processor does the others' meanwhile.
+ * Whether a literal's window ends in [from, to). Interleaves four searches, one per quarter: each step waits for two
+ * loads, and the processor executes the loads of the other searches meanwhile.
  */
 function holdsLiteral(view: DataView, from: number, to: number): boolean {
-  // Local, or the engine asks the module for it at every step.
+  // A local variable saves a lookup in the module at every step.
   const steps = STEP;
   const quarter = (to - from) >>> 2;
   const [endA, endB, endC] = [from + quarter, from + 2 * quarter, from + 3 * quarter];
@@ -85,7 +85,7 @@ function isHit(view: DataView, end: number, step: number): boolean {
   return step > STOP && literalAt(view, end) >= 0;
 }
 
-/** Where the first literal begins whose window ends in [from, to), or null. */
+/** Returns the start of the first literal whose window ends in [from, to), or null. */
 function firstLiteral(view: DataView, from: number, to: number): number | null {
   for (let i = from; i < to; ) {
     const step = STEP[view.getUint16(i - 1, true)] as number;
@@ -96,7 +96,7 @@ function firstLiteral(view: DataView, from: number, to: number): number | null {
   return null;
 }
 
-/** Where the literal begins whose window ends with the byte at `end`, or -1. */
+/** Returns the start of the literal whose window ends with the byte at `end`, or -1. */
 function literalAt(view: DataView, end: number): number {
   const start = end - WINDOW + 1;
   return BEGINS[view.getUint16(start, true)] === 1 ? literalOfWindow(view, start) : -1;

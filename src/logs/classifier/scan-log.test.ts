@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classify } from "./classify";
 import { MAX_RECORD_BYTES, MAX_RECORD_LINES, recordEnd } from "./records";
-import { RecordStream, scanRecords } from "./scan";
+import { RecordStream, scanRecords } from "./scan-log";
 
 interface Found {
   readonly cls: string;

@@ -1,38 +1,38 @@
-import { stripColours, unwrap } from "./envelope";
+import { stripColors, unwrap } from "./envelope";
 import { takeJson } from "./json";
-import { pairsOf } from "./pairs";
+import { pairsOf } from "./key-value-pairs";
 import { isSpaceCode, lowerCase, words } from "./text";
 
-/** One sentence of a record: what was said, and under which key ("" for free text). */
+/** One sentence of a record, and the key of its field ("" for free text). */
 export interface Sentence {
-  /** Lower-cased key of the field it stood in. */
+  /** Key of its field, in lower case. */
   readonly key: string;
   /** The text, unquoted and unescaped. */
   readonly text: string;
 }
 
-/** A record taken apart. */
-export interface Reading {
-  /** The whole record without envelopes, colours and escapes, for phrases that stand where they stand. */
+/** A record split into its parts. */
+export interface ParsedRecord {
+  /** The whole record without prefixes, colors and escapes. */
   readonly text: string;
   /** `text` in lower case. */
   readonly lower: string;
-  /** What the process says, in order, without the fields that only say who speaks. */
+  /** The statements of the process, in order, without the fields of SPEAKER_KEYS. */
   readonly sentences: readonly Sentence[];
   /** First value of every key, keys in lower case. */
   readonly fields: ReadonlyMap<string, string>;
-  /** The first stack frame: the code that threw the error; "" if there is none. */
+  /** The first stack frame, which threw the error; "" without one. */
   readonly thrower: string;
 }
 
-/** Logs quote logs (a shipper's line holds klog, which holds JSON); four levels are more than was ever seen. */
+/** Levels of logs quoted in logs: a log shipper's line may contain klog, which contains JSON. */
 const MAX_QUOTING = 4;
 
-/** Takes a record apart. Never throws; walks the record a fixed number of times. */
-export function read(record: string): Reading {
+/** Splits a record into its parts. Never throws; reads the record a fixed number of times. */
+export function parseRecord(record: string): ParsedRecord {
   const plain = unwrap(record);
-  // Colours that were escaped with the text around them appear only now.
-  const text = stripColours(unescapeAll(plain));
+  // Escaped colors appear only after unescaping.
+  const text = stripColors(unescapeAll(plain));
   const parts: Parts = { sentences: [], fields: new Map(), thrower: "" };
   readText(plain, "", 0, parts);
   return { text, lower: lowerCase(text), ...parts };
@@ -62,10 +62,10 @@ function readLines(text: string, key: string, depth: number, parts: Parts): void
       continue;
     }
     const { free, pairs } = pairsOf(messageColumn(line));
-    // An unquoted name is one word; what follows it is the sentence going on.
+    // An unquoted name is one word; the sentence continues after it.
     const tails = pairs.filter(pair => SPEAKER_KEYS.has(lowerCase(pair.key))).map(pair => pair.tail);
-    for (const said of unescapeAll([free, ...tails].join(" ")).split("\n")) {
-      if (said.trim() !== "") parts.sentences.push({ key, text: said.trim() });
+    for (const sentence of unescapeAll([free, ...tails].join(" ")).split("\n")) {
+      if (sentence.trim() !== "") parts.sentences.push({ key, text: sentence.trim() });
     }
     for (const pair of pairs) readField(pair.key, pair.value, depth + 1, parts);
   }
@@ -75,29 +75,29 @@ function readField(rawKey: string, value: string, depth: number, parts: Parts): 
   const key = lowerCase(rawKey);
   if (!parts.fields.has(key)) parts.fields.set(key, value);
   if (SPEAKER_KEYS.has(key) || value === "") return;
-  if (depth <= MAX_QUOTING) readText(stripColours(value), key, depth, parts);
+  if (depth <= MAX_QUOTING) readText(stripColors(value), key, depth, parts);
   else parts.sentences.push({ key, text: value });
 }
 
-/** A stack frame names code, not services: it is no sentence. */
+/** Whether a line is a stack frame (or empty). It names code and is no sentence. */
 function isFrame(line: string): boolean {
   let start = 0;
   while (isSpaceCode(line.charCodeAt(start))) start++;
   if (start === line.length) return true;
-  // Go prints a frame as package/path.Function and, below it, its file.
+  // Go prints package/path.Function, and the file on the next line.
   if (line.indexOf(" ", start) < 0 && line.includes("/") && !line.includes("://") && !line.includes('"')) return true;
   return (
     start > 0 && (line.startsWith("at ", start) || line.startsWith('File "', start) || line.startsWith("... ", start))
   );
 }
 
-/** What Java, .NET and Node print of a frame; nothing of others. */
+/** Returns a frame of Java, .NET or Node; "" for others. */
 function frameOf(line: string): string {
   const frame = line.trim();
   return frame.startsWith("at ") ? frame : "";
 }
 
-/** Of a line in tab-separated columns (time, level, logger, caller, message) only the last speaks. */
+/** Returns the last of tab-separated columns (time, level, logger, caller, message); other lines unchanged. */
 function messageColumn(line: string): string {
   const tab = line.indexOf("\t");
   if (tab < 0) return line;
@@ -108,7 +108,7 @@ function messageColumn(line: string): string {
 
 const LEVELS = new Set(["debug", "info", "warn", "warning", "error", "fatal", "panic", "dpanic", "trace", "critical"]);
 
-/** Keys that say who speaks, when and about which object of its own, never whom it asked. */
+/** Keys for the process, the time or the object that a record is from. They never name the server that was asked. */
 const SPEAKER_KEYS = new Set([
   ...words(
     "ts time timestamp @timestamp @t t date datetime asctime eventtime uptime epoch level lvl severity @l",
@@ -123,7 +123,7 @@ const SPEAKER_KEYS = new Set([
   ),
 ]);
 
-/** Undoes every level of backslash escaping at once: a run of backslashes and the character after it is that character. */
+/** Removes every level of backslash escaping: replaces a run of backslashes and the next character by that character. */
 function unescapeAll(text: string): string {
   let at = text.indexOf("\\");
   if (at < 0) return text;

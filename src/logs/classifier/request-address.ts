@@ -1,23 +1,23 @@
-import { isDigitCode, lowerCase } from "./text";
 import type { Side } from "./evidence";
+import { isDigitCode, lowerCase } from "./text";
 
-/** Kinds of the core group: `/api/v1/...` is everybody's prefix, followed by one of these it is the API server's. */
+/** Resources of the core group. Many services use `/api/v1/...`; followed by one of these it is the API server's. */
 const CORE_RESOURCES = new Set([
   ...["namespaces", "pods", "nodes", "services", "endpoints", "configmaps", "secrets", "events", "serviceaccounts"],
   ...["persistentvolumes", "persistentvolumeclaims", "replicationcontrollers", "limitranges", "resourcequotas"],
   ...["podtemplates", "componentstatuses", "bindings", "watch"],
 ]);
-/** Whole paths that only discovery and health checks of an API server use. */
+/** Paths that only the discovery of an API server uses. */
 const WHOLE_PATHS = new Set(["/apis", "/openapi/v2", "/openapi/v3", "/swagger.json", "/swaggerapi"]);
-/** API groups from before groups were domains. */
+/** API groups whose name is not a domain. */
 const GROUPS_WITHOUT_DOT = new Set(["apps", "autoscaling", "batch", "extensions", "policy"]);
-/** The port of the kubelet's API, and of its old read-only one. */
+/** Ports of the kubelet's API and of its old read-only API. */
 const KUBELET_PORTS = new Set(["10250", "10255"]);
-/** The port kubeadm and most installers give the API server. */
+/** The API server's port with kubeadm and most installers. */
 const API_SERVER_PORT = "6443";
-/** Ends of host names under which clouds run API servers. */
+/** Domains under which clouds run API servers. */
 const API_SERVER_HOSTS = [".eks.amazonaws.com", ".azmk8s.io", ".k8s.ondigitalocean.com"];
-/** A URL below such a host explains an error; nobody asked it anything. */
+/** Prefixes of documentation hosts. Such a URL explains an error. */
 const MANUALS = [
   "docs.",
   "doc.",
@@ -31,8 +31,8 @@ const MANUALS = [
   "pkg.go.dev",
 ];
 
-/** Whom a token asks, if it is a URL, a path of the API server or host:port; null otherwise. */
-export function askedUrl(token: string): Side | null {
+/** Returns the server that a URL, a path or host:port points to; null if the token is none of these or points to none. */
+export function sideOfAddress(token: string): Side | null {
   const scheme = token.indexOf("://");
   if (scheme < 0) return token.startsWith("/") ? pathSide(token) : hostPortSide(token);
   const rest = token.slice(scheme + 3);
@@ -41,17 +41,17 @@ export function askedUrl(token: string): Side | null {
   if (MANUALS.some(m => authority.startsWith(m))) return null;
   const host = hostSide(authority);
   if (host !== null) return host;
-  // An API server's discovery begins at /api, and so does half the world's.
+  // Discovery of an API server begins at /api, but so do the paths of many other services.
   if (slash >= 0 && isBareApi(rest.slice(slash))) return null;
   return (slash < 0 ? null : pathSide(rest.slice(slash))) ?? "other";
 }
 
-/** `kubernetes` if the path is one that only an API server serves. */
+/** Returns `kubernetes` for a path that only an API server serves. */
 function pathSide(path: string): "kubernetes" | null {
   const query = path.indexOf("?");
   const bare = query < 0 ? path : path.slice(0, query);
   if (WHOLE_PATHS.has(bare.endsWith("/") ? bare.slice(0, -1) : bare)) return "kubernetes";
-  // Behind a proxy the API server's path stands further right: /k8s/clusters/c-1/api/v1/pods.
+  // A proxy adds a prefix to the API server's path: /k8s/clusters/c-1/api/v1/pods.
   const core = bare.indexOf("/api/v1/");
   if (core >= 0) {
     const resource = bare.slice(core + "/api/v1/".length).split("/", 1)[0] ?? "";
@@ -72,7 +72,7 @@ function isGroupPath(path: string): boolean {
   return group !== undefined && isGroup(group) && (version === undefined || version === "" || isVersion(version));
 }
 
-/** A domain: only Kubernetes' oldest groups have a name without a dot, and a word is the path of anybody's service. */
+/** Only the oldest API groups have a name without a dot; any service may have a single word in its path. */
 function isGroup(part: string): boolean {
   return part.includes(".") || GROUPS_WITHOUT_DOT.has(part);
 }
@@ -103,7 +103,7 @@ function isApiServerName(name: string): boolean {
   return API_SERVER_HOSTS.some(end => name.endsWith(end));
 }
 
-/** host:port without a scheme; `file.go:12` looks the same and is none. */
+/** host:port without a scheme. `file.go:12` has the same form but neither a known port nor a known name. */
 function hostPortSide(token: string): Side | null {
   const colon = token.lastIndexOf(":");
   if (colon <= 0 || colon === token.length - 1) return null;

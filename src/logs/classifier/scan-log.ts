@@ -1,35 +1,35 @@
 import { runToEnd, type Steps } from "../../core/slices";
 import type { LogClass } from "./classes";
 import { classify } from "./classify";
-import { next401 } from "./literals";
+import { nextLiteral } from "./literal-search";
 import { LINE_LOOKAHEAD, MAX_RECORD_BYTES, headBefore, recordEnd } from "./records";
-import { nextLiteral } from "./search";
+import { next401 } from "./required-literals";
 
-/** Told of a record that has a class: the class, and the record's first byte and the byte behind its last. */
+/** Receives a record that has a class: the class, its first byte and the byte after its last. */
 export type OnRecord = (cls: LogClass, start: number, end: number) => void;
 
 /**
- * Finds the records of a log that have a class, in order.
- * Only bytes around a literal are decoded: a log without any costs one look at about every third byte.
- * @param bytes UTF-8 text of whole lines, as the API server's pods/log gives it (with or without timestamps).
+ * Finds the records of a log that have a class, in order. Decodes only records that contain a literal; otherwise it reads
+ * about every third byte.
+ * @param bytes UTF-8 text of whole lines, as pods/log returns it (with or without timestamps).
  * @param onRecord called once for every record whose class is not `none`.
  */
 export function scanRecords(bytes: Uint8Array, onRecord: OnRecord): void {
   runToEnd(scanInSteps(bytes, onRecord));
 }
 
-/** The same, one record that has to be read closely at a step: a log that is full of them takes a thousand times as long as one without. */
+/** Does the same in steps of one decoded record. A log full of them takes a thousand times as long as one without. */
 export function scanInSteps(bytes: Uint8Array, onRecord: OnRecord): Steps {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return scanRange(buffer, buffer.length, onRecord);
 }
 
-/** As scanInSteps, for the records that lie in [0, to); `to` is the end of a record. */
+/** Scans the records in [0, to); `to` is the end of a record. */
 function* scanRange(buffer: Buffer, to: number, onRecord: OnRecord): Steps {
   let literal = -1;
   let code = -1;
   for (let done = 0; done < to; ) {
-    // Each search goes on from its own last hit: none looks at a byte twice.
+    // Each search continues from its own last hit, so neither reads a byte twice.
     if (literal < done) literal = nextLiteral(buffer, done, to);
     if (code < done) code = next401(buffer, done, to);
     const hit = Math.min(literal, code);
@@ -39,7 +39,7 @@ function* scanRange(buffer: Buffer, to: number, onRecord: OnRecord): Steps {
   }
 }
 
-/** Classifies the record that holds the hit and returns its end. */
+/** Classifies the record around the hit and returns its end. */
 function classifyAround(buffer: Buffer, hit: number, done: number, onRecord: OnRecord): number {
   let start = headBefore(buffer, hit, done);
   let end = recordEnd(buffer, start);
@@ -52,34 +52,34 @@ function classifyAround(buffer: Buffer, hit: number, done: number, onRecord: OnR
   return end;
 }
 
-/** The text of a record, without the line break that ends it. */
+/** Returns the text of a record without its last line break. */
 function textOf(buffer: Buffer, start: number, end: number): string {
   return buffer.toString("utf8", start, buffer[end - 1] === 0x0a ? end - 1 : end);
 }
 
-/** Told of a record that has a class: the class, its bytes with the line break, and its offset in the stream. */
+/** Receives a record that has a class: the class, its bytes with the line break, and its offset in the stream. */
 export type OnStreamRecord = (cls: LogClass, record: Uint8Array, offset: number) => void;
 
-/** Enough bytes behind a record's first to know where it ends. */
+/** Bytes after the start of a record that suffice to find its end. */
 const CERTAIN = MAX_RECORD_BYTES + LINE_LOOKAHEAD;
 
-/** scanRecords over a log that comes in pieces, cut anywhere. Holds back the last record, which may still grow. */
+/** Scans a log that arrives in chunks, cut anywhere. Keeps the last record until its end is known. */
 export class RecordStream {
   #held: Uint8Array[] = [];
   #offset = 0;
 
   constructor(private readonly onRecord: OnStreamRecord) {}
 
-  /** Takes the next piece of the log. */
+  /** Adds the next chunk. */
   push(chunk: Uint8Array): void {
     this.#held.push(chunk);
-    // A piece without a line break completes nothing; joining it to the rest can wait.
+    // A chunk without a line break completes no record, so joining it can wait.
     if (chunk.length < MAX_RECORD_BYTES && !chunk.includes(0x0a)) return;
     const buffer = this.#join();
     this.#emit(buffer, certainEnd(buffer));
   }
 
-  /** The log ends here: what is held back is classified as it stands. */
+  /** Ends the log: classifies the rest. */
   end(): void {
     const buffer = this.#join();
     this.#emit(buffer, buffer.length);
@@ -100,7 +100,7 @@ export class RecordStream {
   }
 }
 
-/** The end of the last record of which no later byte can change anything. */
+/** Returns the end of the last record that later bytes can't change. */
 function certainEnd(buffer: Buffer): number {
   const newline = buffer.lastIndexOf(0x0a);
   let end = newline < 0 ? 0 : headBefore(buffer, newline, 0);

@@ -1,8 +1,8 @@
 import { includesAny, isDigitCode, isSpaceCode, phrases, wordBefore } from "./text";
 
-// A process that answers requests tells so: of itself in the present participle, of its callers by their address.
+// Words by which a server describes what it did to its clients: participles such as "rejecting", and client addresses.
 
-/** `name{label="value"} 1`: a sample of somebody's metrics. */
+/** Whether the text is a metrics sample: `name{label="value"} 1`. */
 export function isSample(text: string): boolean {
   const open = text.indexOf("{");
   const close = text.lastIndexOf("}");
@@ -12,12 +12,12 @@ export function isSample(text: string): boolean {
   return value !== "" && !Number.isNaN(Number(value.split(" ", 1)[0]));
 }
 
-/** wordBefore() looks no further back. */
+/** Limit of wordBefore(). */
 const LONGEST_WORD = 32;
 
-/** What servers do to their callers. */
+/** What servers do to their clients. */
 const SERVING = phrases("responding, replying, answering, rejecting, refusing, denying");
-/** Before a participle: somebody else does it. */
+/** Words before a participle whose subject is another process. */
 const OTHERS_DO = new Set(
   phrases(
     "is, are, was, were, been, keeps, kept, starts, started, stopped, not, it, server, apiserver, api, kubernetes, k8s",
@@ -29,25 +29,25 @@ export function isServing(lower: string): boolean {
   return SERVING.some(verb => {
     const at = lower.indexOf(`${verb} `);
     if (at < 0 || OTHERS_DO.has(wordBefore(lower, at - 1))) return false;
-    // "refusing to start" is said of oneself.
+    // "refusing to start" is about the process itself.
     if (lower.startsWith(" to ", at + verb.length)) return false;
     const lineEnd = lower.indexOf("\n", at);
     return includesAny(lower.slice(at, lineEnd < 0 ? lower.length : lineEnd), ["401", "unauthorized"]);
   });
 }
 
-/** Whether a caller is called unauthorized; `error=Unauthorized user=web` is two fields. */
-export function namesUnbelieved(lower: string): boolean {
-  return UNBELIEVED.some(phrase => {
+/** Whether a client is called unauthorized; `error=Unauthorized user=web` is two fields. */
+export function namesUnauthorizedClient(lower: string): boolean {
+  return UNAUTHORIZED_CLIENTS.some(phrase => {
     let at = lower.indexOf(phrase);
     while (at >= 0 && lower.charAt(at + phrase.length) === "=") at = lower.indexOf(phrase, at + phrase.length);
     return at >= 0;
   });
 }
 
-const UNBELIEVED = ["request", "connection", "access", "client", "user"].map(who => `unauthorized ${who}`);
+const UNAUTHORIZED_CLIENTS = ["request", "connection", "access", "client", "user"].map(who => `unauthorized ${who}`);
 
-/** Whether a caller's address is named: `from 192.0.2.7`, or, behind the answer, `401 ... to 192.0.2.7`. */
+/** Whether a client's address is named: `from 192.0.2.7`, or after the status, `401 ... to 192.0.2.7`. */
 export function namesCaller(lower: string): boolean {
   if (CALLER_PREPOSITIONS.some(preposition => hasCallerAfter(lower, preposition, 0))) return true;
   const answer = lower.indexOf(" 401 ");
@@ -56,12 +56,12 @@ export function namesCaller(lower: string): boolean {
 
 const CALLER_PREPOSITIONS = [" from ", " for "];
 
-/** `[client 192.0.2.7:4411]`, `client: 192.0.2.7`: web servers say so of nobody else. */
+/** `[client 192.0.2.7:4411]`, `client: 192.0.2.7`, as web servers log it. */
 export function namesClient(lower: string): boolean {
   return ["client ", "client: "].some(label => hasCallerAfter(lower, label, 0));
 }
 
-/** Whether the value of a field is a caller's address. */
+/** Whether the value of a field is a client's address. */
 export function isCallerAddress(value: string): boolean {
   return isCaller(value, 0);
 }
@@ -73,7 +73,7 @@ function hasCallerAfter(lower: string, preposition: string, from: number): boole
   return false;
 }
 
-/** An IPv4 address that is no service: neither a well-known port nor the first address of a service range. */
+/** An IPv4 address with neither a server's port nor the first address of a service range. */
 function isCaller(lower: string, start: number): boolean {
   const end = addressEnd(lower, start);
   const address = lower.slice(start, end);

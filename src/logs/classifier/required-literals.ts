@@ -1,21 +1,21 @@
 import { isDigitCode, isWordCode } from "./text";
 
-// What a record must contain to be looked at: literals that are searched in raw bytes before anything is decoded.
+// Every record with a class contains one of these literals. They are searched in raw bytes before decoding.
 
-/** A literal, and the part of it that the search looks for first. */
+/** A literal, and the part of it that the search compares first. */
 export interface Literal {
   readonly text: string;
   /** Offset of a window of WINDOW characters. */
   readonly window: number;
 }
 
-/** Length of a window. The search skips by it, so that a shorter literal would slow all others down. */
+/** Length of a window, and the largest step of the search: a shorter literal would slow down the whole search. */
 export const WINDOW = 8;
 
 /**
- * At least one of these, or a free-standing 401, is in every record that has a class.
- * Cut so that either case of a first letter matches. The window begins behind "^": of all windows of that literal the one
- * whose pairs of letters, the last above all, are rarest in logs.
+ * Every record with a class contains one of these or a free-standing 401. The first letter is often left out, so that both
+ * its cases match. "^" marks the start of the window: the one whose pairs of letters, the last above all, are rarest in
+ * logs.
  */
 export const LITERALS: readonly Literal[] = [
   // unauthorized
@@ -89,7 +89,7 @@ export const LITERALS: readonly Literal[] = [
   ],
 ].map(marked => ({ text: marked.replace("^", ""), window: marked.indexOf("^") }));
 
-/** Whether a record holds a literal or a free-standing 401. The same rule as the search in bytes, for one record. */
+/** Whether a record contains a literal or a free-standing 401: the rule of the byte search, for one record. */
 export function hasLiteral(record: string): boolean {
   if (LITERALS.some(({ text }) => record.includes(text))) return true;
   for (let at = record.indexOf("401"); at >= 0; at = record.indexOf("401", at + 1)) {
@@ -98,7 +98,7 @@ export function hasLiteral(record: string): boolean {
   return false;
 }
 
-/** The offset of the next free-standing 401 in [from, to), or `to`. */
+/** Returns the offset of the next free-standing 401 in [from, to), or `to`. */
 export function next401(bytes: Buffer, from: number, to: number): number {
   for (let at = bytes.indexOf("401", from); at >= 0 && at < to; at = bytes.indexOf("401", at + 1)) {
     if (standsFree(i => bytes[i] ?? 0, at)) return at;
@@ -106,12 +106,12 @@ export function next401(bytes: Buffer, from: number, to: number): number {
   return to;
 }
 
-/** Whether the three digits at `at` can be an HTTP status: not part of a number, an id, a path or a line of code. */
+/** Whether the three digits at `at` can be an HTTP status and are not part of a number, an id, a path or a line of code. */
 function standsFree(codeAt: (i: number) => number, at: number): boolean {
   const before = codeAt(at - 1);
   const after = codeAt(at + 3);
   if (isJoining(after) || (before === COLON && after === BRACKET)) return false;
-  return !isJoining(before) || (before === LETTER_M && endsColour(codeAt, at - 1));
+  return !isJoining(before) || (before === LETTER_M && endsColor(codeAt, at - 1));
 }
 
 const COLON = 0x3a;
@@ -120,8 +120,8 @@ const LETTER_M = 0x6d;
 const OPENING_BRACKET = 0x5b;
 const ESCAPE = 0x1b;
 
-/** Whether the m at `at` ends a colour: ESC [ digits and semicolons m. */
-function endsColour(codeAt: (i: number) => number, at: number): boolean {
+/** Whether the m at `at` ends a color: ESC [ digits and semicolons m. */
+function endsColor(codeAt: (i: number) => number, at: number): boolean {
   let i = at - 1;
   while (isDigitCode(codeAt(i)) || codeAt(i) === SEMICOLON) i--;
   return codeAt(i) === OPENING_BRACKET && codeAt(i - 1) === ESCAPE;
@@ -129,7 +129,7 @@ function endsColour(codeAt: (i: number) => number, at: number): boolean {
 
 const SEMICOLON = 0x3b;
 
-/** Letters, digits, `_`, `-`, `/`, `#` and `%`. A missing neighbour, NaN or 0, joins nothing. */
+/** Letters, digits, `_`, `-`, `/`, `#` and `%`. A missing neighbor is NaN or 0. */
 function isJoining(code: number): boolean {
   return isWordCode(code) || code === 0x2d || code === 0x2f || code === 0x23 || code === 0x25;
 }

@@ -1,14 +1,14 @@
 import type { Denial } from "./denial";
 import { indexOfWord, isWordCode } from "./text";
 
-/** A Status object, however a language prints it, is shorter than this. */
+/** Longer than a Status object in any language's format. */
 const STATUS_REACH = 700;
-/** Quotes, colons and brackets between a key and its value. */
+/** Most characters between a key and its value: quotes, colons and brackets. */
 const KEY_REACH = 8;
 
 /**
- * Whether a text holds the API server's Status object with this code: as JSON, Go, Rust, Java, Scala or Node print it.
- * The words are the same in all of them: Failure, the code under `code`, the reason.
+ * Whether a text contains the API server's Status object with this code, as JSON, Go, Rust, Java, Scala or Node print it.
+ * All of them contain Failure, the code under the key `code`, and the reason.
  */
 export function hasStatusObject(text: string, denial: Denial): boolean {
   for (let at = indexOfWord(text, denial.code); at >= 0; at = indexOfWord(text, denial.code, at + 1)) {
@@ -19,7 +19,7 @@ export function hasStatusObject(text: string, denial: Denial): boolean {
   return false;
 }
 
-/** `code: 401`, `"code":401`, `Code:401`, `code: Optional(401)`; Scala's case classes print no names: `Some(401)`. */
+/** `code: 401`, `"code":401`, `Code:401`, `code: Optional(401)`; `Some(401)` in Scala, whose case classes print no keys. */
 function isUnderCode(text: string, at: number): boolean {
   let end = keyEnd(text, at);
   if (text.endsWith("Optional", end)) end = keyEnd(text, end - "Optional".length);

@@ -2,7 +2,7 @@ import type { Answer } from "./answer";
 import type { Denial } from "./denial";
 import { includesAny, indexOfWord, isWholeWord, isWordCode, lowerCase, wordBefore } from "./text";
 
-/** Every place in a lower-cased sentence where the number stands for an HTTP status, in order. */
+/** Finds every place in a lower-cased sentence where the number is an HTTP status, from left to right. */
 export function codeAnswers(key: string, lower: string, denial: Denial): Answer[] {
   const found: Answer[] = [];
   for (let at = indexOfWord(lower, denial.code); at >= 0; at = indexOfWord(lower, denial.code, at + 1)) {
@@ -15,7 +15,7 @@ export function codeAnswers(key: string, lower: string, denial: Denial): Answer[
 
 type Span = Pick<Answer, "at" | "end">;
 
-/** Numbers of a status line stand behind the protocol's version. */
+/** Protocol versions before the number of a status line. */
 const PROTOCOLS = ["http/1.0", "http/1.1", "http/2", "http/2.0", "http/3"];
 
 /** `[401 403 429]`, `401|403`: a list of statuses is a setting. */
@@ -33,17 +33,17 @@ function codeKind(key: string, lower: string, { at, end }: Span, denial: Denial)
   if (isGeneratedException(lower, at, end)) return "bare";
   let i = at - 1;
   while (i >= 0 && LEADING.has(lower.charAt(i))) i--;
-  // client-node's exceptions: the generator's own header, which no HTTP library prints.
+  // client-node's exceptions print a header that no HTTP library prints.
   if (lower.endsWith("http-code", i + 1)) return "bare";
   const isStatus =
     i < 0 ? isWholeStatus(key, lower, end) : isStatusBefore(lower, i + 1, denial) || isOutcome(lower, i + 1, at, end);
   return isStatus ? "http" : null;
 }
 
-/** Quotes, brackets and separators between the number and what it is the number of. */
+/** Quotes, brackets and separators before the number. */
 const LEADING = new Set("\"'`([{< \t:=");
 
-/** A sentence that begins with the number: the value of a field that holds a status, or requests' "401 Client Error". */
+/** A sentence that begins with the number: the value of a status field, or "401 Client Error" of Python's requests. */
 function isWholeStatus(key: string, lower: string, end: number): boolean {
   return includesAny(key, STATUS_WORDS) || lower.startsWith(" client error", end);
 }
@@ -58,13 +58,13 @@ function isStatusBefore(lower: string, end: number, denial: Denial): boolean {
 
 const EXCEPTIONS = ["error", "exception"];
 
-/** The number alone as what came of a request: `GET /path -> 401`, `https://host/path: 401`, `failed to list pods - 401`, `failure: 401 https://host/path`. */
+/** The number alone as the result of a request: `GET /path -> 401`, `https://host/path: 401`, `failed to list pods - 401`, `failure: 401 https://host/path`. */
 function isOutcome(lower: string, before: number, at: number, end: number): boolean {
   if (SCHEMES.some(scheme => lower.startsWith(scheme, end + 1))) return true;
   if (!endsStatement(lower, end)) return false;
   const separator = lower.slice(Math.max(0, before - 1), at).trim();
   if (ARROWS.some(arrow => lower.endsWith(arrow, before) || separator.startsWith(arrow))) return true;
-  // A number that sticks to a colon is a line of code or a port.
+  // A number directly after a colon is a line of code or a port.
   if (lower.slice(before, at).startsWith(": ")) return isAddressBefore(lower, before) || hasFailed(lower, at);
   return lower.endsWith(" -", before) && hasFailed(lower, at);
 }
@@ -81,7 +81,7 @@ function endsStatement(lower: string, end: number): boolean {
 
 const STATEMENT_ENDS = new Set(".,;)]}\"'`");
 
-/** More than a status line's reason is long. */
+/** Longer than the reason of a status line. */
 const TAIL_REACH = 16;
 
 function isAddressBefore(lower: string, end: number): boolean {
@@ -90,18 +90,18 @@ function isAddressBefore(lower: string, end: number): boolean {
   return token.length <= end - from && (token.startsWith("/") || token.includes("://"));
 }
 
-/** A longer token is data. */
+/** Longer tokens are data. */
 const ADDRESS_REACH = 300;
 
 function hasFailed(lower: string, at: number): boolean {
   return includesAny(lower.slice(Math.max(0, at - FAILURE_REACH), at), FAILURES);
 }
 
-/** How far before its outcome a failure is told. */
+/** Longest distance from a failure's words to its status. */
 const FAILURE_REACH = 120;
 const FAILURES = ["failed to ", "unable to ", "could not ", "cannot ", "couldn't ", "can't ", "error "];
 
-/** 401.04, 401ms, :401], 10-401, 2.401: a digit string inside something larger. */
+/** 401.04, 401ms, :401], 10-401, 2.401: the digits are part of something larger. */
 function isPartOfNumber(lower: string, at: number, end: number): boolean {
   const before = lower.charAt(at - 1);
   const after = lower.charAt(end);

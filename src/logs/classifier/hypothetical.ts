@@ -1,18 +1,18 @@
 import { includesAny, isDigitCode, isWordCode, phrases } from "./text";
 
-// A help text, a comment or a hint speaks of denials that may happen; it reports none.
+// Help texts, comments and hints mention denials that may happen. They report none.
 
-/** Whether a sentence explains something to its reader: a comment, a flag of a command, a hint. */
+/** Whether a sentence is an explanation: a comment, a flag of a command, a hint. */
 export function isExplanation(lower: string): boolean {
   if (lower.startsWith("--")) return isWordCode(lower.charCodeAt(2));
   if (lower.startsWith("#")) return isComment(lower);
   if (COMMENTS.some(mark => lower.startsWith(mark))) return true;
-  // A probe or a test that wanted it so.
+  // A probe or a test that expected the denial.
   if (lower.includes(" as expected")) return true;
   return LABELS.some(label => lower.startsWith(label));
 }
 
-/** Comments of other languages, and what test runners print before a test that passed. */
+/** Comment marks of other languages, and marks that test runners print before a passed test. */
 const COMMENTS = ["; ", "// ", "✓", "✔", "√"];
 
 const LABELS = [
@@ -28,13 +28,13 @@ function isComment(lower: string): boolean {
 }
 
 /**
- * From where on a sentence only supposes a denial, or says that there was none: "exit if the API server returns 401".
- * Infinity if it doesn't; what failed before it supposes is told ("failed to check if ...").
+ * Returns the offset from which a sentence is hypothetical or negative: "exit if the API server returns 401". Infinity if
+ * it is neither, or if a failure precedes that part ("failed to check if ...").
  */
-export function supposedFrom(lower: string): number {
-  if (!includesAny(lower, SUPPOSING)) return Infinity;
-  const supposed = Math.min(...SUPPOSING.map(marker => offsetOf(lower, marker)));
-  return REPORTING.some(word => offsetOf(lower, word) < supposed) ? Infinity : supposed;
+export function hypotheticalFrom(lower: string): number {
+  if (!includesAny(lower, HYPOTHETICAL)) return Infinity;
+  const start = Math.min(...HYPOTHETICAL.map(marker => offsetOf(lower, marker)));
+  return REPORTING.some(word => offsetOf(lower, word) < start) ? Infinity : start;
 }
 
 function offsetOf(lower: string, marker: string): number {
@@ -42,7 +42,7 @@ function offsetOf(lower: string, marker: string): number {
   return at < 0 ? Infinity : at;
 }
 
-const SUPPOSING = [
+const HYPOTHETICAL = [
   ...phrases(
     " if , unless , whenever , when the , such as , e.g. , for example, would , might , expected 401, expecting 401, wants 401",
   ),

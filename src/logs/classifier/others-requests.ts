@@ -1,24 +1,31 @@
-import type { Reading } from "./sentences";
-import { isCallerAddress, isSample, isServing, namesCaller, namesClient, namesUnbelieved } from "./served";
+import type { ParsedRecord } from "./parse-record";
+import {
+  isCallerAddress,
+  isSample,
+  isServing,
+  namesCaller,
+  namesClient,
+  namesUnauthorizedClient,
+} from "./server-marks";
 import { includesAny, isSpaceCode, phrases } from "./text";
 
-/** Whether the record is about a request made *to* this process: access lines, and clients it turned away. */
-export function isInbound(reading: Reading): boolean {
+/** Whether the record is about a request *to* this process: an access log line, or a client that it rejected. */
+export function isInbound(record: ParsedRecord): boolean {
   return (
-    hasRequestLine(reading.text) ||
-    isShortAccessLine(reading) ||
-    hasClientField(reading) ||
-    isRequestRecord(reading) ||
-    isServing(reading.lower) ||
-    namesClient(reading.lower) ||
-    namesUnbelieved(reading.lower) ||
-    isSample(reading.text) ||
-    includesAny(reading.lower, TURNED_AWAY)
+    hasRequestLine(record.text) ||
+    isShortAccessLine(record) ||
+    hasClientField(record) ||
+    isRequestRecord(record) ||
+    isServing(record.lower) ||
+    namesClient(record.lower) ||
+    namesUnauthorizedClient(record.lower) ||
+    isSample(record.text) ||
+    includesAny(record.lower, REJECTED_CLIENT)
   );
 }
 
-/** What servers say about callers they don't believe. */
-const TURNED_AWAY = [
+/** Phrases of servers that reject a client. */
+const REJECTED_CLIENT = [
   ...phrases(
     "authenticate the request, authenticate request, authenticating request, invalid bearer token",
     "rejected a caller, rejecting request, request refused, incoming request, unauthenticated request",
@@ -35,7 +42,7 @@ const TURNED_AWAY = [
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "CONNECT", "LIST", "WATCH"];
 
-/** `"GET /path HTTP/1.1"`, unless a URL in front says that this process sent it (urllib3's debug lines). */
+/** `"GET /path HTTP/1.1"`, unless a URL before it shows that this process sent it (debug lines of urllib3). */
 function hasRequestLine(text: string): boolean {
   for (let at = text.indexOf(" HTTP/"); at >= 0; at = text.indexOf(" HTTP/", at + 6)) {
     const start = text.lastIndexOf(" ", at - 1);
@@ -46,7 +53,7 @@ function hasRequestLine(text: string): boolean {
   return false;
 }
 
-/** As far before a request line as the URL of its host may begin. */
+/** Longest distance from the host's URL to the request line. */
 const URL_REACH = 300;
 
 function endsInUrl(before: string): boolean {
@@ -54,8 +61,8 @@ function endsInUrl(before: string): boolean {
   return trimmed.slice(trimmed.lastIndexOf(" ") + 1).includes("://");
 }
 
-/** `GET /path 401 4.3 ms`, `| 401 | 59µs | 192.0.2.1 | GET "/path"`: a path alone, and how long it took or who asked. */
-function isShortAccessLine({ text, lower }: Reading): boolean {
+/** `GET /path 401 4.3 ms`, `| 401 | 59µs | 192.0.2.1 | GET "/path"`: a path with a latency or a client address. */
+function isShortAccessLine({ text, lower }: ParsedRecord): boolean {
   return (includesAny(lower, LATENCIES) || namesCaller(lower)) && METHODS.some(m => hasPathAfter(text, m));
 }
 
@@ -71,7 +78,7 @@ function hasPathAfter(text: string, method: string): boolean {
   return false;
 }
 
-/** Fields that only a server's record has: where the request came from. */
+/** Fields for the origin of a request, which only servers log. */
 const CLIENT_FIELDS = [
   ...phrases(
     "remote_addr, remoteaddr, remote_ip, remoteip, client_ip, clientip, client.addr, client_addr",
@@ -82,12 +89,12 @@ const CLIENT_FIELDS = [
   ),
 ];
 
-function hasClientField(reading: Reading): boolean {
-  if (CLIENT_FIELDS.some(f => reading.fields.has(f))) return true;
-  return PEER_FIELDS.some(f => isCallerAddress(reading.fields.get(f) ?? ""));
+function hasClientField(record: ParsedRecord): boolean {
+  if (CLIENT_FIELDS.some(f => record.fields.has(f))) return true;
+  return PEER_FIELDS.some(f => isCallerAddress(record.fields.get(f) ?? ""));
 }
 
-/** Fields that say so if their value is an address. */
+/** Fields that name a client if their value is an address. */
 const PEER_FIELDS = ["client", "peer", "remote", "src"];
 
 const METHOD_FIELDS = ["method", "verb", "http.method", "request_method", "requestmethod", "http_method", "httpmethod"];
@@ -98,29 +105,29 @@ const PATH_FIELDS = [
   ),
 ];
 
-/** A record with a method and a path without a host: who asks somebody else writes the address. */
-function isRequestRecord(reading: Reading): boolean {
-  if (!METHOD_FIELDS.some(f => reading.fields.has(f))) return false;
-  return PATH_FIELDS.some(f => reading.fields.get(f)?.startsWith("/") === true);
+/** Whether a record has a method and a path without a host. A client logs the whole address. */
+function isRequestRecord(record: ParsedRecord): boolean {
+  if (!METHOD_FIELDS.some(f => record.fields.has(f))) return false;
+  return PATH_FIELDS.some(f => record.fields.get(f)?.startsWith("/") === true);
 }
 
-/** Whether the record passes on an answer that somebody else got, or that somebody behind the API server gave. */
-export function isRelayed(reading: Reading): boolean {
-  return includesAny(reading.lower, RELAYED) || isEventRow(reading.text);
+/** Whether the record repeats an answer that another process received, or that came from behind the API server. */
+export function isRelayed(record: ParsedRecord): boolean {
+  return includesAny(record.lower, RELAYED) || isEventRow(record.text);
 }
 
 const RELAYED = [
-  // A webhook's verdict, which the API server repeats.
+  // A webhook's decision, which the API server repeats.
   ...phrases("denied the request, admission webhook, failed calling webhook, failed to call webhook"),
-  // What a network plugin told the kubelet.
+  // What a network plugin reported to the kubelet.
   ...phrases("plugin type=, failedcreatepodsandbox, network for sandbox, failed to create pod sandbox, to cni network"),
   ...phrases("from cni network"),
-  // Answered by the kubelet or a pod behind the API server, in the API server's words.
+  // Answers of the kubelet or of a pod, which the API server relays.
   ...phrases(
     "unable to upgrade connection, error upgrading connection, pods/log, pods/exec, pods/attach, pods/portforward, pods/proxy",
     "nodes/proxy, services/proxy, nodes/metrics, nodes/stats, :10250",
   ),
-  // What another process logged, read by this one.
+  // The log of another process, quoted by this one.
   ...phrases("in the log of, in the logs of, in logs of"),
   // Events of other processes, exported.
   ...[
@@ -132,10 +139,10 @@ const RELAYED = [
   ],
 ];
 
-/** Whether the answer bears the marks of another server: it asks for a password, or its body is no Status object. */
-export function isOthersAnswer(reading: Reading): boolean {
-  const { lower } = reading;
-  // API servers with basic authentication, up to 1.18, named themselves.
+/** Whether the answer is another server's: it asks for a password, or its body is no Status object. */
+export function isOthersAnswer(record: ParsedRecord): boolean {
+  const { lower } = record;
+  // API servers with basic authentication (up to 1.18) have this realm.
   if (lower.includes("www-authenticate") && !lower.includes('realm="kubernetes')) return true;
   const body = lower.indexOf(BODY);
   if (body < 0) return false;
@@ -144,19 +151,19 @@ export function isOthersAnswer(reading: Reading): boolean {
   return !lower.slice(start, start + BODY_REACH).includes("status");
 }
 
-/** How generated clients introduce the body of an answer. */
+/** Generated clients print this before the body of an answer. */
 const BODY = "http response body:";
-/** A Status object names its kind within this many characters. */
+/** A Status object has its kind within this many characters. */
 const BODY_REACH = 120;
 
-/** A row of `kubectl get events` or `describe`: type, reason, age, speaker, in wide columns. */
+/** A row of `kubectl get events` or `describe`: type, reason, age and source in wide columns. */
 function isEventRow(text: string): boolean {
   return text.startsWith("Warning  ") || text.startsWith("Normal  ");
 }
 
-/** Whether the API server refused to store an Event of this process: the quoted Event may speak of anything. */
-export function isRejectedEvent(reading: Reading, word: string): boolean {
-  if (!includesAny(reading.lower, ["server rejected event", "unable to write event"])) return false;
-  const verdict = reading.text.slice(reading.text.lastIndexOf("}'") + 1);
-  return verdict.includes(word);
+/** Whether the API server rejected an Event of this process. The quoted Event may contain any words. */
+export function isRejectedEvent(record: ParsedRecord, word: string): boolean {
+  if (!includesAny(record.lower, ["server rejected event", "unable to write event"])) return false;
+  const answer = record.text.slice(record.text.lastIndexOf("}'") + 1);
+  return answer.includes(word);
 }
