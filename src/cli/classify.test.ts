@@ -1,8 +1,20 @@
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 
 const root = join(__dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "classify-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Writes a log file with one line per entry, 20 s apart. */
+function logFile(...entries: string[]): string {
+  const path = join(folder, "web.log");
+  const stamp = (i: number): string => new Date(Date.UTC(2025, 0, 1) + i * 20_000).toISOString();
+  writeFileSync(path, entries.map((entry, i) => `${stamp(i)} ${entry}\n`).join(""));
+  return path;
+}
 
 /** Runs the command as `npm run -s classify` does. */
 function run(input: string, ...args: string[]): { status: number | null; stdout: string; stderr: string } {
@@ -26,7 +38,7 @@ describe("npm run classify", { timeout: 60_000 }, () => {
     expect(status).toBe(0);
   });
 
-  it("answers every line of JSON, and names the lines that it cannot read", () => {
+  it("answers every line of JSON and names the lines that it can't read", () => {
     const lines = [
       '{"id":1,"line":"x: Unauthorized"}',
       "nonsense",
@@ -40,7 +52,33 @@ describe("npm run classify", { timeout: 60_000 }, () => {
     expect(status).toBe(1);
   });
 
-  it("explains itself", () => {
-    expect(run("", "--help").stdout).toContain("--json");
+  it("explains its options and exit codes", () => {
+    const { stdout } = run("", "--help");
+    expect(stdout).toContain("--json");
+    expect(stdout).toContain("Exit codes:");
+  });
+
+  it("summarizes a file with persistent 401s", () => {
+    const denied = "failed to list *v1.Pod: Unauthorized";
+    const { status, stdout } = run("", logFile("all is well", denied, denied, denied, denied, "leader election lost"));
+    expect(stdout).toContain("6 lines, 2025-01-01T00:00:00.000Z to 2025-01-01T00:01:40.000Z");
+    expect(stdout).toContain("RESULT  Found persistent 401s: 4 occasions in 1m, since 2025-01-01T00:00:20.000Z.");
+    expect(stdout).toContain("would have acted at 2025-01-01T00:01:20.000Z (line 5)");
+    expect(stdout).toMatch(/^unauthorized +4 +2025-01-01T00:00:20.000Z +2025-01-01T00:01:20.000Z$/m);
+    expect(stdout).toMatch(/^lease-lost +1 +2025-01-01T00:01:40.000Z/m);
+    expect(status).toBe(0);
+  });
+
+  it("summarizes a file with 401s that are not persistent, and one without any", () => {
+    const brief = run("", logFile("failed to list *v1.Pod: Unauthorized", "all is well")).stdout;
+    expect(brief).toContain("RESULT  Found 401s, but not persistent: 1 occasion, at 2025-01-01T00:00:00.000Z.");
+    expect(run("", logFile("all is well")).stdout).toContain("RESULT  Found no problem");
+    expect(run("", logFile()).stdout).toContain("RESULT  The file is empty.");
+  });
+
+  it("fails when the file can't be read", () => {
+    const { status, stderr } = run("", join(folder, "none"));
+    expect(stderr).toMatch(/^failed to read .*none: ENOENT/);
+    expect(status).toBe(1);
   });
 });

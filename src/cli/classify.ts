@@ -1,11 +1,16 @@
-// `npm run -s classify`: what the detector of token-restart makes of a log, record by record, without a cluster.
+// `npm run -s classify`: classifies the records of a log, without a cluster.
+import { createReadStream } from "node:fs";
 import { Command } from "commander";
 import { classify, RecordStream, type LogClass } from "../logs/classifier/index";
+import { ClassCounts, summarize } from "./classify/summary";
+import { createDetector } from "./replay/detector";
+import { LogText } from "./replay/log-text";
+import { loadSpec } from "./replay/spec-file";
 import { endQuietlyOnClosedPipe, linesOf, write } from "./streams";
 
 const COLUMN = "unauthorized".length + 2;
 
-const COLOURS: Readonly<Record<LogClass, string>> = {
+const COLORS: Readonly<Record<LogClass, string>> = {
   unauthorized: "\x1b[31m",
   forbidden: "\x1b[35m",
   "lease-lost": "\x1b[33m",
@@ -14,17 +19,22 @@ const COLOURS: Readonly<Record<LogClass, string>> = {
   none: "",
 };
 
-/** `unauthorized  <record>`; the further lines of a record stand under its first. */
-function layOut(cls: LogClass, record: string): string {
-  const label = process.stdout.isTTY ? `${COLOURS[cls]}${cls}\x1b[0m` : cls;
+/** Formats `unauthorized  <record>`, with further lines of the record indented below the first. */
+function formatRecord(cls: LogClass, record: string): string {
+  const label = process.stdout.isTTY ? `${COLORS[cls]}${cls}\x1b[0m` : cls;
   const text = record.endsWith("\n") ? record.slice(0, -1) : record;
   const gap = " ".repeat(COLUMN - cls.length);
   return `${label}${gap}${text.split("\n").join(`\n${" ".repeat(COLUMN)}`)}\n`;
 }
 
-async function classifyLog(): Promise<void> {
+/** Prints each classified record of standard input as it arrives. */
+async function printRecords(): Promise<void> {
+  const counts = new ClassCounts();
   let found: string[] = [];
-  const stream = new RecordStream((cls, record) => found.push(layOut(cls, Buffer.from(record).toString("utf8"))));
+  const stream = new RecordStream((cls, record) => {
+    counts.add(cls, record);
+    found.push(formatRecord(cls, Buffer.from(record).toString("utf8")));
+  });
   const flush = async (): Promise<void> => {
     const text = found.join("");
     found = [];
@@ -36,6 +46,27 @@ async function classifyLog(): Promise<void> {
   }
   stream.end();
   await flush();
+  await write(process.stderr, `Classified: ${counts.describe()}.\n`);
+}
+
+/** Prints a summary of a log file. */
+async function printSummary(file: string): Promise<void> {
+  const counts = new ClassCounts();
+  const records = new RecordStream((cls, record) => counts.add(cls, record));
+  const log = new LogText(createDetector(loadSpec(undefined)));
+  try {
+    for await (const chunk of createReadStream(file)) {
+      records.push(chunk as Buffer);
+      log.push(chunk as Buffer);
+    }
+  } catch (error) {
+    await write(process.stderr, `failed to read ${file}: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  records.end();
+  log.end();
+  await write(process.stdout, summarize(file, counts, log));
 }
 
 interface Question {
@@ -56,7 +87,8 @@ function parseQuestion(text: string): Question | string {
   return typeof line === "string" ? { id, line } : 'has no "line" that is a string';
 }
 
-async function classifyJson(): Promise<void> {
+/** Answers each line of JSON. */
+async function answerJson(): Promise<void> {
   let number = 0;
   for await (const text of linesOf(process.stdin)) {
     number++;
@@ -71,12 +103,36 @@ async function classifyJson(): Promise<void> {
   }
 }
 
+const HELP = `
+Classes:
+  unauthorized   the API server answered a request of the process with 401
+  forbidden      the API server answered a request of the process with 403
+  lease-lost     the process lost its Lease, or could not renew it in time
+  watch-ended    a watch ended or expired
+  throttled      requests waited or were rejected because of their rate
+
+Examples:
+  npm run -s classify -- web.log                            summary of a file
+  kubectl logs --timestamps web-1 | npm run -s classify     each classified record
+  npm run -s classify -- --json < questions.jsonl           one answer per line
+
+Exit codes:
+  0   the log was read, whatever was found
+  1   the file or a line of JSON can't be read, or an option is unknown
+`;
+
 endQuietlyOnClosedPipe();
 void new Command("npm run -s classify --")
   .description(
-    "Read a log on standard input and print the class before each record that has one:\n" +
-      "unauthorized, forbidden, lease-lost, watch-ended or throttled.",
+    "Find 401s and related problems between a process and the Kubernetes API server in its log.\n" +
+      "With a file, print a summary: what was found, how often, since when, what it means and what to do next.\n" +
+      "Without a file, read standard input and print each classified record as it arrives.",
   )
+  .argument("[file]", "log file; times need the output of kubectl logs --timestamps")
   .option("--json", 'read lines {"id","line"} and print {"id","class"} for each of them, in order')
-  .action(async ({ json }: { json?: boolean }) => (json === true ? classifyJson() : classifyLog()))
+  .addHelpText("after", HELP)
+  .action(async (file: string | undefined, { json }: { json?: boolean }) => {
+    if (json === true) await answerJson();
+    else await (file === undefined ? printRecords() : printSummary(file));
+  })
   .parseAsync();
