@@ -6,6 +6,7 @@ import { ClassCounts, summarize } from "./classify/summary";
 import { createDetector } from "./replay/detector";
 import { LogText } from "./replay/log-text";
 import { loadSpec } from "./replay/spec-file";
+import { isMapping } from "./is-mapping";
 import { endQuietlyOnClosedPipe, linesOf, write } from "./streams";
 
 const COLUMN = "unauthorized".length + 2;
@@ -81,8 +82,8 @@ function parseQuestion(text: string): Question | string {
   } catch (error) {
     return `not JSON (${error instanceof Error ? error.message : String(error)})`;
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return "not an object";
-  const { id, line } = value as Record<string, unknown>;
+  if (!isMapping(value)) return "not an object";
+  const { id, line } = value;
   if (id === undefined) return 'has no "id"';
   return typeof line === "string" ? { id, line } : 'has no "line" that is a string';
 }

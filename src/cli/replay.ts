@@ -1,10 +1,10 @@
-// `npm run -s replay`: when, if ever, tokenRestart would have acted on a log, without a cluster.
+// `npm run -s replay`: reports when tokenRestart would have acted on a log, without a cluster.
 import { Command } from "commander";
 import { createDetector, type Detector } from "./replay/detector";
 import { LogText } from "./replay/log-text";
 import { answer, parseQuestion } from "./replay/questions";
-import { loadSpec, SpecError } from "./replay/spec-file";
-import { describeReplay } from "./replay/verdict-text";
+import { loadSpec, SpecError, uncheckedSpecRules } from "./replay/spec-file";
+import { describeReplay } from "./replay/report";
 import { endQuietlyOnClosedPipe, linesOf, write } from "./streams";
 
 interface Options {
@@ -12,7 +12,7 @@ interface Options {
   readonly spec?: string;
 }
 
-async function complain(message: string): Promise<void> {
+async function fail(message: string): Promise<void> {
   await write(process.stderr, `${message}\n`);
   process.exitCode = 1;
 }
@@ -22,13 +22,11 @@ async function replayLog(detector: Detector): Promise<void> {
   for await (const chunk of process.stdin) log.push(chunk as Buffer);
   log.end();
   if (log.lines > 0 && log.spanMs === undefined) {
-    await complain("line 1: found no time stamp on any line; expected the output of kubectl logs --timestamps");
+    await fail("no line has a timestamp; expected the output of kubectl logs --timestamps");
     return;
   }
   for (const line of log.unstamped) {
-    await complain(
-      `line ${line}: a 401 without a time stamp before it, so it is not counted; expected the output of kubectl logs --timestamps`,
-    );
+    await fail(`line ${line}: ignored a 401 without a timestamp; expected the output of kubectl logs --timestamps`);
   }
   await write(process.stdout, describeReplay(log, detector.rule));
 }
@@ -40,7 +38,7 @@ async function replayJson(detector: Detector): Promise<void> {
     if (text.trim() === "") continue;
     const question = parseQuestion(text);
     if (typeof question === "string") {
-      await complain(`line ${number}: ${question}; expected {"id": ..., "records": [{"t_ms": ..., "line": ...}]}`);
+      await fail(`line ${number}: ${question}; expected {"id": ..., "records": [{"t_ms": ..., "line": ...}]}`);
     } else {
       await write(process.stdout, `${JSON.stringify(answer(question, detector))}\n`);
     }
@@ -50,28 +48,42 @@ async function replayJson(detector: Detector): Promise<void> {
 async function run({ json, spec }: Options): Promise<void> {
   try {
     const detector = createDetector(loadSpec(spec));
+    for (const rule of spec === undefined ? [] : uncheckedSpecRules()) {
+      await write(process.stderr, `not checked: ${rule}\n`);
+    }
     await (json === true ? replayJson(detector) : replayLog(detector));
   } catch (error) {
     if (!(error instanceof SpecError)) throw error;
-    await complain(error.message);
+    await fail(error.message);
   }
 }
+
+const HELP = `
+Examples:
+  kubectl logs --timestamps web-1 | npm run -s replay
+  npm run -s replay -- --spec web.yaml < web.log
+
+Exit codes:
+  0   the log was read, whether tokenRestart would have acted or not
+  1   the spec or a part of the input is not valid, or an option is unknown
+`;
 
 endQuietlyOnClosedPipe();
 void new Command("npm run -s replay --")
   .description(
-    "Read a container's log with time stamps (kubectl logs --timestamps) on standard input and print when, if ever, " +
-      "the remedy tokenRestart would have acted on it, and the occasions that it counts.\n\n" +
-      "It is judged at each record. The operator itself reads a suspicious log every 5 s, so it acts up to that much later.",
+    "Read a container's log with timestamps (kubectl logs --timestamps) from standard input. " +
+      "Print when tokenRestart would have acted on it, if at all, and the occasions that it counted.\n\n" +
+      "Replay checks after each record. The operator reads a suspicious log every 5 s, so it acts up to 5 s later.",
   )
   .option(
     "--spec <file>",
-    "YAML or JSON: a ControllerResilience, or its tokenRestart block (default: the API's defaults)",
+    "YAML or JSON: a ControllerResilience, or its tokenRestart block (default: the defaults of the API)",
   )
   .option(
     "--json",
     'read lines {"id","records":[{"t_ms","line","life"?}]} and print {"id","persistent","at_ms"} for each of them;\n' +
-      "life counts container restarts from 1, at_ms is the t_ms of the record it would have acted on, or null",
+      "life counts container restarts from 1; at_ms is the t_ms of the record on which it would have acted, or null",
   )
+  .addHelpText("after", HELP)
   .action(run)
   .parseAsync();

@@ -12,32 +12,32 @@ import {
 } from "../../logs/persistence";
 import { SpecError } from "./spec-file";
 
-/** What a spec makes of logs: the finder and the rule of the remedy itself. */
+/** The detection of tokenRestart with one spec. */
 export interface Detector {
   readonly finder: Exclude<Finder, { invalid: string }>;
   readonly rule: PersistenceRule;
 }
 
-/** @throws SpecError when a pattern is not valid */
+/** @throws SpecError when a pattern of the spec is not valid */
 export function createDetector(spec: TokenRestartSpec): Detector {
   const finder = createFinder(spec.extraPatterns);
   if ("invalid" in finder) throw new SpecError(finder.invalid);
   return { finder: spec.evidence.includes("Logs") ? finder : BLIND, rule: ruleOf(spec) };
 }
 
-/** Without Logs among the evidence no log makes it act. */
+/** For a spec whose evidence does not include Logs. */
 const findNothing: FindUnauthorized = (_, onRecord) => findByClass(Buffer.alloc(0), onRecord);
 const BLIND = { find: findNothing, isUnauthorized: () => false };
 
-/** When it would have acted. */
+/** The moment at which tokenRestart would have acted, and why. */
 export interface Action {
   readonly atMs: number;
-  readonly verdict: Persistence;
-  /** Beginnings of the occasions that were counted, in milliseconds. */
+  readonly persistence: Persistence;
+  /** Start times of the counted occasions. */
   readonly occasionsMs: readonly number[];
 }
 
-/** One container's log, record by record. Only a 401 can make it act, so it is judged at each of them. */
+/** Replays one container's log, record by record. Checks persistence after each 401. */
 export class Replay {
   #trace = NO_TRACE;
   #action: Action | undefined;
@@ -47,33 +47,28 @@ export class Replay {
     this.#rule = rule;
   }
 
-  /** The first moment at which it would have acted, if any. */
+  /** The first action; undefined if tokenRestart would not have acted so far. */
   get action(): Action | undefined {
     return this.#action;
   }
 
-  /** The occasions that are remembered. */
+  /** Start times of the remembered occasions. */
   get occasionsMs(): readonly number[] {
     return this.#trace.occasions.map(occasion => occasion.startMs);
   }
 
-  /** What it amounts to at a moment. */
-  verdict(nowMs: number): Persistence {
-    return persistenceOf(this.#trace, this.#rule, nowMs);
-  }
-
-  /** A record that is no 401. */
+  /** Adds a record that is no 401. */
   line(atMs: number, life: number): void {
     this.#trace = withLine(this.#trace, atMs, life);
   }
 
-  /** A record that is one. */
+  /** Adds a 401. */
   unauthorized(atMs: number, life: number): void {
     this.#trace = withUnauthorized(this.#trace, atMs, life);
     if (this.#action !== undefined) return;
-    const verdict = this.verdict(atMs);
-    if (verdict.state !== "persistent") return;
-    const occasionsMs = this.occasionsMs.filter(ms => ms >= (verdict.firstMs ?? 0) && ms <= atMs);
-    this.#action = { atMs, verdict, occasionsMs };
+    const persistence = persistenceOf(this.#trace, this.#rule, atMs);
+    if (persistence.state !== "persistent") return;
+    const occasionsMs = this.occasionsMs.filter(ms => ms >= (persistence.firstMs ?? 0) && ms <= atMs);
+    this.#action = { atMs, persistence, occasionsMs };
   }
 }

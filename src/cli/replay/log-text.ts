@@ -5,13 +5,13 @@ import { Replay, type Detector } from "./detector";
 
 const NEWLINE = 0x0a;
 
-/** Longer than any record; what is held back never grows beyond some of these. */
+/** Longer than any record. A longer line is taken in parts, so that memory stays bounded. */
 const LONG_ENOUGH = 4 * 1024 * 1024;
 
-/** More than this would only repeat itself. */
+/** Lines without a timestamp to report. */
 const MOST_UNSTAMPED = 20;
 
-/** A log with time stamps that comes in pieces, cut anywhere. */
+/** Replays a log with timestamps that arrives in chunks, cut anywhere. */
 export class LogText {
   readonly replay: Replay;
   readonly #detector: Detector;
@@ -19,7 +19,7 @@ export class LogText {
   #lines = 0;
   #firstMs: number | undefined;
   #lastMs: number | undefined;
-  /** Numbers of the first lines with a 401 and no time stamp. */
+  /** Numbers of the first lines with a 401 and no timestamp. */
   readonly unstamped: number[] = [];
   #actedOnLine: number | undefined;
 
@@ -33,21 +33,21 @@ export class LogText {
     return this.#lines;
   }
 
-  /** Number of the line on which it would have acted. */
+  /** Number of the line on which tokenRestart would have acted. */
   get actedOnLine(): number | undefined {
     return this.#actedOnLine;
   }
 
-  /** Time of the first and the last line with a time stamp. */
+  /** Times of the first and the last line with a timestamp. */
   get spanMs(): { readonly first: number; readonly last: number } | undefined {
     if (this.#firstMs === undefined || this.#lastMs === undefined) return undefined;
     return { first: this.#firstMs, last: this.#lastMs };
   }
 
-  /** Takes the next piece. */
+  /** Adds the next chunk. */
   push(chunk: Buffer): void {
     const text = Buffer.concat([this.#held, chunk]);
-    // The last record may go on in the next piece, and its last line may be cut.
+    // The last record may continue in the next chunk, and its last line may be cut.
     const newline = text.lastIndexOf(NEWLINE);
     const end = newline < 1 ? 0 : headBefore(text, newline - 1, 0);
     const cut = end === 0 && text.length > LONG_ENOUGH ? (newline < 0 ? text.length : newline + 1) : end;
@@ -55,7 +55,7 @@ export class LogText {
     this.#held = text.subarray(cut);
   }
 
-  /** The log ends here. */
+  /** Ends the log: takes the rest. */
   end(): void {
     this.#take(this.#held);
     this.#held = Buffer.alloc(0);

@@ -1,27 +1,27 @@
+import { isMapping } from "../is-mapping";
 import { Replay, type Detector } from "./detector";
-import { isBag } from "./schema";
 
-/** One record of a question. */
+/** One log record of a question. */
 export interface LogRecord {
   readonly tMs: number;
   readonly line: string;
   readonly life: number;
 }
 
-/** A line of `--json`. */
+/** One input line of `--json`: the log of one container. */
 export interface Question {
   readonly id: unknown;
   readonly records: readonly LogRecord[];
 }
 
-/** What is printed for it. */
+/** One output line of `--json`. */
 export interface Answer {
   readonly id: unknown;
   readonly persistent: boolean;
   readonly at_ms: number | null;
 }
 
-/** The question that a line of JSON asks, or what is wrong with it. */
+/** Parses a line of JSON; returns what is wrong with it as text. */
 export function parseQuestion(text: string): Question | string {
   let value: unknown;
   try {
@@ -29,12 +29,12 @@ export function parseQuestion(text: string): Question | string {
   } catch (error) {
     return `not JSON (${error instanceof Error ? error.message : String(error)})`;
   }
-  if (!isBag(value)) return "not an object";
+  if (!isMapping(value)) return "not an object";
   if (value["id"] === undefined) return 'has no "id"';
-  const given = value["records"];
-  if (!Array.isArray(given)) return 'has no "records" that is a list';
+  const items = value["records"];
+  if (!Array.isArray(items)) return 'has no "records" that is a list';
   const records: LogRecord[] = [];
-  for (const [index, item] of given.entries()) {
+  for (const [index, item] of items.entries()) {
     const record = parseRecord(item);
     if (typeof record === "string") return `records[${index}] ${record}`;
     records.push(record);
@@ -43,16 +43,16 @@ export function parseQuestion(text: string): Question | string {
 }
 
 function parseRecord(value: unknown): LogRecord | string {
-  if (!isBag(value)) return "is not an object";
+  if (!isMapping(value)) return "is not an object";
   const { t_ms: tMs, line, life = 1 } = value;
   if (typeof tMs !== "number" || !Number.isFinite(tMs)) return 'has no "t_ms" that is a number';
   if (typeof line !== "string") return 'has no "line" that is a string';
   if (typeof life !== "number" || !Number.isInteger(life) || life < 1)
-    return 'has a "life" that is not a whole number from 1 on';
+    return 'has a "life" that is not a whole number of 1 or more';
   return { tMs, line, life };
 }
 
-/** What the remedy would have done. Records are taken in the order in which they stand. */
+/** Replays the records in their order, and returns when the remedy would have acted. */
 export function answer({ id, records }: Question, { finder, rule }: Detector): Answer {
   const replay = new Replay(rule);
   for (const { tMs, line, life } of records) {

@@ -6,8 +6,9 @@ import { afterAll, describe, expect, it } from "vitest";
 import { createDetector } from "./detector";
 import { LogText } from "./log-text";
 import { answer, parseQuestion, type Answer } from "./questions";
-import { loadSpec, SpecError } from "./spec-file";
-import { describeReplay } from "./verdict-text";
+import { uncheckedRules } from "./check-spec";
+import { describeReplay } from "./report";
+import { loadSpec, SpecError, uncheckedSpecRules } from "./spec-file";
 
 const KLOG = 'E1120 13:47:14.474533 1 reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"';
 const PYTHON = "kubernetes.client.exceptions.ApiException: (401)\nReason: Unauthorized";
@@ -27,23 +28,23 @@ function ask(records: object[], spec = loadSpec(undefined)): Answer {
 }
 
 describe("--json", () => {
-  it("answers with the time of the record on which it would have acted", () => {
+  it("answers with the time of the record on which tokenRestart would have acted", () => {
     const records = [0, 25_000, 50_000, 75_000, 100_000].map(t_ms => ({ t_ms, line: KLOG }));
     expect(ask(records)).toEqual({ id: "q", persistent: true, at_ms: 75_000 });
   });
 
-  it("counts across lives, and takes records of several lines as one", () => {
+  it("counts occasions across lives, and a record of several lines once", () => {
     const records = [1, 2, 3].map(life => ({ t_ms: life * 340_000, line: PYTHON, life }));
     expect(ask(records)).toEqual({ id: "q", persistent: true, at_ms: 1_020_000 });
   });
 
-  it("answers null when it would not have acted", () => {
+  it("answers null when tokenRestart would not have acted", () => {
     const records = [{ t_ms: 0, line: KLOG }, ...[5, 65, 125].map(s => ({ t_ms: s * 1000, line: "all is well" }))];
     expect(ask(records)).toEqual({ id: "q", persistent: false, at_ms: null });
     expect(ask([])).toMatchObject({ persistent: false });
   });
 
-  it("follows the spec, also where logs are no evidence", () => {
+  it("follows the spec, also when logs are no evidence", () => {
     const records = [0, 6_000, 12_000].map(t_ms => ({ t_ms, line: "TOKEN-DEAD" }));
     const spec = specOf('tokenRestart: {occasions: 2, minDuration: 10s, extraPatterns: ["TOKEN-D.AD"]}');
     expect(ask(records, spec)).toMatchObject({ at_ms: 12_000 });
@@ -58,7 +59,7 @@ describe("--json", () => {
     ['{"id":1,"records":[{"line":""}]}', 'records[0] has no "t_ms"'],
     ['{"id":1,"records":[{"t_ms":1}]}', 'records[0] has no "line"'],
     ['{"id":1,"records":[{"t_ms":1,"line":"","life":0}]}', 'a "life"'],
-  ])("says what is wrong with %s", (text, complaint) => expect(parseQuestion(text)).toContain(complaint));
+  ])("reports what is wrong with %s", (text, error) => expect(parseQuestion(text)).toContain(error));
 });
 
 describe("a log as text", () => {
@@ -68,7 +69,7 @@ describe("a log as text", () => {
   });
   const bytes = Buffer.from(lines.join(""));
 
-  it("comes to the same however it is cut", () => {
+  it("gives the same result wherever it is cut", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: bytes.length }), { maxLength: 20 }), cuts => {
         const log = new LogText(createDetector(loadSpec(undefined)));
@@ -82,7 +83,7 @@ describe("a log as text", () => {
     );
   });
 
-  it("is told in a few lines", () => {
+  it("is described in a few lines", () => {
     const detector = createDetector(loadSpec(undefined));
     const log = new LogText(detector);
     log.push(bytes);
@@ -90,7 +91,7 @@ describe("a log as text", () => {
     expect(describeReplay(log, detector.rule)).toContain("would have acted at 2025-01-01T00:01:10.000Z (line 74)");
   });
 
-  it("a line without an end is taken in pieces, so that it is not held as a whole", () => {
+  it("takes an endless line in parts, so that memory stays bounded", () => {
     const log = new LogText(createDetector(loadSpec(undefined)));
     for (let i = 0; i < 160; i++) log.push(Buffer.alloc(64 * 1024, "x"));
     expect(log.lines).toBeGreaterThanOrEqual(2);
@@ -98,33 +99,57 @@ describe("a log as text", () => {
 });
 
 describe("--spec", () => {
-  it("takes what the schema defaults, so that the two can't drift", () => {
+  it("takes its defaults from the CRD", () => {
     expect(loadSpec(undefined)).toMatchObject({ occasions: 3, window: "15m", minDuration: "60s", strategy: "Evict" });
   });
 
-  it("takes a whole ControllerResilience, also among others", () => {
+  it("finds a ControllerResilience among other documents", () => {
     const spec = specOf(
       "kind: ConfigMap\n---\nkind: ControllerResilience\nspec: {targets: [], tokenRestart: {occasions: 5}}\n",
     );
     expect(spec.occasions).toBe(5);
   });
 
+  it("checks every CEL rule that the CRD has for this block", () => {
+    expect(uncheckedSpecRules()).toEqual([]);
+  });
+
+  it("reports a rule that it does not know, at any depth", () => {
+    const unknown = { "x-kubernetes-validations": [{ rule: "self.matches('x')" }] };
+    const schema = { ...unknown, properties: { list: { items: unknown } } };
+    expect(uncheckedRules(schema, "spec")).toEqual(["spec: self.matches('x')", "spec.list[]: self.matches('x')"]);
+  });
+
+  it("fills in the default for null", () => {
+    expect(specOf("{window: null}").window).toBe("15m");
+  });
+
   it.each([
-    ["occasions: 1", "tokenRestart.occasions: found 1, expected 2 or more"],
-    ["occasions: many", 'found "many", expected a whole number'],
-    ["window: 10s", 'tokenRestart.window: found "10s", expected a duration between 1m and 24h'],
+    ["occasions: 1", "spec.tokenRestart.occasions: expected 2 or more, got 1"],
+    ["occasions: many", 'spec.tokenRestart.occasions: expected a whole number, got "many"'],
+    ["window: 10s", 'spec.tokenRestart.window: expected a duration between 1m and 24h, got "10s"'],
+    ["window: abc", 'spec.tokenRestart.window: expected a duration such as 15m, got "abc"'],
+    ["evidence: []", "spec.tokenRestart.evidence: expected 1 or more entries, got []"],
+    ["evidence: [Logs, Logs]", "spec.tokenRestart.evidence: expected no duplicates"],
+    [
+      "{cooldown: 2h, maxRestartsWindow: 1h}",
+      "spec.tokenRestart: expected cooldown to be no longer than maxRestartsWindow, got cooldown 2h and maxRestartsWindow 1h",
+    ],
     [
       "{window: 1m, minDuration: 2m}",
-      "tokenRestart: found minDuration 2m and window 1m, expected minDuration to be shorter than window",
+      "spec.tokenRestart: expected minDuration to be shorter than window, got minDuration 2m and window 1m",
     ],
-    ["evidence: [Tea]", 'tokenRestart.evidence[0]: found "Tea", expected one of Logs'],
-    ["ocasions: 3", "tokenRestart.ocasions: there is no such field"],
+    [
+      "evidence: [Tea]",
+      'spec.tokenRestart.evidence[0]: expected one of Logs, ServiceAccountAge, SandboxEvents, got "Tea"',
+    ],
+    ["ocasions: 3", "spec.tokenRestart.ocasions: unknown field, expected one of evidence, occasions"],
     ["{kind: ControllerResilience, spec: {targets: []}}", "no tokenRestart block"],
-    ["[", "neither YAML nor JSON"],
+    ["[", "expected YAML or JSON"],
     ["- 1", "expected a ControllerResilience or a tokenRestart block"],
-  ])("refuses %s", (content, complaint) => expect(() => specOf(content)).toThrow(complaint));
+  ])("rejects %s", (content, error) => expect(() => specOf(content)).toThrow(error));
 
-  it("refuses a pattern with its position, and a file that is not there", () => {
+  it("rejects a pattern with its position, and a missing file", () => {
     expect(() => createDetector(specOf('extraPatterns: ["ab(c"]'))).toThrow(
       "extraPatterns[0] is not valid at position 2",
     );

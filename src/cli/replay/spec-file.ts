@@ -3,55 +3,62 @@ import { join } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { KIND } from "../../api/names";
-import { complaintsAbout, isBag, withDefaults, type Schema } from "./schema";
+import { isMapping } from "../is-mapping";
+import { checkSpec, uncheckedRules, type Schema } from "./check-spec";
 
 const CRD = join(__dirname, "../../../crds/controllerresilience.yaml");
+const PATH = "spec.tokenRestart";
 
-/** Something is wrong with the file of `--spec`; the message is for people. */
+/** An error in the file of `--spec`, with a message for people. */
 export class SpecError extends Error {}
 
 /**
- * The tokenRestart block of a file, or the default one, with everything defaulted by the resource's own schema.
+ * Returns the tokenRestart block of a file with the defaults of the CRD; all defaults without a file.
  *
- * @throws SpecError with one sentence per line
+ * @throws SpecError with one error per line
  */
-export function loadSpec(path: string | undefined): TokenRestartSpec {
-  const block = path === undefined ? {} : blockOf(readDocuments(path), path);
-  const schema = schemaOfTokenRestart();
-  const spec = withDefaults(block, schema);
-  const complaints = complaintsAbout(spec, schema, "tokenRestart");
-  if (complaints.length > 0) throw new SpecError(complaints.map(line => `${path ?? "default"}: ${line}`).join("\n"));
-  return spec as TokenRestartSpec;
+export function loadSpec(file: string | undefined): TokenRestartSpec {
+  const block = file === undefined ? {} : blockOf(readDocuments(file), file);
+  const errors = checkSpec(block, tokenRestartSchema(), PATH);
+  if (errors.length > 0) throw new SpecError(errors.map(error => `${file ?? "default"}: ${error}`).join("\n"));
+  return block as unknown as TokenRestartSpec;
 }
 
-function schemaOfTokenRestart(): Schema {
+/** Returns the CEL rules of the CRD that `loadSpec` does not check. */
+export function uncheckedSpecRules(): string[] {
+  return uncheckedRules(tokenRestartSchema(), PATH);
+}
+
+function tokenRestartSchema(): Schema {
   const crd = parse(readFileSync(CRD, "utf8")) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
   const schema = crd.spec.versions[0]?.schema.openAPIV3Schema.properties?.["spec"]?.properties?.["tokenRestart"];
-  if (schema === undefined) throw new SpecError(`${CRD}: expected spec.tokenRestart in the schema`);
+  if (schema === undefined) throw new SpecError(`${CRD}: expected ${PATH} in the schema`);
   return schema;
 }
 
-function readDocuments(path: string): unknown[] {
+function readDocuments(file: string): unknown[] {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readFileSync(file, "utf8");
   } catch (error) {
-    throw new SpecError(`${path} can't be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new SpecError(`failed to read ${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
   return parseAllDocuments(text).map(document => {
     const [error] = document.errors;
-    if (error !== undefined) throw new SpecError(`${path} is neither YAML nor JSON: ${error.message}`);
+    if (error !== undefined) throw new SpecError(`${file}: expected YAML or JSON: ${error.message}`);
     return document.toJS() as unknown;
   });
 }
 
-/** A ControllerResilience, its spec, a mapping with the key tokenRestart, or the block itself. */
-function blockOf(documents: readonly unknown[], path: string): unknown {
-  const document = documents.find(candidate => isBag(candidate) && candidate["kind"] === KIND) ?? documents[0];
-  if (!isBag(document)) throw new SpecError(`${path}: expected a ControllerResilience or a tokenRestart block`);
-  const spec = isBag(document["spec"]) ? document["spec"] : document;
-  if ("tokenRestart" in spec) return spec["tokenRestart"] ?? {};
-  if ("targets" in spec || "kind" in document)
-    throw new SpecError(`${path}: it has no tokenRestart block, so nothing would act on a log`);
-  return spec;
+/** Finds the block in a ControllerResilience, in its spec, under the key tokenRestart, or as the whole document. */
+function blockOf(documents: readonly unknown[], file: string): Record<string, unknown> {
+  const document = documents.find(candidate => isMapping(candidate) && candidate["kind"] === KIND) ?? documents[0];
+  if (!isMapping(document)) throw new SpecError(`${file}: expected a ControllerResilience or a tokenRestart block`);
+  const spec = isMapping(document["spec"]) ? document["spec"] : document;
+  if (!("tokenRestart" in spec) && ("targets" in spec || "kind" in document))
+    throw new SpecError(`${file}: no tokenRestart block, so the remedy is off`);
+  const block = "tokenRestart" in spec ? (spec["tokenRestart"] ?? {}) : spec;
+  if (!isMapping(block)) throw new SpecError(`${file}: ${PATH}: expected type object, got ${JSON.stringify(block)}`);
+  // The API server replaces null by the default.
+  return Object.fromEntries(Object.entries(block).filter(([, value]) => value !== null));
 }

@@ -1,29 +1,29 @@
 import { formatDuration } from "../../core/duration";
-import type { LogText } from "./log-text";
 import type { PersistenceRule } from "../../logs/persistence";
+import type { LogText } from "./log-text";
 
-/** Occasions that are listed. */
+/** Occasions that the report lists. */
 const LISTED = 12;
 
-/** What to tell people of a log that was replayed. */
+/** Describes for people whether tokenRestart would have acted on a log, and why. */
 export function describeReplay(log: LogText, rule: PersistenceRule): string {
   const { action, occasionsMs } = log.replay;
-  const asked = `${rule.occasions} occasions within ${formatDuration(rule.windowMs)}, spread over ${formatDuration(rule.minDurationMs)} or more`;
-  const verdict =
+  const required = `${rule.occasions} occasions within ${formatDuration(rule.windowMs)}, spread over ${formatDuration(rule.minDurationMs)} or more`;
+  const result =
     action === undefined
-      ? [`tokenRestart would not have acted.`, describeLack(log), `It asks for ${asked}, and that it still goes on.`]
+      ? [`tokenRestart would not have acted.`, describeFound(log), `Required: ${required}, still going on.`]
       : [
           `tokenRestart would have acted at ${time(action.atMs)} (line ${log.actedOnLine ?? "?"}).`,
-          `Found ${action.verdict.occasions} occasions of 401 over ${formatDuration(action.atMs - (action.verdict.firstMs ?? 0))}; asked for ${asked}.`,
+          `Found ${action.persistence.occasions} occasions of 401 over ${formatDuration(action.atMs - (action.persistence.firstMs ?? 0))}. Required: ${required}.`,
         ];
-  return [...verdict, ...listOccasions(action?.occasionsMs ?? occasionsMs)].join("\n") + "\n";
+  return [...result, ...listOccasions(action?.occasionsMs ?? occasionsMs)].join("\n") + "\n";
 }
 
-function describeLack(log: LogText): string {
+function describeFound(log: LogText): string {
   const { occasionsMs } = log.replay;
   const span = log.spanMs;
   const read = `${log.lines} lines${span === undefined ? "" : ` from ${time(span.first)} to ${time(span.last)}`}`;
-  if (occasionsMs.length === 0) return `Its own requests were never answered 401 in ${read}.`;
+  if (occasionsMs.length === 0) return `Found no 401 for a request of this process in ${read}.`;
   const first = occasionsMs[0] ?? 0;
   const spread = formatDuration((occasionsMs.at(-1) ?? first) - first);
   return `Found ${occasionsMs.length} occasion(s) of 401 over ${spread} in ${read}.`;
