@@ -10,7 +10,7 @@ const REGISTRY: { readonly [Block in RemedyBlock]: () => Remedy<Block> } = {
   tokenRestart: () => adapt(createTokenRestart()),
   bindingRenewal: () => adapt(createBindingRenewal()),
   tokenLifetime: () => adapt(createTokenLifetime()),
-  flowIsolation: () => adapt(createFlowIsolation()),
+  flowIsolation: () => createFlowIsolation(),
 };
 
 /** Every remedy, each with a memory of its own. */

@@ -1,5 +1,5 @@
 // Levels and schemas as this benchmark makes them by plain applies: those of the remedy flowIsolation, and others to compare them with.
-import { SHARED_SETTINGS, TAR_PIT_SETTINGS, type LevelSettings } from "../../src/remedies/flow-isolation/levels";
+import { SHARED_SETTINGS, QUARANTINE_SETTINGS, type LevelSettings } from "../../src/remedies/flow-isolation/levels";
 
 const API_VERSION = "flowcontrol.apiserver.k8s.io/v1";
 
@@ -15,7 +15,7 @@ export interface Level {
 export const SHARED = levelOf(SHARED_SETTINGS);
 
 /** Where a runaway is held still. */
-export const TAR_PIT = levelOf(TAR_PIT_SETTINGS);
+export const TAR_PIT = levelOf(QUARANTINE_SETTINGS);
 
 function levelOf({
   nominalConcurrencyShares,

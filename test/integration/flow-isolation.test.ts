@@ -15,7 +15,6 @@ import { ApiWriter } from "../../src/cluster/write/writer";
 import { RestartPacer } from "../../src/engine/restarts/restart-pacer";
 import { RecordingEvents } from "../../src/engine/testing/fakes";
 import { makeReconciler } from "../../src/engine/testing/reconciler";
-import { adapt } from "../../src/core/legacy-remedy";
 import { createFlowIsolation } from "../../src/remedies/flow-isolation/remedy";
 import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";
@@ -54,7 +53,7 @@ function start(connection: Connection) {
   const reconciler = makeReconciler({
     ...{ store, events, log, writer: new ApiWriter(api), random: systemRandom },
     readers: new ClusterReaders(systemClock, api, informers, new ApiLogReader({ ...context, api })),
-    remedies: [adapt(createFlowIsolation())],
+    remedies: [createFlowIsolation()],
     pacer: new RestartPacer(systemClock, 1),
   });
   const pass = async (): Promise<ControllerResilience | null> => {
@@ -212,7 +211,7 @@ it("a client that floods is held still, its leases are not, and its workload has
     const told = operator.events.records.map(({ reason, note }) => `${reason}: ${note}`);
     expect(told).toContainEqual(
       expect.stringMatching(
-        /^FlowThrottled: ServiceAccount web is a runaway: it makes some \d+ requests per second, and 20 for 5s/,
+        /^FlowThrottled: ServiceAccount web is throttled for \w+: \d+ requests\/s, threshold 20 requests\/s for 5s/,
       ),
     );
   } finally {

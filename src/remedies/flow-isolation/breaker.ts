@@ -6,38 +6,38 @@ export interface Breaker {
   readonly state: NonNullable<FlowStatus["state"]>;
   /** When that state began. */
   readonly sinceMs: number;
-  /** When a throttle ends; or a probation, if it stays quiet: absent while it is not. */
+  /** End of a throttle; or of a probation that stays below the threshold, else absent. */
   readonly untilMs?: number;
-  /** How long the throttle lasts, or lasted before the probation. */
+  /** Length of the throttle, also during the probation after it. */
   readonly releaseMs?: number;
 }
 
-/** When it trips, and for how long. From the spec. */
+/** When the breaker trips, and for how long; from the spec. */
 export interface BreakerLimits {
   /** Requests per second. */
   readonly threshold: number;
   readonly forMs: number;
   readonly releaseMs: number;
-  /** A runaway may be throttled: neither `onRunaway: Report` nor Observe mode, and the tar pit and its own FlowSchemas are in place. */
+  /** A runaway may be throttled: neither `onRunaway: Report` nor Observe mode, and the quarantine level and its own FlowSchemas exist. */
   readonly mayThrottle: boolean;
-  /** A throttle that is there stays until its end: not with `onRunaway: Report`. */
+  /** An existing throttle lasts until its end: not with `onRunaway: Report`. */
   readonly mayStayThrottled: boolean;
 }
 
-/** No throttle lasts longer, however often a client relapses: the API says so. */
+/** Longest throttle, however often a client relapses; stated in the API. */
 export const MAX_RELEASE_MS = 3_600_000;
 
-/** What was at the threshold is back to normal below this part of it; between the two, nothing changes. */
+/** A flow is normal again below this part of the threshold; in between its state stays. */
 const CALM = 0.8;
 
-/** Whether it has been over the threshold for so long that it is a runaway. */
+/** Reports whether the flow was above the threshold for long enough to be a runaway. */
 export function isRunaway({ overMs }: Reading, { forMs }: BreakerLimits): boolean {
   return overMs >= forMs;
 }
 
 /**
- * The breaker now. Pure and total: whatever status says, a throttle ends within its time, and none begins but from a state that was written
- * down before, so that an operator that can't write never throttles anew with each pass.
+ * The next state of the breaker. Pure and total: whatever status says, a throttle ends in time. A throttle begins only from a state in status,
+ * so an operator that cannot write status never throttles again with each pass.
  */
 export function nextBreaker(
   before: Breaker | undefined,
@@ -64,14 +64,14 @@ function elevated(own: Breaker, reading: Reading, limits: BreakerLimits, nowMs: 
   return isCalm ? begin("Normal", nowMs) : own;
 }
 
-/** It ends by time alone: the rate of a client that is held still says nothing of what it would do. */
+/** A throttle ends by time alone: the rate of a throttled client says nothing about what it would do. */
 function throttled(own: Breaker, _reading: Reading, limits: BreakerLimits, nowMs: number): Breaker {
   const releaseMs = releaseOf(own, limits);
   const leftMs = (own.untilMs ?? nowMs) - nowMs;
   if (leftMs <= 0 || !limits.mayStayThrottled) {
     return { ...begin("Probation", nowMs), untilMs: nowMs + quietMs(releaseMs, limits), releaseMs };
   }
-  // The clock was set back: it has never more to go than the whole.
+  // The clock was set back: never longer than the whole throttle.
   return leftMs > releaseMs ? { ...own, untilMs: nowMs + releaseMs } : own;
 }
 
@@ -91,7 +91,7 @@ function isOver({ perSecond }: Reading, { threshold }: BreakerLimits): boolean {
   return perSecond !== undefined && perSecond >= threshold;
 }
 
-/** How long a probation has to be quiet. */
+/** How long the rate must stay below the threshold during probation. */
 function quietMs(releaseMs: number, { forMs }: BreakerLimits): number {
   return Math.max(forMs, releaseMs);
 }
@@ -115,7 +115,7 @@ function withoutEnd(own: Breaker): Breaker {
   return open;
 }
 
-/** Status can hold anything, and clocks are set back: a time that is none is left out, and nothing began later than now. */
+/** Status may hold anything, and clocks are set back: drops invalid times and start times in the future. */
 function withSoundTimes({ state, sinceMs, untilMs, releaseMs }: Breaker, nowMs: number): Breaker {
   return {
     state,

@@ -3,7 +3,7 @@ import type { FlowIsolationSpec } from "../../api/controller-resilience";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import { onRunaway, Scene } from "./testing/scene";
 
-const [SHARED, TAR_PIT] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
 const SETTINGS = {
   nominalConcurrencyShares: 7,
   ...{ lendablePercent: 50, borrowingLimitPercent: 0, queues: 16, handSize: 4, queueLengthLimit: 50 },
@@ -120,9 +120,7 @@ describe("a ServiceAccount of the targets", () => {
     expect(decision.intents).toHaveLength(3);
     expect(scene.written).toEqual([]);
     scene.perSecond.set("app", 5_000);
-    expect((await scene.run(61)).message).toContain(
-      "Requests are not measured before their ServiceAccount is isolated.",
-    );
+    expect((await scene.run(61)).message).toContain("Requests are measured only once the ServiceAccount is isolated.");
     expect(scene.entry()).toMatchObject({ state: "Normal" });
     expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
   });
@@ -168,7 +166,7 @@ describe("nothing is done", () => {
     ["LevelRefused", "leader-election", "Limited"],
     ["LevelRefused", "workload-high", "Limited"],
     ["LevelRefused", "global-default", "Limited"],
-    ["LevelRefused", TAR_PIT, "Limited"],
+    ["LevelRefused", QUARANTINE_LEVEL, "Limited"],
     ["LevelRefused", "free", "Exempt"],
   ])("and it is %s, where the spec names the level %s", async (reason, priorityLevel, type) => {
     const scene = new Scene({ priorityLevel });
@@ -249,7 +247,7 @@ describe("what somebody else changes", () => {
     await scene.pass();
     await scene.pass();
     scene.outcome = undefined;
-    expect((await scene.pass()).message).not.toContain("somebody has changed");
+    expect((await scene.pass()).message).not.toContain("were changed");
     expect(new Set(reasons(scene))).toEqual(new Set(["FlowProvisioned"]));
     expect(scene.entry()).toMatchObject({ changes: 0 });
     expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
@@ -273,7 +271,7 @@ describe("what somebody else changes", () => {
     }
     scene.perSecond.set("app", 5_000);
     await scene.run(61);
-    expect(scene.level()).toBe(TAR_PIT);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
     scene.perSecond.set("app", 0);
     scene.edit(scene.schema(), { annotations: {} });
     await scene.run(301);

@@ -5,42 +5,45 @@ import { isOwnedBy } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
 import type { AccountFacts, FlowIsolationFacts, Spec } from "./facts";
-import { DRAINED_MS, TAR_PIT } from "./levels";
+import { DRAINED_MS, QUARANTINE_LEVEL } from "./levels";
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, readRate, type Reading } from "./rate";
 import { shadowOf } from "./shadow";
 import { shownRate } from "./shown-rate";
-import { levelOf, standingOf, type Standing } from "./standing";
+import { compare, levelOf, type DesiredState } from "./desired";
 import { flowSchemaName, homeLevel, wantedFlow, wantedLeaseFlow, wantedLevels, type Wanted } from "./wanted";
 
-/** An object that is wanted, and how it stands. */
+/** How often the operator restores what another field manager changes, for one generation of the object. */
+export const MAX_CHANGES = 2;
+
+/** A wanted object, compared with the cluster. */
 export interface Piece {
   readonly wanted: Wanted;
-  readonly standing: Standing;
+  readonly state: DesiredState;
 }
 
-/** One ServiceAccount before the checks. */
+/** One ServiceAccount's flow, before its findings. */
 export interface Flow {
   readonly facts: FlowIsolationFacts;
   readonly spec: Spec;
   readonly account: AccountFacts;
   readonly limits: BreakerLimits;
   readonly reading: Reading;
-  /** Absent: status does not tell of it. */
+  /** From status; absent when status has no entry. */
   readonly before?: Breaker;
   readonly breaker: Breaker;
-  /** Its rate as it is told, in requests per second. Absent: not known. */
+  /** The rate as reported, in requests per second; absent when unknown. */
   readonly rate?: number;
-  /** Another FlowSchema that takes its requests before its own is asked. */
+  /** Another FlowSchema that matches its requests before its own does. */
   readonly shadow?: ClusterObjectView;
-  /** The level that it is to be on now. */
+  /** The level that its FlowSchema refers to from now on. */
   readonly level: string;
-  /** Of all its requests. */
+  /** FlowSchema for all its requests. */
   readonly own: Piece;
-  /** Of its leases. */
+  /** FlowSchema for its leases. */
   readonly lease?: Piece;
 }
 
-/** The flow of one ServiceAccount now. */
+/** The flow of one ServiceAccount in this pass. */
 export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: Spec, nowMs: number): Flow {
   const { owner } = facts;
   const lease = spec.protectLeases ? pieceOf(wantedLeaseFlow(owner, account.name, spec), facts) : undefined;
@@ -50,7 +53,7 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
   const reading = readingOf(match, facts, limits, before);
   const breaker = nextBreaker(before, reading, limits, nowMs);
   const rate = shownRate(reading, limits.threshold, breaker.state === before?.state ? account.record : undefined);
-  const level = breaker.state === "Throttled" ? TAR_PIT : homeLevel(owner, spec);
+  const level = breaker.state === "Throttled" ? QUARANTINE_LEVEL : homeLevel(owner, spec);
   return {
     ...{ facts, spec, account, limits, reading, breaker, level },
     ...(before === undefined ? {} : { before }),
@@ -61,7 +64,7 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
   };
 }
 
-/** The FlowSchemas that take a ServiceAccount's requests, as they are. */
+/** The FlowSchemas in the cluster that match a ServiceAccount's requests. */
 interface Match {
   readonly own?: ClusterObjectView;
   readonly shadow?: ClusterObjectView;
@@ -75,15 +78,15 @@ function matchOf({ name }: AccountFacts, { owner, schemas }: FlowIsolationFacts)
 }
 
 function pieceOf(wanted: Wanted, { schemas }: FlowIsolationFacts): Piece {
-  return { wanted, standing: standingOf(wanted, schemas ?? []) };
+  return { wanted, state: compare(wanted, schemas ?? []) };
 }
 
-/** What is held still must not lose its leases, and a FlowSchema of somebody else's says nothing of it. */
+/** A throttled client must not lose its leases, and a foreign FlowSchema measures nothing of it. */
 function isInPlace({ own }: Match, { owner }: FlowIsolationFacts, lease: Piece | undefined): boolean {
-  return own !== undefined && isOwnedBy(own, owner) && (lease === undefined || lease.standing.is === "AsWanted");
+  return own !== undefined && isOwnedBy(own, owner) && (lease === undefined || lease.state.is === "right");
 }
 
-/** Requests are counted by the FlowSchema that they match. What was measured while it was held still, or what had waited then, says nothing of what it does now. */
+/** The API server counts requests by the FlowSchema that they match. Counts during a throttle, or of requests queued then, are ignored. */
 function readingOf(
   { own, shadow }: Match,
   { rates }: FlowIsolationFacts,
@@ -98,16 +101,16 @@ function readingOf(
 
 function limitsOf(facts: FlowIsolationFacts, spec: Spec, isReady: boolean): BreakerLimits {
   const { threshold, for: over, release } = spec.requestRate;
-  // Where the spec only reports, none is wanted.
-  const tarPit = wantedLevels(facts, spec).find(({ name }) => name === TAR_PIT);
-  const standing = tarPit === undefined ? undefined : standingOf(tarPit, facts.levels ?? []).is;
+  // With onRunaway: Report there is no quarantine level.
+  const quarantine = wantedLevels(facts, spec).find(({ name }) => name === QUARANTINE_LEVEL);
+  const state = quarantine === undefined ? undefined : compare(quarantine, facts.levels ?? []).is;
   return {
     threshold,
     forMs: parseDuration(over),
     releaseMs: parseDuration(release),
-    // A FlowSchema whose level is missing is ignored, and a level with seats holds nobody.
-    mayThrottle: facts.mode === "Enforce" && standing === "AsWanted" && isReady,
-    mayStayThrottled: standing !== undefined && standing !== "Taken",
+    // A FlowSchema without its level is ignored, and a level with seats throttles nothing.
+    mayThrottle: facts.mode === "Enforce" && state === "right" && isReady,
+    mayStayThrottled: state !== undefined && state !== "foreign",
   };
 }
 
@@ -122,7 +125,7 @@ function breakerOf(record: FlowStatus | undefined): Breaker | undefined {
   };
 }
 
-/** As sentences name it. */
+/** Its name in messages. */
 export function nameOf({ account }: Flow): string {
   return `ServiceAccount ${account.name}`;
 }
@@ -130,41 +133,41 @@ export function nameOf({ account }: Flow): string {
 /** The measured rate and the threshold in words. */
 export function measured({ rate, spec }: Flow): string {
   const { threshold, for: over } = spec.requestRate;
-  const what = rate === undefined ? "its rate is not known now" : `it makes some ${rate} requests per second`;
-  return `${what}, and ${threshold} for ${over} are the threshold.`;
+  const what = rate === undefined ? "request rate unknown" : `${rate} requests/s`;
+  return `${what}, threshold ${threshold} requests/s for ${over}.`;
 }
 
-/** Its objects. */
+/** Its FlowSchemas. */
 export function piecesOf({ own, lease }: Flow): Piece[] {
   return lease === undefined ? [own] : [own, lease];
 }
 
-/** Whether its FlowSchema is in the tar pit, whatever it is meant to be. */
-export function isInTarPit({ own }: Flow): boolean {
-  return "view" in own.standing && own.standing.is !== "Taken" && levelOf(own.standing.view) === TAR_PIT;
+/** Reports whether its FlowSchema refers to the quarantine level now. */
+export function isInQuarantine({ own }: Flow): boolean {
+  return "view" in own.state && own.state.is !== "foreign" && levelOf(own.state.view) === QUARANTINE_LEVEL;
 }
 
-/** It was put on the level where it is to be before, for this generation: if it is not there now, somebody else has done that. */
+/** Its FlowSchema was right for this generation before: a difference now is another manager's change. */
 export function isPutBack({ account, facts, level }: Flow): boolean {
   return account.record?.generation === facts.generation && account.record.priorityLevel === level;
 }
 
-/** How often something of it was put back. A new generation of the object grants new rounds. */
+/** How often something of it was restored for this generation of the object. */
 export function changesOf({ record }: AccountFacts, { generation }: FlowIsolationFacts): number {
   return record?.generation === generation ? (record.changes ?? 0) : 0;
 }
 
-/** Its workloads are to be scaled to zero. */
+/** Reports whether its workloads are scaled to zero while it is throttled. */
 export function isToBeScaled({ breaker, spec }: Flow): boolean {
   return breaker.state === "Throttled" && spec.requestRate.onRunaway === "ScaleToZero";
 }
 
-/** What status tells of it from now on. */
+/** Its entry in status.flows before this pass writes anything. */
 export function entryOf(flow: Flow): FlowStatus {
   const { account, facts, breaker, own, level, rate } = flow;
   const { state, sinceMs, untilMs, releaseMs } = breaker;
-  // What the operator has put it on: where somebody else has moved it, that is no level to keep to.
-  const priorityLevel = own.standing.is === "AsWanted" ? level : account.record?.priorityLevel;
+  // The level that the operator wrote, even where another manager has changed it since.
+  const priorityLevel = own.state.is === "right" ? level : account.record?.priorityLevel;
   const held = heldBy(flow);
   return {
     serviceAccount: account.name,
@@ -188,10 +191,10 @@ function heldBy(flow: Flow): FlowStatus["held"] {
   return breaker.state === "Throttled" ? "Throttle" : undefined;
 }
 
-/** The last moment that a Date can say; beyond it nothing is ever over. */
+/** Latest time of a Date. */
 const MAX_MS = 8.64e15;
 
-/** RFC 3339 in whole seconds, of any number. */
+/** RFC 3339 in whole seconds, for any number. */
 export function timeOf(ms: number): string {
   return toSeconds(new Date(Math.min(MAX_MS, Math.max(0, ms))));
 }

@@ -4,29 +4,29 @@ import { FLOW_PREFIX } from "../../api/names";
 // Seats of a level = ceil(server's limit x its shares / all shares). The limit of a default API server is 600 (400 reading and 200 writing
 // requests at a time), and the built-in levels have 245 shares: workload-low 100, workload-high 40, node-high 40, system 30,
 // global-default 20, leader-election 10, catch-all 5 (kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap/default.go).
-// What is chosen and why: docs/adr/0015.
+// The choice and its reasons: docs/adr/0015.
 
-/** How a level limits what is on it. */
+/** Limits of a level. */
 export type LevelSettings = NonNullable<FlowIsolationSpec["dedicated"]>;
 
-/** The level that all custom controllers share, unless their object says otherwise. */
+/** The level of all custom controllers, unless their object names another. */
 export const SHARED_LEVEL = `${FLOW_PREFIX}shared`;
 
-/** The level that runaways are put on. */
-export const TAR_PIT = `${FLOW_PREFIX}tar-pit`;
+/** The quarantine level, also called the tar pit: throttled ServiceAccounts are assigned to it. */
+export const QUARANTINE_LEVEL = `${FLOW_PREFIX}tar-pit`;
 
-/** The built-in level of leases; what is throttled does not lose them. */
+/** The built-in level for leases: a throttled client keeps its leases. */
 export const LEASE_LEVEL = "leader-election";
 
-/** Whether it is one that objects share. */
+/** Reports whether objects share the level. */
 export function isCommon(level: string): boolean {
-  return level === SHARED_LEVEL || level === TAR_PIT;
+  return level === SHARED_LEVEL || level === QUARANTINE_LEVEL;
 }
 
 /**
- * 10 shares of 255 are 24 of 600 seats: few, since seats bound what a flood may have worked on at once. What borrows is the flood, so nothing is
- * borrowed, and nothing lent. With hands of 2 out of 128 queues, a neighbour has both queues of a flood once in 8,128; 250 places hold the
- * requests of a careless client, where a full queue's refusals would feed its loop.
+ * 10 shares of 255 are 24 of 600 seats: few, since seats bound how many requests of a flood run in parallel. A flood would borrow, so the level
+ * neither borrows nor lends. With hands of 2 out of 128 queues, a neighbor shares both queues of a flood once in 8,128 cases. A queue of 250
+ * holds the requests of a careless client; rejections by a full queue would feed its loop.
  */
 export const SHARED_SETTINGS: LevelSettings = {
   nominalConcurrencyShares: 10,
@@ -38,11 +38,11 @@ export const SHARED_SETTINGS: LevelSettings = {
 };
 
 /**
- * No seat, none borrowed, and a long queue: nothing is ever dispatched. Each request waits a quarter of its deadline (15 s of the usual
- * minute) and is refused then, so a client that loops on the answer is held still. Refusing at once would feed the loop
+ * No seats, no borrowing, and a long queue: nothing is ever dispatched. Each request waits for a quarter of its deadline (15 s of the usual
+ * minute) and is then rejected, so a client that loops on the answer slows down. An immediate rejection would feed the loop
  * (docs/facts/kubernetes.md).
  */
-export const TAR_PIT_SETTINGS: LevelSettings = {
+export const QUARANTINE_SETTINGS: LevelSettings = {
   nominalConcurrencyShares: 0,
   lendablePercent: 0,
   borrowingLimitPercent: 0,
@@ -51,10 +51,10 @@ export const TAR_PIT_SETTINGS: LevelSettings = {
   queueLengthLimit: 2_000,
 };
 
-/** What waits in the tar pit when a ServiceAccount is let go is refused within this, in milliseconds, and counted then. */
+/** Requests still queued in quarantine at the release are rejected, and counted, within this time in milliseconds. */
 export const DRAINED_MS = 15_000;
 
-/** The spec of a level, with every field that the API server would default. */
+/** The spec of a level, including the fields that the API server would default. */
 export function levelSpec(settings: LevelSettings): object {
   const { nominalConcurrencyShares, lendablePercent, borrowingLimitPercent, ...queuing } = settings;
   return {
@@ -69,16 +69,15 @@ export function levelSpec(settings: LevelSettings): object {
 }
 
 /**
- * Built-in levels that are no place for a custom controller: those of the control plane (workload-high has its controllers), of its leases,
- * of the people who would have to help (global-default), and the one that limits nothing; catch-all is too small for anybody (the same file
- * as above).
+ * Built-in levels that custom controllers must not use: those of the control plane (workload-high has its controllers), of its leases, of the
+ * people who would have to help (global-default), and the one without limits; catch-all is too small for any client (same file as above).
  */
 const RESERVED: readonly string[] = [
   ...["exempt", "system", "node-high", "leader-election", "workload-high", "global-default", "catch-all"],
-  TAR_PIT,
+  QUARANTINE_LEVEL,
 ];
 
-/** Whether a custom controller may be put on that level by the spec. */
+/** Reports whether spec.flowIsolation.priorityLevel must not name this level. */
 export function isReserved(level: string): boolean {
   return RESERVED.includes(level);
 }

@@ -11,21 +11,21 @@ import { measuredEvery, type AccountFacts, type FlowIsolationFacts, type Owner, 
 const SCALABLE = ["Deployment", "StatefulSet"] as const;
 
 /**
- * Everything that a decision needs: the ServiceAccounts of the targets, what there is of flows and levels, and how many requests they make.
+ * Reads the ServiceAccounts of the targets, the FlowSchemas and levels of the cluster, and the request rates.
  *
- * @throws whatever a reader throws
+ * @throws the readers' errors
  */
 export async function observeFlows(
   object: ControllerResilience,
   spec: Spec,
-  from: Readers,
+  readers: Readers,
 ): Promise<FlowIsolationFacts> {
   const records = object.status?.flows ?? [];
-  // First, since it takes longest: what is to be compared with what is wanted has to be fresh.
-  const rates = await from.requestRates(
-    measuredEvery(records, { mode: object.spec.mode, spec }, from.clock.now().getTime()),
+  // First, since it takes longest: the objects to compare must be fresh.
+  const rates = await readers.requestRates(
+    measuredEvery(records, { mode: object.spec.mode, spec }, readers.clock.now().getTime()),
   );
-  const found = await findAccounts(object, records, from);
+  const found = await findAccounts(object, records, readers);
   const names = new Set(found.accounts.map(({ name }) => name));
   const scales = spec.requestRate.onRunaway === "ScaleToZero";
   return {
@@ -33,12 +33,12 @@ export async function observeFlows(
     generation: object.metadata.generation,
     owner: { metadata: object.metadata },
     ...found,
-    schemas: await from.clusterObjects("FlowSchema"),
-    levels: await from.clusterObjects("PriorityLevelConfiguration"),
+    schemas: await readers.clusterObjects("FlowSchema"),
+    levels: await readers.clusterObjects("PriorityLevelConfiguration"),
     rates,
-    mayScale: scales && (await mayScale(object.metadata.namespace, from)),
-    // Nothing is scaled but under the finalizer; what status says of it may be lost.
-    scaledDown: scales || isHeld(object) ? await readScaledDown(object, from) : [],
+    mayScale: scales && (await mayScale(object.metadata.namespace, readers)),
+    // Scaling happens only under the finalizer; the record in status may be lost.
+    scaledDown: scales || isHeld(object) ? await readScaledDown(object, readers) : [],
     former: records.filter(({ serviceAccount }) => !names.has(serviceAccount)),
   };
 }
@@ -50,18 +50,18 @@ function isHeld({ metadata }: ControllerResilience): boolean {
 async function findAccounts(
   object: ControllerResilience,
   records: readonly FlowStatus[],
-  from: Readers,
+  readers: Readers,
 ): Promise<Pick<FlowIsolationFacts, "accounts" | "missingTargets">> {
   const workloads = new Map<string, WorkloadView>();
   const missingTargets: string[] = [];
   for (const [index, target] of object.spec.targets.entries()) {
-    const views = await readTarget(target, object.metadata.namespace, from);
+    const views = await readTarget(target, object.metadata.namespace, readers);
     for (const view of views) workloads.set(view.uid, view);
     if (views.length === 0) missingTargets.push(describeTarget(target, index));
   }
   const all = [...workloads.values()];
   const names = new Set(all.filter(({ skip }) => !skip).map(({ serviceAccountName }) => serviceAccountName));
-  // Of a target that is missing for now nobody knows what it runs as, so nothing is let go meanwhile.
+  // The ServiceAccount of a missing target is unknown, so its flows are kept meanwhile.
   const known = new Set(all.map(({ serviceAccountName }) => serviceAccountName));
   const kept = missingTargets.length === 0 ? [] : records.filter(({ serviceAccount }) => !known.has(serviceAccount));
   for (const { serviceAccount } of kept) names.add(serviceAccount);
@@ -74,24 +74,24 @@ function accountOf(name: string, all: readonly WorkloadView[], records: readonly
   return { name, workloads, ...(record === undefined ? {} : { record }) };
 }
 
-async function mayScale(namespace: string, from: Readers): Promise<boolean> {
+async function mayScale(namespace: string, readers: Readers): Promise<boolean> {
   const rights = SCALABLE.map(kind => ({
     apiGroup: "apps",
     resource: KINDS[kind].plural,
     verb: "patch",
     namespace,
   }));
-  const answers = await Promise.all(rights.map(right => from.may(right)));
+  const answers = await Promise.all(rights.map(right => readers.may(right)));
   return answers.every(Boolean);
 }
 
 /**
  * Workloads of the namespace that were scaled to zero for this object, also those that are no targets any more.
  *
- * @throws whatever the reader throws
+ * @throws the reader's errors
  */
-export async function readScaledDown(owner: Owner, from: Readers): Promise<WorkloadView[]> {
+export async function readScaledDown(owner: Owner, readers: Readers): Promise<WorkloadView[]> {
   const all: WorkloadView[] = [];
-  for (const kind of SCALABLE) all.push(...(await from.workloads(kind, owner.metadata.namespace)));
+  for (const kind of SCALABLE) all.push(...(await readers.workloads(kind, owner.metadata.namespace)));
   return all.filter(({ scaledDown }) => scaledDown?.owner === ownerName(owner));
 }

@@ -1,25 +1,25 @@
 import type { RequestRates, RequestSpan } from "../../core/request-rates";
 
-/** After the counters could not be read for longer than this, in milliseconds, what was counted meanwhile says nothing of now. */
+/** Longest newest span, in milliseconds: after a longer gap in the readings, the counts say nothing about the present. */
 const MAX_NEWEST_MS = 90_000;
 
-/** What the spans of one flow say. */
+/** The rate of one flow. */
 export interface Reading {
-  /** Of the newest span. Absent: not known. */
+  /** In the newest span; absent when unknown. */
   readonly perSecond?: number;
-  /** For how long the rate has been at the threshold or above it, by now and for certain. */
+  /** For how long the rate has certainly been at or above the threshold, in milliseconds. */
   readonly overMs: number;
 }
 
 /** Which spans count. Times in milliseconds. */
 export interface Scope {
-  /** None that began before: what was measured then was not the client's will. */
+  /** Ignores spans that began earlier: the client was throttled then. */
   readonly fromMs?: number;
-  /** Of a longer one between others nothing is told. */
+  /** Longest span between two others that still counts. */
   readonly maxBetweenMs?: number;
 }
 
-/** What is known of one flow's rate. Pure and total. */
+/** The rate of one flow from the API servers' counters. Pure and total. */
 export function readRate(
   rates: RequestRates,
   flowSchema: string,
@@ -30,26 +30,26 @@ export function readRate(
   const all = (rates.spans[flowSchema] ?? []).filter(isSound);
   const spans = all.filter(span => span.fromMs >= fromMs);
   const newest = spans.at(-1);
-  // A flow of which nothing was seen has made no requests; one whose spans are all too early has to be measured first.
+  // A flow without spans has made no requests. One whose spans are all too early is not measured yet.
   if (newest === undefined) return all.length === 0 ? { perSecond: 0, overMs: 0 } : { overMs: 0 };
   if (lengthOf(newest) > MAX_NEWEST_MS) return { overMs: 0 };
   return { perSecond: perSecond(newest), overMs: timeOver(spans, threshold, maxBetweenMs) };
 }
 
-/** Of a longer span between others nobody can tell bursts from a flood. Readings are 5 s apart while a flow is watched. */
+/** In a longer span between others, bursts look like a flood. Readings are 5 s apart while a flow is watched closely. */
 export const MAX_BETWEEN_MS = 15_000;
 
 /**
- * A flood begins within a span of the readings before it was noticed, 30 s apart and a little more; a longer one tells of many moments. Where
- * a flow is only told of, such spans may lie between others, too.
+ * A flood begins within a span between two calm readings, which are 30 s apart or slightly more; a longer span says less. For a flow that is only
+ * reported, such spans may also lie between others.
  */
 export const MAX_OLDEST_MS = 35_000;
 
 /**
- * How long the rate has been at the threshold or above it, told from the spans that were so without a break up to now. A flood may have
- * begun within the oldest of them and ended within the newest: only what lies between was over for the whole time. Of those two counts as
- * much as they are like their neighbours, so that a burst is never taken for a long flood; where nothing lies between, nothing counts.
- * Nor does what lies before a long span: behind an address that leads to one server after the other, spans are joined to as much as 90 s.
+ * How long the rate has been at or above the threshold, from the uninterrupted run of such spans up to now. A flood may have begun within the
+ * oldest span and ended within the newest, so only the spans between them count fully. The two outer spans count in proportion to their
+ * likeness with their neighbors, so that a burst never looks like a long flood. Without a span between them nothing counts. Nor do spans
+ * before a long one: behind an address that alternates between servers, spans are joined to up to 90 s.
  */
 function timeOver(spans: readonly RequestSpan[], threshold: number, maxBetweenMs: number): number {
   const lastBelow = spans.findLastIndex(span => perSecond(span) < threshold);
@@ -63,7 +63,7 @@ function timeOver(spans: readonly RequestSpan[], threshold: number, maxBetweenMs
   return last.toMs - first.fromMs + begun + likeness(newest, last) * lengthOf(newest);
 }
 
-/** 1 where both have the same rate, less the more they differ. Neither rate is 0. */
+/** 1 for equal rates, and less the more they differ. Neither rate is 0. */
 function likeness(a: RequestSpan, b: RequestSpan): number {
   const rates = [perSecond(a), perSecond(b)];
   return Math.min(...rates) / Math.max(...rates);

@@ -1,4 +1,5 @@
 import type { ReasonRule } from "../../core/remedy";
+import type { Finding as AnyFinding } from "../kit/finding";
 
 /** The reasons of FlowsIsolated, worst first. */
 export const REASONS = {
@@ -53,22 +54,25 @@ export const REASONS = {
     help: "The request counters of the API servers cannot be read, so runaways go undetected. The flows are still isolated.",
   },
   Elevated: {
-    event: "Warning",
+    event: "Normal",
     help: "The request rate of a ServiceAccount is at or above the threshold, but not yet for long enough.",
   },
   Probation: {
-    event: "Warning",
+    event: "Normal",
     help: "A throttled ServiceAccount was released, and the operator is watching its request rate.",
   },
   Isolated: {
-    event: "Warning",
+    event: "Normal",
     help: "Each ServiceAccount of the targets has its own flow, and no request rate is near the threshold.",
   },
   NoServiceAccounts: {
-    event: "Warning",
+    event: "Normal",
     help: "Every workload of the targets has the skip annotation, so no ServiceAccount remains.",
   },
 } as const satisfies Record<string, ReasonRule>;
 
 /** One of the reasons. */
 export type Reason = keyof typeof REASONS;
+
+/** A finding with one of the reasons. */
+export type Finding = AnyFinding<Reason>;

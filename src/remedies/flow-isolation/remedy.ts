@@ -1,60 +1,58 @@
 import { ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
-import type { LegacyRemedy } from "../../core/legacy-remedy";
-import { cleanUpFlows } from "./clean-up";
-import { concludeFlows } from "./conclude";
-import { decideFlows } from "./decide";
-import type { FlowIsolationFacts } from "./facts";
+import { defineRemedy, type Remedy } from "../../core/remedy";
+import { cleanUpFlows } from "./cleanup";
 import { observeFlows } from "./observe";
+import { planFlows } from "./plan";
 import { REASONS } from "./reasons";
+import { reportFlows } from "./report";
 
 const FLOW_CONTROL_GROUP = "flowcontrol.apiserver.k8s.io";
 
-/** Everything that this remedy can ever touch. */
 const PERMISSIONS: readonly Permission[] = [
   {
     apiGroup: FLOW_CONTROL_GROUP,
     resource: "flowschemas",
     verbs: ["get", "list", "create", "patch", "delete"],
-    why: "Gives each ServiceAccount of the targets a flow of its own; patch throttles one and lets it go.",
+    why: "Creates a flow for each ServiceAccount of the targets; patch throttles and releases one.",
   },
   {
     apiGroup: FLOW_CONTROL_GROUP,
     resource: "prioritylevelconfigurations",
     verbs: ["get", "list", "create", "patch", "delete"],
-    why: "Keeps the levels that these flows are on, and the tar pit.",
+    why: "Manages the priority levels used by isolated flows and the quarantine level.",
   },
   {
     apiGroup: "",
     resource: "",
     url: "/metrics",
     verbs: ["get"],
-    why: "Measures each ServiceAccount's requests by the API servers' own counters.",
+    why: "Measures the request rate of each ServiceAccount from the API servers' counters.",
   },
   {
     apiGroup: "discovery.k8s.io",
     resource: "endpointslices",
     name: "kubernetes",
     verbs: ["get"],
-    why: "Finds the API servers, each of which counts for itself.",
+    why: "Finds the API servers: each has its own counters.",
   },
   ...["deployments", "statefulsets"].map(resource => ({
     apiGroup: "apps",
     resource,
     verbs: ["get", "list", "patch"],
-    why: "Finds the targets; patch sets the replicas of a runaway to zero (onRunaway: ScaleToZero) and gives them back.",
+    why: "Reads the targets; patch scales a runaway to zero (onRunaway: ScaleToZero) and back.",
   })),
   {
     apiGroup: "apps",
     resource: "daemonsets",
     verbs: ["get", "list"],
-    why: "Finds the targets.",
+    why: "Reads the targets.",
   },
 ];
 
-/** Gives each ServiceAccount of the targets a flow of its own, and holds runaways still. */
-export function createFlowIsolation(): LegacyRemedy<"flowIsolation", FlowIsolationFacts> {
-  return {
+/** Isolates the requests of each ServiceAccount of the targets in its own flow, and throttles runaways. */
+export function createFlowIsolation(): Remedy<"flowIsolation"> {
+  return defineRemedy({
     name: "flow-isolation",
     block: "flowIsolation",
     condition: ConditionType.FlowsIsolated,
@@ -62,8 +60,8 @@ export function createFlowIsolation(): LegacyRemedy<"flowIsolation", FlowIsolati
     owns: "flows",
     permissions: PERMISSIONS,
     observe: observeFlows,
-    decide: decideFlows,
-    conclude: concludeFlows,
+    plan: planFlows,
+    report: reportFlows,
     cleanUp: cleanUpFlows,
-  };
+  });
 }

@@ -7,8 +7,8 @@ interface Account {
 }
 
 /**
- * A FlowSchema that takes all requests of a ServiceAccount for resources before this one is asked: the API server goes by matchingPrecedence,
- * then by name (kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/util/apihelpers/helpers.go, FlowSchemaSequence). Pure and total.
+ * A FlowSchema that matches all resource requests of a ServiceAccount before this one: the API server sorts by matchingPrecedence, then by name
+ * (kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/util/apihelpers/helpers.go, FlowSchemaSequence). Pure and total.
  */
 export function shadowOf(
   view: ClusterObjectView,

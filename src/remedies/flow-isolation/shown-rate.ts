@@ -1,20 +1,20 @@
 import type { FlowStatus } from "../../api/controller-resilience";
 import type { Reading } from "./rate";
 
-/** A move of less than this part of the threshold is not worth a write of status. */
+/** Smaller moves, as a part of the threshold, are not worth a write of status. */
 const GRAIN = 0.1;
 
 /**
- * The rate as status and sentences tell it, in two digits: what was told before, until it has moved by more than half. A rate that changed
- * with every pass would make every pass write status. Undefined: not known.
+ * The rate as reported, in two digits. It stays as reported before until it has moved by more than half: a rate that changed with every pass
+ * would make every pass write status. Undefined: unknown.
  */
 export function shownRate(
   { perSecond }: Reading,
   threshold: number,
-  told: Pick<FlowStatus, "requestsPerSecond"> | undefined,
+  reported: Pick<FlowStatus, "requestsPerSecond"> | undefined,
 ): number | undefined {
   if (perSecond === undefined) return undefined;
-  const before = told?.requestsPerSecond;
+  const before = reported?.requestsPerSecond;
   if (before !== undefined && !hasMoved(before, perSecond, threshold)) return before;
   return Math.min(MAX_RATE, Number(perSecond.toPrecision(2)) < 1 ? 0 : Math.round(Number(perSecond.toPrecision(2))));
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { onRunaway, Scene } from "./testing/scene";
 
-const [SHARED, TAR_PIT] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
 const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
 const MINUTES = 60;
 
@@ -25,7 +25,7 @@ describe("a runaway", () => {
   it("is watched as closely while something else can't be written", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     scene.outcome = { result: "Failed", message: "no" };
-    scene.world.cluster.delete(TAR_PIT);
+    scene.world.cluster.delete(QUARANTINE_LEVEL);
     expect(await scene.pass()).toMatchObject({ recheckAfterMs: 30_000 });
     scene.perSecond.set("app", 5_000);
     expect(await scene.run(10)).toMatchObject({ recheckAfterMs: 5_000 });
@@ -33,18 +33,18 @@ describe("a runaway", () => {
 
   it("is told of with its rate, then held still by one patch, let go on probation, and forgotten", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    expect([...scene.world.cluster.keys()]).toContain(TAR_PIT);
+    expect([...scene.world.cluster.keys()]).toContain(QUARANTINE_LEVEL);
     scene.perSecond.set("app", 5_000);
     const first = await scene.run(30);
     expect(first).toMatchObject({
       status: "True",
       reason: "Elevated",
       recheckAfterMs: 5_000,
-      announcements: [
+      events: [
         {
           type: "Warning",
           reason: "Elevated",
-          note: "ServiceAccount app is over its threshold: it makes some 5000 requests per second, and 100 for 30s are the threshold.",
+          note: "ServiceAccount app is above its threshold: 5000 requests/s, threshold 100 requests/s for 30s.",
           about: { kind: "ServiceAccount", namespace: "team", name: "app" },
         },
       ],
@@ -54,21 +54,21 @@ describe("a runaway", () => {
       status: "False",
       reason: "Throttled",
       intents: [{ verb: "apply" }],
-      announcements: [],
+      events: [],
     });
     expect(scene.written).toMatchObject([
       {
         target: { kind: "FlowSchema", name: scene.schema() },
         eventReason: "FlowThrottled",
-        why: "ServiceAccount app is a runaway: it makes some 5000 requests per second, and 100 for 30s are the threshold. It is held still in the tar pit for 5m.",
+        why: "ServiceAccount app is throttled for 5m: 5000 requests/s, threshold 100 requests/s for 30s.",
       },
     ]);
-    expect(scene.level()).toBe(TAR_PIT);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
     expect(scene.entry()).toMatchObject({
       ...{
         state: "Throttled",
         held: "Throttle",
-        priorityLevel: TAR_PIT,
+        priorityLevel: QUARANTINE_LEVEL,
         requestsPerSecond: 5_000,
         releaseSeconds: 300,
       },
@@ -121,20 +121,20 @@ describe("a runaway", () => {
 
   it("is only told of where the spec reports, and a person is needed", async () => {
     const scene = await provisioned(new Scene());
-    expect([...scene.world.cluster.keys()]).not.toContain(TAR_PIT);
+    expect([...scene.world.cluster.keys()]).not.toContain(QUARANTINE_LEVEL);
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(61);
     expect(decision).toMatchObject({
       ...{ status: "False", reason: "Runaway", intents: [], stalled: { reason: "Runaway" } },
-      announcements: [{ type: "Warning", reason: "Runaway" }],
+      events: [{ type: "Warning", reason: "Runaway" }],
     });
     expect(decision.message).toBe(
-      "ServiceAccount app is a runaway: it makes some 5000 requests per second, and 100 for 30s are the threshold. It is not held still, since onRunaway is Report.",
+      "ServiceAccount app is a runaway: 5000 requests/s, threshold 100 requests/s for 30s. It is not throttled: onRunaway is Report.",
     );
     scene.perSecond.set("app", 0);
     expect(await scene.run(5)).toMatchObject({
       status: "True",
-      announcements: [{ type: "Normal", reason: "FlowNormal" }],
+      events: [{ type: "Normal", reason: "FlowNormal" }],
     });
   });
 
@@ -153,7 +153,7 @@ describe("a runaway", () => {
       scene.change(onRunaway("Throttle"));
       scene.object.spec.mode = "Enforce";
       await scene.run(20);
-      expect(scene.level()).toBe(TAR_PIT);
+      expect(scene.level()).toBe(QUARANTINE_LEVEL);
     },
   );
 
@@ -163,7 +163,7 @@ describe("a runaway", () => {
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(61);
     expect(decision).toMatchObject({ status: "False", reason: "Runaway", intents: [] });
-    expect(decision.message).toContain("It would be held still now.");
+    expect(decision.message).toContain("Mode Observe: it would be throttled now.");
     expect(decision.stalled).toBeUndefined();
   });
 
@@ -174,7 +174,7 @@ describe("a runaway", () => {
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(61);
     expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" } });
-    expect(decision.message).toContain("It can't be held still");
+    expect(decision.message).toContain("It cannot be throttled");
     expect(scene.level()).toBe(SHARED);
   });
 });
@@ -262,7 +262,7 @@ describe("a throttle is lifted", () => {
     scene.world.cluster.delete("team-level");
     const decision = await scene.run(5 * MINUTES);
     expect(scene.level()).toBe("team-level");
-    expect(decision.message).toContain("there is no such PriorityLevelConfiguration");
+    expect(decision.message).toContain("of spec.flowIsolation.priorityLevel does not exist");
   });
 
   it("by nobody whose object is another one, though its level is not referred to meanwhile", async () => {
@@ -293,7 +293,7 @@ describe("a throttle is lifted", () => {
     const scene = await throttled();
     scene.edit(scene.schema(), { labels: {} });
     const decision = await scene.pass();
-    expect(decision.message).toContain("is not the operator's");
+    expect(decision.message).toContain("was not made by the operator");
     expect(decision.message).toContain(
       `kubectl patch flowschema ${scene.schema()} --type merge -p '{"spec":{"priorityLevelConfiguration":{"name":"${SHARED}"}}}'`,
     );
@@ -306,7 +306,7 @@ describe("a throttle is lifted", () => {
     scene.edit(SHARED, { labels: {} });
     scene.perSecond.set("app", 5_000);
     await scene.run(61);
-    expect(scene.level()).toBe(TAR_PIT);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
   });
 
   it("and one that could not be made is tried again, without counting as contested", async () => {
@@ -315,10 +315,10 @@ describe("a throttle is lifted", () => {
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(61);
     expect(decision).toMatchObject({ reason: "Throttled", progressing: true });
-    expect(decision.message).toContain("Not done yet: apply FlowSchema");
+    expect(decision.message).toContain("Not written yet: apply FlowSchema");
     scene.outcome = undefined;
     await scene.pass();
-    expect(scene.level()).toBe(TAR_PIT);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
     expect(reasons(scene)).toEqual(["FlowThrottled"]);
     expect(scene.entry()).toMatchObject({ changes: 0 });
   });
@@ -327,16 +327,16 @@ describe("a throttle is lifted", () => {
 describe("the tar pit", () => {
   it("that is somebody else's is not used, and what is in it is let go", async () => {
     const scene = await throttled();
-    scene.edit(TAR_PIT, { labels: {} });
+    scene.edit(QUARANTINE_LEVEL, { labels: {} });
     const decision = await scene.pass();
-    expect(decision.message).toContain(`The PriorityLevelConfiguration ${TAR_PIT} is not the operator's`);
+    expect(decision.message).toContain(`PriorityLevelConfiguration ${QUARANTINE_LEVEL} was not made by the operator`);
     expect(scene.level()).toBe(SHARED);
   });
 
   it.each([
-    ["missing", (scene: Scene) => void scene.world.cluster.delete(TAR_PIT)],
-    ["changed", (scene: Scene) => scene.edit(TAR_PIT, { spec: {} })],
-    ["going", (scene: Scene) => scene.edit(TAR_PIT, { deletedAtMs: 1 })],
+    ["missing", (scene: Scene) => void scene.world.cluster.delete(QUARANTINE_LEVEL)],
+    ["changed", (scene: Scene) => scene.edit(QUARANTINE_LEVEL, { spec: {} })],
+    ["going", (scene: Scene) => scene.edit(QUARANTINE_LEVEL, { deletedAtMs: 1 })],
   ])("that stays %s holds nobody, which is told", async (_, spoil) => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     for (let i = 0; i < 3; i++) {
@@ -346,7 +346,7 @@ describe("the tar pit", () => {
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(61);
     expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" } });
-    expect(decision.message).toContain("It can't be held still, since the tar pit");
+    expect(decision.message).toContain("It cannot be throttled: the quarantine level");
     expect(scene.level()).toBe(SHARED);
   });
 
@@ -358,7 +358,7 @@ describe("the tar pit", () => {
     await scene.pass();
     expect(reasons(scene)).not.toContain("FlowThrottled");
     await scene.pass();
-    expect(scene.level()).toBe(TAR_PIT);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
   });
 });
 

@@ -6,15 +6,15 @@ import {
   levelSpec,
   SHARED_LEVEL,
   SHARED_SETTINGS,
-  TAR_PIT,
-  TAR_PIT_SETTINGS,
+  QUARANTINE_LEVEL,
+  QUARANTINE_SETTINGS,
   type LevelSettings,
 } from "./levels";
 
 /** API group and version of both kinds. */
 export const FLOW_CONTROL = "flowcontrol.apiserver.k8s.io/v1";
 
-/** An object as it is to be. */
+/** An object as the operator wants it. */
 export interface Wanted {
   readonly kind: "FlowSchema" | "PriorityLevelConfiguration";
   readonly name: string;
@@ -23,13 +23,13 @@ export interface Wanted {
   readonly spec: object;
 }
 
-/** ServiceAccounts of this namespace are matched by a built-in FlowSchema of precedence 900 (kube-system-service-accounts). */
+/** A built-in FlowSchema of precedence 900 (kube-system-service-accounts) matches the ServiceAccounts of this namespace. */
 const SYSTEM_NAMESPACE = "kube-system";
 
 /** Before that one. */
 const SYSTEM_PRECEDENCE = 890;
 
-/** The level that the targets' ServiceAccounts are on while all is well. */
+/** The level of the targets' ServiceAccounts while they are not throttled. */
 export function homeLevel(owner: Owner, spec: Spec): string {
   if (spec.priorityLevel !== "") return spec.priorityLevel;
   if (spec.dedicated === undefined) return SHARED_LEVEL;
@@ -37,7 +37,7 @@ export function homeLevel(owner: Owner, spec: Spec): string {
   return ownedName(FLOW_PREFIX, [namespace, name], [uid]);
 }
 
-/** The levels that the operator keeps for this object; an existing one that the spec names is not among them. */
+/** The levels that the operator creates for this object: not one that the spec names. */
 export function wantedLevels({ owner, accounts }: FlowIsolationFacts, spec: Spec): Wanted[] {
   if (accounts.length === 0) return [];
   const home = homeLevel(owner, spec);
@@ -47,11 +47,11 @@ export function wantedLevels({ owner, accounts }: FlowIsolationFacts, spec: Spec
       : spec.dedicated === undefined
         ? [commonLevel(SHARED_LEVEL, SHARED_SETTINGS)]
         : [{ ...commonLevel(home, spec.dedicated), labels: ownerLabels(owner), annotations: ownerAnnotations(owner) }];
-  // The tar pit is there before it is needed: in a crisis one patch must do.
-  return needsTarPit(spec) ? [...homes, commonLevel(TAR_PIT, TAR_PIT_SETTINGS)] : homes;
+  // The quarantine level exists before it is needed: in a crisis one patch must suffice.
+  return needsQuarantine(spec) ? [...homes, commonLevel(QUARANTINE_LEVEL, QUARANTINE_SETTINGS)] : homes;
 }
 
-/** A level that belongs to no single object. */
+/** A level shared by all objects. */
 function commonLevel(name: string, settings: LevelSettings): Wanted {
   return {
     kind: "PriorityLevelConfiguration",
@@ -62,18 +62,18 @@ function commonLevel(name: string, settings: LevelSettings): Wanted {
   };
 }
 
-function needsTarPit({ requestRate }: Spec): boolean {
+function needsQuarantine({ requestRate }: Spec): boolean {
   return requestRate.onRunaway !== "Report";
 }
 
-/** Name of the FlowSchema of a ServiceAccount. Each object has its own, so that two never write the same one. */
+/** Name of the FlowSchema of a ServiceAccount. Each object has its own, so two objects never write the same one. */
 export function flowSchemaName({ metadata }: Owner, account: string): string {
   return ownedName(FLOW_PREFIX, [metadata.namespace, account], [metadata.uid, account]);
 }
 
-/** The FlowSchema that puts all requests of a ServiceAccount on that level. */
+/** The FlowSchema that assigns all requests of a ServiceAccount to that level. */
 export function wantedFlow(owner: Owner, account: string, spec: Spec, level: string): Wanted {
-  const levels = [homeLevel(owner, spec), ...(needsTarPit(spec) ? [TAR_PIT] : [])];
+  const levels = [homeLevel(owner, spec), ...(needsQuarantine(spec) ? [QUARANTINE_LEVEL] : [])];
   return {
     kind: "FlowSchema",
     name: flowSchemaName(owner, account),
@@ -87,7 +87,7 @@ export function wantedFlow(owner: Owner, account: string, spec: Spec, level: str
   };
 }
 
-/** The FlowSchema that keeps its leases where they are, matched before the one above. */
+/** The FlowSchema that assigns its Lease requests to the leader-election level; it matches before the one above. */
 export function wantedLeaseFlow(owner: Owner, account: string, spec: Spec): Wanted {
   const { namespace, uid } = owner.metadata;
   return {
@@ -109,7 +109,7 @@ export function wantedLeaseFlow(owner: Owner, account: string, spec: Spec): Want
   };
 }
 
-/** What a FlowSchema matches of its ServiceAccount's requests, and how early it is asked. */
+/** Which requests of its ServiceAccount a FlowSchema matches, and its precedence. */
 interface Matching {
   readonly matchingPrecedence: number;
   readonly resourceRules: readonly object[];

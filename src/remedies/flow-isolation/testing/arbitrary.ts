@@ -2,13 +2,14 @@ import fc from "fast-check";
 import type { FlowIsolationSpec, FlowStatus } from "../../../api/controller-resilience";
 import type { Intent } from "../../../core/intent";
 import type { RequestRates } from "../../../core/request-rates";
-import type { Decision } from "../../../core/legacy-remedy";
 import { makeObject } from "../../../core/testing/objects";
 import type { ClusterObjectView, WorkloadView } from "../../../core/views";
-import { concludeFlows } from "../conclude";
+import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
+import type { FlowPlan } from "../plan";
+import { reportFlows } from "../report";
 import { ownerName } from "../../../core/owned";
 import type { AccountFacts, FlowIsolationFacts } from "../facts";
-import { SHARED_LEVEL, TAR_PIT } from "../levels";
+import { SHARED_LEVEL, QUARANTINE_LEVEL } from "../levels";
 import { flowSchemaName, wantedFlow, wantedLeaseFlow, wantedLevels, type Wanted } from "../wanted";
 import { DEFAULTS } from "./scene";
 import { applyTo, type World } from "./world";
@@ -21,7 +22,7 @@ const rarely = fc.integer({ min: 0, max: 9 }).map(n => n === 0);
 
 const records: fc.Arbitrary<Partial<FlowStatus>> = fc.record(
   {
-    priorityLevel: fc.constantFrom(SHARED_LEVEL, TAR_PIT),
+    priorityLevel: fc.constantFrom(SHARED_LEVEL, QUARANTINE_LEVEL),
     requestsPerSecond: fc.nat(10_000),
     state: fc.constantFrom("Normal", "Elevated", "Elevated", "Throttled", "Probation"),
     since: times,
@@ -81,7 +82,7 @@ const floods = fc.array(fc.constantFrom(0, 20, 90, 120, 5_000), { minLength: 1, 
 const accounts = fc.record({
   record: fc.option(records, { nil: undefined }),
   workloads: fc.array(workloads, { maxLength: 3 }),
-  level: fc.constantFrom(SHARED_LEVEL, TAR_PIT),
+  level: fc.constantFrom(SHARED_LEVEL, QUARANTINE_LEVEL),
   fates: fc.tuple(fates, fates),
   perSecond: floods,
 });
@@ -176,11 +177,11 @@ export const flowIsolationSpecs: fc.Arbitrary<FlowIsolationSpec> = fc
   }));
 
 /** The API server has done what the plan asks for, status was written, and whoever was busy is silent since. */
-export function applied(facts: FlowIsolationFacts, decision: Decision): FlowIsolationFacts {
-  const executions = decision.intents.map(intent => ({ intent, outcome: { result: "Executed" } as const }));
-  const flows = concludeFlows(decision, executions).parts?.flows ?? [];
+export function applied(facts: FlowIsolationFacts, plan: FlowPlan): FlowIsolationFacts {
+  const intents = intentsOf(plan);
+  const flows = reportFlows(plan, outcomesOf(plan, { result: "Executed" })).lists?.flows ?? [];
   const world = worldOf(facts);
-  for (const intent of decision.intents) if (!isSkipped(intent)) applyTo(world, intent);
+  for (const intent of intents) if (!isSkipped(intent)) applyTo(world, intent);
   const views = [...world.cluster.values()];
   const now = (view: WorkloadView): WorkloadView => world.workloads.get(`${view.kind}/${view.name}`) ?? view;
   return {
@@ -189,7 +190,7 @@ export function applied(facts: FlowIsolationFacts, decision: Decision): FlowIsol
       const record = flows.find(({ serviceAccount }) => serviceAccount === account.name);
       return { ...account, workloads: account.workloads.map(now), ...(record === undefined ? {} : { record }) };
     }),
-    rates: decision.intents.length === 0 ? facts.rates : { ...facts.rates, spans: {} },
+    rates: intents.length === 0 ? facts.rates : { ...facts.rates, spans: {} },
     schemas: facts.schemas && views.filter(({ kind }) => kind === "FlowSchema"),
     levels: facts.levels && views.filter(({ kind }) => kind === "PriorityLevelConfiguration"),
     scaledDown: [...world.workloads.values()].filter(isOurs),

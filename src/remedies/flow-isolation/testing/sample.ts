@@ -1,11 +1,14 @@
-import { legacySample } from "../../../core/legacy-remedy";
-
-import { createFlowIsolation } from "../remedy";
+import type { RemedySample } from "../../../core/testing/remedy-sample";
+import type { FlowIsolationFacts, Spec } from "../facts";
+import { planFlows, type FlowPlan } from "../plan";
+import { reportFlows } from "../report";
 import { applied, flowIsolationFacts, flowIsolationSpecs } from "./arbitrary";
 
 /** For the contract test. */
-export const sample = legacySample(createFlowIsolation(), {
+export const sample: RemedySample<FlowIsolationFacts, Spec, FlowPlan> = {
   observed: flowIsolationFacts,
   specs: flowIsolationSpecs,
+  plan: planFlows,
+  report: reportFlows,
   applied,
-});
+};

@@ -2,7 +2,8 @@ import type { ControllerResilience, FlowIsolationSpec } from "../../../api/contr
 import { FINALIZER } from "../../../api/names";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { RequestRates } from "../../../core/request-rates";
-import type { Decision } from "../../../core/legacy-remedy";
+import { runToEnd } from "../../../core/slices";
+import type { Outcomes, Plan, Report } from "../../../core/remedy";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
@@ -22,6 +23,12 @@ export const DEFAULTS: FlowIsolationSpec = {
 /** The defaults, but that a runaway is dealt with so. */
 export function onRunaway(what: FlowIsolationSpec["requestRate"]["onRunaway"]): Partial<FlowIsolationSpec> {
   return { requestRate: { ...DEFAULTS.requestRate, onRunaway: what } };
+}
+
+/** A report, with what was planned. */
+export interface SceneReport extends Report {
+  readonly intents: readonly Intent[];
+  readonly needsCleanup?: boolean;
 }
 
 /** The namespace `team` with the Deployment `app`, and a ControllerResilience for it. */
@@ -114,21 +121,25 @@ export class Scene extends EmptyReaders {
     await this.requestRates();
   }
 
-  /** One pass, as the engine does it: observe, decide, carry out, conclude, write status. */
-  async pass(): Promise<Decision> {
-    const spec = this.object.spec.flowIsolation ?? DEFAULTS;
-    const facts = await this.remedy.observe(this.object, spec, this);
-    const decision = this.remedy.decide(facts, spec, this.clock.now());
-    this.#hold(decision);
-    const executions = decision.intents.map(intent => ({ intent, outcome: this.#execute(intent) }));
-    const concluded =
-      executions.length === 0 ? decision : (this.remedy.conclude?.(decision, executions, this.clock.now()) ?? decision);
-    this.object = { ...this.object, status: { ...this.object.status, ...concluded.parts } };
-    return concluded;
+  /** One pass, as the engine runs it: observe, plan, execute, report, write status. */
+  async pass(): Promise<SceneReport> {
+    const observation = await this.remedy.observe(this.object, this);
+    const { plan, report } = runToEnd(observation.plan(this.clock.now(), []));
+    const intents = plan.items.flatMap(item => item.intents);
+    this.#hold(plan, intents);
+    const outcomes: Outcomes = new Map(
+      plan.items
+        .filter(item => item.intents.length > 0)
+        .map(item => [item.id, item.intents.map(intent => ({ intent, outcome: this.#execute(intent) }))]),
+    );
+    const reported = report(outcomes, this.clock.now());
+    this.object = { ...this.object, status: { ...this.object.status, ...reported.lists } };
+    const { needsCleanup } = plan;
+    return { ...reported, intents, ...(needsCleanup === undefined ? {} : { needsCleanup }) };
   }
 
-  /** Passes until so many seconds have gone by, each when the one before asks for it. Returns the last decision. */
-  async run(seconds: number): Promise<Decision> {
+  /** Passes until so many seconds have gone by, each when the one before asks for it. Returns the last report. */
+  async run(seconds: number): Promise<SceneReport> {
     const endMs = this.clock.now().getTime() + seconds * 1_000;
     for (;;) {
       const decision = await this.pass();
@@ -149,7 +160,7 @@ export class Scene extends EmptyReaders {
   }
 
   /** The finalizer comes before the first write, and goes when nothing is left. */
-  #hold({ needsCleanup, intents }: Decision): void {
+  #hold({ needsCleanup }: Plan, intents: readonly Intent[]): void {
     const { metadata, spec } = this.object;
     const isHeld = (metadata.finalizers ?? []).length > 0;
     const isToBeHeld = needsCleanup === true && (isHeld || (intents.length > 0 && spec.mode === "Enforce"));

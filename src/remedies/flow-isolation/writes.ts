@@ -3,11 +3,11 @@ import { ownerAnnotations } from "../../core/owned";
 import type { ClusterObjectView, WorkloadView } from "../../core/views";
 import { OWNER_ANNOTATION, REPLICAS_BEFORE_ANNOTATION } from "../../api/names";
 import type { Owner } from "./facts";
-import type { Standing } from "./standing";
+import type { DesiredState } from "./desired";
 import { FLOW_CONTROL, type Wanted } from "./wanted";
 
-/** Reasons of the Events of what is done. */
-export const DONE = {
+/** Reasons of the Events about writes. */
+export const EVENT = {
   provisioned: "FlowProvisioned",
   putBack: "FlowPutBack",
   throttled: "FlowThrottled",
@@ -18,31 +18,31 @@ export const DONE = {
   left: "ReplicasLeft",
 } as const;
 
-/** What an intent says of itself. */
+/** Message and Event reason of an intent. */
 export interface Words {
   readonly why: string;
   readonly eventReason: string;
 }
 
 /**
- * Makes an object, or changes it to what it is to be; nothing of one that stands as it is to, is on its way out, or is somebody else's.
- * It is made by create, since only that has its absence as a precondition, and changed by server-side apply.
+ * Creates an object or changes it to the wanted one. Undefined for one that is right, being deleted, or foreign. Only create has the object's
+ * absence as a precondition; changes use server-side apply.
  */
-export function buildWrite(wanted: Wanted, standing: Standing, words: Words): Intent | undefined {
+export function buildWrite(wanted: Wanted, state: DesiredState, words: Words): Intent | undefined {
   const { kind, name, labels, annotations, spec } = wanted;
   const body = { metadata: { labels, annotations }, spec };
-  if (standing.is === "Missing")
+  if (state.is === "missing")
     return { verb: "create", target: { apiVersion: FLOW_CONTROL, kind, name }, body, ...words };
-  if (standing.is !== "Different") return undefined;
-  return { verb: "apply", target: refOf(standing.view), body, ...words };
+  if (state.is !== "different") return undefined;
+  return { verb: "apply", target: refOf(state.view), body, ...words };
 }
 
-/** Takes an object away. */
+/** Deletes an object. */
 export function buildDelete(view: ClusterObjectView, why: string): Intent {
-  return { verb: "delete", target: refOf(view), why, eventReason: DONE.removed };
+  return { verb: "delete", target: refOf(view), why, eventReason: EVENT.removed };
 }
 
-/** Scales a workload to zero and notes its replicas, both at once or neither. */
+/** Scales a workload to zero and records its replicas in an annotation, in one patch. */
 export function buildScaleToZero(workload: WorkloadView, owner: Owner, why: string): Intent {
   const annotations = {
     [REPLICAS_BEFORE_ANNOTATION]: String(workload.replicas),
@@ -53,11 +53,11 @@ export function buildScaleToZero(workload: WorkloadView, owner: Owner, why: stri
     target: refOfWorkload(workload),
     body: { metadata: { annotations }, spec: { replicas: 0 } },
     why,
-    eventReason: DONE.scaled,
+    eventReason: EVENT.scaled,
   };
 }
 
-/** Gives a workload its replicas back; where somebody has set them meanwhile, only the note of them goes. */
+/** Restores the replicas of a workload. If they were set meanwhile, only the annotation is removed. */
 export function buildScaleBack(workload: WorkloadView, why: string): Intent {
   const { replicas, scaledDown } = workload;
   const annotations = { [REPLICAS_BEFORE_ANNOTATION]: null, [OWNER_ANNOTATION]: null };
@@ -67,13 +67,13 @@ export function buildScaleBack(workload: WorkloadView, why: string): Intent {
     target: refOfWorkload(workload),
     body: { metadata: { annotations }, ...(isOurs ? { spec: { replicas: scaledDown.replicas } } : {}) },
     why: isOurs
-      ? `${nameOf(workload)} gets its ${scaledDown.replicas} replicas back: ${why}.`
-      : `${nameOf(workload)} keeps its ${replicas} replicas, which somebody has set since it was scaled to zero.`,
-    eventReason: isOurs ? DONE.restored : DONE.left,
+      ? `${nameOf(workload)} is scaled back to ${scaledDown.replicas} replicas: ${why}.`
+      : `${nameOf(workload)} keeps its ${replicas} replicas: they were set after it was scaled to zero.`,
+    eventReason: isOurs ? EVENT.restored : EVENT.left,
   };
 }
 
-/** As sentences name a workload. */
+/** Name of a workload in messages. */
 export function nameOf({ kind, name }: Pick<WorkloadView, "kind" | "name">): string {
   return `${kind} ${name}`;
 }

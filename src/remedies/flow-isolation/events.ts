@@ -1,24 +1,24 @@
-import type { Announcement } from "../../core/legacy-remedy";
+import type { EventRequest } from "../../core/remedy";
 import { isRunaway } from "./breaker";
 import { measured, nameOf, type Flow } from "./flow";
 
-/** Steps of the breaker that write nothing, and so make no Event by themselves. */
-export function announce(flow: Flow): Announcement[] {
+/** Events for the breaker's steps that write nothing: writes cause their own Events. */
+export function eventsOf(flow: Flow): EventRequest[] {
   const { before, breaker, reading, limits } = flow;
   const isStep = before?.state !== breaker.state;
   if (isStep && breaker.state === "Elevated")
-    return [tell(flow, "Warning", "Elevated", `is over its threshold: ${measured(flow)}`)];
-  // One that may be throttled is by now, and that makes an Event.
+    return [eventOf(flow, "Warning", "Elevated", `is above its threshold: ${measured(flow)}`)];
+  // A throttle writes, which causes its own Event.
   if (breaker.state !== "Throttled" && isRunaway(reading, limits)) {
-    return [tell(flow, "Warning", "Runaway", `is a runaway: ${measured(flow)}`)];
+    return [eventOf(flow, "Warning", "Runaway", `is a runaway: ${measured(flow)}`)];
   }
   if (isStep && before !== undefined && breaker.state === "Normal") {
-    return [tell(flow, "Normal", "FlowNormal", `is well below its threshold again: ${measured(flow)}`)];
+    return [eventOf(flow, "Normal", "FlowNormal", `is well below its threshold again: ${measured(flow)}`)];
   }
   return [];
 }
 
-function tell(flow: Flow, type: Announcement["type"], reason: string, what: string): Announcement {
+function eventOf(flow: Flow, type: EventRequest["type"], reason: string, what: string): EventRequest {
   const { facts, account } = flow;
   const about = {
     apiVersion: "v1",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { onRunaway, Scene } from "./testing/scene";
 
-const [SHARED, TAR_PIT] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
 const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
 const MINUTES = 60;
 
@@ -36,7 +36,7 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
 
   it("lose their replicas and get them back; a DaemonSet is throttled only", async () => {
     const given = await throttled(scene());
-    expect(given.level()).toBe(TAR_PIT);
+    expect(given.level()).toBe(QUARANTINE_LEVEL);
     expect(given.written).toMatchObject([
       { eventReason: "FlowThrottled" },
       {
@@ -56,7 +56,7 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     expect(given.workloadNow()).toMatchObject({ replicas: 0, scaledDown: { replicas: 2, owner: "team/it" } });
     const decision = await given.pass();
     expect(decision).toMatchObject({ status: "False", reason: "ScaledToZero", intents: [] });
-    expect(decision.message).toContain("DaemonSet agent can't be scaled to zero and is throttled only");
+    expect(decision.message).toContain("DaemonSet agent cannot be scaled to zero and is throttled only");
     expect(given.entry()).toMatchObject({ held: "ScaleToZero" });
     given.perSecond.set("app", 0);
     await given.run(5 * MINUTES);
@@ -112,7 +112,7 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     const given = await throttled(scene());
     given.change(onRunaway("Throttle"));
     await given.pass();
-    expect([given.workloadNow()?.replicas, given.level()]).toEqual([2, TAR_PIT]);
+    expect([given.workloadNow()?.replicas, given.level()]).toEqual([2, QUARANTINE_LEVEL]);
   });
 
   it("get them back also when they are no targets any more, and are not forgotten before", async () => {

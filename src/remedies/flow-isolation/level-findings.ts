@@ -1,0 +1,108 @@
+import type { ClusterObjectView } from "../../core/views";
+import { buildWrite, EVENT } from "./writes";
+import type { FlowIsolationFacts, Spec } from "./facts";
+import { levelId, type FlowItem } from "./item";
+import type { Finding } from "./reasons";
+import { changesOf, MAX_CHANGES, type Flow, type Piece } from "./flow";
+import { isCommon, isReserved, QUARANTINE_LEVEL } from "./levels";
+import { compare } from "./desired";
+import { isUsed } from "./surplus";
+import { homeLevel, wantedLevels, type Wanted } from "./wanted";
+
+/** What to do about the levels. */
+export interface LevelPlan {
+  readonly items: readonly FlowItem[];
+  /** About a level that the spec names. */
+  readonly findings: readonly Finding[];
+  /** Levels to create, or to keep. */
+  readonly wanted: readonly Wanted[];
+  /** There is a level for the ServiceAccounts, or there will be one before their FlowSchemas are written. */
+  readonly isUsable: boolean;
+}
+
+/** Plans the levels that these flows need. Pure. */
+export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonly Flow[]): LevelPlan {
+  const levels = facts.levels ?? [];
+  const named = spec.priorityLevel === "" ? undefined : namedLevel(spec.priorityLevel, levels);
+  const all = wantedLevels(facts, spec).map(wanted => ({ wanted, state: compare(wanted, levels) }));
+  const home = all.find(({ wanted }) => wanted.name === homeLevel(facts.owner, spec));
+  const isUsable = named === undefined && home?.state.is !== "foreign";
+  // A throttled flow gets its FlowSchema back in quarantine, wherever it goes afterwards.
+  const writable = flows.filter(
+    ({ level, own }) => own.state.is !== "foreign" && (isUsable || level === QUARANTINE_LEVEL),
+  );
+  const pieces = all.filter(piece => isNeeded(piece, facts, writable));
+  return {
+    items: pieces.map(piece => levelItem(piece, facts)),
+    findings: named === undefined ? [] : [named],
+    wanted: pieces.map(({ wanted }) => wanted),
+    isUsable,
+  };
+}
+
+/**
+ * A shared level exists for FlowSchemas that refer to it, or are about to. Without one, the next object that does not use it would delete it, and
+ * so on for ever. A foreign object with its name is always reported.
+ */
+function isNeeded({ wanted, state }: Piece, { schemas }: FlowIsolationFacts, writable: readonly Flow[]): boolean {
+  if (!isCommon(wanted.name) || state.is === "foreign" || isUsed(wanted, schemas ?? [])) return true;
+  return writable.length > 0;
+}
+
+/** A level that the spec names is used as it is, and never changed. */
+function namedLevel(name: string, levels: readonly ClusterObjectView[]): Finding | undefined {
+  const view = levels.find(level => level.name === name);
+  if (view === undefined) {
+    const sentence = `PriorityLevelConfiguration ${name} of spec.flowIsolation.priorityLevel does not exist.`;
+    return { status: "False", reason: "LevelMissing", sentence, isStalled: true };
+  }
+  if (!isReserved(name) && view.spec["type"] === "Limited") return undefined;
+  const sentence = `Level ${name} of spec.flowIsolation.priorityLevel is not for custom controllers: it belongs to the control plane or to people, or limits nothing.`;
+  return { status: "False", reason: "LevelRefused", sentence, isStalled: true };
+}
+
+function levelItem(piece: Piece, facts: FlowIsolationFacts): FlowItem {
+  const { wanted, state } = piece;
+  const finding = levelFinding(piece, facts);
+  const item = { id: levelId(wanted.name), findings: finding === undefined ? [] : [finding], intents: [] };
+  if (finding !== undefined || state.is === "right") return item;
+  const what = `PriorityLevelConfiguration ${wanted.name}`;
+  const isPutBack = isProvisioned(facts);
+  const why = isPutBack ? `${what} was changed; restoring it.` : `Creating ${what}.`;
+  const intent = buildWrite(wanted, state, { why, eventReason: isPutBack ? EVENT.putBack : EVENT.provisioned });
+  const observed = `Mode Observe: would write ${what} now.`;
+  const write = { step: isPutBack ? "PutBack" : "Provision", why, observed } as const;
+  return { ...item, intents: intent === undefined ? [] : [intent], write };
+}
+
+/** Why a level is not written. */
+function levelFinding(piece: Piece, facts: FlowIsolationFacts): Finding | undefined {
+  const { wanted, state } = piece;
+  const what = `PriorityLevelConfiguration ${wanted.name}`;
+  if (state.is === "right") return undefined;
+  if (state.is === "foreign") {
+    const sentence = `${what} was not made by the operator, which leaves it alone. Delete it, or restore its labels.`;
+    return { status: "False", reason: "NameTaken", sentence, isStalled: true };
+  }
+  if (state.is === "deleting") {
+    const sentence = `${what} is being deleted; the operator creates it again afterwards.`;
+    return { status: "False", reason: "Provisioning", sentence, isProgressing: true };
+  }
+  return isProvisioned(facts) && mostChanges(facts) >= MAX_CHANGES ? contested(piece) : undefined;
+}
+
+function contested({ wanted, state }: Piece): Finding {
+  const manager = "view" in state ? state.view.lastManager : undefined;
+  const who = manager === undefined ? "" : `; field manager ${manager} wrote it last`;
+  const sentence = `PriorityLevelConfiguration ${wanted.name} was restored ${MAX_CHANGES} times and changed again each time${who}. The operator does not restore it again before this object changes.`;
+  return { status: "False", reason: "FlowContested", sentence, isStalled: true };
+}
+
+/** The operator has written something for this generation before, so its levels were right. */
+function isProvisioned({ accounts, generation }: FlowIsolationFacts): boolean {
+  return accounts.some(({ record }) => record?.generation === generation && record.priorityLevel !== undefined);
+}
+
+function mostChanges(facts: FlowIsolationFacts): number {
+  return Math.max(0, ...facts.accounts.map(account => changesOf(account, facts)));
+}

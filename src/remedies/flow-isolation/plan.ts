@@ -1,0 +1,131 @@
+import type { FlowStatus } from "../../api/controller-resilience";
+import type { Intent } from "../../core/intent";
+import type { EventRequest, Plan } from "../../core/remedy";
+import { targetNotFound } from "../kit/finding";
+import { eventsOf } from "./events";
+import { measuredEvery, type FlowIsolationFacts, type Spec } from "./facts";
+import { entryOf, flowOf, nameOf, piecesOf, type Flow } from "./flow";
+import { findingsOfFlow, writeOfFlow } from "./flow-findings";
+import { flowId, type FlowItem } from "./item";
+import { planLevels } from "./level-findings";
+import type { Finding } from "./reasons";
+import { planScaling } from "./scaling";
+import { buildSurplus, isMadeFor } from "./surplus";
+
+/** What to do about all flows. */
+export interface FlowPlan extends Plan<FlowItem> {
+  readonly mode: FlowIsolationFacts["mode"];
+  /** Findings about no single item. */
+  readonly findings: readonly Finding[];
+  /** status.flows before the writes; absent while flow control is unavailable. */
+  readonly entries?: readonly FlowStatus[];
+  /** Level of each ServiceAccount's flow once its FlowSchema is written. */
+  readonly levels: Readonly<Record<string, string>>;
+  readonly recheckAfterMs?: number;
+  readonly events: readonly EventRequest[];
+}
+
+/** Plans the levels, the FlowSchemas, the throttles and what is left over. Pure and total. */
+export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): FlowPlan {
+  const { schemas, levels, mode } = facts;
+  if (schemas === null || levels === null) return { mode, items: [], findings: [UNAVAILABLE], levels: {}, events: [] };
+  const nowMs = now.getTime();
+  const flows = facts.accounts.map(account => flowOf(account, facts, spec, nowMs));
+  const planned = planLevels(facts, spec, flows);
+  const wanted = new Set([...planned.wanted, ...flows.flatMap(wantedOf)].map(({ name }) => name));
+  // Levels before flows: the API server ignores a FlowSchema while its level is missing.
+  const items = [
+    ...planned.items,
+    ...flows.map(flow => itemOf(flow, planned.isUsable)),
+    ...planScaling(facts, flows).map(otherItem),
+    ...buildSurplus(facts.owner, { schemas, levels }, name => wanted.has(name)).map(otherItem),
+  ];
+  const own = flows.map(entryOf);
+  const entries = [...own, ...stillScaled(facts)];
+  const isWriting = items.some(({ intents }) => intents.length > 0);
+  return {
+    mode,
+    items,
+    findings: [...planned.findings, ...findingsOfAll(facts)],
+    entries,
+    levels: Object.fromEntries(flows.map(({ account, level }) => [account.name, level])),
+    recheckAfterMs: Math.min(measuredEvery(own, { mode, spec }, nowMs), recheckOf(flows, nowMs)),
+    // Also for what is about to be written or deleted: without the finalizer nothing would retry after a crash.
+    needsCleanup: wanted.size > 0 || entries.length > 0 || isWriting || isLeft(facts),
+    events: flows.flatMap(eventsOf),
+  };
+}
+
+const UNAVAILABLE: Finding = {
+  status: "Unknown",
+  reason: "FlowControlUnavailable",
+  sentence: "No action: the API server does not serve flowcontrol.apiserver.k8s.io/v1, which requires Kubernetes 1.29.",
+};
+
+const NONE: Finding = {
+  status: "True",
+  reason: "NoServiceAccounts",
+  sentence: "No ServiceAccount to isolate: every workload of the targets has the skip annotation.",
+};
+
+function wantedOf(flow: Flow): { readonly name: string }[] {
+  return piecesOf(flow).map(({ wanted }) => wanted);
+}
+
+function itemOf(flow: Flow, isLevelUsable: boolean): FlowItem {
+  const id = flowId(flow.account.name);
+  const findings = findingsOfFlow(flow);
+  const written = writeOfFlow(flow, isLevelUsable);
+  if (written !== undefined) return { id, findings, ...written };
+  return { id, findings: findings.length > 0 ? findings : [isolated(flow)], intents: [] };
+}
+
+function isolated(flow: Flow): Finding {
+  return { status: "True", reason: "Isolated", sentence: `${nameOf(flow)} has its own flow on level ${flow.level}.` };
+}
+
+function otherItem(intent: Intent): FlowItem {
+  const { verb, target } = intent;
+  const what = `${verb} ${target.kind} ${target.name}`;
+  return {
+    id: `${verb}/${target.kind}/${target.name}`,
+    findings: [],
+    intents: [intent],
+    write: { step: "Other", why: what, observed: what },
+  };
+}
+
+/** Something exists that must be deleted or restored with the object. */
+function isLeft({ schemas, levels, owner, scaledDown }: FlowIsolationFacts): boolean {
+  return scaledDown.length > 0 || [...(schemas ?? []), ...(levels ?? [])].some(view => isMadeFor(view, owner));
+}
+
+function findingsOfAll(facts: FlowIsolationFacts): Finding[] {
+  const { missingTargets, accounts } = facts;
+  const isNone = accounts.length + missingTargets.length === 0;
+  return [...missingTargets.map(targetNotFound), ...rateFindings(facts), ...(isNone ? [NONE] : [])];
+}
+
+function rateFindings({ rates, accounts }: FlowIsolationFacts): Finding[] {
+  if (accounts.length === 0) return [];
+  if (rates.unknown !== undefined) {
+    const sentence = `Runaways go undetected: the request rates are unknown. ${rates.unknown}`;
+    return [{ status: "Unknown", reason: "RateUnknown", sentence }];
+  }
+  const { found, read } = rates.servers;
+  if (read >= found) return [];
+  const sentence = `The request rates are lower bounds: only ${read} of ${found} API servers could be read.`;
+  return [{ status: "True", reason: "Isolated", sentence }];
+}
+
+/** A ServiceAccount that left the targets keeps its entry until its workloads have their replicas back. */
+function stillScaled({ former, scaledDown }: FlowIsolationFacts): FlowStatus[] {
+  const names = new Set(scaledDown.map(({ serviceAccountName }) => serviceAccountName));
+  return former.filter(({ serviceAccount }) => names.has(serviceAccount));
+}
+
+function recheckOf(flows: readonly Flow[], nowMs: number): number {
+  // A probation whose rate is unknown lasts beyond its end.
+  const left = flows.flatMap(({ breaker }) => breaker.untilMs ?? []).map(untilMs => untilMs - nowMs);
+  return Math.min(...left.filter(ms => ms > 0).map(ms => Math.max(1_000, ms)));
+}

@@ -1,0 +1,100 @@
+import type { FlowStatus } from "../../api/controller-resilience";
+import type { Execution } from "../../core/intent";
+import { describeUndone, undone } from "../../core/outcomes";
+import type { Outcomes, Report } from "../../core/remedy";
+import { worstFirst } from "../kit/severity";
+import { summarize } from "../kit/summarize";
+import { flowId, isLevel, type FlowItem } from "./item";
+import type { FlowPlan } from "./plan";
+import { type Finding, type Reason, REASONS } from "./reasons";
+
+/** After a write: the API server applies a FlowSchema within a second or two. In milliseconds. */
+const WRITTEN_MS = 2_000;
+
+/** After a write that failed, in milliseconds: haste gains nothing where it will fail again. */
+const FAILED_MS = 30_000;
+
+/** The condition, status.flows and the Events of a plan after its execution. Pure. */
+export function reportFlows(plan: FlowPlan, outcomes: Outcomes): Report<Reason | "Forbidden"> {
+  const { entries, events, recheckAfterMs = Infinity } = plan;
+  const executions = [...outcomes.values()].flat();
+  const isWritten = executions.some(isExecuted);
+  const report: Report<Reason | "Forbidden"> = {
+    ...summarize(worstFirst(REASONS, findingsOf(plan)), ISOLATED, rest => `Plus ${rest} more; see status.flows.`),
+    ...(entries && { lists: { flows: entries.map(entry => written(entry, plan, outcomes)) } }),
+    events,
+    recheckAfterMs: Math.min(recheckAfterMs, isWritten ? WRITTEN_MS : Infinity),
+  };
+  const [worst] = undone(executions);
+  return worst === undefined ? report : blocked(report, worst);
+}
+
+const ISOLATED: Finding = { status: "True", reason: "Isolated", sentence: "Every flow is isolated." };
+
+function findingsOf(plan: FlowPlan): Finding[] {
+  const of = (items: readonly FlowItem[]): Finding[] =>
+    items.flatMap(item => [...item.findings, ...writeFinding(item, plan.mode)]);
+  const levels = plan.items.filter(isLevel);
+  const others = plan.items.filter(({ write }) => write?.step === "Other");
+  const flows = plan.items.filter(item => !levels.includes(item) && !others.includes(item));
+  return [...of(levels), ...of(flows), ...plan.findings, ...otherWrites(others, plan.mode)];
+}
+
+function writeFinding({ write }: FlowItem, mode: FlowPlan["mode"]): Finding[] {
+  if (write === undefined) return [];
+  return mode === "Observe"
+    ? [{ status: "False", reason: "WouldIsolate", sentence: write.observed }]
+    : [{ status: "False", reason: "Provisioning", sentence: write.why, isProgressing: true }];
+}
+
+/** One sentence about scaling and surplus objects, which may be many. */
+function otherWrites(items: readonly FlowItem[], mode: FlowPlan["mode"]): Finding[] {
+  if (items.length === 0) return [];
+  const what = items.flatMap(({ write }) => write?.why ?? []).join(", ");
+  return mode === "Observe"
+    ? [{ status: "False", reason: "WouldIsolate", sentence: `Mode Observe: would ${what}.` }]
+    : [{ status: "False", reason: "Provisioning", sentence: `In progress: ${what}.`, isProgressing: true }];
+}
+
+/** The entry of one ServiceAccount after the writes. */
+function written(entry: FlowStatus, plan: FlowPlan, outcomes: Outcomes): FlowStatus {
+  // Every flow depends on the levels.
+  const items = plan.items.filter(item => item.id === flowId(entry.serviceAccount) || isLevel(item));
+  const of = (step: "Provision" | "PutBack"): Execution[] =>
+    items.flatMap(item => (item.write?.step === step ? (outcomes.get(item.id) ?? []) : []));
+  const level = isFlowSchemaWritten(entry, outcomes) ? plan.levels[entry.serviceAccount] : undefined;
+  const isPutBack = of("PutBack").some(isExecuted);
+  return {
+    ...unfinished(entry, undone(of("Provision"))),
+    ...(level === undefined ? {} : { priorityLevel: level }),
+    ...(isPutBack ? { changes: (entry.changes ?? 0) + 1 } : {}),
+  };
+}
+
+function isFlowSchemaWritten({ serviceAccount, flowSchema }: FlowStatus, outcomes: Outcomes): boolean {
+  const executions = outcomes.get(flowId(serviceAccount)) ?? [];
+  return executions.some(execution => isExecuted(execution) && execution.intent.target.name === flowSchema);
+}
+
+/**
+ * An entry whose first write failed has no generation, so that the next try counts as the first, not as putting something back. Where
+ * something was put back before, it had been right once: that count stays.
+ */
+function unfinished(entry: FlowStatus, failed: readonly Execution[]): FlowStatus {
+  if (failed.length === 0 || (entry.changes ?? 0) > 0) return entry;
+  const begun = { ...entry };
+  delete begun.generation;
+  return begun;
+}
+
+function blocked(report: Report<Reason | "Forbidden">, worst: Execution): Report<Reason | "Forbidden"> {
+  const message = `${report.message} Not written yet: ${describeUndone(worst)}.`;
+  const waiting = { ...report, message, recheckAfterMs: Math.min(FAILED_MS, report.recheckAfterMs ?? FAILED_MS) };
+  if (worst.outcome.result !== "Forbidden") return { ...waiting, progressing: true };
+  const reason = "Forbidden";
+  return { ...waiting, reason, progressing: false, stalled: { reason, message } };
+}
+
+function isExecuted({ outcome }: Execution): boolean {
+  return outcome.result === "Executed";
+}
