@@ -186,9 +186,9 @@ class RunningOperator implements Operator {
       ],
       readiness: [
         { name: "not-stopping", trouble: () => (this.#stopping.signal.aborted ? "is on its way out" : null) },
-        { name: "lease", trouble: () => this.#engine.elector.trouble() },
+        { name: "lease", trouble: () => this.#engine.elector.failure() },
         { name: "objects", trouble: () => this.#engine.loop.fullPassFailure() },
-        { name: "identity", trouble: () => this.#identityProbe.trouble() },
+        { name: "identity", trouble: () => this.#identityProbe.failure() },
         { name: "api-server", trouble: () => this.#reachability.trouble() },
       ],
     });

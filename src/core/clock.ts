@@ -1,18 +1,18 @@
-/** Cancels a timer that has not fired; harmless afterwards. */
+/** Cancels a timer; does nothing if it has fired. */
 export type Cancel = () => void;
 
-/** Where time comes from. Everything in core, engine and the remedies uses this, so that tests own the time. */
+/** The source of time for core, engine and the remedies, so that tests control time. */
 export interface Clock {
-  /** The wall clock, for what is written down and compared with the cluster's timestamps. */
+  /** Returns wall-clock time, for stored times and comparison with timestamps of the cluster. */
   now(): Date;
-  /** Milliseconds that never go backwards, for measuring how long something took. */
+  /** Returns monotonic milliseconds, for measuring durations. */
   monotonicMs(): number;
-  /** Calls `callback` once, `delayMs` from now. Delays are clamped to 0..2^31-1 ms, beyond which Node's timers fire at once. */
+  /** Calls `callback` once, `delayMs` from now. Delays are clamped to 0..2^31-1 ms. */
   after(delayMs: number, callback: () => void): Cancel;
 }
 
-/** Longest delay that a timer of Node takes; a longer one would fire immediately. */
+/** Maximum delay of a Node.js timer; a longer one would fire immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Where randomness comes from: a number in [0, 1). */
+/** Returns a random number in [0, 1). */
 export type Random = () => number;

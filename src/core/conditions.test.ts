@@ -14,7 +14,7 @@ function update(changes: Partial<ConditionUpdate> = {}): ConditionUpdate {
 const at = (time: Date, ...updates: ConditionUpdate[]) => nextConditions([], updates, 1, time);
 
 describe("conditions", () => {
-  it("begin with the time of now, in whole seconds", () => {
+  it("start with the current time in whole seconds", () => {
     expect(at(LATER, update())).toEqual([
       {
         type: "Ready",
@@ -39,7 +39,7 @@ describe("conditions", () => {
     });
   });
 
-  it("move lastTransitionTime when status flips, each its own", () => {
+  it("change lastTransitionTime when their own status changes", () => {
     const before = at(EARLIER, update(), update({ type: "Stalled", status: "False" }));
     const after = nextConditions(
       before,
@@ -53,7 +53,7 @@ describe("conditions", () => {
     ]);
   });
 
-  it("go when their remedy is off", () => {
+  it("are dropped when their remedy is disabled", () => {
     const before = at(EARLIER, update(), update({ type: "TokensAccepted" }));
     expect(nextConditions(before, [update()], 1, LATER).map(({ type }) => type)).toEqual(["Ready"]);
   });
@@ -69,7 +69,7 @@ describe("conditions", () => {
     { selector: one => one.type },
   );
 
-  it("for any sequence: one of each type, valid times, and a transition exactly when status has changed", () => {
+  it("have one entry per type and a transition exactly when status changes, for any sequence", () => {
     fc.assert(
       fc.property(fc.array(anyUpdates, { maxLength: 20 }), rounds => {
         let current: StatusCondition[] = [];

@@ -1,7 +1,7 @@
 import { toSeconds } from "./time";
 import type { StatusCondition } from "../api/controller-resilience";
 
-/** What a condition shall say now. */
+/** The desired state of a condition. */
 export interface ConditionUpdate {
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
@@ -9,12 +9,12 @@ export interface ConditionUpdate {
   readonly message: string;
 }
 
-/** Longest message that the schema takes (metav1.Condition). */
+/** Maximum length of a message in metav1.Condition. */
 const MAX_MESSAGE = 32_768;
 
 /**
- * The conditions after the updates: those of types that are not updated are dropped, since they belong to remedies that
- * are off. lastTransitionTime moves only when status flips, as metav1.Condition demands.
+ * Returns one condition per update. Other conditions are dropped, since their remedies are disabled. lastTransitionTime changes
+ * only with status, as metav1.Condition requires.
  */
 export function nextConditions(
   previous: readonly StatusCondition[],

@@ -2,20 +2,20 @@ import type { Clock } from "./clock";
 import { formatDuration } from "./duration";
 import { TransientError } from "./errors";
 
-/** Longest wait for one read or write of a ControllerResilience. */
+/** Timeout of one read or write of a ControllerResilience. */
 export const STORE_DEADLINE_MS = 30_000;
 
 /**
- * Waits for work, but not for ever. What the work does after its deadline is ignored; it can't be stopped.
+ * Runs work with a deadline. The work is not canceled at the deadline; its result is ignored.
  *
- * @throws TransientError when the deadline passes first, naming `what`; else whatever the work throws
+ * @throws TransientError that names `what` if the deadline passes first
  */
 export function withDeadline<T>(clock: Clock, limitMs: number, what: string, work: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(limitMs, () => {
-      reject(new TransientError(`${what} gave no answer within ${formatDuration(limitMs)}`));
+      reject(new TransientError(`${what} timed out after ${formatDuration(limitMs)}`));
     });
-    // Inside an async function, so that work which throws before its first await is caught as well.
+    // The async function turns a synchronous throw into a rejection.
     (async () => work())().then(resolve, reject).finally(cancel);
   });
 }

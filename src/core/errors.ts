@@ -1,6 +1,6 @@
-// One small hierarchy: what the engine does next depends on the class alone.
+// The class of an error alone decides what the engine does next.
 
-/** Base of every error that this project throws on purpose. The message is a sentence for people; `cause` is kept. */
+/** Base class of all errors that this project throws. */
 export abstract class ResilienceError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -8,14 +8,14 @@ export abstract class ResilienceError extends Error {
   }
 }
 
-/** Worth trying again: goes back into the queue with backoff. */
+/** A transient failure: requeue with backoff. */
 export class TransientError extends ResilienceError {}
 
-/** The API server asked for patience (429, such as a PodDisruptionBudget's no). A write that is answered so was not carried out. */
+/** 429, for example from a PodDisruptionBudget: retry after a delay. The API server did not apply the write. */
 export class WaitError extends ResilienceError {
   constructor(
     message: string,
-    /** How long to wait at least, in milliseconds. */
+    /** Minimum delay in milliseconds. */
     readonly afterMs: number,
     options?: ErrorOptions,
   ) {
@@ -23,36 +23,36 @@ export class WaitError extends ResilienceError {
   }
 }
 
-/** A 5xx that asks for patience. It says nothing about whether a write was carried out: a proxy may have lost the answer of the server behind it. */
+/** 5xx with Retry-After. The write may have been applied: a proxy may have lost the response. */
 export class UnavailableError extends WaitError {}
 
-/** Trying again changes nothing: waits for a new generation or the timed pass. */
+/** A permanent failure: wait for a new generation or the full pass. */
 export class TerminalError extends ResilienceError {}
 
-/** 403: the operator lacks a right. The message names verb and resource. */
+/** 403: the operator lacks a permission. The message names verb and resource. */
 export class ForbiddenError extends TerminalError {}
 
-/** 401: the operator's own identity is not accepted. */
+/** 401: the API server rejected the operator's own identity. */
 export class UnauthorizedError extends TransientError {}
 
-/** 409, or a uid or resourceVersion precondition that did not hold: the world has moved on; observe again. */
+/** 409, or a failed uid or resourceVersion precondition: observe again. */
 export class ConflictError extends TransientError {}
 
-/** 404: the object of a write is gone. Reads return null instead. */
+/** 404 for a write. Reads return null instead. */
 export class GoneError extends TransientError {}
 
-/** The message of anything that was thrown, for logs and conditions. */
+/** Returns the message of a thrown value. */
 export function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The message of an error that this project made. Any other may quote what was read, such as log text, which must not get out. */
+/** Returns the message of a ResilienceError. Other messages may quote data such as log text, so only the name is returned. */
 export function publicMessage(error: unknown): string {
   if (error instanceof ResilienceError) return describeError(error);
   return error instanceof Error ? `an unexpected ${error.name}` : "an unexpected error";
 }
 
-/** Where an error comes from, without its message, which stands in the first lines of a stack. */
+/** Returns the stack frames of an error without its message. */
 export function framesOf(error: unknown): string[] {
   const stack = error instanceof Error ? (error.stack ?? "") : "";
   return stack

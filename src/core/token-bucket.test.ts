@@ -3,7 +3,7 @@ import { FakeClock } from "./testing/fake-clock";
 import { TokenBucket } from "./token-bucket";
 
 describe("a token bucket", () => {
-  it("lets a burst happen, then no more than its rate, and counts nothing that may not happen", () => {
+  it("allows a burst, then its rate, and does not count rejected requests", () => {
     const clock = new FakeClock();
     const bucket = new TokenBucket(clock, { burst: 3, ratePerSecond: 2 });
     expect(Array.from({ length: 10 }, () => bucket.take())).toEqual([
@@ -20,12 +20,12 @@ describe("a token bucket", () => {
     expect(Array.from({ length: 4 }, () => bucket.take())).toEqual([true, true, true, false]);
   });
 
-  it("says how long to wait where everything is counted, each behind the one before", () => {
+  it("returns the wait of each reservation, one after the other", () => {
     const bucket = new TokenBucket(new FakeClock(), { burst: 1, ratePerSecond: 2 });
     expect([bucket.reserve(), bucket.reserve(), bucket.reserve()]).toEqual([0, 500, 1_000]);
   });
 
-  it("is full at first, and again after a while without anything", () => {
+  it("is full at first, and again when it has refilled", () => {
     const clock = new FakeClock();
     const bucket = new TokenBucket(clock, { burst: 2, ratePerSecond: 1 });
     expect(bucket.isFull()).toBe(true);

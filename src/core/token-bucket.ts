@@ -1,16 +1,16 @@
 import type { Clock } from "./clock";
 
-/** How often something may happen: `burst` times at once, and `ratePerSecond` times a second after that. */
+/** Size of a bucket, and the rate at which it refills. */
 export interface BucketSize {
   readonly burst: number;
   readonly ratePerSecond: number;
 }
 
-/** Counts what happens against a rate. */
+/** A token bucket. */
 export class TokenBucket {
   readonly #size: BucketSize;
   readonly #clock: Clock;
-  /** Below 0 while something is promised for later. */
+  /** Negative while reservations wait. */
   #tokens: number;
   #filledAtMs: number;
 
@@ -21,13 +21,13 @@ export class TokenBucket {
     this.#filledAtMs = clock.monotonicMs();
   }
 
-  /** Whether nothing has happened for so long that all of the burst may. */
+  /** Reports whether the whole burst is available. */
   isFull(): boolean {
     this.#fill();
     return this.#tokens === this.#size.burst;
   }
 
-  /** Whether it may happen now; if not, it is not counted. */
+  /** Takes a token; returns false if there is none. */
   take(): boolean {
     this.#fill();
     if (this.#tokens < 1) return false;
@@ -35,7 +35,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Counts it in any case. Returns how many milliseconds it has to wait. */
+  /** Reserves a token. Returns the milliseconds until it is available. */
   reserve(): number {
     this.#fill();
     this.#tokens--;

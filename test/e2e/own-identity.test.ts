@@ -32,7 +32,9 @@ describe("an operator that the API server does not know any more", () => {
     expect(text).toContain("401");
     await client.until("the process to end", () => Promise.resolve(operator.exitCode !== undefined), 240_000);
     expect(operator.exitCode).toBe(1);
-    const told = operator.log.filter(({ msg }) => msg.startsWith("the operator itself is answered 401"));
+    const told = operator.log.filter(({ msg }) =>
+      msg.startsWith("API server rejected the operator's credentials (401)"),
+    );
     expect(told.length).toBeGreaterThanOrEqual(4);
     expect(told[0]?.["tokenAgeSeconds"]).toBeGreaterThanOrEqual(0);
     expect(JSON.stringify(operator.log)).not.toMatch(/eyJ[A-Za-z0-9_-]{10}/);

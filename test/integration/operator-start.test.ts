@@ -63,7 +63,7 @@ describe("an operator that is started before it is installed", () => {
     await client.createNamespace(namespace);
     await client.apply([{ apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name: serviceAccount } }]);
     const operator = start({ kubeconfig: await lab.serviceAccountKubeconfig(namespace, serviceAccount) });
-    await untilUnready(operator, "lease failed: the Lease can't be had: get leases");
+    await untilUnready(operator, "lease failed: failed to acquire lease: get leases");
     const lacks = (): string[] =>
       operator.log.map(({ msg }) => msg).filter(msg => msg.startsWith("the operator may not"));
     await client.until("its rights to be reviewed", () => Promise.resolve(lacks().length > 0), PATIENCE_MS);
@@ -117,7 +117,7 @@ describe("an API server that is away", () => {
     // No full pass comes to the aid of the watch.
     const operator = start({ kubeconfig, args: ["--full-pass", "3600"] });
     const text = await untilUnready(operator, "api-server failed: the API server has not answered yet");
-    expect(text).toContain("lease failed: the Lease can't be had");
+    expect(text).toContain("lease failed: failed to acquire lease");
     await client.until(
       "a warning that there is no watch yet",
       () => Promise.resolve(warnings(operator).some(({ msg }) => msg.startsWith("Pepr's store can't be read"))),

@@ -1,29 +1,29 @@
 import type { Cancel, Clock } from "../clock";
 import { settle } from "./fake-clock";
 
-/** A clock that goes on by a millisecond whenever it is looked at, as for work that takes that long; it counts how often somebody lets others have their turn. */
+/** A clock that advances by 1 ms on each read, to simulate CPU work. It counts how often the code yields to the event loop. */
 export class BusyClock implements Clock {
-  /** Timers without a delay: what was given way to. */
+  /** Number of timers without delay, that is, of yields. */
   turns = 0;
   readonly #clock: Clock;
   #spentMs = 0;
 
-  /** @param clock tells the time of day */
+  /** @param clock provides wall-clock time and timers */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** The wall clock. */
+  /** Returns wall-clock time. */
   now(): Date {
     return this.#clock.now();
   }
 
-  /** The monotonic clock. */
+  /** Returns monotonic time. */
   monotonicMs(): number {
     return this.#clock.monotonicMs() + ++this.#spentMs;
   }
 
-  /** Fires when promises have settled, if there is no delay. */
+  /** Sets a timer; without delay, it fires after promises have settled. */
   after(delayMs: number, callback: () => void): Cancel {
     if (delayMs > 0) return this.#clock.after(delayMs, callback);
     this.turns++;

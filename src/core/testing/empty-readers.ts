@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/no-unused-vars -- the parameters are there for those who override */
+/* eslint-disable @typescript-eslint/no-unused-vars -- parameters for overriding methods */
 import type { Clock } from "../clock";
 import type { LogReader, Readers, Right } from "../readers";
 import type { RequestRates } from "../request-rates";
@@ -14,7 +14,7 @@ import type {
   WorkloadView,
 } from "../views";
 
-/** A cluster with nothing in it, in which the operator has every right: what a test needs of it, it overrides. */
+/** An empty cluster in which the operator has every permission. Tests override what they need. */
 export class EmptyReaders implements Readers {
   readonly logs: LogReader = { read: (_, use) => use(null) };
 
@@ -68,17 +68,17 @@ export class EmptyReaders implements Readers {
     return Promise.resolve([]);
   }
 
-  /** It may. */
+  /** Always allowed. */
   may(_right: Right): Promise<boolean> {
     return Promise.resolve(true);
   }
 
-  /** Not known. */
+  /** Unknown. */
   staleTokens(): Promise<number | null> {
     return Promise.resolve(null);
   }
 
-  /** No requests, as the only API server says. */
+  /** No requests, on a single API server. */
   requestRates(_maxAgeMs: number): Promise<RequestRates> {
     return Promise.resolve({ spans: {}, readMs: this.clock.now().getTime(), servers: { found: 1, read: 1 } });
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { FakeClock, seededRandom } from "./fake-clock";
 
 describe("the fake clock", () => {
-  it("fires timers in order of time, each at its own moment, also those armed on the way", () => {
+  it("fires timers in order, each at its own time, including timers set by other timers", () => {
     const clock = new FakeClock();
     const startMs = clock.monotonicMs();
     const seen: string[] = [];
@@ -35,7 +35,7 @@ describe("the fake clock", () => {
     expect(rounds).toBe(10);
   });
 
-  it("freezes: time goes by without timers, which then fire late", () => {
+  it("freezes: time advances without timers, which then fire late", () => {
     const clock = new FakeClock();
     let fired = 0;
     clock.after(10, () => fired++);
@@ -45,7 +45,7 @@ describe("the fake clock", () => {
     expect(fired).toBe(1);
   });
 
-  it("moves the wall clock apart from the monotonic one", () => {
+  it("changes the wall clock independently of the monotonic clock", () => {
     const clock = new FakeClock("2025-06-01T00:00:00Z");
     const before = clock.monotonicMs();
     clock.jumpWall(-3_600_000);
@@ -56,7 +56,7 @@ describe("the fake clock", () => {
 });
 
 describe("seeded randomness", () => {
-  it("repeats itself for the same seed and stays in [0, 1)", () => {
+  it("repeats for the same seed and stays in [0, 1)", () => {
     const [a, b] = [seededRandom(7), seededRandom(7)];
     const numbers = Array.from({ length: 1000 }, () => a());
     expect(numbers).toEqual(Array.from({ length: 1000 }, () => b()));

@@ -6,12 +6,12 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** More timers than this within one step mean that the code under test re-arms one without delay for ever. */
+/** Above this number of timers in one step, the code under test re-arms a timer without delay in an endless loop. */
 const MAX_FIRED_PER_STEP = 1_000_000;
 
-/** A clock that stands still until a test moves it. The wall clock and the monotonic clock can be moved apart. */
+/** A clock that only a test advances. Wall clock and monotonic clock can diverge. */
 export class FakeClock implements Clock {
-  /** Not 0, so that code which takes 0 for "never" is found out. */
+  /** Not 0, to detect code that treats 0 as "never". */
   #monotonicMs = 5_000;
   #wallOffsetMs: number;
   readonly #timers = new Set<Timer>();
@@ -20,17 +20,17 @@ export class FakeClock implements Clock {
     this.#wallOffsetMs = new Date(start).getTime() - this.#monotonicMs;
   }
 
-  /** The wall clock. */
+  /** Returns wall-clock time. */
   now(): Date {
     return new Date(this.#monotonicMs + this.#wallOffsetMs);
   }
 
-  /** The monotonic clock. */
+  /** Returns monotonic time. */
   monotonicMs(): number {
     return this.#monotonicMs;
   }
 
-  /** Arms a timer; it fires inside `advance` and `run` only. */
+  /** Sets a timer, which fires only in `advance` and `run`. */
   after(delayMs: number, callback: () => void): Cancel {
     const clamped = Math.min(Math.max(0, delayMs), MAX_TIMER_MS);
     const timer = { dueMs: this.#monotonicMs + clamped, callback };
@@ -38,12 +38,12 @@ export class FakeClock implements Clock {
     return () => void this.#timers.delete(timer);
   }
 
-  /** Timers that have neither fired nor been cancelled. */
+  /** Number of timers that have neither fired nor been canceled. */
   get pendingTimers(): number {
     return this.#timers.size;
   }
 
-  /** Moves time on and fires what is due, in order of time, each at its own moment. Promises settle afterwards. */
+  /** Advances time and fires due timers in order, each at its own time. Promises settle afterwards. */
   advance(ms: number): void {
     const endMs = this.#monotonicMs + ms;
     for (let fired = 0; fired < MAX_FIRED_PER_STEP; fired++) {
@@ -52,10 +52,10 @@ export class FakeClock implements Clock {
         return;
       }
     }
-    throw new Error("timers are re-armed without delay for ever");
+    throw new Error("a timer is re-armed without delay in an endless loop");
   }
 
-  /** As `advance`, and lets promises settle before the first timer and after each. */
+  /** As `advance`, but promises settle before the first timer and after each timer. */
   async run(ms: number): Promise<void> {
     const endMs = this.#monotonicMs + ms;
     await settle();
@@ -66,20 +66,20 @@ export class FakeClock implements Clock {
       }
       await settle();
     }
-    throw new Error("timers are re-armed without delay for ever");
+    throw new Error("a timer is re-armed without delay in an endless loop");
   }
 
-  /** Time goes by and no timer fires, as in a process that is stopped (SIGSTOP) or a busy event loop. What is due fires with the next step. */
+  /** Advances time without firing timers, as in a frozen process (SIGSTOP) or a blocked event loop. They fire in the next step. */
   freeze(ms: number): void {
     this.#monotonicMs += ms;
   }
 
-  /** Moves the wall clock alone, as NTP or a person does. */
+  /** Changes the wall clock only, as NTP does. */
   jumpWall(ms: number): void {
     this.#wallOffsetMs += ms;
   }
 
-  /** The same time seen on another machine, whose wall clock is wrong by that much. */
+  /** Returns this clock as seen by a machine whose wall clock is off by `offsetMs`. */
   skewed(offsetMs: number): Clock {
     return {
       now: () => new Date(this.now().getTime() + offsetMs),
@@ -99,12 +99,12 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets every promise that can settle without time or I/O settle. */
+/** Waits until all promises that need neither time nor I/O are settled. */
 export async function settle(): Promise<void> {
   await yieldToEventLoop();
 }
 
-/** The same numbers each time for the same seed (mulberry32, a public-domain generator). */
+/** Returns the same sequence for the same seed (mulberry32, public domain). */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {

@@ -37,21 +37,21 @@ function makeBench() {
   return { clock, log, asked, state, identityProbe, errors };
 }
 
-describe("the identityProbe", () => {
-  it("asks at once and every 30 s, and has nothing to say while it is accepted", async () => {
+describe("the identity probe", () => {
+  it("probes immediately and every 30 s, and reports nothing while the identity is accepted", async () => {
     const bench = makeBench();
     await bench.clock.run(90_000);
     expect(bench.asked).toEqual([0, 30_000, 60_000, 90_000]);
-    expect([bench.identityProbe.trouble(), bench.state.deaths, bench.errors()]).toEqual([null, 0, []]);
+    expect([bench.identityProbe.failure(), bench.state.deaths, bench.errors()]).toEqual([null, 0, []]);
   });
 
-  it("tells of a 401 at once, with the token's age, and ends the process after two minutes of them", async () => {
+  it("logs a 401 immediately with the age of the token, and ends the process after two minutes of 401s", async () => {
     const bench = makeBench();
     await bench.clock.run(1_000);
     bench.state.answer = "401";
     await bench.clock.run(30_000);
-    expect(bench.identityProbe.trouble()).toContain("401");
-    expect(bench.errors()[0]?.fields).toEqual({ refusedForSeconds: 0, tokenAgeSeconds: 700 });
+    expect(bench.identityProbe.failure()).toContain("401");
+    expect(bench.errors()[0]?.fields).toEqual({ rejectedForSeconds: 0, tokenAgeSeconds: 700 });
     await bench.clock.run(118_000);
     expect(bench.state.deaths).toBe(0);
     await bench.clock.run(10_000);
@@ -60,39 +60,39 @@ describe("the identityProbe", () => {
     expect(bench.state.deaths).toBe(1);
   });
 
-  it("forgives as soon as it is accepted again", async () => {
+  it("resets when the identity is accepted again", async () => {
     const bench = makeBench();
     bench.state.answer = "401";
     await bench.clock.run(100_000);
     bench.state.answer = "ok";
     await bench.clock.run(30_000);
-    expect(bench.identityProbe.trouble()).toBeNull();
+    expect(bench.identityProbe.failure()).toBeNull();
     bench.state.answer = "401";
     await bench.clock.run(100_000);
     expect(bench.state.deaths).toBe(0);
   });
 
-  it("takes no silence for a 401, nor for an acceptance", async () => {
+  it("counts other failures neither as a 401 nor as a success", async () => {
     const bench = makeBench();
     bench.state.answer = "silent";
     await bench.clock.run(600_000);
-    expect([bench.identityProbe.trouble(), bench.state.deaths]).toEqual([null, 0]);
+    expect([bench.identityProbe.failure(), bench.state.deaths]).toEqual([null, 0]);
     bench.state.answer = "401";
     await bench.clock.run(30_000);
     bench.state.answer = "silent";
     await bench.clock.run(600_000);
-    expect(bench.identityProbe.trouble()).toContain("401");
-    // The last word has to be a refusal.
+    expect(bench.identityProbe.failure()).toContain("401");
+    // Only a 401 can end the process.
     expect(bench.state.deaths).toBe(0);
     bench.state.answer = "401";
     await bench.clock.run(60_000);
     expect(bench.state.deaths).toBe(0);
-    // Two with an outage between them are no proof; four are.
+    // Two 401s around an outage are not enough; four are.
     await bench.clock.run(30_000);
     expect(bench.state.deaths).toBe(1);
   });
 
-  it("says nothing of an age that it does not know", async () => {
+  it("omits the age of the token if it is unknown", async () => {
     const bench = makeBench();
     bench.state.answer = "401";
     bench.state.ageMs = undefined;
@@ -100,17 +100,17 @@ describe("the identityProbe", () => {
     expect(bench.errors()[0]?.fields).not.toHaveProperty("tokenAgeSeconds");
   });
 
-  it("goes on asking when an answer never comes", async () => {
+  it("continues after a request that never ends", async () => {
     const bench = makeBench();
     bench.state.answer = "never";
     await bench.clock.run(100_000);
     bench.state.answer = "ok";
     await bench.clock.run(60_000);
     expect(bench.asked.length).toBeGreaterThanOrEqual(4);
-    expect(bench.identityProbe.trouble()).toBeNull();
+    expect(bench.identityProbe.failure()).toBeNull();
   });
 
-  it("ends nothing once it is stopped, whatever the answer that was under way", async () => {
+  it("does not end the process after stop, even if a 401 is in flight", async () => {
     const bench = makeBench();
     bench.state.answer = "401";
     await bench.clock.run(149_000);
@@ -119,7 +119,7 @@ describe("the identityProbe", () => {
     expect([bench.asked.length, bench.state.deaths]).toEqual([6, 0]);
   });
 
-  it("asks no more once it is stopped", async () => {
+  it("sends no request after stop", async () => {
     const bench = makeBench();
     await bench.clock.run(1_000);
     bench.identityProbe.stop();

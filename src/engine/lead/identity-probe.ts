@@ -3,96 +3,96 @@ import { publicMessage, UnauthorizedError } from "../../core/errors";
 import type { Identity, Log } from "../../core/ports";
 import { withDeadline } from "../../core/deadline";
 
-/** Open watches are not authenticated again, so a dead identity shows only where something asks. */
+/** The API server does not authenticate open watches again, so only new requests show that the identity is rejected. */
 const INTERVAL_MS = 30_000;
 
 /**
- * An identity that was refused for this long, with credentials read anew each time, does not come back in this process. The kubelet
- * writes a new token every 8 minutes (expirationSeconds 600), and within seconds once the pod is replaced.
+ * An identity that is rejected for this long, although each request reads the credentials again, does not recover in this process.
+ * The kubelet writes a new token every 8 minutes (expirationSeconds 600), and a replaced pod gets one within seconds.
  */
 const DEAD_AFTER_MS = 120_000;
 
-/** ... and so many times: two refusals with an outage between them, as when the control plane is restarted, are no proof. */
-const DEAD_AFTER_REFUSALS = 4;
+/** Minimum number of rejections: two of them before and after an outage, such as a control plane restart, are not enough. */
+const DEAD_AFTER_REJECTIONS = 4;
 
-/** Longest wait for one answer, credentials included: a plugin that gives them may hang. */
+/** Timeout of one request, including the credential plugin, which may hang. */
 const DEADLINE_MS = 20_000;
 
-/** What the identityProbe works with. */
-export interface HeartbeatPorts {
+/** Dependencies of the probe. */
+export interface IdentityProbePorts {
   readonly identity: Identity;
   readonly clock: Clock;
   readonly log: Log;
-  /** The process is of no use any more, and should end so that somebody sees it. Called once. */
+  /** Called once, when the identity is permanently rejected. The process should exit, so that the failure is visible. */
   readonly onDead: () => void;
 }
 
 /**
- * Asks the API server every 30 s whether it still knows this operator, which would otherwise die of the very disease that it heals: a
- * token that is answered 401 while every watch is still open. Only a 401 is a refusal; any other failure says nothing about it.
+ * Asks the API server every 30 s whether it still accepts the operator's identity. Without the probe, the operator itself could run
+ * with a rejected token while its watches stay open. Only a 401 is a rejection; other failures prove nothing.
  */
 export class IdentityProbe {
-  readonly #ports: HeartbeatPorts;
+  readonly #ports: IdentityProbePorts;
   #cancel: Cancel = () => undefined;
   #isStopped = false;
-  /** Since when every answer that says anything was a 401; by the monotonic clock. */
-  #refusedSinceMs: number | undefined;
-  #backoff = 0;
+  /** Monotonic time of the first 401 since the last success. */
+  #rejectedSinceMs: number | undefined;
+  #rejections = 0;
 
-  constructor(ports: HeartbeatPorts) {
+  constructor(ports: IdentityProbePorts) {
     this.#ports = ports;
   }
 
-  /** Begins to ask. */
+  /** Starts the probe. */
   start(): void {
-    void this.#beat();
+    void this.#probe();
   }
 
-  /** Asks no more. */
+  /** Stops the probe. */
   stop(): void {
     this.#isStopped = true;
     this.#cancel();
   }
 
-  /** What is wrong, in words; null while all is well or nothing is known. For /readyz. */
-  trouble(): string | null {
-    if (this.#refusedSinceMs === undefined) return null;
-    const seconds = Math.round((this.#ports.clock.monotonicMs() - this.#refusedSinceMs) / 1000);
-    return `the API server answers 401 to the operator itself, for ${seconds} s`;
+  /** Describes the rejection for /readyz; null if the identity is accepted or its state is unknown. */
+  failure(): string | null {
+    if (this.#rejectedSinceMs === undefined) return null;
+    const seconds = Math.round((this.#ports.clock.monotonicMs() - this.#rejectedSinceMs) / 1000);
+    return `the API server has rejected the operator's credentials (401) for ${seconds} s`;
   }
 
-  async #beat(): Promise<void> {
+  async #probe(): Promise<void> {
     try {
       const { clock, identity } = this.#ports;
-      await withDeadline(clock, DEADLINE_MS, "the review of the operator's own identity", () => identity.review());
+      await withDeadline(clock, DEADLINE_MS, "reviewing the operator's identity", () => identity.review());
       this.#accepted();
     } catch (error) {
-      if (error instanceof UnauthorizedError) this.#refused();
-      else this.#ports.log.debug({ error: publicMessage(error) }, "the operator's identity could not be reviewed");
+      if (error instanceof UnauthorizedError) this.#rejected();
+      else this.#ports.log.debug({ error: publicMessage(error) }, "failed to review the operator's identity");
     }
-    if (!this.#isStopped) this.#cancel = this.#ports.clock.after(INTERVAL_MS, () => void this.#beat());
+    if (!this.#isStopped) this.#cancel = this.#ports.clock.after(INTERVAL_MS, () => void this.#probe());
   }
 
   #accepted(): void {
-    if (this.#refusedSinceMs !== undefined) this.#ports.log.info({}, "the operator's identity is accepted again");
-    this.#refusedSinceMs = undefined;
-    this.#backoff = 0;
+    if (this.#rejectedSinceMs !== undefined) this.#ports.log.info({}, "the operator's identity is accepted again");
+    this.#rejectedSinceMs = undefined;
+    this.#rejections = 0;
   }
 
-  #refused(): void {
+  #rejected(): void {
     const { clock, identity, log } = this.#ports;
     const nowMs = clock.monotonicMs();
-    this.#refusedSinceMs ??= nowMs;
-    this.#backoff += 1;
-    const refusedForMs = nowMs - this.#refusedSinceMs;
+    this.#rejectedSinceMs ??= nowMs;
+    this.#rejections += 1;
+    const rejectedForMs = nowMs - this.#rejectedSinceMs;
     const ageMs = identity.tokenAgeMs();
     const fields = {
-      refusedForSeconds: Math.round(refusedForMs / 1000),
+      rejectedForSeconds: Math.round(rejectedForMs / 1000),
       ...(ageMs === undefined ? {} : { tokenAgeSeconds: Math.round(ageMs / 1000) }),
     };
-    log.error(fields, "the operator itself is answered 401: its token, or its ServiceAccount, is not known any more");
-    if (refusedForMs < DEAD_AFTER_MS || this.#backoff < DEAD_AFTER_REFUSALS || this.#isStopped) return;
-    log.error(fields, "the operator ends, so that its death is seen");
+    log.error(fields, "API server rejected the operator's credentials (401): token or ServiceAccount is invalid");
+    if (rejectedForMs < DEAD_AFTER_MS || this.#rejections < DEAD_AFTER_REJECTIONS || this.#isStopped) return;
+    log.error(fields, "exiting: the operator's credentials are permanently rejected");
     this.stop();
     this.#ports.onDead();
   }

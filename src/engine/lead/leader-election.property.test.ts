@@ -7,7 +7,7 @@ import { FakeClock, seededRandom } from "../../core/testing/fake-clock";
 import { LeaderElector } from "./leader-election";
 import { MemoryLease, RecordingLog, RecordingMetrics } from "../testing/fakes";
 
-/** One process: its wall clock is wrong, and it can be stopped (SIGSTOP), in which case nothing of it runs. */
+/** A process with a skewed wall clock that can be frozen (SIGSTOP). */
 class Machine {
   awakeAtMs = 0;
   readonly clock: Clock;
@@ -25,9 +25,9 @@ class Machine {
   }
 }
 
-/** The path from one machine to the API server: calls are delayed before and after they take effect, lost on either way, or hang. */
+/** The network between a machine and the API server: it delays, loses or hangs requests and responses. */
 class Network implements Omit<LeaseStore, "ref"> {
-  /** Share of calls that go wrong. */
+  /** Fraction of calls that fail. */
   trouble = 0;
   constructor(
     private readonly server: MemoryLease,
@@ -106,7 +106,7 @@ class World {
     });
   }
 
-  // isLeader turns true nowhere but here, so every overlap begins here.
+  // isLeader becomes true only here, so every overlap starts here.
   #started(who: number): void {
     this.terms++;
     this.members.forEach(({ elector }, i) => {
@@ -128,11 +128,11 @@ class World {
   #tamper(kind: Trouble["kind"]): void {
     const { record } = this.server;
     if (record === null) return;
-    // An empty holder with a duration of 1 s is how a leader says that it has stepped down; a person who writes both says it in
-    // the leader's place, which nothing can tell from the truth. Each by itself must do no harm.
+    // A leader releases the Lease with an empty holder and a duration of 1 s. If a person writes both, candidates cannot tell the
+    // difference. Each change alone must be harmless.
     if (kind === "edit" && record.holderIdentity !== "") this.server.put({ ...record, leaseDurationSeconds: 1 });
     if (kind === "clear holder" && record.leaseDurationSeconds <= 1) return;
-    // A person who deletes the Lease twice within seconds can make two leaders; that is not asked for.
+    // Two deletions within seconds can cause two leaders; that is out of scope.
     if (this.time.monotonicMs() - this.#tamperedAtMs < 60_000) return;
     if (kind !== "delete" && kind !== "clear holder") return;
     this.#tamperedAtMs = this.time.monotonicMs();
@@ -142,7 +142,7 @@ class World {
 }
 
 describe("an election", () => {
-  it("never has two that believe to be leader, and has one when the trouble is over", { timeout: 60_000 }, async () => {
+  it("never has two leaders, and has one after all faults are over", { timeout: 60_000 }, async () => {
     const skews = fc.array(fc.integer({ min: -86_400_000, max: 86_400_000 }), { minLength: 2, maxLength: 3 });
     await fc.assert(
       fc.asyncProperty(skews, fc.integer(), troubles, async (skewsMs, seed, schedule) => {

@@ -68,7 +68,7 @@ describe("becoming leader", () => {
     expect(store.record?.renewTimeMs).toBeGreaterThan(store.record?.acquireTimeMs ?? 0);
   });
 
-  it("waits for a Lease that is missing, since a living leader may be about to make it again", async () => {
+  it("waits before it creates a missing Lease, since a live leader may create it again", async () => {
     const clock = new FakeClock();
     const { elector } = makeCandidate("a", clock, new MemoryLease(), {});
     elector.start();
@@ -78,7 +78,7 @@ describe("becoming leader", () => {
     expect(elector.isLeader()).toBe(true);
   });
 
-  it("takes over what it has seen unchanged for the lease duration, whatever the times in it say", async () => {
+  it("takes over a Lease unchanged for the lease duration, and ignores the times in it", async () => {
     const clock = new FakeClock();
     const store = new MemoryLease();
     store.put({ holderIdentity: "z", leaseDurationSeconds: 15, acquireTimeMs: 0, renewTimeMs: 0, leaseTransitions: 4 });
@@ -91,7 +91,7 @@ describe("becoming leader", () => {
     expect(store.record).toMatchObject({ holderIdentity: "a", leaseTransitions: 5 });
   });
 
-  it("leaves a Lease alone that goes on changing, also when its clock stands still", async () => {
+  it("does not take over a Lease that changes, even if its times do not", async () => {
     const clock = new FakeClock();
     const store = new MemoryLease();
     const record = {
@@ -110,7 +110,7 @@ describe("becoming leader", () => {
     }
   });
 
-  it("respects a longer lease that the holder has promised, and no shorter one", async () => {
+  it("respects a longer lease duration of the holder, but not a shorter one", async () => {
     for (const [promised, waitedMs] of [
       [60, 59_000],
       [2, 14_000],
@@ -134,7 +134,7 @@ describe("becoming leader", () => {
     }
   });
 
-  it("waits out a holder of the same identity: the name proves nothing", async () => {
+  it("waits for a holder with the same identity", async () => {
     const clock = new FakeClock();
     const store = new MemoryLease();
     const first = makeCandidate("same", clock, store);
@@ -148,7 +148,7 @@ describe("becoming leader", () => {
 });
 
 describe("losing the lead", () => {
-  it("says no by itself when a renewal hangs, before any timer fires", async () => {
+  it("stops leading when a renewal hangs", async () => {
     const { clock, store, elector, heard, metrics } = await leadingAlone();
     store.fault = hang;
     await clock.run(9_000);
@@ -159,7 +159,7 @@ describe("losing the lead", () => {
     expect(metrics.seen.at(-1)).not.toBe("lease:acquired");
   });
 
-  it("says no at once in a process that was stopped and wakes up, and tells of the loss before it leads again", async () => {
+  it("stops leading immediately after a freeze, and reports the loss before it leads again", async () => {
     const { clock, elector, heard } = await leadingAlone();
     clock.freeze(3_600_000);
     expect(elector.isLeader()).toBe(false);
@@ -167,7 +167,7 @@ describe("losing the lead", () => {
     expect([elector.isLeader(), heard]).toEqual([true, ["started", "stopped", "started"]]);
   });
 
-  it("tells of the loss also when the renewal is answered before the late timer fires", async () => {
+  it("reports the loss if the renewal is answered before the late timer fires", async () => {
     const { clock, store, elector, heard } = await leadingAlone();
     let answer: () => void = () => undefined;
     store.beforeAnswer = () => new Promise<void>(resolve => (answer = resolve));
@@ -192,7 +192,7 @@ describe("losing the lead", () => {
     new RangeError("a bug"),
     "a string",
     undefined,
-  ])("survives an API that answers %s, loses the lead in time, and gets it back", async error => {
+  ])("survives API error %s, loses the lead in time, and regains it", async error => {
     const { clock, store, elector, heard } = await leadingAlone();
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- anything can be thrown
     store.fault = () => Promise.reject(error);
@@ -216,7 +216,7 @@ describe("losing the lead", () => {
     expect([elector.isLeader(), heard]).toEqual([true, ["started"]]);
   });
 
-  it("survives a call that throws before it begins, and listeners that throw", async () => {
+  it("survives a store that throws synchronously", async () => {
     const { clock, store, elector, log } = await leadingAlone();
     store.fault = () => {
       throw new Error("at once");
@@ -228,7 +228,7 @@ describe("losing the lead", () => {
     expect(log.lines.some(line => line.level === "warn")).toBe(true);
   });
 
-  it("respects the patience that the server asks of a candidate", async () => {
+  it("waits as long as the API server asks a candidate to", async () => {
     const clock = new FakeClock();
     const store = new MemoryLease();
     store.fault = () => Promise.reject(new WaitError("slow down", 40_000));
@@ -241,77 +241,74 @@ describe("losing the lead", () => {
   });
 });
 
-describe("why the Lease can't be had", () => {
+describe("the reason why the Lease was never seen", () => {
   const forbidden = new ForbiddenError("get leases operators/controller-resilience: not allowed (403)");
 
-  it("is told until somebody, itself or another, is known to hold it", async () => {
+  it("is reported until the Lease is seen with any holder", async () => {
     const clock = new FakeClock();
     const store = new MemoryLease();
     store.fault = () => Promise.reject(forbidden);
     const { elector } = makeCandidate("a", clock, store);
-    expect(elector.trouble()).toBe("the Lease can't be had: it was not asked for yet");
+    expect(elector.failure()).toBe("failed to acquire lease: not requested yet");
     elector.start();
     await clock.run(100);
-    expect(elector.trouble()).toBe(`the Lease can't be had: ${forbidden.message}`);
+    expect(elector.failure()).toBe(`failed to acquire lease: ${forbidden.message}`);
     store.fault = undefined;
     await clock.run(20_000);
-    expect(elector.trouble()).toBeNull();
+    expect(elector.failure()).toBeNull();
     const follower = makeCandidate("b", clock, store).elector;
     follower.start();
     await clock.run(100);
-    expect([follower.isLeader(), follower.trouble()]).toEqual([false, null]);
+    expect([follower.isLeader(), follower.failure()]).toEqual([false, null]);
   });
 
-  it("is told where it can't be made, although nobody has it: its namespace may not be there", async () => {
+  it("is reported if the Lease cannot be created, as in a missing namespace", async () => {
     const clock = new FakeClock();
     const store = new MemoryLease();
     store.create = () => Promise.reject(new GoneError("create leases nowhere/it: not found (404)"));
     const { elector } = makeCandidate("a", clock, store);
     elector.start();
     await clock.run(60_000);
-    expect(elector.trouble()).toContain("not found (404)");
+    expect(elector.failure()).toContain("not found (404)");
   });
 
-  it("is not told of once it was had: whoever loses it later says so in other ways, and stays Ready", async () => {
+  it("is not reported after the Lease was held once", async () => {
     const { clock, store, elector } = await leadingAlone();
     store.fault = () => Promise.reject(forbidden);
     await clock.run(120_000);
-    expect([elector.isLeader(), elector.trouble()]).toEqual([false, null]);
+    expect([elector.isLeader(), elector.failure()]).toEqual([false, null]);
   });
 });
 
-describe("a person at the Lease", () => {
-  it("deletes it: the leader makes it again and leads on", async () => {
+describe("manual changes of the Lease", () => {
+  it("keeps the lead and creates a deleted Lease again", async () => {
     const { clock, store, elector, heard } = await leadingAlone();
     store.remove();
     await clock.run(3_000);
     expect([elector.isLeader(), heard, store.record?.holderIdentity]).toEqual([true, ["started"], "a"]);
   });
 
-  it("edits a label or the duration: the leader leads on", async () => {
+  it("keeps the lead after an edit of a label or the duration", async () => {
     const { clock, store, elector, heard } = await leadingAlone();
     store.put({ ...store.record!, leaseDurationSeconds: 3_600 });
     await clock.run(3_000);
     expect([elector.isLeader(), heard, store.record?.leaseDurationSeconds]).toEqual([true, ["started"], 15]);
   });
 
-  it.each(["somebody", ""])(
-    "sets the holder to '%s': the leader stops at once and waits like everybody",
-    async holder => {
-      const { clock, store, elector, heard } = await leadingAlone();
-      store.put({ ...store.record!, holderIdentity: holder });
-      await clock.run(2_500);
-      expect([elector.isLeader(), heard]).toEqual([false, ["started", "stopped"]]);
-      await clock.run(10_000);
-      expect(elector.isLeader()).toBe(false);
-      await clock.run(10_000);
-      expect([elector.isLeader(), store.record?.holderIdentity]).toEqual([true, "a"]);
-    },
-  );
+  it.each(["somebody", ""])("stops leading immediately if the holder is set to '%s'", async holder => {
+    const { clock, store, elector, heard } = await leadingAlone();
+    store.put({ ...store.record!, holderIdentity: holder });
+    await clock.run(2_500);
+    expect([elector.isLeader(), heard]).toEqual([false, ["started", "stopped"]]);
+    await clock.run(10_000);
+    expect(elector.isLeader()).toBe(false);
+    await clock.run(10_000);
+    expect([elector.isLeader(), store.record?.holderIdentity]).toEqual([true, "a"]);
+  });
 });
 
 describe("stepping down", () => {
-  it("stops leading first, then releases the Lease as client-go does, so that another leads within seconds", async () => {
+  it("stops leading, then releases the Lease, so that another leads within seconds", async () => {
     const { clock, store, elector, heard } = await leadingAlone();
     const other = makeCandidate("b", clock, store);
     other.elector.start();
@@ -325,7 +322,7 @@ describe("stepping down", () => {
     expect([other.elector.isLeader(), store.record?.leaseTransitions]).toEqual([true, 1]);
   });
 
-  it("releases after an edit, and leaves the Lease of another alone", async () => {
+  it("releases an edited Lease, but not the Lease of another holder", async () => {
     const edited = await leadingAlone();
     edited.store.put({ ...edited.store.record! });
     await edited.elector.stop();
@@ -337,7 +334,7 @@ describe("stepping down", () => {
     expect(taken.store.record?.holderIdentity).toBe("b");
   });
 
-  it("does not lead again by a renewal that is answered after it has stopped", async () => {
+  it("does not lead again if a renewal is answered after stop", async () => {
     const { clock, store, elector, heard } = await leadingAlone();
     store.beforeAnswer = () => new Promise<void>(resolve => void clock.after(1_000, resolve));
     await clock.run(2_000);
@@ -347,7 +344,7 @@ describe("stepping down", () => {
     expect([elector.isLeader(), heard, store.record?.holderIdentity]).toEqual([false, ["started", "stopped"], ""]);
   });
 
-  it("ends in bounded time when the API hangs, and never leads again", async () => {
+  it("stops in bounded time if the API server hangs, and does not lead again", async () => {
     const { clock, store, elector, heard } = await leadingAlone();
     store.fault = hang;
     await clock.run(2_500);
@@ -360,7 +357,7 @@ describe("stepping down", () => {
     expect([elector.isLeader(), heard, clock.pendingTimers]).toEqual([false, ["started", "stopped"], 0]);
   });
 
-  it("does not write when it does not lead", async () => {
+  it("does not write if it does not lead", async () => {
     const clock = new FakeClock();
     const store = new MemoryLease();
     store.put({ holderIdentity: "z", leaseDurationSeconds: 15, acquireTimeMs: 0, renewTimeMs: 0, leaseTransitions: 0 });

@@ -4,24 +4,24 @@ import type { EngineMetrics, LeaseRecord, LeaseStore, Log } from "../../core/por
 import { withDeadline } from "../../core/deadline";
 import { expiresAfterMs, fingerprint, isReleased, isSameHold, released, renewed, takenOver } from "./lease-record";
 
-/** The times of an election, in milliseconds. */
+/** Timing of the election, in milliseconds. */
 export interface ElectionTiming {
-  /** Others leave a Lease alone until they have seen it unchanged for this long. */
+  /** Candidates wait until they have seen the Lease unchanged for this long. */
   readonly leaseDurationMs: number;
-  /** A leader that has not renewed for this long is none. Shorter than the lease by what a last write may take. */
+  /** A leader steps down if it has not renewed for this long. Shorter than the lease duration by the time a last write may take. */
   readonly renewDeadlineMs: number;
-  /** Between two attempts. */
+  /** Time between two attempts. */
   readonly retryPeriodMs: number;
-  /** Candidates wait up to this many retry periods longer, at random, so that they don't come all at once. */
+  /** Candidates wait up to this many retry periods longer, at random, so that they do not all try at the same time. */
   readonly jitterFactor: number;
   /**
-   * A Lease that is not there may have been deleted under a living leader: it is created after it was seen missing for
-   * this long, by when that leader has made it again or has stopped. Costs this once, at the first start of all.
+   * A candidate creates a missing Lease only after this time: if the Lease of a live leader was deleted, that leader has created
+   * it again or stepped down by then. This delays only the first start after installation.
    */
   readonly absentLeaseWaitMs: number;
 }
 
-/** Lease, deadline, retry and jitter as in client-go. */
+/** Lease duration, renew deadline, retry period and jitter are those of client-go. */
 export const DEFAULT_TIMING: ElectionTiming = {
   leaseDurationMs: 15_000,
   renewDeadlineMs: 10_000,
@@ -30,7 +30,7 @@ export const DEFAULT_TIMING: ElectionTiming = {
   absentLeaseWaitMs: 10_000,
 };
 
-/** What an election needs and whom it tells. */
+/** Dependencies and callbacks of the election. */
 export interface ElectionPorts {
   readonly store: Omit<LeaseStore, "ref">;
   readonly clock: Clock;
@@ -38,23 +38,23 @@ export interface ElectionPorts {
   readonly log: Log;
   readonly metrics: EngineMetrics;
   readonly onStartedLeading: () => void;
-  /** Called in the very moment of the loss, before anything else happens, with what people are told of it. */
+  /** Called synchronously when the lead is lost, with the reason for the Event. */
   readonly onStoppedLeading: (why: string) => void;
 }
 
-/** No server is asked for patience longer than this by one answer. */
+/** Maximum wait that one answer of the API server can ask for. */
 const MAX_WAIT_MS = 60_000;
-/** A write without an answer may have been carried out; so many of them are remembered. */
+/** Number of unanswered writes to remember, since the API server may have applied them. */
 const WRITES_REMEMBERED = 16;
-/** Tries to step down properly; whoever waits for it is about to exit. */
+/** Attempts to release the Lease; few, because the process is about to exit. */
 const RELEASE_TRIES = 3;
 
 /**
- * Competes for a Lease for ever: after a loss it goes on, the process does not exit.
+ * Competes for a Lease until it is stopped. Losing the lead does not end the process.
  *
- * Safe as long as monotonic clocks run at about the same rate: a leader counts its deadline from *before* it sends the
- * renewal, others count the longer lease from *after* they have seen it. It is still no fence for a write that is under
- * way, so writes carry preconditions. An identity proves nothing: a Lease is ours if this process has written it.
+ * There is at most one leader as long as monotonic clocks run at about the same rate: a leader counts its deadline from *before*
+ * it sends the renewal, and candidates count the longer lease duration from *after* they have seen it. This does not fence a write
+ * in flight, so writes have preconditions. An identity proves nothing: the Lease is ours only if this process has written it.
  */
 export class LeaderElector {
   readonly #ports: ElectionPorts;
@@ -66,13 +66,13 @@ export class LeaderElector {
   #cancelRetry: Cancel = () => undefined;
   #attempt: Promise<void> = Promise.resolve();
   #failures = 0;
-  /** Why the last attempt failed; null when it did not. */
-  #failure: string | null = "it was not asked for yet";
-  /** Whether the Lease was ever there, whoever held it. */
-  #isKnown = false;
-  /** Last known to be ours, with its resourceVersion. */
+  /** Why the last attempt failed; null if it succeeded. */
+  #failure: string | null = "not requested yet";
+  /** Whether the Lease has been seen, with any holder. */
+  #wasSeen = false;
+  /** The last record of the Lease known to be ours, with its resourceVersion. */
   #held: LeaseRecord | undefined;
-  /** What we wrote last and, without an answer, since. */
+  /** The last confirmed write, and the unanswered writes after it. */
   #written: LeaseRecord[] = [];
   #seen: { readonly fingerprint: string; readonly atMs: number } | undefined;
 
@@ -82,20 +82,20 @@ export class LeaderElector {
     this.#timing = { ...DEFAULT_TIMING, ...timing };
   }
 
-  /** Whether this process leads now. Asks the monotonic clock, so a process that was stopped says no as soon as it wakes up. */
+  /** Reports whether this process leads. Checks the monotonic clock, so the answer is correct also after the process was frozen. */
   isLeader(): boolean {
     return this.#leadingUntilMs !== undefined && this.#ports.clock.monotonicMs() < this.#leadingUntilMs;
   }
 
   /**
-   * Why this process can't compete for a Lease that it has never seen; null otherwise. For /readyz: one that has been installed without its rights, or
-   * for a namespace that is not there, has to be seen, while one that loses its Lease later stays Ready, or a moment of overload would end a rollout.
+   * Describes for /readyz why this process has never seen the Lease, such as missing rights or a missing namespace; null once it has
+   * seen it. A process that loses its Lease later stays Ready, since a short overload must not stop a rollout.
    */
-  trouble(): string | null {
-    return this.#isKnown || this.#failure === null ? null : `the Lease can't be had: ${this.#failure}`;
+  failure(): string | null {
+    return this.#wasSeen || this.#failure === null ? null : `failed to acquire lease: ${this.#failure}`;
   }
 
-  /** Begins to compete. */
+  /** Starts to compete. */
   start(): void {
     if (this.#running) return;
     this.#running = true;
@@ -103,13 +103,13 @@ export class LeaderElector {
     this.#scheduleAttempt(0);
   }
 
-  /** Stops leading at once, then hands the Lease back, within two call timeouts or so. */
+  /** Stops leading immediately, then releases the Lease. Takes about two call timeouts at most. */
   async stop(): Promise<void> {
     if (!this.#running) return;
     this.#running = false;
     this.#cancelRetry();
     const led = this.isLeader();
-    this.#lose("the operator stops");
+    this.#lose("the operator is stopping");
     await this.#attempt;
     if (led) await this.#release();
   }
@@ -122,25 +122,25 @@ export class LeaderElector {
 
   /** One attempt; never throws. */
   async #compete(): Promise<void> {
-    let patienceMs = 0;
+    let waitMs = 0;
     try {
       await this.#acquireOrRenew();
       this.#failures = 0;
       this.#failure = null;
     } catch (error) {
       this.#failures++;
-      if (error instanceof WaitError) patienceMs = Math.min(error.afterMs, MAX_WAIT_MS);
+      if (error instanceof WaitError) waitMs = Math.min(error.afterMs, MAX_WAIT_MS);
       this.#reportFailure(error);
     }
-    if (this.#running) this.#scheduleAttempt(this.#nextDelayMs(patienceMs));
+    if (this.#running) this.#scheduleAttempt(this.#nextDelayMs(waitMs));
   }
 
-  #nextDelayMs(patienceMs: number): number {
+  #nextDelayMs(waitMs: number): number {
     const { retryPeriodMs, leaseDurationMs, jitterFactor } = this.#timing;
-    // While leading time is short: the steady pace is all the courtesy that the deadline allows.
+    // A leader must renew before its deadline, so it does not back off.
     if (this.#leadingUntilMs !== undefined) return retryPeriodMs;
     const backoffMs = Math.min(retryPeriodMs * 2 ** Math.max(0, this.#failures - 1), leaseDurationMs);
-    return Math.max(patienceMs, backoffMs + this.#ports.random() * jitterFactor * retryPeriodMs);
+    return Math.max(waitMs, backoffMs + this.#ports.random() * jitterFactor * retryPeriodMs);
   }
 
   async #acquireOrRenew(): Promise<void> {
@@ -159,7 +159,7 @@ export class LeaderElector {
     }
   }
 
-  /** The usual way of a leader: one write without a read. False when the Lease has changed since. */
+  /** Renews with one write and no read. Returns false if the Lease has changed. */
   async #renewAsKnown(held: LeaseRecord): Promise<boolean> {
     try {
       await this.#write(renewed(held, this.#timing.leaseDurationMs, this.#ports.clock.now()));
@@ -175,7 +175,7 @@ export class LeaderElector {
     if (found !== null) {
       return isReleased(found) || unchangedMs >= expiresAfterMs(found, this.#timing.leaseDurationMs);
     }
-    // While leading, others wait for us to make it again.
+    // Candidates wait for a leader to create its Lease again.
     return this.isLeader() || unchangedMs >= this.#timing.absentLeaseWaitMs;
   }
 
@@ -197,7 +197,7 @@ export class LeaderElector {
   }
 
   #see(found: LeaseRecord | null): void {
-    this.#isKnown ||= found !== null;
+    this.#wasSeen ||= found !== null;
     const now = fingerprint(found);
     if (this.#seen?.fingerprint === now) return;
     this.#seen = { fingerprint: now, atMs: this.#ports.clock.monotonicMs() };
@@ -206,7 +206,7 @@ export class LeaderElector {
   #hold(startedMs: number): void {
     const { clock, log, metrics, onStartedLeading } = this.#ports;
     const untilMs = startedMs + this.#timing.renewDeadlineMs;
-    // The timer of the deadline may be late; nobody may be leader across the gap without having heard of the loss.
+    // The deadline timer may be late. Report the loss before the process leads again.
     if (!this.isLeader()) this.#lose("renew deadline exceeded");
     if (!this.#running || clock.monotonicMs() >= untilMs) return;
     const begins = this.#leadingUntilMs === undefined;
@@ -217,25 +217,25 @@ export class LeaderElector {
     log.info({ identity: this.#identity, transitions: this.#held?.leaseTransitions }, "started leading");
     metrics.leader(true);
     metrics.leaseTransition("acquired");
-    this.#tell(onStartedLeading);
+    this.#notify(onStartedLeading);
   }
 
   #lose(why: string): void {
     if (this.#leadingUntilMs === undefined) return;
     this.#leadingUntilMs = undefined;
     this.#cancelDeadline();
-    this.#tell(() => this.#ports.onStoppedLeading(why));
+    this.#notify(() => this.#ports.onStoppedLeading(why));
     this.#ports.metrics.leader(false);
     this.#ports.metrics.leaseTransition("lost");
     this.#ports.log.warn({ identity: this.#identity, why }, "stopped leading");
   }
 
-  #tell(listener: () => void): void {
+  #notify(listener: () => void): void {
     try {
       listener();
     } catch (error) {
       const fields = { error: publicMessage(error), stack: framesOf(error) };
-      this.#ports.log.error(fields, "a listener of the election failed: a bug");
+      this.#ports.log.error(fields, "leader election callback threw");
     }
   }
 
@@ -243,10 +243,10 @@ export class LeaderElector {
     const leading = this.#leadingUntilMs !== undefined;
     this.#failure = publicMessage(error);
     if (leading) this.#ports.metrics.leaseTransition("renew-failed");
-    this.#ports.log.warn({ leading, failures: this.#failures, error: describeError(error) }, "the Lease can't be had");
+    this.#ports.log.warn({ leading, failures: this.#failures, error: describeError(error) }, "failed to acquire lease");
   }
 
-  /** Half of the deadline, so that a call that hangs leaves time for another one. */
+  /** Uses half of the renew deadline as timeout, so that a call that hangs leaves time for another one. */
   #call<T>(what: string, work: () => Promise<T>): Promise<T> {
     return withDeadline(this.#ports.clock, this.#timing.renewDeadlineMs / 2, what, work);
   }
@@ -256,13 +256,13 @@ export class LeaderElector {
       const record = released(this.#held, this.#ports.clock.now());
       try {
         await this.#call("releasing the Lease", () => this.#ports.store.update(record));
-        this.#ports.log.info({ identity: this.#identity }, "released the Lease");
+        this.#ports.log.info({ identity: this.#identity }, "released lease");
         return;
       } catch (error) {
         if (!(error instanceof ConflictError)) {
           this.#ports.log.warn(
             { error: describeError(error) },
-            "the Lease could not be released; others wait until it expires",
+            "failed to release lease; candidates wait until it expires",
           );
           return;
         }

@@ -1,23 +1,23 @@
 import type { LeaseRecord } from "../../core/ports";
 
-// What a Lease says, and what it proves. Times in the record are remote wall clocks: they are written for people to read
-// and compared for equality, never with a clock.
+// Builds and compares Lease records. Times in a record come from remote wall clocks: they are for people, and are compared for
+// equality only, never with a clock.
 
-/** A leader that steps down empties the holder and writes this duration, as client-go does. */
+/** On release, the holder clears holderIdentity and writes this duration, as client-go does. */
 const RELEASED_SECONDS = 1;
 
-/** The holder has stepped down by itself. A holder emptied by a person is no proof that it knows. */
+/** Reports whether the holder released the Lease. An empty holder alone proves nothing: a person may have cleared it. */
 export function isReleased(record: LeaseRecord): boolean {
   return record.holderIdentity === "" && record.leaseDurationSeconds <= RELEASED_SECONDS;
 }
 
-/** How long the record must be seen unchanged before another may take it: what the holder promised, and no less than our own. */
+/** Returns how long the record must stay unchanged before it expires: the longer of the holder's and our own lease duration. */
 export function expiresAfterMs(record: LeaseRecord, leaseDurationMs: number): number {
-  const promisedMs = record.leaseDurationSeconds * 1000;
-  return Number.isFinite(promisedMs) ? Math.max(leaseDurationMs, promisedMs) : leaseDurationMs;
+  const holderMs = record.leaseDurationSeconds * 1000;
+  return Number.isFinite(holderMs) ? Math.max(leaseDurationMs, holderMs) : leaseDurationMs;
 }
 
-/** Two reads with the same fingerprint mean that nothing was written in between. */
+/** Two reads with the same fingerprint mean that there was no write between them. */
 export function fingerprint(record: LeaseRecord | null): string {
   if (record === null) return "absent";
   const { holderIdentity, leaseDurationSeconds, acquireTimeMs, renewTimeMs, leaseTransitions, resourceVersion } =
@@ -32,7 +32,7 @@ export function fingerprint(record: LeaseRecord | null): string {
   ]);
 }
 
-/** Whether `found` is what `written` wrote, perhaps with labels, annotations or a duration that a person edited since. */
+/** Reports whether `found` is the record that `written` wrote; labels, annotations and the duration may have been edited since. */
 export function isSameHold(found: LeaseRecord, written: LeaseRecord): boolean {
   return (
     found.holderIdentity === written.holderIdentity &&
@@ -42,7 +42,7 @@ export function isSameHold(found: LeaseRecord, written: LeaseRecord): boolean {
   );
 }
 
-/** Who takes the Lease over, or creates it, writes this. */
+/** Returns the record that takes over or creates the Lease. */
 export function takenOver(found: LeaseRecord | null, identity: string, durationMs: number, now: Date): LeaseRecord {
   const transitions = found && Number.isFinite(found.leaseTransitions) ? found.leaseTransitions + 1 : 0;
   return {
@@ -55,12 +55,12 @@ export function takenOver(found: LeaseRecord | null, identity: string, durationM
   };
 }
 
-/** The holder writes this again and again. */
+/** Returns the record of a renewal. */
 export function renewed(held: LeaseRecord, durationMs: number, now: Date): LeaseRecord {
   return { ...held, leaseDurationSeconds: Math.ceil(durationMs / 1000), renewTimeMs: now.getTime() };
 }
 
-/** The holder writes this when it steps down, so that the next need not wait. */
+/** Returns the record of a release, so that the next leader does not wait for expiry. */
 export function released(held: LeaseRecord, now: Date): LeaseRecord {
   return {
     ...held,

@@ -181,7 +181,7 @@ describe("an intent", () => {
     bench.writer.answer = () => new Promise(() => undefined);
     const outcome = bench.execute(makePatch());
     await bench.clock.run(60_000);
-    expect(await outcome).toEqual({ result: "Failed", message: "patch Deployment app gave no answer within 1m" });
+    expect(await outcome).toEqual({ result: "Failed", message: "patch Deployment app timed out after 1m" });
   });
 });
 

@@ -284,7 +284,7 @@ describe("an eviction that is refused", () => {
     await scene.passes(70);
     const decision = await scene.pass();
     expect(decision).toMatchObject({ reason: "RestartDeferred", progressing: true });
-    expect(decision.message).toMatch(/held back by the operator's pace of restarts\.$/);
+    expect(decision.message).toMatch(/held back by the operator's restart pace\.$/);
   });
 });
 
