@@ -61,11 +61,11 @@ const noTime = [
 ];
 
 // `pepr build` lints first and ignores the result. `npm run check:lint` lints everything, so `npm run build` (scripts/build.ts) has it read one file.
-const building = process.env["CONTROLLER_RESILIENCE_BUILD"] === "1" ? [{ ignores: ["**/*.ts", "!pepr.ts"] }] : [];
+const building = process.env["CONTROLLER_RESILIENCE_BUILD"] === "1" ? [{ ignores: ["**/*.{ts,mjs,mts}", "!pepr.ts"] }] : [];
 
 export default tseslint.config(
   ...building,
-  { ignores: ["dist/", "node_modules/", "coverage/", "src/api/generated/", "test/fixtures/", "**/*.mjs", "**/*.mts"] },
+  { ignores: ["dist/", "node_modules/", "coverage/", "src/api/generated/", "test/fixtures/"] },
   tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { project: "./tsconfig.check.json", tsconfigRootDir: import.meta.dirname } },
@@ -198,6 +198,19 @@ export default tseslint.config(
       "max-lines-per-function": "off",
       "max-lines": ["error", { max: 500, skipBlankLines: true, skipComments: true }],
       "@typescript-eslint/no-non-null-assertion": "off",
+    },
+  },
+  {
+    // These files are part of no tsconfig, so rules that need types are off.
+    files: ["**/*.mjs", "**/*.mts"],
+    extends: [tseslint.configs.disableTypeChecked],
+    languageOptions: {
+      globals: { console: "readonly", process: "readonly", setInterval: "readonly", URL: "readonly" },
+    },
+    rules: {
+      "no-undef": "error",
+      eqeqeq: "error",
+      "prefer-const": "error",
     },
   },
 );

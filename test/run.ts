@@ -97,6 +97,7 @@ const steps: Record<string, Step[]> = {
     { name: "Types", run: npmRun("check:types") },
     { name: "Lint", run: npmRun("check:lint") },
     { name: "Formatting", run: npmRun("check:format") },
+    { name: "Documentation", run: npmRun("check:docs") },
     { name: "Generated files", run: npmRun("check:generated") },
   ],
   unit: [
