@@ -25,7 +25,7 @@ const NAME = "controller";
 const LIFE_SECONDS = 75;
 const RENEWALS = 2;
 /** Held still to the end of this file, and long past it. */
-const REQUEST_RATE = { threshold: 100, for: "15s", onRunaway: "Throttle", release: "30m" };
+const REQUEST_RATE = { threshold: 50, for: "15s", onRunaway: "Throttle", release: "30m" };
 const STEP_MS = 240_000;
 const ONE = `fieldSelector=metadata.name%3D${NAME}`;
 const MANAGED = "labelSelector=app.kubernetes.io%2Fmanaged-by%3Dcontroller-resilience";
