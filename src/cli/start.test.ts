@@ -29,7 +29,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs the operator's command line, which is to end by itself. */
+/** Runs the operator's command line, which exits by itself. */
 function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
   const command = ["--import", "tsx", join(root, "src/cli/start.ts"), ...args];
   const options = { cwd: root, env: { PATH: process.env["PATH"], HOME: home, ...env } };
@@ -41,7 +41,7 @@ function run(args: readonly string[], env: Readonly<Record<string, string>> = {}
 }
 
 describe("the operator's command line", { timeout: 120_000 }, () => {
-  it("has the flags, variables and defaults that docs/settings.md says", async () => {
+  it("has the flags, variables and defaults of docs/settings.md", async () => {
     const { status, stdout } = await run(["--help"]);
     expect(status).toBe(0);
     const flags = stdout.split(/\n {2}(?=-)/).filter(text => text.startsWith("--"));
@@ -54,19 +54,19 @@ describe("the operator's command line", { timeout: 120_000 }, () => {
   });
 
   it.each([
-    ["a port that is none", ["--health-port", "http"], 'RESILIENCE_HEALTH_PORT: found "http", expected a whole number'],
-    ["a level that nobody knows", ["--log-level", "loud"], "Allowed choices are debug, info, warn, error"],
-    ["a flag that nobody knows", ["--loud"], "unknown option '--loud'"],
-  ])("ends with 2 and a sentence for %s", async (_what, args, words) => {
+    ["an invalid port", ["--health-port", "http"], 'RESILIENCE_HEALTH_PORT: found "http", expected a whole number'],
+    ["an unknown log level", ["--log-level", "loud"], "Allowed choices are debug, info, warn, error"],
+    ["an unknown flag", ["--loud"], "unknown option '--loud'"],
+  ])("exits with 2 and one sentence for %s", async (_what, args, words) => {
     const { status, stderr } = await run(args, { KUBECONFIG: join(home, "config") });
     expect([status, stderr.trim().split("\n").length]).toEqual([2, 1]);
     expect(stderr).toContain(words);
   });
 
   it.each([
-    ["no cluster at all", {}, "found no cluster to work on; expected a kubeconfig"],
-    ["a kubeconfig that is not there", { KUBECONFIG: "/nonexistent" }, "the kubeconfig can't be read (ENOENT)"],
-  ])("ends with 2 and a sentence for %s", async (_what, env, words) => {
+    ["a missing cluster", {}, "found no cluster to work on; expected a kubeconfig"],
+    ["a missing kubeconfig", { KUBECONFIG: "/nonexistent" }, "the kubeconfig can't be read (ENOENT)"],
+  ])("exits with 2 and one sentence for %s", async (_what, env, words) => {
     const { status, stderr } = await run([], env as Record<string, string>);
     expect([status, stderr.trim().split("\n").length]).toEqual([2, 1]);
     expect(stderr).toContain(words);

@@ -1,15 +1,15 @@
-// The operator's command line: `npm start`, where it works on the current context of KUBECONFIG, and the entry point of its image.
+// Command line of the operator: `npm start`, and the entry point of its image.
 import { Command, Option } from "commander";
 
-/** What a person has to mend before it can run at all. Anything else ends with 1, and what was asked for with 0. */
+/** Exit code for wrong settings, which a person must correct. Other errors exit with 1, --help and signals with 0. */
 const WRONG_SETTINGS = 2;
 
-// As process 1 of a container a signal is ignored that nobody handles. The operator puts its own handlers in the place of these as it starts.
+// Process 1 of a container ignores signals without a handler. The operator replaces these handlers when it starts.
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => process.exit(0));
 
 const program = new Command("controller-resilience")
   .usage("[options]   (npm start -- [options])")
-  .description("Run the operator: in a pod on its cluster, elsewhere on that of the current kubeconfig context.")
+  .description("Run the operator: in a pod for its own cluster, elsewhere for the current kubeconfig context.")
   .addOption(
     new Option("--health-port <port>", "port of /healthz, /readyz and /metrics; 0 picks a free one")
       .env("RESILIENCE_HEALTH_PORT")
@@ -23,27 +23,27 @@ const program = new Command("controller-resilience")
   .addOption(
     new Option(
       "--namespace <name>",
-      "namespace of the Lease (default: that of the pod; outside of one, controller-resilience-system)",
+      "namespace of the Lease (default: the pod's namespace; outside a pod, controller-resilience-system)",
     ).env("RESILIENCE_NAMESPACE"),
   )
   .addOption(
     new Option(
       "--watch-namespaces <names>",
-      "look after the objects of these namespaces only, separated by commas (default: all)",
+      "handle only the objects in these namespaces, separated by commas (default: all)",
     ).env("RESILIENCE_WATCH_NAMESPACES"),
   )
   .addOption(
-    new Option("--identity <name>", "identity in the Lease (default: host name and a random part)").env(
+    new Option("--identity <name>", "identity in the Lease (default: host name and a random suffix)").env(
       "RESILIENCE_IDENTITY",
     ),
   )
   .addOption(
-    new Option("--restart-interval <seconds>", "least time between any two restarts, over all objects")
+    new Option("--restart-interval <seconds>", "shortest time between two restarts, across all objects")
       .env("RESILIENCE_RESTART_INTERVAL_SECONDS")
       .default("10"),
   )
   .addOption(
-    new Option("--full-pass <seconds>", "every object is looked at again after this long, whatever the watches say")
+    new Option("--full-pass <seconds>", "time after which every object is reconciled again")
       .env("RESILIENCE_FULL_PASS_SECONDS")
       .default("60"),
   )
@@ -54,8 +54,8 @@ const program = new Command("controller-resilience")
       .default("info"),
   )
   .addOption(
-    new Option("--pretty", "log for people, not as JSON; not in the image (or PEPR_PRETTY_LOGS=true)").default(
-      // Commander takes a flag for set by any value of its variable, "false" included.
+    new Option("--pretty", "log text for people instead of JSON; not in the image (or PEPR_PRETTY_LOGS=true)").default(
+      // Commander would treat any value of the variable as set, even "false".
       process.env["PEPR_PRETTY_LOGS"] === "true",
       "no",
     ),
@@ -73,7 +73,7 @@ interface StartOptions {
   pretty: boolean;
 }
 
-/** The one way in is the environment, as in a pod: src/main.ts reads it, and Pepr does while it is imported. */
+/** Passes the options on as environment variables, which src/main.ts reads, and Pepr when it is imported. */
 function toEnvironment(options: StartOptions): void {
   Object.assign(process.env, {
     RESILIENCE_HEALTH_PORT: options.healthPort,
@@ -82,7 +82,7 @@ function toEnvironment(options: StartOptions): void {
     RESILIENCE_FULL_PASS_SECONDS: options.fullPass,
     LOG_LEVEL: options.logLevel,
     PEPR_WATCH_MODE: "true",
-    // Pepr's watch gives up and ends the process after 5 failures; this one never may.
+    // By default Pepr's watch ends the process after 5 failures.
     PEPR_RESYNC_FAILURE_MAX: String(2 ** 31 - 1),
     ...(options.namespace === undefined ? {} : { RESILIENCE_NAMESPACE: options.namespace }),
     ...(options.watchNamespaces === undefined ? {} : { RESILIENCE_WATCH_NAMESPACES: options.watchNamespaces }),
@@ -91,7 +91,7 @@ function toEnvironment(options: StartOptions): void {
   });
 }
 
-/** Whether pino-pretty is there, which the image does without. */
+/** Whether pino-pretty is installed. The image does not have it. */
 function canBePretty(): boolean {
   try {
     require.resolve("pino-pretty");
@@ -104,7 +104,7 @@ function canBePretty(): boolean {
 program.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : WRONG_SETTINGS));
 program.action(async (options: StartOptions) => {
   if (options.pretty && !canBePretty())
-    program.error("error: --pretty (PEPR_PRETTY_LOGS) needs pino-pretty, which is not here");
+    program.error("error: --pretty (PEPR_PRETTY_LOGS) needs pino-pretty, which is not installed");
   toEnvironment(options);
   await import("../../pepr");
 });

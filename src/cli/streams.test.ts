@@ -10,7 +10,7 @@ async function lines(chunks: readonly Buffer[]): Promise<string[]> {
 }
 
 describe("lines of a stream", () => {
-  it("are the same wherever it is cut, even inside a letter", async () => {
+  it("are the same wherever it is cut, even inside a character", async () => {
     const text = fc
       .array(fc.constantFrom("a", "é", "\u2028", "\n", "😀", "\r"), { maxLength: 40 })
       .map(p => p.join(""));
@@ -24,7 +24,7 @@ describe("lines of a stream", () => {
     );
   });
 
-  it("of nothing are none", async () => {
+  it("are none without input", async () => {
     expect(await lines([])).toEqual([]);
   });
 });

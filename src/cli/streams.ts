@@ -1,10 +1,10 @@
-// Standard input and output for commands that read logs of any size.
+// Standard input and output of commands that read logs of any size.
 import { once } from "node:events";
 import { StringDecoder } from "node:string_decoder";
 
 /**
- * The lines of a stream, without their line breaks.
- * Only "\n" ends a line: JSON strings may hold U+2028, at which readline would cut them.
+ * Yields the lines of a stream without their line breaks. Only "\n" ends a line: readline also splits at U+2028, which
+ * JSON strings may contain.
  */
 export async function* linesOf(input: AsyncIterable<Buffer | string>): AsyncGenerator<string> {
   const decoder = new StringDecoder("utf8");
@@ -21,12 +21,12 @@ export async function* linesOf(input: AsyncIterable<Buffer | string>): AsyncGene
   if (last !== "") yield last;
 }
 
-/** Writes to a stream, and waits while it is full. */
+/** Writes to a stream, and waits while its buffer is full. */
 export async function write(output: NodeJS.WritableStream, text: string): Promise<void> {
   if (!output.write(text)) await once(output, "drain");
 }
 
-/** Ends the process quietly when the reader of standard output has gone (`| head`). */
+/** Exits without an error when the reader of standard output closes it (`| head`). */
 export function endQuietlyOnClosedPipe(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(0);

@@ -1,9 +1,9 @@
 const MS_PER_UNIT = { h: 3_600_000, m: 60_000, s: 1_000 } as const;
 
 /**
- * Milliseconds of a duration as the API's schema allows it: whole numbers with h, m or s, such as `90s`, `15m` or `1h30m`.
+ * Returns the milliseconds of a duration of the API: whole numbers with h, m or s, such as `90s`, `15m` or `1h30m`.
  *
- * @throws RangeError when the text is none; the schema has refused such a value before, so this is a bug.
+ * @throws RangeError for any other text. The API server rejects such values, so this is a bug.
  */
 export function parseDuration(text: string): number {
   let totalMs = 0;
@@ -22,10 +22,12 @@ export function parseDuration(text: string): number {
 }
 
 function invalid(text: string): RangeError {
-  return new RangeError(`found duration "${text}", expected whole numbers with h, m or s, such as 90s, 15m or 1h30m`);
+  return new RangeError(
+    `expected a duration of whole numbers with h, m or s, such as 90s, 15m or 1h30m, got "${text}"`,
+  );
 }
 
-/** A duration for people, as kubectl prints ages: the two largest units at most. */
+/** Formats a duration as kubectl prints ages, with at most two units. */
 export function formatDuration(ms: number): string {
   const totalSeconds = Math.max(0, Math.round(ms / 1000));
   const units: [number, string][] = [

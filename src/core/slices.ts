@@ -1,20 +1,20 @@
 import type { Clock } from "./clock";
 
-/** Work that may take long, and that may be interrupted wherever it yields. */
+/** Long work that can be interrupted wherever it yields. */
 export type Steps<T = void> = Generator<void, T>;
 
-/** After so long, in milliseconds, the work lets others have their turn: the Lease, the probes, answers that have come. */
-const TURN_MS = 10;
+/** Milliseconds after which work yields to the event loop, so that Lease renewals, probes and responses are handled. */
+const SLICE_MS = 10;
 
-/** Who waits for a turn, in order. All who share a clock share an event loop. */
+/** The callers that wait to continue, in order. Callers with the same clock share an event loop. */
 const waiting = new WeakMap<Clock, (() => void)[]>();
 
 /**
- * Does the work in turns, so that the event loop is never held up for much longer than one of its steps, whatever its length. What follows on
- * long work is long as well, mostly, and begins with a turn of its own.
+ * Does the work in slices of SLICE_MS, so that it blocks the event loop for little longer than one of its steps. After long
+ * work it yields once more, because the code that follows is often long as well.
  */
 export async function inSlices<T>(clock: Clock, steps: Steps<T>): Promise<T> {
-  // What has come at once would be begun at once, one after the other.
+  // Work that was started at the same time does not run back to back.
   if (waiting.has(clock)) await yieldToEventLoop(clock);
   let sinceMs = clock.monotonicMs();
   let isLong = false;
@@ -23,29 +23,29 @@ export async function inSlices<T>(clock: Clock, steps: Steps<T>): Promise<T> {
       if (isLong) await yieldToEventLoop(clock);
       return step.value;
     }
-    if (clock.monotonicMs() - sinceMs < TURN_MS) continue;
+    if (clock.monotonicMs() - sinceMs < SLICE_MS) continue;
     isLong = true;
     await yieldToEventLoop(clock);
     sinceMs = clock.monotonicMs();
   }
 }
 
-/** What becomes of each of these, one at a step. */
+/** Returns `work(item)` for each item, in steps of one item. */
 export function* each<A, B>(items: readonly A[], work: (item: A) => B): Steps<B[]> {
-  const done: B[] = [];
+  const results: B[] = [];
   for (const item of items) {
-    done.push(work(item));
+    results.push(work(item));
     yield;
   }
-  return done;
+  return results;
 }
 
-/** Does the work at once. */
+/** Does the work without interruption. */
 export function runToEnd<T>(steps: Steps<T>): T {
   for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
 }
 
-/** Lets others have their turn. Timers that are due fire together, so they are armed one after the other: many that work long at once would be one long turn. */
+/** Yields to the event loop. Due timers fire together, so each caller's timer is set only after the previous one fired. */
 export function yieldToEventLoop(clock: Clock): Promise<void> {
   return new Promise(resolve => {
     const queue = waiting.get(clock);
@@ -53,16 +53,16 @@ export function yieldToEventLoop(clock: Clock): Promise<void> {
       queue.push(resolve);
       return;
     }
-    const own = [resolve];
-    waiting.set(clock, own);
-    arm(clock, own);
+    const started = [resolve];
+    waiting.set(clock, started);
+    resumeNext(clock, started);
   });
 }
 
-function arm(clock: Clock, queue: (() => void)[]): void {
+function resumeNext(clock: Clock, queue: (() => void)[]): void {
   clock.after(0, () => {
     queue.shift()?.();
-    if (queue.length > 0) arm(clock, queue);
+    if (queue.length > 0) resumeNext(clock, queue);
     else waiting.delete(clock);
   });
 }

@@ -3,16 +3,16 @@ import { classify, compilePatterns, scanInSteps } from "./classifier/index";
 import { recordEnd } from "./classifier/records";
 import type { FindUnauthorized } from "./reading/container-log";
 
-/** What finds 401s in a log, or why the patterns of the spec can't be used. */
+/** Finds 401s in a log; `invalid` says which patterns of the spec are not valid. */
 export type Finder =
   | {
       readonly find: FindUnauthorized;
-      /** The same for one record that is known to be one. */
+      /** Whether one whole record is a 401. */
       readonly isUnauthorized: (record: string) => boolean;
     }
   | { readonly invalid: string };
 
-/** The classifier, and beside it the user's patterns on an engine that needs linear time. */
+/** Creates a finder from the classifier and the user's patterns, which run in linear time. */
 export function createFinder(extraPatterns: readonly string[]): Finder {
   const compiled = compilePatterns(extraPatterns);
   if (!compiled.ok) {
@@ -32,13 +32,13 @@ export function createFinder(extraPatterns: readonly string[]): Finder {
   };
 }
 
-/** Finds them by the classifier alone. */
+/** Finds 401s with the classifier only. */
 export const findByClass: FindUnauthorized = (text, onRecord) =>
   scanInSteps(text, (cls, start) => {
     if (cls === "unauthorized") onRecord(start);
   });
 
-/** The same record may be found both ways; an occasion does not mind. */
+/** May report a record that the classifier has reported; a repeated 401 changes nothing. */
 function* findByPattern(text: Buffer, match: (record: string) => boolean, onRecord: (start: number) => void): Steps {
   for (let start = 0; start < text.length; ) {
     const end = recordEnd(text, start);

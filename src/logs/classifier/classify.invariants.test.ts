@@ -207,7 +207,7 @@ function changed(said: string, expected: LogClass): string[] {
     .map(([how, record]) => `${how}: ${classify(record)}: ${record}`);
 }
 
-describe("a record means the same, whoever writes it down", () => {
+describe("the log format does not change the class", () => {
   for (const [cls, sayings] of Object.entries(SAID)) {
     it.each(sayings)(`${cls}: %s`, said => {
       expect(changed(said, cls as LogClass)).toEqual([]);
@@ -218,7 +218,7 @@ describe("a record means the same, whoever writes it down", () => {
   });
 });
 
-describe("what stands beside it changes nothing", () => {
+describe("other fields and lines do not change the class", () => {
   const beside = [
     ' namespace="vault" name=registry attempt=3',
     " controller=grafana duration=401ms",
@@ -233,7 +233,7 @@ describe("what stands beside it changes nothing", () => {
   });
 });
 
-describe("an answer that is quoted is not this process's own", () => {
+describe("a quoted answer is not this process's own", () => {
   const relays: Readonly<Record<string, (said: string) => string>> = {
     "a webhook's denial": s => `admission webhook "guard.policy.example" denied the request: ${s}`,
     "a refused caller": s =>

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { compilePatterns } from "./patterns";
 
 describe("patterns", () => {
-  it("match what they describe, in the record without its envelope and colours", () => {
+  it("match the record without prefixes and colors", () => {
     const compiled = compilePatterns(["^token .* rejected$", "E40[13]"]);
     expect(compiled.ok && compiled.match("2024-03-01T09:12:44.113Z stderr F \x1b[31mtoken abc rejected\x1b[0m")).toBe(
       true,
@@ -12,7 +12,7 @@ describe("patterns", () => {
     expect(compiled.ok && compiled.match("nothing of the kind")).toBe(false);
   });
 
-  it("accuse nothing if there are none", () => {
+  it("match nothing without patterns", () => {
     const compiled = compilePatterns([]);
     expect(compiled.ok && compiled.match("Unauthorized")).toBe(false);
   });
@@ -38,12 +38,12 @@ describe("patterns", () => {
     expect(compiled.ok ? "" : compiled.errors[0]?.message).toContain(message);
   });
 
-  it("name every pattern that is wrong", () => {
+  it("report every invalid pattern", () => {
     const compiled = compilePatterns(["(", "a", ")"]);
     expect(compiled.ok ? [] : compiled.errors.map(e => e.index)).toEqual([0, 2]);
   });
 
-  it("never throw, and point into the pattern", () => {
+  it("never throw, and report a position inside the pattern", () => {
     const pattern = fc.string({ unit: fc.constantFrom(...Array.from("ab()[]{}*+?|\\^$.-,1:=<>P")), maxLength: 12 });
     fc.assert(
       fc.property(pattern, text => {

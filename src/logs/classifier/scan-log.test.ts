@@ -56,13 +56,13 @@ const stamp = (record: string, i: number): string =>
     .join("\n");
 
 describe("the scanner finds what the classifier finds", () => {
-  it("in all labelled records, one after the other", () => {
+  it("in all labeled records, one after another", () => {
     const log = Buffer.from(fixtures.map(stamp).join("\n"));
     expect(scan(log)).toEqual(everyRecord(log));
     expect(scan(log).length).toBeGreaterThan(2000);
   });
 
-  it("in any records, cut anywhere", () => {
+  it("in any records, with chunks cut anywhere", () => {
     const logs = fc
       .array(fc.oneof(fc.constantFrom(...fixtures), fc.string({ unit: "binary", maxLength: 40 })), { maxLength: 30 })
       .map(records => Buffer.from(records.join("\n")));
@@ -82,7 +82,7 @@ describe("the scanner finds what the classifier finds", () => {
     );
   });
 
-  it("in records longer than any may be", () => {
+  it("in records longer than the limit", () => {
     const long = `${"x".repeat(MAX_RECORD_BYTES * 2)} Unauthorized`;
     const tall = `a\n${" b\n".repeat(MAX_RECORD_LINES * 3)} error: Unauthorized`;
     const log = Buffer.from(`level=error msg=Unauthorized\n${long}\n${tall}\nlevel=error msg=Unauthorized\n`);

@@ -26,7 +26,7 @@ function setUp(): { clock: FakeClock; logs: FakeLogs; log: ContainerLog; write: 
 }
 
 describe("a container's log", () => {
-  it("comes to persistent by what is read piece by piece", async () => {
+  it("becomes persistent over several reads", async () => {
     const { clock, logs, log, write } = setUp();
     for (let i = 0; i <= 12; i++) {
       write("all is well", UNAUTHORIZED);
@@ -37,7 +37,7 @@ describe("a container's log", () => {
     expect(log.trace.occasions).toHaveLength(13);
   });
 
-  it("sees a record whose lines come in two reads", async () => {
+  it("finds a record whose lines arrive in two reads", async () => {
     const { clock, logs, log, write } = setUp();
     write("kubernetes.client.exceptions.ApiException: (401)");
     await log.read({ clock, logs }, pod(), container(), SEARCH);
@@ -46,7 +46,7 @@ describe("a container's log", () => {
     expect(log.trace.occasions).toHaveLength(1);
   });
 
-  it("counts the last words of the life before, then those of the new one", async () => {
+  it("counts the last lines of the previous life, then those of the new one", async () => {
     const { clock, logs, log, write } = setUp();
     write("all is well");
     await log.read({ clock, logs }, pod(), container(), SEARCH);
@@ -60,7 +60,7 @@ describe("a container's log", () => {
     expect(log.gaps).toBe(0);
   });
 
-  it("is not changed by a read that fails, and goes on where it was", async () => {
+  it("continues at the same position after a failed read", async () => {
     const { clock, logs, log, write } = setUp();
     write(UNAUTHORIZED);
     await log.read({ clock, logs }, pod(), container(), SEARCH);
@@ -75,7 +75,7 @@ describe("a container's log", () => {
     expect(log.trace.occasions).toHaveLength(2);
   });
 
-  it("jumps to the end of a log that is written faster than it can be read, and says so", async () => {
+  it("jumps to the end of a log that is written faster than it can be read, and counts a gap", async () => {
     const { clock, logs, log, write } = setUp();
     write("first");
     await log.read({ clock, logs }, pod(), container(), SEARCH);
@@ -103,7 +103,7 @@ describe("a container's log", () => {
     expect(log.trace.occasions[0]?.startMs).toBe(now);
   });
 
-  it("lets others have their turn while it reads a log that is nothing but 401s", async () => {
+  it("yields to the event loop while it reads a log of nothing but 401s", async () => {
     const { clock, logs, log, write } = setUp();
     const busy = new BusyClock(clock);
     write(...Array.from({ length: 2_000 }, () => UNAUTHORIZED));
@@ -113,7 +113,7 @@ describe("a container's log", () => {
     expect(log.trace.occasions).toHaveLength(1);
   });
 
-  it("asks for a bounded number of bytes, however large the log", async () => {
+  it("requests a bounded number of bytes from a log of any size", async () => {
     const { clock, logs, log, write } = setUp();
     write(...Array.from({ length: 100 }, () => "y".repeat(300_000)));
     await log.read({ clock, logs }, pod(), container(), SEARCH);

@@ -28,8 +28,8 @@ async function drain(logs: FakeLogs, from: Cursor, view = container()): Promise<
   throw new Error("reading does not end");
 }
 
-describe("reading on", () => {
-  it("takes every line once, wherever reads fall, also lines of one second and of one nanosecond", async () => {
+describe("a cursor", () => {
+  it("takes every line once wherever reads start and end, also lines of the same second or nanosecond", async () => {
     const steps = fc.array(
       fc.oneof(
         fc.record({ pauseUs: fc.constantFrom(0, 1, 400_000, 1_000_000), size: fc.integer({ min: 1, max: 60 }) }),
@@ -76,7 +76,7 @@ describe("reading on", () => {
     );
   });
 
-  it("asks for more when one second holds more than the limit, and passes it over when it is too much", async () => {
+  it("requests more when one second exceeds the limit, and skips a second that exceeds the maximum", async () => {
     const logs = new FakeLogs();
     const text = "x".repeat(100_000);
     for (let i = 0; i < 60; i++) logs.write(POD.name, "main", { ms: START + i, text: `${i} ${text}` });
@@ -88,7 +88,7 @@ describe("reading on", () => {
     expect(Math.max(...logs.requests.map(request => request.limitBytes))).toBe(MAX_READ_BYTES);
   });
 
-  it("leaves a line that is still being written for the next read", () => {
+  it("leaves an incomplete line for the next read", () => {
     const view = container();
     const half = Buffer.from(`${stamp(START)} whole\n${stamp(START + 1)} ha`);
     const first = runToEnd(takeChunk(firstCursor(view, START), view, { bytes: half, truncated: false }));
@@ -99,7 +99,7 @@ describe("reading on", () => {
     );
   });
 
-  it("survives rotation: what is gone is gone, what is there comes once", async () => {
+  it("takes the remaining lines once after a rotation", async () => {
     const logs = new FakeLogs();
     logs.write(POD.name, "main", { ms: START, text: "a" }, { ms: START + 1, text: "b" });
     const [cursor] = await drain(logs, firstCursor(container(), START));
@@ -108,7 +108,7 @@ describe("reading on", () => {
     expect(lines).toEqual(["d"]);
   });
 
-  it("reads time stamps in the node's own zone", () => {
+  it("reads timestamps in the node's time zone", () => {
     const view = container();
     const bytes = Buffer.from("2025-01-01T02:00:00.5+02:00 a\n2025-01-01T02:00:01+02:00 b\n");
     const { cursor } = runToEnd(takeChunk(firstCursor(view, START), view, { bytes, truncated: false }));
@@ -117,26 +117,26 @@ describe("reading on", () => {
 });
 
 describe("lives of a container", () => {
-  it("begins with the life before, if that ended inside the window", () => {
+  it("starts with the previous life if that ended inside the window", () => {
     const restarted = container({ restartCount: 4, lastFinishedAtMs: START + 10 });
     expect(nextRequest(firstCursor(restarted, START), restarted, POD).previous).toBe(true);
     const longAgo = container({ restartCount: 4, lastFinishedAtMs: START - 10 });
     expect(nextRequest(firstCursor(longAgo, START), longAgo, POD).previous).toBe(false);
   });
 
-  it("reads the only log there is of a container that waits to be restarted", () => {
+  it("reads the only log of a container that waits for its restart", () => {
     const waiting = container({ restartCount: 4, running: false, lastFinishedAtMs: START + 10 });
     expect(nextRequest(firstCursor(waiting, START), waiting, POD).previous).toBe(false);
     expect(followLife(firstCursor(container(), START), waiting)).toMatchObject({ cursor: { life: 4 }, gap: true });
   });
 
-  it("counts lives that were never read as a gap", () => {
+  it("reports lives that were never read as a gap", () => {
     const cursor = firstCursor(container({ restartCount: 1 }), START);
     expect(followLife(cursor, container({ restartCount: 3 }))).toMatchObject({ cursor: { life: 2 }, gap: true });
     expect(followLife(cursor, container({ restartCount: 2 }))).toMatchObject({ cursor: { life: 1 }, gap: false });
   });
 
-  it("goes on to the current life when the one before has gone", () => {
+  it("continues with the current life when the log of the previous one is gone", () => {
     const view = container({ restartCount: 1 });
     const taken = runToEnd(takeChunk(firstCursor(container(), START), view, null));
     expect(taken).toMatchObject({ more: true, cursor: { life: 1 } });

@@ -3,46 +3,46 @@ import type { Steps } from "../../core/slices";
 import type { ContainerView } from "../../core/views";
 import { timestampAt, toMs, type Nanoseconds } from "./timestamp";
 
-// Where reading a container's log goes on, so that no line is lost and none is counted twice. Pure.
+// Keeps the position in a container's log, so that no line is lost and none is counted twice. Pure.
 //
-// The API server rounds `sinceTime` down to whole seconds, so the lines of that second come again; and `limitBytes`
-// counts from the oldest line on, so the last line may be cut.
+// The API server rounds `sinceTime` down to whole seconds, so it returns the lines of that second again. `limitBytes`
+// counts from the oldest line, so the last line may be cut.
 
-/** Bytes of the first read. Enough for some 30 s of an ordinary log. */
+/** Bytes of the first read, enough for about 30 s of an ordinary log. */
 export const MIN_READ_BYTES = 256 * 1024;
 
-/** Bytes that one read may ask for at most. */
+/** Most bytes of one read. */
 export const MAX_READ_BYTES = 4 * 1024 * 1024;
 
-/** A read that was cut is followed by one that is this many times larger. */
+/** After a read that was cut, the next one is larger by this factor. */
 const GROWTH = 4;
 
-/** Lines to go on from after a jump to the end of a log that is written faster than it can be read. */
+/** Lines to read after a jump to the end of a log that is written faster than it can be read. */
 export const JUMP_LINES = 2_000;
 
 const NEWLINE = 0x0a;
 
-/** How far one container's log has been read. A value: functions return new ones. */
+/** The position in one container's log. Immutable. */
 export interface Cursor {
   /** The container life that is being read (its restart count). */
   readonly life: number;
-  /** Where to begin, in milliseconds, while no line of this life has been taken. */
+  /** Start of the first read of this life, in milliseconds. */
   readonly sinceMs: number;
-  /** Time stamp of the last line taken, and how many lines with that very time stamp were. */
+  /** Timestamp of the last line taken, and the number of lines taken with exactly that timestamp. */
   readonly lastNs?: Nanoseconds;
   readonly lastCount: number;
-  /** Bytes to ask for next. */
+  /** Bytes to request next. */
   readonly limitBytes: number;
   /** The next read jumps to the end of the log. */
   readonly jump: boolean;
 }
 
-/** What a chunk came to. */
+/** The result of taking a chunk. */
 export interface Taken {
   readonly cursor: Cursor;
-  /** The whole lines that are new. */
+  /** Complete lines that were not taken before. */
   readonly fresh: Buffer;
-  /** There may be more to read at once. */
+  /** There may be more to read immediately. */
   readonly more: boolean;
   /** Lines before `fresh` were lost. */
   readonly gap: boolean;
@@ -51,19 +51,19 @@ export interface Taken {
 const NOTHING = Buffer.alloc(0);
 
 /**
- * A first cursor: from the beginning of the window, and from the life before the current one if it ended inside the window.
- * A container that is not running has only one log that can be read, that of its last life.
+ * Returns the first cursor: at the start of the window, in the previous life if that ended inside the window. A container
+ * that is not running has only the log of its last life.
  */
 export function firstCursor(container: ContainerView, sinceMs: number): Cursor {
-  const before = container.running && container.restartCount > 0 && (container.lastFinishedAtMs ?? 0) >= sinceMs;
-  return newLife(before ? container.restartCount - 1 : container.restartCount, sinceMs);
+  const readsPrevious = container.running && container.restartCount > 0 && (container.lastFinishedAtMs ?? 0) >= sinceMs;
+  return newLife(readsPrevious ? container.restartCount - 1 : container.restartCount, sinceMs);
 }
 
 function newLife(life: number, sinceMs: number): Cursor {
   return { life, sinceMs, lastCount: 0, limitBytes: MIN_READ_BYTES, jump: false };
 }
 
-/** The cursor after a look at the container: lives that can't be read any more are passed over, and that is a gap. */
+/** Returns the cursor for the container's current state. Skips lives whose log is gone; that is a gap. */
 export function followLife(
   cursor: Cursor,
   container: ContainerView,
@@ -73,7 +73,7 @@ export function followLife(
   return { cursor: newLife(Math.max(0, oldestReadable), sinceOf(cursor)), gap: true };
 }
 
-/** What to read next. */
+/** Returns the next request. */
 export function nextRequest(
   cursor: Cursor,
   container: ContainerView,
@@ -94,7 +94,7 @@ function sinceOf(cursor: Cursor): number {
   return cursor.lastNs === undefined ? cursor.sinceMs : toMs(cursor.lastNs);
 }
 
-/** Folds in the answer to `nextRequest`; null means that there is no such log (any more, or yet). In steps: all of it may be known. */
+/** Takes the answer to `nextRequest`; null means that the log does not exist (yet, or any longer). */
 export function* takeChunk(cursor: Cursor, container: ContainerView, chunk: LogChunk | null): Steps<Taken> {
   const ended = container.restartCount > cursor.life;
   const text = chunk === null ? NOTHING : wholeLines(chunk, ended);
@@ -111,7 +111,7 @@ export function* takeChunk(cursor: Cursor, container: ContainerView, chunk: LogC
   return { cursor: newLife(container.restartCount, sinceOf(taken)), fresh, more: true, gap };
 }
 
-/** The next read goes to the end of the log: it is written faster than it can be read. */
+/** Returns a cursor whose next read jumps to the end of the log, which is written faster than it can be read. */
 export function jumping(cursor: Cursor): Cursor {
   return { ...cursor, jump: true, limitBytes: MAX_READ_BYTES };
 }
@@ -120,7 +120,7 @@ function grown(cursor: Cursor): number {
   return Math.min(MAX_READ_BYTES, cursor.limitBytes * GROWTH);
 }
 
-/** A read that was full of lines that are known: a second that holds more than the limit. Ask for more, else pass it over. */
+/** Handles a read that returned only known lines because one second exceeds the limit: requests more, or skips that second. */
 function withoutProgress(cursor: Cursor): Taken {
   if (cursor.limitBytes < MAX_READ_BYTES)
     return { cursor: { ...cursor, limitBytes: grown(cursor) }, fresh: NOTHING, more: true, gap: false };
@@ -133,14 +133,14 @@ function withoutProgress(cursor: Cursor): Taken {
   };
 }
 
-/** Without the last line if it is incomplete: cut by the limit, or still being written. A life that is over has no such line. */
+/** Removes an incomplete last line, which was cut or is still being written. The log of an ended life has none. */
 function wholeLines(chunk: LogChunk, ended: boolean): Buffer {
   const bytes = Buffer.from(chunk.bytes.buffer, chunk.bytes.byteOffset, chunk.bytes.byteLength);
   if (ended && !chunk.truncated) return bytes;
   return bytes.subarray(0, bytes.lastIndexOf(NEWLINE) + 1);
 }
 
-/** Offset of the first line that was not taken before. */
+/** Returns the offset of the first line that was not taken before. */
 function* firstNew(text: Buffer, cursor: Cursor): Steps<number> {
   if (cursor.lastNs === undefined) return 0;
   let known = cursor.lastCount;
@@ -154,7 +154,7 @@ function* firstNew(text: Buffer, cursor: Cursor): Steps<number> {
   return text.length;
 }
 
-/** The cursor behind the last of these lines. */
+/** Returns the cursor after the last of these lines. */
 function* afterLines(cursor: Cursor, lines: Buffer): Steps<Cursor> {
   let lastNs: Nanoseconds | undefined;
   let count = 0;

@@ -4,37 +4,37 @@ import { ContainerLog, type LogSearch, type LogSource } from "./container-log";
 import { persistenceOf, type PersistenceRule, type Persistence } from "../persistence";
 import { dueMs, pickDue, SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
 
-/** Time in which a log was read without a 401, up to its newest line. */
+/** The current silence in a log: from the last 401 (or its first line) to its newest line. */
 export interface QuietTime {
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
-/** A pass waits this long for its reads. Those that hang go on by themselves, and a later pass has what they found. */
+/** A pass waits this long for its reads. Slower reads continue, and a later pass uses their result. */
 const PASS_MS = 3_000;
 
-/** A log that could not be read this many times in a row is reported. */
+/** Failed reads in a row after which an error is reported. */
 const FAILURES_UNTIL_REPORTED = 3;
 
-/** A container whose log shall be watched. */
+/** A container whose log is watched. */
 export interface Watched {
   readonly pod: PodView;
   readonly container: ContainerView;
-  /** There is another reason to look closely, such as the age of the ServiceAccount. */
+  /** Read it more often for another reason, such as the age of the ServiceAccount. */
   readonly suspicious: boolean;
 }
 
-/** Whether a container has written a log at all; between two lives it has that of the last. */
+/** Whether a container has a log. Between two lives it has the log of the last one. */
 export function hasLog({ running, startedAtMs, lastFinishedAtMs }: ContainerView): boolean {
   return running || startedAtMs !== undefined || lastFinishedAtMs !== undefined;
 }
 
 interface Entry {
   readonly log: ContainerLog;
-  /** On the monotonic clock. */
+  /** Start of the last read, on the monotonic clock. */
   startedMs?: number;
   reading: boolean;
-  /** The log was read up to this moment of the wall clock. */
+  /** The log was read up to this time. */
   readMs?: number;
   failures: number;
   error?: unknown;
@@ -44,35 +44,35 @@ interface Entry {
 export interface LogFinding {
   readonly persistence: Persistence;
   readonly readMs?: number;
-  /** For how long its life was last seen to go on without a 401. */
+  /** The current silence. */
   readonly quiet: QuietTime;
-  /** Why the log can't be read, if so for good. */
+  /** Why the log can't be read: forbidden, or several failures in a row. */
   readonly error?: { readonly forbidden: boolean; readonly message: string };
 }
 
-/** The logs of one ControllerResilience's pods: what was read, and what is to be read next. */
+/** Reads the logs of one ControllerResilience's pods and keeps what was found. */
 export class LogWatch {
   readonly #entries = new Map<string, Entry>();
 
-  /** Reads what is due, and forgets the containers that are no longer wanted. */
+  /** Reads the logs that are due, and forgets containers that are no longer wanted. */
   async pass(
-    from: LogSource,
+    source: LogSource,
     wanted: readonly Watched[],
     search: LogSearch & { readonly rule: PersistenceRule },
   ): Promise<void> {
     this.#forgetOthers(wanted);
     const picked = pickDue(
-      wanted.filter(item => !this.#entry(item).reading).map(item => this.#readable(from, item, search.rule)),
-      from.clock.monotonicMs(),
+      wanted.filter(item => !this.#entry(item).reading).map(item => this.#readable(source, item, search.rule)),
+      source.clock.monotonicMs(),
     );
-    const reads = picked.map(({ item }) => this.#read(from, item, search));
+    const reads = picked.map(({ item }) => this.#read(source, item, search));
     let cancel = (): void => undefined;
-    const patience = new Promise<void>(resolve => (cancel = from.clock.after(PASS_MS, resolve)));
-    await Promise.race([Promise.all(reads), patience]);
+    const timeout = new Promise<void>(resolve => (cancel = source.clock.after(PASS_MS, resolve)));
+    await Promise.race([Promise.all(reads), timeout]);
     cancel();
   }
 
-  /** What is known of a container now. */
+  /** Returns what is known about a container at `nowMs`. */
   finding(item: Watched, rule: PersistenceRule, nowMs: number): LogFinding {
     const entry = this.#entry(item);
     const { trace } = entry.log;
@@ -87,18 +87,18 @@ export class LogWatch {
     };
   }
 
-  /** Milliseconds until the next read is due; 0 if some are overdue. */
-  nextReadInMs(from: LogSource, wanted: readonly Watched[], rule: PersistenceRule): number {
-    const nowMs = from.clock.monotonicMs();
+  /** Returns the milliseconds until the next read is due; 0 if one is overdue. */
+  nextReadInMs(source: LogSource, wanted: readonly Watched[], rule: PersistenceRule): number {
+    const nowMs = source.clock.monotonicMs();
     const waits = wanted.map(item => {
       const isReading = this.#entry(item).reading;
-      return isReading ? SUSPICIOUS_INTERVAL_MS : dueMs(this.#readable(from, item, rule)) - nowMs;
+      return isReading ? SUSPICIOUS_INTERVAL_MS : dueMs(this.#readable(source, item, rule)) - nowMs;
     });
     return Math.max(0, Math.min(Infinity, ...waits));
   }
 
   #readable(
-    from: LogSource,
+    source: LogSource,
     item: Watched,
     rule: PersistenceRule,
   ): {
@@ -108,18 +108,18 @@ export class LogWatch {
     suspicious: boolean;
   } {
     const entry = this.#entry(item);
-    const state = persistenceOf(entry.log.trace, rule, from.clock.now().getTime()).state;
+    const state = persistenceOf(entry.log.trace, rule, source.clock.now().getTime()).state;
     const suspicious = item.suspicious || state !== "quiet" || entry.failures > 0;
     return { item, uid: item.pod.uid, lastReadMs: entry.startedMs, suspicious };
   }
 
-  async #read(from: LogSource, item: Watched, search: LogSearch): Promise<void> {
+  async #read(source: LogSource, item: Watched, search: LogSearch): Promise<void> {
     const entry = this.#entry(item);
     entry.reading = true;
-    entry.startedMs = from.clock.monotonicMs();
-    const startedAtMs = from.clock.now().getTime();
+    entry.startedMs = source.clock.monotonicMs();
+    const startedAtMs = source.clock.now().getTime();
     try {
-      await entry.log.read(from, item.pod, item.container, search);
+      await entry.log.read(source, item.pod, item.container, search);
       entry.readMs = startedAtMs;
       entry.failures = 0;
       delete entry.error;

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { dueMs, pickDue, READS_AT_ONCE, SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
 
 describe("the schedule of reads", () => {
-  it("reads suspects every five seconds and never more often", () => {
+  it("reads suspicious logs every five seconds and never more often", () => {
     const item = { uid: "a", lastReadMs: 1_000, suspicious: true };
     expect(pickDue([item], 1_000 + SUSPICIOUS_INTERVAL_MS - 1)).toEqual([]);
     expect(pickDue([item], 1_000 + SUSPICIOUS_INTERVAL_MS)).toEqual([item]);
   });
 
-  it("spreads thousands of healthy pods", () => {
+  it("spreads the reads of thousands of healthy pods", () => {
     const due = Array.from({ length: 3_000 }, (_, i) => dueMs({ uid: `pod-${i}`, lastReadMs: 0, suspicious: false }));
     expect(Math.min(...due)).toBeGreaterThanOrEqual(25_000);
     expect(Math.max(...due)).toBeLessThanOrEqual(35_000);
@@ -16,7 +16,7 @@ describe("the schedule of reads", () => {
     expect(Math.max(...perSecond)).toBeLessThan(600);
   });
 
-  it("gives hundreds of pods their turns, also beside many suspects", () => {
+  it("reads all of hundreds of pods, also beside many suspicious ones", () => {
     const pods = Array.from({ length: 400 }, (_, i) => ({
       uid: `pod-${i}`,
       suspicious: i < 100,

@@ -1,35 +1,35 @@
-// When which container's log is read. Pure.
+// Decides when each container's log is read. Pure.
 
-/** Between two reads of a container without 401s. */
+/** Time between two reads of a log without 401s. */
 export const HEALTHY_INTERVAL_MS = 30_000;
 
-/** Between two reads while something is suspected or a successor is being watched; never more often, whoever asks. */
+/** Shortest time between two reads of a log: while 401s are suspected or a restarted pod's successor is observed. */
 export const SUSPICIOUS_INTERVAL_MS = 5_000;
 
-/** Logs read in one pass of one object. Hundreds of pods are read in turns. */
+/** Most logs read in one pass of one object. */
 export const READS_AT_ONCE = 32;
 
-/** How far the interval of one pod may lie from that of another, as a share: so thousands do not beat together. */
+/** Spread of the intervals of different pods, as a share, so that thousands of reads do not coincide. */
 const JITTER = 0.3;
 
-/** When something was last read; absent if it never was. */
+/** A log that can be read; lastReadMs is undefined before its first read. */
 export interface Readable {
   readonly uid: string;
   readonly lastReadMs: number | undefined;
   readonly suspicious: boolean;
 }
 
-/** When the next read is due, on the monotonic clock. What was never read is due since ever. */
-export function dueMs(item: Readable): number {
-  if (item.lastReadMs === undefined) return -Infinity;
-  if (item.suspicious) return item.lastReadMs + SUSPICIOUS_INTERVAL_MS;
-  return item.lastReadMs + HEALTHY_INTERVAL_MS * (1 - JITTER / 2 + JITTER * shareOf(item.uid));
+/** Returns when the next read is due, on the monotonic clock. A first read is always due. */
+export function dueMs(log: Readable): number {
+  if (log.lastReadMs === undefined) return -Infinity;
+  if (log.suspicious) return log.lastReadMs + SUSPICIOUS_INTERVAL_MS;
+  return log.lastReadMs + HEALTHY_INTERVAL_MS * (1 - JITTER / 2 + JITTER * shareOf(log.uid));
 }
 
-/** Of these at most so many are suspects, so that a great many of them do not keep the others from their turn. */
+/** Most suspicious logs among them, so that the others are read as well. */
 const SUSPECTS_AT_ONCE = 24;
 
-/** What to read now: what is due, suspects first, and among equals the longest overdue first, so that all get their turn. */
+/** Returns the logs to read now: suspicious ones first, then by how long they are overdue. */
 export function pickDue<T extends Readable>(items: readonly T[], nowMs: number): readonly T[] {
   const due = items.filter(item => dueMs(item) <= nowMs).sort((a, b) => compare(dueMs(a), dueMs(b)));
   const suspects = due.filter(item => item.suspicious).slice(0, SUSPECTS_AT_ONCE);
@@ -37,12 +37,12 @@ export function pickDue<T extends Readable>(items: readonly T[], nowMs: number):
   return [...suspects, ...others].slice(0, READS_AT_ONCE);
 }
 
-/** -Infinity minus itself is no number. */
+/** Compares without subtraction, because -Infinity - -Infinity is NaN. */
 function compare(a: number, b: number): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
-/** A number in [0, 1) that stays the same for a uid (FNV-1a). */
+/** Returns a number in [0, 1) that depends only on the uid (FNV-1a). */
 function shareOf(uid: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < uid.length; i++) hash = Math.imul(hash ^ uid.charCodeAt(i), 0x01000193);

@@ -1,24 +1,24 @@
 const NEWLINE = 0x0a;
 const BLANK = 0x20;
 
-/** The longest that RFC 3339 with nanoseconds and an offset can be. */
+/** Longest timestamp of RFC 3339, with nanoseconds, an offset and one more byte. */
 const LONGEST = 36;
 
 const RFC3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/;
 
 const NS_PER_MS = 1_000_000n;
 
-/** The moment before which a line was logged, in nanoseconds since the epoch: milliseconds would make equal what is not. */
+/** The time of a line in nanoseconds since the epoch. Several lines may share a millisecond. */
 export type Nanoseconds = bigint;
 
-/** Milliseconds since the epoch, rounded down. */
+/** Returns milliseconds since the epoch, rounded down. */
 export function toMs(ns: Nanoseconds): number {
   return Number(ns / NS_PER_MS);
 }
 
 /**
- * The time stamp at the beginning of the line at `at`, as the kubelet writes it with `timestamps=true`: RFC 3339 with up to
- * nine decimals, in the zone of the node. Undefined if there is none.
+ * Returns the timestamp at the start of the line at `at`, as the kubelet writes it with `timestamps=true`: RFC 3339 with up
+ * to nine decimals, in the time zone of the node. Undefined without one.
  */
 export function timestampAt(bytes: Buffer, at: number): Nanoseconds | undefined {
   const head = bytes.subarray(at, at + LONGEST);
@@ -26,7 +26,7 @@ export function timestampAt(bytes: Buffer, at: number): Nanoseconds | undefined 
   return parseTimestamp(head.toString("latin1", 0, blank < 0 ? head.length : blank));
 }
 
-/** Nanoseconds of an RFC 3339 text; undefined if it is none. */
+/** Returns the nanoseconds of an RFC 3339 timestamp; undefined for other text. */
 export function parseTimestamp(text: string): Nanoseconds | undefined {
   const match = RFC3339.exec(text);
   const seconds = match === null ? NaN : Date.parse(`${match[1] ?? ""}${match[3] ?? ""}`);
