@@ -1,19 +1,24 @@
-import type { Reason } from "../../api/conditions";
-import type { Intent } from "../../core/intent";
-import type { WorkloadCase } from "./candidates";
+import type { Check } from "../kit/checks";
+import type { Finding } from "../kit/finding";
+import type { WorkloadState } from "./candidates";
+import type { Reason } from "./reasons";
 
-/** What there is to say and to do about one workload. */
-export interface Assessment {
-  readonly status: "True" | "False" | "Unknown";
-  readonly reason: Reason;
-  readonly sentence: string;
-  readonly intent?: Intent;
-  /** A person is needed. */
-  readonly isStalled?: boolean;
-  /** Something will go on by itself. */
-  readonly isProgressing?: boolean;
+/** What the checks found out about one workload. */
+export interface Assessment extends Finding<Reason> {
   readonly retryAfterMs?: number;
+  /** Set when `intents` restart a pod: the report completes the sentence with the outcome. */
+  readonly restart?: PlannedRestart;
 }
 
-/** Says something of the workload, or leaves it to the next. */
-export type Check = (given: WorkloadCase) => Assessment | undefined;
+/** A restart as people see it. */
+export interface PlannedRestart {
+  /** Id of the workload when the whole workload is rolled; absent when one pod is evicted. */
+  readonly rolls?: string;
+  /** Observe mode: the restart is not executed. */
+  readonly isObserved: boolean;
+  /** `2 more pods of Deployment/web will follow.`, or empty. */
+  readonly rest: string;
+}
+
+/** One check of a workload. */
+export type WorkloadCheck = Check<WorkloadState, Assessment>;

@@ -2,86 +2,86 @@ import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/duration";
 import type { RestartClaim, RestartLimits } from "../../core/intent";
+import type { PendingWrite } from "../../core/remedy";
 import { causeOf, type TokenCause } from "./cause";
 import {
   isBySandbox,
   isRejected,
   workloadId,
-  type PodFacts,
-  type TokenRestartFacts,
-  type WorkloadFacts,
-} from "./facts";
+  type ObservedPod,
+  type ObservedTargets,
+  type ObservedWorkload,
+} from "./observed";
 
-// Which pod of a workload is restarted next, and on what grounds. Pure.
+// Which pod of a workload is restarted next, and why. Pure.
 
-/** One workload before the checks. */
-export interface WorkloadCase {
-  readonly facts: TokenRestartFacts;
-  readonly own: WorkloadFacts;
+/** One workload with everything that the checks need. */
+export interface WorkloadState {
+  readonly observed: ObservedTargets;
+  readonly workload: ObservedWorkload;
   readonly spec: TokenRestartSpec;
-  /** Its restarts, with their outcomes as of now. */
+  /** Restarts of the workload, with the outcomes known now. */
   readonly history: readonly RestartStatus[];
+  /** The workload's entry in status.targets. */
   readonly previous: TargetStatus | undefined;
-  /** Its restarts were used up by an earlier generation, and count for nothing any more but the cooldown that still runs. */
+  /** An earlier generation used up the restarts. The new generation forgives them; only their cooldown still counts. */
   readonly isCooling: boolean;
-  /** Its pods that are condemned. */
-  readonly rejected: readonly PodFacts[];
+  readonly rejected: readonly ObservedPod[];
   readonly now: Date;
+  readonly pending: readonly PendingWrite[];
 }
 
-/** The condemned pods of a workload. */
-export function rejectedOf(own: WorkloadFacts): PodFacts[] {
-  return own.pods.filter(facts => isRejected(facts));
+/** Pods with sufficient evidence for a restart. */
+export function rejectedPods({ pods }: ObservedWorkload): ObservedPod[] {
+  return pods.filter(pod => isRejected(pod));
 }
 
-/** Condemned, and a restart may help. */
-export function candidatesOf(given: WorkloadCase): PodFacts[] {
-  return given.rejected.filter(
-    facts => !facts.pod.skip && facts.serviceAccount === "present" && !hasNothingToRenew(facts, given),
+/** Rejected pods that a restart can heal. */
+export function candidatesOf(state: WorkloadState): ObservedPod[] {
+  return state.rejected.filter(
+    pod => !pod.view.skip && pod.serviceAccount === "present" && !hasNothingToRenew(pod, state),
   );
 }
 
 /**
- * It mounts no token for the API server that we know of, and nobody lost theirs for certain at the same time. Suspicion is enough to
- * name a cause, since of those that lose their tokens at once somebody is always the first; it is too little to restart a pod for.
+ * The pod mounts no known token for the API server, and no other workload began to be rejected at the same time. Only persistent
+ * rejections of others count here: suspected ones are enough to name a cause, but not to restart a pod.
  */
-function hasNothingToRenew(facts: PodFacts, given: WorkloadCase): boolean {
-  const certain = given.facts.onsets.filter(({ isPersistent }) => isPersistent);
-  return facts.pod.mountsToken === false && causeFor(facts, given, certain) === Cause.Unknown;
+function hasNothingToRenew(pod: ObservedPod, state: WorkloadState): boolean {
+  const certain = state.observed.onsets.filter(({ isPersistent }) => isPersistent);
+  return pod.view.mountsToken === false && causeFor(pod, state, certain) === Cause.Unknown;
 }
 
-/** The condemned pod to be replaced first: one that serves nobody, then the oldest. */
-export function nextCandidate(given: WorkloadCase): PodFacts | undefined {
-  return candidatesOf(given).toSorted(
-    (a, b) =>
-      Number(a.pod.ready) - Number(b.pod.ready) ||
-      a.pod.createdAtMs - b.pod.createdAtMs ||
-      (a.pod.name < b.pod.name ? -1 : 1),
+/** The candidate that is replaced first: one that is not Ready, then the oldest. */
+export function nextCandidate(state: WorkloadState): ObservedPod | undefined {
+  return candidatesOf(state).toSorted(
+    ({ view: a }, { view: b }) =>
+      Number(a.ready) - Number(b.ready) || a.createdAtMs - b.createdAtMs || (a.name < b.name ? -1 : 1),
   )[0];
 }
 
-/** The claim of a restart of this remedy. */
+/** Claim of a restart by this remedy. */
 export type TokenClaim = RestartClaim & { readonly cause: TokenCause };
 
-/** What its restart claims. */
-export function nextClaim(given: WorkloadCase): TokenClaim | undefined {
-  const candidate = nextCandidate(given);
+/** The claim of the next candidate's restart. */
+export function nextClaim(state: WorkloadState): TokenClaim | undefined {
+  const candidate = nextCandidate(state);
   if (candidate === undefined) return undefined;
-  const { pod, proof } = candidate;
+  const { view, proof } = candidate;
   return {
-    workload: workloadId(given.own.workload),
-    pod: pod.name,
-    podUID: pod.uid,
-    cause: causeFor(candidate, given),
-    // A rollout takes every pod, so it has no siblings that could be exempt from the cooldown.
-    ...(proof === undefined || given.spec.strategy === "RolloutRestart"
+    workload: workloadId(state.workload.view),
+    pod: view.name,
+    podUID: view.uid,
+    cause: causeFor(candidate, state),
+    // A rollout replaces every pod, so no sibling of the incident is left that could be exempt from the cooldown.
+    ...(proof === undefined || state.spec.strategy === "RolloutRestart"
       ? {}
       : { serviceAccountUID: proof.serviceAccountUID }),
-    limits: limitsOf(given.spec),
+    limits: limitsOf(state.spec),
   };
 }
 
-/** The budget that a spec gives each workload. */
+/** The restart budget of each workload. */
 export function limitsOf(spec: TokenRestartSpec): RestartLimits {
   return {
     cooldownMs: parseDuration(spec.cooldown),
@@ -90,14 +90,14 @@ export function limitsOf(spec: TokenRestartSpec): RestartLimits {
   };
 }
 
-function causeFor(condemned: PodFacts, { own, facts, now }: WorkloadCase, known = facts.onsets): TokenCause {
-  const { pod, verdict, proof, serviceAccount } = condemned;
-  if (isBySandbox(condemned)) return Cause.CniCredentialRejected;
+function causeFor(pod: ObservedPod, { workload, observed, now }: WorkloadState, known = observed.onsets): TokenCause {
+  const { view, logs, proof, serviceAccount } = pod;
+  if (isBySandbox(pod)) return Cause.CniCredentialRejected;
   const onset = {
-    workload: workloadId(own.workload),
-    namespace: pod.namespace,
-    serviceAccount: pod.serviceAccountName,
-    sinceMs: verdict.firstMs ?? proof?.sinceMs ?? 0,
+    workload: workloadId(workload.view),
+    namespace: view.namespace,
+    serviceAccount: view.serviceAccountName,
+    sinceMs: logs.firstMs ?? proof?.sinceMs ?? 0,
     seenMs: now.getTime(),
     isPersistent: true,
   };

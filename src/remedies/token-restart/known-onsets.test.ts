@@ -9,19 +9,19 @@ function onset(workload: string, sinceMs: number, seenMs = sinceMs): Onset {
 }
 
 describe("KnownOnsets", () => {
-  it("tells of those of every object", () => {
+  it("returns the onsets of every object", () => {
     const known = new KnownOnsets();
     known.remember("shop/a", [onset("a", 1)], 1);
     expect(known.remember("shop/b", [onset("b", 2)], 2)).toEqual([onset("a", 1), onset("b", 2)]);
   });
 
-  it("keeps when a rejection began, though its first 401s are in no log any more", () => {
+  it("keeps the start of a rejection after its first 401s have left the log", () => {
     const known = new KnownOnsets();
     known.remember("shop/a", [onset("a", 1)], 1);
     expect(known.remember("shop/a", [onset("a", 60_000)], 60_000)).toEqual([onset("a", 1, 60_000)]);
   });
 
-  it("holds nothing of objects whose pods are not rejected, nor of what is over for long", () => {
+  it("keeps no entry for objects without rejections or with old ones", () => {
     const known = new KnownOnsets();
     for (let i = 0; i < 2_000; i++) known.remember(`shop/${i}`, [], i);
     expect(known.size).toBe(0);
@@ -32,7 +32,7 @@ describe("KnownOnsets", () => {
     expect(known.size).toBe(0);
   });
 
-  it("forgets those of one object alone", () => {
+  it("forgets the onsets of one object only", () => {
     const known = new KnownOnsets();
     known.remember("shop/a", [onset("a", 1)], 1);
     known.remember("shop/b", [onset("b", 2)], 2);

@@ -4,8 +4,9 @@ import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/co
 import { parseDuration } from "../../core/duration";
 import type { Intent } from "../../core/intent";
 import { checkRestartBudget, isOpen, requestedRestart } from "../../core/restarts/budget";
-import { decideTokens } from "./decide";
-import type { PodFacts, TokenRestartFacts } from "./facts";
+import { intentsOf } from "../../core/testing/remedy-sample";
+import type { ObservedPod, ObservedTargets } from "./observed";
+import { planRestarts } from "./plan";
 import { pod } from "./testing/fake-log";
 import { DEFAULTS, workload } from "./testing/scene";
 
@@ -14,17 +15,17 @@ const START_MS = Date.parse("2025-01-01T12:00:00Z");
 const COOLDOWN_MS = parseDuration(DEFAULTS.cooldown);
 const WINDOW_MS = parseDuration(DEFAULTS.maxRestartsWindow);
 
-/** What becomes of a pod that is to go: a successor that is well, not Ready yet, or answered 401 too; none; or it stays. */
-type Fate = "well" | "late" | "rejected" | "none" | "stays";
+/** The successor of a restarted pod: healthy, not Ready yet, rejected too, or none; or the pod stays. */
+type Fate = "healthy" | "late" | "rejected" | "none" | "stays";
 type Event = "quiet" | "recreated" | "spec changed" | "all answered 401";
 
 interface Restart {
   readonly ms: number;
-  /** What together counts as one restart. */
+  /** Restarts of one incident count as one. */
   readonly incident: string;
 }
 
-/** A workload of three pods and what the operator makes of it, one look every 30 s. */
+/** A workload of three pods, with a pass every 30 s. */
 class World {
   readonly restarts: Restart[] = [];
   readonly #spec: TokenRestartSpec;
@@ -33,7 +34,7 @@ class World {
   #accounts = 0;
   #generation = 1;
   #made = 0;
-  #pods: PodFacts[];
+  #pods: ObservedPod[];
   #rolledMs: number | undefined;
   #history: readonly RestartStatus[] = [];
   #targets: readonly TargetStatus[] = [];
@@ -41,27 +42,27 @@ class World {
   constructor(spec: Partial<TokenRestartSpec>) {
     this.#spec = { ...DEFAULTS, ...spec };
     this.#isRollout = this.#spec.strategy === "RolloutRestart";
-    this.#pods = [1, 2, 3].map(() => this.#newPod("well"));
+    this.#pods = [1, 2, 3].map(() => this.#newPod("healthy"));
   }
 
-  /** Pods that are down by the operator's hand, as far as status tells. */
+  /** Open restarts in status. */
   get open(): number {
     return this.#history.filter(entry => isOpen(entry)).length;
   }
 
-  /** Something happens, the operator looks, and its plans go as the fate wills. */
+  /** An event, then a pass whose intents all have the same fate. */
   step(event: Event, fate: Fate): void {
     this.#ms += STEP_MS;
-    this.#happen(event);
+    this.#apply(event);
     const now = new Date(this.#ms);
-    const { parts, intents } = decideTokens(this.#facts(), this.#spec, now);
-    this.#history = parts?.restarts ?? [];
-    this.#targets = parts?.targets ?? [];
-    for (const intent of intents) this.#execute(intent, fate, now);
+    const plan = planRestarts(this.#observed(), this.#spec, now, []);
+    this.#history = plan.restarts ?? [];
+    this.#targets = plan.kind === "observed" ? plan.items.map(({ target }) => target) : [];
+    for (const intent of intentsOf(plan)) this.#execute(intent, fate, now);
     if (this.#isRollout && this.#rolledMs !== undefined) this.#rollOne(this.#rolledMs, fate);
   }
 
-  #happen(event: Event): void {
+  #apply(event: Event): void {
     if (event === "recreated") {
       const uid = `sa-${++this.#accounts}`;
       this.#pods = this.#pods.map(one => withProof(one, uid, this.#ms));
@@ -70,7 +71,7 @@ class World {
     if (event === "spec changed") this.#generation++;
   }
 
-  /** What the executor does. */
+  /** Executes an intent as the executor does. */
   #execute({ restart }: Intent, fate: Fate, now: Date): void {
     if (restart === undefined || !checkRestartBudget(this.#history, restart, now).allowed) return;
     this.#history = [...this.#history, { ...requestedRestart(restart, now), outcome: "Restarted" }];
@@ -80,60 +81,60 @@ class World {
   }
 
   #rollOne(sinceMs: number, fate: Fate): void {
-    const old = this.#pods.find(one => one.pod.createdAtMs < sinceMs);
-    if (old !== undefined) this.#replace(old.pod.uid, fate);
+    const old = this.#pods.find(({ view }) => view.createdAtMs < sinceMs);
+    if (old !== undefined) this.#replace(old.view.uid, fate);
   }
 
   #replace(uid: string, fate: Fate): void {
     if (fate === "stays") return;
-    this.#pods = this.#pods.filter(one => one.pod.uid !== uid);
+    this.#pods = this.#pods.filter(({ view }) => view.uid !== uid);
     if (fate !== "none") this.#pods.push(this.#newPod(fate));
   }
 
-  #newPod(fate: Fate): PodFacts {
+  #newPod(fate: Fate): ObservedPod {
     const uid = `uid-${this.#made++}`;
     const ready = { ready: fate !== "late", readySinceMs: this.#ms + 1_000 };
     const view = pod({ uid, name: `web-${uid}`, createdAtMs: this.#ms, ...ready });
-    const verdict = { state: "quiet", occasions: 0 } as const;
-    const facts: PodFacts = { pod: view, verdict, serviceAccount: "present", readMs: Infinity, unreadable: false };
-    return fate === "rejected" ? rejected(facts, this.#ms) : facts;
+    const logs = { state: "quiet", occasions: 0 } as const;
+    const quiet: ObservedPod = { view, logs, serviceAccount: "present", readMs: Infinity, unreadable: false };
+    return fate === "rejected" ? rejected(quiet, this.#ms) : quiet;
   }
 
-  #facts(): TokenRestartFacts {
-    const own = workload({ replicas: 3, ...(this.#rolledMs === undefined ? {} : { restartedAtMs: this.#rolledMs }) });
+  #observed(): ObservedTargets {
+    const view = workload({ replicas: 3, ...(this.#rolledMs === undefined ? {} : { restartedAtMs: this.#rolledMs }) });
     return {
+      kind: "observed",
       generation: this.#generation,
       mode: "Enforce",
       restarts: this.#history,
       previousTargets: this.#targets,
       missingTargets: [],
-      workloads: [{ workload: own, pods: this.#pods }],
-      undecided: [],
+      workloads: [{ view, pods: this.#pods }],
+      ambiguousNodes: [],
       problems: [],
       onsets: [],
-      blocks: [],
       nextReadInMs: STEP_MS,
     };
   }
 }
 
-function withProof(one: PodFacts, serviceAccountUID: string, sinceMs: number): PodFacts {
-  return { ...one, proof: { serviceAccountUID, sinceMs, alone: true } };
+function withProof(pod: ObservedPod, serviceAccountUID: string, sinceMs: number): ObservedPod {
+  return { ...pod, proof: { serviceAccountUID, sinceMs, alone: true } };
 }
 
-function rejected(one: PodFacts, ms: number): PodFacts {
-  return { ...one, verdict: { state: "persistent", occasions: 9, firstMs: ms - STEP_MS, lastMs: ms } };
+function rejected(pod: ObservedPod, ms: number): ObservedPod {
+  return { ...pod, logs: { state: "persistent", occasions: 9, firstMs: ms - STEP_MS, lastMs: ms } };
 }
 
-/** What happens, with some time in between in which nothing does. */
+/** Events with quiet time in between. */
 function scripts(...events: readonly Event[]): fc.Arbitrary<{ event: Event; fate: Fate }[]> {
-  const happening = fc.record({
+  const episode = fc.record({
     afterSteps: fc.integer({ min: 0, max: 60 }),
     event: fc.constantFrom(...events),
-    fate: fc.constantFrom<Fate>("well", "well", "well", "late", "rejected", "none", "stays"),
+    fate: fc.constantFrom<Fate>("healthy", "healthy", "healthy", "late", "rejected", "none", "stays"),
   });
   return fc
-    .array(happening, { minLength: 4, maxLength: 16 })
+    .array(episode, { minLength: 4, maxLength: 16 })
     .map(all =>
       all.flatMap(({ afterSteps, event, fate }) => [
         ...Array.from({ length: afterSteps }, () => ({ event: "quiet" as const, fate })),
@@ -148,7 +149,7 @@ const limits = fc.record({
   strategy: fc.constantFrom("Evict" as const, "RolloutRestart" as const),
 });
 
-/** The most incidents that had restarts within one window. */
+/** Largest number of incidents with restarts within one window. */
 function mostIncidents(restarts: readonly Restart[]): number {
   const counts = restarts.map(({ ms }) => {
     const recent = restarts.filter(other => other.ms <= ms && ms - other.ms < WINDOW_MS);
@@ -157,8 +158,8 @@ function mostIncidents(restarts: readonly Restart[]): number {
   return Math.max(0, ...counts);
 }
 
-describe("whatever happens", () => {
-  it("no more incidents in a window than maxRestarts, and no more pods down than maxUnavailable, or one rollout", () => {
+describe("for any sequence of events", () => {
+  it("restarts at most maxRestarts incidents per window, with at most maxUnavailable pods or one rollout at a time", () => {
     let together = 0;
     const property = fc.property(limits, scripts("recreated", "all answered 401"), (spec, script) => {
       const world = new World(spec);
@@ -173,7 +174,7 @@ describe("whatever happens", () => {
     expect(together).toBeGreaterThan(5);
   });
 
-  it("the cooldown lies between restarts of different incidents, also where a change of the spec grants new ones", () => {
+  it("keeps the cooldown between different incidents, also when a change of the spec grants new restarts", () => {
     let afterChange = 0;
     const events = ["recreated", "all answered 401", "spec changed", "spec changed"] as const;
     const property = fc.property(limits, scripts(...events), (spec, script) => {

@@ -4,7 +4,7 @@ import { Scene, workload } from "./testing/scene";
 
 const MINUTE = 60_000;
 
-/** A Deployment of so many pods, the ServiceAccount of which was recreated 61 s ago. */
+/** A Deployment whose ServiceAccount was recreated 61 s ago. */
 function recreated(spec: Partial<TokenRestartSpec>, pods = 3): Scene {
   const scene = new Scene(spec);
   scene.workloadList = [workload({ replicas: pods })];
@@ -16,8 +16,8 @@ function recreated(spec: Partial<TokenRestartSpec>, pods = 3): Scene {
   return scene;
 }
 
-/** What status tells of a restart of another pod. */
-function told(scene: Scene, minutesAgo: number, over: Partial<RestartStatus> = {}): void {
+/** Adds a restart of another pod to status. */
+function addRestart(scene: Scene, minutesAgo: number, over: Partial<RestartStatus> = {}): void {
   const entry: RestartStatus = {
     pod: "web-5d-x",
     podUID: `uid-${minutesAgo} minutes ago`,
@@ -32,7 +32,7 @@ function told(scene: Scene, minutesAgo: number, over: Partial<RestartStatus> = {
   scene.object = { ...scene.object, status: { ...scene.object.status, restarts } };
 }
 
-/** The first pod is replaced; the pass after that. */
+/** Replaces the first pod, and returns the next pass. */
 async function replaceFirst(scene: Scene): ReturnType<Scene["pass"]> {
   const [intent] = (await scene.pass()).intents;
   scene.noteRestart(intent!);
@@ -44,29 +44,29 @@ async function replaceFirst(scene: Scene): ReturnType<Scene["pass"]> {
 const DEFERRED = { status: "False", reason: "RestartDeferred", intents: [], progressing: true };
 
 describe("maxRestarts", () => {
-  it("is not used up by an incident's own replacement before it is known whether that helps", async () => {
+  it("is not used up by the incident's own replacement while its outcome is open", async () => {
     const scene = recreated({ maxRestarts: 1 });
     const waiting = await replaceFirst(scene);
     expect(waiting).toMatchObject(DEFERRED);
     expect(waiting).not.toHaveProperty("stalled");
-    expect(waiting.parts?.targets?.[0]).not.toHaveProperty("exhaustedGeneration");
+    expect(waiting.lists?.targets?.[0]).not.toHaveProperty("exhaustedGeneration");
     expect((await scene.passes(6)).intents).toMatchObject([{ restart: { serviceAccountUID: "sa-2" } }]);
   });
 
-  it("takes a third incident for one restart from its first replacement on", async () => {
+  it("counts a third incident as one restart from its first replacement on", async () => {
     const scene = recreated({});
-    told(scene, 50);
-    told(scene, 20);
+    addRestart(scene, 50);
+    addRestart(scene, 20);
     expect(await replaceFirst(scene)).toMatchObject(DEFERRED);
   });
 
-  it("waits for what became of a request whose answer was lost", async () => {
+  it("waits for the outcome of a request with a lost answer", async () => {
     const scene = recreated({ maxRestarts: 1 }, 1);
     scene.noteRestart((await scene.pass()).intents[0]!, "Requested");
     expect(await scene.pass()).toMatchObject(DEFERRED);
   });
 
-  it("is told where it holds back what the cooldown does not", async () => {
+  it("is named in the message when the cooldown would allow the restart", async () => {
     const scene = recreated({ maxRestarts: 1, maxUnavailable: 2, cooldown: "1m" });
     await replaceFirst(scene);
     scene.podList = scene.podList.map(pod => (pod.name === "web-5d-new" ? { ...pod, ready: false } : pod));
@@ -76,54 +76,54 @@ describe("maxRestarts", () => {
 
   it.each<[string, Partial<RestartStatus>]>([
     ["a replacement of the same incident that did not help", { serviceAccountUID: "sa-2", outcome: "Ineffective" }],
-    ["another incident's, though it is still watched", { outcome: "Restarted" }],
+    ["an open restart of another incident", { outcome: "Restarted" }],
   ])("is used up by %s", async (_, over) => {
     const scene = recreated({ maxRestarts: 1, maxUnavailable: 2 });
-    told(scene, 9, over);
+    addRestart(scene, 9, over);
     expect(await scene.pass()).toMatchObject({ reason: "RestartsExhausted", intents: [] });
   });
 });
 
 describe("a change of the spec after the restarts were used up", () => {
-  const vain = { outcome: "Ineffective" } as const;
+  const ineffective = { outcome: "Ineffective" } as const;
 
   function change(scene: Scene): void {
     const { metadata } = scene.object;
     scene.object = { ...scene.object, metadata: { ...metadata, generation: metadata.generation + 1 } };
   }
 
-  it("allows further ones, but none before the cooldown is over, for which its doublings count no more", async () => {
+  it("allows more restarts after one plain cooldown, without its doublings", async () => {
     const scene = recreated({ maxRestarts: 1, cooldown: "2m" });
-    told(scene, 1, vain);
+    addRestart(scene, 1, ineffective);
     expect(await scene.pass()).toMatchObject({ reason: "RestartsExhausted" });
     change(scene);
     const waiting = await scene.passes(11);
     expect(waiting).toMatchObject(DEFERRED);
     expect(waiting.message).toContain("possible at 2025-01-01T12:01:00Z (cooldown)");
-    expect(waiting.parts).toMatchObject({ restarts: [vain], targets: [{ exhaustedGeneration: 1 }] });
+    expect(waiting).toMatchObject({ restarts: [ineffective], lists: { targets: [{ exhaustedGeneration: 1 }] } });
     const allowed = await scene.passes(1);
     expect(allowed.intents).toHaveLength(1);
-    expect(allowed.parts?.targets?.[0]).not.toHaveProperty("exhaustedGeneration");
+    expect(allowed.lists?.targets?.[0]).not.toHaveProperty("exhaustedGeneration");
   });
 
-  it("forgets no restart before it was told what became of it", async () => {
+  it("reports the outcome of a restart before it is forgotten", async () => {
     const scene = new Scene();
     scene.podList = [scene.podAt(-660_000, {})];
-    told(scene, 12, { cause: "Unknown", outcome: "Restarted" });
+    addRestart(scene, 12, { cause: "Unknown", outcome: "Restarted" });
     const target = { kind: "Deployment", name: "web", pods: 1, rejectedPods: 1, exhaustedGeneration: 1 } as const;
     scene.object = { ...scene.object, status: { ...scene.object.status, targets: [target] } };
     change(scene);
-    const { announcements, parts } = await scene.pass();
-    expect(announcements).toMatchObject([{ reason: "PodRecovered" }]);
-    expect(parts?.restarts).toMatchObject([{ outcome: "Recovered" }]);
+    const { events, restarts } = await scene.pass();
+    expect(events).toMatchObject([{ reason: "PodRecovered" }]);
+    expect(restarts).toMatchObject([{ outcome: "Recovered" }]);
   });
 
-  it("grants them anew: the forgiven ones do not count once more when the next has failed", async () => {
+  it("does not count forgiven restarts again after the next one failed", async () => {
     const scene = recreated({ maxRestarts: 2, cooldown: "1m" });
-    for (const minutesAgo of [12, 9]) told(scene, minutesAgo, vain);
+    for (const minutesAgo of [12, 9]) addRestart(scene, minutesAgo, ineffective);
     expect(await scene.pass()).toMatchObject({ reason: "RestartsExhausted" });
     change(scene);
     scene.noteRestart((await scene.pass()).intents[0]!, "Ineffective");
-    expect(await scene.pass()).toMatchObject({ ...DEFERRED, parts: { restarts: [vain] } });
+    expect(await scene.pass()).toMatchObject({ ...DEFERRED, restarts: [ineffective] });
   });
 });

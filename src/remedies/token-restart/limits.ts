@@ -2,101 +2,101 @@ import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resil
 import type { RestartClaim } from "../../core/intent";
 import { type BudgetVerdict, checkRestartBudget, isAwaited, isOpen } from "../../core/restarts/budget";
 import type { Assessment } from "./assessment";
-import { candidatesOf, limitsOf, nextClaim, type WorkloadCase } from "./candidates";
-import type { WorkloadFacts } from "./facts";
-import { rolloutThatMissed } from "./outcomes";
+import { candidatesOf, limitsOf, nextClaim, type WorkloadState } from "./candidates";
+import type { ObservedWorkload } from "./observed";
+import { rolloutThatMissed } from "./settle";
 import { count, describeShare, describeTime } from "./wording";
 
-// The checks of budgets: what a restart that would help still has to wait for. Pure.
+// Checks against budgets: reasons for a restart that can help to wait. Pure.
 
-/** It was tried often enough. */
-export function exhausted(given: WorkloadCase): Assessment | undefined {
-  const { own, rejected, spec, history, isCooling } = given;
-  if (rejected.length === 0 || isCooling || !isExhausted(given)) return undefined;
+/** The restarts did not help often enough. */
+export function restartsExhausted(state: WorkloadState): Assessment | undefined {
+  const { workload, rejected, spec, history, isCooling } = state;
+  if (rejected.length === 0 || isCooling || !isExhausted(state)) return undefined;
   const helped = history.some(({ outcome }) => outcome === "Recovered");
-  const used = count(spec.maxRestarts, "restart");
-  const success = helped ? `${used} did not cure it for good` : `${used} did not cure it`;
-  const sentence = `${describeShare(own, rejected.length)}, and ${success}: find out why its requests are answered 401. A change of the spec allows further restarts, once the cooldown is over.`;
+  const share = describeShare(workload, rejected);
+  const result = `${helped ? "again" : "still"} after ${count(spec.maxRestarts, "restart")}`;
+  const sentence = `${share} ${result}; find out why its requests get 401 responses. A change of the spec allows more restarts after the cooldown.`;
   return { status: "False", reason: "RestartsExhausted", sentence, isStalled: true };
 }
 
 /**
- * Used up at this generation, or by the budget now, or that many restarts in a row that did not help: with a cooldown that
- * doubles after each of these, they soon lie too far apart for the budget's window alone. What its own incident still waits for
- * is no failure yet (docs/adr/0005-count-restarts-by-incident.md).
+ * Reports whether the restarts are used up: at this generation, by the budget now, or by that many restarts in a row that did not help
+ * (the cooldown doubles after each of them, so the budget's window alone would soon miss them). Restarts that the current incident still
+ * waits for do not count (docs/adr/0005-count-restarts-by-incident.md).
  */
-function isExhausted(given: WorkloadCase): boolean {
-  const { facts, previous, history, spec, now } = given;
-  if (previous?.exhaustedGeneration !== undefined && previous.exhaustedGeneration >= facts.generation) return true;
-  const claim = nextClaim(given);
+function isExhausted(state: WorkloadState): boolean {
+  const { observed, previous, history, spec, now } = state;
+  if (previous?.exhaustedGeneration !== undefined && previous.exhaustedGeneration >= observed.generation) return true;
+  const claim = nextClaim(state);
   if (claim === undefined) return false;
-  const hasNoCooldown = { ...claim, limits: { ...claim.limits, cooldownMs: 0 } };
-  // A rollout is the restart of every pod, whichever is the next by now.
+  const withoutCooldown = { ...claim, limits: { ...claim.limits, cooldownMs: 0 } };
+  // A rollout restarts every pod, so the next candidate can be another pod.
   const isWaitedFor = (entry: RestartStatus): boolean =>
     spec.strategy === "RolloutRestart" ? isOpen(entry) : isAwaited(entry, claim);
-  const told = history.filter(entry => !isWaitedFor(entry));
-  const verdict = checkRestartBudget(told, hasNoCooldown, now);
-  if (!verdict.allowed && verdict.limit === "MaxRestarts") return true;
+  const counted = history.filter(entry => !isWaitedFor(entry));
+  const budget = checkRestartBudget(counted, withoutCooldown, now);
+  if (!budget.allowed && budget.limit === "MaxRestarts") return true;
   const memoryMs = claim.limits.maxRestartsWindowMs + claim.limits.cooldownMs * 2 ** spec.maxRestarts;
   const recent = history.filter(entry => now.getTime() - Date.parse(entry.time) < memoryMs).slice(-spec.maxRestarts);
   return recent.length === spec.maxRestarts && recent.every(entry => entry.outcome === "Ineffective");
 }
 
-/** The last rollout is over, and a condemned pod is as old as before. */
-export function notReached(given: WorkloadCase): Assessment | undefined {
-  if (given.spec.strategy !== "RolloutRestart" || given.isCooling) return undefined;
-  const { own, rejected, history } = given;
-  const missed = candidatesOf(given).find(({ pod }) => rolloutThatMissed(pod, own, history) !== undefined);
+/** The last rollout has ended without replacing a rejected pod. */
+export function missedByRollout(state: WorkloadState): Assessment | undefined {
+  if (state.spec.strategy !== "RolloutRestart" || state.isCooling) return undefined;
+  const { workload, rejected, history } = state;
+  const missed = candidatesOf(state).find(({ view }) => rolloutThatMissed(view, workload, history) !== undefined);
   if (missed === undefined) return undefined;
-  const sentence = `${describeShare(own, rejected.length)}, and the last rollout did not replace pod ${missed.pod.name}: is its update strategy OnDelete, is there a partition, or is the rollout paused or stuck? A change of the spec allows another, once the cooldown is over.`;
+  const sentence = `${describeShare(workload, rejected)}; the last rollout did not replace pod ${missed.view.name}; check for update strategy OnDelete, a partition, and a paused or stuck rollout. A change of the spec allows another rollout after the cooldown.`;
   return { status: "False", reason: "RestartsExhausted", sentence, isStalled: true };
 }
 
-/** As many pods as allowed are down by our hand. */
-export function tooManyDown({ own, rejected, history, spec }: WorkloadCase): Assessment | undefined {
+/** The operator's restarts have taken down as many pods as allowed. */
+export function tooManyDown({ workload, rejected, history, spec }: WorkloadState): Assessment | undefined {
   const isRollout = spec.strategy === "RolloutRestart";
-  const down = downNow(own, history);
-  // A rollout reaches every pod by itself: a second one would begin it anew in the middle of the cure.
+  const down = downPods(workload, history);
+  // A rollout reaches every pod. A second one would start over in the middle of the first.
   if (rejected.length === 0 || down.length < (isRollout ? 1 : spec.maxUnavailable)) return undefined;
-  const until = isRollout
-    ? "the restart that is under way is waited for"
-    : `the next is restarted once the successor of ${down[0] ?? ""} is well (maxUnavailable ${spec.maxUnavailable})`;
-  const sentence = `${describeShare(own, rejected.length)}; ${until}.`;
+  const cause = isRollout
+    ? "waiting for the rollout in progress"
+    : `waiting until the successor of pod ${down[0] ?? ""} is healthy (maxUnavailable ${spec.maxUnavailable})`;
+  const sentence = `${describeShare(workload, rejected)}; ${cause}.`;
   return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true };
 }
 
-/** Pods that are down by our hand: replaced by none that is known to be well, or still terminating. */
-export function downNow(own: WorkloadFacts, history: readonly RestartStatus[]): string[] {
+/** Names of the pods that the operator's restarts took down: still terminating, or without a successor that is known to be healthy. */
+export function downPods(workload: ObservedWorkload, history: readonly RestartStatus[]): string[] {
   const open = history.filter(entry => isOpen(entry));
-  const ours = new Set(history.map(entry => entry.podUID));
-  const terminating = own.pods.filter(({ pod }) => pod.deletedAtMs !== undefined && ours.has(pod.uid));
+  const restarted = new Set(history.map(entry => entry.podUID));
+  const terminating = workload.pods.filter(({ view }) => view.deletedAtMs !== undefined && restarted.has(view.uid));
   const names = new Map(open.map(entry => [entry.podUID ?? entry.pod, entry.pod]));
-  for (const { pod } of terminating) names.set(pod.uid, pod.name);
+  for (const { view } of terminating) names.set(view.uid, view.name);
   return [...names.values()];
 }
 
-/** How long the cooldown goes on after the last of these restarts, without its doublings; in milliseconds. What can't be read was just now. */
+/** Remaining cooldown after the last of these restarts, without doubling, in milliseconds. An unreadable time counts as now. */
 export function coolingMs(history: readonly RestartStatus[], spec: TokenRestartSpec, now: Date): number {
   const { cooldownMs } = limitsOf(spec);
   const left = history.map(({ time }) => Date.parse(time) + cooldownMs - now.getTime());
   return Math.max(0, ...left.map(ms => (Number.isNaN(ms) ? cooldownMs : ms)));
 }
 
-/** The budget has the next restart wait. */
-export function cooldown(given: WorkloadCase): Assessment | undefined {
-  const claim = nextClaim(given);
+/** The budget does not allow the next restart yet. */
+export function cooldownActive(state: WorkloadState): Assessment | undefined {
+  const claim = nextClaim(state);
   if (claim === undefined) return undefined;
-  const verdict = budgetOf(given, claim);
-  if (verdict.allowed) return undefined;
-  const limit = verdict.limit === "Cooldown" ? "cooldown" : "maxRestarts";
-  const time = describeTime(given.now.getTime() + verdict.retryAfterMs);
-  const sentence = `${describeShare(given.own, given.rejected.length)}; the next restart is possible at ${time} (${limit}).`;
-  const { retryAfterMs } = verdict;
+  const budget = budgetOf(state, claim);
+  if (budget.allowed) return undefined;
+  const { retryAfterMs } = budget;
+  const limit = budget.limit === "Cooldown" ? "cooldown" : "maxRestarts";
+  const time = describeTime(state.now.getTime() + retryAfterMs);
+  const sentence = `${describeShare(state.workload, state.rejected)}; next restart possible at ${time} (${limit}).`;
   return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, retryAfterMs };
 }
 
-/** Of restarts that are forgiven the cooldown alone is left. */
-function budgetOf({ history, spec, now, isCooling }: WorkloadCase, claim: RestartClaim): BudgetVerdict {
+/** Of forgiven restarts only the cooldown counts. */
+function budgetOf({ history, spec, now, isCooling }: WorkloadState, claim: RestartClaim): BudgetVerdict {
   if (!isCooling) return checkRestartBudget(history, claim, now);
   return { allowed: false, limit: "Cooldown", retryAfterMs: coolingMs(history, spec, now) };
 }

@@ -1,19 +1,26 @@
 import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
-import { ForbiddenError } from "../../core/errors";
 import { parseDuration } from "../../core/duration";
+import { ForbiddenError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
 import { isOpen } from "../../core/restarts/budget";
-import { describeTarget, readTarget } from "../kit/targets";
 import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from "../../core/views";
-import { TOKEN_CAUSES, type Onset } from "./cause";
+import type { Persistence, PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
-import { SEVERITY, workloadId, type PodFacts, type Problem, type TokenRestartFacts, type WorkloadFacts } from "./facts";
 import { hasLog, type LogFinding, type LogWatch, type Watched } from "../../logs/reading/log-watch";
-import type { PersistenceRule, Persistence } from "../../logs/persistence";
+import { describeTarget, readTarget } from "../kit/targets";
+import { TOKEN_CAUSES, type Onset } from "./cause";
+import {
+  SEVERITY,
+  workloadId,
+  type ObservedPod,
+  type ObservedTargets,
+  type ObservedWorkload,
+  type Problem,
+} from "./observed";
 import { findSandboxes } from "./sandbox-evidence";
 import type { SandboxTraces } from "./sandbox-traces";
 import { proveByAge, weighLogs, type AgeProof } from "./service-account-age";
-import { isOver, isPodOf } from "./targets";
+import { hasEnded, isPodOf } from "./targets";
 
 /** What is remembered of one ControllerResilience between two passes. */
 export interface ObjectMemory {
@@ -22,7 +29,7 @@ export interface ObjectMemory {
   readonly find: FindUnauthorized;
 }
 
-/** The rule of persistence that a spec asks for. */
+/** The persistence rule of a spec. */
 export function ruleOf(spec: TokenRestartSpec): PersistenceRule {
   return {
     occasions: spec.occasions,
@@ -31,120 +38,132 @@ export function ruleOf(spec: TokenRestartSpec): PersistenceRule {
   };
 }
 
-/** A pod in the making: what is known of it before its logs are read. */
-interface Candidate {
-  readonly pod: PodView;
+/** A pod before its logs are read. */
+interface PodBeforeLogs {
+  readonly view: PodView;
   readonly proof: AgeProof | undefined;
-  readonly serviceAccount: PodFacts["serviceAccount"];
+  readonly serviceAccount: ObservedPod["serviceAccount"];
   readonly watched: readonly Watched[];
 }
 
+interface WorkloadBeforeLogs {
+  readonly view: WorkloadView;
+  readonly pods: readonly PodBeforeLogs[];
+}
+
+/** What the functions of one pass share. */
+interface Pass {
+  readonly object: ControllerResilience;
+  readonly spec: TokenRestartSpec;
+  readonly readers: Readers;
+  /** Failed reads are added here. */
+  readonly problems: Problem[];
+}
+
 /**
- * Everything that a decision needs: workloads, their pods, ServiceAccounts, and what is new in the logs.
+ * Reads workloads, their pods and ServiceAccounts, and the new part of the logs.
  *
- * @throws whatever a reader throws, but ForbiddenError, which becomes a problem among the facts
+ * @throws any reader's error except ForbiddenError, which becomes a problem
  */
-export async function observeTokens(
+export async function observeTargets(
   object: ControllerResilience,
   spec: TokenRestartSpec,
-  from: Readers,
+  readers: Readers,
   memory: ObjectMemory,
-): Promise<Omit<TokenRestartFacts, "onsets" | "blocks">> {
+): Promise<Omit<ObservedTargets, "onsets">> {
   const problems: Problem[] = [];
-  const found = await findWorkloads(object, from, problems);
-  const gathered = await gatherPods(object, spec, from, { workloads: found.workloads, problems });
-  if (spec.evidence.includes("Logs")) problems.push(...unknownContainers(spec, gathered));
-  const watched = gathered.flatMap(({ candidates }) => candidates.flatMap(candidate => candidate.watched));
+  const pass: Pass = { object, spec, readers, problems };
+  const found = await findWorkloads(pass);
+  const workloads = await findPods(found.views, pass);
+  if (spec.evidence.includes("Logs")) problems.push(...unknownContainers(spec, workloads));
+  const watched = workloads.flatMap(({ pods }) => pods.flatMap(pod => pod.watched));
   const rule = ruleOf(spec);
-  await memory.logs.pass(from, watched, { windowMs: rule.windowMs, find: memory.find, rule });
+  await memory.logs.pass(readers, watched, { windowMs: rule.windowMs, find: memory.find, rule });
   const readsEvents = spec.evidence.includes("SandboxEvents");
   const { namespace } = object.metadata;
-  const search = { from, namespace, rule, traces: memory.sandboxes, problems };
-  const sandboxes = await findSandboxes(readsEvents ? gathered : [], search);
-  const nowMs = from.clock.now().getTime();
+  const search = { readers, namespace, rule, traces: memory.sandboxes, problems };
+  const sandboxes = await findSandboxes(readsEvents ? workloads : [], search);
+  const nowMs = readers.clock.now().getTime();
   const finding = (item: Watched): LogFinding => memory.logs.finding(item, rule, nowMs);
   return {
+    kind: "observed",
     generation: object.metadata.generation,
     mode: object.spec.mode,
-    restarts: ownRestarts(object),
+    restarts: tokenRestarts(object),
     previousTargets: object.status?.targets ?? [],
     missingTargets: found.missing,
-    workloads: gathered.map(({ workload, candidates }) => ({
-      workload,
-      pods: candidates.map(candidate => {
-        const sandbox = sandboxes.verdictOf(candidate.pod);
-        return { ...factsOf(candidate, finding, problems), ...(sandbox === undefined ? {} : { sandbox }) };
+    workloads: workloads.map(({ view, pods }) => ({
+      view,
+      pods: pods.map(pod => {
+        const failures = sandboxes.failuresOf(pod.view);
+        return { ...observedPod(pod, finding, problems), ...(failures === undefined ? {} : { sandboxes: failures }) };
       }),
     })),
-    undecided: sandboxes.undecided,
+    ambiguousNodes: sandboxes.ambiguousNodes,
     problems,
-    nextReadInMs: memory.logs.nextReadInMs(from, watched, rule),
+    nextReadInMs: memory.logs.nextReadInMs(readers, watched, rule),
   };
 }
 
-async function gatherPods(
-  object: ControllerResilience,
-  spec: TokenRestartSpec,
-  from: Readers,
-  found: { readonly workloads: readonly WorkloadView[]; readonly problems: Problem[] },
-): Promise<{ workload: WorkloadView; candidates: Candidate[] }[]> {
-  const pods = (await from.pods(object.metadata.namespace)).filter(pod => !isOver(pod));
-  const accounts = await readServiceAccounts(found.workloads, pods, from, found.problems);
+async function findPods(views: readonly WorkloadView[], pass: Pass): Promise<WorkloadBeforeLogs[]> {
+  const { object, readers } = pass;
+  const podViews = (await readers.pods(object.metadata.namespace)).filter(pod => !hasEnded(pod));
+  const accounts = await readServiceAccounts(views, podViews, pass);
   const open = openRestarts(object);
-  const nowMs = from.clock.now().getTime();
-  return found.workloads.map(workload => {
-    const by = { spec, nowMs, watching: open.has(workloadId(workload)) };
-    const own = pods.filter(pod => isPodOf(pod, workload));
-    return { workload, candidates: own.map(pod => candidateOf(pod, accounts, by)) };
+  const nowMs = readers.clock.now().getTime();
+  return views.map(view => {
+    const context = { spec: pass.spec, nowMs, hasOpenRestart: open.has(workloadId(view)) };
+    const ownPods = podViews.filter(pod => isPodOf(pod, view));
+    return { view, pods: ownPods.map(pod => podBeforeLogs(pod, accounts, context)) };
   });
 }
 
-/** Those of other causes are another remedy's to tell of. */
-function ownRestarts({ status }: ControllerResilience): RestartStatus[] {
-  return (status?.restarts ?? []).filter(({ cause }) => TOKEN_CAUSES.some(own => own === cause));
+/** Restarts with the causes of this remedy. Another remedy settles the others. */
+function tokenRestarts({ status }: ControllerResilience): RestartStatus[] {
+  return (status?.restarts ?? []).filter(({ cause }) => TOKEN_CAUSES.some(tokenCause => tokenCause === cause));
 }
 
 function openRestarts(object: ControllerResilience): ReadonlySet<string> {
-  const open = ownRestarts(object).filter(entry => isOpen(entry));
-  return new Set(open.map(entry => entry.workload));
+  const open = tokenRestarts(object).filter(entry => isOpen(entry));
+  return new Set(open.map(({ workload }) => workload));
 }
 
-async function findWorkloads(
-  object: ControllerResilience,
-  from: Readers,
-  problems: Problem[],
-): Promise<{ workloads: WorkloadView[]; missing: string[] }> {
+async function findWorkloads({
+  object,
+  readers,
+  problems,
+}: Pass): Promise<{ views: WorkloadView[]; missing: string[] }> {
   const byUid = new Map<string, WorkloadView>();
   const missing: string[] = [];
   for (const [index, target] of object.spec.targets.entries()) {
-    const matching = await allowed(() => readTarget(target, object.metadata.namespace, from), problems);
+    const matching = await unlessForbidden(() => readTarget(target, object.metadata.namespace, readers), problems);
     if (matching?.length === 0) missing.push(describeTarget(target, index));
-    for (const workload of matching ?? []) byUid.set(workload.uid, workload);
+    for (const view of matching ?? []) byUid.set(view.uid, view);
   }
-  return { workloads: [...byUid.values()], missing };
+  return { views: [...byUid.values()], missing };
 }
 
+/** By name; null: does not exist, undefined: cannot be read. */
 type Accounts = ReadonlyMap<string, ServiceAccountView | null | undefined>;
 
 async function readServiceAccounts(
   workloads: readonly WorkloadView[],
   pods: readonly PodView[],
-  from: Readers,
-  problems: Problem[],
+  { readers, problems }: Pass,
 ): Promise<Accounts> {
   const accounts = new Map<string, ServiceAccountView | null | undefined>();
   for (const workload of workloads) {
     const names = pods.filter(pod => isPodOf(pod, workload)).map(pod => pod.serviceAccountName);
     for (const name of names) {
       if (accounts.has(name)) continue;
-      accounts.set(name, await allowed(() => from.serviceAccount(workload.namespace, name), problems));
+      accounts.set(name, await unlessForbidden(() => readers.serviceAccount(workload.namespace, name), problems));
     }
   }
   return accounts;
 }
 
-/** The answer; undefined, and a problem, if it is forbidden. */
-async function allowed<T>(read: () => Promise<T>, problems: Problem[]): Promise<T | undefined> {
+/** Returns undefined and adds a problem when the read is forbidden. */
+async function unlessForbidden<T>(read: () => Promise<T>, problems: Problem[]): Promise<T | undefined> {
   try {
     return await read();
   } catch (error) {
@@ -155,109 +174,99 @@ async function allowed<T>(read: () => Promise<T>, problems: Problem[]): Promise<
   }
 }
 
-function candidateOf(
-  pod: PodView,
+function podBeforeLogs(
+  view: PodView,
   accounts: Accounts,
-  by: { readonly spec: TokenRestartSpec; readonly nowMs: number; readonly watching: boolean },
-): Candidate {
-  const account = accounts.get(pod.serviceAccountName);
-  const byAge = by.spec.evidence.includes("ServiceAccountAge");
-  const proof = byAge && account ? proveByAge(pod, account, by.nowMs) : undefined;
-  // A pod that is being deleted is answered 401 by design; what it says is no evidence.
-  const readable = by.spec.evidence.includes("Logs") && pod.deletedAtMs === undefined;
-  const suspicious = by.watching || proof !== undefined || account === null;
+  context: { readonly spec: TokenRestartSpec; readonly nowMs: number; readonly hasOpenRestart: boolean },
+): PodBeforeLogs {
+  const { spec, nowMs, hasOpenRestart } = context;
+  const account = accounts.get(view.serviceAccountName);
+  const proof = spec.evidence.includes("ServiceAccountAge") && account ? proveByAge(view, account, nowMs) : undefined;
+  // A terminating pod gets 401 responses by design, so its log is no evidence.
+  const isReadable = spec.evidence.includes("Logs") && view.deletedAtMs === undefined;
+  const suspicious = hasOpenRestart || proof !== undefined || account === null;
   return {
-    pod,
+    view,
     proof,
     serviceAccount: account === undefined ? "unknown" : isGone(account) ? "missing" : "present",
-    watched: readable ? watchedContainers(pod, by.spec).map(container => ({ pod, container, suspicious })) : [],
+    watched: isReadable ? watchedContainers(view, spec).map(container => ({ pod: view, container, suspicious })) : [],
   };
 }
 
-/** One that is being deleted is as good as gone: the API server rejects its tokens soon after. */
+/** A ServiceAccount that is being deleted counts as gone: the API server soon rejects its tokens. */
 function isGone(account: ServiceAccountView | null): boolean {
   return account?.deletedAtMs !== undefined || account === null;
 }
 
-function watchedContainers(pod: PodView, spec: TokenRestartSpec): ContainerView[] {
-  const { containers } = spec;
+function watchedContainers(pod: PodView, { containers }: TokenRestartSpec): ContainerView[] {
   return pod.containers.filter(container => {
     const isWanted = containers.length === 0 ? container.role !== "init" : containers.includes(container.name);
     return isWanted && hasLog(container);
   });
 }
 
-/** A name that is in no pod of a workload would make its logs look quiet for ever. */
-function unknownContainers(
-  { containers }: TokenRestartSpec,
-  gathered: readonly { readonly workload: WorkloadView; readonly candidates: readonly Candidate[] }[],
-): Problem[] {
-  const present = gathered
-    .map(({ workload, candidates }) => ({ workload, names: namesIn(candidates) }))
+/** Container names of the spec that no pod of a workload has: without this problem, its logs would look quiet forever. */
+function unknownContainers({ containers }: TokenRestartSpec, workloads: readonly WorkloadBeforeLogs[]): Problem[] {
+  const present = workloads
+    .map(({ view, pods }) => ({ view, names: containerNames(pods) }))
     .filter(({ names }) => names.size > 0);
   if (containers.length === 0 || present.length === 0) return [];
   const nowhere = containers.filter(name => !present.some(({ names }) => names.has(name)));
-  const blind = present.filter(({ names }) => !containers.some(name => names.has(name)));
+  const unwatched = present.filter(({ names }) => !containers.some(name => names.has(name)));
   return [
-    ...nowhere.map(name => `no pod of the targets has a container ${name}, which spec.tokenRestart.containers names`),
-    ...(nowhere.length === containers.length ? [] : blind.map(({ workload }) => blindness(workload))),
+    ...nowhere.map(name => `no pod of the targets has container ${name} of spec.tokenRestart.containers`),
+    ...(nowhere.length === containers.length ? [] : unwatched.map(({ view }) => describeUnwatched(view))),
   ].map(message => ({ forbidden: false, message }));
 }
 
-function blindness(workload: WorkloadView): string {
-  return `no pod of ${workloadId(workload)} has a container that spec.tokenRestart.containers names`;
+function describeUnwatched(workload: WorkloadView): string {
+  return `no pod of ${workloadId(workload)} has a container of spec.tokenRestart.containers`;
 }
 
-function namesIn(candidates: readonly Candidate[]): ReadonlySet<string> {
-  return new Set(candidates.flatMap(({ pod }) => pod.containers.map(({ name }) => name)));
+function containerNames(pods: readonly PodBeforeLogs[]): ReadonlySet<string> {
+  return new Set(pods.flatMap(({ view }) => view.containers.map(({ name }) => name)));
 }
 
-function factsOf(candidate: Candidate, finding: (item: Watched) => LogFinding, problems: Problem[]): PodFacts {
-  const findings = candidate.watched.map(item => finding(item));
+function observedPod(pod: PodBeforeLogs, finding: (item: Watched) => LogFinding, problems: Problem[]): ObservedPod {
+  const { view, proof, serviceAccount, watched } = pod;
+  const findings = watched.map(item => finding(item));
   for (const [i, { error }] of findings.entries()) {
-    const container = candidate.watched[i]?.container.name ?? "";
-    const message = `the log of container ${container} of pod ${candidate.pod.name} can't be read: ${error?.message ?? ""}`;
+    const container = watched[i]?.container.name ?? "";
+    const message = `cannot read the log of container ${container} of pod ${view.name}: ${error?.message ?? ""}`;
     if (error !== undefined) problems.push({ forbidden: error.forbidden, message });
   }
-  const readMs = Math.min(...findings.map(({ readMs }) => readMs ?? -Infinity));
+  const readMs = Math.min(...findings.map(one => one.readMs ?? -Infinity));
+  const quietTimes = findings.map(({ quiet }) => quiet);
   return {
-    pod: candidate.pod,
-    verdict: worst(findings.map(({ persistence }) => persistence)),
-    ...(candidate.proof === undefined
-      ? {}
-      : {
-          proof: weighLogs(
-            candidate.proof,
-            findings.map(({ quiet }) => quiet),
-          ),
-        }),
-    serviceAccount: candidate.serviceAccount,
+    view,
+    logs: worst(findings.map(({ persistence }) => persistence)),
+    ...(proof === undefined ? {} : { proof: weighLogs(proof, quietTimes) }),
+    serviceAccount,
     ...(Number.isFinite(readMs) ? { readMs } : {}),
     unreadable: findings.length === 0 || findings.some(({ error }) => error !== undefined),
   };
 }
 
-function worst(verdicts: readonly Persistence[]): Persistence {
-  return verdicts.reduce<Persistence>((a, b) => (SEVERITY[b.state] > SEVERITY[a.state] ? b : a), {
+function worst(containers: readonly Persistence[]): Persistence {
+  return containers.reduce<Persistence>((a, b) => (SEVERITY[b.state] > SEVERITY[a.state] ? b : a), {
     state: "quiet",
     occasions: 0,
   });
 }
 
-/** Since when pods are rejected for reasons that the age of their ServiceAccount does not explain. */
-export function onsetsOf(workloads: readonly WorkloadFacts[], nowMs: number): Onset[] {
-  return workloads.flatMap(({ workload, pods }) =>
-    pods.flatMap(({ pod, verdict, proof, serviceAccount }): Onset[] => {
-      if (verdict.firstMs === undefined || proof !== undefined || serviceAccount === "missing") return [];
-      const { namespace, serviceAccountName } = pod;
+/** Start of rejections that the age of the ServiceAccount does not explain. */
+export function onsetsOf(workloads: readonly ObservedWorkload[], nowMs: number): Onset[] {
+  return workloads.flatMap(workload =>
+    workload.pods.flatMap(({ view, logs, proof, serviceAccount }): Onset[] => {
+      if (logs.firstMs === undefined || proof !== undefined || serviceAccount === "missing") return [];
       return [
         {
-          workload: workloadId(workload),
-          namespace,
-          serviceAccount: serviceAccountName,
-          sinceMs: verdict.firstMs,
+          workload: workloadId(workload.view),
+          namespace: view.namespace,
+          serviceAccount: view.serviceAccountName,
+          sinceMs: logs.firstMs,
           seenMs: nowMs,
-          isPersistent: verdict.state === "persistent",
+          isPersistent: logs.state === "persistent",
         },
       ];
     }),

@@ -22,9 +22,9 @@ export const REASONS = {
     event: "Warning",
     help: "A read failed; the message names the resource. The remedy does nothing until the read succeeds.",
   },
-  Suspected: { event: "Warning", help: "A pod gets 401 responses, but not yet persistently." },
-  NoPods: { event: "Warning", help: "The workloads have no running pods." },
-  Accepted: { event: "Warning", help: "No pod persistently gets 401 responses." },
+  Suspected: { event: "Normal", help: "A pod gets 401 responses, but not yet persistently." },
+  NoPods: { event: "Normal", help: "The workloads have no running pods." },
+  Accepted: { event: "Normal", help: "No pod persistently gets 401 responses." },
 } as const satisfies Record<string, ReasonRule>;
 
 /** One of the reasons. */

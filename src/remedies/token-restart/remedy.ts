@@ -1,68 +1,66 @@
+import { ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
 import { keyOf } from "../../core/key";
 import type { Key } from "../../core/ports";
-import type { LegacyRemedy } from "../../core/legacy-remedy";
-import { ConditionType } from "../../api/conditions";
-import { TOKEN_CAUSES } from "./cause";
-import { concludeTokens } from "./conclude";
-import { decideTokens } from "./decide";
-import type { TokenRestartFacts } from "./facts";
+import { defineRemedy, type Remedy } from "../../core/remedy";
 import { createFinder, type Finder } from "../../logs/detector";
-import { KnownBlocks } from "./known-blocks";
-import { KnownOnsets } from "./known-onsets";
 import { LogWatch } from "../../logs/reading/log-watch";
-import { SandboxTraces } from "./sandbox-traces";
-import { observeTokens, onsetsOf } from "./observe";
+import { TOKEN_CAUSES } from "./cause";
+import { KnownOnsets } from "./known-onsets";
+import { observeTargets, onsetsOf } from "./observe";
+import type { Observed } from "./observed";
+import { planRestarts } from "./plan";
 import { REASONS } from "./reasons";
+import { reportTokens } from "./report";
+import { SandboxTraces } from "./sandbox-traces";
 
-/** Everything that this remedy can ever touch. */
 const PERMISSIONS: readonly Permission[] = [
   {
     apiGroup: "",
     resource: "pods/eviction",
     verbs: ["create"],
-    why: "Replaces a pod whose token is dead; a PodDisruptionBudget is respected.",
+    why: "Replaces a pod whose token is invalid. PodDisruptionBudgets are respected.",
   },
   {
     apiGroup: "",
     resource: "pods",
     verbs: ["list", "watch"],
-    why: "Knows the pods of the targets, their age and their ServiceAccount.",
+    why: "Finds the pods of the targets, their age and their ServiceAccount.",
   },
   {
     apiGroup: "",
     resource: "events",
     verbs: ["list", "watch"],
-    why: "Sees in Events of any namespace that a CNI agent's credential on a node is dead; only what the kubelet says of sandboxes is asked for.",
+    why: "Detects a rejected CNI credential on a node by Events in any namespace. Only FailedCreatePodSandBox Events are requested.",
   },
-  { apiGroup: "", resource: "pods/log", verbs: ["get"], why: "Finds the 401s that a pod's client logs." },
+  { apiGroup: "", resource: "pods/log", verbs: ["get"], why: "Finds 401s in the logs of the targets' pods." },
   {
     apiGroup: "",
     resource: "serviceaccounts",
     verbs: ["get", "list", "watch"],
-    why: "Sees that a ServiceAccount is younger than a pod, or gone.",
+    why: "Detects a ServiceAccount that is younger than a pod, or missing.",
   },
   {
     apiGroup: "apps",
     resource: "deployments",
     verbs: ["get", "list", "patch"],
-    why: "Finds the targets; patch rolls one where the strategy is RolloutRestart.",
+    why: "Finds the targets. patch rolls a target with the strategy RolloutRestart.",
   },
   {
     apiGroup: "apps",
     resource: "statefulsets",
     verbs: ["get", "list", "patch"],
-    why: "Finds the targets; patch rolls one where the strategy is RolloutRestart.",
+    why: "Finds the targets. patch rolls a target with the strategy RolloutRestart.",
   },
   {
     apiGroup: "apps",
     resource: "daemonsets",
     verbs: ["get", "list", "patch"],
-    why: "Finds the targets; patch rolls one where the strategy is RolloutRestart.",
+    why: "Finds the targets. patch rolls a target with the strategy RolloutRestart.",
   },
 ];
 
-/** What is remembered of one ControllerResilience. Losing it costs a look further back into the logs, nothing else. */
+/** State of one ControllerResilience. After its loss, logs are read from further back; nothing else changes. */
 interface Memory {
   readonly logs: LogWatch;
   readonly sandboxes: SandboxTraces;
@@ -70,24 +68,23 @@ interface Memory {
   readonly finder: Finder;
 }
 
-/** Restarts pods whose requests are persistently answered 401 because their ServiceAccount token is dead. */
-export function createTokenRestart(): LegacyRemedy<"tokenRestart", TokenRestartFacts> {
+/** Restarts pods whose requests persistently get 401 responses because their ServiceAccount token is invalid. */
+export function createTokenRestart(): Remedy<"tokenRestart"> {
   const memories = new Map<Key, Memory>();
   const onsets = new KnownOnsets();
-  const blocks = new KnownBlocks();
 
-  function recall(key: Key, extraPatterns: readonly string[]): Memory {
+  function memoryOf(key: Key, extraPatterns: readonly string[]): Memory {
     const patterns = JSON.stringify(extraPatterns);
     const known = memories.get(key);
     if (known?.patterns === patterns) return known;
-    const kept = known ?? { logs: new LogWatch(), sandboxes: new SandboxTraces() };
-    const memory = { ...kept, patterns, finder: createFinder(extraPatterns) };
+    const { logs, sandboxes } = known ?? { logs: new LogWatch(), sandboxes: new SandboxTraces() };
+    const memory: Memory = { logs, sandboxes, patterns, finder: createFinder(extraPatterns) };
     memories.set(key, memory);
     onsets.forget(key);
     return memory;
   }
 
-  return {
+  return defineRemedy({
     name: "token-restart",
     block: "tokenRestart",
     condition: ConditionType.TokensAccepted,
@@ -96,39 +93,21 @@ export function createTokenRestart(): LegacyRemedy<"tokenRestart", TokenRestartF
     permissions: PERMISSIONS,
     causes: TOKEN_CAUSES,
 
-    async observe(object, spec, from) {
+    async observe(object, spec, readers): Promise<Observed> {
       const key = keyOf(object);
-      const memory = recall(key, spec.extraPatterns);
-      if ("invalid" in memory.finder) return invalidPattern(object.metadata.generation, memory.finder.invalid);
-      const facts = await observeTokens(object, spec, from, { ...memory, find: memory.finder.find });
-      const nowMs = from.clock.now().getTime();
-      const known = onsets.remember(key, onsetsOf(facts.workloads, nowMs), nowMs);
-      return { ...facts, onsets: known, blocks: blocks.standing(nowMs) };
+      const { finder, logs, sandboxes } = memoryOf(key, spec.extraPatterns);
+      if ("invalid" in finder) return { kind: "invalidPattern", message: finder.invalid };
+      const observed = await observeTargets(object, spec, readers, { logs, sandboxes, find: finder.find });
+      const nowMs = readers.clock.now().getTime();
+      return { ...observed, onsets: onsets.remember(key, onsetsOf(observed.workloads, nowMs), nowMs) };
     },
 
-    decide: decideTokens,
-
-    conclude(decision, outcomes, now) {
-      blocks.note(outcomes, now);
-      return concludeTokens(decision, outcomes, now);
-    },
+    plan: planRestarts,
+    report: reportTokens,
 
     forget(key) {
       memories.delete(key);
       onsets.forget(key);
     },
-  };
-}
-
-function invalidPattern(generation: number, message: string): TokenRestartFacts {
-  const nothing = { restarts: [], previousTargets: [], missingTargets: [], workloads: [], undecided: [], problems: [] };
-  return {
-    ...nothing,
-    generation,
-    mode: "Enforce",
-    onsets: [],
-    blocks: [],
-    nextReadInMs: Infinity,
-    invalidPattern: message,
-  };
+  });
 }

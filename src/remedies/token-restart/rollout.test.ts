@@ -6,7 +6,7 @@ import { Scene, workload } from "./testing/scene";
 
 type Kind = "Deployment" | "StatefulSet" | "DaemonSet";
 
-/** A workload whose ServiceAccount was recreated 90 s ago, rolled by the whole engine; its controller replaces pods as told. */
+/** A workload whose ServiceAccount was recreated 90 s ago, rolled by the whole engine and a simulated controller. */
 class Rollout {
   readonly scene: Scene;
   readonly store = new MemoryObjects();
@@ -31,10 +31,10 @@ class Rollout {
     };
   }
 
-  /** Passes for so many seconds; the controller replaces the last of these pods every `paceSeconds`. Answers rollouts. */
+  /** Runs passes while the controller replaces one reachable pod every `paceSeconds`. Returns the number of rollouts. */
   async run(seconds: number, paceSeconds: number, isReached: (name: string) => boolean = () => true): Promise<number> {
     const { scene, store, writer } = this;
-    const reconciler = makeReconciler({ store, writer, readers: scene, remedies: [scene.remedy as never] });
+    const reconciler = makeReconciler({ store, writer, readers: scene, remedies: [scene.remedy] });
     for (let s = 0; s <= seconds; s += 5) {
       if (s % paceSeconds === 5 && writer.written.length > 0) this.#replaceOne(isReached);
       await reconciler.reconcile("team/it", () => true);
@@ -54,7 +54,7 @@ class Rollout {
     scene.podList = [...scene.podList.filter(pod => pod !== old), scene.podAt(0, over)];
   }
 
-  /** Somebody changes the spec, in whatever block. */
+  /** Changes the spec: a new generation. */
   changeSpec(): void {
     const object = this.store.objects.get("team/it");
     if (object === undefined) throw new Error("expected the object to be in the store");
@@ -62,19 +62,19 @@ class Rollout {
     this.store.put({ ...object, metadata: { ...metadata, generation: metadata.generation + 1 } });
   }
 
-  /** What status says of the restarts. */
+  /** Outcomes in status.restarts. */
   outcomes(): unknown[] {
     return (this.store.objects.get("team/it")?.status?.restarts ?? []).map(({ outcome }) => outcome);
   }
 
-  /** The condition. */
+  /** The condition TokensAccepted. */
   condition(): unknown {
     return this.store.objects.get("team/it")?.status?.conditions?.find(({ type }) => type === "TokensAccepted");
   }
 }
 
 describe("a rollout", () => {
-  it("is not asked for again while it is under way, and has helped when all pods are new", async () => {
+  it("is not repeated while it runs, and is Recovered when all pods are new", async () => {
     const rollout = new Rollout("DaemonSet", 6);
     expect(await rollout.run(240, 60)).toBe(1);
     expect(rollout.outcomes()).toEqual(["Restarted"]);
@@ -82,20 +82,20 @@ describe("a rollout", () => {
     expect(rollout.outcomes()).toEqual(["Recovered"]);
   });
 
-  it("may take longer than ten minutes, as long as pods come and go", async () => {
+  it("may take longer than ten minutes while pods come and go", async () => {
     const rollout = new Rollout("DaemonSet", 40);
     expect(await rollout.run(2_400, 60)).toBe(1);
     expect(await rollout.run(300, 60)).toBe(1);
     expect(rollout.outcomes()).toEqual(["Recovered"]);
   });
 
-  it("is the only one under way, however many pods may be down", async () => {
+  it("runs alone, whatever maxUnavailable is", async () => {
     const rollout = new Rollout("DaemonSet", 40, { maxUnavailable: 3 });
     expect(await rollout.run(2_400, 60)).toBe(1);
     expect(rollout.condition()).toMatchObject({ reason: "Restarting" });
   });
 
-  it("that runs has not used up the restarts yet, though it is the only one", async () => {
+  it("does not exhaust maxRestarts while it runs", async () => {
     const rollout = new Rollout("DaemonSet", 6, { maxRestarts: 1 });
     expect(await rollout.run(240, 60)).toBe(1);
     expect(rollout.condition()).toMatchObject({ reason: "RestartDeferred" });
@@ -103,7 +103,7 @@ describe("a rollout", () => {
     expect(rollout.outcomes()).toEqual(["Recovered"]);
   });
 
-  it("is not asked for again when it stopped short of a pod, as at a partition", async () => {
+  it("is not repeated when it missed a pod, as with a partition", async () => {
     const rollout = new Rollout("StatefulSet", 4);
     const isReached = (name: string): boolean => name > "web-1";
     expect(await rollout.run(900, 10, isReached)).toBe(1);
@@ -115,7 +115,7 @@ describe("a rollout", () => {
     expect(await rollout.run(2_700, 10, isReached)).toBe(1);
   });
 
-  it("that stopped short is tried again after a change of the spec", async () => {
+  it("that missed a pod is repeated after a change of the spec", async () => {
     const rollout = new Rollout("StatefulSet", 4);
     const isReached = (name: string): boolean => name > "web-1";
     expect(await rollout.run(900, 10, isReached)).toBe(1);

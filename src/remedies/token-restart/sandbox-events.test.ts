@@ -4,7 +4,7 @@ import { ForbiddenError, TransientError } from "../../core/errors";
 import type { PodView, SandboxEventView, WorkloadView } from "../../core/views";
 import { Scene, UNAUTHORIZED, workload } from "./testing/scene";
 
-/** The DaemonSet `cni` with a pod on the node n1, and new pods of another namespace that can't start there. */
+/** The DaemonSet `cni` with a pod on node n1, where new pods of another namespace cannot start. */
 class Node extends Scene {
   #events = 0;
 
@@ -34,7 +34,7 @@ class Node extends Scene {
     return pod;
   }
 
-  /** A sandbox fails now. The kubelet's Events carry whole seconds. */
+  /** A sandbox fails now. Events of the kubelet have whole seconds. */
   fail(over: Partial<SandboxEventView> = {}): void {
     const atMs = Math.floor(this.clock.now().getTime() / 1000) * 1000;
     const uid = `event-${this.#events++}`;
@@ -50,7 +50,7 @@ class Node extends Scene {
     });
   }
 
-  /** The evicted agent goes, and another comes. */
+  /** Replaces the evicted agent. */
   replaceAgent(name = "cni", readyAfterMs = 1_000): void {
     const createdAtMs = Math.floor(this.clock.now().getTime() / 1000) * 1000;
     this.podList = this.podList.filter(pod => pod.name !== `${name}-a`);
@@ -64,7 +64,7 @@ class Node extends Scene {
     );
   }
 
-  /** Every 15 s a sandbox fails, as the kubelet tries again. */
+  /** Passes every 5 s while the kubelet retries a sandbox every 15 s. */
   async sandboxesFail(seconds: number, over: Partial<SandboxEventView> = {}): ReturnType<Scene["pass"]> {
     this.fail(over);
     return this.passes(seconds / 5, second => {
@@ -77,30 +77,30 @@ function daemonSet(name: string, over: Partial<WorkloadView> = {}): WorkloadView
   return workload({ kind: "DaemonSet", name, uid: `ds-${name}`, ...over });
 }
 
-describe("Events of sandboxes", () => {
-  it("are Suspected at first and condemn the agent of their node once they are persistent", async () => {
+describe("sandbox Events", () => {
+  it("are Suspected at first, and reject the agent of their node once they are persistent", async () => {
     const node = new Node();
     node.podList.push(node.agent("cni", { name: "cni-z", uid: "uid-z", nodeName: "n2" }));
     expect(await node.pass()).toMatchObject({ status: "True", reason: "Accepted" });
     const suspected = await node.sandboxesFail(55);
     expect(suspected).toMatchObject({ status: "True", reason: "Suspected", intents: [], recheckAfterMs: 5_000 });
-    const decision = await node.passes(1, () => node.fail());
-    expect(decision).toMatchObject({ status: "False", reason: "Rejected", progressing: true });
-    expect(decision.intents).toMatchObject([
+    const pass = await node.passes(1, () => node.fail());
+    expect(pass).toMatchObject({ status: "False", reason: "Rejected", progressing: true });
+    expect(pass.intents).toMatchObject([
       {
         verb: "evict",
         target: { kind: "Pod", namespace: "team", name: "cni-a", uid: "uid-cni-a" },
         restart: { workload: "DaemonSet/cni", cause: "CniCredentialRejected" },
       },
     ]);
-    expect(decision.intents[0]?.restart).not.toHaveProperty("serviceAccountUID");
-    expect(decision.message).toBe(
-      "Pod cni-a is the CNI agent of node n1, where new pods can't start since its credential there was answered 401 on 5 or more occasions over 1m or more (the CNI credential on its node is rejected, and the agent's next pod writes a new one): it is being evicted.",
+    expect(pass.intents[0]?.restart).not.toHaveProperty("serviceAccountUID");
+    expect(pass.message).toBe(
+      "Pod cni-a, CNI agent of node n1, left a rejected credential there: new pods cannot start, with 401 responses on 5 or more occasions over 1m or more (the agent's next pod writes a new credential). The operator is about to evict the pod.",
     );
-    expect(decision.parts?.targets).toMatchObject([{ rejectedPods: 1, lastUnauthorizedTime: "2025-01-01T12:01:00Z" }]);
+    expect(pass.lists?.targets).toMatchObject([{ rejectedPods: 1, lastUnauthorizedTime: "2025-01-01T12:01:00Z" }]);
   });
 
-  it("need as many occasions, as long, and to go on", async () => {
+  it("reject only after enough occasions over enough time that still go on", async () => {
     const few = new Node({ occasions: 10 });
     expect(await few.sandboxesFail(100)).toMatchObject({ reason: "Suspected", intents: [] });
     const short = new Node({ minDuration: "5m" });
@@ -117,14 +117,14 @@ describe("Events of sandboxes", () => {
     expect(await over.pass()).toMatchObject({ reason: "Accepted", intents: [] });
   });
 
-  it("count a series as its occurrences, also for an operator that comes late", async () => {
+  it("count a series by its occurrences, also for an operator that starts later", async () => {
     const node = new Node();
     const nowMs = node.clock.now().getTime();
     node.fail({ firstMs: nowMs - 70_000, lastMs: nowMs - 5_000, count: 6 });
     expect(await node.pass()).toMatchObject({ reason: "Rejected", intents: [{ restart: { pod: "cni-a" } }] });
   });
 
-  it("count an Event that grows as it grows", async () => {
+  it("count each growth of an Event", async () => {
     const node = new Node();
     const startMs = node.clock.now().getTime();
     const grow = (second: number): void => {
@@ -136,32 +136,32 @@ describe("Events of sandboxes", () => {
     expect(await node.passes(1, () => grow(60))).toMatchObject({ reason: "Rejected" });
   });
 
-  it("of other causes, of other nodes, or of no interest to the spec do nothing", async () => {
+  it("of other causes or other nodes, or disabled by the spec, have no effect", async () => {
     expect(await new Node().sandboxesFail(180, { unauthorized: false })).toMatchObject({
       reason: "Accepted",
       intents: [],
     });
     expect(await new Node().sandboxesFail(180, { node: "n2" })).toMatchObject({ reason: "Accepted", intents: [] });
     const notAsked = new Node({ evidence: ["Logs"] });
-    notAsked.failing.sandboxEvents = new ForbiddenError("nobody asks");
+    notAsked.failing.sandboxEvents = new ForbiddenError("not requested");
     expect(await notAsked.sandboxesFail(180)).toMatchObject({ reason: "Accepted", intents: [] });
   });
 });
 
-describe("whom they condemn", () => {
+describe("the rejected agent", () => {
   it.each<[string, Partial<PodView>]>([
-    ["in a network of its own", { hostNetwork: false }],
-    ["without a folder of CNI's", { cniFolder: false }],
-    ["that is not Ready, and may be about to write its credential", { ready: false }],
+    ["without hostNetwork", { hostNetwork: false }],
+    ["without a CNI folder of the host", { cniFolder: false }],
+    ["that is not Ready", { ready: false }],
     ["that is being deleted", { deletedAtMs: 1 }],
-    ["that is left alone", { skip: true }],
-  ])("is no pod %s", async (_, over) => {
+    ["with the skip annotation", { skip: true }],
+  ])("is never a pod %s", async (_, over) => {
     const node = new Node();
     node.podList = [node.agent("cni", over)];
     expect((await node.sandboxesFail(180)).intents).toEqual([]);
   });
 
-  it("is no pod of a Deployment", async () => {
+  it("is never a pod of a Deployment", async () => {
     const node = new Node();
     node.workloadList = [workload()];
     node.object = { ...node.object, spec: { ...node.object.spec, targets: [{ kind: "Deployment", name: "web" }] } };
@@ -170,21 +170,21 @@ describe("whom they condemn", () => {
     expect(await node.sandboxesFail(180)).toMatchObject({ reason: "Accepted", intents: [] });
   });
 
-  it("is nobody where two DaemonSets of the object may be to blame, and says which and what helps", async () => {
+  it("is none of two possible DaemonSets, which the message names with the remedy", async () => {
     const node = new Node({}, ["multus", "cni"]);
-    const decision = await node.sandboxesFail(60);
-    expect(decision).toMatchObject({
+    const pass = await node.sandboxesFail(60);
+    expect(pass).toMatchObject({
       status: "False",
       reason: "Rejected",
       intents: [],
       stalled: { reason: "Rejected" },
     });
-    expect(decision.message).toContain("node n1");
-    expect(decision.message).toContain("DaemonSet/cni or of DaemonSet/multus");
-    expect(decision.message).toContain("give each CNI agent a ControllerResilience of its own");
+    expect(pass.message).toContain("node n1");
+    expect(pass.message).toContain("DaemonSet/cni or of DaemonSet/multus");
+    expect(pass.message).toContain("create a separate ControllerResilience for each CNI agent");
   });
 
-  it("is nobody either while one of the two is between two pods, but the other where they share no node", async () => {
+  it("is none while one of two DaemonSets is between two pods, but one where they share no node", async () => {
     const gap = new Node({}, ["multus", "cni"]);
     await gap.sandboxesFail(55);
     gap.podList = gap.podList.filter(({ name }) => name !== "multus-a");
@@ -197,21 +197,21 @@ describe("whom they condemn", () => {
     expect((await other.sandboxesFail(60)).intents).toMatchObject([{ restart: { workload: "DaemonSet/cni" } }]);
   });
 
-  it("does not keep log evidence from condemning one of the two", async () => {
+  it("can be one of two DaemonSets by evidence from its log", async () => {
     const node = new Node({}, ["multus", "cni"]);
     node.fail();
-    const decision = await node.passes(12, second => {
+    const pass = await node.passes(12, second => {
       if (second % 15 === 0) node.fail();
       node.log(UNAUTHORIZED, "multus-a");
     });
     await node.passes(2, () => node.log(UNAUTHORIZED, "multus-a"));
-    expect(decision.message).toContain("of its own");
+    expect(pass.message).toContain("separate ControllerResilience");
     expect((await node.pass()).intents).toMatchObject([
       { restart: { workload: "DaemonSet/multus", cause: "Unknown" } },
     ]);
   });
 
-  it("is one node's agent at a time, within the budgets", async () => {
+  it("is one node's agent at a time, within the budget", async () => {
     const node = new Node();
     node.podList.push(node.agent("cni", { name: "cni-z", uid: "uid-z", nodeName: "n2" }));
     const both = (): void => {
@@ -230,7 +230,7 @@ describe("whom they condemn", () => {
     ]);
   });
 
-  it("is a young pod only by what happened after it became Ready", async () => {
+  it("is a young pod only for failures after it became Ready", async () => {
     const node = new Node();
     await node.sandboxesFail(45);
     node.replaceAgent("cni", 10_000);
@@ -239,13 +239,13 @@ describe("whom they condemn", () => {
     expect((await node.passes(3, () => node.fail())).intents).toMatchObject([{ restart: { pod: "cni-b" } }]);
   });
 
-  it("is told with other words where its own log or its age speaks as loudly", async () => {
+  it("is reported with another cause when its log or its age is as strong", async () => {
     const node = new Node();
-    const decision = await node.passes(13, () => {
+    const pass = await node.passes(13, () => {
       node.fail();
       node.log(UNAUTHORIZED, "cni-a");
     });
-    expect(decision.intents).toMatchObject([{ restart: { cause: "Unknown" } }]);
+    expect(pass.intents).toMatchObject([{ restart: { cause: "Unknown" } }]);
     const old = new Node();
     old.accounts.set("web", old.account("sa-2", 0));
     expect((await old.sandboxesFail(60)).intents).toMatchObject([
@@ -254,7 +254,7 @@ describe("whom they condemn", () => {
   });
 });
 
-describe("after the agent was replaced", () => {
+describe("the restart of an agent", () => {
   async function replaced(): Promise<Node> {
     const node = new Node();
     const { intents } = await node.sandboxesFail(60);
@@ -263,58 +263,58 @@ describe("after the agent was replaced", () => {
     return node;
   }
 
-  it("it has Recovered when its successor is Ready and no sandbox has failed for a while", async () => {
+  it("is Recovered when its successor is Ready and no sandbox has failed for a while", async () => {
     const node = await replaced();
     expect(await node.passes(17)).toMatchObject({ reason: "Restarting", intents: [] });
     const recovered = await node.passes(2);
-    expect(recovered).toMatchObject({ reason: "Accepted", parts: { restarts: [{ outcome: "Recovered" }] } });
-    expect(recovered.announcements).toMatchObject([
-      { reason: "PodRecovered", note: expect.stringContaining("no new pod was refused on its node") as string },
+    expect(recovered).toMatchObject({ reason: "Accepted", restarts: [{ outcome: "Recovered" }] });
+    expect(recovered.events).toMatchObject([
+      { reason: "PodRecovered", note: expect.stringContaining("no new pod on its node has failed") as string },
     ]);
   });
 
-  it("it has not while they still fail, and was Ineffective if they go on", async () => {
+  it("stays open while sandboxes fail, and is Ineffective if they go on", async () => {
     const node = await replaced();
     const ongoing = await node.sandboxesFail(60);
-    expect(ongoing.parts?.restarts).toMatchObject([{ outcome: "Restarted" }]);
+    expect(ongoing.restarts).toMatchObject([{ outcome: "Restarted" }]);
     const again = await node.sandboxesFail(30);
     expect(again).toMatchObject({ reason: "RestartDeferred", intents: [] });
-    expect(again.parts?.restarts).toMatchObject([{ outcome: "Ineffective", cause: "CniCredentialRejected" }]);
+    expect(again.restarts).toMatchObject([{ outcome: "Ineffective", cause: "CniCredentialRejected" }]);
   });
 
-  it("it has not for a while after a single sandbox that failed since", async () => {
+  it("stays open for a while after a single failed sandbox", async () => {
     const node = await replaced();
     await node.passes(8);
     node.fail();
-    expect((await node.passes(14)).parts?.restarts).toMatchObject([{ outcome: "Restarted" }]);
-    expect((await node.passes(6)).parts?.restarts).toMatchObject([{ outcome: "Recovered" }]);
+    expect((await node.passes(14)).restarts).toMatchObject([{ outcome: "Restarted" }]);
+    expect((await node.passes(6)).restarts).toMatchObject([{ outcome: "Recovered" }]);
   });
 
-  it("nobody knows while Events can't be read, which counts as no help in the end", async () => {
+  it("stays open while Events cannot be read, and is Ineffective in the end", async () => {
     const node = await replaced();
     node.failing.sandboxEvents = new ForbiddenError("list events: the operator is not allowed to do that (403)");
-    expect((await node.passes(30)).parts?.restarts).toMatchObject([{ outcome: "Restarted" }]);
-    expect((await node.passes(90)).parts?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
+    expect((await node.passes(30)).restarts).toMatchObject([{ outcome: "Restarted" }]);
+    expect((await node.passes(90)).restarts).toMatchObject([{ outcome: "Ineffective" }]);
   });
 });
 
-describe("Events that can't be read", () => {
+describe("unreadable Events", () => {
   it.each([
     [new ForbiddenError("list events: the operator is not allowed to do that (403)"), "Forbidden"],
     [new TransientError("watch events: not filled yet"), "ObserveFailed"],
-  ] as const)("are a problem that is told, and logs go on: %s", async (error, reason) => {
+  ] as const)("are reported, and log evidence still works: %s", async (error, reason) => {
     const node = new Node();
     node.failing.sandboxEvents = error;
-    const decision = await node.pass();
-    expect(decision).toMatchObject({ status: "Unknown", reason, intents: [] });
-    expect(decision.message).toContain("events");
+    const pass = await node.pass();
+    expect(pass).toMatchObject({ status: "Unknown", reason, intents: [] });
+    expect(pass.message).toContain("events");
     node.log(UNAUTHORIZED, "cni-a");
-    const condemned = await node.passes(13, () => node.log(UNAUTHORIZED, "cni-a"));
-    expect(condemned).toMatchObject({ reason: "Rejected", intents: [{ restart: { cause: "Unknown" } }] });
-    expect(condemned.message).toContain("events");
+    const rejected = await node.passes(13, () => node.log(UNAUTHORIZED, "cni-a"));
+    expect(rejected).toMatchObject({ reason: "Rejected", intents: [{ restart: { cause: "Unknown" } }] });
+    expect(rejected.message).toContain("events");
   });
 
-  it("throw what nobody expects", async () => {
+  it("throw unexpected errors", async () => {
     const node = new Node();
     node.failing.sandboxEvents = new Error("a bug");
     await expect(node.pass()).rejects.toThrow("a bug");

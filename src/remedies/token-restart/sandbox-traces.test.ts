@@ -17,7 +17,7 @@ const starts = (traces: SandboxTraces, node = "n1"): number[] =>
   traces.of(node).occasions.map(({ startMs }) => (startMs - T) / 1000);
 
 describe("occurrences of an Event", () => {
-  it("are as many as it stands for when it is first seen, from its first to its last", () => {
+  it("are spread from its first to its last time when it is new", () => {
     expect(occurrencesOf(event({ lastMs: T + 60_000, count: 4 }), undefined)).toEqual([
       T,
       T + 20_000,
@@ -26,26 +26,26 @@ describe("occurrences of an Event", () => {
     ]);
   });
 
-  it("are never closer than occasions are", () => {
+  it("are never closer than two occasions", () => {
     expect(occurrencesOf(event({ lastMs: T + 5_000, count: 500 }), undefined)).toEqual([T, T + 2_500, T + 5_000]);
     expect(occurrencesOf(event({ lastMs: T + 1_000, count: 500 }), undefined)).toEqual([T + 1_000]);
   });
 
-  it("are one more, at its last time, when it has grown by however many", () => {
+  it("are one more, at its last time, after any growth", () => {
     const grown = event({ lastMs: T + 60_000, count: 9 });
     expect(occurrencesOf(grown, 4)).toEqual([T + 60_000]);
     expect(occurrencesOf(grown, 9)).toEqual([]);
     expect(occurrencesOf(grown, 10)).toEqual([]);
   });
 
-  it("are none of another cause", () => {
+  it("are none for another cause", () => {
     expect(occurrencesOf(event({ unauthorized: false, count: 9, lastMs: T + 60_000 }), undefined)).toEqual([]);
     expect(occurrencesOf(event({ unauthorized: false, count: 9, lastMs: T + 60_000 }), 4)).toEqual([]);
   });
 });
 
 describe("the traces of nodes", () => {
-  it("take one in for each Event and each growth, by node, however often they are listed", () => {
+  it("have one failure per Event and growth, by node, however often Events are listed", () => {
     const traces = new SandboxTraces();
     const take = (second: number, ...events: SandboxEventView[]): void =>
       traces.take(events, WINDOW, T + second * 1000);
@@ -57,7 +57,7 @@ describe("the traces of nodes", () => {
     expect(starts(traces, "n2")).toEqual([0]);
   });
 
-  it("outlive the Events, which go with their namespace, but not the window", () => {
+  it("outlive deleted Events, but not the window", () => {
     const traces = new SandboxTraces();
     traces.take([event()], WINDOW, T);
     traces.take([], WINDOW, T + 10_000);
@@ -68,7 +68,7 @@ describe("the traces of nodes", () => {
     expect(traces.of("n1").occasions).toEqual([]);
   });
 
-  it("take what a node's clock puts into the future for something of now, once", () => {
+  it("count an Event in the future, by a node's clock, as now, once", () => {
     const traces = new SandboxTraces();
     for (let s = 0; s < 60; s += 10)
       traces.take([event({ firstMs: T + 500_000, lastMs: T + 500_000 })], WINDOW, T + s * 1000);
@@ -86,7 +86,7 @@ describe("the traces of nodes", () => {
     expect(starts(traces)).toEqual([0, 20]);
   });
 
-  it("are the same whether Events are listed once or many times, in whatever order", () => {
+  it("are the same whether Events are listed once or many times, in any order", () => {
     const seconds = fc.integer({ min: 0, max: 800 });
     const events = fc.uniqueArray(
       fc.record({ uid: fc.string({ minLength: 1, maxLength: 3 }), from: seconds, for: seconds, count: fc.nat(300) }),
@@ -118,7 +118,7 @@ describe("the traces of nodes", () => {
     );
   });
 
-  it("never condemn for other causes, whatever the counts", () => {
+  it("stay quiet for other causes, whatever the counts", () => {
     const views = fc.array(
       fc.record({ uid: fc.string(), count: fc.nat(1000), lastMs: fc.integer({ min: T, max: T + 800_000 }) }),
     );

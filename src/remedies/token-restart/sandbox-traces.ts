@@ -1,17 +1,18 @@
 import type { SandboxEventView } from "../../core/views";
 import { MAX_OCCASIONS, NO_TRACE, OCCASION_MS, withUnauthorized, type UnauthorizedTrace } from "../../logs/persistence";
 
-/** Between two pods of a DaemonSet on a node: while one is replaced, the other DaemonSets there are not alone. */
+/** A DaemonSet counts as present on a node for this long after its last pod there: its next pod may be about to start. */
 const REMEMBERED_MS = 180_000;
 
-/** What the Events of sandboxes told of each node, as one ControllerResilience remembers it. The Events themselves go after an hour, or with their namespace. */
+/** Sandbox failures by node, remembered for one ControllerResilience. The API server deletes the Events after an hour, or with their namespace. */
 export class SandboxTraces {
-  /** The counts of Events that were taken in, by uid: so nothing counts twice, however often it is listed. */
+  /** Counts of known Events by uid, so that nothing counts twice, however often an Event is listed. */
   #counts = new Map<string, number>();
   readonly #traces = new Map<string, UnauthorizedTrace>();
-  readonly #agents = new Map<string, Map<string, number>>();
+  /** Time of the last pod on a node, by node and workload uid. */
+  readonly #workloads = new Map<string, Map<string, number>>();
 
-  /** Takes in what is new among the Events there are. Of what lies in the future, by a node's clock, it was now. */
+  /** Adds the new occurrences of the current Events. An occurrence in the future, by a node's clock, counts as now. */
   take(events: readonly SandboxEventView[], windowMs: number, nowMs: number): void {
     const fresh = events.flatMap(event =>
       occurrencesOf(event, this.#counts.get(event.uid))
@@ -26,29 +27,29 @@ export class SandboxTraces {
       if (nowMs - (occasions.at(-1)?.endMs ?? -Infinity) >= windowMs) this.#traces.delete(node);
   }
 
-  /** The rejections on a node. */
+  /** Failures on a node. */
   of(node: string): UnauthorizedTrace {
     return this.#traces.get(node) ?? NO_TRACE;
   }
 
-  /** Notes that a workload has a pod on a node now, and tells all that have one or had one a moment ago. */
-  meet(node: string, workloadUIDs: readonly string[], nowMs: number): ReadonlySet<string> {
-    const met = this.#agents.get(node) ?? new Map<string, number>();
-    this.#agents.set(node, met);
-    for (const uid of workloadUIDs) met.set(uid, nowMs);
-    for (const [uid, seenMs] of met) if (nowMs - seenMs >= REMEMBERED_MS) met.delete(uid);
-    return new Set(met.keys());
+  /** Records the workloads with a pod on a node now. Returns the uids of all workloads with a current or recent pod there. */
+  workloadsOn(node: string, workloadUIDs: readonly string[], nowMs: number): ReadonlySet<string> {
+    const seen = this.#workloads.get(node) ?? new Map<string, number>();
+    this.#workloads.set(node, seen);
+    for (const uid of workloadUIDs) seen.set(uid, nowMs);
+    for (const [uid, seenMs] of seen) if (nowMs - seenMs >= REMEMBERED_MS) seen.delete(uid);
+    return new Set(seen.keys());
   }
 
-  /** Forgets the workloads of nodes where none has a pod any more. */
+  /** Drops the workloads of all other nodes. */
   keepNodes(nodes: ReadonlySet<string>): void {
-    for (const node of this.#agents.keys()) if (!nodes.has(node)) this.#agents.delete(node);
+    for (const node of this.#workloads.keys()) if (!nodes.has(node)) this.#workloads.delete(node);
   }
 }
 
 /**
- * The occurrences in an Event that were not known before. Seen for the first time, one that stands for many is taken for as many,
- * evenly spread from its first to its last; grown since, it happened once more at its last time. Pure.
+ * Returns the new occurrences in an Event. The occurrences of a new series are spread evenly from its first to its last time. A known series
+ * with a higher count has one more occurrence, at its last time. Pure.
  */
 export function occurrencesOf(event: SandboxEventView, knownCount: number | undefined): readonly number[] {
   const { firstMs, lastMs, count, unauthorized } = event;

@@ -10,12 +10,12 @@ const old = (over: Partial<PodView> = {}): PodView =>
 const proof = (view: PodView, afterMs = 10_000): unknown => proveByAge(view, account, T + afterMs);
 
 describe("a pod older than its ServiceAccount", () => {
-  it("is condemned by its first 401, and alone after 60 s", () => {
+  it("is proven with a 401, and alone after 60 s", () => {
     expect(proof(old(), 59_999)).toEqual({ serviceAccountUID: "sa-2", sinceMs: T, alone: false });
     expect(proof(old(), 60_000)).toMatchObject({ alone: true });
   });
 
-  it("is not condemned alone unless it runs and is known to mount a token", () => {
+  it("is not proven alone unless it runs and is known to mount a token", () => {
     expect(proof(old({ phase: "Pending" }), 90_000)).toMatchObject({ alone: false });
     const unknown = Object.fromEntries(
       Object.entries(old()).filter(([field]) => field !== "mountsToken"),
@@ -31,7 +31,7 @@ describe("a pod older than its ServiceAccount", () => {
     expect(proof(fresh({ tokenExpirationSeconds: 600 }), 440_000)).toBeUndefined();
   });
 
-  it("is proven when it was restarted since and nothing tells when it first started", () => {
+  it("is proven when it was restarted since and its first start is unknown", () => {
     const looping = container({ restartCount: 3, startedAtMs: T + 50_000, lastFinishedAtMs: T + 20_000 });
     expect(proof(old({ containers: [looping] }), 90_000)).toMatchObject({ alone: false });
     expect(proof(old({ containers: [] }), 90_000)).toMatchObject({ alone: false });
@@ -39,13 +39,13 @@ describe("a pod older than its ServiceAccount", () => {
   });
 });
 
-describe("what proves nothing", () => {
+describe("no proof is", () => {
   it.each([
     ["a pod of the same second", { createdAtMs: T }],
     ["a younger pod", { createdAtMs: T + 1_000 }],
     ["a pod without a token", { mountsToken: false }],
     [
-      "a pod that waited until the ServiceAccount was there again",
+      "a pod that waited until the ServiceAccount existed again",
       { containers: [container({ startedAtMs: T + 2_000 })] },
     ],
     ["a pod whose volumes waited", { containers: [container({ restartCount: 1 })], volumesReadyMs: T + 1_000 }],
@@ -65,7 +65,7 @@ describe("what proves nothing", () => {
     expect(proof(on(2 * everyMs + 120_000), 61_000)).toBeUndefined();
   });
 
-  it("a token of seven days that is more than a day old, since the kubelet keeps none longer", () => {
+  it("a token of seven days that is more than a day old, which the kubelet has refreshed", () => {
     const hours = (n: number): number => n * 3_600_000;
     const week = { tokenExpirationSeconds: 604_800, containers: [] };
     const view = old({ ...week, createdAtMs: T - hours(20), volumesReadyMs: T - hours(20) });
@@ -73,30 +73,30 @@ describe("what proves nothing", () => {
     expect(proof(view, hours(4))).toBeUndefined();
   });
 
-  it("kubelet times that lie apart from the ServiceAccount's by no more than clocks do", () => {
+  it("a kubelet time within the clock tolerance of the ServiceAccount's creation", () => {
     const near = (ms: number): PodView =>
       old({ volumesReadyMs: T - ms, containers: [container({ startedAtMs: T - ms })] });
     expect(proof(near(0), 90_000)).toBeUndefined();
-    // With a 401 to confirm it, any margin will do; without one, clocks may differ.
+    // With a 401, any margin is enough. Without one, clocks may differ.
     expect(proof(near(1_000), 90_000)).toMatchObject({ alone: false });
     expect(proof(near(30_000), 90_000)).toMatchObject({ alone: false });
     expect(proof(near(31_000), 90_000)).toMatchObject({ alone: true });
   });
 
-  it("volumes that became ready once more since", () => {
+  it("volumes that became ready again later", () => {
     const looping = container({ restartCount: 1, lastFinishedAtMs: T - 60_000, startedAtMs: T + 20_000 });
     expect(proof(old({ volumesReadyMs: T + 10_000, containers: [looping] }), 90_000)).toBeUndefined();
   });
 });
 
 describe("without a 401", () => {
-  it("a pod on a later token is condemned for ten minutes only, since its refreshes drift", () => {
+  it("a pod on a later token is proven for ten minutes only, since its refreshes drift", () => {
     const view = old({ createdAtMs: T - 3_600_000, volumesReadyMs: T - 3_600_000 });
     expect(proof(view, 599_999)).toMatchObject({ alone: true });
     expect(proof(view, 600_000)).toMatchObject({ alone: false });
   });
 
-  it("a pod is spared whose log went on for five minutes since", () => {
+  it("a pod is not proven alone when its log continued for five minutes", () => {
     const alone = { serviceAccountUID: "sa-2", sinceMs: T, alone: true };
     expect(weighLogs(alone, [{ fromMs: T - 900_000, untilMs: T + 299_999 }])).toBe(alone);
     expect(weighLogs(alone, [{ fromMs: T - 900_000, untilMs: T + 300_000 }]).alone).toBe(false);

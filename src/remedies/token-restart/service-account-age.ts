@@ -1,102 +1,104 @@
 import type { ContainerView, PodView, ServiceAccountView } from "../../core/views";
 import type { QuietTime } from "../../logs/reading/log-watch";
 
-// Proof without a log line. A token names the uid of its ServiceAccount, and the kubelet keeps a pod's token until 80 % of
-// its life are over: so a pod that got its token before its ServiceAccount was created anew holds a dead one until then.
+// Proof without a log line. A token names the uid of its ServiceAccount, and the kubelet keeps a pod's token for 80 % of its life. A pod that
+// got its token before its ServiceAccount was recreated has an invalid token until then.
 
-/** Life of the token that admission injects, in seconds. The API server lets it live for a year, but the kubelet refreshes by this. */
+/** Life of the token that admission injects, in seconds. The API server extends it to a year, but the kubelet refreshes by this value. */
 const DEFAULT_EXPIRATION_SECONDS = 3607;
 
 /** Share of its life after which the kubelet fetches a new token. */
 const REFRESHED_AT = 0.8;
 
-/** However long a token lives, the kubelet replaces one that is a day old (its token manager's maxTTL). */
+/** The kubelet replaces every token that is a day old, however long it lives (maxTTL of its token manager). */
 const OLDEST_TOKEN_MS = 86_400_000;
 
-/** After that, the kubelet takes up to so long to notice (it looks when it syncs the pod) and the client to read the file. */
+/** Additional time for the kubelet to notice (it checks when it syncs the pod) and for the client to read the file. */
 const REFRESH_SLACK_MS = 180_000;
 
 /**
- * What the kubelet stamps is compared with what the API server stamps, and a node's clock may be off by this much. It is asked
- * for where nothing but these times speaks against a pod. Where a 401 does too, any margin will do.
+ * Timestamps of the kubelet are compared with those of the API server, and the clock of a node may be off by this much. The margin is required
+ * where these times are the only evidence. With a 401 as well, any margin is enough.
  */
 const ALONE_CLOCK_SKEW_MS = 30_000;
 
 /**
- * Later refreshes drift by the kubelet's pace, so that nothing tells any more when an older pod's is due. Without a line
- * in its log it is condemned for so long after the ServiceAccount was created, while hardly any was refreshed.
+ * Later refreshes drift, so the time of an older pod's next refresh is unknown. Such a pod is rejected without a log line only for this long
+ * after the ServiceAccount was created, while hardly any token was refreshed.
  */
 const ALONE_UNTIL_MS = 600_000;
 
-/** A log that was seen to go on without a 401 for this long since the ServiceAccount was created is a client's that is well. */
-const WELL_AFTER_MS = 300_000;
+/** A log that continues without a 401 for this long since the ServiceAccount was created belongs to a healthy client. */
+const HEALTHY_AFTER_MS = 300_000;
 
-/** So long after the ServiceAccount was created, a running pod is condemned even without a line in its log. */
-const CONDEMNED_ALONE_AFTER_MS = 60_000;
+/** This long after the ServiceAccount was created, a running pod is rejected without a log line. */
+const ALONE_AFTER_MS = 60_000;
 
-/** That a pod's token names a ServiceAccount that is gone. */
+/** Proof that a pod's token names a deleted ServiceAccount. */
 export interface AgeProof {
-  /** The ServiceAccount that the pod can't know. */
+  /** The current ServiceAccount, which is younger than the pod's token. */
   readonly serviceAccountUID: string;
-  /** When that was created: 401s since then are the proof's confirmation. */
+  /** Creation of the current ServiceAccount. 401s since then confirm the proof. */
   readonly sinceMs: number;
-  /** Nothing more is needed; before that, a first 401 is. */
+  /** The proof is sufficient alone. Otherwise one 401 must confirm it. */
   readonly alone: boolean;
 }
 
-/** The proof, if the pod is older than its ServiceAccount and its token can't have been refreshed yet. Pure. */
+/** Returns the proof if the pod is older than its ServiceAccount and its token cannot have been refreshed yet. Pure. */
 export function proveByAge(pod: PodView, serviceAccount: ServiceAccountView, nowMs: number): AgeProof | undefined {
   const sinceMs = serviceAccount.createdAtMs;
-  // The API server keeps whole seconds, so equal ones prove nothing.
+  // The API server keeps whole seconds, so equal times prove nothing.
   if (pod.mountsToken === false || pod.createdAtMs >= sinceMs) return undefined;
   if (!hadTokenBefore(pod, sinceMs) || wasRefreshed(pod, sinceMs, nowMs)) return undefined;
-  const isDue = nowMs - sinceMs >= CONDEMNED_ALONE_AFTER_MS && hasFirstTokenOrIsEarly(pod, sinceMs, nowMs);
+  const isDue = nowMs - sinceMs >= ALONE_AFTER_MS && hasFirstTokenOrIsEarly(pod, sinceMs, nowMs);
   const alone = pod.mountsToken === true && pod.phase === "Running" && isDue && isKnownBefore(pod, sinceMs);
   return { serviceAccountUID: serviceAccount.uid, sinceMs, alone };
 }
 
-/** The proof after a look at the logs: one that goes on and is well since condemns nobody without a 401. Pure. */
+/** Weakens the proof when a log shows a healthy client: a 401 must then confirm it. Pure. */
 export function weighLogs(proof: AgeProof, quietTimes: readonly QuietTime[]): AgeProof {
-  const isWell = quietTimes.some(({ fromMs, untilMs }) => untilMs - Math.max(fromMs, proof.sinceMs) >= WELL_AFTER_MS);
-  return isWell ? { ...proof, alone: false } : proof;
+  const isHealthy = quietTimes.some(
+    ({ fromMs, untilMs }) => untilMs - Math.max(fromMs, proof.sinceMs) >= HEALTHY_AFTER_MS,
+  );
+  return isHealthy ? { ...proof, alone: false } : proof;
 }
 
-/** A pod that waited for its node or its volumes until the ServiceAccount was there again got a good token. */
+/** Reports false for a pod that waited for its node or its volumes until the ServiceAccount existed again: its token is valid. */
 function hadTokenBefore(pod: PodView, ms: number): boolean {
-  // Volumes that became ready (again) since may hold a new token, whatever containers did before.
+  // Volumes that became ready (again) later may hold a new token, even if containers ran before.
   if (pod.volumesReadyMs !== undefined) return pod.volumesReadyMs < ms;
-  const earliestMs = earliestSign(pod);
+  const earliestMs = earliestTime(pod);
   if (earliestMs < ms) return true;
-  // Nothing tells when a container that has been restarted was started first.
+  // The first start of a restarted container is unknown.
   return earliestMs === Infinity || pod.containers.some(container => container.restartCount > 0);
 }
 
 function isKnownBefore(pod: PodView, ms: number): boolean {
-  return (pod.volumesReadyMs ?? earliestSign(pod)) < ms - ALONE_CLOCK_SKEW_MS;
+  return (pod.volumesReadyMs ?? earliestTime(pod)) < ms - ALONE_CLOCK_SKEW_MS;
 }
 
-/** The first sign of life that the kubelet stamped. */
-function earliestSign({ volumesReadyMs, containers }: PodView): number {
-  const signs = [volumesReadyMs, ...containers.flatMap(container => knownTimes(container))];
-  return Math.min(...signs.filter(at => at !== undefined));
+/** First timestamp of the kubelet. */
+function earliestTime({ volumesReadyMs, containers }: PodView): number {
+  const times = [volumesReadyMs, ...containers.flatMap(container => knownTimes(container))];
+  return Math.min(...times.filter(at => at !== undefined));
 }
 
 function knownTimes(container: ContainerView): (number | undefined)[] {
   return [container.startedAtMs, container.lastFinishedAtMs];
 }
 
-/** Whether a refresh was due since the ServiceAccount was created, or so shortly before that it may have come after. */
+/** Reports whether a refresh was due since the ServiceAccount was created, or so shortly before that it may have been later. */
 function wasRefreshed(pod: PodView, sinceMs: number, nowMs: number): boolean {
   const everyMs = refreshInterval(pod);
   return nowMs >= firstToken(pod) + everyMs * nextRefresh(firstToken(pod), everyMs, sinceMs);
 }
 
-/** The number of the first refresh that, with its slack, ends after that time. */
+/** Number of the first refresh that, with its slack, ends after that time. */
 function nextRefresh(firstMs: number, everyMs: number, ms: number): number {
   return Math.max(1, Math.floor((ms - REFRESH_SLACK_MS - firstMs) / everyMs) + 1);
 }
 
-/** Its token is surely the dead one while it is on its first; on a later one it is likely to be, shortly after. */
+/** The first token is certainly the invalid one. A later token is so with high probability, for a short time. */
 function hasFirstTokenOrIsEarly(pod: PodView, sinceMs: number, nowMs: number): boolean {
   return nowMs < firstToken(pod) + refreshInterval(pod) || nowMs - sinceMs < ALONE_UNTIL_MS;
 }

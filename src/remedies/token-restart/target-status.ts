@@ -1,45 +1,51 @@
 import type { TargetStatus } from "../../api/controller-resilience";
 import type { Assessment } from "./assessment";
-import type { WorkloadCase } from "./candidates";
-import { isRejected, isSuspected, type PodFacts } from "./facts";
+import type { WorkloadState } from "./candidates";
+import { isRejected, isSuspected, type ObservedPod } from "./observed";
 import { describeTime } from "./wording";
 
-/** What status says of the workload. */
-export function targetStatus(given: WorkloadCase, assessment: Assessment): TargetStatus {
-  const { kind, name } = given.own.workload;
-  const seen = lastUnauthorized(given);
-  const exhaustedGeneration = exhaustedSince(given, assessment);
+/** The workload's entry in status.targets. */
+export function targetStatus(state: WorkloadState, assessment: Assessment): TargetStatus {
+  const { view, pods } = state.workload;
+  const lastUnauthorizedTime = lastUnauthorized(state);
+  const generation = exhaustedGeneration(state, assessment);
   return {
-    kind,
-    name,
-    pods: given.own.pods.length,
-    rejectedPods: given.rejected.length,
-    ...(seen === undefined ? {} : { lastUnauthorizedTime: seen }),
-    ...(exhaustedGeneration === undefined ? {} : { exhaustedGeneration }),
+    kind: view.kind,
+    name: view.name,
+    pods: pods.length,
+    rejectedPods: state.rejected.length,
+    ...(lastUnauthorizedTime === undefined ? {} : { lastUnauthorizedTime }),
+    ...(generation === undefined ? {} : { exhaustedGeneration: generation }),
   };
 }
 
-/** The earlier generation is kept as long as its restarts: the passes to come have to know that they are forgiven. */
-function exhaustedSince(given: WorkloadCase, { reason }: Assessment): number | undefined {
-  const { facts, previous, isCooling } = given;
+/** During the cooldown the earlier generation is kept: later passes have to know that its restarts are forgiven. */
+function exhaustedGeneration(state: WorkloadState, { reason }: Assessment): number | undefined {
+  const { observed, previous, isCooling } = state;
   if (isCooling) return previous?.exhaustedGeneration;
-  return reason === "RestartsExhausted" || wasUsedUp(given) ? facts.generation : undefined;
+  return reason === "RestartsExhausted" || isStillExhausted(state) ? observed.generation : undefined;
 }
 
-/** Remembered until all logs were read and found quiet: that nobody looked is no cure. */
-function wasUsedUp({ own, previous, facts, spec }: WorkloadCase): boolean {
-  if (!((previous?.exhaustedGeneration ?? -Infinity) >= facts.generation)) return false;
-  const present = own.pods.filter(({ pod }) => pod.deletedAtMs === undefined);
-  const isRead = (pod: PodFacts): boolean => pod.readMs !== undefined && !pod.unreadable;
-  const isQuiet = (pod: PodFacts): boolean => !isRejected(pod) && pod.verdict.state === "quiet" && !isSuspected(pod);
+/** Used-up restarts are remembered until all logs were read and found quiet: an unread log is no sign of recovery. */
+function isStillExhausted({ workload, previous, observed, spec }: WorkloadState): boolean {
+  if (!((previous?.exhaustedGeneration ?? -Infinity) >= observed.generation)) return false;
+  const present = workload.pods.filter(({ view }) => view.deletedAtMs === undefined);
   const readsLogs = spec.evidence.includes("Logs");
-  return present.length === 0 || !present.every(pod => isQuiet(pod) && (isRead(pod) || !readsLogs));
+  return present.length === 0 || !present.every(pod => isQuiet(pod) && (wasRead(pod) || !readsLogs));
 }
 
-/** Not moved on for every line: each change of status is a write. */
-function lastUnauthorized({ own, previous }: WorkloadCase): string | undefined {
+function wasRead({ readMs, unreadable }: ObservedPod): boolean {
+  return readMs !== undefined && !unreadable;
+}
+
+function isQuiet(pod: ObservedPod): boolean {
+  return !isRejected(pod) && pod.logs.state === "quiet" && !isSuspected(pod);
+}
+
+/** Does not follow every log line: each change of status is a write. */
+function lastUnauthorized({ workload, previous }: WorkloadState): string | undefined {
   const lastMs = Math.max(
-    ...own.pods.flatMap(({ verdict, sandbox }) => [verdict.lastMs ?? -Infinity, sandbox?.lastMs ?? -Infinity]),
+    ...workload.pods.flatMap(({ logs, sandboxes }) => [logs.lastMs ?? -Infinity, sandboxes?.lastMs ?? -Infinity]),
   );
   const before = previous?.lastUnauthorizedTime;
   const isNew = before === undefined || !(lastMs - Date.parse(before) < LAST_TIME_GRAIN_MS);

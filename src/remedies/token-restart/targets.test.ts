@@ -14,7 +14,7 @@ describe("the pods of a workload", () => {
       owned("ReplicaSet", "web-5d-5d", "x"),
       false,
     ],
-    ["not those of a ReplicaSet of its own", workload(), owned("ReplicaSet", "web", "x"), false],
+    ["not those of a standalone ReplicaSet", workload(), owned("ReplicaSet", "web", "x"), false],
     ["not those of another namespace", workload({ namespace: "other" }), pod(), false],
     ["a StatefulSet's, by uid", workload({ kind: "StatefulSet" }), owned("StatefulSet", "web", "w"), true],
     [
@@ -24,5 +24,5 @@ describe("the pods of a workload", () => {
       false,
     ],
     ["not those of another kind", workload({ kind: "DaemonSet" }), owned("StatefulSet", "web", "w"), false],
-  ])("%s", (_, of, candidate, isIts) => expect(isPodOf(candidate, of)).toBe(isIts));
+  ])("%s", (_, owner, candidate, belongs) => expect(isPodOf(candidate, owner)).toBe(belongs));
 });

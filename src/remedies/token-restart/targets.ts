@@ -1,8 +1,8 @@
 import type { PodView, WorkloadView } from "../../core/views";
 
 /**
- * Whether the pod belongs to the workload. A Deployment's pods are owned by a ReplicaSet that the Deployment controller names
- * by the pod's own template hash, so no right on ReplicaSets is needed, and `web` never takes the pods of `web-api`.
+ * Reports whether a pod belongs to a workload. A Deployment's pod is owned by a ReplicaSet whose name ends in the pod's own template hash. So
+ * no permission on ReplicaSets is needed, and `web` never takes the pods of `web-api`.
  */
 export function isPodOf(pod: PodView, workload: WorkloadView): boolean {
   const { owner } = pod;
@@ -12,7 +12,7 @@ export function isPodOf(pod: PodView, workload: WorkloadView): boolean {
   return owner.kind === "ReplicaSet" && hash !== undefined && owner.name === `${workload.name}-${hash}`;
 }
 
-/** Pods that are over (Succeeded, Failed) hold no token and come to nothing. */
-export function isOver(pod: PodView): boolean {
-  return pod.phase === "Succeeded" || pod.phase === "Failed";
+/** Reports whether a pod has ended (Succeeded, Failed) and so no longer uses its token. */
+export function hasEnded({ phase }: PodView): boolean {
+  return phase === "Succeeded" || phase === "Failed";
 }

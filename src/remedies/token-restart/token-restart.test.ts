@@ -2,15 +2,15 @@ import { describe, expect, it } from "vitest";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import { Scene, UNAUTHORIZED, workload } from "./testing/scene";
 
-/** A pod that logs a 401 every five seconds until it is condemned. */
-async function sick(scene = new Scene()): Promise<{ scene: Scene; decision: Awaited<ReturnType<Scene["pass"]>> }> {
+/** A pod that logs a 401 every five seconds until it is rejected. */
+async function sick(scene = new Scene()): Promise<{ scene: Scene; pass: Awaited<ReturnType<Scene["pass"]>> }> {
   scene.log(UNAUTHORIZED);
-  const decision = await scene.passes(12, () => scene.log(UNAUTHORIZED));
-  return { scene, decision };
+  const pass = await scene.passes(12, () => scene.log(UNAUTHORIZED));
+  return { scene, pass };
 }
 
 describe("evidence in logs", () => {
-  it("is Accepted without, Suspected at first, and Rejected with an eviction once it is persistent", async () => {
+  it("is Accepted without 401s, and Rejected with an eviction once they are persistent", async () => {
     const scene = new Scene();
     expect(await scene.pass()).toMatchObject({
       status: "True",
@@ -19,20 +19,20 @@ describe("evidence in logs", () => {
       recheckAfterMs: expect.any(Number) as number,
     });
     scene.clock.advance(35_000);
-    const decision = await scene.passes(13, () => scene.log(UNAUTHORIZED));
-    expect(decision).toMatchObject({ status: "False", reason: "Rejected", progressing: true });
-    expect(decision.intents).toMatchObject([
+    const pass = await scene.passes(13, () => scene.log(UNAUTHORIZED));
+    expect(pass).toMatchObject({ status: "False", reason: "Rejected", progressing: true });
+    expect(pass.intents).toMatchObject([
       {
         verb: "evict",
         target: { apiVersion: "v1", kind: "Pod", namespace: "team", name: "web-5d-a", uid: "uid-a" },
         restart: { workload: "Deployment/web", pod: "web-5d-a", podUID: "uid-a", cause: "Unknown" },
       },
     ]);
-    expect(decision.parts?.targets).toMatchObject([{ kind: "Deployment", name: "web", pods: 1, rejectedPods: 1 }]);
-    expect(decision.message).not.toContain("reflector");
+    expect(pass.lists?.targets).toMatchObject([{ kind: "Deployment", name: "web", pods: 1, rejectedPods: 1 }]);
+    expect(pass.message).not.toContain("reflector");
   });
 
-  it("says Suspected while it is not persistent, and looks again in five seconds", async () => {
+  it("is Suspected while 401s are not persistent, and rechecks after five seconds", async () => {
     const scene = new Scene();
     scene.log(UNAUTHORIZED);
     expect(await scene.pass()).toMatchObject({
@@ -53,87 +53,87 @@ describe("evidence in logs", () => {
     expect(await scene.pass()).toMatchObject({ reason: "Accepted", intents: [] });
   });
 
-  it("restarts no pod without a token of its own, since that would renew nothing", async () => {
+  it("does not restart a pod without a mounted token", async () => {
     const scene = new Scene();
     scene.podList = [scene.podAt(-3_600_000, { mountsToken: false })];
-    const { decision } = await sick(scene);
-    expect(decision).toMatchObject({
+    const { pass } = await sick(scene);
+    expect(pass).toMatchObject({
       status: "False",
       reason: "Rejected",
       intents: [],
       stalled: { reason: "Rejected" },
     });
-    expect(decision.message).toContain("other credentials");
+    expect(pass.message).toContain("other credentials");
   });
 
-  it("only reports in Observe mode, with the very plan", async () => {
+  it("plans the same in Observe mode and reports WouldRestart", async () => {
     const scene = new Scene();
     scene.object = { ...scene.object, spec: { ...scene.object.spec, mode: "Observe" } };
-    const { decision } = await sick(scene);
-    expect(decision).toMatchObject({ reason: "WouldRestart", intents: [{ verb: "evict" }], progressing: false });
+    const { pass } = await sick(scene);
+    expect(pass).toMatchObject({ reason: "WouldRestart", intents: [{ verb: "evict" }], progressing: false });
   });
 
-  it("leaves terminating pods, other workloads' pods and skipped ones alone", async () => {
+  it("does not restart terminating pods, other workloads' pods, or skipped pods", async () => {
     const terminating = new Scene();
     terminating.podList = [terminating.podAt(-3_600_000, { deletedAtMs: terminating.clock.now().getTime() })];
-    expect((await sick(terminating)).decision.intents).toEqual([]);
+    expect((await sick(terminating)).pass.intents).toEqual([]);
     const foreign = new Scene();
     foreign.podList = [foreign.podAt(-3_600_000, { owner: { kind: "ReplicaSet", name: "web-api-5d", uid: "x" } })];
-    expect((await sick(foreign)).decision).toMatchObject({ reason: "NoPods", intents: [] });
+    expect((await sick(foreign)).pass).toMatchObject({ reason: "NoPods", intents: [] });
     const skipped = new Scene();
     skipped.podList = [skipped.podAt(-3_600_000, { skip: true })];
-    expect((await sick(skipped)).decision).toMatchObject({ status: "False", reason: "Rejected", intents: [] });
+    expect((await sick(skipped)).pass).toMatchObject({ status: "False", reason: "Rejected", intents: [] });
   });
 
-  it("matches user patterns, and refuses an invalid one with its position", async () => {
+  it("matches extraPatterns, and reports the position in an invalid one", async () => {
     const scene = new Scene({ extraPatterns: ["my-token-is-d.ad"] });
     scene.log("my-token-is-dead");
     expect(await scene.passes(12, () => scene.log("my-token-is-dead"))).toMatchObject({ reason: "Rejected" });
-    const decision = await new Scene({ extraPatterns: ["ok", "a(b"] }).pass();
-    expect(decision).toMatchObject({ status: "False", reason: "InvalidPattern", intents: [], stalled: {} });
-    expect(decision.message).toContain("extraPatterns[1] is not valid at position 1");
+    const pass = await new Scene({ extraPatterns: ["ok", "a(b"] }).pass();
+    expect(pass).toMatchObject({ status: "False", reason: "InvalidPattern", intents: [], stalled: {} });
+    expect(pass.message).toContain("extraPatterns[1] is not valid at position 1");
   });
 
-  it("rolls the workload where that is the strategy", async () => {
-    const { decision } = await sick(new Scene({ strategy: "RolloutRestart" }));
-    expect(decision.intents).toMatchObject([
+  it("rolls the workload with the strategy RolloutRestart", async () => {
+    const { pass } = await sick(new Scene({ strategy: "RolloutRestart" }));
+    expect(pass.intents).toMatchObject([
       {
         verb: "patch",
         target: { apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "w", resourceVersion: "7" },
       },
     ]);
-    expect(JSON.stringify(decision.intents[0]?.body)).toContain("controller-resilience.io/restarted-at");
+    expect(JSON.stringify(pass.intents[0]?.body)).toContain("controller-resilience.io/restarted-at");
   });
 });
 
 describe("the age of the ServiceAccount", () => {
-  it("condemns a pod by its first 401", async () => {
+  it("rejects a pod after its first 401", async () => {
     const scene = new Scene();
     scene.accounts.set("web", scene.account("sa-2", 0));
     scene.clock.advance(2_000);
     expect(await scene.pass()).toMatchObject({ reason: "Accepted" });
     scene.clock.advance(5_000);
     scene.log(UNAUTHORIZED);
-    const decision = await scene.pass();
-    expect(decision).toMatchObject({
+    const pass = await scene.pass();
+    expect(pass).toMatchObject({
       reason: "Rejected",
       intents: [{ restart: { cause: "ServiceAccountRecreated", serviceAccountUID: "sa-2" } }],
     });
   });
 
-  it("condemns it after 60 s without a line, also where logs can't be read", async () => {
+  it("rejects a pod after 60 s without a log line, also when logs cannot be read", async () => {
     const scene = new Scene();
     scene.logs.before = () => Promise.reject(new ForbiddenError("pods/log may not be read"));
     scene.accounts.set("web", scene.account("sa-2", 0));
     scene.clock.advance(59_000);
     expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "Forbidden", intents: [] });
     scene.clock.advance(1_000);
-    const decision = await scene.pass();
-    expect(decision.intents).toHaveLength(1);
-    expect(decision.message).toContain("pods/log may not be read");
+    const pass = await scene.pass();
+    expect(pass.intents).toHaveLength(1);
+    expect(pass.message).toContain("pods/log may not be read");
   });
 
-  it("spares a pod whose log shows that it healed", async () => {
+  it("accepts a pod whose log shows that it has recovered", async () => {
     const scene = new Scene();
     const nowMs = scene.clock.now().getTime();
     scene.podList = [scene.podAt(-2_400_000, {})];
@@ -143,17 +143,17 @@ describe("the age of the ServiceAccount", () => {
     expect(await scene.pass()).toMatchObject({ reason: "Accepted", intents: [] });
   });
 
-  it("is no evidence where the spec says so", async () => {
+  it("is no evidence when the spec does not list it", async () => {
     const scene = new Scene({ evidence: ["Logs"] });
     scene.accounts.set("web", scene.account("sa-2", -120_000));
     expect(await scene.pass()).toMatchObject({ reason: "Accepted" });
   });
 
-  it("says that a missing ServiceAccount can't be healed by a restart", async () => {
+  it("reports a missing ServiceAccount without a restart", async () => {
     const scene = new Scene();
     scene.accounts.clear();
-    const { decision } = await sick(scene);
-    expect(decision).toMatchObject({
+    const { pass } = await sick(scene);
+    expect(pass).toMatchObject({
       status: "False",
       reason: "ServiceAccountMissing",
       intents: [],
@@ -161,7 +161,7 @@ describe("the age of the ServiceAccount", () => {
     });
   });
 
-  it("says of a missing ServiceAccount nothing where no token of it is mounted, or somebody wants to be left alone", async () => {
+  it("does not report a missing ServiceAccount for a pod without its token or with the skip annotation", async () => {
     const [tokenless, skipped, left] = [new Scene(), new Scene(), new Scene()];
     tokenless.podList = [tokenless.podAt(-3_600_000, { mountsToken: false })];
     skipped.podList = [skipped.podAt(-3_600_000, { skip: true })];
@@ -172,21 +172,21 @@ describe("the age of the ServiceAccount", () => {
     }
   });
 
-  it("does not let a missing ServiceAccount hide what there is to say of other pods", async () => {
+  it("restarts other pods while one pod's ServiceAccount is missing", async () => {
     const scene = new Scene();
     scene.podList.push(
       scene.podAt(-3_600_000, { name: "web-5d-o", uid: "uid-o", serviceAccountName: "old", mountsToken: false }),
     );
     scene.logs.write("web-5d-o", "main");
-    const { decision } = await sick(scene);
-    expect(decision.intents).toMatchObject([{ target: { name: "web-5d-a" } }]);
+    const { pass } = await sick(scene);
+    expect(pass.intents).toMatchObject([{ target: { name: "web-5d-a" } }]);
   });
 });
 
 describe("after a restart", () => {
   it("watches the successor until its tokens are accepted", async () => {
-    const { scene, decision } = await sick();
-    scene.noteRestart(decision.intents[0]!);
+    const { scene, pass } = await sick();
+    scene.noteRestart(pass.intents[0]!);
     scene.clock.advance(1_000);
     scene.replacePod("web-5d-a", "web-5d-b");
     const watching = await scene.passes(10);
@@ -201,20 +201,20 @@ describe("after a restart", () => {
     expect(recovered).toMatchObject({
       status: "True",
       reason: "Accepted",
-      parts: { restarts: [{ outcome: "Recovered" }] },
+      restarts: [{ outcome: "Recovered" }],
     });
   });
 
-  it("says Ineffective when the successor is rejected too, and waits for the doubled cooldown", async () => {
-    const { scene, decision } = await sick();
-    scene.noteRestart(decision.intents[0]!);
+  it("is Ineffective when the successor is rejected too, and the cooldown doubles", async () => {
+    const { scene, pass } = await sick();
+    scene.noteRestart(pass.intents[0]!);
     scene.clock.advance(1_000);
     scene.replacePod("web-5d-a", "web-5d-b");
     const again = await scene.passes(14, () => scene.log(UNAUTHORIZED, "web-5d-b"));
     expect(again).toMatchObject({
       reason: "RestartDeferred",
       intents: [],
-      parts: { restarts: [{ outcome: "Ineffective" }] },
+      restarts: [{ outcome: "Ineffective" }],
     });
     await scene.passes(220, () => scene.log(UNAUTHORIZED, "web-5d-b"));
     expect((await scene.pass()).intents).toEqual([]);
@@ -222,7 +222,7 @@ describe("after a restart", () => {
     expect(later.intents).toHaveLength(1);
   });
 
-  it("gives up after maxRestarts until the generation is newer", async () => {
+  it("stops after maxRestarts until a new generation", async () => {
     const { scene } = await sick();
     const entry = (minutesAgo: number): object => ({
       pod: "web-x",
@@ -238,7 +238,7 @@ describe("after a restart", () => {
       reason: "RestartsExhausted",
       intents: [],
       stalled: { reason: "RestartsExhausted" },
-      parts: { targets: [{ exhaustedGeneration: 1 }] },
+      lists: { targets: [{ exhaustedGeneration: 1 }] },
     });
     scene.object = { ...scene.object, status: { ...scene.object.status, restarts: [] } };
     expect(await scene.pass()).toMatchObject({ reason: "RestartsExhausted" });
@@ -246,7 +246,7 @@ describe("after a restart", () => {
     expect((await scene.pass()).intents).toHaveLength(1);
   });
 
-  it("settles what is open of a workload that is no target any more, and is not kept awake by it", async () => {
+  it("settles open restarts of former targets without extra passes", async () => {
     const scene = new Scene();
     const open = (minutesAgo: number): object => ({
       pod: "gone-a",
@@ -257,12 +257,12 @@ describe("after a restart", () => {
       outcome: "Restarted",
     });
     scene.object = { ...scene.object, status: { restarts: [open(11), open(9)] as never } };
-    const decision = await scene.pass();
-    expect(decision.parts?.restarts).toMatchObject([{ outcome: "Ineffective" }, { outcome: "Restarted" }]);
-    expect(decision.recheckAfterMs).toBeGreaterThan(20_000);
+    const pass = await scene.pass();
+    expect(pass.restarts).toMatchObject([{ outcome: "Ineffective" }, { outcome: "Restarted" }]);
+    expect(pass.recheckAfterMs).toBeGreaterThan(20_000);
   });
 
-  it("does not say of restarts that helped that they did not", async () => {
+  it("reports pods that are rejected again after successful restarts", async () => {
     const { scene } = await sick();
     const restarts = [50, 35, 20].map(minutesAgo => ({
       pod: "web-x",
@@ -273,24 +273,24 @@ describe("after a restart", () => {
       outcome: "Recovered",
     }));
     scene.object = { ...scene.object, status: { restarts: restarts as never } };
-    expect((await scene.pass()).message).toContain("3 restarts did not cure it for good");
+    expect((await scene.pass()).message).toContain("1 of 1 pod rejected again after 3 restarts");
   });
 
-  it("drops a request that a crash left behind, if the very pod is still there, and counts it if not", async () => {
-    const { scene, decision } = await sick();
-    scene.noteRestart(decision.intents[0]!, "Requested");
+  it("drops a request that a crash left behind when the pod still exists, and counts it otherwise", async () => {
+    const { scene, pass } = await sick();
+    scene.noteRestart(pass.intents[0]!, "Requested");
     expect(await scene.pass()).toMatchObject({ intents: [], reason: "RestartDeferred" });
     const doubtful = await scene.passes(59, () => scene.log(UNAUTHORIZED));
-    expect(doubtful).toMatchObject({ intents: [], parts: { restarts: [{ outcome: "Requested" }] } });
+    expect(doubtful).toMatchObject({ intents: [], restarts: [{ outcome: "Requested" }] });
     const dropped = await scene.passes(1, () => scene.log(UNAUTHORIZED));
-    expect(dropped.parts?.restarts).toEqual([]);
+    expect(dropped.restarts).toEqual([]);
     expect(dropped.intents).toHaveLength(1);
     scene.noteRestart(dropped.intents[0]!, "Requested");
     scene.podList = [];
-    expect(await scene.pass()).toMatchObject({ reason: "Restarting", parts: { restarts: [{ outcome: "Restarted" }] } });
+    expect(await scene.pass()).toMatchObject({ reason: "Restarting", restarts: [{ outcome: "Restarted" }] });
   });
 
-  it("heals the pods of one incident one after the other, without waiting for the cooldown", async () => {
+  it("replaces the pods of one incident one after the other without the cooldown", async () => {
     const scene = new Scene();
     scene.workloadList = [workload({ replicas: 2 })];
     scene.podList.push(scene.podAt(-3_600_000, { name: "web-5d-z", uid: "uid-z" }));
@@ -306,12 +306,12 @@ describe("after a restart", () => {
   });
 });
 
-describe("a PodDisruptionBudget's no", () => {
-  it("is told with the time of the next try, and waited for just as long as the outcome says", async () => {
-    const { scene, decision } = await sick();
+describe("outcomes", () => {
+  it("reports a refusal by a PodDisruptionBudget with the time of the next try, and waits until then", async () => {
+    const { scene, pass } = await sick();
     const message = "evict pods: 429: it would violate the pod's disruption budget";
-    const blocked = scene.conclude(decision, { result: "Blocked", message, retryAfterMs: 20_000 });
-    expect(blocked.message).toContain("Its PodDisruptionBudget does not allow");
+    const blocked = scene.report(pass, { result: "Blocked", message, retryAfterMs: 20_000 });
+    expect(blocked.message).toContain("a PodDisruptionBudget does not allow");
     expect(blocked).toMatchObject({ reason: "RestartBlocked", status: "False" });
     expect(blocked.message).toContain("2025-01-01T12:01:20Z");
     expect(await scene.passes(3, () => scene.log(UNAUTHORIZED))).toMatchObject({
@@ -320,19 +320,19 @@ describe("a PodDisruptionBudget's no", () => {
     });
     const retried = await scene.passes(1, () => scene.log(UNAUTHORIZED));
     expect(retried.intents).toHaveLength(1);
-    expect(scene.conclude(retried, { result: "Blocked", message: "no", retryAfterMs: 5_000 }).message).toContain(
+    expect(scene.report(retried, { result: "Blocked", message: "no", retryAfterMs: 5_000 }).message).toContain(
       "12:01:25Z",
     );
     expect((await scene.passes(1, () => scene.log(UNAUTHORIZED))).intents).toHaveLength(1);
   });
 
-  it("is not blamed for other refusals, and a restart that waits is not told as being under way", async () => {
-    const { scene, decision } = await sick();
-    const refused = scene.conclude(decision, { result: "Blocked", message: "too many requests", retryAfterMs: 1_000 });
+  it("does not name a PodDisruptionBudget for other refusals, nor report a waiting restart as executed", async () => {
+    const { scene, pass } = await sick();
+    const refused = scene.report(pass, { result: "Blocked", message: "too many requests", retryAfterMs: 1_000 });
     expect(refused.message).not.toMatch(/PodDisruptionBudget|too many/);
     const outcome = { result: "Limited", limit: "RestartPacer", retryAfterMs: 5_000 } as const;
-    expect(decision.message).toContain("is being evicted");
-    expect(scene.conclude(decision, outcome).message).not.toContain("is being evicted");
+    expect(pass.message).toContain("is about to evict");
+    expect(scene.report(pass, outcome).message).not.toMatch(/about to evict|Evicted/);
   });
 
   it.each([
@@ -341,55 +341,57 @@ describe("a PodDisruptionBudget's no", () => {
     [{ result: "Executed" }, "Restarting"],
     [{ result: "Forbidden", message: "may not create pods/eviction" }, "Forbidden"],
     [{ result: "Observed" }, "Rejected"],
-  ] as const)("and other outcomes: %j", async (outcome, reason) => {
-    const { scene, decision } = await sick();
-    expect(scene.conclude(decision, outcome)).toMatchObject({ reason });
+  ] as const)("give the condition its reason: %j", async (outcome, reason) => {
+    const { scene, pass } = await sick();
+    expect(scene.report(pass, outcome)).toMatchObject({ reason });
   });
 });
 
-describe("what can't be read", () => {
-  it("names a 403 and restarts nothing whose ServiceAccount it can't see", async () => {
+describe("failed reads", () => {
+  it("reports a 403, and restarts no pod with an unreadable ServiceAccount", async () => {
     const scene = new Scene();
     scene.failing.serviceAccount = new ForbiddenError("the operator may not get serviceaccounts in team");
-    const { decision } = await sick(scene);
-    expect(decision).toMatchObject({ status: "Unknown", reason: "Forbidden", intents: [] });
-    expect(decision.message).toContain("ServiceAccount web of pod web-5d-a can't be read");
-    expect(decision.message).toContain("may not get serviceaccounts");
+    const { pass } = await sick(scene);
+    expect(pass).toMatchObject({ status: "Unknown", reason: "Forbidden", intents: [] });
+    expect(pass.message).toContain("ServiceAccount web of pod web-5d-a cannot be read");
+    expect(pass.message).toContain("may not get serviceaccounts");
     const healthy = new Scene();
     healthy.failing.serviceAccount = new ForbiddenError("the operator may not get serviceaccounts in team");
     expect(await healthy.pass()).toMatchObject({ status: "Unknown", reason: "Forbidden", intents: [] });
   });
 
-  it("says that nothing is known before the logs were read, and does not take that for a cure", async () => {
+  it("is Unknown before the logs were read, and does not count that as recovery", async () => {
     const scene = new Scene();
     const target = { kind: "Deployment", name: "web", pods: 1, rejectedPods: 1, exhaustedGeneration: 1 } as const;
     scene.object = { ...scene.object, status: { targets: [target] } };
     scene.logs.before = () => Promise.reject(new TransientError("the kubelet does not answer"));
     const blind = await scene.pass();
     expect(blind).toMatchObject({ status: "Unknown", reason: "ObserveFailed" });
-    expect(blind.message).toContain("not been read yet");
-    expect((await scene.passes(5)).parts).toMatchObject({ targets: [{ exhaustedGeneration: 1 }] });
+    expect(blind.message).toContain("not read yet");
+    expect((await scene.passes(5)).lists).toMatchObject({ targets: [{ exhaustedGeneration: 1 }] });
     scene.logs.before = () => undefined;
     const seen = await scene.passes(10);
     expect(seen.reason).toBe("Accepted");
-    expect(seen.parts?.targets?.[0]).not.toHaveProperty("exhaustedGeneration");
+    expect(seen.lists?.targets?.[0]).not.toHaveProperty("exhaustedGeneration");
   });
 
-  it("names a container that no pod has", async () => {
-    const { decision } = await sick(new Scene({ containers: ["mian"] }));
-    expect(decision).toMatchObject({ status: "Unknown", reason: "ObserveFailed", intents: [] });
-    expect(decision.message).toContain("a container mian");
-    expect((await sick(new Scene({ containers: ["main", "mian"] }))).decision.message).toContain("a container mian");
-    expect((await sick(new Scene({ containers: ["main"] }))).decision.message).not.toContain("containers names");
+  it("reports a container name that no pod has", async () => {
+    const { pass } = await sick(new Scene({ containers: ["mian"] }));
+    expect(pass).toMatchObject({ status: "Unknown", reason: "ObserveFailed", intents: [] });
+    expect(pass.message).toContain("container mian");
+    expect((await sick(new Scene({ containers: ["main", "mian"] }))).pass.message).toContain("container mian");
+    expect((await sick(new Scene({ containers: ["main"] }))).pass.message).not.toContain(
+      "spec.tokenRestart.containers",
+    );
   });
 
-  it("throws on anything else, so that nothing is done", async () => {
+  it("throws any other error", async () => {
     const scene = new Scene();
     scene.failing.pods = new TransientError("the cache is too old");
     await expect(scene.pass()).rejects.toThrow("too old");
   });
 
-  it("is not held up by one log that hangs", async () => {
+  it("does not wait for one log that hangs", async () => {
     const scene = new Scene();
     scene.podList.push(scene.podAt(-3_600_000, { name: "web-5d-h", uid: "uid-h" }));
     scene.logs.write("web-5d-h", "main");
@@ -403,12 +405,12 @@ describe("what can't be read", () => {
     });
   });
 
-  it("reports a target that does not exist, and none of its pods", async () => {
+  it("reports a missing target", async () => {
     const scene = new Scene();
     scene.workloadList = [];
-    const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "False", reason: "TargetNotFound", intents: [] });
-    expect(decision.message).toContain("Deployment/web");
+    const pass = await scene.pass();
+    expect(pass).toMatchObject({ status: "False", reason: "TargetNotFound", intents: [] });
+    expect(pass.message).toContain("Deployment/web");
   });
 });
 
@@ -430,23 +432,23 @@ describe("several workloads", () => {
     return scene;
   }
 
-  it("names a changed signing key when workloads of different ServiceAccounts fail at once", async () => {
+  it("reports a rotated signing key when workloads of different ServiceAccounts are rejected at the same time", async () => {
     const scene = withDatabase();
     const both = (): void => {
       scene.log(UNAUTHORIZED);
       scene.log(UNAUTHORIZED, "db-5d-a");
     };
     both();
-    const decision = await scene.passes(12, both);
-    expect(decision.intents.map(intent => intent.restart?.cause)).toEqual(["SigningKeyRotated", "SigningKeyRotated"]);
+    const pass = await scene.passes(12, both);
+    expect(pass.intents.map(intent => intent.restart?.cause)).toEqual(["SigningKeyRotated", "SigningKeyRotated"]);
   });
 
-  it("restarts a pod without a token of its own when another is rejected for certain, and not for a stray 401", async () => {
+  it("restarts a pod without a mounted token when another workload is persistently rejected, not for a stray 401", async () => {
     const scene = withDatabase();
     scene.podList = scene.podList.map(pod => (pod.name === "web-5d-a" ? { ...pod, mountsToken: false } : pod));
     scene.log(UNAUTHORIZED, "db-5d-a");
-    const { decision } = await sick(scene);
-    expect(decision).toMatchObject({ reason: "Rejected", intents: [], stalled: { reason: "Rejected" } });
+    const { pass } = await sick(scene);
+    expect(pass).toMatchObject({ reason: "Rejected", intents: [], stalled: { reason: "Rejected" } });
     const both = await scene.passes(14, () => ["web-5d-a", "db-5d-a"].forEach(name => scene.log(UNAUTHORIZED, name)));
     const restarts = both.intents.map(({ restart }) => [restart?.workload, restart?.cause]);
     expect(restarts.sort()).toEqual([

@@ -1,28 +1,28 @@
-import { toSeconds } from "../../core/time";
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import { formatDuration } from "../../core/duration";
+import { toSeconds } from "../../core/time";
+import type { Persistence } from "../../logs/persistence";
 import { joinSentences } from "../kit/summarize";
 import type { TokenCause } from "./cause";
-import { isBySandbox, workloadId, type Block, type PodFacts, type UndecidedNode, type WorkloadFacts } from "./facts";
-import type { Persistence } from "../../logs/persistence";
+import { isBySandbox, workloadId, type AmbiguousNode, type ObservedPod, type ObservedWorkload } from "./observed";
 
-// Sentences for somebody who reads them at three in the morning. Never log text.
+// Phrases for messages and Events. Never log text.
 
-/** Steps of what is told, so that a message, and with it status, does not change with every line of a log. */
+/** Amounts are rounded down to these steps, so that a message, and with it the status, does not change with every log line. */
 const OCCASION_STEPS = [3, 5, 10, 20, 50, 100];
 const MINUTE_MS = 60_000;
 const SPAN_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 360, 720].map(minutes => minutes * MINUTE_MS);
 
-/** The evidence against one pod: `Pod web-1 was answered 401 on 5 or more occasions over more than 2m`. */
-export function describeEvidence(facts: PodFacts): string {
-  const { pod, verdict, proof, sandbox } = facts;
-  if (isBySandbox(facts) && sandbox !== undefined)
-    return `Pod ${pod.name} is the CNI agent of node ${pod.nodeName ?? "unknown"}, where new pods can't start since its credential there was answered 401 ${describeExtent(sandbox)}`;
-  const answered = `was answered 401 ${describeExtent(verdict)}`;
-  if (proof === undefined) return `Pod ${pod.name} ${answered}`;
-  const older = `Pod ${pod.name} is older than its ServiceAccount ${pod.serviceAccountName}, so its token is dead`;
-  return verdict.occasions === 0 ? older : `${older}, and ${answered}`;
+/** Evidence against one pod, such as `Pod web-1 got 401 responses on 5 or more occasions over 2m or more`. */
+export function describeEvidence(pod: ObservedPod): string {
+  const { view, logs, proof, sandboxes } = pod;
+  if (isBySandbox(pod) && sandboxes !== undefined)
+    return `Pod ${view.name}, CNI agent of node ${view.nodeName ?? "unknown"}, left a rejected credential there: new pods cannot start, with 401 responses ${describeExtent(sandboxes)}`;
+  const got401s = `got 401 responses ${describeExtent(logs)}`;
+  if (proof === undefined) return `Pod ${view.name} ${got401s}`;
+  const older = `Pod ${view.name} is older than its ServiceAccount ${view.serviceAccountName}, so its token is invalid`;
+  return logs.occasions === 0 ? older : `${older}, and ${got401s}`;
 }
 
 function describeExtent({ occasions, firstMs = 0, lastMs = 0 }: Persistence): string {
@@ -32,42 +32,34 @@ function describeExtent({ occasions, firstMs = 0, lastMs = 0 }: Persistence): st
 
 function describeOccasions(occasions: number): string {
   const known = floorTo(OCCASION_STEPS, occasions);
-  return known === undefined ? "a few times" : `on ${known} or more occasions`;
+  return known === undefined ? "on a few occasions" : `on ${known} or more occasions`;
 }
 
 function floorTo(steps: readonly number[], amount: number): number | undefined {
   return steps.findLast(step => step <= amount);
 }
 
-/** What a Date can hold. */
+/** Largest time that a Date can hold. */
 const MAX_DATE_MS = 8.64e15;
 
-/** RFC 3339 in whole seconds, as the API server prints times; undefined if it is none. */
+/** RFC 3339 in whole seconds, as the API server prints times; undefined for an invalid time. */
 export function describeTime(ms: number): string | undefined {
   if (!(Math.abs(ms) <= MAX_DATE_MS)) return undefined;
   return toSeconds(new Date(ms));
 }
 
-/** Whether a refusal speaks of a PodDisruptionBudget: a 429 may as well be the API server's own overload. */
-export function isByBudget(message: string): boolean {
-  return /disruption ?budget/i.test(message);
+/**
+ * A restart that the API server refused, and the time of the next try. The refusal's text is not repeated; it only tells a
+ * PodDisruptionBudget from other causes of a 429, such as an overloaded API server.
+ */
+export function describeBlock(refusal: string, untilMs: number): string {
+  const cause = /disruption ?budget/i.test(refusal)
+    ? "a PodDisruptionBudget does not allow the eviction"
+    : "the API server refused the restart for now";
+  return `${cause}, next try at ${describeTime(untilMs) ?? "an unknown time"}`;
 }
 
-/** That the API server said no, why if that is known, and when it is asked again. Never the refusal's own text. */
-export function describeBlock({ pod, untilMs, byBudget }: Block): string {
-  const no = byBudget
-    ? `Its PodDisruptionBudget does not allow to evict pod ${pod} now`
-    : `The API server does not take the restart of pod ${pod} now`;
-  return `${no}; the next try is at ${describeTime(untilMs) ?? "an unknown time"}.`;
-}
-
-/** Of a restart that is under way. */
-export const IS_BEING = ": it is being ";
-
-/** Of one that is wanted but was not carried out. */
-export const IS_TO_BE = ": it is to be ";
-
-/** A cause in the middle of a sentence. */
+/** A cause within a sentence. */
 export function describeCause(cause: TokenCause): string {
   switch (cause) {
     case Cause.ServiceAccountRecreated:
@@ -75,24 +67,31 @@ export function describeCause(cause: TokenCause): string {
     case Cause.ServiceAccountMissing:
       return "the ServiceAccount is missing";
     case Cause.SigningKeyRotated:
-      return "other workloads began to be rejected at the same time, so the signing key may have been changed";
+      return "other workloads got 401 responses from the same time on, so the signing key was probably rotated";
     case Cause.CniCredentialRejected:
-      return "the CNI credential on its node is rejected, and the agent's next pod writes a new one";
+      return "the agent's next pod writes a new credential";
     case Cause.Unknown:
       return "cause unknown";
   }
 }
 
-/** That somebody's credential is dead, that nobody is restarted for it, and what helps. */
-export function describeUndecided({ node, workloads }: UndecidedNode): string {
-  return `New pods can't start on node ${node} since a CNI agent's credential is answered 401, and nothing is restarted, since it may be that of ${workloads.join(" or of ")}: give each CNI agent a ControllerResilience of its own.`;
+/** Names the workloads that may have written the rejected credential, and the remedy. */
+export function describeAmbiguity({ node, workloads }: AmbiguousNode): string {
+  return `New pods cannot start on node ${node}: the CNI credential of ${workloads.join(" or of ")} gets 401 responses; no restart while it is unknown which; create a separate ControllerResilience for each CNI agent.`;
 }
 
-/** That a restart has helped. */
+/** A restart that has helped. */
 export function describeRecovery({ pod, workload, cause }: RestartStatus): string {
-  const since =
-    cause === Cause.CniCredentialRejected ? "no new pod was refused on its node since" : "its tokens are accepted";
-  return `The successor of pod ${pod} of ${workload} is Ready and ${since}.`;
+  const sign =
+    cause === Cause.CniCredentialRejected
+      ? "no new pod on its node has failed with a 401 since"
+      : "its tokens are accepted";
+  return `The successor of pod ${pod} of ${workload} is Ready and ${sign}.`;
+}
+
+/** A restart that has not helped, or whose effect is unknown. */
+export function describeIneffective({ pod, workload }: RestartStatus): string {
+  return `Restarting pod ${pod} of ${workload} had no visible effect.`;
 }
 
 /** `1 pod` or `3 pods`. */
@@ -100,16 +99,15 @@ export function count(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? "" : "s"}`;
 }
 
-/** `2 of 3 pods of Deployment/web are rejected` */
-export function describeShare(facts: WorkloadFacts, rejected: number): string {
-  const verb = rejected === 1 ? "is" : "are";
-  return `${rejected} of ${count(facts.pods.length, "pod")} of ${workloadId(facts.workload)} ${verb} rejected`;
+/** `Deployment/web: 2 of 3 pods rejected` */
+export function describeShare({ view, pods }: ObservedWorkload, rejected: readonly ObservedPod[]): string {
+  return `${workloadId(view)}: ${rejected.length} of ${count(pods.length, "pod")} rejected`;
 }
 
-/** The message of several workloads, the worst of which come first. */
-export function messageOfWorkloads(told: readonly { readonly sentence: string }[]): string {
+/** One message about several workloads, worst first. */
+export function joinFindings(findings: readonly { readonly sentence: string }[]): string {
   return joinSentences(
-    told.map(({ sentence }) => sentence),
-    rest => `So it is with ${rest} more.`,
+    findings.map(({ sentence }) => sentence),
+    rest => `Plus ${rest} more; see status.targets.`,
   );
 }

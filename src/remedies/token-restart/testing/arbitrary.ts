@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import type { RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
+import type { PendingWrite } from "../../../core/remedy";
 import type { PodView, WorkloadView } from "../../../core/views";
-import type { PodFacts, TokenRestartFacts, WorkloadFacts } from "../facts";
 import type { Persistence } from "../../../logs/persistence";
+import type { Observed, ObservedPod, ObservedTargets, ObservedWorkload } from "../observed";
 import { pod } from "./fake-log";
 import { DEFAULTS, workload } from "./scene";
 
@@ -14,7 +15,7 @@ function defined<T extends object>(value: { [K in keyof T]: T[K] | undefined }):
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 }
 
-const verdicts: fc.Arbitrary<Persistence> = fc.oneof(
+const persistence: fc.Arbitrary<Persistence> = fc.oneof(
   fc.constant<Persistence>({ state: "quiet", occasions: 0 }),
   fc.record({
     state: fc.constantFrom("suspected", "persistent"),
@@ -24,27 +25,27 @@ const verdicts: fc.Arbitrary<Persistence> = fc.oneof(
   }),
 );
 
-const pods: fc.Arbitrary<PodFacts> = fc
+const pods: fc.Arbitrary<ObservedPod> = fc
   .record({
     name: fc.constantFrom("web-a", "web-b", "web-c"),
     createdAtMs: times,
     deletedAtMs: maybe(times),
     ready: fc.boolean(),
     skip: fc.integer({ max: 5, min: 0 }).map(n => n === 0),
-    verdict: verdicts,
+    logs: persistence,
     proof: maybe(
       fc.record({ serviceAccountUID: fc.constantFrom("sa-1", "sa-2"), sinceMs: times, alone: fc.boolean() }),
     ),
-    sandbox: maybe(verdicts),
+    sandboxes: maybe(persistence),
     serviceAccount: fc.constantFrom("present", "present", "present", "missing", "unknown"),
     readMs: maybe(times),
     unreadable: fc.boolean(),
   })
-  .map(({ name, createdAtMs, deletedAtMs, ready, skip, ...facts }) =>
-    defined<PodFacts>({
-      ...facts,
-      pod: pod(defined({ name, uid: `uid-${name}`, createdAtMs, deletedAtMs, ready, skip })),
-    } as PodFacts),
+  .map(({ name, createdAtMs, deletedAtMs, ready, skip, ...evidence }) =>
+    defined<ObservedPod>({
+      ...evidence,
+      view: pod(defined({ name, uid: `uid-${name}`, createdAtMs, deletedAtMs, ready, skip })),
+    } as ObservedPod),
   );
 
 /** No pod belongs to two workloads. */
@@ -53,21 +54,21 @@ function renamed(view: PodView, { kind, name }: WorkloadView): PodView {
   return { ...view, name: unique, uid: `uid-${unique}` };
 }
 
-const workloads: fc.Arbitrary<WorkloadFacts[]> = fc.uniqueArray(
+const workloads: fc.Arbitrary<ObservedWorkload[]> = fc.uniqueArray(
   fc
     .record({
-      workload: fc
+      view: fc
         .record({
           name: fc.constantFrom("web", "db"),
           kind: fc.constantFrom("Deployment", "StatefulSet", "DaemonSet"),
           replicas: fc.integer({ min: 0, max: 3 }),
           skip: fc.integer({ max: 5, min: 0 }).map(n => n === 0),
         })
-        .map(over => workload(over)),
-      pods: fc.uniqueArray(pods, { maxLength: 3, selector: ({ pod: { name } }) => name }),
+        .map(changes => workload({ ...changes, uid: `uid-${changes.kind}/${changes.name}` })),
+      pods: fc.uniqueArray(pods, { maxLength: 3, selector: ({ view }) => view.name }),
     })
-    .map(own => ({ ...own, pods: own.pods.map(one => ({ ...one, pod: renamed(one.pod, own.workload) })) })),
-  { maxLength: 3, selector: own => `${own.workload.kind}/${own.workload.name}` },
+    .map(({ view, pods: all }) => ({ view, pods: all.map(pod => ({ ...pod, view: renamed(pod.view, view) })) })),
+  { maxLength: 3, selector: ({ view }) => `${view.kind}/${view.name}` },
 );
 
 const restarts: fc.Arbitrary<RestartStatus[]> = fc.array(
@@ -87,60 +88,68 @@ const restarts: fc.Arbitrary<RestartStatus[]> = fc.array(
   { maxLength: 5 },
 );
 
-/** Any facts, sensible or not. */
-export const tokenRestartFacts: fc.Arbitrary<TokenRestartFacts> = fc
-  .record({
-    generation: fc.integer({ min: 1, max: 3 }),
-    mode: fc.constantFrom("Enforce", "Observe"),
-    restarts: fc.oneof(fc.constant([]), restarts),
-    previousTargets: fc.array(
-      fc.record({
-        kind: fc.constant("Deployment"),
-        name: fc.constantFrom("web", "db"),
-        pods: fc.constant(1),
-        rejectedPods: fc.constant(0),
-        exhaustedGeneration: fc.integer({ min: 1, max: 3 }),
-      }),
-      { maxLength: 1 },
-    ),
-    invalidPattern: fc.integer({ min: 0, max: 20 }).map(n => (n === 0 ? "extraPatterns[0] is not valid" : undefined)),
-    missingTargets: fc.array(fc.constant("Deployment/gone"), { maxLength: 1 }),
-    workloads,
-    undecided: fc.array(
-      fc.record({ node: fc.constant("n1"), workloads: fc.constant(["DaemonSet/cni", "DaemonSet/other"]) }),
-      { maxLength: 1 },
-    ),
-    problems: fc.array(fc.record({ forbidden: fc.boolean(), message: fc.string() }), { maxLength: 1 }),
-    onsets: fc.array(
-      fc.record({
-        workload: fc.constant("Deployment/x"),
-        namespace: fc.constant("x"),
-        serviceAccount: fc.constant("x"),
-        sinceMs: times,
-        seenMs: times,
-        isPersistent: fc.boolean(),
-      }),
-      { maxLength: 2 },
-    ),
-    blocks: fc.array(
-      fc.record({
-        podUID: fc.constant("uid-Deployment/web/web-a"),
-        pod: fc.constant("web-a"),
-        untilMs: fc.double(),
-        byBudget: fc.boolean(),
-      }),
-      { maxLength: 1 },
-    ),
-    nextReadInMs: fc.double({ min: 0 }),
-  })
-  .map(facts => defined<TokenRestartFacts>(facts as TokenRestartFacts));
+const observedTargets: fc.Arbitrary<ObservedTargets> = fc.record({
+  kind: fc.constant("observed"),
+  generation: fc.integer({ min: 1, max: 3 }),
+  mode: fc.constantFrom("Enforce", "Observe"),
+  restarts: fc.oneof(fc.constant([]), restarts),
+  previousTargets: fc.array(
+    fc.record({
+      kind: fc.constant("Deployment" as const),
+      name: fc.constantFrom("web", "db"),
+      pods: fc.constant(1),
+      rejectedPods: fc.constant(0),
+      exhaustedGeneration: fc.integer({ min: 1, max: 3 }),
+    }),
+    { maxLength: 1 },
+  ),
+  missingTargets: fc.array(fc.constant("Deployment/gone"), { maxLength: 1 }),
+  workloads,
+  ambiguousNodes: fc.array(
+    fc.record({ node: fc.constant("n1"), workloads: fc.constant(["DaemonSet/cni", "DaemonSet/other"]) }),
+    { maxLength: 1 },
+  ),
+  problems: fc.array(fc.record({ forbidden: fc.boolean(), message: fc.string() }), { maxLength: 1 }),
+  onsets: fc.array(
+    fc.record({
+      workload: fc.constant("Deployment/x"),
+      namespace: fc.constant("x"),
+      serviceAccount: fc.constant("x"),
+      sinceMs: times,
+      seenMs: times,
+      isPersistent: fc.boolean(),
+    }),
+    { maxLength: 2 },
+  ),
+  nextReadInMs: fc.double({ min: 0 }),
+});
 
-/** Specs as the schema lets them through. */
-export const tokenRestartSpecs: fc.Arbitrary<TokenRestartSpec> = fc
+/** Any observations, sensible or not. */
+export const anyObserved: fc.Arbitrary<Observed> = fc.oneof(
+  { arbitrary: fc.constant({ kind: "invalidPattern", message: "extraPatterns[0] is not valid" } as const), weight: 1 },
+  { arbitrary: observedTargets, weight: 20 },
+);
+
+/** A refused restart, or none. */
+export const anyPending: fc.Arbitrary<PendingWrite[]> = fc.array(
+  fc
+    .record({ untilMs: fc.double(), message: fc.constantFrom("no", "it would violate the pod's disruption budget") })
+    .map(({ untilMs, message }): PendingWrite => {
+      const [name, podUID] = ["Deployment/web/web-a", "uid-Deployment/web/web-a"];
+      const target = { apiVersion: "v1", kind: "Pod", namespace: "team", name, uid: podUID };
+      const limits = { cooldownMs: 0, maxRestarts: 1, maxRestartsWindowMs: 0 };
+      const restart = { workload: "Deployment/web", pod: name, podUID, cause: "Unknown", limits } as const;
+      return { verb: "evict", target, restart, outcome: { result: "Blocked", message, retryAfterMs: 1 }, untilMs };
+    }),
+  { maxLength: 1 },
+);
+
+/** Specs that the schema accepts. */
+export const anySpec: fc.Arbitrary<TokenRestartSpec> = fc
   .record({
     strategy: fc.constantFrom("Evict", "RolloutRestart"),
     cooldown: fc.constantFrom("30s", "10m", "1h"),
     maxRestarts: fc.integer({ min: 1, max: 20 }),
     maxUnavailable: fc.integer({ min: 1, max: 3 }),
   })
-  .map(over => ({ ...DEFAULTS, ...over }));
+  .map(changes => ({ ...DEFAULTS, ...changes }));

@@ -1,31 +1,41 @@
-import { legacySample } from "../../../core/legacy-remedy";
-import type { Decision } from "../../../core/legacy-remedy";
-import type { RestartStatus } from "../../../api/controller-resilience";
+import fc from "fast-check";
+import type { RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
+import type { PendingWrite } from "../../../core/remedy";
 import { requestedRestart } from "../../../core/restarts/budget";
-import type { TokenRestartFacts } from "../facts";
-import { createTokenRestart } from "../remedy";
-import { tokenRestartFacts, tokenRestartSpecs } from "./arbitrary";
+import { intentsOf, type RemedySample } from "../../../core/testing/remedy-sample";
+import type { Observed } from "../observed";
+import { planRestarts, type TokenRestartPlan } from "../plan";
+import { reportTokens } from "../report";
+import { anyObserved, anyPending, anySpec } from "./arbitrary";
 
-/** For the contract test. */
-export const sample = legacySample(createTokenRestart(), {
-  observed: tokenRestartFacts,
-  specs: tokenRestartSpecs,
-  applied: restarted,
-});
+interface Input {
+  readonly observed: Observed;
+  readonly pending: readonly PendingWrite[];
+}
 
-/** The executor has noted the restarts, and the pods are terminating. */
-function restarted(facts: TokenRestartFacts, decision: Decision, now: Date): TokenRestartFacts {
-  const claims = decision.intents.flatMap(({ restart }) => restart ?? []);
-  const noted = claims.map((claim): RestartStatus => ({ ...requestedRestart(claim, now), outcome: "Restarted" }));
-  const gone = new Set(claims.map(({ podUID }) => podUID));
+/** The sample of token-restart for the contract test. */
+export const sample: RemedySample<Input, TokenRestartSpec, TokenRestartPlan> = {
+  observed: fc.record({ observed: anyObserved, pending: anyPending }),
+  specs: anySpec,
+  plan: ({ observed, pending }, spec, now) => planRestarts(observed, spec, now, pending),
+  report: reportTokens,
+  applied: ({ observed, pending }, plan, now): Input => ({ observed: observedAfter(observed, plan, now), pending }),
+};
+
+/** The restarts are in status, and the pods are terminating. */
+function observedAfter(observed: Observed, plan: TokenRestartPlan, now: Date): Observed {
+  if (observed.kind === "invalidPattern" || plan.kind === "invalidPattern") return observed;
+  const claims = intentsOf(plan).flatMap(({ restart }) => restart ?? []);
+  const restarted = claims.map((claim): RestartStatus => ({ ...requestedRestart(claim, now), outcome: "Restarted" }));
+  const uids = new Set(claims.map(({ podUID }) => podUID));
   return {
-    ...facts,
-    restarts: [...(decision.parts?.restarts ?? []), ...noted],
-    previousTargets: decision.parts?.targets ?? [],
-    workloads: facts.workloads.map(own => ({
-      ...own,
-      pods: own.pods.map(one =>
-        gone.has(one.pod.uid) ? { ...one, pod: { ...one.pod, deletedAtMs: now.getTime() } } : one,
+    ...observed,
+    restarts: [...plan.restarts, ...restarted],
+    previousTargets: plan.items.map(({ target }) => target),
+    workloads: observed.workloads.map(({ view, pods }) => ({
+      view,
+      pods: pods.map(pod =>
+        uids.has(pod.view.uid) ? { ...pod, view: { ...pod.view, deletedAtMs: now.getTime() } } : pod,
       ),
     })),
   };

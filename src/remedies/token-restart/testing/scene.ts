@@ -1,15 +1,17 @@
 import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
-import type { Decision } from "../../../core/legacy-remedy";
+import type { PendingWrite, PlannedPass, Report } from "../../../core/remedy";
 import { requestedRestart } from "../../../core/restarts/budget";
+import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
+import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
 import type { PodView, SandboxEventView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import { createTokenRestart } from "../remedy";
 import { container, FakeLogs, pod } from "./fake-log";
 
-/** What the API server defaults. */
+/** Defaults of the schema. */
 export const DEFAULTS: TokenRestartSpec = {
   evidence: ["Logs", "ServiceAccountAge", "SandboxEvents"],
   occasions: 3,
@@ -28,6 +30,13 @@ export const DEFAULTS: TokenRestartSpec = {
 export const UNAUTHORIZED =
   'E0101 00:00:00.000000 1 reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"';
 
+/** A pass without execution: the report, and what the plan contains. */
+export interface ScenePass extends Report {
+  readonly intents: readonly Intent[];
+  readonly restarts: readonly RestartStatus[];
+  readonly planned: PlannedPass;
+}
+
 type Answered = "pods" | "workload" | "serviceAccount" | "sandboxEvents";
 
 /** A namespace with the Deployment `web` of one pod, a ControllerResilience for it, and the remedy. */
@@ -39,8 +48,9 @@ export class Scene extends EmptyReaders {
   accounts = new Map<string, ServiceAccountView>();
   object: ControllerResilience;
   sandboxEventList: SandboxEventView[] = [];
-  /** Thrown in place of an answer. */
+  /** Errors of readers. */
   failing: Partial<Record<Answered, Error>> = {};
+  #pending: PendingWrite[] = [];
 
   constructor(
     spec: Partial<TokenRestartSpec> = {},
@@ -56,7 +66,7 @@ export class Scene extends EmptyReaders {
     });
   }
 
-  /** A Ready pod, created that long from now (negative: ago). */
+  /** A Ready pod, created at an offset from now. */
   podAt(offsetMs: number, over: Partial<PodView>): PodView {
     const createdAtMs = this.clock.now().getTime() + offsetMs;
     return pod({
@@ -68,12 +78,12 @@ export class Scene extends EmptyReaders {
     });
   }
 
-  /** A ServiceAccount created that long from now. */
+  /** A ServiceAccount, created at an offset from now. */
   account(uid: string, offsetMs: number, name = "web"): ServiceAccountView {
     return { namespace: "team", name, uid, createdAtMs: this.clock.now().getTime() + offsetMs };
   }
 
-  /** The pod logs a line now. */
+  /** Adds a log line now. */
   log(text: string, podName = "web-5d-a"): void {
     this.logs.write(podName, "main", { ms: this.clock.now().getTime(), text });
   }
@@ -111,27 +121,31 @@ export class Scene extends EmptyReaders {
     return error === undefined ? Promise.resolve(value) : Promise.reject(error);
   }
 
-  /** Observes and decides, and keeps this remedy's parts of status. */
-  async pass(): Promise<Decision> {
-    const spec = this.object.spec.tokenRestart ?? DEFAULTS;
-    const facts = await this.remedy.observe(this.object, spec, this);
-    const decision = this.remedy.decide(facts, spec, this.clock.now());
-    this.object = { ...this.object, status: { ...this.object.status, ...decision.parts } };
-    return decision;
+  /** Observes, plans and reports without execution, and writes status. */
+  async pass(): Promise<ScenePass> {
+    const observation = await this.remedy.observe(this.object, this);
+    const now = this.clock.now();
+    const pending = this.#pending.filter(({ untilMs }) => untilMs > now.getTime());
+    const planned = runToEnd(observation.plan(now, pending));
+    const { plan } = planned;
+    const report = planned.report(new Map(), now);
+    const written = { ...report.lists, ...(plan.restarts && { restarts: [...plan.restarts] }) };
+    this.object = { ...this.object, status: { ...this.object.status, ...written } };
+    return { ...report, intents: intentsOf(plan), restarts: plan.restarts ?? [], planned };
   }
 
-  /** Passes every five seconds, before each of which `step` may happen; the last decision. */
-  async passes(count: number, step: (second: number) => void = () => undefined): Promise<Decision> {
-    let decision = await this.pass();
+  /** Runs a pass every five seconds, each after `step`; returns the last pass. */
+  async passes(count: number, step: (second: number) => void = () => undefined): Promise<ScenePass> {
+    let pass = await this.pass();
     for (let i = 1; i <= count; i++) {
       this.clock.advance(5_000);
       step(i * 5);
-      decision = await this.pass();
+      pass = await this.pass();
     }
-    return decision;
+    return pass;
   }
 
-  /** What the executor notes of an eviction that went well. */
+  /** Records a restart in status, as the executor does. */
   noteRestart(intent: Intent, outcome: RestartStatus["outcome"] = "Restarted"): void {
     if (intent.restart === undefined) throw new Error("expected an intent that restarts something");
     const entry = { ...requestedRestart(intent.restart, this.clock.now()), outcome };
@@ -141,13 +155,19 @@ export class Scene extends EmptyReaders {
     };
   }
 
-  /** What the remedy concludes from one outcome for all its intents. */
-  conclude(decision: Decision, outcome: Outcome): Decision {
-    const outcomes = decision.intents.map(intent => ({ intent, outcome }));
-    return this.remedy.conclude?.(decision, outcomes, this.clock.now()) ?? decision;
+  /** Reports on a pass with this outcome of all its intents. Blocked writes are pending in later passes. */
+  report({ planned, intents }: ScenePass, outcome: Outcome): Report {
+    const now = this.clock.now();
+    if (outcome.result === "Blocked") {
+      const untilMs = now.getTime() + outcome.retryAfterMs;
+      this.#pending = intents.map(({ verb, target, restart }) => {
+        return { verb, target, outcome, untilMs, ...(restart && { restart }) };
+      });
+    }
+    return planned.report(outcomesOf(planned.plan, outcome), now);
   }
 
-  /** The evicted pod goes, and a successor comes that is Ready a second later. */
+  /** Replaces an evicted pod by a successor that is Ready a second later. */
   replacePod(name: string, successor: string): void {
     const createdAtMs = Math.floor(this.clock.now().getTime() / 1000) * 1000;
     this.podList = this.podList.filter(one => one.name !== name);

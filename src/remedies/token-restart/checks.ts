@@ -1,0 +1,189 @@
+import { RESTARTED_AT_ANNOTATION, SKIP_ANNOTATION } from "../../api/names";
+import type { Intent, RestartClaim } from "../../core/intent";
+import type { PendingWrite } from "../../core/remedy";
+import { firstMatch } from "../kit/checks";
+import type { Assessment, WorkloadCheck } from "./assessment";
+import { candidatesOf, nextCandidate, nextClaim, type TokenClaim, type WorkloadState } from "./candidates";
+import { cooldownActive, downPods, missedByRollout, restartsExhausted, tooManyDown } from "./limits";
+import { isSuspected, workloadId, type ObservedPod } from "./observed";
+import { count, describeBlock, describeCause, describeEvidence, describeShare } from "./wording";
+
+/** The first check that applies decides. */
+const CHECKS: readonly WorkloadCheck[] = [
+  // A restart cannot recreate a ServiceAccount.
+  serviceAccountMissing,
+  // A person has set the skip annotation.
+  skipped,
+  // It is unknown whether a restart can help.
+  serviceAccountUnreadable,
+  // A restart does not renew the rejected credential.
+  noTokenToRenew,
+  // The last rollout did not reach a rejected pod, and the next rollout would not either.
+  missedByRollout,
+  // Only a person, a new generation or accepted tokens allow more restarts.
+  restartsExhausted,
+  // maxUnavailable is reached.
+  tooManyDown,
+  // The last restart was recent, or did not help.
+  cooldownActive,
+  // The API server refused the restart a moment ago.
+  restartBlocked,
+  // Nothing prevents a restart that can help.
+  restartNeeded,
+  // The successor of a replaced pod has not proven itself yet.
+  successorWatched,
+  // There is nothing to reject.
+  noPods,
+  // There are 401s, but they are not persistent yet.
+  suspected,
+  // Without any log read, nothing is known.
+  logsUnread,
+];
+
+/** Assesses one workload. Without a finding its tokens are accepted. */
+export function assess(state: WorkloadState): Assessment {
+  return firstMatch(CHECKS, state) ?? accepted(state);
+}
+
+function accepted({ workload }: WorkloadState): Assessment {
+  const pods = count(workload.pods.length, "pod");
+  const sentence = `${workloadId(workload.view)} (${pods}): no pod persistently gets 401 responses.`;
+  return { status: "True", reason: "Accepted", sentence };
+}
+
+function serviceAccountMissing({ workload }: WorkloadState): Assessment | undefined {
+  const orphan = workload.pods.find(pod => isOrphan(pod));
+  if (orphan === undefined || workload.view.skip) return undefined;
+  const { name, serviceAccountName } = orphan.view;
+  const sentence = `ServiceAccount ${serviceAccountName} of pod ${name} does not exist: the token is invalid and a restart cannot help; create the ServiceAccount.`;
+  return { status: "False", reason: "ServiceAccountMissing", sentence, isStalled: true };
+}
+
+/** A pod without a mounted token has none to lose. That no new pod can be created is reported by the workload's own controller. */
+function isOrphan({ view, serviceAccount }: ObservedPod): boolean {
+  return serviceAccount === "missing" && view.deletedAtMs === undefined && !view.skip && view.mountsToken !== false;
+}
+
+function skipped({ workload, rejected }: WorkloadState): Assessment | undefined {
+  const isSkipped = workload.view.skip || rejected.every(({ view }) => view.skip);
+  if (rejected.length === 0 || !isSkipped) return undefined;
+  const sentence = `${describeShare(workload, rejected)}; no action because of the annotation ${SKIP_ANNOTATION}.`;
+  return { status: "False", reason: "Rejected", sentence };
+}
+
+function serviceAccountUnreadable(state: WorkloadState): Assessment | undefined {
+  const { workload, rejected } = state;
+  const unknown = rejected.find(({ view, serviceAccount }) => !view.skip && serviceAccount === "unknown");
+  if (unknown === undefined || candidatesOf(state).length > 0) return undefined;
+  const { name, serviceAccountName } = unknown.view;
+  const sentence = `${describeShare(workload, rejected)}; no action while ServiceAccount ${serviceAccountName} of pod ${name} cannot be read.`;
+  return { status: "Unknown", reason: "Forbidden", sentence };
+}
+
+function noTokenToRenew(state: WorkloadState): Assessment | undefined {
+  const { workload, rejected } = state;
+  const [first] = rejected.filter(({ view }) => !view.skip);
+  if (first === undefined || candidatesOf(state).length > 0) return undefined;
+  const sentence = `${describeShare(workload, rejected)}; pod ${first.view.name} mounts no ServiceAccount token for the API server that a restart renews; check its other credentials.`;
+  return { status: "False", reason: "Rejected", sentence, isStalled: true };
+}
+
+function restartBlocked(state: WorkloadState): Assessment | undefined {
+  const { pending, workload, rejected, now } = state;
+  const candidate = nextCandidate(state);
+  const write = pending.find(one => candidate !== undefined && isRefusedRestart(one, candidate, state));
+  if (write?.outcome.result !== "Blocked") return undefined;
+  const block = describeBlock(write.outcome.message, write.untilMs);
+  const sentence = `${describeShare(workload, rejected)}; ${block}.`;
+  const retryAfterMs = write.untilMs - now.getTime();
+  return { status: "False", reason: "RestartBlocked", sentence, isProgressing: true, retryAfterMs };
+}
+
+/** Reports whether the API server has refused the restart of this pod, by the same kind of write, for now. */
+function isRefusedRestart(
+  { verb, restart, outcome, untilMs }: PendingWrite,
+  { view }: ObservedPod,
+  { spec, now }: WorkloadState,
+): boolean {
+  const isSameWrite = restart?.podUID === view.uid && (verb === "evict") === (spec.strategy === "Evict");
+  return isSameWrite && outcome.result === "Blocked" && untilMs > now.getTime();
+}
+
+function restartNeeded(state: WorkloadState): Assessment | undefined {
+  const candidate = nextCandidate(state);
+  const claim = nextClaim(state);
+  if (candidate === undefined || claim === undefined) return undefined;
+  const { observed, spec, rejected } = state;
+  const why = `${describeEvidence(candidate)} (${describeCause(claim.cause)})`;
+  const isObserved = observed.mode === "Observe";
+  const isRollout = spec.strategy === "RolloutRestart";
+  return {
+    status: "False",
+    reason: isObserved ? "WouldRestart" : "Rejected",
+    sentence: `${why}.`,
+    intents: [isRollout ? rollout(state, claim, why) : eviction(candidate, claim, why)],
+    isProgressing: !isObserved,
+    restart: { ...(isRollout && { rolls: claim.workload }), isObserved, rest: describeRest(rejected, claim) },
+  };
+}
+
+function describeRest(rejected: readonly ObservedPod[], { workload }: TokenClaim): string {
+  const others = rejected.length - 1;
+  return others > 0 ? `${count(others, "more pod")} of ${workload} will follow.` : "";
+}
+
+function successorWatched({ workload, history }: WorkloadState): Assessment | undefined {
+  const down = downPods(workload, history);
+  if (down.length === 0) return undefined;
+  const names = down.slice(0, 3).join(", ");
+  const pods = down.length === 1 ? `pod ${names}; watching its successor` : `pods ${names}; watching their successors`;
+  const sentence = `${workloadId(workload.view)}: restarted ${pods}.`;
+  return { status: "False", reason: "Restarting", sentence, isProgressing: true };
+}
+
+function noPods({ workload }: WorkloadState): Assessment | undefined {
+  if (workload.pods.some(({ view }) => view.deletedAtMs === undefined)) return undefined;
+  const { view } = workload;
+  return {
+    status: "True",
+    reason: "NoPods",
+    sentence: `${workloadId(view)} has no pods (replicas: ${view.replicas}).`,
+  };
+}
+
+function suspected({ workload }: WorkloadState): Assessment | undefined {
+  const suspect = workload.pods.find(pod => pod.view.deletedAtMs === undefined && isSuspected(pod));
+  if (suspect === undefined) return undefined;
+  return { status: "True", reason: "Suspected", sentence: `${describeEvidence(suspect)}; not persistent yet.` };
+}
+
+/** Only for a log that has not been read yet. One that cannot be read for longer is one of the problems. */
+function logsUnread({ workload }: WorkloadState): Assessment | undefined {
+  const { length } = workload.pods.filter(pod => isUnread(pod));
+  if (length === 0) return undefined;
+  const sentence = `${workloadId(workload.view)}: logs of ${count(length, "pod")} not read yet.`;
+  return { status: "Unknown", reason: "ObserveFailed", sentence, isProgressing: true };
+}
+
+function isUnread({ view, readMs, unreadable }: ObservedPod): boolean {
+  return view.deletedAtMs === undefined && readMs === undefined && !unreadable;
+}
+
+function eviction({ view }: ObservedPod, restart: RestartClaim, why: string): Intent {
+  const { namespace, name, uid } = view;
+  const target = { apiVersion: "v1", kind: "Pod", namespace, name, uid };
+  return { verb: "evict", target, why, eventReason: "PodEvicted", restart };
+}
+
+function rollout({ workload, now }: WorkloadState, restart: RestartClaim, why: string): Intent {
+  const { kind, namespace, name, uid, resourceVersion } = workload.view;
+  const annotations = { [RESTARTED_AT_ANNOTATION]: now.toISOString() };
+  return {
+    verb: "patch",
+    target: { apiVersion: "apps/v1", kind, namespace, name, uid, resourceVersion },
+    body: { spec: { template: { metadata: { annotations } } } },
+    why,
+    eventReason: "WorkloadRolled",
+    restart,
+  };
+}

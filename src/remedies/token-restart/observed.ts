@@ -1,0 +1,101 @@
+import type { RestartStatus, TargetStatus } from "../../api/controller-resilience";
+import type { PodView, WorkloadView } from "../../core/views";
+import type { Persistence } from "../../logs/persistence";
+import type { Onset } from "./cause";
+import type { AgeProof } from "./service-account-age";
+
+/** Everything that a plan is made from: plain data. */
+export type Observed = ObservedTargets | InvalidPattern;
+
+/** A pattern in extraPatterns is invalid. Nothing was read. */
+export interface InvalidPattern {
+  readonly kind: "invalidPattern";
+  /** Names the pattern and the position. */
+  readonly message: string;
+}
+
+/** The workloads of the targets, and what else a plan needs. */
+export interface ObservedTargets {
+  readonly kind: "observed";
+  readonly generation: number;
+  readonly mode: "Enforce" | "Observe";
+  /** status.restarts with this remedy's causes, and status.targets, as last written. */
+  readonly restarts: readonly RestartStatus[];
+  readonly previousTargets: readonly TargetStatus[];
+  /** Targets without a workload, as `Deployment/web`. */
+  readonly missingTargets: readonly string[];
+  readonly workloads: readonly ObservedWorkload[];
+  readonly ambiguousNodes: readonly AmbiguousNode[];
+  /** Failed reads. The other observations are valid. */
+  readonly problems: readonly Problem[];
+  /** Unexplained rejections in all workloads that the operator watches. */
+  readonly onsets: readonly Onset[];
+  /** Time until the next log read is due. */
+  readonly nextReadInMs: number;
+}
+
+/** New pods cannot start on this node because of a rejected credential that two or more workloads may have written. */
+export interface AmbiguousNode {
+  readonly node: string;
+  /** Two or more workload ids. */
+  readonly workloads: readonly string[];
+}
+
+/** A failed read. */
+export interface Problem {
+  readonly forbidden: boolean;
+  /** Names the resource. Never log text. */
+  readonly message: string;
+}
+
+/** One workload of the targets. */
+export interface ObservedWorkload {
+  readonly view: WorkloadView;
+  /** Its pods, including terminating ones, except Succeeded and Failed ones. */
+  readonly pods: readonly ObservedPod[];
+}
+
+/** One pod and the evidence about its token. */
+export interface ObservedPod {
+  readonly view: PodView;
+  /** 401s in its logs: those of its worst container. */
+  readonly logs: Persistence;
+  /** Proof that the pod is older than its ServiceAccount. */
+  readonly proof?: AgeProof;
+  /** Sandbox failures on its node since the pod became Ready, if the pod can be the CNI agent. Absent: no statement is possible. */
+  readonly sandboxes?: Persistence;
+  /** unknown: the read failed. */
+  readonly serviceAccount: "present" | "missing" | "unknown";
+  /** All logs of the pod were read up to this time. Absent: not all logs have been read. */
+  readonly readMs?: number;
+  /** The logs cannot be read, so the plan does not wait for them. */
+  readonly unreadable: boolean;
+}
+
+/** `Deployment/web`, as in status.restarts. */
+export function workloadId({ kind, name }: Pick<WorkloadView, "kind" | "name">): string {
+  return `${kind}/${name}`;
+}
+
+/**
+ * Reports whether the evidence against a pod is sufficient for a restart: persistent 401s in its logs or on its node, or a pod older
+ * than its ServiceAccount with a later 401 or after a sufficient time.
+ */
+export function isRejected({ view, logs, sandboxes, proof }: ObservedPod): boolean {
+  if (view.deletedAtMs !== undefined) return false;
+  if (logs.state === "persistent" || sandboxes?.state === "persistent") return true;
+  return proof !== undefined && (proof.alone || (logs.lastMs ?? -Infinity) >= proof.sinceMs);
+}
+
+/** Reports whether there are 401s, in the logs or on the node, that are not persistent. */
+export function isSuspected({ logs, sandboxes }: ObservedPod): boolean {
+  return logs.state === "suspected" || sandboxes?.state === "suspected";
+}
+
+/** Reports whether the sandbox failures on the node are the strongest evidence against the pod. */
+export function isBySandbox({ logs, proof, sandboxes }: ObservedPod): boolean {
+  return proof === undefined && sandboxes !== undefined && SEVERITY[sandboxes.state] > SEVERITY[logs.state];
+}
+
+/** Order of {@link Persistence} states. */
+export const SEVERITY = { quiet: 0, suspected: 1, persistent: 2 } as const;

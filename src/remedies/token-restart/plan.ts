@@ -1,0 +1,139 @@
+import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
+import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
+import { isOpen } from "../../core/restarts/budget";
+import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../logs/reading/read-schedule";
+import { targetNotFound, type Finding } from "../kit/finding";
+import type { Assessment } from "./assessment";
+import { rejectedPods, type WorkloadState } from "./candidates";
+import { assess } from "./checks";
+import { coolingMs } from "./limits";
+import {
+  workloadId,
+  type InvalidPattern,
+  type Observed,
+  type ObservedTargets,
+  type ObservedWorkload,
+} from "./observed";
+import type { Reason } from "./reasons";
+import { settleRestarts, settleUnwatched } from "./settle";
+import { targetStatus } from "./target-status";
+import { describeAmbiguity } from "./wording";
+
+/** Minimum time between two passes, even when log reads are overdue. */
+const MIN_RECHECK_MS = 1_000;
+
+/** What the remedy plans and reports. */
+export type TokenRestartPlan = WorkloadsPlan | (InvalidPattern & Plan<never>);
+
+/** The plan for the workloads of the targets. */
+export interface WorkloadsPlan extends Plan<WorkloadItem> {
+  readonly kind: "observed";
+  readonly restarts: readonly RestartStatus[];
+  /** Restarts that this plan has found to be Recovered or Ineffective. */
+  readonly settled: readonly RestartStatus[];
+  /** Findings about anything but the workloads. */
+  readonly findings: readonly Finding<Reason>[];
+  /** Number of pods of all workloads. */
+  readonly pods: number;
+  readonly recheckAfterMs: number;
+}
+
+/** One workload. */
+export interface WorkloadItem extends PlanItem {
+  readonly assessment: Assessment;
+  readonly target: TargetStatus;
+}
+
+/** Plans the restarts, at most one per workload. Pure and total. */
+export function planRestarts(
+  observed: Observed,
+  spec: TokenRestartSpec,
+  now: Date,
+  pending: readonly PendingWrite[],
+): TokenRestartPlan {
+  if (observed.kind === "invalidPattern") return { ...observed, items: [] };
+  const states = observed.workloads.map(workload => stateOf(workload, { observed, spec, now, pending }));
+  const items = states.map(state => itemOf(state));
+  const restarts = mergeHistory(observed, states, now);
+  return {
+    kind: "observed",
+    items,
+    restarts,
+    settled: newlySettled(observed.restarts, restarts),
+    findings: otherFindings(observed),
+    pods: observed.workloads.reduce((sum, { pods }) => sum + pods.length, 0),
+    recheckAfterMs: recheckAfter(observed, items, states),
+  };
+}
+
+function itemOf(state: WorkloadState): WorkloadItem {
+  const assessment = assess(state);
+  const { uid } = state.workload.view;
+  return { id: uid, intents: assessment.intents ?? [], assessment, target: targetStatus(state, assessment) };
+}
+
+function stateOf(
+  workload: ObservedWorkload,
+  context: Pick<WorkloadState, "observed" | "spec" | "now" | "pending">,
+): WorkloadState {
+  const { observed, spec, now } = context;
+  const { kind, name } = workload.view;
+  const previous = observed.previousTargets.find(target => target.kind === kind && target.name === name);
+  const ofWorkload = observed.restarts.filter(entry => entry.workload === workloadId(workload.view));
+  const strategy = { isRollout: spec.strategy === "RolloutRestart" };
+  const settle = (entries: readonly RestartStatus[]): RestartStatus[] =>
+    settleRestarts(entries, workload, strategy, now.getTime());
+  const settled = settle(ofWorkload);
+  // A new generation grants new restarts: used-up ones and the doublings of the cooldown are forgiven, but only after one plain cooldown. The
+  // cooldown is counted here because the executor, too, knows the restarts only as long as they are in the history.
+  const isForgiven = (previous?.exhaustedGeneration ?? Infinity) < observed.generation;
+  const isForgotten = isForgiven && coolingMs(settled, spec, now) === 0;
+  const history = isForgotten ? settle(ofWorkload.filter(entry => isOpen(entry))) : settled;
+  const isCooling = isForgiven && !isForgotten;
+  return { ...context, workload, history, previous, isCooling, rejected: rejectedPods(workload) };
+}
+
+/** All restarts, oldest first. Those of former targets are kept, but do not stay open. */
+function mergeHistory(observed: ObservedTargets, states: readonly WorkloadState[], now: Date): RestartStatus[] {
+  const settled = new Map(states.map(({ workload, history }) => [workloadId(workload.view), history]));
+  const others = observed.restarts
+    .filter(entry => !settled.has(entry.workload))
+    .map(entry => settleUnwatched(entry, now.getTime()));
+  return [...others, ...[...settled.values()].flat()].toSorted(
+    (a, b) => (Date.parse(a.time) || 0) - (Date.parse(b.time) || 0),
+  );
+}
+
+function newlySettled(before: readonly RestartStatus[], after: readonly RestartStatus[]): RestartStatus[] {
+  return after.filter(entry => {
+    const previous = before.find(other => other.podUID === entry.podUID && other.time === entry.time);
+    return previous !== undefined && previous.outcome !== entry.outcome && !isOpen(entry);
+  });
+}
+
+/** Findings about ambiguous nodes, missing targets and failed reads. */
+function otherFindings({ ambiguousNodes, missingTargets, problems }: ObservedTargets): Finding<Reason>[] {
+  const ambiguous = ambiguousNodes.map((node): Finding<Reason> => {
+    return { status: "False", reason: "Rejected", sentence: describeAmbiguity(node), isStalled: true };
+  });
+  const failed = problems.map(({ forbidden, message }): Finding<Reason> => {
+    const reason = forbidden ? "Forbidden" : "ObserveFailed";
+    return { status: "Unknown", reason, sentence: `Observation incomplete: ${message}.` };
+  });
+  return [...ambiguous, ...missingTargets.map(target => targetNotFound(target)), ...failed];
+}
+
+function recheckAfter(
+  { nextReadInMs }: ObservedTargets,
+  items: readonly WorkloadItem[],
+  states: readonly WorkloadState[],
+): number {
+  const hasOpenRestart = states.some(({ history }) => history.some(entry => isOpen(entry)));
+  const isClose = hasOpenRestart || items.some(({ assessment }) => !CALM.has(assessment.reason));
+  const intervalMs = isClose ? SUSPICIOUS_INTERVAL_MS : HEALTHY_INTERVAL_MS;
+  const waits = items.flatMap(({ assessment }) => assessment.retryAfterMs ?? []);
+  return Math.max(MIN_RECHECK_MS, Math.min(intervalMs, nextReadInMs, ...waits));
+}
+
+/** Reasons of workloads that need no close look. */
+const CALM: ReadonlySet<Reason> = new Set(["Accepted", "NoPods", "RestartsExhausted"]);

@@ -1,0 +1,144 @@
+import type { Execution, Intent, Outcome } from "../../core/intent";
+import type { EventRequest, Outcomes, Report } from "../../core/remedy";
+import { SUSPICIOUS_INTERVAL_MS } from "../../logs/reading/read-schedule";
+import type { Finding } from "../kit/finding";
+import { worstFirst } from "../kit/severity";
+import type { PlannedRestart } from "./assessment";
+import type { TokenRestartPlan, WorkloadItem, WorkloadsPlan } from "./plan";
+import { REASONS, type Reason } from "./reasons";
+import { count, describeBlock, describeIneffective, describeRecovery, describeTime, joinFindings } from "./wording";
+
+const NOTHING: Finding<Reason> = { status: "True", reason: "Accepted", sentence: "No workloads to watch." };
+
+/** Reasons after executed intents, gravest first. */
+const RESULTS = ["Forbidden", "RestartBlocked", "RestartDeferred", "Rejected", "Restarting"] as const;
+type Result = Finding<(typeof RESULTS)[number]>;
+
+/** Reasons of one workload that stay the condition's reason, whatever the outcome of another workload's restart. */
+const GRAVEST: ReadonlySet<Reason> = new Set(["RestartsExhausted", "ServiceAccountMissing"]);
+
+/** Reports on a plan and its outcomes. Pure. */
+export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Date): Report<Reason> {
+  if (plan.kind === "invalidPattern") {
+    const { message } = plan;
+    const reason = "InvalidPattern";
+    return { status: "False", reason, message, stalled: { reason, message } };
+  }
+  const planned = worstFirst(REASONS, [...plan.items.map(({ assessment }) => assessment), ...plan.findings]);
+  const worst = planned[0] ?? NOTHING;
+  const results = plan.items.flatMap(item => resultsOf(item, outcomes, now));
+  const gravest = RESULTS.find(reason => results.some(result => result.reason === reason));
+  const reason = gravest === undefined || GRAVEST.has(worst.reason) ? worst.reason : gravest;
+  return {
+    status: worst.status,
+    reason,
+    message: messageOf(plan, reason, outcomes, now),
+    recheckAfterMs: gravest === undefined ? plan.recheckAfterMs : SUSPICIOUS_INTERVAL_MS,
+    progressing: gravest === undefined ? planned.some(({ isProgressing }) => isProgressing) : gravest !== "Forbidden",
+    ...stalledOf(planned, results),
+    lists: { targets: plan.items.map(({ target }) => target) },
+    events: plan.settled.map(entry => eventOf(entry)),
+  };
+}
+
+function messageOf(plan: WorkloadsPlan, reason: Reason, outcomes: Outcomes, now: Date): string {
+  const findings = worstFirst<Reason, Finding<Reason>>(REASONS, [
+    ...plan.items.map(item => findingOf(item, outcomes, now)),
+    ...plan.findings,
+  ]);
+  const [only] = findings;
+  if (only === undefined) return NOTHING.sentence;
+  const notable = findings.filter(finding => finding.reason !== "Accepted");
+  if (notable.length > 0) {
+    const first = notable.filter(finding => finding.reason === reason);
+    return joinFindings([...first, ...notable.filter(finding => !first.includes(finding))]);
+  }
+  if (findings.length === 1) return only.sentence;
+  const workloads = `${count(plan.items.length, "workload")} (${count(plan.pods, "pod")})`;
+  return `${workloads}: no pod persistently gets 401 responses.`;
+}
+
+/** What the message says about one workload. */
+function findingOf(item: WorkloadItem, outcomes: Outcomes, now: Date): Finding<Reason> {
+  const { assessment } = item;
+  if (assessment.restart === undefined) return assessment;
+  const [result] = resultsOf(item, outcomes, now);
+  const { sentence, restart } = assessment;
+  const next = result?.sentence ?? describePlan(restart);
+  return { ...(result ?? assessment), sentence: [sentence, next, restart.rest].filter(part => part !== "").join(" ") };
+}
+
+/** The results of executed intents. An intent that was not executed has none. */
+function resultsOf({ id, assessment }: WorkloadItem, outcomes: Outcomes, now: Date): Result[] {
+  const { restart } = assessment;
+  if (restart === undefined) return [];
+  return (outcomes.get(id) ?? []).flatMap(execution => resultOf(execution, restart, now) ?? []);
+}
+
+function resultOf({ intent, outcome }: Execution, restart: PlannedRestart, now: Date): Result | undefined {
+  switch (outcome.result) {
+    case "Executed":
+      return result("Restarting", describeExecuted(restart));
+    case "Blocked": {
+      const block = describeBlock(outcome.message, now.getTime() + outcome.retryAfterMs);
+      return result("RestartBlocked", `Restart blocked: ${block}.`);
+    }
+    case "Limited":
+      return result("RestartDeferred", describeLimit(outcome, now));
+    case "Forbidden":
+      return result("Forbidden", `${describeIntent(intent)} is forbidden: ${outcome.message}.`);
+    case "Conflict":
+    case "Failed":
+      return result("Rejected", `Restart failed, retrying: ${outcome.message}.`);
+    default:
+      return undefined;
+  }
+}
+
+function result(reason: Result["reason"], sentence: string): Result {
+  return { status: "False", reason, sentence };
+}
+
+function describePlan({ rolls, isObserved }: PlannedRestart): string {
+  const verb = rolls === undefined ? "evict the pod" : `roll ${rolls}`;
+  return isObserved ? `In Enforce mode the operator would ${verb}.` : `The operator is about to ${verb}.`;
+}
+
+function describeExecuted({ rolls }: PlannedRestart): string {
+  return rolls === undefined ? "Evicted; watching its successor." : `Rolled ${rolls}; watching the new pods.`;
+}
+
+function describeIntent({ verb, target }: Intent): string {
+  return `To ${verb} ${target.kind} ${target.name}`;
+}
+
+/** Limits that end within seconds are described without a time: a time that changes with every pass would write status in every pass. */
+function describeLimit({ limit, retryAfterMs }: Extract<Outcome, { result: "Limited" }>, now: Date): string {
+  switch (limit) {
+    case "RestartPacer":
+      return "Waiting: the operator restarts at most one pod every 10s.";
+    case "LeaderWarmup":
+      return "Waiting: the new leader is still loading restart history for this namespace.";
+    case "PassTime":
+      return "Waiting for the next pass: other writes used up the time of this one.";
+    case "Cooldown":
+    case "MaxRestarts": {
+      const time = describeTime(now.getTime() + retryAfterMs) ?? "an unknown time";
+      return `Waiting until ${time} (${limit === "Cooldown" ? "cooldown" : "maxRestarts"}).`;
+    }
+  }
+}
+
+function stalledOf(planned: readonly Finding<Reason>[], results: readonly Result[]): Pick<Report<Reason>, "stalled"> {
+  const forbidden = results.find(({ reason }) => reason === "Forbidden");
+  if (forbidden !== undefined) return { stalled: { reason: forbidden.reason, message: forbidden.sentence } };
+  const stalled = planned.filter(({ isStalled }) => isStalled);
+  const [first] = stalled;
+  return first === undefined ? {} : { stalled: { reason: first.reason, message: joinFindings(stalled) } };
+}
+
+function eventOf(entry: WorkloadsPlan["settled"][number]): EventRequest {
+  return entry.outcome === "Recovered"
+    ? { type: "Normal", reason: "PodRecovered", note: describeRecovery(entry) }
+    : { type: "Warning", reason: "RestartIneffective", note: describeIneffective(entry) };
+}

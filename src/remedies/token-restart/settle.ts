@@ -1,0 +1,191 @@
+import { Cause } from "../../api/conditions";
+import type { RestartStatus } from "../../api/controller-resilience";
+import { isOpen } from "../../core/restarts/budget";
+import { CLOCK_SKEW_MS } from "../../core/time";
+import { isRejected, type ObservedPod, type ObservedWorkload } from "./observed";
+
+// Outcomes of the restarts in status. Pure: history in, history out.
+
+/**
+ * A request younger than this may have been executed, although its answer was lost: the known pods are up to 240 s old (the longest
+ * silence of a watch), and another clock may have stamped them.
+ */
+const IN_FLIGHT_MS = 300_000;
+
+/** A successor without a 401 for this long after it became Ready has a valid token, if the old token was proven to be invalid. */
+const SETTLED_PROVEN_MS = 30_000;
+
+/** The same if it was not proven: the slowest clients log a 401 every 30 to 60 s. */
+const SETTLED_MS = 90_000;
+
+/** A pod that still exists after this time was not replaced, such as one of a DaemonSet with the update strategy OnDelete. */
+const NOT_REPLACED_MS = 600_000;
+
+/** A restart whose effect is unknown for this long counts as ineffective, so that it does not delay others forever. */
+const UNKNOWN_MS = 600_000;
+
+/** Without an identifiable successor (the workload was scaled down), all pods must be healthy for this long. */
+const NO_SUCCESSOR_MS = 120_000;
+
+/** A rollout makes progress as long as pods come and go. Without any for this long it is stuck. */
+const ROLLOUT_STUCK_MS = 600_000;
+
+/** Longest time to wait for a rollout. */
+const ROLLOUT_LONGEST_MS = 7_200_000;
+
+/** The annotation of a rollout is older than its entry by at most the time that other writes of the pass take. */
+const WRITTEN_WITHIN_MS = 60_000;
+
+/** How pods are restarted, as far as it matters for the outcome. */
+export interface Strategy {
+  readonly isRollout: boolean;
+}
+
+/** Settles the entries of one workload by its pods. */
+export function settleRestarts(
+  entries: readonly RestartStatus[],
+  workload: ObservedWorkload,
+  strategy: Strategy,
+  nowMs: number,
+): RestartStatus[] {
+  const settled: RestartStatus[] = [];
+  const context: Context = { workload, strategy, nowMs, taken: new Set<string>() };
+  for (const entry of entries) {
+    const confirmed = entry.outcome === "Requested" ? confirmRequest(entry, context) : entry;
+    if (confirmed === undefined) continue;
+    settled.push(confirmed.outcome === "Restarted" ? settleRestart(confirmed, context) : confirmed);
+  }
+  return settled;
+}
+
+interface Context {
+  readonly workload: ObservedWorkload;
+  readonly strategy: Strategy;
+  readonly nowMs: number;
+  /** Uids of successors that are counted for an earlier restart. */
+  readonly taken: Set<string>;
+}
+
+/** A request that a crash left behind: executed, unknown, or (undefined) never executed. */
+function confirmRequest(entry: RestartStatus, { workload, strategy, nowMs }: Context): RestartStatus | undefined {
+  if ((strategy.isRollout && wasRolled(entry, workload)) || !exists(entry, workload))
+    return { ...entry, outcome: "Restarted" };
+  return nowMs - Date.parse(entry.time) < IN_FLIGHT_MS ? entry : undefined;
+}
+
+function settleRestart(entry: RestartStatus, context: Context): RestartStatus {
+  if (isStuck(entry, context)) return { ...entry, outcome: "Ineffective" };
+  if (!context.strategy.isRollout && exists(entry, context.workload)) return entry;
+  const successors = successorsOf(entry, context);
+  if (successors.some(pod => isRejectedAgain(pod, entry))) return { ...entry, outcome: "Ineffective" };
+  if (hasHelped(entry, successors, context)) return { ...entry, outcome: "Recovered" };
+  const isUnobservable = successors.every(pod => !isObservable(pod, entry));
+  return isUnobservable ? settleUnwatched(entry, context.nowMs) : entry;
+}
+
+/** Settles an entry without any pod to compare it with, such as an entry of a former target. */
+export function settleUnwatched(entry: RestartStatus, nowMs: number): RestartStatus {
+  const isExpired = isOpen(entry) && nowMs - Date.parse(entry.time) >= UNKNOWN_MS;
+  return isExpired ? { ...entry, outcome: "Ineffective" } : entry;
+}
+
+/** Reports whether a pod still exists that should have been replaced by now. */
+function isStuck(entry: RestartStatus, { workload, strategy, nowMs }: Context): boolean {
+  const ageMs = nowMs - Date.parse(entry.time);
+  if (!strategy.isRollout) return exists(entry, workload) && ageMs >= NOT_REPLACED_MS;
+  if (!hasOlder(entry, workload)) return false;
+  return ageMs >= ROLLOUT_LONGEST_MS || nowMs - lastProgressMs(entry, workload) >= ROLLOUT_STUCK_MS;
+}
+
+/** Last time that the rollout made progress: a pod was created, became Ready, or began to terminate. */
+function lastProgressMs(entry: RestartStatus, { pods }: ObservedWorkload): number {
+  const steps = pods.flatMap(({ view }) =>
+    isYounger(view.createdAtMs, entry) ? [view.createdAtMs, view.readySinceMs ?? 0] : [view.deletedAtMs ?? 0],
+  );
+  return Math.max(Date.parse(entry.time), ...steps);
+}
+
+/** Reports whether the rollout has not reached a pod yet, or never will (OnDelete, a partition, a paused Deployment). */
+function hasOlder(entry: RestartStatus, { pods }: ObservedWorkload): boolean {
+  return pods.some(({ view }) => view.deletedAtMs === undefined && !isYounger(view.createdAtMs, entry));
+}
+
+function hasHelped(entry: RestartStatus, successors: readonly ObservedPod[], context: Context): boolean {
+  const { workload, strategy, nowMs } = context;
+  if (exists(entry, workload) || (strategy.isRollout && hasOlder(entry, workload))) return false;
+  const accepted = (pod: ObservedPod): boolean => isAccepted(pod, entry, nowMs);
+  if (successors.length > 0) return successors.every(accepted);
+  return nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && isHealthy(workload, accepted);
+}
+
+/**
+ * The last rollout, if it ended without reaching this pod: another rollout would not reach it either. The annotation on the workload
+ * distinguishes a rollout from an eviction that an earlier spec asked for.
+ */
+export function rolloutThatMissed(
+  pod: ObservedPod["view"],
+  workload: ObservedWorkload,
+  history: readonly RestartStatus[],
+): RestartStatus | undefined {
+  const last = history.at(-1);
+  const isFailedRollout = last?.outcome === "Ineffective" && wasRolled(last, workload);
+  return isFailedRollout && !isYounger(pod.createdAtMs, last) ? last : undefined;
+}
+
+function wasRolled(entry: RestartStatus, { view }: ObservedWorkload): boolean {
+  return (view.restartedAtMs ?? -Infinity) >= Date.parse(entry.time) - WRITTEN_WITHIN_MS;
+}
+
+/** After an eviction: one pod, with the same name in a StatefulSet. After a rollout: all younger pods. */
+function successorsOf(entry: RestartStatus, { workload, strategy, taken }: Context): ObservedPod[] {
+  const younger = workload.pods.filter(
+    ({ view }) => view.deletedAtMs === undefined && view.uid !== entry.podUID && isYounger(view.createdAtMs, entry),
+  );
+  if (strategy.isRollout) return younger;
+  const named = workload.view.kind === "StatefulSet" ? younger.filter(({ view }) => view.name === entry.pod) : younger;
+  const [first] = named
+    .filter(({ view }) => !taken.has(view.uid))
+    .sort(({ view: a }, { view: b }) => a.createdAtMs - b.createdAtMs || (a.uid < b.uid ? -1 : 1));
+  if (first === undefined) return [];
+  taken.add(first.view.uid);
+  return [first];
+}
+
+/** A ServiceAccount that was recreated after the restart is another incident. */
+function isRejectedAgain(pod: ObservedPod, { serviceAccountUID }: RestartStatus): boolean {
+  const isOtherIncident = pod.proof !== undefined && pod.proof.serviceAccountUID !== serviceAccountUID;
+  return isRejected(pod) && !isOtherIncident;
+}
+
+/** Reports whether the pod's node can be observed: not while its Events cannot be read, or are no longer evidence. */
+function isObservable({ sandboxes }: ObservedPod, { cause }: RestartStatus): boolean {
+  return cause !== Cause.CniCredentialRejected || sandboxes !== undefined;
+}
+
+/** Ready for long enough without a 401, with the log read. A pod that another incident rejected was accepted before. */
+function isAccepted(pod: ObservedPod, entry: RestartStatus, nowMs: number): boolean {
+  if (isRejected(pod)) return true;
+  const readyMs = pod.view.readySinceMs ?? pod.view.createdAtMs;
+  const settledMs = readyMs + (entry.cause === Cause.ServiceAccountRecreated ? SETTLED_PROVEN_MS : SETTLED_MS);
+  if (!pod.view.ready || nowMs < settledMs) return false;
+  const wasRead = pod.unreadable || (pod.readMs ?? -Infinity) >= settledMs;
+  return wasRead && isObservable(pod, entry) && isQuietSince(pod, readyMs);
+}
+
+function isQuietSince({ logs, sandboxes }: ObservedPod, ms: number): boolean {
+  return [logs, sandboxes].every(one => one === undefined || one.state === "quiet" || (one.lastMs ?? 0) < ms);
+}
+
+function isHealthy({ view, pods }: ObservedWorkload, accepted: (pod: ObservedPod) => boolean): boolean {
+  const present = pods.filter(pod => pod.view.deletedAtMs === undefined);
+  return present.length >= view.replicas && present.every(pod => !isRejected(pod) && accepted(pod));
+}
+
+function exists({ podUID }: RestartStatus, { pods }: ObservedWorkload): boolean {
+  return pods.some(({ view }) => view.uid === podUID && view.deletedAtMs === undefined);
+}
+
+/** Pods carry the whole second of their creation. */
+function isYounger(createdAtMs: number, { time }: RestartStatus): boolean {
+  return createdAtMs >= Math.floor(Date.parse(time) / 1000) * 1000 - CLOCK_SKEW_MS;
+}
