@@ -61,7 +61,8 @@ const noTime = [
 ];
 
 // `pepr build` lints first and ignores the result. `npm run check:lint` lints everything, so `npm run build` (scripts/build.ts) has it read one file.
-const building = process.env["CONTROLLER_RESILIENCE_BUILD"] === "1" ? [{ ignores: ["**/*.{ts,mjs,mts}", "!pepr.ts"] }] : [];
+const building =
+  process.env["CONTROLLER_RESILIENCE_BUILD"] === "1" ? [{ ignores: ["**/*.{ts,mjs,mts}", "!pepr.ts"] }] : [];
 
 export default tseslint.config(
   ...building,

@@ -22,6 +22,7 @@ export default defineConfig({
             "test/demo/**/*.test.ts",
             "test/chaos/**/*.test.ts",
             "test/controllers/**/*.test.ts",
+            "test/docs/**/*.test.ts",
           ],
         },
       },
