@@ -82,7 +82,7 @@ describe("a runaway", () => {
     expect(scene.level()).toBe(SHARED);
     expect(reasons(scene)).toEqual(["FlowThrottled", "FlowReleased"]);
     expect(scene.written[1]?.why).toBe(
-      "ServiceAccount app is let out of the tar pit and back to the level controller-resilience-shared, on probation: its 5m are over; 100 requests per second for 30s are a relapse.",
+      "ServiceAccount app is released to level controller-resilience-shared, on probation: 5m are over; 100 requests/s for 30s are a relapse.",
     );
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Probation", recheckAfterMs: 5_000 });
     await scene.run(5 * MINUTES);
