@@ -11,37 +11,36 @@ import type { ObjectSession } from "../object/object-session";
 import { OBSERVE_DEADLINE_MS, type RemedyPass, withReport } from "./remedy-pass";
 import type { Wish } from "../loop/pass-result";
 
-/** Objects whose absent blocks are known to have left nothing behind; the oldest are looked at again beyond that. */
+/** Objects without leftovers of absent blocks that are remembered; beyond that the oldest are checked again. */
 const MAX_REMEMBERED = 10_000;
 
-/** After a deletion was asked for. */
+/** Next check after a deletion, in milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
 
-/** What cleaning up works with. */
 export interface CleanupPorts {
   readonly readers: Readers;
   readonly remedies: readonly Remedy[];
   readonly executor: Executor;
 }
 
-/** What came of one look for what is left. */
+/** Result of one check for leftovers. */
 export interface CleanupResult {
   readonly executions: readonly Execution[];
-  /** Nothing is left, as far as could be seen: every remedy was asked, and none wants anything more. */
+  /** Every remedy was asked, and none has anything left to delete. */
   readonly isDone: boolean;
-  /** When to look again. */
+  /** When to check again. */
   readonly wishes: readonly Wish[];
-  /** What could not be read, as a sentence. */
+  /** A sentence about what could not be read. */
   readonly problem?: string;
 }
 
 /**
- * Takes away what was made outside of an object's namespace, where no owner reference reaches. The finalizer is put on the object before
- * the first such write, and taken off when nothing is left, so that neither a crash nor a deleted namespace leaves anything behind.
+ * Deletes what was made outside of an object's namespace, where owner references do not work. The finalizer is added before the first such
+ * write and removed when nothing is left, so neither a crash nor a deleted namespace leaves anything behind.
  */
 export class Cleanup {
   readonly #ports: CleanupPorts;
-  /** By uid the generation at which nothing was left of absent blocks. */
+  /** By uid: the generation at which absent blocks had no leftovers. */
   readonly #clean = new Map<string, number>();
 
   constructor(ports: CleanupPorts) {
@@ -68,8 +67,8 @@ export class Cleanup {
   }
 
   /**
-   * Takes away what remedies whose block has gone have left behind, in Observe mode as well: whoever removes a block wants its effects to
-   * end, and nothing is changed but what the operator made. A suspended object waits.
+   * Deletes what remedies without a block have left behind, also in Observe mode: removing a block means ending its effects, and only objects that
+   * the operator made are changed. A suspended object waits.
    */
   async sweep(object: ControllerResilience, scope: ExecutionScope): Promise<CleanupResult> {
     const { uid, generation } = object.metadata;
@@ -81,7 +80,7 @@ export class Cleanup {
     return result;
   }
 
-  /** The object goes: takes away everything that was made for it. */
+  /** Deletes everything that was made for an object that is being deleted. */
   finish(object: ControllerResilience, scope: ExecutionScope): Promise<CleanupResult> {
     return this.#cleanUp(this.#ports.remedies, object, { ...scope, isCleanup: true });
   }
@@ -113,12 +112,11 @@ export class Cleanup {
       try {
         executions.push(...(await this.#cleanUpOne(remedy, object, scope)));
       } catch (error) {
-        problem = `What ${remedy.name} has left behind could not be looked for: ${publicMessage(error)}.`;
-        scope.log.warn({ remedy: remedy.name, error: publicMessage(error) }, "looking for what is left failed");
+        problem = `Failed to check for leftovers of ${remedy.name}: ${publicMessage(error)}.`;
+        scope.log.warn({ remedy: remedy.name, error: publicMessage(error) }, "failed to check for leftovers");
         wishes.push({ retry: retryAfter(error) ?? { kind: "backoff" } });
       }
     }
-    // What was done is looked at again at once; what was not, with the next pass.
     const isChanged = executions.some(({ outcome }) => outcome.result === "Executed");
     if (isChanged) wishes.push({ recheckAfterMs: LOOK_AGAIN_MS });
     const isDone = executions.length === 0 && problem === undefined;
@@ -127,7 +125,7 @@ export class Cleanup {
 
   async #cleanUpOne(remedy: Remedy, object: ControllerResilience, scope: ExecutionScope): Promise<Execution[]> {
     const { readers, executor } = this.#ports;
-    const what = `looking for what ${remedy.name} has left behind`;
+    const what = `checking for leftovers of ${remedy.name}`;
     const intents = await withDeadline(readers.clock, OBSERVE_DEADLINE_MS, what, async () =>
       remedy.cleanUp === undefined ? [] : remedy.cleanUp(object, readers),
     );
@@ -147,7 +145,7 @@ export interface Reported extends RemedyPass {
   readonly reported: Report;
 }
 
-/** Whether this operator's finalizer is on the object. */
+/** Reports whether the object has the operator's finalizer. */
 export function hasFinalizer({ metadata }: ControllerResilience): boolean {
   return metadata.finalizers?.includes(FINALIZER) === true;
 }

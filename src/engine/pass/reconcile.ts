@@ -17,7 +17,7 @@ import type { RestartPacer } from "../restarts/restart-pacer";
 import { WorkloadRestarts } from "../restarts/workload-restarts";
 import { Executor, type ExecutionScope } from "../write/executor";
 import { Cleanup, hasFinalizer, type CleanupResult, type Reported } from "./cleanup";
-import { conditionUpdates, goingUpdates, SUSPENDED } from "./ready";
+import { conditionUpdates, deletionUpdates, SUSPENDED } from "./ready";
 import { observeAndPlan, type RemedyPass, withReport } from "./remedy-pass";
 import { Reporter } from "./reporter";
 
@@ -121,7 +121,12 @@ export class Reconciler {
       return { next: "forget" };
     }
     const { metadata, status } = object;
-    const conditions = nextConditions(status?.conditions ?? [], goingUpdates(result), metadata.generation, this.#now());
+    const conditions = nextConditions(
+      status?.conditions ?? [],
+      deletionUpdates(result),
+      metadata.generation,
+      this.#now(),
+    );
     await session.writeStatus(boundStatus({ ...status, conditions }, this.#now()));
     this.#reporter.conditions(key, object, conditions);
     return nextAfter(result.wishes, result.executions);

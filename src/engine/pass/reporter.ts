@@ -5,23 +5,23 @@ import type { EngineMetrics, EventRecord, EventSink, Key } from "../../core/port
 import type { EventRequest, RemedyDeclaration } from "../../core/remedy";
 import { nameOfLimit } from "../../core/outcomes";
 
-/** An obstacle is told again when it was not met for this long: longer than any remedy waits between two tries. */
-const RETOLD_AFTER_MS = 900_000;
+/** A blocker is reported again after this long without it, in milliseconds: longer than any remedy waits between two tries. */
+const REPEATED_AFTER_MS = 900_000;
 
-/** What was said of an object before, so that nothing is repeated pass after pass. */
-interface Told {
-  /** What stands in the way of which intent, and when it was last met. */
-  readonly obstacles: Map<string, number>;
+/** What was reported of an object before, so that Events are not repeated with each pass. */
+interface Reported {
+  /** Blockers by intent, with the time when each was last seen. */
+  readonly blockers: Map<string, number>;
   events: ReadonlySet<string>;
   conditions: ReadonlySet<string>;
 }
 
-/** Tells people and machines what happened: Events on the object and on what was acted on, and the metrics of conditions. */
+/** Records Events on the object and on the targets of writes, and sets the metrics of conditions. */
 export class Reporter {
   readonly #events: EventSink;
   readonly #metrics: EngineMetrics;
   readonly #clock: Clock;
-  readonly #told = new Map<Key, Told>();
+  readonly #reported = new Map<Key, Reported>();
 
   readonly #normal: ReadonlySet<string>;
 
@@ -37,34 +37,34 @@ export class Reporter {
     this.#clock = clock;
   }
 
-  /** Tells of intents: of those carried out always, of those that something stands in the way of when that is new. */
+  /** Events about intents: always when executed, and once per blocker when blocked. */
   executions(key: Key, object: ControllerResilience, executions: readonly Execution[]): void {
-    const { obstacles } = this.#toldOf(key);
+    const { blockers } = this.#reportedOf(key);
     const nowMs = this.#clock.monotonicMs();
-    for (const [id, metMs] of obstacles) if (nowMs - metMs > RETOLD_AFTER_MS) obstacles.delete(id);
+    for (const [id, seenMs] of blockers) if (nowMs - seenMs > REPEATED_AFTER_MS) blockers.delete(id);
     for (const { intent, outcome } of executions) {
       const words = wordsFor(intent, outcome);
       if (words === undefined) continue;
       const id = `${idOf(intent)} ${"limit" in outcome ? outcome.limit : words.reason}`;
-      if (!obstacles.has(id)) this.#recordBoth(object, intent.target, { ...words, action: actionOf(intent) });
-      if (outcome.result === "Executed") forgetObstacles(obstacles, intent);
-      else obstacles.set(id, nowMs);
+      if (!blockers.has(id)) this.#recordBoth(object, intent.target, { ...words, action: actionOf(intent) });
+      if (outcome.result === "Executed") forgetBlockers(blockers, intent);
+      else blockers.set(id, nowMs);
     }
   }
 
-  /** Tells of what remedies want people to know, unless the pass before said the same. */
+  /** Events that remedies request, unless the pass before recorded the same. */
   events(key: Key, object: ControllerResilience, requests: readonly EventRequest[]): void {
-    const told = this.#toldOf(key);
+    const reported = this.#reportedOf(key);
     const now = new Set<string>();
     for (const request of requests) {
       const id = `${request.reason} ${request.note}`;
-      if (!told.events.has(id) && !now.has(id)) this.#request(object, request);
+      if (!reported.events.has(id) && !now.has(id)) this.#request(object, request);
       now.add(id);
     }
-    told.events = now;
+    reported.events = now;
   }
 
-  /** Tells of remedies' conditions whose status or reason has changed, and sets the metrics of all. */
+  /** Events about conditions whose status or reason changed, and the metrics of all conditions. */
   conditions(key: Key, object: ControllerResilience, after: readonly StatusCondition[]): void {
     const before = object.status?.conditions ?? [];
     for (const condition of after) {
@@ -75,28 +75,28 @@ export class Reporter {
       const type = isNormal ? "Normal" : "Warning";
       this.#events.record({ regarding: refOf(object), type, reason, action: "Reconcile", note: message });
     }
-    const told = this.#toldOf(key);
+    const reported = this.#reportedOf(key);
     const types = new Set(after.map(({ type }) => type));
-    for (const type of told.conditions) if (!types.has(type)) this.#metrics.condition(key, type, null);
-    told.conditions = types;
+    for (const type of reported.conditions) if (!types.has(type)) this.#metrics.condition(key, type, null);
+    reported.conditions = types;
   }
 
-  /** Sets the metric of when bindings expire. */
+  /** Sets the expiry metrics of bindings. */
   bindings(key: Key, bindings: readonly BindingStatus[] = []): void {
     this.#metrics.bindings(key, bindings);
   }
 
-  /** Sets the metric of how many requests flows have. */
+  /** Sets the request rate metrics of flows. */
   flows(key: Key, flows: readonly FlowStatus[] = []): void {
     this.#metrics.flows(key, flows);
   }
 
-  /** The object is gone: its metrics go, too. */
+  /** Removes the metrics of an object that is gone. */
   forget(key: Key): void {
     this.#metrics.bindings(key, []);
     this.#metrics.flows(key, []);
-    for (const type of this.#told.get(key)?.conditions ?? []) this.#metrics.condition(key, type, null);
-    this.#told.delete(key);
+    for (const type of this.#reported.get(key)?.conditions ?? []) this.#metrics.condition(key, type, null);
+    this.#reported.delete(key);
   }
 
   #request(object: ControllerResilience, { about, type, reason, note }: EventRequest): void {
@@ -111,10 +111,10 @@ export class Reporter {
     this.#events.record({ regarding: own, related: other, ...words });
   }
 
-  #toldOf(key: Key): Told {
-    const told = this.#told.get(key) ?? { obstacles: new Map(), events: new Set(), conditions: new Set() };
-    this.#told.set(key, told);
-    return told;
+  #reportedOf(key: Key): Reported {
+    const reported = this.#reported.get(key) ?? { blockers: new Map(), events: new Set(), conditions: new Set() };
+    this.#reported.set(key, reported);
+    return reported;
   }
 }
 
@@ -124,24 +124,24 @@ interface Words {
   readonly note: string;
 }
 
-/** What the Event of an outcome says; undefined where there is nothing to tell, or where a condition tells it. */
+/** The Event about an outcome; undefined where there is none, or where a condition says it. */
 function wordsFor(intent: Intent, outcome: Outcome): Words | undefined {
   const what = `${actionOf(intent)} ${intent.target.kind} ${intent.target.name}`;
   switch (outcome.result) {
     case "Executed":
       return { type: "Normal", reason: intent.eventReason, note: intent.why };
     case "Limited": {
-      // Over within seconds, mostly; what holds it back then is worth telling.
+      // These pass within seconds, usually.
       if (outcome.limit === "LeaderWarmup" || outcome.limit === "PassTime") return undefined;
       const reason = outcome.limit === "MaxRestarts" ? "RestartsExhausted" : "RestartDeferred";
-      return { type: "Warning", reason, note: `${what} is held back by ${nameOfLimit(outcome.limit)}. ${intent.why}` };
+      return { type: "Warning", reason, note: `${what} deferred by ${nameOfLimit(outcome.limit)}. ${intent.why}` };
     }
     case "Blocked": {
       const reason = intent.restart ? "RestartBlocked" : "WriteBlocked";
-      return { type: "Warning", reason, note: `${what} is not allowed now: ${outcome.message}` };
+      return { type: "Warning", reason, note: `${what} blocked: ${outcome.message}` };
     }
     case "Forbidden":
-      return { type: "Warning", reason: "Forbidden", note: `${what} is forbidden: ${outcome.message}` };
+      return { type: "Warning", reason: "Forbidden", note: `${what} forbidden: ${outcome.message}` };
     case "Failed":
       return { type: "Warning", reason: "WriteFailed", note: `${what} failed: ${outcome.message}` };
     default:
@@ -157,8 +157,8 @@ function idOf({ verb, target }: Intent): string {
   return [verb, target.kind, target.namespace, target.name, target.uid].join(" ");
 }
 
-function forgetObstacles(obstacles: Map<string, number>, intent: Intent): void {
-  for (const id of obstacles.keys()) if (id.startsWith(`${idOf(intent)} `)) obstacles.delete(id);
+function forgetBlockers(blockers: Map<string, number>, intent: Intent): void {
+  for (const id of blockers.keys()) if (id.startsWith(`${idOf(intent)} `)) blockers.delete(id);
 }
 
 function refOf({ apiVersion, kind, metadata }: ControllerResilience): ObjectRef {

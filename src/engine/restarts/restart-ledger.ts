@@ -31,7 +31,7 @@ export class RestartLedger {
   /** Every restart that counts against this workload's budgets: the object's own, and those that other objects have recorded. */
   counted(workload: string): readonly RestartStatus[] {
     const own = new Set(this.#history.map(restartId));
-    const others = this.#restarts.toldByOthers(this.#session.object, workload);
+    const others = this.#restarts.recordedByOthers(this.#session.object, workload);
     return [...others.filter(entry => !own.has(restartId(entry))), ...this.#history];
   }
 

@@ -1,26 +1,25 @@
 import type { Clock } from "../../core/clock";
 
-/** The right to restart once. It must be given back by exactly one of its methods. */
+/** Permission to restart once. Call exactly one of its methods. */
 export interface RestartPermit {
-  /** The restart was carried out, or may have been: the interval begins now. */
+  /** The restart was executed, or may have been: the interval starts now. */
   used(): void;
-  /** It certainly was not carried out: as if it had never been asked for. */
+  /** The restart certainly was not executed: as if it had not been requested. */
   unused(): void;
 }
 
-/** The answer of the pacer. */
-export type BrakeVerdict =
+export type PacerAnswer =
   | { readonly allowed: true; readonly permit: RestartPermit }
   | { readonly allowed: false; readonly retryAfterMs: number };
 
-/** Never more than one restart of anything per this time, unless the installer says otherwise. */
+/** Default time between two restarts, in milliseconds. */
 export const DEFAULT_RESTART_INTERVAL_MS = 10_000;
 
 /**
- * The last line against a mass restart: whatever many remedies ask for, restarts are an interval apart, with a burst of 1.
+ * The last protection against a mass restart: all restarts of the operator are an interval apart, with a burst of 1.
  *
- * While a permit is out nobody gets another, and the interval begins when a permit comes back as used. So restarts are
- * apart by the interval however long a write takes, both from start to start and from end to start.
+ * One permit is out at a time, and the interval starts when it is returned as used. So the interval lies between two restarts from start to start
+ * and from end to start, however long a write takes.
  */
 export class RestartPacer {
   readonly #clock: Clock;
@@ -29,7 +28,7 @@ export class RestartPacer {
   #permitOut = false;
   #newestSeenMs = -Infinity;
 
-  /** Begins with an empty bucket, see `startTerm`. */
+  /** Starts with an empty bucket, see `startTerm`. */
   constructor(clock: Clock, intervalMs = DEFAULT_RESTART_INTERVAL_MS) {
     this.#clock = clock;
     this.#intervalMs = intervalMs;
@@ -37,17 +36,16 @@ export class RestartPacer {
   }
 
   /**
-   * Leading begins: the bucket is empty. The leader before may have restarted something in its last moment, and nothing
-   * that could be read quickly says so for all objects; after one interval it no longer matters.
+   * Empties the bucket at the start of a term: the previous leader may have restarted a pod in its last moment, which is not known yet for all
+   * objects. After one interval it no longer matters.
    */
   startTerm(): void {
     this.#holdFrom(this.#clock.monotonicMs());
   }
 
   /**
-   * Tells of a restart that stands in some status, such as one that the leader before had written down and carried out
-   * late. A time in the future, from a clock that was ahead, counts as now; each time counts once, or it would hold the
-   * pacer until the clocks agree.
+   * Takes a restart from status into account, such as a late one of the previous leader. A time in the future, from a clock that was ahead, counts as
+   * now, and only once: else it would block the pacer until the clocks agree.
    */
   seed(time: Date): void {
     const timeMs = time.getTime();
@@ -57,8 +55,8 @@ export class RestartPacer {
     this.#holdFrom(this.#clock.monotonicMs() - ageMs);
   }
 
-  /** Asks for the right to restart once, now. */
-  ask(): BrakeVerdict {
+  /** Requests permission to restart once, now. */
+  ask(): PacerAnswer {
     const waitMs = this.#notBeforeMs - this.#clock.monotonicMs();
     if (this.#permitOut) return { allowed: false, retryAfterMs: Math.max(waitMs, this.#intervalMs) };
     if (waitMs > 0) return { allowed: false, retryAfterMs: waitMs };

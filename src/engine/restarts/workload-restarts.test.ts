@@ -101,7 +101,7 @@ describe("what objects have told", () => {
     return { ...made, metadata: { ...made.metadata, uid } };
   };
   const pods = (restarts: WorkloadRestarts) =>
-    restarts.toldByOthers(object("me"), "Deployment/app").map(({ pod }) => pod);
+    restarts.recordedByOthers(object("me"), "Deployment/app").map(({ pod }) => pod);
 
   it("is known to others of the namespace, by what they said last", () => {
     const clock = new FakeClock();
@@ -125,7 +125,7 @@ describe("what objects have told", () => {
     const before = restart("before", new Date(clock.now().getTime() - 169 * HOUR));
     const history = [...Array<RestartStatus>(9).fill(before), lately];
     for (let i = 0; i < 2_500; i++) restarts.note(object(`object-${i}`, `team-${i}/app`), history);
-    expect(restarts.toldByOthers(object("me", "team-0/app"), "Deployment/app")).toEqual([lately]);
+    expect(restarts.recordedByOthers(object("me", "team-0/app"), "Deployment/app")).toEqual([lately]);
   });
 
   it("is forgotten after the longest window, and beyond a number of entries, the oldest first", () => {

@@ -2,26 +2,26 @@ import type { ControllerResilience, RestartStatus } from "../../api/controller-r
 import type { Clock } from "../../core/clock";
 import { RESTARTS_COUNTED_MS } from "../../core/restarts/history";
 
-/** Entries that are remembered at most; those of the objects that were seen longest ago go first, which are those that are gone. */
+/** Maximum number of entries. The objects seen longest ago are dropped first: these are gone. */
 const MAX_ENTRIES = 20_000;
 
-/** How often what is too old to count is looked for. */
+/** Interval of dropping entries that are too old to count. */
 const SWEEP_INTERVAL_MS = 3_600_000;
 
-interface Told {
+interface ObjectRestarts {
   readonly namespace: string;
   readonly entries: readonly RestartStatus[];
 }
 
 /**
- * What all objects have told of restarts in the life of this process. A budget belongs to the workload, not to the object that
- * names it: two objects with one target share it, and an object that is deleted and created again does not renew it
- * (docs/adr/0010-budget-restarts-per-workload.md).
+ * The restarts in the status of all objects that this process has read. A budget belongs to the workload, not to the object that names it: two
+ * objects with one target share it, and an object that is deleted and created again does not reset it
+ * (docs/adr/0010-budgets-belong-to-the-workload.md).
  */
 export class WorkloadRestarts {
   readonly #clock: Clock;
-  /** By the uid of the object, the one that was noted last at the end. */
-  readonly #told = new Map<string, Told>();
+  /** By uid of the object; the latest is last. */
+  readonly #byObject = new Map<string, ObjectRestarts>();
   #entries = 0;
   #sweptAtMs: number;
 
@@ -30,42 +30,42 @@ export class WorkloadRestarts {
     this.#sweptAtMs = clock.monotonicMs();
   }
 
-  /** Takes the object's history in place of what it told before. What it told last outlives it. What is too old to count takes nobody's place. */
+  /** Replaces the history of an object. The last history outlives the object; entries too old to count are dropped. */
   note(object: ControllerResilience, history: readonly RestartStatus[]): void {
     const { uid, namespace } = object.metadata;
     this.#remove(uid);
     const entries = history.filter(entry => this.#counts(entry));
     if (entries.length > 0) {
-      this.#told.set(uid, { namespace, entries });
+      this.#byObject.set(uid, { namespace, entries });
       this.#entries += entries.length;
     }
     this.#sweep();
-    for (const oldest of this.#told.keys()) {
+    for (const oldest of this.#byObject.keys()) {
       if (this.#entries <= MAX_ENTRIES) break;
       this.#remove(oldest);
     }
   }
 
-  /** Restarts of a workload in the object's namespace of which other objects have told, those that are gone included. */
-  toldByOthers(object: ControllerResilience, workload: string): RestartStatus[] {
+  /** Restarts of a workload in the object's namespace that other objects have recorded, including objects that are gone. */
+  recordedByOthers(object: ControllerResilience, workload: string): RestartStatus[] {
     const { uid, namespace } = object.metadata;
-    return [...this.#told]
-      .filter(([other, told]) => other !== uid && told.namespace === namespace)
+    return [...this.#byObject]
+      .filter(([other, entry]) => other !== uid && entry.namespace === namespace)
       .flatMap(([, { entries }]) => entries.filter(entry => entry.workload === workload));
   }
 
   #remove(uid: string): void {
-    this.#entries -= this.#told.get(uid)?.entries.length ?? 0;
-    this.#told.delete(uid);
+    this.#entries -= this.#byObject.get(uid)?.entries.length ?? 0;
+    this.#byObject.delete(uid);
   }
 
   #sweep(): void {
     if (this.#clock.monotonicMs() - this.#sweptAtMs < SWEEP_INTERVAL_MS) return;
     this.#sweptAtMs = this.#clock.monotonicMs();
-    for (const [uid, { entries }] of this.#told) if (!entries.some(entry => this.#counts(entry))) this.#remove(uid);
+    for (const [uid, { entries }] of this.#byObject) if (!entries.some(entry => this.#counts(entry))) this.#remove(uid);
   }
 
-  /** A time that can't be read is never too old. */
+  /** An unreadable time is never too old. */
   #counts({ time }: RestartStatus): boolean {
     return !(this.#clock.now().getTime() - Date.parse(time) > RESTARTS_COUNTED_MS);
   }

@@ -21,35 +21,34 @@ import type { RestartLedger } from "../restarts/restart-ledger";
 import type { LeaderWarmup } from "../lead/leader-warmup";
 import type { RestartPermit, RestartPacer } from "../restarts/restart-pacer";
 
-/** A write that gives no answer for this long is doubtful: it may still be carried out. */
+/** Deadline of one write, in milliseconds. After it the outcome is unknown: the write may still take effect. */
 export const WRITE_DEADLINE_MS = 60_000;
 
 /**
- * How long a remedy's writes may be begun within one pass, in milliseconds. Each may be slow (an admission webhook has 10 s by default), and what
- * a person changes meanwhile, to stop it above all, is seen by the next pass only.
+ * A remedy starts writes for this long within one pass, in milliseconds. Each may be slow (an admission webhook has 10 s by default), and only
+ * the next pass sees what a person changes meanwhile, such as `suspend`.
  */
 export const WRITES_WITHIN_MS = 10_000;
 
-/** What is left after that is decided anew, and so soon. */
+/** The rest is planned again after this. */
 const NEXT_PASS_MS = 1_000;
 
-/** A restart that waits for what other objects tell is tried again after this; each of them is read within moments, mostly. */
+/** Next try of a restart that waits for the leader warm-up, in milliseconds. */
 const HEAR_AGAIN_MS = 2_000;
 
-/** What an intent is held against, beside the remedy that wants it. */
+/** What an intent is checked against, besides its remedy. */
 export interface ExecutionScope {
   readonly object: ControllerResilience;
   readonly log: Log;
-  /** Still leader, without a break since the pass began. */
+  /** Reports whether this process has led without a break since the pass began. */
   readonly mayWrite: () => boolean;
   readonly ledger: RestartLedger;
-  /** The object goes: what was made for it goes with it, whatever its mode. */
+  /** A cleanup runs in every mode, also for a suspended object that is being deleted. */
   readonly isCleanup?: boolean;
-  /** The remedy's time in this pass is over. */
+  /** The remedy has used up its time in this pass. */
   readonly isLate?: boolean;
 }
 
-/** What the executor works with. */
 export interface ExecutorPorts {
   readonly writer: Writer;
   readonly pacer: RestartPacer;
@@ -58,7 +57,7 @@ export interface ExecutorPorts {
   readonly metrics: EngineMetrics;
 }
 
-/** How loudly it is told what became of a try. */
+/** Log levels of outcomes; others are debug. */
 const LEVELS: Partial<Record<Outcome["result"], "info" | "warn">> = {
   Executed: "info",
   Forbidden: "warn",
@@ -67,7 +66,7 @@ const LEVELS: Partial<Record<Outcome["result"], "info" | "warn">> = {
 
 type By = Pick<RemedyDeclaration, "name" | "permissions">;
 
-/** The only one that writes to the cluster, and the only place where budgets, mode and leadership are held against a write. */
+/** The only writer to the cluster, and the only place that checks budgets, mode and leadership before a write. */
 export class Executor {
   readonly #ports: ExecutorPorts;
   readonly #backoff: WriteBackoff;
@@ -101,22 +100,22 @@ export class Executor {
     return outcomes;
   }
 
-  /** Carries out an intent, or says why not. Never throws. */
+  /** Executes an intent, or returns why not. Never throws. */
   async execute(by: By, intent: Intent, scope: ExecutionScope): Promise<Outcome> {
-    const standing = firstObjection(by, intent, scope) ?? this.#held(intent, scope);
-    const outcome = standing ?? (await this.#try(intent, scope));
+    const objection = firstObjection(by, intent, scope) ?? this.#deferred(intent, scope);
+    const outcome = objection ?? (await this.#try(intent, scope));
     this.#ports.metrics.intent(by.name, intent.verb, outcome.result);
     const { target, verb, why } = intent;
-    // What was not tried comes again with every pass.
-    scope.log[standing === undefined ? (LEVELS[outcome.result] ?? "debug") : "debug"](
+    // Intents that were not tried come back with every pass: debug.
+    scope.log[objection === undefined ? (LEVELS[outcome.result] ?? "debug") : "debug"](
       { remedy: by.name, verb, target, why, outcome },
       "intent",
     );
     return outcome;
   }
 
-  /** What holds an intent back that nothing else objects to: the workload's budgets, that they are not known yet, that it failed a moment ago, or that there is no time left for it. */
-  #held(intent: Intent, scope: ExecutionScope): Outcome | undefined {
+  /** What defers an otherwise permitted intent: warm-up, budgets, backoff after a failure, or the time of the pass. */
+  #deferred(intent: Intent, scope: ExecutionScope): Outcome | undefined {
     const { restart } = intent;
     if (restart !== undefined) {
       const { namespace } = scope.object.metadata;
@@ -127,7 +126,7 @@ export class Executor {
       const budget = checkRestartBudget(scope.ledger.counted(restart.workload), restart, this.#ports.clock.now());
       if (!budget.allowed) return { result: "Limited", limit: budget.limit, retryAfterMs: budget.retryAfterMs };
     }
-    const standing = this.#backoff.standing(intent);
+    const standing = this.#backoff.pending(intent);
     if (standing !== undefined || scope.isLate !== true) return standing;
     return { result: "Limited", limit: "PassTime", retryAfterMs: NEXT_PASS_MS };
   }
@@ -139,7 +138,7 @@ export class Executor {
       return outcome;
     } catch (error) {
       const outcome = outcomeOf(error, intent);
-      if (!isWorthNoting(error)) return outcome;
+      if (!needsBackoff(error)) return outcome;
       return this.#backoff.note(intent, outcome, !isCertainlyNotDone(error));
     }
   }
@@ -154,15 +153,15 @@ export class Executor {
     try {
       return await this.#restart(intent, intent.restart, scope, pace.permit);
     } finally {
-      // A permit that was used or given back before is not touched by this.
+      // No effect on a permit that was used or returned before.
       pace.permit.unused();
     }
   }
 
-  /** Written down first, then asked for: a crash in between can't lose the restart. */
+  /** Writes the restart to status first, so that a crash in between cannot lose it. */
   async #restart(intent: Intent, claim: RestartClaim, scope: ExecutionScope, permit: RestartPermit): Promise<Outcome> {
     await scope.ledger.request(claim);
-    // Writing it down took time. The entry stays, and the next leader finds it.
+    // Writing status took time. The entry stays, and the next leader settles it.
     if (!scope.mayWrite()) return { result: "NotLeader" };
     try {
       await this.#write(intent);
@@ -184,18 +183,18 @@ export class Executor {
 
 type Check = (by: By, intent: Intent, scope: ExecutionScope) => Outcome | undefined;
 
-/** In this order; the first that objects wins. */
+/** In this order; the first objection wins. */
 const CHECKS: readonly Check[] = [
-  // Whoever leads now decides.
+  // Only the leader writes.
   (_by, _intent, { mayWrite }) => (mayWrite() ? undefined : { result: "NotLeader" }),
-  // The operator's rights are those of all remedies together; each has its own only.
+  // The operator has the rights of all remedies; each remedy uses only its own.
   (by, intent) => {
     const required = requiredPermission(intent);
     if (isPermitted(required, by.permissions)) return undefined;
     const right = `${required.verb} ${required.resource}`;
-    return { result: "Forbidden", message: `${by.name} may not ${right}: it has not declared that right` };
+    return { result: "Forbidden", message: `${by.name} may not ${right}: it does not declare that permission` };
   },
-  // An object's effects end at its namespace.
+  // An object acts only within its own namespace.
   (_by, { target }, { object }) => {
     if (target.namespace === undefined || target.namespace === object.metadata.namespace) return undefined;
     return {
@@ -203,10 +202,10 @@ const CHECKS: readonly Check[] = [
       message: `${target.kind} ${target.namespace}/${target.name} is in another namespace`,
     };
   },
-  // Without a uid a successor of the same name would be hit.
+  // Without a uid, a successor of the same name could be hit.
   ({ name }, { verb, target }) => {
     if (target.uid !== undefined || (verb !== "evict" && verb !== "delete")) return undefined;
-    return { result: "Forbidden", message: `${name} must name the uid of the ${target.kind} that it wants to ${verb}` };
+    return { result: "Forbidden", message: `${name} expected to give the uid of the ${target.kind} to ${verb}` };
   },
   (_by, _intent, { object, isCleanup }) =>
     object.spec.suspend && isCleanup !== true ? { result: "Skipped" } : undefined,
@@ -225,7 +224,7 @@ function firstObjection(by: By, intent: Intent, scope: ExecutionScope): Outcome 
 
 function outcomeOf(error: unknown, intent: Intent): Outcome {
   const message = describeError(error);
-  // Nothing holds a restart back that may have been carried out.
+  // A 5xx does not say whether the restart was executed, so it is no refusal.
   if (error instanceof UnavailableError && intent.restart !== undefined) return { result: "Failed", message };
   if (error instanceof WaitError) return { result: "Blocked", message, retryAfterMs: error.afterMs };
   if (error instanceof ForbiddenError) return { result: "Forbidden", message };
@@ -233,14 +232,14 @@ function outcomeOf(error: unknown, intent: Intent): Outcome {
   return { result: "Failed", message };
 }
 
-/** The API server has said no. A lost answer, a timeout or a 5xx says nothing. */
+/** Reports whether the API server refused. A lost answer, a timeout or a 5xx leaves that open. */
 function isCertainlyNotDone(error: unknown): boolean {
   if (error instanceof UnavailableError) return false;
   const refusals = [WaitError, TerminalError, ConflictError, GoneError, UnauthorizedError];
   return refusals.some(refusal => error instanceof refusal);
 }
 
-/** A conflict says that something has changed, so the next pass sees another world. */
-function isWorthNoting(error: unknown): boolean {
+/** Reports whether a failure needs backoff. After a conflict the next pass reads the changed object. */
+function needsBackoff(error: unknown): boolean {
   return !(error instanceof ConflictError || error instanceof GoneError);
 }

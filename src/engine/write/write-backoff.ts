@@ -2,19 +2,19 @@ import type { Clock } from "../../core/clock";
 import type { Intent, Outcome } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 
-/** Wait after the first failure; doubles with each further one. */
+/** Backoff after the first refusal, in milliseconds; doubles with each further one. */
 const BASE_MS = 10_000;
 /**
- * The same where any other write than a restart has failed and was not refused. One that takes its time to fail must not take that of all
- * others in every pass, but a binding has to be renewed before its end, and a runaway held still.
+ * Backoff after the first failure of a write that is no restart and was not refused. A write that fails slowly must not use up every pass, but a
+ * binding must be renewed before it expires, and a runaway throttled.
  */
 const BASE_PLAIN_MS = 2_000;
 const MAX_PLAIN_MS = 60_000;
-/** No wait after a refusal that the server has not asked for is longer than this: a PodDisruptionBudget may be full for hours. */
+/** Longest backoff after a refusal without Retry-After: a PodDisruptionBudget may be exhausted for hours. */
 const MAX_REFUSED_MS = 300_000;
-/** Nor after a failure that leaves in doubt what was done, which costs the cluster a turn of the storm brake each time. */
+/** Longest backoff after a failure with an unknown outcome: each costs a slot of the restart pacer. */
 const MAX_DOUBTFUL_MS = 600_000;
-/** Failures whose wait ended this long ago are forgotten, such as those of pods that are long gone. */
+/** Failures are forgotten this long after their backoff ended, such as those of pods that are gone. */
 const REMEMBERED_MS = 900_000;
 
 interface Failure {
@@ -25,9 +25,8 @@ interface Failure {
 }
 
 /**
- * What has failed is not asked for again before its time, even if events wake the object meanwhile, and however many passes
- * that want nothing lie in between. A restart is written into status before it is asked for, so asking at every event would be
- * a loop that wakes itself. Of other writes it is the very same one that waits: another body is another try.
+ * Keeps failed writes in backoff, even if events wake the object meanwhile. A restart is written to status before it is requested, so a retry with
+ * each event would be a loop that wakes itself. Another body is another write and is not in backoff.
  */
 export class WriteBackoff {
   readonly #clock: Clock;
@@ -37,8 +36,8 @@ export class WriteBackoff {
     this.#clock = clock;
   }
 
-  /** The outcome that still stands, with the time that is left; undefined when the intent may be tried. */
-  standing(intent: Intent): Outcome | undefined {
+  /** The outcome of a write that is in backoff, with the time left; undefined when the write may be tried. */
+  pending(intent: Intent): Outcome | undefined {
     const failure = this.#failures.get(idOf(intent));
     const leftMs = (failure?.untilMs ?? 0) - this.#clock.monotonicMs();
     if (failure === undefined || leftMs <= 0) return undefined;
@@ -46,17 +45,22 @@ export class WriteBackoff {
   }
 
   /**
-   * Notes a failure. Returns the outcome with the time to wait: what the server asked for, or longer after several in a row.
+   * Records a failure. Returns the outcome with the backoff: what the server asked for, or longer after several in a row.
    *
-   * @param doubtful whether it may have been carried out all the same
+   * @param doubtful whether the write may have taken effect
    */
   note(intent: Intent, outcome: Outcome, doubtful: boolean): Outcome {
     this.#forgetOld();
     const count = this.#failures.get(idOf(intent))?.count ?? 0;
     const askedMs = "retryAfterMs" in outcome ? outcome.retryAfterMs : 0;
     const waitMs = Math.max(askedMs, isPlainFailure(intent, outcome) ? plainMs(count) : refusedMs(count, doubtful));
-    this.#failures.set(idOf(intent), { intent, outcome, untilMs: this.#clock.monotonicMs() + waitMs, count: count + 1 });
-    return this.standing(intent) ?? outcome;
+    this.#failures.set(idOf(intent), {
+      intent,
+      outcome,
+      untilMs: this.#clock.monotonicMs() + waitMs,
+      count: count + 1,
+    });
+    return this.pending(intent) ?? outcome;
   }
 
   /** The writes of a namespace, and those outside of namespaces, that are in backoff; `nowMs` is wall-clock time. */
@@ -69,7 +73,7 @@ export class WriteBackoff {
     });
   }
 
-  /** The intent was carried out. */
+  /** Forgets the failures of an intent that was executed. */
   clear(intent: Intent): void {
     this.#failures.delete(idOf(intent));
   }

@@ -49,7 +49,7 @@ for _, condition in ipairs(status.conditions or {}) do
   end
 end
 if ready.status == "True" then
-  return say("Healthy", ready, "Every remedy that is on holds")
+  return say("Healthy", ready, "All remedies report True")
 end
 if ready.status == "False" and heldBack[ready.reason] then
   return say("Suspended", ready, "spec.mode is Observe")
