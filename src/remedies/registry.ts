@@ -8,7 +8,7 @@ import { createTokenRestart } from "./token-restart/remedy";
 /** One line per remedy, in the order of their conditions. A block of the schema without a line is a type error. */
 const REGISTRY: { readonly [Block in RemedyBlock]: () => Remedy<Block> } = {
   tokenRestart: () => createTokenRestart(),
-  bindingRenewal: () => adapt(createBindingRenewal()),
+  bindingRenewal: () => createBindingRenewal(),
   tokenLifetime: () => adapt(createTokenLifetime()),
   flowIsolation: () => createFlowIsolation(),
 };

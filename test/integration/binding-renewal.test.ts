@@ -13,7 +13,6 @@ import type { Intent } from "../../src/core/intent";
 import { RestartPacer } from "../../src/engine/restarts/restart-pacer";
 import { RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";
 import { makeReconciler } from "../../src/engine/testing/reconciler";
-import { adapt } from "../../src/core/legacy-remedy";
 import { createBindingRenewal } from "../../src/remedies/binding-renewal/remedy";
 import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";
@@ -69,7 +68,7 @@ function start() {
     writer: new ApiWriter(api),
     events,
     readers,
-    remedies: [adapt(createBindingRenewal())],
+    remedies: [createBindingRenewal()],
     pacer: new RestartPacer(systemClock, 1),
     random: systemRandom,
     log,

@@ -21,7 +21,7 @@ describe("a binding that expires", () => {
   it("is left alone, and shown, as long as its end is far", async () => {
     const scene = await withDaysLeft(8);
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "True", reason: "Current", intents: [], announcements: [] });
+    expect(decision).toMatchObject({ status: "True", reason: "Current", intents: [], events: [] });
     expect(decision.message).toBe(`RoleBinding edit expires at ${GONE_AT} (${OWN}).`);
     expect(decision.recheckAfterMs).toBe(DAY);
     expect(scene.entry()).toEqual({
@@ -45,10 +45,10 @@ describe("a binding that expires", () => {
     const scene = await withDaysLeft(7);
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "True", reason: "ExpiringSoon", intents: [] });
-    expect(decision.announcements).toMatchObject([
+    expect(decision.events).toMatchObject([
       { type: "Normal", reason: "BindingExpiringSoon", about: { kind: "RoleBinding", name: "edit", uid: "uid-1" } },
     ]);
-    expect((await scene.pass()).announcements).toEqual([]);
+    expect((await scene.pass()).events).toEqual([]);
   });
 
   it("is renewed a day ahead, by its own life, and once", async () => {
@@ -107,7 +107,7 @@ describe("a binding that expires", () => {
 
   it("in two conventions ends at the earliest, and both are renewed", async () => {
     const scene = await withDaysLeft(1, {}, { annotations: { [OWN]: GONE_AT, [TTL]: "31d" } });
-    expect((await scene.act()).message).toBe("RoleBinding edit is renewed.");
+    expect((await scene.act()).message).toBe("RoleBinding edit is renewed until 2025-03-02T00:00:00Z.");
     expect(scene.now()?.annotations).toEqual({ [OWN]: "2025-03-02T00:00:00Z", [TTL]: "60d" });
     expect(scene.entry()).toMatchObject({ source: OWN, expiryTime: "2025-03-02T00:00:00Z" });
   });
@@ -184,7 +184,9 @@ describe("a binding that expires", () => {
     scene.outcome = { result: "Failed", message: "the API server did not answer" };
     const decision = await scene.act();
     expect(decision).toMatchObject({ status: "True", reason: "Renewing", progressing: true });
-    expect(decision.message).toContain("Not done yet: patch RoleBinding edit: the API server did not answer.");
+    expect(decision.message).toBe(
+      `RoleBinding edit expires at ${GONE_AT} (${OWN}); the renewal failed and is retried: the API server did not answer.`,
+    );
     expect(scene.entry()).not.toHaveProperty("lastRenewalTime");
     scene.outcome = { result: "Forbidden", message: "it needs a right" };
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "RenewalForbidden" });
@@ -197,11 +199,11 @@ describe("renewUntil", () => {
     await scene.act();
     expect(scene.now()?.annotations[OWN]).toBe("2025-02-10T00:00:00Z");
     const soon = await scene.pass();
-    expect(soon.announcements).toEqual([]);
+    expect(soon.events).toEqual([]);
     await scene.clock.run(4 * DAY);
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "False", reason: "RenewalEnded", intents: [] });
-    expect(decision.announcements?.map(({ reason }) => reason)).toEqual(["BindingNotRenewed", "RenewalEndsSoon"]);
+    expect(decision.events?.map(({ reason }) => reason)).toEqual(["BindingNotRenewed", "RenewalEndsSoon"]);
     expect(scene.written).toHaveLength(1);
   });
 
@@ -289,7 +291,7 @@ describe("which bindings", () => {
     scene.bind({ name: "endless" });
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "False", reason: "BindingRefused" });
-    expect(decision.message).toContain("There is no RoleBinding missing (yet).");
+    expect(decision.message).toContain("Binding not found: RoleBinding missing.");
     expect(decision.message).toContain("RoleBinding endless does not expire.");
   });
 
@@ -315,8 +317,8 @@ describe("the right to renew", () => {
     expect(decision.message).toContain(
       '{apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: ["edit"], verbs: [bind]}',
     );
-    expect(decision.announcements).toMatchObject([{ reason: "BindingRenewalForbidden", about: { name: "edit" } }]);
-    expect((await scene.pass()).announcements).toEqual([]);
+    expect(decision.events).toMatchObject([{ reason: "BindingRenewalForbidden", about: { name: "edit" } }]);
+    expect((await scene.pass()).events).toEqual([]);
     scene.lacking.clear();
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "ExpiringSoon" });
   });
@@ -361,10 +363,10 @@ describe("a binding that is gone", () => {
     scene.remove();
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "True", reason: "Revoked" });
-    expect(decision.announcements).toMatchObject([{ type: "Warning", reason: "BindingRevoked" }]);
+    expect(decision.events).toMatchObject([{ type: "Warning", reason: "BindingRevoked" }]);
     await scene.live(60 * DAY);
     expect(scene.now()).toBeUndefined();
-    expect(await scene.pass()).toMatchObject({ reason: "Revoked", announcements: [] });
+    expect(await scene.pass()).toMatchObject({ reason: "Revoked", events: [] });
     scene.bind({ annotations: { [TTL]: "30d" } });
     await scene.live(30 * DAY);
     expect(scene.written.map(({ verb }) => verb)).toEqual(["patch"]);
@@ -375,7 +377,7 @@ describe("a binding that is gone", () => {
     scene.remove();
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "False", reason: "Revoked", stalled: { reason: "Revoked" } });
-    expect(decision.message).not.toContain("There is no RoleBinding");
+    expect(decision.message).not.toContain("Binding not found");
   });
 
   it("stays gone a millisecond before its expiry, and comes back at it", async () => {
@@ -406,8 +408,8 @@ describe("a binding that is gone", () => {
     scene.remove();
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "True", reason: "Expired", intents: [] });
-    expect(decision.announcements).toMatchObject([{ type: "Warning", reason: "BindingExpired" }]);
-    expect((await scene.pass()).announcements).toEqual([]);
+    expect(decision.events).toMatchObject([{ type: "Warning", reason: "BindingExpired" }]);
+    expect((await scene.pass()).events).toEqual([]);
   });
 
   it("is not restored after renewUntil", async () => {

@@ -1,78 +1,126 @@
-import type { BindingStatus, ControllerResilience } from "../../api/controller-resilience";
+import type { BindingRenewalSpec, BindingStatus, ControllerResilience } from "../../api/controller-resilience";
 import type { Readers, Right } from "../../core/readers";
-import { describeTarget, readTarget } from "../kit/targets";
 import { each, inSlices, type Steps } from "../../core/slices";
 import type { BindingView } from "../../core/views";
-import { renewed, timeOf } from "./build";
+import { describeTarget, readTarget } from "../kit/targets";
 import { readExpiry } from "./conventions";
-import {
-  bindingId,
-  isFinal,
-  isPutBack,
-  isRecorded,
-  wentEarly,
-  type BindingRenewalFacts,
-  type GoneBinding,
-  type LivingBinding,
-  type Spec,
-} from "./facts";
+import type { GoneBinding, LivingBinding, ObservedBindings, Scope } from "./observed";
+import { afterRenewal, bindingId, isBeforeExpiry, isFinal, isRecorded, isReverted, timeOf } from "./record";
 import { rightsFor } from "./rights";
-import { place, type Places } from "./room";
 import { markedOf, scheduleOf } from "./schedule";
-import { concernsTargets, isFound, isListed, refusalOf } from "./scope";
+import { bindsTarget, isInScope, isListed, refusalOf } from "./scope";
+import { assignSlots, type SlotOptions } from "./slots";
 
-/** What the search for bindings comes to. */
-interface Search {
-  readonly living: readonly BindingView[];
-  readonly absent: BindingRenewalFacts["absent"];
+/** What every step of one observation needs. */
+interface Context {
+  readonly spec: BindingRenewalSpec;
+  readonly generation: number;
+  readonly scope: Scope;
+  /** status.bindings by id. */
+  readonly records: ReadonlyMap<string, BindingStatus>;
+  readonly readers: Readers;
 }
 
-/** Whose ServiceAccounts are looked for. */
-type Targets = Pick<BindingRenewalFacts, "serviceAccounts" | "missingTargets">;
+/** Bindings that the cache shows. */
+interface Found {
+  readonly living: readonly BindingView[];
+  readonly absent: ObservedBindings["absent"];
+}
 
 /**
- * Everything that a decision needs: the bindings, what became of those that status tells of, and the rights that are missing.
+ * Reads the bindings, confirms live which ones of status are gone, and reviews the operator's rights.
  *
- * @throws whatever a reader throws
+ * @throws any reader's error
  */
 export async function observeBindings(
   object: ControllerResilience,
-  spec: Spec,
-  from: Readers,
-): Promise<BindingRenewalFacts> {
+  spec: BindingRenewalSpec,
+  readers: Readers,
+): Promise<ObservedBindings> {
   const { namespace, generation } = object.metadata;
-  const isListing = spec.bindings.length > 0;
-  const scope = { namespace, ...(isListing ? NO_TARGETS : await readTargets(object, from)) };
-  const records = object.status?.bindings ?? [];
-  const byId = new Map(records.map(record => [bindingId(record), record]));
-  const all = withoutFinal(isListing ? await readListed(spec, namespace, from) : await find(scope, from), records);
-  const { placed, remembered, unplaced } = await inSlices(
-    from.clock,
-    place(all.living, placesOf(byId, { spec, scope })),
-  );
-  const rest = await readUnfound(records, all.living, { spec, scope, from });
-  const living = [...placed, ...rest.living];
-  const by = { records: byId, spec, from, generation };
+  const targets = namesBindings(spec) ? NO_TARGETS : await readTargets(object, readers);
+  const scope = { namespace, ...targets };
+  const records = new Map(object.status?.bindings?.map(record => [bindingId(record), record]));
+  const context = { spec, generation, scope, records, readers };
+  const found = withoutFinal(await find(context), records);
+  const slots = await inSlices(readers.clock, assignSlots(found.living, slotOptions(context)));
+  const rest = await readUnfound(found.living, context);
   const accountedFor = new Set([...rest.living, ...rest.gone.map(({ record }) => record)].map(bindingId));
   return {
     mode: object.spec.mode,
     generation,
     ...scope,
-    living: await livingBindings(living, by),
-    gone: await Promise.all(rest.gone.map(gone => withRights(gone, from))),
-    unplaced,
-    absent: all.absent.filter(one => !accountedFor.has(bindingId(one))),
-    kept: [...rest.kept, ...remembered],
+    living: await livingBindings([...slots.withSlot, ...rest.living], context),
+    gone: await Promise.all(rest.gone.map(gone => withRights(gone, readers))),
+    withoutSlot: slots.withoutSlot,
+    absent: found.absent.filter(one => !accountedFor.has(bindingId(one))),
+    kept: [...rest.kept, ...slots.remembered],
   };
 }
 
-/** Whose record fits in status, and whose need not. */
-function placesOf(records: Places["records"], { spec, scope }: Pick<Reading, "spec" | "scope">): Places {
+function namesBindings(spec: BindingRenewalSpec): boolean {
+  return spec.bindings.length > 0;
+}
+
+type Targets = Pick<Scope, "serviceAccounts" | "missingTargets">;
+
+const NO_TARGETS: Targets = { serviceAccounts: [], missingTargets: [] };
+
+async function readTargets(object: ControllerResilience, readers: Readers): Promise<Targets> {
+  const accounts = new Set<string>();
+  const missingTargets: string[] = [];
+  for (const [index, target] of object.spec.targets.entries()) {
+    const workloads = await readTarget(target, object.metadata.namespace, readers);
+    if (workloads.length === 0) missingTargets.push(describeTarget(target, index));
+    for (const { serviceAccountName } of workloads) accounts.add(serviceAccountName);
+  }
+  return { serviceAccounts: [...accounts], missingTargets };
+}
+
+function find(context: Context): Promise<Found> {
+  return namesBindings(context.spec) ? findListed(context) : findInScope(context);
+}
+
+async function findListed({ spec, scope, readers }: Context): Promise<Found> {
+  const kinds = new Set(spec.bindings.map(({ kind }) => kind));
+  const all: BindingView[] = [];
+  for (const kind of kinds) all.push(...(await readers.bindings(kind, scope.namespace)));
+  const living = all.filter(({ kind, name }) => isListed(spec, kind, name));
+  const absent = spec.bindings.filter(
+    ({ kind, name }) => !living.some(view => view.kind === kind && view.name === name),
+  );
+  return { living, absent };
+}
+
+async function findInScope({ scope, readers }: Context): Promise<Found> {
+  const all = [
+    ...(await readers.bindings("RoleBinding", scope.namespace)),
+    ...(await readers.bindings("ClusterRoleBinding", scope.namespace)),
+  ];
+  return { living: await inSlices(readers.clock, inScope(all, scope)), absent: [] };
+}
+
+function* inScope(all: readonly BindingView[], scope: Scope): Steps<BindingView[]> {
+  const found: BindingView[] = [];
+  for (const view of all) {
+    if (isInScope(view, scope)) found.push(view);
+    yield;
+  }
+  return found;
+}
+
+/** A binding that is gone for good never returns with the same uid: a cache that shows it is stale, so it is read live. */
+function withoutFinal({ living, absent }: Found, records: Context["records"]): Found {
+  const final = new Set([...records.values()].filter(isFinal).map(({ uid }) => uid));
+  return { absent, living: living.filter(({ uid }) => !final.has(uid)) };
+}
+
+function slotOptions({ records, scope, spec }: Context): SlotOptions {
   return {
     records,
     recordOf: view => {
       const record = records.get(bindingId(view));
-      return record !== undefined && isOf(record, view) ? record : undefined;
+      return record !== undefined && describes(record, view) ? record : undefined;
     },
     isExcluded: view =>
       view.skip ||
@@ -81,183 +129,125 @@ function placesOf(records: Places["records"], { spec, scope }: Pick<Reading, "sp
   };
 }
 
-const NO_TARGETS: Targets = { serviceAccounts: [], missingTargets: [] };
-
-async function readTargets(object: ControllerResilience, from: Readers): Promise<Targets> {
-  const accounts = new Set<string>();
-  const missingTargets: string[] = [];
-  for (const [index, target] of object.spec.targets.entries()) {
-    const workloads = await readTarget(target, object.metadata.namespace, from);
-    if (workloads.length === 0) missingTargets.push(describeTarget(target, index));
-    for (const { serviceAccountName } of workloads) accounts.add(serviceAccountName);
-  }
-  return { serviceAccounts: [...accounts], missingTargets };
-}
-
-async function readListed(spec: Spec, namespace: string, from: Readers): Promise<Search> {
-  const kinds = new Set(spec.bindings.map(({ kind }) => kind));
-  const all: BindingView[] = [];
-  for (const kind of kinds) all.push(...(await from.bindings(kind, namespace)));
-  const living = all.filter(({ kind, name }) => isListed(spec, kind, name));
-  const missing = spec.bindings.filter(
-    ({ kind, name }) => !living.some(view => view.kind === kind && view.name === name),
-  );
-  return { living, absent: missing };
-}
-
-async function find(scope: Targets & { readonly namespace: string }, from: Readers): Promise<Search> {
-  const { namespace } = scope;
-  const all = [
-    ...(await from.bindings("RoleBinding", namespace)),
-    ...(await from.bindings("ClusterRoleBinding", namespace)),
-  ];
-  return { living: await inSlices(from.clock, foundAmong(all, scope)), absent: [] };
-}
-
-function* foundAmong(all: readonly BindingView[], scope: Parameters<typeof isFound>[1]): Steps<BindingView[]> {
-  const found: BindingView[] = [];
-  for (const view of all) {
-    if (isFound(view, scope)) found.push(view);
-    yield;
-  }
-  return found;
-}
-
-/** What is gone for good never comes back with the same uid: a watch that shows it is behind, and so it is read live. */
-function withoutFinal({ living, absent }: Search, records: readonly BindingStatus[]): Search {
-  const final = new Set(records.filter(isFinal).map(({ uid }) => uid));
-  return { absent, living: living.filter(({ uid }) => !final.has(uid)) };
-}
+type UnreviewedGone = Omit<GoneBinding, "lacks">;
 
 interface Unfound {
   readonly living: readonly BindingView[];
-  readonly gone: readonly Omit<GoneBinding, "lacks">[];
+  readonly gone: readonly UnreviewedGone[];
   readonly kept: readonly BindingStatus[];
 }
 
-interface Reading {
-  readonly spec: Spec;
-  readonly scope: Targets & { readonly namespace: string };
-  readonly from: Readers;
-}
-
-/** What became of bindings that status tells of and the search has not found. A cache may be behind, so each is read live. */
-async function readUnfound(
-  records: readonly BindingStatus[],
-  found: readonly BindingView[],
-  by: Reading,
-): Promise<Unfound> {
+/** The bindings of status that the cache does not show. The cache may be stale, so each is read live. */
+async function readUnfound(found: readonly BindingView[], context: Context): Promise<Unfound> {
+  const { scope, records, spec } = context;
   const ids = new Set(found.map(bindingId));
-  const living: BindingView[] = [];
-  const gone: Omit<GoneBinding, "lacks">[] = [];
-  const kept: BindingStatus[] = [];
-  // Of a target that is missing for now nobody knows what it runs as, so nothing is forgotten meanwhile.
-  const isWaiting = by.spec.bindings.length === 0 && by.scope.missingTargets.length > 0;
-  const unfound = records.filter(one => !ids.has(bindingId(one)));
-  if (isWaiting) kept.push(...unfound.filter(one => !isRecorded(one)));
-  for (const record of unfound.filter(one => isRecorded(one) && (isWaiting || isStillMeant(one, by)))) {
-    const isMeant = isStillMeant(record, by);
-    const seenMs = by.from.clock.now().getTime();
-    const view = await by.from.binding(record.kind, by.scope.namespace, record.name);
-    if (view === null && (isMeant || staysAway(record, seenMs))) gone.push({ record, seenMs });
-    else if (view !== null && isMeant) living.push(...meant(view, by));
-    else kept.push(record);
-  }
-  return { living, gone, kept };
+  const unfound = [...records.values()].filter(record => !ids.has(bindingId(record)));
+  // The ServiceAccounts of a missing target are unknown, so nothing is dropped from status until it returns.
+  const keepsAll = !namesBindings(spec) && scope.missingTargets.length > 0;
+  const recorded = unfound.filter(record => isRecorded(record) && (keepsAll || isStillInScope(record, context)));
+  const reads: Unfound[] = [];
+  for (const record of recorded) reads.push(await readRecorded(record, context));
+  return {
+    living: reads.flatMap(({ living }) => living),
+    gone: reads.flatMap(({ gone }) => gone),
+    kept: [...(keepsAll ? unfound.filter(record => !isRecorded(record)) : []), ...reads.flatMap(({ kept }) => kept)],
+  };
 }
 
-/** What was found by itself has to be what is looked for still: somebody may have taken its expiry away. */
-function meant(view: BindingView, { spec, scope }: Reading): BindingView[] {
-  return spec.bindings.length > 0 || isFound(view, scope) ? [view] : [];
+const NONE: Unfound = { living: [], gone: [], kept: [] };
+
+async function readRecorded(record: BindingStatus, context: Context): Promise<Unfound> {
+  const { spec, scope, readers } = context;
+  const isMeant = isStillInScope(record, context);
+  const seenMs = readers.clock.now().getTime();
+  const view = await readers.binding(record.kind, scope.namespace, record.name);
+  if (view === null && (isMeant || staysGone(record, seenMs))) return { ...NONE, gone: [{ record, seenMs }] };
+  if (view === null || !isMeant) return { ...NONE, kept: [record] };
+  // Another client may have removed the expiry of an unlisted binding.
+  return namesBindings(spec) || isInScope(view, scope) ? { ...NONE, living: [view] } : NONE;
 }
 
-function isStillMeant(record: BindingStatus, { spec, scope }: Reading): boolean {
-  return spec.bindings.length > 0 ? isListed(spec, record.kind, record.name) : concernsTargets(record, scope);
+function isStillInScope(record: BindingStatus, { spec, scope }: Context): boolean {
+  return namesBindings(spec) ? isListed(spec, record.kind, record.name) : bindsTarget(record, scope);
 }
 
-interface Knowledge {
-  readonly records: Places["records"];
-  readonly spec: Spec;
-  readonly from: Readers;
-  readonly generation: number;
-}
-
-/** There may be hundreds: they are looked at in turns, and what there is to ask is asked at once. */
-async function livingBindings(cached: readonly BindingView[], by: Knowledge): Promise<LivingBinding[]> {
-  const { clock } = by.from;
-  const suspects = new Set(
-    await inSlices(
-      clock,
-      each(cached, view => (isSuspect(view, by) ? view : undefined)),
-    ),
+/** Adds record and missing rights. There may be hundreds of bindings, so this yields to the event loop and sends all requests together. */
+async function livingBindings(cached: readonly BindingView[], context: Context): Promise<LivingBinding[]> {
+  const { readers } = context;
+  const suspects = await inSlices(
+    readers.clock,
+    each(cached, view => isSuspect(view, context)),
   );
-  const views = await Promise.all(cached.map(async view => (suspects.has(view) ? readLive(view, by.from) : view)));
-  const looked = await inSlices(
-    clock,
-    each(views, view => lookAt(view, by)),
+  const views = await Promise.all(
+    cached.map(async (view, i) => (suspects[i] === true ? readLive(view, readers) : view)),
   );
-  return Promise.all(looked.map(async ({ needs, ...one }) => ({ ...one, lacks: await missing(needs, by.from) })));
+  const recorded = await inSlices(
+    readers.clock,
+    each(views, view => withRecord(view, context)),
+  );
+  return Promise.all(recorded.map(async ({ needs, ...one }) => ({ ...one, lacks: await missing(needs, readers) })));
 }
 
-/** With the rights that its renewal takes. */
-function lookAt(view: BindingView, by: Knowledge): Omit<LivingBinding, "lacks"> & { readonly needs: readonly Right[] } {
-  const record = recordOf(view, by);
+interface Recorded extends Omit<LivingBinding, "lacks"> {
+  /** Rights that its renewal needs. */
+  readonly needs: readonly Right[];
+}
+
+function withRecord(view: BindingView, context: Context): Recorded {
+  const record = recordOf(view, context);
   const marked = markedOf(view);
-  const schedule = scheduleOf(marked, readExpiry(marked), by.spec, record);
-  const matters = schedule !== undefined && by.from.clock.now().getTime() >= schedule.warnAtMs;
-  const needs = matters ? rightsFor(placed(view), "patch") : [];
+  const schedule = scheduleOf(marked, readExpiry(marked), context.spec, record);
+  const isWarned = schedule !== undefined && context.readers.clock.now().getTime() >= schedule.warnAtMs;
+  const needs = isWarned ? rightsFor(withNamespace(view), "patch") : [];
   return { view, ...(record === undefined ? {} : { record }), needs };
 }
 
-function recordOf(view: BindingView, by: Knowledge): BindingStatus | undefined {
-  const record = by.records.get(bindingId(view));
-  return record !== undefined && isOf(record, view) ? settled(record, view, by) : undefined;
-}
-
-/** An operator that died between a renewal and its note has left it written down: what expires just then was renewed. */
-function settled(record: BindingStatus, view: BindingView, { from, generation }: Knowledge): BindingStatus {
+/** If the operator stopped between a renewal and its status, the binding has the expiry that status planned: it was renewed. */
+function recordOf(view: BindingView, { records, readers, generation }: Context): BindingStatus | undefined {
+  const record = records.get(bindingId(view));
+  if (record === undefined || !describes(record, view)) return undefined;
   const { renewingUntil } = record;
-  if (renewingUntil === undefined || !isAsPlanned(record, view)) return record;
-  return renewed(record, { expiryTime: renewingUntil, generation }, from.clock.now());
+  if (renewingUntil === undefined || !expiresAsPlanned(record, view)) return record;
+  return afterRenewal(record, { expiryTime: renewingUntil, generation }, readers.clock.now());
 }
 
-function isAsPlanned({ renewingUntil }: BindingStatus, view: BindingView): boolean {
+/**
+ * Reports whether the entry describes this binding and not a predecessor of the same name. A restored binding has no uid in status until
+ * it is read, or still the old one if the operator stopped; then it has the expiry that status planned.
+ */
+function describes(record: BindingStatus, view: BindingView): boolean {
+  return record.uid === undefined || record.uid === view.uid || expiresAsPlanned(record, view);
+}
+
+function expiresAsPlanned({ renewingUntil }: BindingStatus, view: BindingView): boolean {
   const { earliest } = readExpiry(markedOf(view));
   return earliest !== undefined && timeOf(earliest.atMs) === renewingUntil;
 }
 
-/** A watch that is behind shows a renewed binding as it was: before somebody is accused of putting it back, it is read live. */
-function isSuspect(cached: BindingView, by: Knowledge): boolean {
+/** A stale cache shows a renewed binding with its old expiry, so the binding is read live before its renewal counts as reverted. */
+function isSuspect(cached: BindingView, context: Context): boolean {
   const { earliest } = readExpiry(markedOf(cached));
-  return isPutBack(recordOf(cached, by), earliest?.atMs ?? Infinity, by.generation);
+  return isReverted(recordOf(cached, context), earliest?.atMs ?? Infinity, context.generation);
 }
 
-async function readLive(cached: BindingView, from: Readers): Promise<BindingView> {
-  return (await from.binding(cached.kind, cached.namespace, cached.name)) ?? cached;
+async function readLive(cached: BindingView, readers: Readers): Promise<BindingView> {
+  return (await readers.binding(cached.kind, cached.namespace, cached.name)) ?? cached;
 }
 
-/**
- * A record without a uid is of one that was restored and not seen since, and so is one that tells of just the end that was planned. One of a predecessor
- * says nothing of its successor.
- */
-function isOf(record: BindingStatus, view: BindingView): boolean {
-  return record.uid === undefined || record.uid === view.uid || isAsPlanned(record, view);
-}
-
-async function withRights({ record, seenMs }: Omit<GoneBinding, "lacks">, from: Readers): Promise<GoneBinding> {
-  const lacks = staysAway(record, seenMs) ? [] : await missing(rightsFor(record, "create"), from);
+async function withRights({ record, seenMs }: UnreviewedGone, readers: Readers): Promise<GoneBinding> {
+  const lacks = staysGone(record, seenMs) ? [] : await missing(rightsFor(record, "create"), readers);
   return { record, seenMs, lacks };
 }
 
-function staysAway(record: BindingStatus, seenMs: number): boolean {
-  return isFinal(record) || wentEarly(record, seenMs);
+function staysGone(record: BindingStatus, seenMs: number): boolean {
+  return isFinal(record) || isBeforeExpiry(record, seenMs);
 }
 
-function placed({ kind, namespace, name, roleRef }: BindingView): Parameters<typeof rightsFor>[0] {
+function withNamespace({ kind, namespace, name, roleRef }: BindingView): Parameters<typeof rightsFor>[0] {
   return { kind, name, roleRef, ...(namespace === "" ? {} : { namespace }) };
 }
 
-async function missing(rights: readonly Right[], from: Readers): Promise<Right[]> {
-  const answers = await Promise.all(rights.map(right => from.may(right)));
+async function missing(rights: readonly Right[], readers: Readers): Promise<Right[]> {
+  const answers = await Promise.all(rights.map(right => readers.may(right)));
   return rights.filter((_, i) => answers[i] !== true);
 }

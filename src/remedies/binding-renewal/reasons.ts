@@ -2,7 +2,7 @@ import type { ReasonRule } from "../../core/remedy";
 
 /** The reasons of BindingsCurrent, worst first. */
 export const REASONS = {
-  Renewing: { event: "Warning", help: "A renewal is due, and the write has not succeeded yet." },
+  Renewing: { event: "Normal", help: "A renewal is due, and the write has failed so far." },
   TooManyBindings: {
     event: "Warning",
     help: "The status has no room for every binding. The operator does not renew bindings that are missing from status.bindings.",
@@ -27,7 +27,10 @@ export const REASONS = {
     event: "Warning",
     help: "renewUntil has passed, or does not allow an expiry later than the current one. The operator renews nothing.",
   },
-  Expired: { event: "Warning", help: "A binding was deleted at or after its expiry, and restoreExpired is false." },
+  Expired: {
+    event: "Warning",
+    help: "A binding was deleted at or after its expiry and is not restored; the message contains the cause.",
+  },
   Revoked: {
     event: "Warning",
     help: "A binding was deleted before its expiry, which is a revocation. The operator never recreates it.",
@@ -45,10 +48,10 @@ export const REASONS = {
     help: "spec.bindingRenewal.bindings lists a binding that does not exist and that the operator has never seen.",
   },
   TargetNotFound: { event: "Warning", help: "No workload matches the targets." },
-  ExpiringSoon: { event: "Warning", help: "A binding expires within warnBefore; the operator will renew it in time." },
-  Current: { event: "Warning", help: "No binding expires soon, or the expiring bindings are renewed." },
+  ExpiringSoon: { event: "Normal", help: "A binding expires within warnBefore; the operator will renew it in time." },
+  Current: { event: "Normal", help: "No binding expires soon, or the expiring bindings are renewed." },
   NoBindings: {
-    event: "Warning",
+    event: "Normal",
     help: "No binding with an expiry has a ServiceAccount of the targets as its subject.",
   },
 } as const satisfies Record<string, ReasonRule>;

@@ -1,19 +1,14 @@
 import { ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
-import type { LegacyRemedy } from "../../core/legacy-remedy";
-import { runToEnd } from "../../core/slices";
-import { concludeBindings } from "./conclude";
-import { decideBindings } from "./decide";
-import type { BindingRenewalFacts } from "./facts";
+import { defineRemedy, type Remedy } from "../../core/remedy";
 import { observeBindings } from "./observe";
+import { planBindings } from "./plan";
 import { REASONS } from "./reasons";
+import { reportBindings } from "./report";
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 
-/**
- * Everything that this remedy can ever touch. The API server lets it change a binding only with `bind` on that very role, which is no
- * part of this: an installer gives it role by role, by name.
- */
+/** Without `bind`, which every change of a binding needs on its role: an installer grants it role by role, by name. */
 const PERMISSIONS: readonly Permission[] = [
   {
     apiGroup: RBAC_GROUP,
@@ -36,8 +31,8 @@ const PERMISSIONS: readonly Permission[] = [
 ];
 
 /** Renews RoleBindings and ClusterRoleBindings before they expire, in the convention that they use. */
-export function createBindingRenewal(): LegacyRemedy<"bindingRenewal", BindingRenewalFacts> {
-  return {
+export function createBindingRenewal(): Remedy<"bindingRenewal"> {
+  return defineRemedy({
     name: "binding-renewal",
     block: "bindingRenewal",
     condition: ConditionType.BindingsCurrent,
@@ -45,9 +40,7 @@ export function createBindingRenewal(): LegacyRemedy<"bindingRenewal", BindingRe
     owns: "bindings",
     permissions: PERMISSIONS,
     observe: observeBindings,
-    // The same, for whoever has no event loop to look after.
-    decide: (facts, spec, now) => runToEnd(decideBindings(facts, spec, now)),
-    decideInSteps: decideBindings,
-    conclude: concludeBindings,
-  };
+    plan: planBindings,
+    report: reportBindings,
+  });
 }

@@ -1,13 +1,18 @@
 import { expect, it } from "vitest";
-import type { BindingStatus } from "../../api/controller-resilience";
-import type { Spec } from "./facts";
+import type { BindingRenewalSpec, BindingStatus } from "../../api/controller-resilience";
 import { readExpiry } from "./conventions";
 import { planRenewal, planRestore, scheduleOf } from "./schedule";
 
 const SECONDS = "controller-resilience.io/expiration-seconds";
 const JANITOR = "janitor/ttl";
 const NOW_MS = Date.parse("2025-01-01T00:00:00.001Z");
-const SPEC: Spec = { bindings: [], warnBefore: "1m", renewBefore: "30s", extendBy: "", restoreExpired: true };
+const SPEC: BindingRenewalSpec = {
+  bindings: [],
+  warnBefore: "1m",
+  renewBefore: "30s",
+  extendBy: "",
+  restoreExpired: true,
+};
 
 /** What a binding of such a life, which counts from its creation, is created again with, and renewed with as soon as it is there. */
 function plans(key: string, value: string, lifeSeconds: number, untilSeconds: number) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { BindingRenewalSpec } from "../../api/controller-resilience";
+import { intentsOf } from "../../core/testing/remedy-sample";
 import type { BindingView } from "../../core/views";
 import { account, DAY, EDIT, Scene, web } from "./testing/scene";
 
@@ -124,7 +125,7 @@ describe("an expiry that Git puts back", () => {
     await scene.act();
     putBack(scene);
     const decision = await scene.pass();
-    expect(decision.announcements).toMatchObject([{ reason: "BindingContested", about: { name: "edit" } }]);
+    expect(decision.events).toMatchObject([{ reason: "BindingContested", about: { name: "edit" } }]);
     await scene.clock.run(2 * DAY);
     scene.remove();
     expect(await scene.pass()).toMatchObject({ reason: "Expired", intents: [] });
@@ -266,10 +267,10 @@ describe("a revocation", () => {
     const record = { ...scene.entry()!, expiryTime: "2025-03-01T00:00:00Z" };
     scene.object = { ...scene.object, status: { bindings: [record] } };
     scene.remove();
-    const spec = scene.object.spec.bindingRenewal!;
-    const facts = await scene.remedy.observe(scene.object, spec, scene);
-    const decision = scene.remedy.decide(facts, spec, new Date("2025-03-01T00:00:01Z"));
-    expect(decision).toMatchObject({ reason: "Revoked", intents: [] });
+    const now = new Date("2025-03-01T00:00:01Z");
+    const planned = await scene.plan(now);
+    expect(intentsOf(planned.plan)).toEqual([]);
+    expect(planned.report(new Map(), now).reason).toBe("Revoked");
   });
 
   it("is told of while a finalizer holds the binding, on the binding and as False where it is listed", async () => {
@@ -277,9 +278,9 @@ describe("a revocation", () => {
     scene.change({ deletedAtMs: scene.clock.now().getTime() });
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "False", reason: "Revoked" });
-    expect(decision.announcements).toMatchObject([{ reason: "BindingRevoked" }]);
+    expect(decision.events).toMatchObject([{ reason: "BindingRevoked" }]);
     scene.remove();
-    expect((await scene.pass()).announcements).toEqual([]);
+    expect((await scene.pass()).events).toEqual([]);
   });
 
   it("is remembered of the newest 64, and living bindings come before them in status", async () => {
@@ -322,7 +323,7 @@ describe("status and messages", () => {
       await scene.clock.run(7_000);
     }
     expect(seen.size).toBe(1);
-    expect([...seen][0]).toContain("It takes {apiGroups");
+    expect([...seen][0]).toContain("Required permissions: {apiGroups");
   });
 
   it("of a binding that is skipped, refused or malformed tell when it ends all the same", async () => {
@@ -342,7 +343,7 @@ describe("status and messages", () => {
 
   it("of the end of all renewals are told once for each date, whoever leads", async () => {
     const scene = await aged(1, { renewUntil: "2025-01-09T00:00:00Z" });
-    const reasons = async () => (await scene.pass()).announcements?.map(({ reason }) => reason);
+    const reasons = async () => (await scene.pass()).events?.map(({ reason }) => reason);
     expect(await reasons()).toEqual(["RenewalEndsSoon"]);
     expect(await reasons()).toEqual([]);
     edit(scene, { renewUntil: "2025-01-08T12:00:00Z" });
@@ -351,7 +352,7 @@ describe("status and messages", () => {
 
   it("of an end within a second are told once as well", async () => {
     const scene = await aged(1, { renewUntil: "2025-01-08T00:00:00.7Z" });
-    const told = [await scene.pass(), await scene.pass()].map(({ announcements }) => announcements?.length);
+    const told = [await scene.pass(), await scene.pass()].map(({ events }) => events?.length);
     expect(told).toEqual([1, 0]);
   });
 
@@ -365,7 +366,7 @@ describe("status and messages", () => {
       await scene.pass();
       expect(scene.entry()).not.toHaveProperty("announcedEnd");
       edit(scene, { renewUntil: "2025-01-09T00:00:00Z" });
-      expect((await scene.pass()).announcements?.map(({ reason }) => reason)).toEqual(["RenewalEndsSoon"]);
+      expect((await scene.pass()).events?.map(({ reason }) => reason)).toEqual(["RenewalEndsSoon"]);
     },
   );
 

@@ -1,8 +1,7 @@
-import type { BindingStatus } from "../../api/controller-resilience";
+import type { BindingRenewalSpec, BindingStatus } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/duration";
 import type { BindingView } from "../../core/views";
 import { type Change, readExpiry, withChange, type Expiry, type Marked } from "./conventions";
-import type { Spec } from "./facts";
 
 /**
  * A renewal comes no earlier than a third of what it extends by before the end, however long renewBefore is; a warning no earlier than two
@@ -60,7 +59,7 @@ export interface Schedule {
 export function scheduleOf(
   marked: Marked,
   expiry: Expiry,
-  spec: Spec,
+  spec: BindingRenewalSpec,
   record: BindingStatus | undefined,
 ): Schedule | undefined {
   const { earliest } = expiry;
@@ -80,7 +79,7 @@ export function scheduleOf(
   };
 }
 
-function extensionOf({ extendBy }: Spec, lifeMs: number): number {
+function extensionOf({ extendBy }: BindingRenewalSpec, lifeMs: number): number {
   return extendBy === "" ? lifeMs : parseDuration(extendBy);
 }
 
@@ -183,7 +182,7 @@ export interface Restoring extends Renewal {
 /** What a binding that is created again has to carry, so that it lives for as long as a renewal extends by, and never past `latestMs`. */
 export function planRestore(
   record: BindingStatus,
-  spec: Spec,
+  spec: BindingRenewalSpec,
   bounds: Omit<Bounds, "renewingUntil">,
 ): Restoring | undefined {
   const { nowMs, latestMs } = bounds;
@@ -228,6 +227,6 @@ export function markedOf(view: BindingView): Marked {
 }
 
 /** spec.renewUntil in milliseconds since the epoch; Infinity where there is none. The API server takes a comma before fractions as well. */
-export function renewUntilMs({ renewUntil }: Spec): number {
+export function renewUntilMs({ renewUntil }: BindingRenewalSpec): number {
   return renewUntil === undefined || renewUntil === null ? Infinity : Date.parse(renewUntil.replace(",", "."));
 }

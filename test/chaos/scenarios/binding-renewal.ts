@@ -75,7 +75,7 @@ export const bindingRestored: Scenario = {
 };
 
 function isGone(object: ControllerResilience | undefined): boolean {
-  return (object?.status?.conditions ?? []).some(({ message }) => message.includes("vanished"));
+  return (object?.status?.conditions ?? []).some(({ message }) => message.includes("expired at"));
 }
 
 /** A workload, and a binding of its ServiceAccount that ends after so long, to a role that the operator may bind. */

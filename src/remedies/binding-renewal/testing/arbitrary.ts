@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import type { BindingRenewalSpec, BindingStatus } from "../../../api/controller-resilience";
-import type { Decision } from "../../../core/legacy-remedy";
+import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
 import type { BindingView } from "../../../core/views";
-import { concludeBindings } from "../conclude";
 import { readExpiry } from "../conventions";
-import type { BindingRenewalFacts, GoneBinding, LivingBinding } from "../facts";
+import type { GoneBinding, LivingBinding, ObservedBindings } from "../observed";
+import type { BindingPlan } from "../plan";
+import { reportBindings } from "../report";
 import { markedOf, scheduleOf } from "../schedule";
 import { account, DEFAULTS, EDIT } from "./scene";
 
@@ -116,29 +117,29 @@ const gone: fc.Arbitrary<GoneBinding> = fc
   .record({ view: views, history: histories, lacks, seenMs: moments })
   .map(({ view, history, ...rest }) => ({ ...rest, record: recordOf(view, history as Partial<BindingStatus>) }));
 
-/** Facts of all sorts, each binding with a name of its own. */
-export const bindingRenewalFacts: fc.Arbitrary<BindingRenewalFacts> = fc
+/** Arbitrary observations, each binding with another name. */
+export const observedBindings: fc.Arbitrary<ObservedBindings> = fc
   .record({
     mode: fc.constantFrom("Enforce", "Enforce", "Observe"),
     living: fc.array(living, { maxLength: 5 }),
     gone: fc.array(gone, { maxLength: 3 }),
     missingTargets: fc.constantFrom([], ["Deployment/db"]),
   })
-  .map(facts => ({
-    ...facts,
+  .map(observed => ({
+    ...observed,
     generation: 1,
     namespace: "team",
     serviceAccounts: ["web"],
     absent: [],
-    unplaced: { count: 0 },
+    withoutSlot: { count: 0 },
     kept: [],
-    living: facts.living.map((one, i) => ({
+    living: observed.living.map((one, i) => ({
       ...one,
       view: { ...one.view, name: `b${i}`, uid: `u${i}` },
       record: { ...one.record, name: `b${i}`, uid: `u${i}` },
     })),
-    gone: facts.gone.map((one, i) => ({ ...one, record: { ...one.record, name: `g${i}`, uid: `v${i}` } })),
-  })) as fc.Arbitrary<BindingRenewalFacts>;
+    gone: observed.gone.map((one, i) => ({ ...one, record: { ...one.record, name: `g${i}`, uid: `v${i}` } })),
+  })) as fc.Arbitrary<ObservedBindings>;
 
 /** Specs as the API server lets them through. */
 export const bindingRenewalSpecs: fc.Arbitrary<BindingRenewalSpec> = fc
@@ -151,23 +152,23 @@ export const bindingRenewalSpecs: fc.Arbitrary<BindingRenewalSpec> = fc
   })
   .map(spec => ({ ...DEFAULTS, ...spec }));
 
-/** The API server has done what the plan asks for, and status was written. */
-export function applied(facts: BindingRenewalFacts, decision: Decision, now: Date): BindingRenewalFacts {
-  const executions = decision.intents.map(intent => ({ intent, outcome: { result: "Executed" } as const }));
-  const records = concludeBindings(decision, executions, now).parts?.bindings ?? [];
+/** The observations of the next pass, after all writes of the plan and the status were written. */
+export function applied(observed: ObservedBindings, plan: BindingPlan, now: Date): ObservedBindings {
+  const intents = intentsOf(plan);
+  const { lists } = reportBindings(plan, outcomesOf(plan, { result: "Executed" }), now);
   const recordNamed = (name: string): { record?: BindingStatus } => {
-    const record = records.find(one => one.name === name);
+    const record = lists?.bindings?.find(one => one.name === name);
     return record === undefined ? {} : { record };
   };
-  const patched = facts.living.map(({ view, lacks: missing }): LivingBinding => {
-    const body = decision.intents.find(({ target }) => target.name === view.name)?.body as
+  const patched = observed.living.map(({ view, lacks: missing }): LivingBinding => {
+    const body = intents.find(({ target }) => target.name === view.name)?.body as
       | { metadata: Partial<BindingView> }
       | undefined;
     const labels = { ...view.labels, ...body?.metadata.labels };
     const annotations = { ...view.annotations, ...body?.metadata.annotations };
     return { view: { ...view, labels, annotations }, lacks: missing, ...recordNamed(view.name) };
   });
-  const created = decision.intents.filter(({ verb }) => verb === "create");
+  const created = intents.filter(({ verb }) => verb === "create");
   const restored = created.map(({ target, body }): LivingBinding => {
     const { metadata, roleRef, subjects: bound } = body as { metadata: BindingView } & BindingView;
     const createdAtMs = Math.floor(now.getTime() / 1000) * 1000;
@@ -180,9 +181,9 @@ export function applied(facts: BindingRenewalFacts, decision: Decision, now: Dat
       ...recordNamed(name),
     };
   });
-  const stillGone = facts.gone.filter(({ record }) => !created.some(({ target }) => target.name === record.name));
+  const stillGone = observed.gone.filter(({ record }) => !created.some(({ target }) => target.name === record.name));
   return {
-    ...facts,
+    ...observed,
     living: [...patched, ...restored],
     gone: stillGone.flatMap(one => {
       const { record } = recordNamed(one.record.name);

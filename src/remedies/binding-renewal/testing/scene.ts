@@ -1,10 +1,12 @@
 import type { BindingRenewalSpec, BindingStatus, ControllerResilience } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { Right } from "../../../core/readers";
-import type { Decision } from "../../../core/legacy-remedy";
+import type { Report } from "../../../core/remedy";
+import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
+import { intentsOf } from "../../../core/testing/remedy-sample";
 import type { BindingKind, BindingView, WorkloadView } from "../../../core/views";
 import { createBindingRenewal } from "../remedy";
 
@@ -29,6 +31,11 @@ export const DAY = 24 * HOUR;
 /** A ServiceAccount as a subject. */
 export function account(name: string, namespace = "team"): BindingView["subjects"][number] {
   return { kind: "ServiceAccount", name, namespace };
+}
+
+/** What a pass reports, and what it planned to write. */
+export interface PassResult extends Report {
+  readonly intents: readonly Intent[];
 }
 
 /** The namespace `team` with the Deployment `web`, which runs as ServiceAccount `web`, and a ControllerResilience for it. */
@@ -99,22 +106,30 @@ export class Scene extends EmptyReaders {
     return this.object.status?.bindings?.find(entry => entry.name === name);
   }
 
-  /** One pass, as the engine does it: observe, decide, carry out, conclude, write status. */
-  async pass(): Promise<Decision> {
-    const spec = this.object.spec.bindingRenewal ?? DEFAULTS;
-    const facts = await this.remedy.observe(this.object, spec, this);
-    const decision = this.remedy.decide(facts, spec, this.clock.now());
-    const executions = decision.intents.map(intent => ({ intent, outcome: this.#execute(intent) }));
-    const concluded =
-      executions.length === 0 ? decision : (this.remedy.conclude?.(decision, executions, this.clock.now()) ?? decision);
-    this.object = { ...this.object, status: { ...this.object.status, ...concluded.parts } };
-    return concluded;
+  /** One pass, as the engine does it: observe, plan, execute, report, write status. */
+  async pass(): Promise<PassResult> {
+    const planned = await this.plan();
+    const { plan } = planned;
+    const outcomes = new Map(
+      plan.items
+        .filter(({ intents }) => intents.length > 0)
+        .map(({ id, intents }) => [id, intents.map(intent => ({ intent, outcome: this.#execute(intent) }))] as const),
+    );
+    const reported = planned.report(outcomes, this.clock.now());
+    this.object = { ...this.object, status: { ...this.object.status, ...reported.lists } };
+    return { ...reported, intents: intentsOf(plan) };
   }
 
-  /** One pass, and the next one where the first has only written down what it is about to do. */
-  async act(): Promise<Decision> {
-    const decision = await this.pass();
-    return decision.recheckAfterMs === 1_000 ? this.pass() : decision;
+  /** Observes now and plans, by default for now, without executing anything. */
+  async plan(now?: Date) {
+    const observation = await this.remedy.observe(this.object, this);
+    return runToEnd(observation.plan(now ?? this.clock.now(), []));
+  }
+
+  /** One pass, and a second one if the first only recorded the planned renewal. */
+  async act(): Promise<PassResult> {
+    const result = await this.pass();
+    return result.recheckAfterMs === 1_000 ? this.pass() : result;
   }
 
   /** A pass whose operator dies before it can tell in status what it has written. */

@@ -1,0 +1,48 @@
+import type { BindingStatus } from "../../api/controller-resilience";
+import type { Right } from "../../core/readers";
+import type { BindingKind, BindingView } from "../../core/views";
+import type { WithoutSlot } from "./slots";
+
+/** What a plan is made from. */
+export interface ObservedBindings extends Scope {
+  readonly mode: "Enforce" | "Observe";
+  /** Of the ControllerResilience. */
+  readonly generation: number;
+  /** Bindings that exist and have a slot in status: those listed, or those with an expiry whose subjects include a target's ServiceAccount. */
+  readonly living: readonly LivingBinding[];
+  /** Bindings in status that a live read did not find. */
+  readonly gone: readonly GoneBinding[];
+  /** Listed bindings that do not exist. */
+  readonly absent: readonly { readonly kind: BindingKind; readonly name: string }[];
+  readonly withoutSlot: WithoutSlot;
+  /** Entries of status.bindings that this pass does not change: a target is missing, or the binding has no slot any more. */
+  readonly kept: readonly BindingStatus[];
+}
+
+/** Whose bindings are meant. */
+export interface Scope {
+  /** Of the ControllerResilience. */
+  readonly namespace: string;
+  /** ServiceAccounts of the targets; read only if the spec lists no bindings. */
+  readonly serviceAccounts: readonly string[];
+  /** Targets without a workload: their ServiceAccounts are unknown. */
+  readonly missingTargets: readonly string[];
+}
+
+/** A binding that exists. */
+export interface LivingBinding {
+  readonly view: BindingView;
+  /** Its entry in status; absent if that describes a predecessor of the same name. */
+  readonly record?: BindingStatus;
+  /** Rights that a renewal needs and the operator lacks; reviewed from the first warning on. */
+  readonly lacks: readonly Right[];
+}
+
+/** A binding that is in status and does not exist. */
+export interface GoneBinding {
+  readonly record: BindingStatus;
+  /** Time of the read that did not find it, in milliseconds since the epoch. */
+  readonly seenMs: number;
+  /** Rights that a restore needs and the operator lacks. */
+  readonly lacks: readonly Right[];
+}

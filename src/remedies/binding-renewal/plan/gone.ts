@@ -1,0 +1,154 @@
+import type { BindingRenewalSpec, BindingStatus } from "../../../api/controller-resilience";
+import { type Check, firstMatch } from "../../kit/checks";
+import { buildRestore, refOfGone } from "../intents";
+import type { GoneBinding, ObservedBindings } from "../observed";
+import { isBeforeExpiry, isReverted, timeOf, withoutRenewalPlan } from "../record";
+import { planRestore, renewUntilMs, type Restoring } from "../schedule";
+import { isListed, refusalOf } from "../scope";
+import { deletionOf, nameOf, rulesOf } from "../wording";
+import { type BindingFinding, eventOnEntering } from "./finding";
+
+interface GoneCase extends GoneBinding {
+  readonly observed: ObservedBindings;
+  readonly spec: BindingRenewalSpec;
+  /** The spec names it. */
+  readonly listed: boolean;
+  readonly nowMs: number;
+  /** What a restore would write; undefined if no later time can be written. */
+  readonly renewal: Restoring | undefined;
+}
+
+/** If no check applies, the operator recreates the binding. */
+const CHECKS: readonly Check<GoneCase, BindingFinding>[] = [
+  deletedBeforeExpiry,
+  alreadyExpired,
+  notRestorable,
+  permissionMissing,
+  observeOnly,
+  restoreNotRecorded,
+  restore,
+];
+
+/** What to report and write for a binding that is gone. Pure and total. */
+export function planGone(
+  binding: GoneBinding,
+  observed: ObservedBindings,
+  spec: BindingRenewalSpec,
+  nowMs: number,
+): BindingFinding {
+  const { record } = binding;
+  const renewal = planRestore(record, spec, { nowMs, latestMs: renewUntilMs(spec) });
+  const gone = { ...binding, observed, spec, nowMs, renewal, listed: isListed(spec, record.kind, record.name) };
+  return firstMatch(CHECKS, gone) ?? expired(record, `${deletionOf(record)}.`, gone.listed);
+}
+
+function deletedBeforeExpiry({ record, seenMs, listed }: GoneCase): BindingFinding | undefined {
+  const isRevoked = record.state === "Revoked" || (record.state !== "Expired" && isBeforeExpiry(record, seenMs));
+  return isRevoked ? revocation(record, listed, record.state) : undefined;
+}
+
+/** The finding for a binding that was deleted before its expiry, from the start of its deletion on. */
+export function revocation(
+  record: BindingStatus,
+  listed: boolean,
+  before: BindingStatus["state"] | undefined,
+): BindingFinding {
+  const sentence = `${nameOf(record)} was deleted before its expiry at ${record.expiryTime ?? ""}: the operator takes that for a revocation and never restores it. Recreate it if that was a mistake.`;
+  const event = { type: "Warning", reason: "BindingRevoked", note: sentence } as const;
+  return {
+    ...final(record, "Revoked", listed),
+    reason: "Revoked",
+    sentence,
+    ...eventOnEntering("Revoked", before, event, refOfGone(record)),
+  };
+}
+
+function alreadyExpired({ record, listed }: GoneCase): BindingFinding | undefined {
+  if (record.state !== "Expired") return undefined;
+  return expired(record, `${deletionOf(record)}; the operator does not restore it. Recreate it if needed.`, listed);
+}
+
+function notRestorable(gone: GoneCase): BindingFinding | undefined {
+  const why = blocker(gone);
+  if (why === undefined) return undefined;
+  return expired(gone.record, `${deletionOf(gone.record)}; it is not restored: ${why}.`, gone.listed);
+}
+
+function blocker({ record, spec, observed, listed, renewal }: GoneCase): string | undefined {
+  if (!spec.restoreExpired) return "spec.bindingRenewal.restoreExpired is false";
+  const refusal = refusalOf(record, observed, listed);
+  if (refusal !== undefined) return `it ${refusal}`;
+  if (isReverted(record, Date.parse(record.expiryTime ?? ""), observed.generation)) {
+    return `another writer reverted its renewal until ${record.renewedUntil ?? ""}`;
+  }
+  if (renewal !== undefined) return undefined;
+  const untilMs = renewUntilMs(spec);
+  return Number.isFinite(untilMs)
+    ? `spec.bindingRenewal.renewUntil is ${timeOf(untilMs)}`
+    : "status does not contain its life; spec.bindingRenewal.extendBy may help";
+}
+
+function expired(record: BindingStatus, sentence: string, listed: boolean): BindingFinding {
+  const event = { type: "Warning", reason: "BindingExpired", note: sentence } as const;
+  return {
+    ...final(record, "Expired", listed),
+    reason: "Expired",
+    sentence,
+    ...eventOnEntering("Expired", record.state, event, refOfGone(record)),
+  };
+}
+
+/** The author of the spec still asks for a listed binding, so its absence is a problem. An unlisted one is no longer needed. */
+function final(record: BindingStatus, state: "Revoked" | "Expired", listed: boolean) {
+  const entry = { ...withoutRenewalPlan(record), state };
+  return { status: listed ? ("False" as const) : ("True" as const), entry, isStalled: listed };
+}
+
+function permissionMissing({ lacks, record }: GoneCase): BindingFinding | undefined {
+  if (lacks.length === 0) return undefined;
+  const sentence = `${deletionOf(record)}; it cannot be restored: the operator's ServiceAccount lacks ${rulesOf(lacks)}.`;
+  const event = { type: "Warning", reason: "BindingRenewalForbidden", note: sentence } as const;
+  return {
+    status: "False",
+    reason: "RenewalForbidden",
+    sentence,
+    entry: { ...record, state: "Forbidden" },
+    isStalled: true,
+    ...eventOnEntering("Forbidden", record.state, event, refOfGone(record)),
+  };
+}
+
+function observeOnly(gone: GoneCase): BindingFinding | undefined {
+  const restored = gone.observed.mode === "Enforce" ? undefined : restore(gone);
+  if (restored === undefined) return undefined;
+  const sentence = `${deletionOf(gone.record)}; in Enforce mode the operator would restore it now.`;
+  return { ...restored, status: "False", reason: "WouldRenew", sentence };
+}
+
+/** The new expiry must be in status before the write: the next leader could not distinguish a restore from another client's create. */
+function restoreNotRecorded({ record, renewal, nowMs }: GoneCase): BindingFinding | undefined {
+  const renewingUntil = renewal?.isExact === true ? timeOf(renewal.expiryMs) : undefined;
+  if (renewingUntil === undefined || record.renewingUntil === renewingUntil) return undefined;
+  return {
+    status: "False",
+    reason: "Restoring",
+    sentence: `${deletionOf(record)}; the operator restores it next.`,
+    entry: { ...record, renewingUntil },
+    // The next pass follows as soon as status is written.
+    nextMs: [nowMs + 1],
+  };
+}
+
+function restore({ record, observed, renewal }: GoneCase): BindingFinding | undefined {
+  if (renewal === undefined) return undefined;
+  const why = `${nameOf(record)} is recreated with the same role and subjects until ${timeOf(renewal.expiryMs)}; it expired at ${record.expiryTime ?? ""} and was deleted.`;
+  const intent = buildRestore(record, renewal, { why, generation: observed.generation });
+  return {
+    status: "True",
+    reason: "Current",
+    sentence: `${deletionOf(record)}; the operator restores it next.`,
+    entry: record,
+    intents: [intent],
+    write: { action: "restore", intent, expiry: deletionOf(record) },
+  };
+}

@@ -1,0 +1,249 @@
+import type { BindingRenewalSpec, BindingStatus } from "../../../api/controller-resilience";
+import type { EventRequest } from "../../../core/remedy";
+import { type Check, firstMatch } from "../../kit/checks";
+import { readExpiry } from "../conventions";
+import { buildRenewal, refOf } from "../intents";
+import type { LivingBinding, ObservedBindings } from "../observed";
+import { isReverted, timeOf, withoutRenewalPlan } from "../record";
+import { markedOf, planRenewal, renewUntilMs, scheduleOf, type Renewal, type Schedule } from "../schedule";
+import { isListed } from "../scope";
+import { expiryOf, nameOf, rulesOf } from "../wording";
+import { basicEntry, planExcluded, type LivingCase } from "./excluded";
+import { type BindingFinding, eventOnEntering } from "./finding";
+import { revocation } from "./gone";
+
+/** A binding that expires. */
+interface ExpiringCase extends LivingCase {
+  readonly schedule: Schedule;
+  /** What a renewal would write now; undefined before the first warning, and if no later time can be written. */
+  readonly renewal: Renewal | undefined;
+}
+
+/** If no check applies, the operator renews the binding. */
+const CHECKS: readonly Check<ExpiringCase, BindingFinding>[] = [
+  terminating,
+  renewalReverted,
+  renewalEnded,
+  beforeWarning,
+  // Reported from the first warning on, so that there is time to add the permission.
+  permissionMissing,
+  beforeRenewal,
+  observeOnly,
+  renewalNotRecorded,
+  renew,
+];
+
+/** The end of all renewals is reported a week ahead, whatever warnBefore says of single expiries. */
+const ENDS_SOON_MS = 7 * 24 * 3_600_000;
+
+/** What to report and write for a binding that exists. Pure and total. */
+export function planLiving(
+  binding: LivingBinding,
+  observed: ObservedBindings,
+  spec: BindingRenewalSpec,
+  nowMs: number,
+): BindingFinding {
+  const { view, record } = binding;
+  const marked = markedOf(view);
+  const expiry = readExpiry(marked);
+  const schedule = scheduleOf(marked, expiry, spec, record);
+  const living = { binding, observed, spec, nowMs, expiry, schedule, listed: isListed(spec, view.kind, view.name) };
+  const excluded = planExcluded(living);
+  if (excluded !== undefined || schedule === undefined) return excluded ?? notRenewed(living);
+  // Computing a renewal takes longer than everything else, and nothing needs it before the first warning.
+  const isWarned = nowMs >= schedule.warnAtMs;
+  const bounds = { nowMs, latestMs: renewUntilMs(spec), renewingUntil: record?.renewingUntil };
+  const renewal = isWarned ? planRenewal(marked, expiry, schedule, bounds) : undefined;
+  const expiring = { ...living, schedule, renewal };
+  return withEnd(firstMatch(CHECKS, expiring) ?? notRenewed(living), expiring);
+}
+
+/** Unreachable; keeps the function total: a binding without a schedule is excluded, and renewals of one without a renewal have ended. */
+function notRenewed({ binding }: LivingCase): BindingFinding {
+  return { status: "True", reason: "Current", sentence: `${nameOf(binding.view)} is not renewed.` };
+}
+
+function terminating(expiring: ExpiringCase): BindingFinding | undefined {
+  const { view, record } = expiring.binding;
+  if (view.deletedAtMs === undefined) return undefined;
+  const entry = record ?? entryOf(expiring, "ExpiringSoon");
+  if (view.deletedAtMs < expiring.schedule.expiryMs) return revocation(entry, expiring.listed, record?.state);
+  const sentence = `${nameOf(view)} is being deleted, at or after its expiry.`;
+  return { status: "True", reason: "ExpiringSoon", sentence, entry };
+}
+
+function renewalReverted(expiring: ExpiringCase): BindingFinding | undefined {
+  const { binding, observed, schedule } = expiring;
+  const { record, view } = binding;
+  if (!isReverted(record, schedule.expiryMs, observed.generation)) return undefined;
+  const keys = schedule.sources.join(", ");
+  const sentence =
+    `${nameOf(view)}: another writer reverted the renewal until ${record?.renewedUntil ?? ""}, and the operator stops renewing it; ` +
+    `it expires at ${timeOf(schedule.expiryMs)} (${keys}). ` +
+    `If Git contains ${keys}, renew it there, or remove it from Git and update this object.`;
+  return {
+    status: "False",
+    reason: "RenewalContested",
+    sentence,
+    entry: withoutRenewalPlan(entryOf(expiring, "Contested")),
+    isStalled: true,
+    ...onEntering(expiring, "Contested", { type: "Warning", reason: "BindingContested", note: sentence }),
+  };
+}
+
+/** renewUntil has passed, or no later time can be written. */
+function renewalEnded(expiring: ExpiringCase): BindingFinding | undefined {
+  const { nowMs, renewal, schedule, spec } = expiring;
+  const untilMs = renewUntilMs(spec);
+  const isOver = nowMs >= untilMs;
+  if (!isOver && (renewal !== undefined || nowMs < schedule.warnAtMs)) return undefined;
+  const why = Number.isFinite(untilMs)
+    ? `spec.bindingRenewal.renewUntil is ${timeOf(untilMs)}; review the access, then set a later date`
+    : "no later time can be written; spec.bindingRenewal.extendBy may help";
+  const sentence = `${clause(expiring)} and is not renewed: ${why}.`;
+  return {
+    status: "False",
+    reason: "RenewalEnded",
+    sentence,
+    entry: withoutRenewalPlan(entryOf(expiring, "Ended")),
+    isStalled: true,
+    ...onEntering(expiring, "Ended", { type: "Warning", reason: "BindingNotRenewed", note: sentence }),
+    nextMs: [schedule.expiryMs],
+  };
+}
+
+function beforeWarning(expiring: ExpiringCase): BindingFinding | undefined {
+  const { nowMs, schedule } = expiring;
+  if (nowMs >= schedule.warnAtMs) return undefined;
+  const sentence = `${clause(expiring)}.`;
+  return {
+    status: "True",
+    reason: "Current",
+    sentence,
+    entry: entryOf(expiring, "Current"),
+    nextMs: timesOf(expiring),
+  };
+}
+
+function permissionMissing(expiring: ExpiringCase): BindingFinding | undefined {
+  const { lacks } = expiring.binding;
+  if (lacks.length === 0) return undefined;
+  const sentence = `${clause(expiring)} and cannot be renewed: the operator's ServiceAccount lacks ${rulesOf(lacks)}.`;
+  return {
+    status: "False",
+    reason: "RenewalForbidden",
+    sentence,
+    entry: entryOf(expiring, "Forbidden"),
+    isStalled: true,
+    ...onEntering(expiring, "Forbidden", { type: "Warning", reason: "BindingRenewalForbidden", note: sentence }),
+    nextMs: timesOf(expiring),
+  };
+}
+
+function beforeRenewal(expiring: ExpiringCase): BindingFinding | undefined {
+  const { nowMs, schedule } = expiring;
+  if (nowMs >= schedule.renewAtMs) return undefined;
+  const sentence = `${clause(expiring)}; the operator renews it at ${timeOf(schedule.renewAtMs)}.`;
+  return { ...expiringSoon(expiring, sentence), nextMs: timesOf(expiring) };
+}
+
+function observeOnly(expiring: ExpiringCase): BindingFinding | undefined {
+  const renewed = expiring.observed.mode === "Enforce" ? undefined : renew(expiring);
+  if (renewed === undefined) return undefined;
+  const sentence = `${clause(expiring)}; in Enforce mode the operator would renew it now.`;
+  return { ...renewed, status: "False", reason: "WouldRenew", sentence, entry: entryOf(expiring, "ExpiringSoon") };
+}
+
+/**
+ * Life and new expiry must be in status before the write. The next leader cannot derive the life from the renewed binding, nor distinguish
+ * its predecessor's renewal from another writer's change.
+ */
+function renewalNotRecorded(expiring: ExpiringCase): BindingFinding | undefined {
+  const { record } = expiring.binding;
+  const entry = renewingEntry(expiring);
+  const isLifeKnown = record?.uid !== undefined && record.lifeSeconds === entry.lifeSeconds;
+  if (isLifeKnown && record.renewingUntil === entry.renewingUntil) return undefined;
+  const sentence = `${clause(expiring)}; the operator renews it next.`;
+  // The next pass follows as soon as status is written.
+  return { ...expiringSoon(expiring, sentence), entry, nextMs: [expiring.nowMs + 1] };
+}
+
+function renew(expiring: ExpiringCase): BindingFinding | undefined {
+  const { binding, observed, renewal, schedule } = expiring;
+  if (renewal === undefined) return undefined;
+  const { view } = binding;
+  const why = `${nameOf(view)} is renewed until ${timeOf(renewal.expiryMs)}; its previous expiry was ${timeOf(schedule.expiryMs)} (${schedule.sources.join(", ")}).`;
+  const intent = buildRenewal(view, renewal, { why, generation: observed.generation });
+  return {
+    ...expiringSoon(expiring, `${clause(expiring)}; the operator renews it next.`),
+    reason: "Current",
+    entry: renewingEntry(expiring),
+    intents: [intent],
+    write: { action: "renew", intent, expiry: clause(expiring) },
+    nextMs: timesOf(expiring),
+  };
+}
+
+function renewingEntry(expiring: ExpiringCase): BindingStatus {
+  const { renewal } = expiring;
+  const renewing = renewal === undefined ? {} : { renewingUntil: timeOf(renewal.expiryMs) };
+  return { ...entryOf(expiring, "ExpiringSoon"), ...renewing };
+}
+
+function expiringSoon(expiring: ExpiringCase, sentence: string): BindingFinding {
+  const note = `${clause(expiring)}.`;
+  return {
+    status: "True",
+    reason: "ExpiringSoon",
+    sentence,
+    entry: entryOf(expiring, "ExpiringSoon"),
+    ...onEntering(expiring, "ExpiringSoon", { type: "Normal", reason: "BindingExpiringSoon", note }),
+  };
+}
+
+/** Adds an Event, once per date, when renewUntil is near. */
+function withEnd(finding: BindingFinding, { binding, nowMs, spec }: ExpiringCase): BindingFinding {
+  const untilMs = renewUntilMs(spec);
+  const nextMs = [...(finding.nextMs ?? []), untilMs - ENDS_SOON_MS, untilMs];
+  const isNear = nowMs >= untilMs - ENDS_SOON_MS && nowMs < untilMs;
+  if (!isNear || finding.entry === undefined) return { ...finding, nextMs };
+  const announcedEnd = timeOf(untilMs);
+  if (finding.entry.announcedEnd === announcedEnd) return { ...finding, nextMs };
+  const note = `${nameOf(binding.view)} is not renewed after ${announcedEnd}: spec.bindingRenewal.renewUntil. Review the access, then set a later date.`;
+  const event = { type: "Warning", reason: "RenewalEndsSoon", note, about: refOf(binding.view) } as const;
+  return {
+    ...finding,
+    entry: { ...finding.entry, announcedEnd },
+    events: [...(finding.events ?? []), event],
+    nextMs,
+  };
+}
+
+function clause({ binding, schedule }: ExpiringCase): string {
+  return expiryOf(binding.view, schedule);
+}
+
+function timesOf({ schedule }: ExpiringCase): number[] {
+  return [schedule.warnAtMs, schedule.renewAtMs, schedule.expiryMs];
+}
+
+function onEntering({ binding }: ExpiringCase, state: BindingStatus["state"], event: Omit<EventRequest, "about">) {
+  const { record, view } = binding;
+  return eventOnEntering(state, record?.state, event, refOf(view));
+}
+
+/** With everything that a restore needs. */
+function entryOf(expiring: ExpiringCase, state: BindingStatus["state"]): BindingStatus {
+  const { schedule, binding } = expiring;
+  const { view } = binding;
+  return {
+    ...basicEntry(expiring, state),
+    renewTime: timeOf(schedule.renewAtMs),
+    lifeSeconds: Math.floor(schedule.lifeMs / 1000),
+    roleRef: { ...view.roleRef },
+    subjects: view.subjects.map(subject => ({ ...subject })),
+    labels: { ...view.labels },
+    annotations: { ...view.annotations },
+    source: schedule.sources.join(","),
+  };
+}

@@ -1,0 +1,116 @@
+import type { BindingStatus } from "../../api/controller-resilience";
+import type { Execution } from "../../core/intent";
+import { describeObstacle } from "../../core/outcomes";
+import type { EventRequest, Outcomes, Report } from "../../core/remedy";
+import { worstFirst } from "../kit/severity";
+import { summarize } from "../kit/summarize";
+import { type BindingItem, type BindingPlan, byExpiry } from "./plan";
+import type { BindingFinding, PlannedWrite } from "./plan/finding";
+import { afterRenewal, bindingId, isFinal } from "./record";
+import { type Reason, REASONS } from "./reasons";
+import { rightsFor } from "./rights";
+import { nameOf, rulesOf } from "./wording";
+
+/** Bindings that are gone for good and stay in status. Older ones are dropped, and are never restored either. */
+const MAX_FINAL = 64;
+
+/** Events per pass, each of which is written twice; the sink holds 200. */
+const MAX_EVENTS = 50;
+
+/** Condition, status.bindings and Events from the plan and the outcomes of its writes. Pure. */
+export function reportBindings(plan: BindingPlan, outcomes: Outcomes, now: Date): Report<Reason> {
+  const items = plan.items.toSorted((a, b) => byExpiry(a, b) || (a.id < b.id ? -1 : 1));
+  const findings = bySeverity(items.map(item => findingOf(item, outcomes, now)));
+  return {
+    ...summarize(findings, noBindings(), count => `Plus ${count} more; see status.bindings.`),
+    ...(plan.recheckAfterMs !== undefined && { recheckAfterMs: plan.recheckAfterMs }),
+    lists: { bindings: entriesOf(findings, plan.kept) },
+    events: eventsOf(findings),
+  };
+}
+
+function noBindings(): BindingFinding {
+  const sentence = "No binding with an expiry has a ServiceAccount of the targets as a subject.";
+  return { status: "True", reason: "NoBindings", sentence };
+}
+
+/** The finding after the write: the planned one if nothing was executed. */
+function findingOf({ id, finding }: BindingItem, outcomes: Outcomes, now: Date): BindingFinding {
+  const [execution] = outcomes.get(id) ?? [];
+  if (execution === undefined || finding.write === undefined) return finding;
+  switch (execution.outcome.result) {
+    case "Executed":
+      return executed(finding, finding.write, now);
+    case "Observed":
+    case "Skipped":
+    case "NotLeader":
+      return finding;
+    case "Forbidden":
+      return forbidden(finding, finding.write, execution);
+    default:
+      return failed(finding, finding.write, execution);
+  }
+}
+
+function executed(finding: BindingFinding, { action, intent }: PlannedWrite, now: Date): BindingFinding {
+  const { entry } = finding;
+  if (entry === undefined || intent.renewal === undefined) return finding;
+  const { expiryTime } = intent.renewal;
+  const current: BindingStatus = { ...afterRenewal(entry, intent.renewal, now), state: "Current", expiryTime };
+  // A restored binding is a new object; the next pass reads its uid.
+  if (action === "restore") delete current.uid;
+  const done = action === "renew" ? "renewed" : "restored";
+  const sentence = `${nameOf(entry)} is ${done} until ${expiryTime}.`;
+  return { ...finding, sentence, entry: current };
+}
+
+/** A binding whose renewal failed still gives access; one whose restore failed does not. */
+function failed(finding: BindingFinding, { action, expiry }: PlannedWrite, execution: Execution): BindingFinding {
+  const sentence = `${expiry}; the ${nounOf(action)} failed and is retried: ${describeObstacle(execution)}.`;
+  const progress = { ...finding, sentence, isProgressing: true };
+  return action === "renew"
+    ? { ...progress, status: "True", reason: "Renewing" }
+    : { ...progress, status: "False", reason: "Restoring" };
+}
+
+/** The API server refused a write that the review of rights allowed: an admission policy, or a right that was just taken away. */
+function forbidden(finding: BindingFinding, { action, expiry }: PlannedWrite, execution: Execution): BindingFinding {
+  const { entry } = finding;
+  const rights = entry === undefined ? [] : rightsFor(entry, action === "renew" ? "patch" : "create");
+  const sentence = `${expiry}; the ${nounOf(action)} was forbidden: ${describeObstacle(execution)}. Required permissions: ${rulesOf(rights)}.`;
+  return { ...finding, status: "False", reason: "RenewalForbidden", sentence, isStalled: true };
+}
+
+function nounOf(action: PlannedWrite["action"]): string {
+  return action === "renew" ? "renewal" : "restore";
+}
+
+/** False before True, then by the order of {@link REASONS}; findings of one reason keep their order. */
+function bySeverity(findings: readonly BindingFinding[]): BindingFinding[] {
+  const ranked = worstFirst(REASONS, findings);
+  return [...ranked.filter(({ status }) => status === "False"), ...ranked.filter(({ status }) => status !== "False")];
+}
+
+/** Too many Events for a reader are cut; status has all bindings. */
+function eventsOf(findings: readonly BindingFinding[]): EventRequest[] {
+  const all = findings.flatMap(({ events }) => events ?? []);
+  const [first, ...others] = all.slice(MAX_EVENTS);
+  if (first === undefined) return all;
+  const note = `Plus ${others.length + 1} more bindings; see status.bindings.`;
+  return [...all.slice(0, MAX_EVENTS), { type: first.type, reason: first.reason, note }];
+}
+
+/** The next to expire first, bindings that are gone for good last: the engine cuts a status that is too large at its end. */
+function entriesOf(findings: readonly BindingFinding[], kept: readonly BindingStatus[]): BindingStatus[] {
+  const entries = [...findings.flatMap(({ entry }) => entry ?? []), ...kept].toSorted(byExpiryAndId);
+  const final = entries.filter(isFinal);
+  return [...entries.filter(entry => !isFinal(entry)), ...final.slice(-MAX_FINAL)];
+}
+
+function byExpiryAndId(a: BindingStatus, b: BindingStatus): number {
+  return sortKey(a) < sortKey(b) ? -1 : 1;
+}
+
+function sortKey(entry: BindingStatus): string {
+  return `${entry.expiryTime ?? "~"} ${bindingId(entry)}`;
+}

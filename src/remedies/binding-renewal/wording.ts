@@ -1,0 +1,28 @@
+import type { BindingStatus } from "../../api/controller-resilience";
+import type { Right } from "../../core/readers";
+import { timeOf } from "./record";
+import { ruleOf } from "./rights";
+import type { Schedule } from "./schedule";
+
+/** `RoleBinding edit`. Odd names are quoted: a binding's name may hold any character but a slash. */
+export function nameOf({ kind, name }: Pick<BindingStatus, "kind" | "name">): string {
+  return `${kind} ${/^[\w.:-]+$/.test(name) ? name : JSON.stringify(name)}`;
+}
+
+/** `RoleBinding edit expires at 2025-01-31T00:00:00Z (janitor/ttl)`. */
+export function expiryOf(
+  binding: Pick<BindingStatus, "kind" | "name">,
+  { expiryMs, sources }: Pick<Schedule, "expiryMs" | "sources">,
+): string {
+  return `${nameOf(binding)} expires at ${timeOf(expiryMs)} (${sources.join(", ")})`;
+}
+
+/** `RoleBinding edit expired at 2025-01-31T00:00:00Z and was deleted`. */
+export function deletionOf(record: BindingStatus): string {
+  return `${nameOf(record)} expired at ${record.expiryTime ?? ""} and was deleted`;
+}
+
+/** The rules to add, each as YAML in one line. */
+export function rulesOf(rights: readonly Right[]): string {
+  return rights.map(ruleOf).join(" and ");
+}
