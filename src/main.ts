@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import cfg from "../package.json";
-import { Api } from "./cluster/http/api";
-import { Connection, loadKubeConfig, placeOf } from "./cluster/http/connection";
+import { Api, type ApiOptions } from "./cluster/http/api";
+import { Connection, loadKubeConfig, locateCluster } from "./cluster/http/connection";
 import { ApiEventSink } from "./cluster/write/event-sink";
 import { paceFramework } from "./cluster/pepr/framework-pace";
 import { Informers } from "./cluster/watch/informers";
@@ -14,34 +14,34 @@ import { OwnIdentity } from "./cluster/http/own-identity";
 import { Reachability } from "./cluster/http/reachability";
 import { ServerClock } from "./cluster/http/server-clock";
 import { systemClock, systemRandom as random } from "./cluster/system";
-import type { Answers } from "./cluster/read/rights";
-import { type Errand, untilDone } from "./cluster/http/until-done";
+import type { Answers, Need } from "./cluster/read/rights";
+import { type ErrandPorts, untilDone } from "./cluster/http/until-done";
 import { ApiWriter } from "./cluster/write/writer";
 import { describeError, framesOf, publicMessage } from "./core/errors";
 import type { Log } from "./core/ports";
-import { Engine } from "./engine/engine";
+import { Engine, type EnginePorts } from "./engine/engine";
 import { IdentityProbe } from "./engine/lead/identity-probe";
 import { startFrameworkOr } from "./cluster/pepr/framework";
 import { createRemedies } from "./remedies/registry";
 import { allNeeds, reviewRights } from "./rights-review";
 import { isToRun, looksAfter, readSettings, type Settings } from "./settings";
-import { HealthServer } from "./telemetry/health-server";
+import { HealthServer, type HealthServerOptions } from "./telemetry/health-server";
 import { createLogger } from "./telemetry/logger";
 import { Metrics } from "./telemetry/metrics";
 
 /** Name of the Lease, in the operator's namespace. */
 const LEASE = "controller-resilience";
 
-/** A loop that has not turned for this many full passes hangs; only a restart of the process would help. */
+/** Liveness fails after this many full passes without progress of the loop: only a restart of the process helps then. */
 const HUNG_AFTER_PASSES = 5;
 
-/** However often full passes are: above all deadlines of one pass together, in milliseconds, since an API server that is slow is no reason to be restarted. */
+/** The least of that, in milliseconds: above all deadlines of one pass together, so that a slow API server never restarts the operator. */
 const HUNG_AFTER_MS = 300_000;
 
-/** Under five seconds are promised, so it ends a bit earlier whatever hangs, also where it has to wait for a processor; Kubernetes gives a pod 30 s. */
+/** The process exits after this long at the latest, below the promised five seconds; Kubernetes gives a pod 30 s. */
 const STOP_WITHIN_MS = 4_500;
 
-/** Of that for passes in flight: the rest is for handing the Lease back and for what is still to be told. */
+/** Part of it for passes in flight; the rest is for releasing the Lease and for writing the last Events. */
 const PASSES_WITHIN_MS = 3_000;
 
 /** What pepr.ts needs of the operator. */
@@ -49,218 +49,190 @@ export interface Operator {
   /** Takes `namespace/name` of a ControllerResilience that has changed. */
   readonly enqueue: (key: string) => void;
   /**
-   * Begins to work, unless this process is not to (Pepr's build, for one). Never throws.
+   * Starts the operator, unless this process only builds the module or serves webhooks. Never throws.
    *
-   * @param startFramework called once: as soon as what it needs can be had, and at once where this process is not to work
+   * @param startFramework called once: as soon as Pepr's store is readable, or immediately in a process that does not run the operator
    */
   start(startFramework: () => void): void;
 }
 
-/** Joins everything together: the only place that makes adapters and reads the environment. */
+/** Creates the operator. Only this file reads the environment and creates adapters. */
 export function createOperator(): Operator {
   if (!isToRun(process.env)) return { enqueue: () => undefined, start: startFramework => startFramework() };
   let settings: Settings;
   let server: string;
   try {
-    const place = placeOf();
-    settings = readSettings(process.env, { hostname: hostname(), random, podNamespace: place.podNamespace });
-    server = place.server;
+    const cluster = locateCluster();
+    settings = readSettings(process.env, { hostname: hostname(), random, podNamespace: cluster.podNamespace });
+    server = cluster.server;
   } catch (error) {
     process.stderr.write(`${describeError(error)}\n`);
     process.exit(2);
   }
-  return new RunningOperator(settings, server);
+  return assemble(settings, server);
 }
 
-class RunningOperator implements Operator {
-  readonly #settings: Settings;
-  readonly #log: Log;
-  readonly #metrics = new Metrics({ processMetrics: true, clock: systemClock });
-  /** What the cluster's timestamps are compared with is the cluster's time. */
-  readonly #clock = new ServerClock(systemClock, {
-    log: () => this.#log,
-    clockOffset: seconds => this.#metrics.clockOffset(seconds),
-  });
-  readonly #reachability = new Reachability(systemClock);
-  readonly #connection = new Connection(() => loadKubeConfig(), systemClock);
-  readonly #api = this.#createApi();
-  readonly #remedies = createRemedies();
-  readonly #isOurs = (key: string): boolean => looksAfter(this.#settings, key);
-  readonly #informers: Informers;
-  readonly #events: ApiEventSink;
-  readonly #engine: Engine;
-  readonly #identityProbe: IdentityProbe;
-  readonly #health: HealthServer;
-  readonly #stopping = new AbortController();
-
-  constructor(settings: Settings, server: string) {
-    this.#settings = settings;
-    this.#log = createLogger({ level: settings.logLevel, pretty: settings.pretty });
-    this.#log.info({ version: cfg.version, server, identity: settings.identity }, "starting");
-    const shared = { api: this.#api, clock: this.#clock, log: this.#log, metrics: this.#metrics, random };
-    this.#informers = new Informers(shared, namespace => this.#engine.loop.enqueueNamespace(namespace));
-    this.#events = new ApiEventSink({ ...shared, instance: settings.identity });
-    this.#engine = this.#createEngine();
-    this.#identityProbe = this.#createIdentityProbe();
-    this.#health = this.#createHealthServer();
-  }
-
-  /** Pepr's watch tells of the objects of all namespaces, whichever are looked after. */
-  readonly enqueue = (key: string): void => {
-    if (this.#isOurs(key)) this.#engine.loop.enqueue(key);
+function assemble(settings: Settings, server: string): Operator {
+  const { identity, namespace, restartIntervalMs, fullPassMs, watchNamespaces, healthHost: host } = settings;
+  const log = createLogger({ level: settings.logLevel, pretty: settings.pretty });
+  log.info({ version: cfg.version, server, identity }, "starting");
+  const metrics = new Metrics({ processMetrics: true, clock: systemClock });
+  const reportOffset = (seconds: number): void => metrics.clockOffset(seconds);
+  // Timestamps of the cluster are compared with the API server's time.
+  const clock = new ServerClock(systemClock, { log: () => log, clockOffset: reportOffset });
+  const reachability = new Reachability(systemClock);
+  const connection = new Connection(() => loadKubeConfig(), systemClock);
+  const createApi = apiFactory(connection, clock, reachability);
+  const api = createApi();
+  const shared = { api, clock, log, metrics, random };
+  const informers = new Informers(shared, changed => engine.loop.enqueueNamespace(changed));
+  const nodeOf = informers.nodeOf.bind(informers);
+  const logs = new ApiLogReader({ api: createApi(), clock, metrics, nodeOf });
+  const events = new ApiEventSink({ ...shared, instance: identity });
+  const remedies = createRemedies();
+  const isOurs = (key: string): boolean => looksAfter(settings, key);
+  const ports: EnginePorts = {
+    store: new ApiObjectStore(api, { isOurs, log }),
+    // With their own clients, neither slow logs nor reads delay the Lease or a write.
+    lease: new ApiLeaseStore(createApi(), { namespace, name: LEASE }),
+    writer: new ApiWriter(createApi()),
+    readers: new ClusterReaders(clock, api, informers, logs),
+    ...{ events, remedies, random, log, metrics },
   };
+  const loop = { fullPassMs, stopWithinMs: PASSES_WITHIN_MS };
+  const engine = new Engine(ports, { identity, restartIntervalMs, loop });
+  const onDead = (): void => void stop("dead identity", 1);
+  // With its own client, the probe works while every other call hangs.
+  const probed = new OwnIdentity(createApi(), connection, clock);
+  const identityProbe = new IdentityProbe({ identity: probed, clock: systemClock, log, onDead });
+  const stopping = new AbortController();
+  const checks = healthChecks({ engine, identityProbe, reachability, fullPassMs, stopping: stopping.signal });
+  const health = new HealthServer({ host, port: settings.healthPort, log, metrics: () => metrics.text(), ...checks });
+  const stop = createStop({ log, stopping, identityProbe, engine, informers, events, health, connection });
+  const untilStopped: ErrandPorts = { clock: systemClock, random, log, signal: stopping.signal };
+  const needs = allNeeds(remedies, { lease: { namespace, name: LEASE }, moduleId: cfg.pepr.uuid, watchNamespaces });
+  return {
+    // Pepr watches all namespaces.
+    enqueue: key => {
+      if (isOurs(key)) engine.loop.enqueue(key);
+    },
+    start: startFramework => {
+      handleProcessEvents(log, stop);
+      engine.loop.known.onChange(namespaces => informers.setNamespaces(namespaces));
+      engine.start();
+      identityProbe.start();
+      void openHealthPort(health, settings, log);
+      void reviewOwnRights(api, needs, untilStopped);
+      void startPepr(
+        api,
+        () => startFrameworkOr(() => void stop("Pepr could not start", 1), startFramework, log),
+        untilStopped,
+      );
+    },
+  };
+}
 
-  start(startFramework: () => void): void {
-    this.#ownTheProcess();
-    this.#engine.loop.known.onChange(namespaces => this.#informers.setNamespaces(namespaces));
-    this.#engine.start();
-    this.#identityProbe.start();
-    void this.#openHealthPort();
-    void this.#reviewRights();
-    void this.#startFramework(startFramework);
-  }
+type Stop = (reason: string, exitCode?: number) => Promise<void>;
 
-  /** Calls through one of these wait for each other, not for those through another; they share connection and credentials. */
-  #createApi(): Api {
-    return new Api(this.#connection, systemClock, {
-      userAgent: `controller-resilience/${cfg.version}`,
-      onAnswer: ({ code, date }, sentAtMs) => {
-        this.#reachability.answered(code);
-        this.#clock.heard(date, sentAtMs);
-      },
-    });
-  }
+/** Each client has its own concurrency limit; all share one connection pool and its credentials. */
+function apiFactory(connection: Connection, clock: ServerClock, reachability: Reachability): () => Api {
+  const onAnswer: NonNullable<ApiOptions["onAnswer"]> = ({ code, date }, sentAtMs) => {
+    reachability.answered(code);
+    clock.heard(date, sentAtMs);
+  };
+  return () => new Api(connection, systemClock, { userAgent: `controller-resilience/${cfg.version}`, onAnswer });
+}
 
-  #createEngine(): Engine {
-    const { identity, namespace, restartIntervalMs, fullPassMs } = this.#settings;
-    // Places of their own: however many logs are slow, the Lease is renewed.
-    const lease = new ApiLeaseStore(this.#createApi(), { namespace, name: LEASE });
-    const logs = new ApiLogReader({
-      api: this.#createApi(),
-      clock: this.#clock,
-      metrics: this.#metrics,
-      nodeOf: (inNamespace, pod) => this.#informers.nodeOf(inNamespace, pod),
-    });
-    return new Engine(
-      {
-        store: new ApiObjectStore(this.#api, { isOurs: this.#isOurs, log: this.#log }),
-        lease,
-        // Asked for while it leads, and sent at once: behind a line of reads the lead could be another's by then.
-        writer: new ApiWriter(this.#createApi()),
-        events: this.#events,
-        readers: new ClusterReaders(this.#clock, this.#api, this.#informers, logs),
-        remedies: this.#remedies,
-        random,
-        log: this.#log,
-        metrics: this.#metrics,
-      },
-      { identity, restartIntervalMs, loop: { fullPassMs, stopWithinMs: PASSES_WITHIN_MS } },
-    );
-  }
+function healthChecks(parts: {
+  readonly engine: Engine;
+  readonly identityProbe: IdentityProbe;
+  readonly reachability: Reachability;
+  readonly fullPassMs: number;
+  readonly stopping: AbortSignal;
+}): Pick<HealthServerOptions, "health" | "readiness"> {
+  const { engine, identityProbe, reachability, fullPassMs, stopping } = parts;
+  const hungAfterMs = Math.max(HUNG_AFTER_PASSES * fullPassMs, HUNG_AFTER_MS);
+  const loopTrouble = (): string | null => {
+    const sinceMs = engine.loop.sinceProgressMs();
+    return sinceMs <= hungAfterMs ? null : `no progress for ${Math.round(sinceMs / 1000)} s`;
+  };
+  return {
+    health: [{ name: "loop", trouble: loopTrouble }],
+    readiness: [
+      { name: "not-stopping", trouble: () => (stopping.aborted ? "shutting down" : null) },
+      { name: "lease", trouble: () => engine.elector.failure() },
+      { name: "objects", trouble: () => engine.loop.fullPassFailure() },
+      { name: "identity", trouble: () => identityProbe.failure() },
+      { name: "api-server", trouble: () => reachability.trouble() },
+    ],
+  };
+}
 
-  #createIdentityProbe(): IdentityProbe {
-    return new IdentityProbe({
-      // Places of its own: it has to be asked while everything else hangs.
-      identity: new OwnIdentity(this.#createApi(), this.#connection, this.#clock),
-      clock: systemClock,
-      log: this.#log,
-      onDead: () => void this.#stop("dead identity", 1),
-    });
-  }
-
-  #createHealthServer(): HealthServer {
-    const hungAfterMs = Math.max(HUNG_AFTER_PASSES * this.#settings.fullPassMs, HUNG_AFTER_MS);
-    return new HealthServer({
-      host: this.#settings.healthHost,
-      port: this.#settings.healthPort,
-      log: this.#log,
-      metrics: () => this.#metrics.text(),
-      health: [
-        {
-          name: "loop",
-          trouble: () => {
-            const sinceMs = this.#engine.loop.sinceProgressMs();
-            return sinceMs <= hungAfterMs ? null : `has not turned for ${Math.round(sinceMs / 1000)} s`;
-          },
-        },
-      ],
-      readiness: [
-        { name: "not-stopping", trouble: () => (this.#stopping.signal.aborted ? "is on its way out" : null) },
-        { name: "lease", trouble: () => this.#engine.elector.failure() },
-        { name: "objects", trouble: () => this.#engine.loop.fullPassFailure() },
-        { name: "identity", trouble: () => this.#identityProbe.failure() },
-        { name: "api-server", trouble: () => this.#reachability.trouble() },
-      ],
-    });
-  }
-
-  async #openHealthPort(): Promise<void> {
-    const { healthHost: host, healthPort } = this.#settings;
-    try {
-      const port = await this.#health.start();
-      this.#log.info({ host, port }, "health port is open");
-    } catch (error) {
-      this.#log.error({ host, port: healthPort, error: describeError(error) }, "the health port can't be opened");
-      process.exit(1);
-    }
-  }
-
-  /** Says at once, one line each, what it will not be able to do. */
-  async #reviewRights(): Promise<void> {
-    const lease = { namespace: this.#settings.namespace, name: LEASE };
-    const { watchNamespaces } = this.#settings;
-    const needs = allNeeds(this.#remedies, { lease, moduleId: cfg.pepr.uuid, watchNamespaces });
-    const answers: Answers = new Map();
-    await this.#untilDone({
-      work: () => reviewRights(this.#api, needs, this.#log, answers),
-      failed: "the operator can't review its own rights yet",
-    });
-  }
-
-  /** Pepr reads its store once, at its start, and never watches if that fails: an API server that is away would cost the watch for good. */
-  async #startFramework(startFramework: () => void): Promise<void> {
-    paceFramework(systemClock, this.#log);
-    const [store = ""] = peprStoreNames(cfg.pepr.uuid);
-    const readable = await this.#untilDone({
-      work: () => readPeprStore(this.#api, store),
-      failed: "Pepr's store can't be read; until it can, changes of objects are seen by the timed full pass alone",
-    });
-    if (readable) startFrameworkOr(() => void this.#stop("Pepr could not start", 1), startFramework, this.#log);
-  }
-
-  #untilDone(errand: Errand): Promise<boolean> {
-    return untilDone(errand, { clock: systemClock, random, log: this.#log, signal: this.#stopping.signal });
-  }
-
-  /** Signals and stray errors are this project's business, whatever a framework may have registered. */
-  #ownTheProcess(): void {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      process.removeAllListeners(signal);
-      process.on(signal, () => void this.#stop(signal));
-    }
-    // A promise that nobody waits for, in a framework's watch for one, is no reason to die; a broken state is.
-    process.on("unhandledRejection", reason => {
-      this.#log.error({ error: publicMessage(reason), stack: framesOf(reason) }, "a rejection that nobody handled");
-    });
-    process.on("uncaughtException", error => {
-      this.#log.error({ error: publicMessage(error), stack: framesOf(error) }, "an exception that nobody caught");
-      process.exit(1);
-    });
-  }
-
-  async #stop(reason: string, exitCode = 0): Promise<void> {
-    if (this.#stopping.signal.aborted) return;
-    this.#stopping.abort();
-    this.#log.info({ reason }, "stopping");
-    this.#identityProbe.stop();
+function createStop(parts: {
+  readonly log: Log;
+  readonly stopping: AbortController;
+  readonly identityProbe: IdentityProbe;
+  readonly engine: Engine;
+  readonly informers: Informers;
+  readonly events: ApiEventSink;
+  readonly health: HealthServer;
+  readonly connection: Connection;
+}): Stop {
+  const { log, stopping, identityProbe, engine, informers, events, health, connection } = parts;
+  return async (reason, exitCode = 0) => {
+    if (stopping.signal.aborted) return;
+    stopping.abort();
+    log.info({ reason }, "stopping");
+    identityProbe.stop();
     systemClock.after(STOP_WITHIN_MS, () => {
-      this.#log.error({ withinMs: STOP_WITHIN_MS }, "ended before all that was under way had come to an end");
+      log.error({ withinMs: STOP_WITHIN_MS }, "shutdown timed out");
       process.exit(1);
     });
-    await this.#engine.stop();
-    await Promise.allSettled([this.#informers.stop(), this.#events.stop(500), this.#health.stop()]);
-    this.#connection.close();
-    this.#log.info({}, "stopped");
+    await engine.stop();
+    await Promise.allSettled([informers.stop(), events.stop(500), health.stop()]);
+    connection.close();
+    log.info({}, "stopped");
     process.exit(exitCode);
+  };
+}
+
+async function openHealthPort(health: HealthServer, settings: Settings, log: Log): Promise<void> {
+  const { healthHost: host, healthPort } = settings;
+  try {
+    const port = await health.start();
+    log.info({ host, port }, "health port is open");
+  } catch (error) {
+    log.error({ host, port: healthPort, error: describeError(error) }, "failed to open the health port");
+    process.exit(1);
   }
+}
+
+async function reviewOwnRights(api: Api, needs: readonly Need[], ports: ErrandPorts): Promise<void> {
+  const answers: Answers = new Map();
+  const work = (): Promise<void> => reviewRights(api, needs, ports.log, answers);
+  await untilDone({ work, failed: "failed to review the operator's rights, retrying" }, ports);
+}
+
+/** Pepr reads its store once, when it starts, and never watches if that read fails. Hence it starts as soon as the store is readable. */
+async function startPepr(api: Api, start: () => void, ports: ErrandPorts): Promise<void> {
+  paceFramework(systemClock, ports.log);
+  const [store = ""] = peprStoreNames(cfg.pepr.uuid);
+  const failed = "failed to read Pepr's store, retrying; until then only the timed full pass sees changes of objects";
+  if (await untilDone({ work: () => readPeprStore(api, store), failed }, ports)) start();
+}
+
+/** Replaces any handlers that a framework has registered. */
+function handleProcessEvents(log: Log, stop: Stop): void {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.removeAllListeners(signal);
+    process.on(signal, () => void stop(signal));
+  }
+  // A rejection that no code awaits, such as one in a framework's watch, does not break the operator's state; an exception may.
+  process.on("unhandledRejection", reason => {
+    log.error({ error: publicMessage(reason), stack: framesOf(reason) }, "unhandled promise rejection");
+  });
+  process.on("uncaughtException", error => {
+    log.error({ error: publicMessage(error), stack: framesOf(error) }, "uncaught exception");
+    process.exit(1);
+  });
 }

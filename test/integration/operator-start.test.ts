@@ -120,7 +120,7 @@ describe("an API server that is away", () => {
     expect(text).toContain("lease failed: failed to acquire lease");
     await client.until(
       "a warning that there is no watch yet",
-      () => Promise.resolve(warnings(operator).some(({ msg }) => msg.startsWith("Pepr's store can't be read"))),
+      () => Promise.resolve(warnings(operator).some(({ msg }) => msg.startsWith("failed to read Pepr's store"))),
       PATIENCE_MS,
     );
 

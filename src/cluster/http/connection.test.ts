@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { placeOf } from "./connection";
+import { locateCluster } from "./connection";
 
 const SERVICE_ACCOUNT = "var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -40,13 +40,13 @@ function kubeconfig(text: string): () => KubeConfig {
   };
 }
 
-describe("placeOf", () => {
+describe("locateCluster", () => {
   it("knows the namespace of the pod that it is in", () => {
-    expect(placeOf(podConfig("operators\n"))).toEqual({ server: "https://10.96.0.1:443", podNamespace: "operators" });
+    expect(locateCluster(podConfig("operators\n"))).toEqual({ server: "https://10.96.0.1:443", podNamespace: "operators" });
   });
 
   it("does without it where the pod has no such file", () => {
-    expect(placeOf(podConfig())).toEqual({ server: "https://10.96.0.1:443" });
+    expect(locateCluster(podConfig())).toEqual({ server: "https://10.96.0.1:443" });
   });
 
   it("takes nothing but the server of a kubeconfig: its namespace is where its owner works", () => {
@@ -56,7 +56,7 @@ describe("placeOf", () => {
       users: [{ name: "u", user: {} }],
       "current-context": "x",
     };
-    expect(placeOf(kubeconfig(JSON.stringify(config)))).toEqual({ server: "https://a:6443" });
+    expect(locateCluster(kubeconfig(JSON.stringify(config)))).toEqual({ server: "https://a:6443" });
   });
 
   it("says what it expected when there is nothing", () => {
@@ -68,6 +68,6 @@ describe("placeOf", () => {
       );
       return config;
     };
-    expect(() => placeOf(nothing)).toThrow("found no cluster to work on; expected a kubeconfig");
+    expect(() => locateCluster(nothing)).toThrow("found no cluster to work on; expected a kubeconfig");
   });
 });

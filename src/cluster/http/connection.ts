@@ -73,7 +73,7 @@ export interface Place {
  *
  * @throws TerminalError when there is no kubeconfig, or it can't be read or names no server; the message quotes none of it
  */
-export function placeOf(load: () => KubeConfig = loadKubeConfig): Place {
+export function locateCluster(load: () => KubeConfig = loadKubeConfig): Place {
   let place: Place | undefined;
   try {
     place = placeIn(load());
