@@ -64,8 +64,8 @@ describe("the operator's command line", { timeout: 120_000 }, () => {
   });
 
   it.each([
-    ["a missing cluster", {}, "found no cluster to work on; expected a kubeconfig"],
-    ["a missing kubeconfig", { KUBECONFIG: "/nonexistent" }, "the kubeconfig can't be read (ENOENT)"],
+    ["a missing cluster", {}, "found no cluster; expected a kubeconfig"],
+    ["a missing kubeconfig", { KUBECONFIG: "/nonexistent" }, "failed to read the kubeconfig (ENOENT)"],
   ])("exits with 2 and one sentence for %s", async (_what, env, words) => {
     const { status, stderr } = await run([], env as Record<string, string>);
     expect([status, stderr.trim().split("\n").length]).toEqual([2, 1]);

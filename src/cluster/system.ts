@@ -2,8 +2,7 @@ import type { Cancel, Clock, Random } from "../core/clock";
 import { MAX_TIMER_MS } from "../core/clock";
 
 /**
- * The machine's own time. Timers keep the process alive on purpose: an operator that waits for its next turn is at work,
- * and whoever sets a timer cancels it when it stops.
+ * The local clock. Its timers keep the process alive while the operator waits, so every owner of a timer cancels it when it stops.
  */
 export const systemClock: Clock = {
   now: () => new Date(),
@@ -14,7 +13,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** The machine's own randomness: for jitter, not for secrets. */
+/** For jitter, not for secrets. */
 export const systemRandom: Random = () => Math.random();
 
 function clampDelay(delayMs: number): number {

@@ -169,7 +169,7 @@ describe("a read that is still being looked through", () => {
         count => count === 2,
       ),
     ).toBe(2);
-    const third = expect(reader.read(ask(), look)).rejects.toThrow(/no turn within 30 s/);
+    const third = expect(reader.read(ask(), look)).rejects.toThrow(/no free slot within 30 s/);
     clock.advance(30_000);
     await third;
     end();

@@ -152,7 +152,7 @@ describe("a watch of a real API server", () => {
     await churn(2);
     await expectTruth();
     expect(metrics.counted).toContain(counted);
-    if (counted !== "ended closed") expect(log.kept.map(entry => entry.message)).toContain("watch ended, trying again");
+    if (counted !== "ended closed") expect(log.kept.map(entry => entry.message)).toContain("watch failed, backing off");
   });
 
   it("understands an answer that comes byte by byte", async () => {

@@ -74,7 +74,10 @@ describe("an operator that is started before it is installed", () => {
     expect(new Set(lacks()).size).toBe(lacks().length);
 
     for (const path of installation.filter(path => path !== CRD)) await apply(path);
-    await untilUnready(operator, "objects failed: the API server does not know controllerresiliences: install crds/");
+    await untilUnready(
+      operator,
+      "objects failed: expected the resource controllerresiliences, got none: install crds/",
+    );
 
     await apply(CRD);
     await operator.ready(PATIENCE_MS);
@@ -116,7 +119,7 @@ describe("an API server that is away", () => {
     const kubeconfig = relay.kubeconfig(await lab.serviceAccountKubeconfig(namespace, serviceAccount));
     // No full pass comes to the aid of the watch.
     const operator = start({ kubeconfig, args: ["--full-pass", "3600"] });
-    const text = await untilUnready(operator, "api-server failed: the API server has not answered yet");
+    const text = await untilUnready(operator, "api-server failed: no response from the API server yet");
     expect(text).toContain("lease failed: failed to acquire lease");
     await client.until(
       "a warning that there is no watch yet",

@@ -5,66 +5,61 @@ import { type Access, Connection, type Instance, WireError, type WireRequest } f
 import { FairLimiter } from "./fair-limiter";
 import { errorOfRefusal, parseStatus } from "./status-errors";
 
-/** One call of the Kubernetes API. */
 export interface ApiRequest {
-  /** Verb and object for people: `list pods in kai`. Begins every error's message. */
+  /** Verb and object, such as `list pods in kai`: the beginning of every error message. */
   readonly what: string;
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
-  /** Undefined values are left out. */
+  /** Undefined values are omitted. */
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly body?: object;
-  /** Media type of the body; JSON by default, the kind of patch otherwise. */
+  /** Media type of the body; JSON by default. */
   readonly contentType?: string;
   readonly accept?: string;
-  /** What the caller of {@link Api.open} can undo; by default nothing. */
+  /** For callers of {@link Api.open} that decompress the body themselves. */
   readonly acceptEncoding?: "gzip";
-  /** Asks that one API server, with the same credentials, instead of the server that the kubeconfig names. */
+  /** Sends the request to this API server instead of the kubeconfig's, with the same credentials. */
   readonly instance?: Instance | undefined;
-  /** From the wish to the last byte, in milliseconds. */
+  /** Covers the wait for a free slot, the connection and the whole body. */
   readonly deadlineMs?: number;
-  /** Longest body that is taken, in bytes. */
   readonly maxBytes?: number;
 }
 
-/** An answer of any status with its whole body. */
+/** A response of any status with its whole body. */
 export interface Answer {
   readonly code: number;
   readonly retryAfter: string | undefined;
   readonly body: Buffer;
 }
 
-/** How an {@link Api} behaves. */
 export interface ApiOptions {
   /** Sent as User-Agent, such as `controller-resilience/0.1.0`. */
   readonly userAgent: string;
-  /** Calls at once; watches don't count. */
+  /** Concurrent calls; watches do not count. */
   readonly maxConcurrent?: number;
   readonly deadlineMs?: number;
-  /** Told of each answer whose head has arrived, and when its request was sent, in milliseconds of the monotonic clock. */
+  /** Called for the head of each response; `sentAtMs` is when the request was sent, on the monotonic clock. */
   readonly onAnswer?: (head: AnswerHead, sentAtMs: number) => void;
 }
 
-/** What an answer says of the server, whatever was asked. */
 export interface AnswerHead {
-  /** HTTP status code. */
   readonly code: number;
-  /** The header Date. */
+  /** The Date header. */
   readonly date: string | undefined;
 }
 
-/** Calls at once when nothing else is said: what a small API server bears from one client. */
+/** A small API server serves this many requests of one client at the same time. */
 const DEFAULT_CONCURRENT = 16;
 
-/** A call that takes longer is given up. Half of the API server's own limit of 60 s. */
+/** Half of the API server's own request timeout of 60 s. */
 const DEFAULT_DEADLINE_MS = 30_000;
 
-/** A page of 500 large pods stays below this. */
+/** A page of large pods is smaller. */
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * A thin, careful client of the Kubernetes API: every call has a deadline that covers waiting, connecting and reading, its body is
- * bounded, a 401 is tried once more with credentials read anew, and every failure is one of core's errors.
+ * A client of the Kubernetes API. Every call has a deadline and a bounded body. After a 401 it repeats the call once with reloaded
+ * credentials. Every failure is one of core's errors.
  */
 export class Api {
   readonly #connection: Connection;
@@ -83,7 +78,7 @@ export class Api {
     this.#limiter = new FairLimiter(options.maxConcurrent ?? DEFAULT_CONCURRENT);
   }
 
-  /** The parsed body of a 2xx answer. @throws an error of core for everything else */
+  /** Returns the parsed body of a 2xx response. @throws an error of core for any other */
   async json<T>(request: ApiRequest, signal?: AbortSignal): Promise<T> {
     const answer = await this.send(request, signal);
     const text = answer.body.toString("utf8");
@@ -91,11 +86,11 @@ export class Api {
     try {
       return JSON.parse(text) as T;
     } catch (error) {
-      throw new TransientError(`${request.what}: the answer is no JSON`, { cause: error });
+      throw new TransientError(`${request.what}: expected JSON, got another body`, { cause: error });
     }
   }
 
-  /** Like {@link json}, but a 404 is null. */
+  /** Like {@link json}, but returns null for a 404. */
   async jsonOrNull<T>(request: ApiRequest): Promise<T | null> {
     try {
       return await this.json<T>(request);
@@ -105,7 +100,7 @@ export class Api {
     }
   }
 
-  /** An answer of any status but a final 401, read to its end. @throws UnauthorizedError, TransientError for anything below HTTP, and the signal's reason */
+  /** Returns a response of any status except 401. @throws UnauthorizedError, TransientError for a network failure, and the signal's reason */
   async send(request: ApiRequest, signal?: AbortSignal): Promise<Answer> {
     return this.#within(request, signal, async bounded => {
       const release = await this.#limiter.acquire([], bounded);
@@ -120,9 +115,9 @@ export class Api {
   }
 
   /**
-   * Opens a stream such as a watch: the deadline covers the answer's head only, and the caller reads the body until `signal` fires.
+   * Opens a stream such as a watch: the deadline covers the response head only, and the caller reads the body until `signal` fires.
    *
-   * @throws an error of core when the answer is not 2xx
+   * @throws an error of core for a response other than 2xx
    */
   async open(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const response = await this.#within(request, signal, bounded => this.#exchange(request, bounded), true);
@@ -136,8 +131,8 @@ export class Api {
   }
 
   /**
-   * Runs `work` under a signal that fires with the caller's and at the deadline, and turns what it throws into core's errors.
-   * For a stream that `outlives` this call the caller's signal stays connected; so it has to be one of a short life.
+   * Runs `work` with a signal that fires with the caller's signal or at the deadline, and converts its errors to core's errors.
+   * If a stream `outlives` this call, the caller's signal keeps its listener, so that signal must be short-lived.
    */
   async #within<T>(
     request: ApiRequest,
@@ -149,7 +144,7 @@ export class Api {
     const bound = new AbortController();
     const deadlineMs = request.deadlineMs ?? this.#deadlineMs;
     const cancel = this.#clock.after(deadlineMs, () => {
-      bound.abort(new TimeoutError(`${request.what}: no complete answer within ${deadlineMs / 1000} s`));
+      bound.abort(new TimeoutError(`${request.what}: timed out after ${deadlineMs / 1000} s`));
     });
     const forward = (): void => bound.abort(signal?.reason);
     signal?.addEventListener("abort", forward, { once: true });
@@ -178,8 +173,8 @@ export class Api {
   }
 
   /**
-   * Sends a read once more if the kept socket turns out to have been closed by the server just before. A write may have been
-   * carried out before the socket broke, and the answer to a second one (404, 409) would look like a refusal of the first.
+   * Repeats a read once if the server had closed the reused socket. A write is not repeated: the server may have executed it
+   * before the socket broke, and the response to the second one (404, 409) would look like a failure of the first.
    */
   async #send(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
     try {
@@ -193,7 +188,7 @@ export class Api {
   async #sendOnce(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const sentAtMs = this.#clock.monotonicMs();
     const response = await Connection.send(access, wire, signal);
-    // That an instance answers says nothing of the way that every other request takes.
+    // The response of one instance says nothing about the address that all other requests use.
     if (wire.instance === undefined)
       this.#onAnswer({ code: response.statusCode ?? 0, date: response.headers.date }, sentAtMs);
     return response;
@@ -221,10 +216,10 @@ export class Api {
   }
 }
 
-/** The deadline of a call has passed. */
+/** A call missed its deadline. */
 export class TimeoutError extends TransientError {}
 
-/** Credentials may come from a plugin that hangs. */
+/** Rejects when the signal fires, since a credential plugin may hang. */
 function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);
@@ -239,7 +234,7 @@ async function readBody(response: IncomingMessage, maxBytes: number, what: strin
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBytes) throw new TerminalError(`${what}: the answer is longer than ${maxBytes} bytes`);
+    if (size > maxBytes) throw new TerminalError(`${what}: expected at most ${maxBytes} bytes, got more`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, size);

@@ -42,7 +42,10 @@ function kubeconfig(text: string): () => KubeConfig {
 
 describe("locateCluster", () => {
   it("knows the namespace of the pod that it is in", () => {
-    expect(locateCluster(podConfig("operators\n"))).toEqual({ server: "https://10.96.0.1:443", podNamespace: "operators" });
+    expect(locateCluster(podConfig("operators\n"))).toEqual({
+      server: "https://10.96.0.1:443",
+      podNamespace: "operators",
+    });
   });
 
   it("does without it where the pod has no such file", () => {
@@ -68,6 +71,6 @@ describe("locateCluster", () => {
       );
       return config;
     };
-    expect(() => locateCluster(nothing)).toThrow("found no cluster to work on; expected a kubeconfig");
+    expect(() => locateCluster(nothing)).toThrow("found no cluster; expected a kubeconfig");
   });
 });

@@ -4,55 +4,53 @@ import { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../../core/clock";
 import { publicMessage, TerminalError, TransientError } from "../../core/errors";
 
-/** Everything that a request needs to reach and convince the API server. */
+/** Address, connections and credentials of the API server. */
 export interface Access {
   readonly server: URL;
   readonly agent: Agent;
-  /** For instances that are asked themselves. It verifies them, whatever the kubeconfig says of verification. */
+  /** For requests to one instance. It verifies the certificate even if the kubeconfig disables verification. */
   readonly instanceAgent: Agent;
-  /** Authorization, and Impersonate-User if the kubeconfig asks for it. */
+  /** Authorization, and Impersonate-User if the kubeconfig sets it. */
   readonly headers: Readonly<Record<string, string>>;
   /** `user:password` of a kubeconfig with basic credentials. */
   readonly auth?: string | undefined;
 }
 
-/** One API server of those that a cluster has, at its own address. */
+/** One of the API servers of a cluster, at its own address. */
 export interface Instance {
   /** An IP address, or a name. */
   readonly address: string;
   readonly port: number;
 }
 
-/** One request as it goes over the wire. */
 export interface WireRequest {
   readonly method: string;
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** Who is asked instead of the kubeconfig's server. */
+  /** Receives the request instead of the kubeconfig's server. */
   readonly instance?: Instance | undefined;
 }
 
-/** In the certificate of every API server, at whatever address it is: what pods know it by. */
+/** The name that pods use: every API server's certificate contains it, whatever its address. */
 const INSTANCE_NAME = "kubernetes.default.svc";
 
-/** Credentials are asked for again after this long; client-node adds up to 60 s of its own for token files. */
+/** Credentials are read again after this time; client-node caches token files for up to 60 s more. */
 const ACCESS_LIFE_MS = 30_000;
 
-/** Rejected credentials are read anew no more often than this. */
+/** Least time between two reloads of rejected credentials. */
 const RENEW_INTERVAL_MS = 5_000;
 
-/** Sockets that are idle for this long are closed, before a load balancer in between does it unseen. */
+/** Idle sockets are closed after this time, before a load balancer drops them silently. */
 const IDLE_SOCKET_MS = 30_000;
 
-/** Sockets that stay open between requests. */
 const MAX_IDLE_SOCKETS = 8;
 
-/** TCP keep-alive probes find half-open connections even where no timer of ours runs. */
+/** TCP keep-alive probes detect half-open connections where no timer runs, such as in a log stream. */
 const TCP_KEEPALIVE_MS = 30_000;
 
-/** Loads the kubeconfig that the environment names, or that of the pod's ServiceAccount; `context` overrides the current one. */
+/** Loads the kubeconfig from the environment or from the pod's ServiceAccount; `context` overrides the current context. */
 export function loadKubeConfig(context?: string): KubeConfig {
   const config = new KubeConfig();
   config.loadFromDefault();
@@ -60,42 +58,39 @@ export function loadKubeConfig(context?: string): KubeConfig {
   return config;
 }
 
-/** What is known of a cluster before it was asked anything. */
-export interface Place {
+export interface ClusterLocation {
   /** Address of the API server. */
   readonly server: string;
-  /** Namespace of the pod that this process runs in, if the cluster is that of the pod. */
+  /** Namespace of this process's pod, if the operator works on that pod's cluster. */
   readonly podNamespace?: string;
 }
 
 /**
- * The cluster that the environment leads to, without asking it.
+ * Finds the cluster without a request to it.
  *
- * @throws TerminalError when there is no kubeconfig, or it can't be read or names no server; the message quotes none of it
+ * @throws TerminalError if there is no usable kubeconfig; the message quotes nothing of the file
  */
-export function locateCluster(load: () => KubeConfig = loadKubeConfig): Place {
-  let place: Place | undefined;
+export function locateCluster(load: () => KubeConfig = loadKubeConfig): ClusterLocation {
+  let location: ClusterLocation | undefined;
   try {
-    place = placeIn(load());
+    location = locationIn(load());
   } catch (error) {
     const code = (error as NodeJS.ErrnoException | null)?.code;
-    throw new TerminalError(
-      `the kubeconfig can't be read${code === undefined ? "" : ` (${code})`}: look at KUBECONFIG`,
-    );
+    throw new TerminalError(`failed to read the kubeconfig${code === undefined ? "" : ` (${code})`}: check KUBECONFIG`);
   }
-  if (place !== undefined) return place;
+  if (location !== undefined) return location;
   throw new TerminalError(
-    "found no cluster to work on; expected a kubeconfig (KUBECONFIG or ~/.kube/config) with a current context, or a pod",
+    "found no cluster; expected a kubeconfig (KUBECONFIG or ~/.kube/config) with a current context, or a pod",
   );
 }
 
-/** Name of the context of http://localhost:8080 that client-node makes up where it finds nothing at all. */
+/** client-node invents this context, for http://localhost:8080, if it finds no kubeconfig. */
 const NO_CONTEXT = "loaded-context";
 
-/** Name of the context that client-node makes of a pod's ServiceAccount; its namespace is the pod's. */
+/** client-node's context for a pod's ServiceAccount; its namespace is the pod's. */
 const POD_CONTEXT = "inClusterContext";
 
-function placeIn(config: KubeConfig): Place | undefined {
+function locationIn(config: KubeConfig): ClusterLocation | undefined {
   const server = config.getCurrentCluster()?.server;
   if (!server || config.currentContext === NO_CONTEXT) return undefined;
   if (config.currentContext !== POD_CONTEXT) return { server };
@@ -104,8 +99,8 @@ function placeIn(config: KubeConfig): Place | undefined {
 }
 
 /**
- * The way to one API server. client-node's KubeConfig does what is hard (contexts, TLS, exec plugins, proxies); this keeps its
- * agent, which client-node would make anew for each call, and reads the kubeconfig anew when its credentials are rejected.
+ * Connections and credentials for one API server. client-node's KubeConfig reads contexts, TLS settings, exec plugins and proxies.
+ * This class keeps the agent, which client-node would create for each call, and reloads the kubeconfig after a 401.
  */
 export class Connection {
   readonly #load: () => KubeConfig;
@@ -122,9 +117,9 @@ export class Connection {
   }
 
   /**
-   * The credentials to use now.
+   * Returns the current credentials.
    *
-   * @throws TerminalError when the kubeconfig has none or can't be read, TransientError when a plugin fails to give some
+   * @throws TerminalError for an unusable kubeconfig, TransientError if a credential plugin fails
    */
   async access(): Promise<Access> {
     if (this.#access === null || this.#clock.monotonicMs() - this.#accessSinceMs > ACCESS_LIFE_MS) {
@@ -140,7 +135,7 @@ export class Connection {
     }
   }
 
-  /** Other credentials than those that were rejected, or null if there are none to be had now. */
+  /** Returns credentials other than the rejected ones, or null if a reload is not due yet. */
   async renew(rejected: Access): Promise<Access | null> {
     const sinceMs = this.#clock.monotonicMs() - this.#renewedAtMs;
     const isCurrent = (await this.access()) === rejected;
@@ -153,7 +148,7 @@ export class Connection {
     return this.access();
   }
 
-  /** Sends a request; resolves with the head of the answer, whose body the caller reads. Rejects with the network's own error. */
+  /** Sends a request and resolves with the response head; the caller reads the body. @throws WireError */
   static send(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const { instance } = wire;
     const options: RequestOptions = {
@@ -173,7 +168,7 @@ export class Connection {
     });
   }
 
-  /** Closes all sockets at once. */
+  /** Closes all sockets immediately. */
   close(): void {
     this.#agents?.agent.destroy();
     this.#agents?.instanceAgent.destroy();
@@ -184,7 +179,8 @@ export class Connection {
   async #resolve(): Promise<Access> {
     const config = (this.#config ??= this.#loadConfig());
     const cluster = config.getCurrentCluster();
-    if (cluster === null) throw new TerminalError("the kubeconfig has no current context with a cluster");
+    if (cluster === null)
+      throw new TerminalError("the kubeconfig: expected a current context with a cluster, got none");
     const options: RequestOptions = { headers: {}, timeout: IDLE_SOCKET_MS };
     try {
       await config.applyToHTTPSOptions(options);
@@ -209,7 +205,7 @@ export class Connection {
     }
   }
 
-  /** The agents in use, unless certificates or the server's name have changed. */
+  /** Returns the agents in use, or new ones if the TLS settings have changed. */
   #keepAgents(options: RequestOptions): Agents {
     const identity = identityOf(options);
     if (this.#agents?.identity === identity) return this.#agents;
@@ -222,11 +218,11 @@ export class Connection {
 }
 
 interface Agents extends Pick<Access, "agent" | "instanceAgent"> {
-  /** Of what certificates and name of a server they were made. */
+  /** The TLS settings that they were created with. */
   readonly identity: string;
 }
 
-/** One for all instances: what it keeps open of one that is gone is idle, and is closed as such. */
+/** One agent serves all instances: sockets to a removed instance close when they are idle. */
 function instanceAgentOf({ ca, cert, key, pfx, passphrase, timeout }: RequestOptions): Agent {
   const verified = { servername: INSTANCE_NAME, rejectUnauthorized: true };
   return new HttpsAgent({ ca, cert, key, pfx, passphrase, timeout, ...verified, keepAlive: true, maxFreeSockets: 1 });
@@ -245,9 +241,9 @@ function towardsInstance({ instanceAgent }: Access, { address, port }: Instance,
   return { agent: instanceAgent, hostname: address, port, path };
 }
 
-/** A failure below HTTP. */
+/** A network failure. */
 export class WireError extends Error {
-  /** A kept connection broke as it was used again, most likely because the server had closed it just before. */
+  /** A reused connection broke, most likely because the server had just closed it. */
   readonly staleSocket: boolean;
 
   constructor(cause: Error, request: ClientRequest) {
@@ -257,13 +253,12 @@ export class WireError extends Error {
   }
 }
 
-/** A parser's message quotes the file, secrets included, so only the position is taken from it; one of the file system names the file. */
+/** A parser's message quotes the file, secrets included, so only its position is reported. A file system error names the file. */
 function describeKubeConfigError(error: unknown): string {
   const { code, path, mark } = error as { code?: unknown; path?: unknown; mark?: { line?: unknown; column?: unknown } };
-  if (typeof code === "string" && typeof path === "string") return `${path} can't be read (${code})`;
-  if (typeof mark?.line !== "number" || typeof mark.column !== "number")
-    return `can't be used (${publicMessage(error)})`;
-  return `is no valid YAML at line ${mark.line + 1}, column ${mark.column + 1}`;
+  if (typeof code === "string" && typeof path === "string") return `failed to read ${path} (${code})`;
+  if (typeof mark?.line !== "number" || typeof mark.column !== "number") return `unusable (${publicMessage(error)})`;
+  return `invalid YAML at line ${mark.line + 1}, column ${mark.column + 1}`;
 }
 
 function identityOf(options: RequestOptions): string {
@@ -272,7 +267,7 @@ function identityOf(options: RequestOptions): string {
   return JSON.stringify([...parts, servername, rejectUnauthorized]);
 }
 
-/** Lets requests under way finish; their sockets close after that. */
+/** Requests in flight finish; then their sockets close. */
 function retire(...agents: Agent[]): void {
   for (const agent of agents) {
     Object.assign(agent, { keepAlive: false, maxFreeSockets: 0 });

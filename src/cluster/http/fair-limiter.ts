@@ -1,6 +1,6 @@
 import { TransientError } from "../../core/errors";
 
-/** A share of the limiter: at most `limit` holders with this key at once. */
+/** At most `limit` concurrent holders with this key. */
 export interface Share {
   readonly key: string;
   readonly limit: number;
@@ -11,17 +11,17 @@ interface Waiter {
   readonly admit: () => void;
 }
 
-/** How many may wait; beyond it a caller is told at once, instead of growing a queue that nobody will ever serve. */
+/** Longest queue: further callers fail immediately. */
 const MAX_WAITING = 10_000;
 
 /**
- * Bounds how much happens at once, overall and per share. Waiters queue by their first share, and the queues take turns, so a
- * share that wants much or holds on for long takes nothing from the others.
+ * Limits concurrency, overall and per share. Waiters queue by their first share, and the limiter serves the queues round-robin, so a
+ * busy or slow share does not delay the others.
  */
 export class FairLimiter {
   readonly #total: number;
   readonly #held = new Map<string, number>();
-  /** Queues by first share; a Map's order is the order of turns: who was served goes to the end. */
+  /** Queues by first share, in round-robin order: a served queue moves to the end of the Map. */
   readonly #queues = new Map<string, Waiter[]>();
   #active = 0;
   #waiting = 0;
@@ -31,13 +31,13 @@ export class FairLimiter {
   }
 
   /**
-   * Waits for a place. The caller calls the returned function once when it is done.
+   * Waits for a slot. The caller releases it by the returned function.
    *
-   * @throws the signal's reason if that fires first, TransientError if too many wait already
+   * @throws the signal's reason, or TransientError if the queue is full
    */
   async acquire(shares: readonly Share[], signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    if (!this.#hasRoom(shares)) await this.#wait(shares, signal);
+    if (!this.#isFree(shares)) await this.#wait(shares, signal);
     else this.#take(shares);
     let held = true;
     return () => {
@@ -48,7 +48,8 @@ export class FairLimiter {
   }
 
   #wait(shares: readonly Share[], signal: AbortSignal): Promise<void> {
-    if (this.#waiting >= MAX_WAITING) throw new TransientError(`${MAX_WAITING} calls are waiting already`);
+    if (this.#waiting >= MAX_WAITING)
+      throw new TransientError(`expected at most ${MAX_WAITING} queued calls, got more`);
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         this.#leave(waiter);
@@ -82,7 +83,7 @@ export class FairLimiter {
   #admitNext(): void {
     for (const [key, queue] of this.#queues) {
       if (this.#active >= this.#total) return;
-      const waiter = queue.find(candidate => this.#hasRoom(candidate.shares));
+      const waiter = queue.find(candidate => this.#isFree(candidate.shares));
       if (waiter === undefined) continue;
       this.#leave(waiter);
       this.#toEnd(key, queue);
@@ -110,7 +111,7 @@ export class FairLimiter {
     for (const { key } of shares) this.#held.set(key, (this.#held.get(key) ?? 0) + 1);
   }
 
-  #hasRoom(shares: readonly Share[]): boolean {
+  #isFree(shares: readonly Share[]): boolean {
     return this.#active < this.#total && shares.every(({ key, limit }) => (this.#held.get(key) ?? 0) < limit);
   }
 }

@@ -6,10 +6,9 @@ import { numberOf, parseObject } from "../../core/json";
 import { pathOf } from "./resources";
 import { KINDS } from "../../core/kinds";
 
-/** Long before the next one is due. */
+/** Shorter than the interval of the probe. */
 const DEADLINE_MS = 10_000;
 
-/** Who the API server takes this process for. */
 export class OwnIdentity implements Identity {
   readonly #api: Api;
   readonly #connection: Pick<Connection, "access">;
@@ -22,7 +21,7 @@ export class OwnIdentity implements Identity {
     this.#clock = clock;
   }
 
-  /** See {@link Identity.review}. Every authenticated user may ask (system:basic-user). */
+  /** Every authenticated user may create a SelfSubjectReview (system:basic-user). */
   async review(): Promise<void> {
     this.#issuedAtMs = await this.#tokenIssuedAt();
     await this.#api.json({
@@ -34,7 +33,6 @@ export class OwnIdentity implements Identity {
     });
   }
 
-  /** See {@link Identity.tokenAgeMs}. */
   tokenAgeMs(): number | undefined {
     return this.#issuedAtMs === undefined ? undefined : this.#clock.now().getTime() - this.#issuedAtMs;
   }
@@ -45,7 +43,7 @@ export class OwnIdentity implements Identity {
   }
 }
 
-/** When a ServiceAccount token was issued, from its claim `iat`; undefined for whatever else is in the header. Nothing else is kept of it. */
+/** Returns when a ServiceAccount token was issued (claim `iat`), in milliseconds; undefined for other credentials. */
 export function issuedAt(authorization: string): number | undefined {
   const [, payload] = authorization.replace(/^Bearer /i, "").split(".");
   const claims = parseObject(Buffer.from(payload ?? "", "base64url").toString("utf8"));

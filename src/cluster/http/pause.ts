@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/clock";
 
-/** Resolves after `ms`, or as soon as the signal fires; leaves neither timer nor listener. */
+/** Resolves after `ms` or when the signal fires, and removes its timer and listener. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted || ms <= 0) return Promise.resolve();
   return new Promise(resolve => {

@@ -1,9 +1,9 @@
 import type { Clock } from "../../core/clock";
 
-/** Even an operator that waits for the lead asks for the Lease every few seconds, so this long without an answer is no accident. */
+/** Even a standby reads the Lease every few seconds. */
 const UNREACHABLE_AFTER_MS = 60_000;
 
-/** Whether the API server answers this operator, and accepts who it is. */
+/** Tracks whether the API server responds to this operator and accepts its identity. */
 export class Reachability {
   readonly #clock: Clock;
   #succeededAtMs: number | null = null;
@@ -12,16 +12,16 @@ export class Reachability {
     this.#clock = clock;
   }
 
-  /** Notes an answer by its HTTP status code; those below 400 are successful. */
+  /** Takes the status code of a response. */
   answered(code: number): void {
     if (code < 400) this.#succeededAtMs = this.#clock.monotonicMs();
   }
 
-  /** What is wrong, in words; null while all is well. One namespace that is forbidden or slow is nothing of that kind. */
+  /** Returns the problem, or null. One forbidden or slow namespace is not a problem here. */
   trouble(): string | null {
-    if (this.#succeededAtMs === null) return "the API server has not answered yet";
+    if (this.#succeededAtMs === null) return "no response from the API server yet";
     const sinceMs = this.#clock.monotonicMs() - this.#succeededAtMs;
     if (sinceMs <= UNREACHABLE_AFTER_MS) return null;
-    return `no successful answer from the API server for ${Math.round(sinceMs / 1000)} s`;
+    return `no successful response from the API server for ${Math.round(sinceMs / 1000)} s`;
   }
 }

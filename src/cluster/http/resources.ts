@@ -5,7 +5,6 @@ import type { ObjectRef } from "../../core/intent";
 /** A resource of the Kubernetes API, as URLs name it. */
 export type Resource = Pick<Kind, "group" | "version" | "plural">;
 
-/** Where one object or collection is. */
 export interface Place {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
@@ -23,7 +22,7 @@ export function resourceOf({ apiVersion, kind }: Pick<ObjectRef, "apiVersion" | 
   return { group, version, plural };
 }
 
-/** The URL path; names are escaped, so that none can lead elsewhere. */
+/** Returns the URL path, with escaped names. */
 export function pathOf(resource: Resource, place: Place = {}): string {
   const segments = [
     ...(resource.group === "" ? ["api"] : ["apis", resource.group]),
@@ -36,7 +35,7 @@ export function pathOf(resource: Resource, place: Place = {}): string {
   return segments.map(segment => `/${encodeURIComponent(segment)}`).join("");
 }
 
-/** For people: `get pods kai/scheduler-0`, `list pods in kai`. */
+/** Describes a call, such as `get pods kai/scheduler-0` or `list pods in kai`. */
 export function describeCall(verb: string, resource: Resource, place: Place = {}): string {
   const plural = place.subresource === undefined ? resource.plural : `${resource.plural}/${place.subresource}`;
   if (place.name !== undefined) {

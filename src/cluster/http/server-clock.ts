@@ -1,28 +1,28 @@
 import type { Cancel, Clock } from "../../core/clock";
 import type { Log } from "../../core/ports";
 
-/** Measurements older than this are forgotten: clocks drift, and are set. */
+/** Older measurements are dropped, since clocks drift and people set them. */
 const REMEMBERED_MS = 300_000;
 
-/** Measurements that are kept at most; the least certain of them goes first. */
+/** Beyond this number, the least certain measurements are dropped. */
 const MAX_MEASUREMENTS = 32;
 
-/** The header Date counts whole seconds: the server's time lies within half of one around their middle. */
+/** The Date header has whole seconds: the server's time is within half a second of their middle. */
 const HALF_SECOND_MS = 500;
 
-/** A smaller difference is nothing that timestamps in whole seconds could show. */
+/** Smaller offsets are not applied: timestamps in whole seconds do not show them. */
 const APPLIED_FROM_MS = 1_500;
 
-/** From here on somebody should set a clock right. */
+/** Larger offsets are logged and applied immediately. */
 const ALARMING_MS = 30_000;
 
 /**
- * For so long answers have to contradict, and none to agree, before they are believed rather than what was heard before. The API servers of
- * one control plane differ by seconds where their clocks are not kept well, and whoever answers is chance: now() must not follow each of them.
+ * New measurements that contradict the old ones are accepted only after this time without an agreeing one. The clocks of the API
+ * servers of one control plane may differ by seconds, and a load balancer picks one per request: now() must not jump between them.
  */
 const CONTRADICTED_MS = 60_000;
 
-/** If this machine's clock goes this far from its monotonic one between two answers, somebody has set it. */
+/** If the local wall clock moves this far from the monotonic clock between two responses, it was set. */
 const SET_BY_MS = 1_000;
 
 interface Measurement {
@@ -31,24 +31,23 @@ interface Measurement {
   readonly atMs: number;
 }
 
-/** Who is told of the offset. */
 export interface ServerClockReport {
   readonly log: () => Pick<Log, "warn">;
   readonly clockOffset: (seconds: number) => void;
 }
 
 /**
- * The API server's time. Whatever is compared with timestamps of the cluster has to be measured by the clock that made them, and
- * this machine's may be off. The difference is estimated from the header Date of the answers; below 1.5 s it is none. Durations
- * and timers are this machine's own.
+ * The API server's clock. Timestamps of the cluster are only comparable with the clock that wrote them, and the local clock may be
+ * wrong. The offset is estimated from the Date header of responses; an offset below 1.5 s is ignored. Durations and timers use the
+ * local clock.
  */
 export class ServerClock implements Clock {
   readonly #machine: Clock;
   readonly #report: ServerClockReport;
-  /** The most certain first. */
+  /** Most certain first. */
   #measurements: readonly Measurement[] = [];
   #contradictedSinceMs: number | undefined;
-  /** What this machine's clock shows beyond its monotonic one. */
+  /** Wall clock minus monotonic clock. */
   #aheadOfMonotonicMs: number;
   #offsetMs = 0;
 
@@ -58,23 +57,20 @@ export class ServerClock implements Clock {
     this.#aheadOfMonotonicMs = machine.now().getTime() - machine.monotonicMs();
   }
 
-  /** See {@link Clock.now}: what the API server's clock shows. */
   now(): Date {
     return new Date(this.#machine.now().getTime() + this.#offsetMs);
   }
 
-  /** See {@link Clock.monotonicMs}. */
   monotonicMs(): number {
     return this.#machine.monotonicMs();
   }
 
-  /** See {@link Clock.after}. */
   after(delayMs: number, callback: () => void): Cancel {
     return this.#machine.after(delayMs, callback);
   }
 
   /**
-   * Takes the header Date of an answer whose head has just arrived. One that can't be read says nothing.
+   * Takes the Date header of a response whose head has just arrived; ignores an invalid one.
    *
    * @param sentAtMs when the request was sent, on the monotonic clock
    */
@@ -88,7 +84,7 @@ export class ServerClock implements Clock {
     this.#remember({ offsetMs, uncertaintyMs: HALF_SECOND_MS + halfTripMs, atMs });
   }
 
-  /** What was measured by this machine's clock before somebody has set it says nothing any more. */
+  /** Measurements from before the local clock was set are worthless. */
   #forgetIfSet(): void {
     const aheadMs = this.#machine.now().getTime() - this.#machine.monotonicMs();
     if (Math.abs(aheadMs - this.#aheadOfMonotonicMs) > SET_BY_MS) this.#measurements = [];
@@ -97,8 +93,8 @@ export class ServerClock implements Clock {
 
   #remember(latest: Measurement): void {
     const young = this.#measurements.filter(one => latest.atMs - one.atMs < REMEMBERED_MS);
-    if (!this.#isToBelieve(latest, young[0])) return;
-    // Whatever contradicts it was made before a clock was set.
+    if (!this.#isCredible(latest, young[0])) return;
+    // Contradicting measurements are from before a clock was set.
     const agreeing = young.filter(one => agree(one, latest));
     const byCertainty = [...agreeing, latest].sort((a, b) => a.uncertaintyMs - b.uncertaintyMs || b.atMs - a.atMs);
     this.#measurements = byCertainty.slice(0, MAX_MEASUREMENTS);
@@ -107,16 +103,16 @@ export class ServerClock implements Clock {
     this.#apply(Math.abs(bestMs) > APPLIED_FROM_MS ? bestMs : 0);
   }
 
-  /** A server's clock that was set is followed: at once if by much, else when no answer has agreed for a while. */
-  #isToBelieve(latest: Measurement, best: Measurement | undefined): boolean {
+  /** A change of the server's clock is followed: immediately if it is large, else after a while without contradiction. */
+  #isCredible(latest: Measurement, best: Measurement | undefined): boolean {
     const isContradiction = best !== undefined && !agree(best, latest);
     this.#contradictedSinceMs = isContradiction ? (this.#contradictedSinceMs ?? latest.atMs) : undefined;
-    const isBelieved =
+    const isCredible =
       !isContradiction ||
       distance(best, latest) > ALARMING_MS ||
       latest.atMs - (this.#contradictedSinceMs ?? latest.atMs) >= CONTRADICTED_MS;
-    if (isBelieved) this.#contradictedSinceMs = undefined;
-    return isBelieved;
+    if (isCredible) this.#contradictedSinceMs = undefined;
+    return isCredible;
   }
 
   #apply(offsetMs: number): void {
@@ -126,11 +122,11 @@ export class ServerClock implements Clock {
     const grew = Math.abs(offsetMs) > ALARMING_MS && Math.abs(before) <= ALARMING_MS;
     if (!turned && !grew) return;
     const fields = { offsetSeconds: offsetMs / 1000 };
-    const what =
+    const message =
       offsetMs === 0
-        ? "this machine's clock agrees with the API server's again"
-        : "this machine's clock differs from the API server's; the API server's is used";
-    this.#report.log().warn(fields, what);
+        ? "local clock agrees with the API server's clock again"
+        : "local clock differs from the API server's clock, using the latter";
+    this.#report.log().warn(fields, message);
   }
 }
 

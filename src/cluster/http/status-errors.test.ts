@@ -32,9 +32,7 @@ describe("errorOfRefusal", () => {
 
   it("names the call, and what the API server said", () => {
     const said = 'pods "a" is forbidden: User "u" cannot get resource "pods" in API group "" in the namespace "kai"';
-    expect(refuse(403, { message: said }).message).toBe(
-      `get pods kai/a: the operator is not allowed to do that (403): ${said}`,
-    );
+    expect(refuse(403, { message: said }).message).toBe(`get pods kai/a: forbidden (403): ${said}`);
   });
 
   it("waits as long as it is told to, within reason", () => {

@@ -4,16 +4,15 @@ import { arrayOf, numberOf, objectOf, textOf } from "../../core/json";
 import { describeCall, pathOf } from "../http/resources";
 import { KINDS } from "../../core/kinds";
 
-/** Where every API server of a cluster writes down its own address (kubernetes/kubernetes pkg/controlplane/reconcilers). */
+/** Every API server registers its address in this EndpointSlice (kubernetes/kubernetes pkg/controlplane/reconcilers). */
 const PLACE = { namespace: "default", name: "kubernetes" };
 
-/** It is one small object; in milliseconds. */
 const DEADLINE_MS = 5_000;
 
 /**
- * The API servers of the cluster that are ready; empty where none has written itself down, as behind some managed control planes.
+ * Returns the ready API servers; empty if none registers itself, as in some managed control planes.
  *
- * @throws ForbiddenError without the right `get endpointslices`, or another error of core
+ * @throws ForbiddenError without the permission `get endpointslices`, or another error of core
  */
 export async function readyInstances(api: Pick<Api, "jsonOrNull">): Promise<Instance[]> {
   const resource = KINDS.EndpointSlice;
@@ -25,7 +24,6 @@ export async function readyInstances(api: Pick<Api, "jsonOrNull">): Promise<Inst
   return instancesIn(slice);
 }
 
-/** The instances in an EndpointSlice. */
 export function instancesIn(slice: unknown): Instance[] {
   const { ports, endpoints } = objectOf(slice);
   const https = arrayOf(ports)
@@ -37,12 +35,12 @@ export function instancesIn(slice: unknown): Instance[] {
   return [...new Set(addresses)].map(address => ({ address, port }));
 }
 
-/** An unknown readiness is to be taken for ready (discovery.k8s.io/v1 EndpointConditions). */
+/** Unknown readiness counts as ready (discovery.k8s.io/v1 EndpointConditions). */
 function isReady(endpoint: Readonly<Record<string, unknown>>): boolean {
   return objectOf(endpoint["conditions"])["ready"] !== false;
 }
 
-/** Several addresses lead to the same endpoint, so one will do. */
+/** All addresses of an endpoint lead to the same server. */
 function addressOf(endpoint: Readonly<Record<string, unknown>>): string[] {
   const address = textOf(arrayOf(endpoint["addresses"])[0]);
   return address === undefined || address === "" ? [] : [address];

@@ -89,7 +89,7 @@ describe("the lines of an API server's metrics", () => {
         response.writeHead(200, { Connection: "close" }).end("a 1\nb ");
       },
       TransientError,
-      "get /metrics: the answer ends in the middle of a line",
+      "get /metrics: expected a line break at the end, got a truncated line",
     ],
     [
       "a packed body that is cut off",
@@ -110,13 +110,13 @@ describe("the lines of an API server's metrics", () => {
       "a refusal",
       (_, response) => response.writeHead(403).end('{"kind":"Status","message":"no right"}'),
       ForbiddenError,
-      "get /metrics: the operator is not allowed to do that (403): no right",
+      "get /metrics: forbidden (403): no right",
     ],
     [
       "a line without end",
       (_, response) => response.end("x".repeat(100_000)),
       TransientError,
-      "a line is longer than 65536 bytes",
+      "expected lines of at most 65536 bytes, got a longer one",
     ],
     [
       "a small body that unpacks to a huge one",
@@ -128,7 +128,7 @@ describe("the lines of an API server's metrics", () => {
         response.end(Buffer.concat(Array.from({ length: 9 }, () => packed)));
       },
       TerminalError,
-      "get /metrics: the answer is longer than 268435456 bytes",
+      "get /metrics: expected at most 268435456 bytes, got more",
     ],
   ])("%s is an error", async (_, listener, type, message) => {
     handler = listener;

@@ -7,32 +7,31 @@ import { type Api, TimeoutError } from "../http/api";
 import type { Instance } from "../http/connection";
 import { LineSplitter } from "../watch/line-splitter";
 
-/** What reading an API server's metrics takes. */
 export interface MetricSource {
   readonly api: Pick<Api, "open">;
   readonly clock: Clock;
 }
 
-/** From the request to the last byte, in milliseconds. What is read is a few megabytes, of a large cluster some tens. */
+/** Deadline of the whole response in milliseconds. It has a few megabytes, or tens of megabytes in a large cluster. */
 const DEADLINE_MS = 15_000;
 
-/** An instance that has not begun to answer by then can't be reached, in milliseconds: addresses behind a firewall say nothing at all. */
+/** Deadline for the response head of an instance in milliseconds, since a firewall may drop all packets. */
 const INSTANCE_DEADLINE_MS = 5_000;
 
-/** Far more than any API server tells, unpacked. */
+/** Longest decompressed response, far above that of any API server. */
 const MAX_BYTES = 256 * 1024 * 1024;
 const MAX_LINE_BYTES = 64 * 1024;
 
-/** Unpacked at a time, in bytes. */
+/** Decompressed at a time, in bytes. */
 const CHUNK_BYTES = 64 * 1024;
 
 const WHAT = "get /metrics";
 
 /**
- * The lines of an API server's own metrics, some at a time as they come, without holding the rest. Who stops asking ends the reading.
+ * Streams the lines of an API server's own metrics in chunks. Ending the iteration ends the request.
  *
- * @param instance the API server to ask; absent: whichever answers at the kubeconfig's address
- * @throws an error of core, also when the end is missing
+ * @param instance absent: the kubeconfig's address
+ * @throws an error of core, also for a truncated response
  */
 export async function* metricLines(
   { api, clock }: MetricSource,
@@ -40,14 +39,14 @@ export async function* metricLines(
 ): AsyncGenerator<readonly string[], void, undefined> {
   const end = new AbortController();
   const cancel = clock.after(DEADLINE_MS, () =>
-    end.abort(new TimeoutError(`${WHAT}: no complete answer within ${DEADLINE_MS / 1000} s`)),
+    end.abort(new TimeoutError(`${WHAT}: timed out after ${DEADLINE_MS / 1000} s`)),
   );
   const direct = instance === undefined ? {} : { instance, deadlineMs: INSTANCE_DEADLINE_MS };
   const request = { what: WHAT, path: "/metrics", accept: "text/plain", acceptEncoding: "gzip", ...direct } as const;
   try {
     yield* linesOf(await api.open(request, end.signal));
   } catch (error) {
-    // A stream that was ended says no more than that it was.
+    // The error of an aborted stream does not contain the reason.
     if (end.signal.aborted) throw end.signal.reason;
     throw error instanceof ResilienceError ? error : new TransientError(`${WHAT}: ${describeError(error)}`);
   } finally {
@@ -58,16 +57,16 @@ export async function* metricLines(
 async function* linesOf(response: IncomingMessage): AsyncGenerator<readonly string[], void, undefined> {
   const lines = new LineSplitter(MAX_LINE_BYTES);
   let size = 0;
-  for await (const chunk of unpacked(response)) {
+  for await (const chunk of decompressed(response)) {
     size += chunk.length;
-    if (size > MAX_BYTES) throw new TerminalError(`${WHAT}: the answer is longer than ${MAX_BYTES} bytes`);
+    if (size > MAX_BYTES) throw new TerminalError(`${WHAT}: expected at most ${MAX_BYTES} bytes, got more`);
     yield lines.push(chunk);
   }
-  if (lines.pending > 0) throw new TransientError(`${WHAT}: the answer ends in the middle of a line`);
+  if (lines.pending > 0) throw new TransientError(`${WHAT}: expected a line break at the end, got a truncated line`);
 }
 
-function unpacked(response: IncomingMessage): AsyncIterable<Buffer> {
+function decompressed(response: IncomingMessage): AsyncIterable<Buffer> {
   if (response.headers["content-encoding"] !== "gzip") return response;
-  // A failure of either ends both, and is thrown to whoever reads.
+  // A failure of either stream ends both and reaches the reader.
   return pipeline(response, createGunzip({ chunkSize: CHUNK_BYTES }), () => undefined);
 }

@@ -1,4 +1,4 @@
-/** One sample of Prometheus' text format. */
+/** One sample of the Prometheus text format. */
 export interface Sample {
   readonly name: string;
   readonly labels: ReadonlyMap<string, string>;
@@ -6,7 +6,7 @@ export interface Sample {
   readonly value: number;
 }
 
-// https://prometheus.io/docs/instrumenting/exposition_formats/#text-format-details. Sticky: each goes on where the one before has ended.
+// https://prometheus.io/docs/instrumenting/exposition_formats/#text-format-details. Sticky: each continues where the previous one ended.
 const NAME = /[ \t]*([a-zA-Z_:][a-zA-Z0-9_:]*)[ \t]*/y;
 const LABEL = /[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"([^"\\]*(?:\\[\\"n][^"\\]*)*)"[ \t]*/y;
 const CLOSING = /[ \t]*\}/y;
@@ -16,7 +16,7 @@ const VALUE = /[ \t]*([^ \t]+)(?:[ \t]+-?[0-9]+)?[ \t]*$/y;
 const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 const INFINITE = /^([+-]?)inf(?:inity)?$/i;
 
-/** The sample in a line without its end; null if it is a comment, or no sample. Labels may come in any order. */
+/** Parses a line without its line break; null for a comment or an invalid sample. */
 export function parseSample(line: string): Sample | null {
   const name = match(NAME, line, 0);
   if (name?.[1] === undefined) return null;
@@ -29,7 +29,7 @@ export function parseSample(line: string): Sample | null {
   return number === null ? null : { name: name[1], labels, value: number };
 }
 
-/** Reads up to the closing brace; returns where what follows begins, -1 if these are no labels. */
+/** Reads up to the closing brace; returns the index after it, or -1 for invalid labels. */
 function readLabels(line: string, from: number, into: Map<string, string>): number {
   let at = from;
   for (;;) {
@@ -55,7 +55,7 @@ function unescape(value: string): string {
     : value;
 }
 
-/** As Go prints numbers; null if it is none. */
+/** Parses a number as Go prints it; null if it is invalid. */
 function numberIn(text: string): number | null {
   if (NUMBER.test(text)) return Number(text);
   if (/^nan$/i.test(text)) return NaN;

@@ -113,7 +113,7 @@ describe("the rates of requests", () => {
     const rates = await servers.read();
     expect(rates).toMatchObject({ readMs, servers: { found: 1, read: 0 } });
     expect(rates.unknown).toBe(
-      'The requests that API servers have counted can\'t be read: get /metrics: not allowed (403): cannot get path "/metrics".',
+      'Failed to read the request counters of the API servers: get /metrics: not allowed (403): cannot get path "/metrics".',
     );
     expect(requestsIn(rates)).toEqual([5]);
     servers.slice = new ForbiddenError("get endpointslices default/kubernetes: not allowed (403)");

@@ -7,23 +7,22 @@ import type { MetricSource } from "./metric-lines";
 import { RequestHistory } from "./request-history";
 import { readServerCounts, type ServerCounts } from "./server-counts";
 
-/** A reading is megabytes, and what happens within its own duration can't be told: none follows another sooner, in milliseconds. */
+/** Least time between two readings in milliseconds: a reading has megabytes, and rates within its own duration are unknown. */
 const MIN_AGE_MS = 1_000;
 
-/** Instances that are asked at once; more than anybody runs. */
+/** Most instances that are read concurrently, more than any cluster runs. */
 const MAX_INSTANCES = 32;
 
-/** Where no instance could be reached at its own address, it is tried again after this, in milliseconds. */
+/** If no instance is reachable at its own address, the next attempt follows after this time, in milliseconds. */
 const RETRY_INSTANCES_MS = 60_000;
 
-/** What it reads with. */
 export interface RequestCountsContext extends MetricSource {
   readonly api: Pick<Api, "open" | "jsonOrNull">;
 }
 
 /**
- * Measures the requests of each FlowSchema by the counters of every API server. Each is asked at its own address. Where there is but
- * one, or none can be reached there, as from beside the cluster, the one that answers at the kubeconfig's address has to do.
+ * Measures the requests per FlowSchema from the counters of every API server, each read at its own address. If there is only one, or none
+ * is reachable there, such as from outside the cluster, it reads the one at the kubeconfig's address.
  */
 export class RequestCounts {
   readonly #context: RequestCountsContext;
@@ -37,7 +36,6 @@ export class RequestCounts {
     this.#context = context;
   }
 
-  /** See core's Readers.requestRates. */
   rates(maxAgeMs: number): Promise<RequestRates> {
     if (this.#reading !== undefined) return this.#reading;
     const ageMs = this.#context.clock.monotonicMs() - this.#triedMs;
@@ -49,26 +47,26 @@ export class RequestCounts {
   async #read(): Promise<RequestRates> {
     const { clock } = this.#context;
     let found = 0;
-    let told: ServerCounts[] = [];
+    let counts: ServerCounts[] = [];
     let unknown: string | undefined;
     try {
       const instances = await readyInstances(this.#context.api);
       found = Math.max(1, instances.length);
-      told = await this.#ask(instances);
-      this.#history.add(told);
+      counts = await this.#ask(instances);
+      this.#history.add(counts);
     } catch (error) {
-      unknown = `The requests that API servers have counted can't be read: ${publicMessage(error)}.`;
+      unknown = `Failed to read the request counters of the API servers: ${publicMessage(error)}.`;
     }
     this.#triedMs = clock.monotonicMs();
     this.#rates = {
       ...this.#known(),
       ...(unknown === undefined ? {} : { unknown }),
-      servers: { found, read: told.length },
+      servers: { found, read: counts.length },
     };
     return this.#rates;
   }
 
-  /** The wall clock of now serves for all that is remembered, so that no jump of it tears the spans apart. */
+  /** All spans use the current offset of the wall clock, so that a clock jump does not separate them. */
   #known(): Pick<RequestRates, "spans" | "readMs"> {
     const nowMs = this.#context.clock.monotonicMs();
     const offsetMs = this.#context.clock.now().getTime() - nowMs;
@@ -78,16 +76,16 @@ export class RequestCounts {
   }
 
   async #ask(instances: readonly Instance[]): Promise<ServerCounts[]> {
-    const told = instances.length > 1 ? await this.#askEach(instances) : [];
-    return told.length > 0 ? told : [await readServerCounts(this.#context)];
+    const counts = instances.length > 1 ? await this.#askEach(instances) : [];
+    return counts.length > 0 ? counts : [await readServerCounts(this.#context)];
   }
 
   async #askEach(instances: readonly Instance[]): Promise<ServerCounts[]> {
     const { clock } = this.#context;
     if (clock.monotonicMs() < this.#instancesFromMs) return [];
     const asked = instances.slice(0, MAX_INSTANCES).map(instance => readServerCounts(this.#context, instance));
-    const told = (await Promise.allSettled(asked)).flatMap(one => (one.status === "fulfilled" ? [one.value] : []));
-    if (told.length === 0) this.#instancesFromMs = clock.monotonicMs() + RETRY_INSTANCES_MS;
-    return told;
+    const counts = (await Promise.allSettled(asked)).flatMap(one => (one.status === "fulfilled" ? [one.value] : []));
+    if (counts.length === 0) this.#instancesFromMs = clock.monotonicMs() + RETRY_INSTANCES_MS;
+    return counts;
   }
 }

@@ -1,58 +1,55 @@
 import type { RequestSpan } from "../../core/request-rates";
 import type { ServerCounts } from "./server-counts";
 
-/** How far back is remembered, in milliseconds. */
 const WINDOW_MS = 900_000;
 
-/** Intervals that are kept: more than the window has at a reading every 5 s. The oldest go first. */
+/** Most intervals, the oldest dropped first: more than the window contains with a reading every 5 s. */
 const MAX_INTERVALS = 240;
 
-/** What a server missed to tell is told of no longer time than this, in milliseconds: an average over more says little of any moment. */
+/** Longest joined interval for a server with missed readings, in milliseconds: an average over more time has little meaning. */
 const MAX_JOINED_MS = 90_000;
 
-/** The time between two readings, on the monotonic clock. */
 interface Interval {
   readonly fromMs: number;
   readonly toMs: number;
-  /** By FlowSchema. */
+  /** By FlowSchema name. */
   readonly requests: Map<string, number>;
 }
 
-/** A server as it was read last. */
 interface Known {
   readonly address: string;
-  /** The end of the interval in which it was read. */
+  /** End of the interval of its last reading. */
   readonly readMs: number;
   readonly requests: ReadonlyMap<string, number>;
 }
 
 /**
- * Makes requests per interval of the servers' counters. What it tells is a lower bound: a request is in the interval in which it was
- * made, or in none, and never in two. Pure but for its memory.
+ * Converts the servers' counters to requests per interval. The result is a lower bound: each request counts in the interval in which it
+ * was made, or in none, but never in two.
  */
 export class RequestHistory {
   #intervals: readonly Interval[] = [];
   readonly #servers = new Map<number, Known>();
   #readMs: number | undefined;
 
-  /** When the last reading was made, on the monotonic clock; undefined before the first. */
+  /** Time of the last reading on the monotonic clock. */
   get readMs(): number | undefined {
     return this.#readMs;
   }
 
-  /** Takes what the servers that could be read have told at the same time. */
-  add(told: readonly ServerCounts[]): void {
-    const readMs = Math.max(...told.map(({ atMs }) => atMs));
-    // No time has passed, so no rate could be told.
+  /** Takes one reading of all servers that responded. */
+  add(counts: readonly ServerCounts[]): void {
+    const readMs = Math.max(...counts.map(({ atMs }) => atMs));
+    // Without elapsed time there is no rate.
     if (readMs <= (this.#readMs ?? -Infinity)) return;
     if (this.#readMs !== undefined)
       this.#intervals = [...this.#intervals, { fromMs: this.#readMs, toMs: readMs, requests: new Map() }];
     this.#readMs = readMs;
     this.#forget(readMs);
-    for (const server of told) this.#take(server, readMs);
+    for (const server of counts) this.#take(server, readMs);
   }
 
-  /** The spans of each FlowSchema that had requests; `offsetMs` is what makes milliseconds since the epoch of the monotonic clock's. */
+  /** Returns the spans of each FlowSchema with requests. `offsetMs` converts the monotonic clock to milliseconds since the epoch. */
   spans(nowMs: number, offsetMs: number): Record<string, readonly RequestSpan[]> {
     this.#forget(nowMs);
     const names = new Set(this.#intervals.flatMap(({ requests }) => [...requests.keys()]));
@@ -68,15 +65,15 @@ export class RequestHistory {
 
   #take({ address, startSeconds, requests }: ServerCounts, readMs: number): void {
     const known = this.#servers.get(startSeconds);
-    // One server at two addresses would be counted twice.
+    // One server at two addresses counts once.
     if (known?.readMs === readMs) return;
     const before = known?.requests ?? new Map<string, number>();
     this.#servers.set(startSeconds, { address, readMs, requests: higher(before, requests) });
-    // What a server has counted before it was first seen may be of any time. At another address it may be another server.
+    // Counts before the first reading may be from any time, and at another address it may be another server.
     if (known?.address === address) this.#count(known.readMs, growth(before, requests));
   }
 
-  /** Counts what was added since that moment, if there is an interval that holds all of the time since, or one can be made. */
+  /** Adds the growth since `sinceMs`, if one interval, or several joined ones, cover the time since. */
   #count(sinceMs: number, grown: ReadonlyMap<string, number>): void {
     const first = this.#intervals.findIndex(({ fromMs, toMs }) => fromMs <= sinceMs && sinceMs < toMs);
     if (grown.size === 0 || first < 0) return;
@@ -94,7 +91,7 @@ export class RequestHistory {
   }
 }
 
-/** What counters have grown by. One that was not there counts from zero; one that has fallen counts from where it was highest. */
+/** Returns the growth of each counter: from zero for a new one, and from its highest value for one that has fallen. */
 function growth(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): Map<string, number> {
   const grown = new Map<string, number>();
   for (const [name, requests] of after) {
@@ -104,14 +101,14 @@ function growth(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, 
   return grown;
 }
 
-/** The highest that each counter has been. */
+/** Returns the highest value of each counter so far. */
 function higher(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): Map<string, number> {
   const highest = new Map(before);
   for (const [name, requests] of after) highest.set(name, Math.max(requests, before.get(name) ?? 0));
   return highest;
 }
 
-/** Intervals one after the other as one. */
+/** Joins consecutive intervals. */
 function join(intervals: readonly Interval[]): Interval {
   const requests = new Map<string, number>();
   for (const interval of intervals)

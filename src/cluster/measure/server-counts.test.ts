@@ -40,7 +40,7 @@ describe("what an API server has counted", () => {
   });
 
   it("is not known where it does not say since when", () => {
-    expect(() => new CountedRequests().result()).toThrow("the answer has no process_start_time_seconds");
+    expect(() => new CountedRequests().result()).toThrow("expected process_start_time_seconds, got none");
     const odd = new CountedRequests();
     odd.take("process_start_time_seconds NaN");
     expect(() => odd.result()).toThrow(TransientError);

@@ -1,12 +1,12 @@
 import { metricLines, type MetricSource } from "./metric-lines";
 
-/** kubernetes/kubernetes pkg/serviceaccount/metrics.go: tokens shown past the life that their pod asked for, within the year of grace. */
+/** kubernetes/kubernetes pkg/serviceaccount/metrics.go: tokens used after the expiration that their pod requested, within the extra year of validity. */
 const METRIC = "serviceaccount_stale_tokens_total ";
 
-/** It warns of a change that is made once; what it counts grows over days. */
+/** The count is cached this long, since it changes over days. */
 const REMEMBERED_MS = 600_000;
 
-/** Reads one counter of the API server that answers. */
+/** Reads the counter of one API server. */
 export class StaleTokens {
   readonly #source: MetricSource;
   #known: { readonly count: number | null; readonly untilMs: number } | undefined;
@@ -15,7 +15,7 @@ export class StaleTokens {
     this.#source = source;
   }
 
-  /** The count; null where it can't be read. Never throws: it is a warning, not a condition. */
+  /** Returns the count, or null if the read fails. Never throws. */
   async count(): Promise<number | null> {
     const nowMs = this.#source.clock.monotonicMs();
     if (this.#known !== undefined && nowMs < this.#known.untilMs) return this.#known.count;

@@ -5,35 +5,33 @@ import type { Log } from "../../core/ports";
 import { type BucketSize, TokenBucket } from "../../core/token-bucket";
 
 /**
- * More than what it asks for at its worst without a storm: it has three watches (two of its store), each of which is opened again every five to
- * six seconds while an API server is away, by a list and a watch; that is 1.2 requests a second. A list has a request for each 250 objects
- * (capabilities/controller-resilience.ts), so those of 14,000 are had at once.
+ * Above the worst normal rate: while an API server is down, Pepr reopens each of its three watches (two of its store) every five to six
+ * seconds by a list and a watch, which is 1.2 requests/s. A list takes one request per 250 objects
+ * (capabilities/controller-resilience.ts), so the burst lists 14,000 objects.
  */
 const PACE: BucketSize = { burst: 60, ratePerSecond: 4 };
 
-type Ask = KubeConfig["applyToFetchOptions"];
+type ApplyOptions = KubeConfig["applyToFetchOptions"];
 
-/** The part of client-node that is used before each request. */
-interface Asking {
-  applyToFetchOptions: (this: KubeConfig, ...options: Parameters<Ask>) => ReturnType<Ask>;
+interface Hooked {
+  applyToFetchOptions: (this: KubeConfig, ...options: Parameters<ApplyOptions>) => ReturnType<ApplyOptions>;
 }
 
 /**
- * Bounds how often Pepr's client may ask the API server. It lists and watches again at once whenever a stream ends, without a
- * backoff (kubernetes-fluent-client 3.11.6, fluent/watch.js): where streams keep breaking that is some 40 requests a second.
+ * Limits the request rate of Pepr's client. That client relists and rewatches without backoff when a stream ends
+ * (kubernetes-fluent-client 3.11.6, fluent/watch.js): about 40 requests/s while streams keep breaking.
  *
- * It is refused instead of made to wait: a watch that can't be opened is tried again after five seconds, by one timer, while each
- * stream that ends begins a chain of requests of its own. Once one was refused all are, until as many can come at once as before: a list
- * that is let through page by page, as fast as it is tried again, would never come to its end, and to its watch. What is missed meanwhile
- * the timed full pass finds.
+ * Excess requests fail instead of waiting: the client retries a failed watch after five seconds by one timer, but each ended stream
+ * starts another chain of requests. After the first failure all requests fail until the bucket is full: otherwise a list of many pages
+ * would never get as far as its watch. The timed full pass finds changes that are missed meanwhile.
  *
- * The seam is the method by which that client, and nothing else in this process, asks client-node for credentials before each request.
+ * The hook is the method by which that client, and no other code in this process, gets its credentials before each request.
  *
- * @returns what undoes it
+ * @returns a function that removes the limit
  */
 export function paceFramework(clock: Clock, log: Log): () => void {
   const bucket = new TokenBucket(clock, PACE);
-  const prototype: Asking = KubeConfig.prototype;
+  const prototype: Hooked = KubeConfig.prototype;
   const original = prototype.applyToFetchOptions;
   let isRefusing = false;
   prototype.applyToFetchOptions = function (options) {
@@ -42,10 +40,10 @@ export function paceFramework(clock: Clock, log: Log): () => void {
     if (!isRefusing)
       log.warn(
         {},
-        "Pepr asks the API server too often, since its watches keep breaking: its requests are refused for some seconds",
+        "Pepr exceeds its request rate because its watches keep breaking, failing its requests for some seconds",
       );
     isRefusing = true;
-    return Promise.reject(new TransientError("too many requests by Pepr"));
+    return Promise.reject(new TransientError(`expected at most ${PACE.ratePerSecond} requests/s from Pepr, got more`));
   };
   return () => {
     prototype.applyToFetchOptions = original;

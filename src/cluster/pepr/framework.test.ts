@@ -17,6 +17,6 @@ it("stops where Pepr can't start, and says so", () => {
   startFrameworkOr(() => void done.push("stopped"), broken, log);
   expect(done).toEqual(["started", "stopped"]);
   expect(log.lines).toMatchObject([
-    { level: "error", message: "Pepr could not start", fields: { error: "an unexpected TypeError" } },
+    { level: "error", message: "failed to start Pepr", fields: { error: "an unexpected TypeError" } },
   ]);
 });

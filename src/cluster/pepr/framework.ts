@@ -1,12 +1,12 @@
 import { framesOf, publicMessage } from "../../core/errors";
 import type { Log } from "../../core/ports";
 
-/** Starts Pepr, once. Without it changes are seen late or never, and it is not tried again: where it can't start, the process is to end, and be seen to. */
+/** Starts Pepr. If that fails, the process has to stop: without Pepr the operator sees changes late or never. */
 export function startFrameworkOr(stop: () => void, startFramework: () => void, log: Log): void {
   try {
     startFramework();
   } catch (error) {
-    log.error({ error: publicMessage(error), stack: framesOf(error) }, "Pepr could not start");
+    log.error({ error: publicMessage(error), stack: framesOf(error) }, "failed to start Pepr");
     stop();
   }
 }

@@ -4,7 +4,7 @@ import { identityOf } from "./identity";
 import { arrayOf, objectOf, textsOf } from "../../core/json";
 import { lastManagerOf, lastWriteMsOf } from "./managers";
 
-/** An object outside of every namespace; null without uid, name or creation time. */
+/** Returns the view of a cluster-scoped object; null without uid, name or creation time. */
 export function clusterObjectView(kind: ClusterKind, raw: unknown): ClusterObjectView | null {
   const object = objectOf(raw);
   const identity = identityOf(object);

@@ -4,7 +4,7 @@ import { arrayOf, type JsonObject, numberOf, objectOf, textOf } from "../../core
 import { lastManagerOf } from "./managers";
 import { workloadView } from "./views";
 
-/** An apps/v1 DaemonSet with its pod template; null without uid, name or creation time. */
+/** Returns the view of an apps/v1 DaemonSet; null without uid, name or creation time. */
 export function daemonSetView(raw: unknown): DaemonSetView | null {
   const view = workloadView("DaemonSet", raw);
   if (view === null) return null;
@@ -28,17 +28,17 @@ export function daemonSetView(raw: unknown): DaemonSetView | null {
   };
 }
 
-/** Keys of list entries in managedFields look like `k:{"name":"token"}`. */
+/** Prefix of list entries in managedFields, such as `k:{"name":"token"}`. */
 const ENTRY = "k:";
 
 function ownedVolumes(fields: readonly JsonObject[]): string[] {
-  // What this project patches without server-side apply stands under its name too, as an Update, and is not given back by an apply.
-  const own = fields.filter(entry => entry["manager"] === MANAGER && entry["operation"] === "Apply");
-  return own.flatMap(entry => {
+  // Patches without server-side apply have the same manager with the operation Update; a later apply does not give those fields back.
+  const applied = fields.filter(entry => entry["manager"] === MANAGER && entry["operation"] === "Apply");
+  return applied.flatMap(entry => {
     const path = ["f:spec", "f:template", "f:spec", "f:volumes"];
     const volumes = path.reduce((at, step) => objectOf(at[step]), objectOf(entry["fieldsV1"]));
-    return Object.entries(volumes).flatMap(([key, of]) => {
-      const sources = objectOf(objectOf(of)["f:projected"])["f:sources"];
+    return Object.entries(volumes).flatMap(([key, volume]) => {
+      const sources = objectOf(objectOf(volume)["f:projected"])["f:sources"];
       return sources === undefined ? [] : (nameIn(key) ?? []);
     });
   });

@@ -1,6 +1,5 @@
 import { type JsonObject, objectOf, textOf, timeOf } from "../../core/json";
 
-/** What tells one object from all others, and its age. */
 export interface Identity {
   readonly namespace: string;
   readonly name: string;
@@ -10,7 +9,7 @@ export interface Identity {
   readonly deletedAtMs?: number;
 }
 
-/** Of any object of the API; null without uid, name or creation time, since decisions rest on them. */
+/** Returns null without uid, name or creation time, since decisions depend on them. */
 export function identityOf(object: JsonObject): Identity | null {
   const metadata = objectOf(object["metadata"]);
   const name = textOf(metadata["name"]);

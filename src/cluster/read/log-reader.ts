@@ -8,46 +8,42 @@ import { describeCall, pathOf } from "../http/resources";
 import { KINDS } from "../../core/kinds";
 import { errorOfRefusal, parseStatus, type Refusal } from "../http/status-errors";
 
-/** One read takes no longer than this, in milliseconds; reading 1 MB takes far less, so more of it means a kubelet that hangs. */
+/** Deadline of one read in milliseconds. Reading 1 MB takes far less, so a slower kubelet hangs. */
 const READ_DEADLINE_MS = 10_000;
 
-/** A read waits no longer than this for its turn, in milliseconds. */
+/** Longest wait for a free slot, in milliseconds. */
 const WAIT_DEADLINE_MS = 30_000;
 
-/** Reads at once, overall and of one namespace, one node and one pod. */
+/** Concurrent reads: overall, and per namespace, node and pod. */
 const TOTAL = 8;
 const PER_NAMESPACE = 4;
 const PER_NODE = 4;
 const PER_POD = 2;
 
-/** Pods whose last read ran into its deadline share this many places, so that dead nodes can't fill the reader. */
+/** Pods whose last read timed out share this many slots, so that dead nodes cannot take all of them. */
 const FOR_SUSPECTS = 2;
 
-/** How many suspects are remembered; the oldest are forgotten first, which costs one slow read. */
+/** Most pods that are remembered as suspects; forgetting the oldest costs one slow read. */
 const MAX_SUSPECTS = 10_000;
 
 /**
- * The API server's wording (pkg/registry/core/pod/strategy.go and the kubelet) of a 400 that only says that there is nothing to
- * read: `container "c" in pod "p" is waiting to start: ContainerCreating`, `previous terminated container "c" in pod "p" not
+ * The wording of the API server (pkg/registry/core/pod/strategy.go) and the kubelet for a 400 that means there is no log: `container "c" in pod "p" is waiting to start: ContainerCreating`, `previous terminated container "c" in pod "p" not
  * found`, `container c is not valid for pod p`.
  */
 const NOTHING_TO_READ = ["is waiting to start", "previous terminated container", "is not valid for pod"];
 
-/** Waiting for a turn took too long. */
 class CrowdedError extends TimeoutError {}
 
-/** What the log reader needs. */
 export interface LogReaderContext {
   readonly api: Api;
   readonly clock: Clock;
   readonly metrics: ClusterMetrics;
-  /** The node of a pod, if it is known: reads of one node share its kubelet. */
+  /** Returns the node of a pod if it is known: reads from one node share its kubelet. */
   readonly nodeOf?: (namespace: string, pod: string) => string | undefined;
-  /** In milliseconds; {@link READ_DEADLINE_MS} by default. */
   readonly readDeadlineMs?: number;
 }
 
-/** Reads logs through `pods/log`, never following; few at once, fairly shared, each bounded in bytes and time. */
+/** Reads logs by `pods/log` without following them: with limited, fairly shared concurrency, each bounded in bytes and time. */
 export class ApiLogReader implements LogReader {
   readonly #context: LogReaderContext;
   readonly #limiter = new FairLimiter(TOTAL);
@@ -57,9 +53,8 @@ export class ApiLogReader implements LogReader {
     this.#context = context;
   }
 
-  /** See {@link LogReader.read}. */
   async read<T>(request: LogRequest, use: (chunk: LogChunk | null) => Promise<T>): Promise<T> {
-    const release = await this.#turn(request);
+    const release = await this.#acquire(request);
     try {
       return await use(await this.#readNow(request));
     } finally {
@@ -80,13 +75,13 @@ export class ApiLogReader implements LogReader {
     }
   }
 
-  async #turn(request: LogRequest): Promise<() => void> {
-    const patience = new AbortController();
+  async #acquire(request: LogRequest): Promise<() => void> {
+    const timeout = new AbortController();
     const cancel = this.#context.clock.after(WAIT_DEADLINE_MS, () => {
-      patience.abort(new CrowdedError(`${describe(request)}: no turn within ${WAIT_DEADLINE_MS / 1000} s`));
+      timeout.abort(new CrowdedError(`${describe(request)}: no free slot within ${WAIT_DEADLINE_MS / 1000} s`));
     });
     try {
-      return await this.#limiter.acquire(this.#shares(request), patience.signal);
+      return await this.#limiter.acquire(this.#shares(request), timeout.signal);
     } catch (error) {
       this.#context.metrics.logRead("timeout", 0);
       throw error;
@@ -143,7 +138,7 @@ export class ApiLogReader implements LogReader {
   }
 }
 
-/** A refusal is longer than a tiny byte limit. */
+/** An error body may be longer than a small byte limit. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 function chunkOf(body: Buffer, limitBytes: number): LogChunk {

@@ -1,23 +1,23 @@
 import { MANAGER } from "../../api/names";
 import { type JsonObject, objectOf, textOf, timeOf } from "../../core/json";
 
-/** Managers that write status or defaults, never what people mean. */
+/** Managers that write status or defaults, not a user's intent. */
 const CONTROL_PLANE = ["kube-controller-manager", "kube-apiserver"];
 
-/** Whoever else wrote the object itself last, as its managedFields tell; undefined where nobody did. */
+/** Returns the last other manager in managedFields that wrote the object without its subresources. */
 export function lastManagerOf(fields: readonly JsonObject[]): string | undefined {
   const others = writersOf(fields).filter(({ manager }) => manager !== MANAGER && !CONTROL_PLANE.includes(manager));
   return others[0]?.manager;
 }
 
-/** When the operator wrote the object itself last, as its managedFields tell; undefined where it never did. */
+/** Returns when the operator last wrote the object without its subresources, according to managedFields. */
 export function lastWriteMsOf(fields: readonly JsonObject[]): number | undefined {
   return writersOf(fields).find(({ manager }) => manager === MANAGER)?.atMs;
 }
 
 /**
- * When such labels and annotations were written, by key, as managedFields tell, where that was after a moment. A manager has one time for all
- * that it owns, so one that has written something else since makes them look younger than they are.
+ * Returns by key when these labels and annotations were written, if that was after `ms`. managedFields has one time per manager: if the
+ * manager has written another field since, the time is too late.
  */
 export function marksWrittenAfter(
   ms: number,
@@ -36,7 +36,7 @@ function isMarkOf(entry: JsonObject, key: string): boolean {
   return ["f:labels", "f:annotations"].some(place => Object.hasOwn(objectOf(metadata[place]), `f:${key}`));
 }
 
-/** Who wrote the object itself, and not its status; the last one first. */
+/** Managers that wrote the object and not a subresource, latest first. */
 function writersOf(fields: readonly JsonObject[]): { readonly manager: string; readonly atMs?: number }[] {
   return fields
     .filter(entry => (textOf(entry["subresource"]) ?? "") === "")

@@ -27,7 +27,7 @@ import { describeCall, pathOf, type Place, type Resource } from "../http/resourc
 import { KINDS } from "../../core/kinds";
 import { bindingView, serviceAccountView, workloadView } from "./views";
 
-/** What remedies read: pods and bindings from the watches, everything else live. */
+/** Reads pods, bindings and sandbox Events from the watches, and everything else live. */
 export class ClusterReaders implements Readers {
   readonly clock: Clock;
   readonly logs: LogReader;
@@ -47,52 +47,43 @@ export class ClusterReaders implements Readers {
     this.#requestCounts = new RequestCounts({ api, clock });
   }
 
-  /** See {@link Readers.pods}. */
   pods(namespace: string): Promise<readonly PodView[]> {
     return this.#informers.pods(namespace);
   }
 
-  /** See {@link Readers.sandboxEvents}. */
   sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]> {
     return this.#informers.sandboxEvents(namespace);
   }
 
-  /** See {@link Readers.workload}. */
   async workload(kind: WorkloadView["kind"], namespace: string, name: string): Promise<WorkloadView | null> {
     const raw = await this.#get(KINDS[kind], { namespace, name });
     return raw === null ? null : workloadView(kind, raw);
   }
 
-  /** See {@link Readers.daemonSet}. */
   async daemonSet(namespace: string, name: string): Promise<DaemonSetView | null> {
     const raw = await this.#get(KINDS.DaemonSet, { namespace, name });
     return raw === null ? null : daemonSetView(raw);
   }
 
-  /** See {@link Readers.workloads}. */
   async workloads(kind: WorkloadView["kind"], namespace: string): Promise<readonly WorkloadView[]> {
     return this.#list(KINDS[kind], { namespace }, item => workloadView(kind, item));
   }
 
-  /** See {@link Readers.serviceAccount}. */
   async serviceAccount(namespace: string, name: string): Promise<ServiceAccountView | null> {
     const raw = await this.#get(KINDS.ServiceAccount, { namespace, name });
     return raw === null ? null : serviceAccountView(raw);
   }
 
-  /** See {@link Readers.bindings}. */
   bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]> {
     return this.#informers.bindings(kind, namespace);
   }
 
-  /** See {@link Readers.binding}. */
   async binding(kind: BindingKind, namespace: string, name: string): Promise<BindingView | null> {
     const place = kind === "RoleBinding" ? { namespace, name } : { name };
     const raw = await this.#get(KINDS[kind], place);
     return raw === null ? null : bindingView(kind, raw);
   }
 
-  /** See {@link Readers.clusterObjects}. */
   async clusterObjects(
     kind: ClusterKind,
     labels: Readonly<Record<string, string>> = {},
@@ -101,28 +92,25 @@ export class ClusterReaders implements Readers {
     try {
       return await this.#list(KINDS[kind], {}, item => clusterObjectView(kind, item), selector.join(","));
     } catch (error) {
-      // A collection is there as soon as its kind is served, however empty.
+      // A 404 for a collection means that the API server does not serve the kind.
       if (error instanceof GoneError) return null;
       throw error;
     }
   }
 
-  /** See {@link Readers.may}. */
   may(right: Right): Promise<boolean> {
     return this.#rights.may(right);
   }
 
-  /** See {@link Readers.staleTokens}. */
   staleTokens(): Promise<number | null> {
     return this.#staleTokens.count();
   }
 
-  /** See {@link Readers.requestRates}. */
   requestRates(maxAgeMs: number): Promise<RequestRates> {
     return this.#requestCounts.rates(maxAgeMs);
   }
 
-  /** All pages of a collection. @throws GoneError where that resource is not served */
+  /** @throws GoneError if the API server does not serve the resource */
   async #list<V>(
     resource: Resource,
     place: Place,

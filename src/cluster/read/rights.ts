@@ -6,13 +6,13 @@ import { objectOf } from "../../core/json";
 import { pathOf } from "../http/resources";
 import { KINDS } from "../../core/kinds";
 
-/** How long an answer is good for, in milliseconds: a right that was given is seen by the next timed pass. */
+/** Reviews are cached for this time, in milliseconds: the next full pass sees a new permission. */
 const REMEMBERED_MS = 30_000;
 
-/** Answers that are kept at most; beyond it all are asked anew. */
+/** Beyond this number of cached reviews, the cache is cleared. */
 const MAX_REMEMBERED = 2_000;
 
-/** What the operator may do, asked of the API server by SelfSubjectAccessReview, and not again for half a minute. */
+/** Reviews the operator's own permissions by SelfSubjectAccessReview, with a cache. */
 export class OwnRights {
   readonly #api: Pick<Api, "json">;
   readonly #clock: Clock;
@@ -23,10 +23,10 @@ export class OwnRights {
     this.#clock = clock;
   }
 
-  /** Whether the operator has that right. @throws whatever the client throws */
+  /** Reports whether the operator has the permission. @throws any error of the client */
   async may(right: Right): Promise<boolean> {
     const { name, ...any } = right;
-    // Whoever looks after hundreds of objects asks once. Of `bind` nobody should have more than was given by name.
+    // Without the name one review covers hundreds of objects. `bind` should only be granted by name.
     if (name !== undefined && right.verb !== "bind" && (await this.#ask(any))) return true;
     return this.#ask(right);
   }
@@ -40,7 +40,7 @@ export class OwnRights {
     const allowed = isAllowed(this.#api, right);
     if (this.#answers.size >= MAX_REMEMBERED) this.#answers.clear();
     this.#answers.set(id, { allowed, untilMs: nowMs + REMEMBERED_MS });
-    // What was not answered is asked again.
+    // Failed reviews are not cached.
     allowed.catch(() => void this.#answers.delete(id));
     return allowed;
   }
@@ -48,44 +48,43 @@ export class OwnRights {
 
 type AskedRight = Right | { readonly url: string; readonly verb: string };
 
-/** A permission, where it has to hold, and for whom. */
 export interface Need extends Permission {
   /** Absent: in all namespaces. */
   readonly namespace?: string;
-  /** What would not work without it, such as a block of the spec. */
+  /** What does not work without it, such as a block of the spec. */
   readonly by: string;
 }
 
-/** What was answered so far, by what was asked. */
+/** Results of reviews by what was reviewed. */
 export type Answers = Map<string, boolean>;
 
-/** Asked at once: in many namespaces it is thousands, and nothing else is to wait for them, nor to run out of time behind them. */
-const ASKED_AT_ONCE = 2;
+/** Concurrent reviews. In many namespaces there are thousands, which must not delay other calls until they time out. */
+const CONCURRENT_REVIEWS = 2;
 
 /**
- * Asks the API server what the operator lacks of what it needs: one sentence for each need. Empty when it has all.
+ * Reviews the needed permissions and returns one sentence for each need that is not met.
  *
- * @param answers what need not be asked again; each answer is added, so that one that fails costs no more than itself
- * @throws whatever the client throws
+ * @param answers earlier results, which are not requested again; new results are added
+ * @throws any error of the client
  */
 export async function missingRights(
   api: Pick<Api, "json">,
   needs: readonly Need[],
   answers: Answers = new Map(),
 ): Promise<string[]> {
-  // Remedies have many rights in common: each is asked for once.
+  // Remedies share many permissions: each is reviewed once.
   const rights = needs.flatMap(need => need.verbs.map(verb => rightOf(need, verb)));
   const left = [...new Map(rights.map(right => [idOf(right), right]))].filter(([id]) => !answers.has(id));
-  const askOn = async (): Promise<void> => {
+  const reviewNext = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const [id, right] = next;
       answers.set(id, await isAllowed(api, right));
     }
   };
   try {
-    await Promise.all(Array.from({ length: ASKED_AT_ONCE }, askOn));
+    await Promise.all(Array.from({ length: CONCURRENT_REVIEWS }, reviewNext));
   } finally {
-    // Where one has failed, the other is not to go on alone.
+    // After a failure, the other worker stops, too.
     left.length = 0;
   }
   return needs.flatMap(need => {

@@ -1,24 +1,24 @@
-// Whether a pod's sandbox failed because the credential of a network plugin was answered 401 by the API server. The message is read
-// here and nowhere else, and never kept.
+// Recognizes pod sandboxes that failed because the API server rejected a network plugin's credential with 401. Only this file reads the
+// message of the Event, and no code keeps it.
 
-/** No message of the kubelet is longer by far; what comes after is not looked at. */
+/** Longest part that is read; kubelet messages are far shorter. */
 const MAX_MESSAGE = 16_384;
 
-/** Setting up the pod's network is what failed: not its image, its runtime, its volumes or a timeout. */
+/** The network setup failed, and not the image, the runtime, a volume or a timeout. */
 const NETWORK =
   /failed to set ?up network for sandbox|error adding pod \S+ to CNI network|networkPlugin cni failed to set ?up pod|plugin type="[^"]*"(?: name="[^"]*")? failed \(add\)/;
 
 /**
- * The API server's 401 as the last link of a chain of errors. It says this one word and explains nothing, so `Unauthorized: no basic auth
- * credentials`, `unexpected status: 401 Unauthorized` and `connection is unauthorized: ... is forbidden` are others.
+ * The API server's 401 at the end of a chain of errors: only this word, without an explanation. Hence `Unauthorized: no basic auth
+ * credentials`, `unexpected status: 401 Unauthorized` and `connection is unauthorized: ... is forbidden` do not match.
  */
 const REJECTED =
   /: (?:Unauthorized|the server has asked for the client to provide credentials(?: \([^()]{0,200}\))?)[.'"\])]*(?=\s*$|,|;|\s*\n)/;
 
-/** An address of a server that is not the API server: the 401 is that one's. */
+/** URL of another server, which then sent the 401. */
 const ELSEWHERE = /https?:\/\/(?![^\s"'/]+\/(?:api\/v1|apis)(?:[/?"'\s:]|$))[^\s"']+/;
 
-/** True if the message of an Event `FailedCreatePodSandBox` says that the API server rejected a network plugin's credential. Pure and total. */
+/** Reports whether the message of a FailedCreatePodSandBox Event says that the API server rejected a network plugin's credential. */
 export function isRejectedCredential(message: string): boolean {
   const text = message.slice(0, MAX_MESSAGE);
   const network = NETWORK.exec(text);

@@ -2,15 +2,15 @@ import type { SandboxEventView } from "../../core/views";
 import { type JsonObject, numberOf, objectOf, textOf, timeOf } from "../../core/json";
 import { isRejectedCredential } from "./sandbox-cause";
 
-/** The reason that the kubelet gives when it can't make the sandbox of a pod. */
+/** The kubelet's reason for a pod sandbox that failed. */
 export const SANDBOX_FAILED = "FailedCreatePodSandBox";
 
-/** How client-go marks an Event that stands for several with different messages: it has the last one's. */
+/** client-go marks an Event that combines several messages this way; it contains the last one. */
 const COMBINED = "(combined from similar events)";
 
 /**
- * An Event of the core API or of events.k8s.io as a view; null without uid, name, node or time, or with another reason. Its message is
- * classified and not kept.
+ * Returns the view of an Event of the core API or events.k8s.io; null without uid, name, node or time, or with another reason. The
+ * view has a classification of the message instead of its text.
  */
 export function sandboxEventView(raw: unknown): SandboxEventView | null {
   const event = objectOf(raw);
@@ -22,7 +22,7 @@ export function sandboxEventView(raw: unknown): SandboxEventView | null {
   if (event["reason"] !== SANDBOX_FAILED || uid === undefined || name === undefined) return null;
   if (node === undefined || times === undefined) return null;
   const message = textOf(event["message"]) ?? textOf(event["note"]) ?? "";
-  // Of the earlier ones nobody knows what they said.
+  // The messages of the earlier occurrences are unknown.
   const firstMs = message.startsWith(COMBINED) ? times.lastMs : times.firstMs;
   return {
     namespace: textOf(metadata["namespace"]) ?? "",
@@ -36,7 +36,7 @@ export function sandboxEventView(raw: unknown): SandboxEventView | null {
   };
 }
 
-/** The kubelet's recorder gives the host; whoever uses the newer API gives its instance, which for the kubelet is the node too. */
+/** The kubelet's recorder sets the host. Reporters of the newer API set their instance, which is the node for a kubelet. */
 function nodeOf(event: JsonObject): string | undefined {
   const sources = [event["source"], event["deprecatedSource"]].map(source => textOf(objectOf(source)["host"]));
   return [...sources, textOf(event["reportingInstance"])].find(host => host !== undefined && host !== "");

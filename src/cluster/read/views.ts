@@ -17,10 +17,9 @@ import { identityOf } from "./identity";
 import { arrayOf, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../core/json";
 import { marksWrittenAfter } from "./managers";
 
-// From the API server's JSON to what the project keeps of it. Pure and total: odd or missing fields never throw, and an object
-// without identity or age is null, since decisions rest on both.
+// Converts the API server's JSON to views. Pure and total: odd or missing fields never throw. An object without identity or creation
+// time becomes null, since decisions depend on both.
 
-/** A v1 Pod as a view; null without uid, name or creation time. */
 export function podView(raw: unknown): PodView | null {
   const pod = objectOf(raw);
   const identity = identityOf(pod);
@@ -47,7 +46,6 @@ export function podView(raw: unknown): PodView | null {
   };
 }
 
-/** A v1 ServiceAccount as a view; null without uid, name or creation time. */
 export function serviceAccountView(raw: unknown): ServiceAccountView | null {
   const identity = identityOf(objectOf(raw));
   if (identity === null) return null;
@@ -63,7 +61,6 @@ export function serviceAccountView(raw: unknown): ServiceAccountView | null {
   };
 }
 
-/** An apps/v1 Deployment, StatefulSet or DaemonSet as a view; null without uid, name or creation time. */
 export function workloadView(kind: WorkloadView["kind"], raw: unknown): WorkloadView | null {
   const workload = objectOf(raw);
   const identity = identityOf(workload);
@@ -130,7 +127,7 @@ export function bindingView(kind: BindingKind, raw: unknown): BindingView | null
   };
 }
 
-/** A subject without a kind or name is still one: it must not look as if it were not there. */
+/** Keeps a subject without kind or name, so that no subject disappears from the view. */
 function subjectView(raw: unknown): SubjectView {
   const subject = objectOf(raw);
   const apiGroup = textOf(subject["apiGroup"]);
@@ -149,7 +146,7 @@ function conditionOf(status: JsonObject, type: string): JsonObject | undefined {
     .find(candidate => candidate["type"] === type);
 }
 
-/** Tokens with an audience of their own are for others than the API server. */
+/** Tokens with an explicit audience are not for the API server. */
 function tokenOf(
   spec: JsonObject,
 ): Pick<PodView, "mountsToken" | "tokenExpirationSeconds" | "maxTokenExpirationSeconds"> {
@@ -168,7 +165,7 @@ function tokenOf(
   };
 }
 
-/** Such as /etc/cni/net.d and /opt/cni/bin; where distributions put them elsewhere, the word stays. */
+/** Such as /etc/cni/net.d and /opt/cni/bin; distributions use other folders, but keep the word. */
 const CNI_PATH = /(^|[/._-])cni([/._-]|$)/i;
 
 function mountsCniFolder(spec: JsonObject): boolean {
@@ -199,7 +196,7 @@ function ownerOf(metadata: JsonObject): PodView["owner"] {
   return kind === undefined || name === undefined || uid === undefined ? undefined : { kind, name, uid };
 }
 
-/** The API server fills in `default` itself; so does this. */
+/** As in the API server, the default is `default`. */
 function serviceAccountNameOf(podSpec: JsonObject): string {
   return textOf(podSpec["serviceAccountName"]) ?? textOf(podSpec["serviceAccount"]) ?? "default";
 }

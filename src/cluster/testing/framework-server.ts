@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { vi } from "vitest";
 
 /**
- * A server that the framework's client takes for the cluster's, since KUBECONFIG names it.
+ * Starts an API server for the framework's client and points KUBECONFIG to it.
  *
- * @returns what ends it
+ * @returns a function that stops it
  */
 export async function serveFramework(answer: RequestListener): Promise<() => Promise<void>> {
   const server = createServer(answer);

@@ -1,7 +1,7 @@
 import type { Cancel } from "../../core/clock";
 import { describeError, TransientError } from "../../core/errors";
 import type { BindingKind, BindingView, PodView, SandboxEventView } from "../../core/views";
-import { isNews, NamespaceWatches, type Supervised } from "./namespace-watches";
+import { isChange, NamespaceWatches, type Supervised } from "./namespace-watches";
 import { CORE_EVENTS } from "../http/resources";
 import { KINDS } from "../../core/kinds";
 import type { Delta, Identified } from "./view-cache";
@@ -9,71 +9,70 @@ import { SANDBOX_FAILED, sandboxEventView } from "../read/sandbox-event-view";
 import { bindingView } from "../read/views";
 import { Watch, type WatchContext } from "./watch";
 
-/** A namespace keeps its watches for this long after its last ControllerResilience is gone, so that a re-creation costs nothing. */
+/** A namespace keeps its watches this long after its last ControllerResilience is gone, in case it is recreated. */
 const GRACE_MS = 60_000;
 
-/** How long a first read waits for the cache to fill, before it says that it is not there yet. */
+/** The first read waits this long for the cache to fill. */
 const FIRST_READ_MS = 5_000;
 
-/** How often the age of the oldest cache is measured. */
 const AGE_INTERVAL_MS = 10_000;
 
 /**
- * Watches those namespaces that hold a ControllerResilience, and no others; of cluster-scoped objects what somebody has asked for.
- * Each namespace has watches of its own, so one that is forbidden or slow hurts no other.
+ * Watches the namespaces that contain a ControllerResilience, and the cluster-scoped objects that a remedy reads. Each namespace has
+ * separate watches, so that a forbidden or slow one does not affect the others.
  */
 export class Informers {
   readonly #context: WatchContext;
   readonly #onChange: (namespace: string) => void;
-  /** Of which it is to be told when the news that are being read are read: a list may hold thousands, and wakes all objects of a namespace once in each of its turns. */
+  /** Namespaces to report in the next microtask: a list of thousands of objects then reports a namespace once per slice. */
   readonly #changed = new Set<string>();
   readonly #namespaces = new Map<string, NamespaceWatches>();
   readonly #stopping = new Set<Promise<void>>();
   #clusterRoleBindings: Watch<BindingView> | null = null;
   #sandboxEvents: Watch<SandboxEventView> | null = null;
-  /** The namespaces that have asked for them. */
+  /** Namespaces that have read them. */
   readonly #sandboxAskers = new Set<string>();
   #cancelAge: Cancel;
   #stopped = false;
-  /** Resources whose age was told: what is watched no longer must not stay old for ever. */
+  /** Resources with an exported age, which must become 0 when their watches end. */
   readonly #measured = new Set<string>([KINDS.Pod.plural, KINDS.ServiceAccount.plural]);
 
-  /** @param onChange called with the namespace whenever something in it, or something cluster-scoped that speaks of it, is added, deleted, or changed in what its view holds */
+  /** @param onChange called with a namespace when the view of an object in it, or of a cluster-scoped object that names it, changes */
   constructor(context: WatchContext, onChange: (namespace: string) => void) {
     this.#context = context;
     this.#onChange = onChange;
     this.#cancelAge = context.clock.after(AGE_INTERVAL_MS, () => this.#measureAge());
   }
 
-  /** Watches exactly these namespaces from now on; those that left are let go after a grace period. Cheap when nothing changed. */
+  /** Watches exactly these namespaces; the watches of the others end after a grace period. */
   setNamespaces(wanted: ReadonlySet<string>): void {
     for (const namespace of wanted) this.ensure(namespace);
     for (const [namespace, watches] of this.#namespaces) {
       if (wanted.has(namespace) || watches.cancelStop !== null) continue;
-      watches.cancelStop = this.#context.clock.after(GRACE_MS, () => this.#letGo(namespace));
+      watches.cancelStop = this.#context.clock.after(GRACE_MS, () => this.#stopNamespace(namespace));
     }
   }
 
-  /** Watches this namespace too, until {@link setNamespaces} says otherwise. */
+  /** Also watches this namespace, until the next {@link setNamespaces}. */
   ensure(namespace: string): void {
     const watches = this.#namespaces.get(namespace);
     watches?.cancelStop?.();
     if (watches !== undefined) watches.cancelStop = null;
     else if (!this.#stopped) {
-      const onChange = (): void => this.#tell(namespace);
+      const onChange = (): void => this.#report(namespace);
       this.#namespaces.set(namespace, new NamespaceWatches(this.#context, namespace, onChange));
     }
   }
 
-  /** The namespaces that are watched now, those in their grace period included. */
+  /** Returns the watched namespaces, including those in their grace period. */
   namespaces(): string[] {
     return [...this.#namespaces.keys()];
   }
 
   /**
-   * The pods of a namespace. Asking for one that is not watched begins to watch it.
+   * Returns the pods of a namespace; starts to watch it if necessary.
    *
-   * @throws ForbiddenError while listing is forbidden, TransientError until the cache is filled or when it is too old
+   * @throws ForbiddenError without the permission to list, TransientError while the cache is not filled or stale
    */
   pods(namespace: string): Promise<readonly PodView[]> {
     return this.#views(`pods of ${namespace}`, () => this.#watching(namespace)?.pods);
@@ -88,35 +87,34 @@ export class Informers {
     if (kind === "RoleBinding") {
       return this.#views(`RoleBindings of ${namespace}`, () => this.#watching(namespace)?.roleBindings());
     }
-    // They belong to no namespace, and are let go with the last one.
+    // Their watch ends with that of the last namespace.
     return this.#views("ClusterRoleBindings", () => this.#watching(namespace) && this.#watchClusterRoleBindings());
   }
 
   /**
-   * The Events of all namespaces that tell of pods whose sandbox could not be made. Asking begins to watch them, and wakes the namespace
-   * when one tells of a rejected credential; they are watched no longer once every namespace that has asked is let go.
+   * Returns the Events about pod sandboxes that failed, of all namespaces. The first read starts the watch, and an Event about a
+   * rejected credential reports every namespace that has read them. The watch ends with the watches of the last such namespace.
    *
    * @throws as {@link pods}
    */
   sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]> {
-    return this.#views("Events of sandboxes", () => {
+    return this.#views("Events about sandboxes", () => {
       if (this.#watching(namespace) === undefined) return undefined;
       this.#sandboxAskers.add(namespace);
       return this.#watchSandboxEvents();
     });
   }
 
-  /** The node of a pod, as far as it is known: a hint for sharing log reads among kubelets. */
+  /** Returns the node of a pod if it is known: a hint to share log reads among kubelets. */
   nodeOf(namespace: string, pod: string): string | undefined {
     const pods = this.#namespaces.get(namespace)?.pods.lastKnown() ?? [];
     return pods.find(({ name }) => name === pod)?.nodeName;
   }
 
-  /** Ends all watches at once. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelAge();
-    for (const namespace of [...this.#namespaces.keys()]) this.#letGo(namespace);
+    for (const namespace of [...this.#namespaces.keys()]) this.#stopNamespace(namespace);
     await Promise.all(this.#stopping);
   }
 
@@ -130,7 +128,7 @@ export class Informers {
     const watch = new Watch(this.#context, {
       resource: KINDS.ClusterRoleBinding,
       project: raw => bindingView("ClusterRoleBinding", raw),
-      onDelta: delta => this.#tellSubjects(delta),
+      onDelta: delta => this.#reportSubjects(delta),
     });
     watch.start();
     return (this.#clusterRoleBindings = watch);
@@ -144,41 +142,41 @@ export class Informers {
       withoutBookmarks: true,
       project: sandboxEventView,
       onDelta: delta => {
-        if (delta.after?.unauthorized !== true || !isNews(delta)) return;
-        for (const namespace of this.#sandboxAskers) this.#tell(namespace);
+        if (delta.after?.unauthorized !== true || !isChange(delta)) return;
+        for (const namespace of this.#sandboxAskers) this.#report(namespace);
       },
     });
     watch.start();
     return (this.#sandboxEvents = watch);
   }
 
-  /** A ClusterRoleBinding is the business of the namespaces whose ServiceAccounts it speaks of. */
-  #tellSubjects(delta: Delta<BindingView>): void {
-    if (!isNews(delta)) return;
+  /** A ClusterRoleBinding concerns the namespaces of its subjects. */
+  #reportSubjects(delta: Delta<BindingView>): void {
+    if (!isChange(delta)) return;
     const subjects = [...(delta.before?.subjects ?? []), ...(delta.after?.subjects ?? [])];
     for (const namespace of new Set(subjects.map(subject => subject.namespace))) {
-      if (namespace !== undefined && this.#namespaces.has(namespace)) this.#tell(namespace);
+      if (namespace !== undefined && this.#namespaces.has(namespace)) this.#report(namespace);
     }
   }
 
-  #tell(namespace: string): void {
-    if (this.#changed.size === 0) queueMicrotask(() => this.#tellAll());
+  #report(namespace: string): void {
+    if (this.#changed.size === 0) queueMicrotask(() => this.#reportChanged());
     this.#changed.add(namespace);
   }
 
-  #tellAll(): void {
+  #reportChanged(): void {
     const changed = [...this.#changed];
     this.#changed.clear();
     for (const namespace of changed) {
       try {
         this.#onChange(namespace);
       } catch (error) {
-        this.#context.log.error({ namespace, error: describeError(error) }, "whoever is told of news failed");
+        this.#context.log.error({ namespace, error: describeError(error) }, "namespace change handler threw");
       }
     }
   }
 
-  #letGo(namespace: string): void {
+  #stopNamespace(namespace: string): void {
     const watches = this.#namespaces.get(namespace);
     if (watches === undefined) return;
     this.#namespaces.delete(namespace);
@@ -202,8 +200,8 @@ export class Informers {
     const watch = watched();
     if (watch === undefined) throw new TransientError(`${what}: the operator is stopping`);
     let cancel: Cancel = () => undefined;
-    const patience = new Promise<void>(resolve => (cancel = this.#context.clock.after(FIRST_READ_MS, resolve)));
-    await Promise.race([watch.attempted(), patience]);
+    const timeout = new Promise<void>(resolve => (cancel = this.#context.clock.after(FIRST_READ_MS, resolve)));
+    await Promise.race([watch.attempted(), timeout]);
     cancel();
     return watch.views();
   }

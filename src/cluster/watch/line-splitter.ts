@@ -3,8 +3,8 @@ import { MalformedError } from "./watch-end";
 const LINE_FEED = 0x0a;
 
 /**
- * Cuts a stream of bytes into lines. It cuts bytes, not text, so a character that is split across two chunks stays whole, and it
- * joins the parts of a line once, so a long line costs no more than its length.
+ * Splits a stream of bytes into lines. It splits bytes, so that a character in two chunks stays whole, and joins the parts of a
+ * line only once, so that long lines take linear time.
  */
 export class LineSplitter {
   readonly #maxBytes: number;
@@ -15,12 +15,12 @@ export class LineSplitter {
     this.#maxBytes = maxBytes;
   }
 
-  /** Bytes of a line that has no end yet. */
+  /** Bytes of the last, incomplete line. */
   get pending(): number {
     return this.#size;
   }
 
-  /** The lines that this chunk completes, without empty ones. @throws MalformedError when a line is longer than the bound */
+  /** Returns the lines that this chunk completes, without empty ones. @throws MalformedError for a line that is too long */
   push(chunk: Buffer): string[] {
     const lines: string[] = [];
     let start = 0;
@@ -36,7 +36,8 @@ export class LineSplitter {
   #append(part: Buffer): void {
     if (part.length === 0) return;
     this.#size += part.length;
-    if (this.#size > this.#maxBytes) throw new MalformedError(`a line is longer than ${this.#maxBytes} bytes`);
+    if (this.#size > this.#maxBytes)
+      throw new MalformedError(`expected lines of at most ${this.#maxBytes} bytes, got a longer one`);
     this.#parts.push(part);
   }
 

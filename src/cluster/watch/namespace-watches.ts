@@ -7,13 +7,12 @@ import type { Delta, Identified } from "./view-cache";
 import { bindingView, podView, serviceAccountView } from "../read/views";
 import { Watch, type WatchContext } from "./watch";
 
-/** What a watch is to those who only look after it. */
 export interface Supervised {
   readonly plural: string;
   readonly watch: Pick<Watch<Identified>, "ageMs" | "stop">;
 }
 
-/** The watches of one namespace: its pods and ServiceAccounts from the beginning, its RoleBindings once somebody has asked for them. */
+/** The watches of one namespace: pods and ServiceAccounts from the start, RoleBindings from the first read. */
 export class NamespaceWatches {
   readonly pods: Watch<PodView>;
   /** Set during the grace period. */
@@ -24,34 +23,31 @@ export class NamespaceWatches {
   readonly #supervised: Supervised[] = [];
   #roleBindings: Watch<BindingView> | null = null;
 
-  /** @param onChange called whenever one of its objects is added, deleted, or changed in what its view holds */
+  /** @param onChange called when an object is added or deleted, or its view changes */
   constructor(context: WatchContext, namespace: string, onChange: () => void) {
     this.#context = context;
     this.#namespace = namespace;
     this.#onDelta = delta => {
-      if (isNews(delta)) onChange();
+      if (isChange(delta)) onChange();
     };
-    this.pods = this.#begin<PodView>(KINDS.Pod, podView);
-    this.#begin<ServiceAccountView>(KINDS.ServiceAccount, serviceAccountView);
+    this.pods = this.#watch<PodView>(KINDS.Pod, podView);
+    this.#watch<ServiceAccountView>(KINDS.ServiceAccount, serviceAccountView);
   }
 
-  /** Its RoleBindings; watched from the first call on. */
   roleBindings(): Watch<BindingView> {
-    return (this.#roleBindings ??= this.#begin(KINDS.RoleBinding, raw => bindingView("RoleBinding", raw)));
+    return (this.#roleBindings ??= this.#watch(KINDS.RoleBinding, raw => bindingView("RoleBinding", raw)));
   }
 
-  /** All of its watches. */
   all(): readonly Supervised[] {
     return this.#supervised;
   }
 
-  /** Ends all of them. */
   async stop(): Promise<void> {
     this.cancelStop?.();
     await Promise.all(this.#supervised.map(({ watch }) => watch.stop()));
   }
 
-  #begin<V extends Identified>(resource: Resource, project: (raw: unknown) => V | null): Watch<V> {
+  #watch<V extends Identified>(resource: Resource, project: (raw: unknown) => V | null): Watch<V> {
     const watch = new Watch(this.#context, { resource, namespace: this.#namespace, project, onDelta: this.#onDelta });
     this.#supervised.push({ plural: resource.plural, watch });
     watch.start();
@@ -60,10 +56,10 @@ export class NamespaceWatches {
 }
 
 /**
- * Most changes of an object are to what no view holds, such as heartbeats in annotations of pods; they wake nobody. Nor does what a new list
- * tells again, which is nearly all of it.
+ * Reports whether a view has changed. Most changes of objects, such as heartbeats in annotations, and most objects of a relist
+ * do not change any view, so they do not wake a ControllerResilience.
  */
-export function isNews({ before, after }: Delta<Identified>): boolean {
+export function isChange({ before, after }: Delta<Identified>): boolean {
   if (before === null || after === null) return true;
   if (before.resourceVersion !== undefined && before.resourceVersion === after.resourceVersion) return false;
   return !isDeepStrictEqual({ ...before, resourceVersion: "" }, { ...after, resourceVersion: "" });

@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from "../../core/clock";
 
-/** Calls `onSilence` once when nothing was heard for `limitMs`. Hearing something costs no timer. */
+/** Calls `onSilence` once after `limitMs` without a call of `heard`. `heard` itself sets no timer. */
 export class SilenceTimer {
   readonly #clock: Clock;
   readonly #limitMs: number;
@@ -16,12 +16,10 @@ export class SilenceTimer {
     this.#cancel = clock.after(limitMs, () => this.#check());
   }
 
-  /** Something came. */
   heard(): void {
     this.#heardAtMs = this.#clock.monotonicMs();
   }
 
-  /** No call after this. */
   stop(): void {
     this.#cancel();
   }

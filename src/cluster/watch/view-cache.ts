@@ -1,34 +1,27 @@
-/** What a cache needs to know of what it holds. */
 export interface Identified {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
-  /** Absent where the view does not hold it. */
+  /** Absent if the view does not keep it. */
   readonly resourceVersion?: string;
 }
 
-/** One difference: added (no `before`), changed, or deleted (no `after`). */
+/** A change: added (no `before`), modified, or deleted (no `after`). */
 export interface Delta<V> {
   readonly before: V | null;
   readonly after: V | null;
 }
 
-/** Views by uid: an object that is recreated under its name is another one, so its deletion is never missed. */
+/** Views by uid, so that the deletion of an object that is recreated with the same name is not missed. */
 export class ViewCache<V extends Identified> {
   #views = new Map<string, V>();
   #snapshot: readonly V[] | null = null;
 
-  /** How many are held. */
-  get size(): number {
-    return this.#views.size;
-  }
-
-  /** All of them; the same array until something changes. */
+  /** Returns all views, in the same array until one changes. */
   all(): readonly V[] {
     return (this.#snapshot ??= [...this.#views.values()]);
   }
 
-  /** Adds or replaces one. */
   put(view: V): Delta<V> {
     const before = this.#views.get(view.uid) ?? null;
     this.#views.set(view.uid, view);
@@ -36,7 +29,7 @@ export class ViewCache<V extends Identified> {
     return { before, after: view };
   }
 
-  /** Removes one; null if it was not held. */
+  /** Returns null for an unknown uid. */
   remove(uid: string): Delta<V> | null {
     const before = this.#views.get(uid);
     if (before === undefined) return null;
@@ -45,7 +38,7 @@ export class ViewCache<V extends Identified> {
     return { before, after: null };
   }
 
-  /** Takes a new list for the truth: what is not in it any more was deleted meanwhile. Deletions come first. */
+  /** Replaces the cache by a list and returns the differences, deletions first. */
   replace(views: ReadonlyMap<string, V>): Delta<V>[] {
     const deltas: Delta<V>[] = [];
     for (const [uid, before] of this.#views) if (!views.has(uid)) deltas.push({ before, after: null });

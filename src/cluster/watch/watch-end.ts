@@ -1,47 +1,42 @@
 import { describeError, ForbiddenError, TransientError, UnauthorizedError, WaitError } from "../../core/errors";
 import { ExpiredError } from "../http/status-errors";
 
-/** Why a watch, or the list before it, ended; label of the metric. */
+/** Why a watch, or the list before it, ended: a label of the metric. */
 export type WatchEndReason =
-  /** The server closed it, as it does when its timeout is over. */
+  /** Closed by the server, usually at its timeout. */
   | "closed"
-  /** 410: the resourceVersion is too old. */
+  /** 410. */
   | "expired"
   | "unauthorized"
   | "forbidden"
-  /** 429, or another answer with Retry-After. */
+  /** 429, or another status with Retry-After. */
   | "throttled"
-  /** No byte came for longer than bookmarks take. */
+  /** Silent for longer than the interval of bookmarks. */
   | "stalled"
-  /** It went on long after the timeout that was asked for. */
+  /** Open long after its timeout. */
   | "overdue"
-  /** It said something that is no watch event. */
+  /** Sent something other than a watch event. */
   | "malformed"
-  /** Reset, refused, truncated, 5xx and all the rest. */
+  /** Reset, refused, truncated, 5xx and all other failures. */
   | "broken";
 
-/** How a round of list and watch ended, and what follows. */
 export interface WatchEnd {
   readonly reason: WatchEndReason;
-  /** The last resourceVersion is of no use any more: list again. */
+  /** The last resourceVersion is useless. */
   readonly relist: boolean;
-  /** For people; empty after a clean close. */
+  /** Empty after a clean close. */
   readonly message: string;
   readonly error?: unknown;
-  /** What the server asked us to wait, in milliseconds. */
+  /** Retry-After, in milliseconds. */
   readonly afterMs?: number;
 }
 
-/** What was said in a watch is no watch event. */
 export class MalformedError extends TransientError {}
 
-/** Nothing was heard for too long. */
 export class StalledError extends TransientError {}
 
-/** The watch outlived its timeout. */
 export class OverdueError extends TransientError {}
 
-/** The end that an error makes. Pure. */
 export function endOf(error: unknown): WatchEnd {
   const reason = reasonOf(error);
   return {

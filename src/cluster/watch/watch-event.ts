@@ -12,16 +12,16 @@ export type WatchEvent =
 /**
  * Parses one line of a watch.
  *
- * @throws ExpiredError or WaitError for an ERROR event that says so, MalformedError for any other and for what is no event;
- *   its message holds nothing of the line
+ * @throws ExpiredError or WaitError for an ERROR event with such a status, else MalformedError; no message quotes the line
  */
 export function parseWatchEvent(line: string): WatchEvent {
   const event = parseObject(line);
-  if (event === undefined) throw new MalformedError("a line of the watch is no JSON object");
+  if (event === undefined)
+    throw new MalformedError("expected a JSON object in each line of the watch, got another text");
   const object = objectOf(event["object"]);
   if (event["type"] === "ERROR") throw errorOfEvent(object);
   const resourceVersion = textOf(objectOf(object["metadata"])["resourceVersion"]);
-  if (resourceVersion === undefined) throw new MalformedError("an event of the watch has no resourceVersion");
+  if (resourceVersion === undefined) throw new MalformedError("expected a resourceVersion in a watch event, got none");
   switch (event["type"]) {
     case "ADDED":
     case "MODIFIED":
@@ -31,11 +31,13 @@ export function parseWatchEvent(line: string): WatchEvent {
     case "BOOKMARK":
       return { type: "bookmark", resourceVersion };
     default:
-      throw new MalformedError("an event of the watch has an unknown type");
+      throw new MalformedError(
+        "expected ADDED, MODIFIED, DELETED, BOOKMARK or ERROR in a watch event, got another type",
+      );
   }
 }
 
-/** 410 and 429 mean what they mean as an answer; after anything else the stream is not to be trusted. */
+/** 410 and 429 keep their meaning; after any other error the stream is not trustworthy. */
 function errorOfEvent(status: JsonObject): Error {
   const error = errorOfRefusal({ code: numberOf(status["code"]) ?? 500, status }, "watch");
   if (error instanceof ExpiredError || error instanceof WaitError) return error;

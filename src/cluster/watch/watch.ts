@@ -14,7 +14,6 @@ import { type Delta, type Identified, ViewCache } from "./view-cache";
 import { endOf, OverdueError, StalledError, type WatchEnd } from "./watch-end";
 import { parseWatchEvent, type WatchEvent } from "./watch-event";
 
-/** What every watch needs. */
 export interface WatchContext {
   readonly api: Pick<Api, "json" | "open">;
   readonly clock: Clock;
@@ -24,33 +23,31 @@ export interface WatchContext {
   readonly timing?: Partial<WatchTiming>;
 }
 
-/** Durations of a watch, in milliseconds. */
+/** In milliseconds. */
 export interface WatchTiming {
-  /** The server is asked to end the watch after one to two times this: as client-go does, 5 to 10 minutes. */
+  /** The server ends the watch after one to two times this, by default 5 to 10 minutes as in client-go. */
   readonly serverTimeoutMs: number;
-  /** Silence that ends a watch. Bookmarks come about every minute (60 to 75 s), so this misses two of them. */
+  /** A silent watch ends after this time. Bookmarks arrive every 60 to 75 s, so two of them are missing then. */
   readonly stallMs: number;
-  /** A watch that lived this long was a success: the next failure starts with short delays again. */
+  /** A watch that lasts this long resets the backoff. */
   readonly steadyMs: number;
-  /** Views that were not confirmed for longer than this are refused: a stall plus time to list again. */
+  /** Reads fail if the server has not confirmed the cache for this time: a stall plus the time to relist. */
   readonly staleMs: number;
 }
 
-/** What to watch, and what to keep of it. */
 export interface WatchSubject<V extends Identified> {
   readonly resource: Resource;
   /** Absent: all namespaces. */
   readonly namespace?: string;
-  /** Absent: all of them. */
   readonly fieldSelector?: string;
   /**
-   * The API server keeps no watch cache of that resource, and so sends no bookmarks: silence means nothing, and nothing but a new list can
-   * confirm what is known. It is listed again whenever a watch ends.
+   * The API server has no watch cache for this resource and sends no bookmarks. Silence then means nothing, and only a list confirms
+   * the cache: the watch relists whenever it ends.
    */
   readonly withoutBookmarks?: boolean;
-  /** What to keep of an object; null for what is none. Whole objects are never held. */
+  /** Returns the part of an object to keep; null for an invalid object. */
   readonly project: (raw: unknown) => V | null;
-  /** Called for each difference. What it throws is logged. */
+  /** Called for each change; its errors are logged. */
   readonly onDelta: (delta: Delta<V>) => void;
 }
 
@@ -61,20 +58,20 @@ const DEFAULT_TIMING: WatchTiming = {
   staleMs: 240_000,
 };
 
-/** Without bookmarks: the server closes after one to two times the first, so that a stall is more than that. */
+/** The server closes the watch within twice the first value, so a stall is longer than that. */
 const WITHOUT_BOOKMARKS: Partial<WatchTiming> = { serverTimeoutMs: 100_000, stallMs: 220_000, staleMs: 300_000 };
 
-/** Beyond the timeout that the server was given. */
+/** The client ends the watch this long after the server should have. */
 const OVERDUE_MS = 30_000;
 
-/** etcd holds no object above 1.5 MB; escaping in JSON can lengthen it. */
+/** etcd objects have at most 1.5 MB; JSON escaping can lengthen them. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /**
- * A supervised list and watch of one resource: it goes on for ever, whatever happens to the connection, until it is stopped.
+ * Lists and watches one resource, and reconnects with backoff until it is stopped.
  *
- * Invariant: the cache is the list at some resourceVersion plus all events after it, in order; where that chain breaks (410,
- * silence, nonsense), it lists again and reports the difference, deletions included.
+ * Invariant: the cache is the list at some resourceVersion plus all later events in order. If that chain breaks (410, silence,
+ * malformed event), the watch relists and reports the difference, deletions included.
  */
 export class Watch<V extends Identified> {
   readonly #context: WatchContext;
@@ -84,7 +81,7 @@ export class Watch<V extends Identified> {
   readonly #backoff: Backoff;
   readonly #stopped = new AbortController();
   readonly #name: string;
-  /** What the cache is equal to; null before the first list and when it has to be listed again. */
+  /** resourceVersion of the cache; null if a list is due. */
   #version: string | null = null;
   readonly #madeAtMs: number;
   #confirmedAtMs = -Infinity;
@@ -96,31 +93,30 @@ export class Watch<V extends Identified> {
   constructor(context: WatchContext, subject: WatchSubject<V>) {
     this.#context = context;
     this.#subject = subject;
-    const own = subject.withoutBookmarks === true ? WITHOUT_BOOKMARKS : {};
-    this.#timing = { ...DEFAULT_TIMING, ...own, ...context.timing };
+    const timing = subject.withoutBookmarks === true ? WITHOUT_BOOKMARKS : {};
+    this.#timing = { ...DEFAULT_TIMING, ...timing, ...context.timing };
     this.#backoff = new Backoff(context.random);
     this.#madeAtMs = context.clock.monotonicMs();
     this.#name = describeCall("watch", subject.resource, { namespace: subject.namespace });
   }
 
-  /** Begins; once. */
   start(): void {
     this.#running ??= this.#supervise();
   }
 
-  /** Ends at once; resolves when no socket, timer or callback is left. */
+  /** Resolves when no socket, timer or callback is left. */
   async stop(): Promise<void> {
     this.#stopped.abort(new TransientError(`${this.#name}: stopped`));
     await this.#running;
     this.#wake();
   }
 
-  /** Milliseconds since the server last confirmed what the cache holds; before the first list: since this watch was made. */
+  /** Returns the time since the server last confirmed the cache or, before the first list, since this watch was created. */
   ageMs(): number {
     return this.#context.clock.monotonicMs() - Math.max(this.#confirmedAtMs, this.#madeAtMs);
   }
 
-  /** What is wrong now, in words; null while all is well. */
+  /** Returns the problem, or null. */
   trouble(): string | null {
     const isFilled = Number.isFinite(this.#confirmedAtMs);
     if (isFilled && this.ageMs() <= this.#timing.staleMs) return null;
@@ -129,9 +125,9 @@ export class Watch<V extends Identified> {
   }
 
   /**
-   * What the cluster holds.
+   * Returns the current objects.
    *
-   * @throws ForbiddenError while reading is forbidden, TransientError while the cache is empty or too old to be trusted
+   * @throws ForbiddenError without the permission to list, TransientError while the cache is not filled or stale
    */
   views(): readonly V[] {
     const trouble = this.trouble();
@@ -140,12 +136,12 @@ export class Watch<V extends Identified> {
     throw error instanceof ForbiddenError ? error : new TransientError(trouble, { cause: error });
   }
 
-  /** What the cache held last, however old that is: for hints, not for decisions. */
+  /** Returns the cache, however stale: for hints, not for decisions. */
   lastKnown(): readonly V[] {
     return this.#cache.all();
   }
 
-  /** Resolves when the first attempt to list has succeeded or failed, or the watch is stopped. */
+  /** Resolves when the first list has succeeded or failed, or the watch is stopped. */
   async attempted(): Promise<void> {
     if (this.#version !== null || this.#lastEnd !== null || this.#stopped.signal.aborted) return;
     await new Promise<void>(resolve => this.#waiters.push(resolve));
@@ -160,7 +156,7 @@ export class Watch<V extends Identified> {
     }
   }
 
-  /** One list, if need be, and one watch. Never throws. */
+  /** Runs one watch, with a list before it if due. Never throws. */
   async #round(): Promise<WatchEnd> {
     const round = new AbortController();
     const forward = (): void => round.abort(this.#stopped.signal.reason);
@@ -177,7 +173,7 @@ export class Watch<V extends Identified> {
     }
   }
 
-  /** Draws the conclusions from an end; returns the delay before the next round. */
+  /** Returns the delay before the next round. */
   #settle(end: WatchEnd): number {
     const { clock, log, metrics } = this.#context;
     const lived = this.#connectedAtMs === null ? 0 : clock.monotonicMs() - this.#connectedAtMs;
@@ -189,8 +185,8 @@ export class Watch<V extends Identified> {
     const delayMs = calm ? 0 : Math.max(this.#backoff.next(), end.afterMs ?? 0);
     metrics.watchEnded(this.#subject.resource.plural, end.reason);
     const fields = { watch: this.#name, reason: end.reason, livedMs: Math.round(lived), delayMs: Math.round(delayMs) };
-    if (calm) log.debug(fields, "watch ended, going on");
-    else log.warn({ ...fields, error: end.message, relist: end.relist }, "watch ended, trying again");
+    if (calm) log.debug(fields, "watch ended, reconnecting");
+    else log.warn({ ...fields, error: end.message, relist: end.relist }, "watch failed, backing off");
     this.#wake();
     return delayMs;
   }
@@ -216,11 +212,11 @@ export class Watch<V extends Identified> {
     this.#context.metrics.relisted(this.#subject.resource.plural);
     this.#confirm(version);
     this.#wake();
-    // Nothing that comes later is told before this: the stream is opened when all of it was.
+    // The stream opens after these reports, so changes are reported in order.
     await inSlices(
       this.#context.clock,
       each(deltas, delta => {
-        if (!this.#isStopped()) this.#tell(delta);
+        if (!this.#isStopped()) this.#report(delta);
       }),
     );
   }
@@ -237,7 +233,7 @@ export class Watch<V extends Identified> {
       timeoutSeconds: Math.max(1, Math.round(timeoutMs / 1000)),
     };
     const cancelOverdue = clock.after(timeoutMs + OVERDUE_MS, () =>
-      round.abort(new OverdueError(`${this.#name}: longer than asked for`)),
+      round.abort(new OverdueError(`${this.#name}: open past its timeout`)),
     );
     const silence = new SilenceTimer(clock, this.#timing.stallMs, () =>
       round.abort(new StalledError(`${this.#name}: silent for ${this.#timing.stallMs / 1000} s`)),
@@ -262,14 +258,14 @@ export class Watch<V extends Identified> {
         this.#apply(parseWatchEvent(line));
       }
     }
-    if (lines.pending > 0) throw new TransientError(`${this.#name}: closed in the middle of an event`);
+    if (lines.pending > 0) throw new TransientError(`${this.#name}: connection closed within an event`);
   }
 
   #apply(event: WatchEvent): void {
     const view = event.type === "bookmark" ? null : this.#subject.project(event.object);
     const delta = view === null ? null : event.type === "put" ? this.#cache.put(view) : this.#cache.remove(view.uid);
     this.#confirm(event.resourceVersion);
-    if (delta !== null) this.#tell(delta);
+    if (delta !== null) this.#report(delta);
   }
 
   #confirm(version: string): void {
@@ -277,11 +273,11 @@ export class Watch<V extends Identified> {
     this.#confirmedAtMs = this.#context.clock.monotonicMs();
   }
 
-  #tell(delta: Delta<V>): void {
+  #report(delta: Delta<V>): void {
     try {
       this.#subject.onDelta(delta);
     } catch (error) {
-      this.#context.log.error({ watch: this.#name, error: describeError(error) }, "handler of a watch failed");
+      this.#context.log.error({ watch: this.#name, error: describeError(error) }, "watch handler threw");
     }
   }
 
@@ -289,7 +285,7 @@ export class Watch<V extends Identified> {
     for (const resolve of this.#waiters.splice(0)) resolve();
   }
 
-  /** A method, since TypeScript would take the signal's state for constant across awaits. */
+  /** A method, since TypeScript treats the signal's state as constant across awaits. */
   #isStopped(): boolean {
     return this.#stopped.signal.aborted;
   }

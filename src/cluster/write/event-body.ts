@@ -3,16 +3,15 @@ import type { ObjectRef } from "../../core/intent";
 import type { EventRecord } from "../../core/ports";
 import { microTime } from "../../core/time";
 
-/** events.k8s.io/v1 refuses longer notes, in bytes. */
+/** Limit of events.k8s.io/v1. */
 const MAX_NOTE_BYTES = 1024;
 
-/** Marks a note that was cut. */
 const ELLIPSIS = "…";
 
-/** Events about cluster-scoped objects have to be in this namespace. */
+/** The API server requires this namespace for Events about cluster-scoped objects. */
 const CLUSTER_EVENTS_NAMESPACE = "default";
 
-/** Two records with the same key are one Event and its repetition. */
+/** Records with the same key belong to one Event series. */
 export function eventKey(record: EventRecord): string {
   const { regarding, related, type, reason, action, note } = record;
   return JSON.stringify([
@@ -28,12 +27,12 @@ export function eventKey(record: EventRecord): string {
   ]);
 }
 
-/** Of the name of what an Event is about; a name has 253 characters at most. */
+/** Longest part of the object's name in the Event's name, which has at most 253 characters. */
 const MAX_ABOUT = 200;
 
 /**
- * The name of an Event: what it is about, as kubectl's users expect it, and what makes it the only one. It has to be a DNS subdomain (RFC 1123),
- * which names in RBAC need not be: `system:node` is one of these.
+ * Returns the name of an Event: the object's name, as kubectl users expect, and a unique suffix. It has to be a DNS subdomain (RFC 1123);
+ * names of RBAC objects, such as `system:node`, need not be.
  */
 export function eventName({ regarding }: EventRecord, unique: string): string {
   const about = regarding.name
@@ -45,12 +44,10 @@ export function eventName({ regarding }: EventRecord, unique: string): string {
   return [...about, unique].join(".");
 }
 
-/** Where an Event has to be created. */
 export function eventNamespace(record: EventRecord): string {
   return record.regarding.namespace ?? CLUSTER_EVENTS_NAMESPACE;
 }
 
-/** The Event object. Pure. */
 export function buildEvent(
   record: EventRecord,
   as: { readonly name: string; readonly timeMs: number; readonly instance: string },
@@ -71,12 +68,12 @@ export function buildEvent(
   };
 }
 
-/** The patch that tells of repetitions. Pure. */
+/** Returns the merge patch for a repeated Event. */
 export function buildSeries(count: number, lastMs: number): object {
   return { series: { count, lastObservedTime: microTime(lastMs) } };
 }
 
-/** At most 1 kB of UTF-8, cut between characters. Pure. */
+/** Cuts a note to 1 kB of UTF-8, between characters. */
 export function cutNote(note: string): string {
   const bytes = Buffer.from(note, "utf8");
   if (bytes.length <= MAX_NOTE_BYTES) return note;

@@ -8,20 +8,18 @@ import { describeCall, pathOf } from "../http/resources";
 import { KINDS } from "../../core/kinds";
 import { TerminatingError } from "../http/status-errors";
 
-/** An Event that is repeated within this time becomes a series of the first one. */
+/** A repetition within this time becomes part of the Event's series. */
 const SERIES_MS = 300_000;
 
-/** Events that wait to be written; beyond it they are lost, and counted. */
+/** Longest queue; further Events are lost and counted. */
 const MAX_WAITING = 200;
 
-/** Events that are remembered for their series. */
 const MAX_REMEMBERED = 1_000;
 
-/** How often one Event is tried, and the pause in between, in milliseconds. */
+/** Attempts per Event, and the delay between them in milliseconds. */
 const MAX_TRIES = 3;
 const RETRY_MS = 1_000;
 
-/** How long a write may take. */
 const DEADLINE_MS = 10_000;
 
 interface Remembered {
@@ -34,24 +32,23 @@ interface Remembered {
   queued: boolean;
 }
 
-/** What the sink needs. */
 export interface EventSinkContext {
   readonly api: Pick<Api, "json">;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: ClusterMetrics;
-  /** Which process reports; `reportingInstance` of each Event. */
+  /** `reportingInstance` of each Event. */
   readonly instance: string;
 }
 
-/** Writes Events one after the other in the background. A repetition only raises the count of the Event that is there. */
+/** Writes Events sequentially in the background. A repetition increases the count of the existing Event. */
 export class ApiEventSink implements EventSink {
   readonly #context: EventSinkContext;
   readonly #remembered = new Map<string, Remembered>();
   readonly #queue: Remembered[] = [];
   readonly #stopped = new AbortController();
-  /** Turned away since none was waiting for the last time. */
-  #turnedAway = 0;
+  /** Rejected since the queue was last empty. */
+  #rejected = 0;
   #working: Promise<void> | null = null;
   #sequence = 0;
 
@@ -59,12 +56,11 @@ export class ApiEventSink implements EventSink {
     this.#context = context;
   }
 
-  /** See {@link EventSink.record}. */
   record(event: EventRecord): void {
     const entry = this.#remember(event);
     if (entry.queued) return;
     if (this.#stopped.signal.aborted || this.#queue.length >= MAX_WAITING) {
-      this.#turnAway();
+      this.#reject();
       return;
     }
     entry.queued = true;
@@ -72,9 +68,9 @@ export class ApiEventSink implements EventSink {
     this.#working ??= this.#work();
   }
 
-  /** Waits until all that was recorded is written or lost, at most `patienceMs`; loses the rest. */
-  async stop(patienceMs: number): Promise<void> {
-    const cancel = this.#context.clock.after(patienceMs, () => this.#stopped.abort());
+  /** Waits at most `timeoutMs` for the queue to empty; the remaining Events are lost. */
+  async stop(timeoutMs: number): Promise<void> {
+    const cancel = this.#context.clock.after(timeoutMs, () => this.#stopped.abort());
     await this.#working;
     cancel();
     this.#stopped.abort();
@@ -110,7 +106,7 @@ export class ApiEventSink implements EventSink {
       await this.#deliver(entry);
     }
     this.#working = null;
-    this.#tellTurnedAway();
+    this.#logRejected();
   }
 
   async #deliver(entry: Remembered): Promise<void> {
@@ -120,7 +116,7 @@ export class ApiEventSink implements EventSink {
         return;
       } catch (error) {
         if (tries >= MAX_TRIES || isFinal(error) || this.#stopped.signal.aborted) {
-          this.#lose(entry, error);
+          this.#drop(entry, error);
           return;
         }
         const askedMs = error instanceof WaitError ? error.afterMs : 0;
@@ -146,7 +142,7 @@ export class ApiEventSink implements EventSink {
         deadlineMs: DEADLINE_MS,
       });
     } catch (error) {
-      // The API server forgets Events after an hour, or somebody has deleted it.
+      // The Event has expired (after an hour) or was deleted.
       if (!(error instanceof GoneError)) throw error;
       await this.#create(entry);
     }
@@ -164,41 +160,41 @@ export class ApiEventSink implements EventSink {
         deadlineMs: DEADLINE_MS,
       });
     } catch (error) {
-      // The first try got through after all.
+      // An earlier attempt has created it.
       if (!(error instanceof ConflictError)) throw error;
     }
     entry.created = true;
   }
 
-  /** One line when it begins, and one when it is over: there may be thousands. */
-  #turnAway(): void {
+  /** Logs one line when losses start and one when they end, since there may be thousands. */
+  #reject(): void {
     const { log, metrics } = this.#context;
     metrics.eventLost();
-    this.#turnedAway++;
-    if (this.#turnedAway === 1) log.warn({}, "Events are lost: too many are waiting, or the operator is stopping");
+    this.#rejected++;
+    if (this.#rejected === 1) log.warn({}, "losing Events: queue is full or operator is stopping");
   }
 
-  #tellTurnedAway(): void {
-    if (this.#turnedAway === 0) return;
-    this.#context.log.warn({ events: this.#turnedAway }, "no more Events are lost");
-    this.#turnedAway = 0;
+  #logRejected(): void {
+    if (this.#rejected === 0) return;
+    this.#context.log.warn({ events: this.#rejected }, "stopped losing Events");
+    this.#rejected = 0;
   }
 
-  #lose(entry: Remembered, error: unknown): void {
+  #drop(entry: Remembered, error: unknown): void {
     const { log, metrics } = this.#context;
     const { reason, regarding } = entry.record;
-    const what = { reason, regarding: `${regarding.kind}/${regarding.name}` };
-    // It goes with all that is in it: nobody is going to look for an Event there.
+    const fields = { reason, regarding: `${regarding.kind}/${regarding.name}` };
+    // The namespace disappears with its Events.
     if (error instanceof TerminatingError) {
-      log.debug(what, "no Event in a namespace that is going");
+      log.debug(fields, "skipped Event in terminating namespace");
       return;
     }
     metrics.eventLost();
-    log.warn({ ...what, error: describeError(error) }, "Event lost");
+    log.warn({ ...fields, error: describeError(error) }, "Event lost");
   }
 }
 
-/** A 403 is terminal too: that is also how a namespace that is being terminated refuses Events. */
+/** Includes a 403, which is also the status for Events in a terminating namespace. */
 function isFinal(error: unknown): boolean {
   return error instanceof TerminalError;
 }

@@ -9,22 +9,21 @@ import { KINDS } from "../../core/kinds";
 
 const API_VERSION = "coordination.k8s.io/v1";
 
-/** Half of the renew deadline of 10 s, so that a hanging call leaves time for another. */
+/** Half of the renew deadline of 10 s, so that a hanging call leaves time for a second one. */
 const DEADLINE_MS = 5_000;
 
-/** Parts of an object's metadata that belong to whoever has put them there. */
+/** Metadata of other writers. */
 const OTHERS = ["labels", "annotations", "ownerReferences", "finalizers"] as const;
 
 /**
- * One coordination.k8s.io/v1 Lease. Give it an {@link Api} of its own: then no other call can stand in a renewal's way.
+ * One coordination.k8s.io/v1 Lease. It needs a separate {@link Api}, so that no other call delays a renewal.
  */
 export class ApiLeaseStore implements LeaseStore {
-  /** See {@link LeaseStore.ref}. */
   readonly ref: ObjectRef;
   readonly #api: Pick<Api, "json" | "jsonOrNull">;
   readonly #namespace: string;
   readonly #name: string;
-  /** What others have put on the Lease, as it was last seen: an update replaces all of an object. */
+  /** Metadata of other writers as last read: an update replaces the whole object, so it has to repeat them. */
   #others: JsonObject = {};
 
   constructor(api: Pick<Api, "json" | "jsonOrNull">, lease: { readonly namespace: string; readonly name: string }) {
@@ -34,20 +33,17 @@ export class ApiLeaseStore implements LeaseStore {
     this.ref = { apiVersion: API_VERSION, kind: "Lease", ...lease };
   }
 
-  /** See {@link LeaseStore.get}. */
   async get(): Promise<LeaseRecord | null> {
     const lease = await this.#api.jsonOrNull<JsonObject>({ ...this.#call("get"), method: "GET" });
     return lease === null ? null : this.#recordOf(lease);
   }
 
-  /** See {@link LeaseStore.create}. */
   async create(record: LeaseRecord): Promise<LeaseRecord> {
     const path = pathOf(KINDS.Lease, { namespace: this.#namespace });
     const request = { ...this.#call("create"), path, method: "POST", body: this.#leaseOf(record) } as const;
     return this.#recordOf(await this.#api.json({ ...request, query: { fieldManager: MANAGER } }));
   }
 
-  /** See {@link LeaseStore.update}. */
   async update(record: LeaseRecord): Promise<LeaseRecord> {
     const request = { ...this.#call("update"), method: "PUT", body: this.#leaseOf(record) } as const;
     return this.#recordOf(await this.#api.json({ ...request, query: { fieldManager: MANAGER } }));
@@ -91,7 +87,7 @@ export class ApiLeaseStore implements LeaseStore {
   }
 }
 
-/** Whatever is missing, as in a lease that was released, is empty or zero. */
+/** Missing fields, as in a released Lease, become empty or zero. */
 function recordOf(lease: JsonObject): LeaseRecord {
   const spec = objectOf(lease["spec"]);
   const resourceVersion = textOf(objectOf(lease["metadata"])["resourceVersion"]);

@@ -39,7 +39,7 @@ describe("the list of objects", () => {
     ];
     const { store, log, told } = makeStore(pages, "a");
     expect(await store.list()).toEqual(["a/one"]);
-    expect(log.lines[0]?.message).toMatch(/b\/held .* watch its namespace again until it is deleted/);
+    expect(log.lines[0]?.message).toMatch(/watch its namespace again until it is deleted/);
     expect(told()).toEqual([["warn", "b/held"]]);
   });
 

@@ -11,34 +11,30 @@ import { KINDS } from "../../core/kinds";
 
 const RESOURCE = KINDS.ControllerResilience;
 
-/** Only the metadata of each object: specs and statuses are not sent. */
+/** Requests only the metadata of each object. */
 const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 /** client-go's page size. */
 const PAGE_SIZE = 500;
 
-/** Which objects are looked after, where it is not all. */
+/** The watched namespaces, unless all are watched. */
 export interface ObjectScope {
-  /** The others are not listed. */
   readonly isOurs: (key: Key) => boolean;
-  /** Told of each of the others that nobody else can let go. */
+  /** Receives a warning for each other object with this operator's finalizer. */
   readonly log: Log;
 }
 
-/** ControllerResiliences, read live. */
 export class ApiObjectStore implements ObjectStore {
   readonly #api: Pick<Api, "json" | "jsonOrNull">;
   readonly #scope: ObjectScope | undefined;
-  /** By uid, the objects that were told of as stranded and still are. */
-  #toldStranded: ReadonlySet<string> = new Set();
+  /** uids of the stranded objects that are already logged. */
+  #loggedStranded: ReadonlySet<string> = new Set();
 
-  /** @param scope absent: all objects are looked after */
   constructor(api: Pick<Api, "json" | "jsonOrNull">, scope?: ObjectScope) {
     this.#api = api;
     this.#scope = scope;
   }
 
-  /** See {@link ObjectStore.get}. */
   async get(key: Key): Promise<ControllerResilience | null> {
     const place = splitKey(key);
     const object = await this.#api.jsonOrNull<ControllerResilience>({
@@ -48,7 +44,6 @@ export class ApiObjectStore implements ObjectStore {
     return object === null ? null : { ...object, metadata: onlyNeeded(object.metadata) };
   }
 
-  /** See {@link ObjectStore.list}. */
   async list(): Promise<Key[]> {
     const listed: Listed[] = [];
     try {
@@ -56,12 +51,12 @@ export class ApiObjectStore implements ObjectStore {
       for await (const { items } of listPages(this.#api, list)) listed.push(...items.map(listedOf));
     } catch (error) {
       if (!(error instanceof GoneError)) throw error;
-      throw new TerminalError(`the API server does not know ${RESOURCE.plural}: install crds/`, { cause: error });
+      throw new TerminalError(`expected the resource ${RESOURCE.plural}, got none: install crds/`, { cause: error });
     }
-    return this.#within(listed);
+    return this.#inScope(listed);
   }
 
-  /** See {@link ObjectStore.writeStatus}. Strict: a field that the schema doesn't know is refused, not dropped in silence. */
+  /** Strict validation rejects a field that the schema does not have, instead of dropping it. */
   async writeStatus(object: ControllerResilience, status: ControllerResilienceStatus): Promise<string> {
     const place = { namespace: object.metadata.namespace, name: object.metadata.name, subresource: "status" };
     const written = await this.#api.json<ControllerResilience>({
@@ -74,7 +69,7 @@ export class ApiObjectStore implements ObjectStore {
     return written.metadata.resourceVersion;
   }
 
-  /** See {@link ObjectStore.setFinalizer}. A merge patch replaces the list, so it is sent with the resourceVersion that it was read at. */
+  /** A merge patch replaces the list of finalizers, so it needs the resourceVersion of the read as precondition. */
   async setFinalizer({ metadata }: ControllerResilience, present: boolean): Promise<ObjectMetadata> {
     const { namespace, name, uid, resourceVersion } = metadata;
     const others = (metadata.finalizers ?? []).filter(finalizer => finalizer !== FINALIZER);
@@ -90,28 +85,27 @@ export class ApiObjectStore implements ObjectStore {
     return onlyNeeded(written.metadata);
   }
 
-  #within(listed: readonly Listed[]): Key[] {
+  #inScope(listed: readonly Listed[]): Key[] {
     const scope = this.#scope;
     if (scope === undefined) return listed.map(({ key }) => key);
     const stranded = listed.filter(({ key, isHeld }) => isHeld && !scope.isOurs(key));
     for (const { key, uid } of stranded) {
-      if (this.#toldStranded.has(uid)) continue;
+      if (this.#loggedStranded.has(uid)) continue;
       scope.log.warn(
         { key },
-        `${KIND} ${key} is outside of the watched namespaces, but has this operator's finalizer: what was made for it stays, and ` +
-          "neither it nor its namespace can be deleted; watch its namespace again until it is deleted",
+        "object outside the watched namespaces has this operator's finalizer: its dependent objects stay and it cannot be deleted; " +
+          "watch its namespace again until it is deleted",
       );
     }
-    this.#toldStranded = new Set(stranded.map(({ uid }) => uid));
+    this.#loggedStranded = new Set(stranded.map(({ uid }) => uid));
     return listed.map(({ key }) => key).filter(scope.isOurs);
   }
 }
 
-/** What a list tells of an object. */
 interface Listed {
   readonly key: Key;
   readonly uid: string;
-  /** It has the operator's finalizer: it can't go unless the operator lets it. */
+  /** Has the operator's finalizer. */
   readonly isHeld: boolean;
 }
 
@@ -124,7 +118,7 @@ function listedOf(item: unknown): Listed {
   };
 }
 
-/** managedFields, labels and the like are read by nobody, and a status write ignores them. */
+/** Drops managedFields, labels and other metadata that no code reads; a status update ignores them. */
 function onlyNeeded(metadata: ObjectMetadata): ObjectMetadata {
   const { name, namespace, uid, resourceVersion, generation, creationTimestamp } = metadata;
   const { deletionTimestamp, annotations, finalizers } = metadata;

@@ -24,7 +24,7 @@ describe("an eviction", () => {
     const error = await evict(500, { kind: "Status", message });
     expect(error).toMatchObject({ constructor: WaitError, afterMs: 60_000 });
     expect(error.message).toBe(
-      "create pods/eviction kai/a: more than one PodDisruptionBudget selects this pod, so Kubernetes evicts it under none of them",
+      "create pods/eviction kai/a: several PodDisruptionBudgets select this pod, so Kubernetes never evicts it",
     );
   });
 

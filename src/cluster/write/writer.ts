@@ -6,22 +6,22 @@ import type { Api, ApiRequest } from "../http/api";
 import { objectOf } from "../../core/json";
 import { describeCall, pathOf, type Place, resourceOf } from "../http/resources";
 
-/** A PodDisruptionBudget's no without a Retry-After: its controller looks again within seconds. */
+/** Wait after a blocked eviction without Retry-After: the disruption controller updates the budget within seconds. */
 const BLOCKED_WAIT_MS = 10_000;
 
 /**
- * The API server's wording (pkg/registry/core/pod/storage/eviction.go) of a 500 that is a refusal: a pod that several
- * PodDisruptionBudgets select can't be evicted at all, until a person changes them.
+ * The API server's wording (pkg/registry/core/pod/storage/eviction.go) for a 500 that is a refusal: it never evicts a pod that several
+ * PodDisruptionBudgets select.
  */
 const SEVERAL_BUDGETS = "more than one PodDisruptionBudget";
 
-/** How long such a pod is left alone at least, in milliseconds. */
+/** Wait before the next eviction of such a pod, in milliseconds. */
 const SEVERAL_BUDGETS_WAIT_MS = 60_000;
 
-/** A field that the API server doesn't know is refused, not dropped in silence. */
+/** Rejects a field that the schema does not have, instead of dropping it. */
 const STRICT = { fieldManager: MANAGER, fieldValidation: "Strict" } as const;
 
-/** Carries out intents with their uid and resourceVersion as preconditions. */
+/** Writes intents with their uid and resourceVersion as preconditions. */
 export class ApiWriter implements Writer {
   readonly #api: Api;
 
@@ -29,13 +29,12 @@ export class ApiWriter implements Writer {
     this.#api = api;
   }
 
-  /** See {@link Writer.write}. */
   async write(intent: Intent): Promise<void> {
     if (intent.verb === "evict") await this.#evict(intent.target);
     else await this.#api.json(requestOf(intent, intent.verb));
   }
 
-  /** By the Eviction API alone: a no is never followed by a delete behind the budget's back. */
+  /** Uses only the Eviction API, and never deletes a pod that a PodDisruptionBudget protects. */
   async #evict(pod: ObjectRef): Promise<void> {
     const place = { namespace: pod.namespace, name: pod.name, subresource: "eviction" };
     const resource = resourceOf(pod);
@@ -60,7 +59,7 @@ export class ApiWriter implements Writer {
 
 function evictionError(error: unknown, what: string): unknown {
   if (error instanceof TransientError && error.message.includes(SEVERAL_BUDGETS)) {
-    const message = `${what}: more than one PodDisruptionBudget selects this pod, so Kubernetes evicts it under none of them`;
+    const message = `${what}: several PodDisruptionBudgets select this pod, so Kubernetes never evicts it`;
     return new WaitError(message, SEVERAL_BUDGETS_WAIT_MS, { cause: error });
   }
   if (error instanceof UnavailableError || !(error instanceof WaitError)) return error;
@@ -100,7 +99,7 @@ function requestOf(intent: Intent, verb: Exclude<Intent["verb"], "evict">): ApiR
   }
 }
 
-/** The whole object: what identifies it need not be repeated by whoever decides. */
+/** Adds the identity of the target to the intent's body. */
 function bodyOf(intent: Intent): object {
   const { apiVersion, kind, namespace, name } = intent.target;
   const body = withPreconditions(intent);
@@ -108,7 +107,7 @@ function bodyOf(intent: Intent): object {
   return { apiVersion, kind, ...body, metadata: { ...objectOf(objectOf(body)["metadata"]), ...identity } };
 }
 
-/** uid and resourceVersion in the metadata of a write are compared with the object's own; a difference is a 409 or 422. */
+/** The API server compares uid and resourceVersion with the object's; a difference is a 409 or 422. */
 function withPreconditions(intent: Intent): object {
   const metadata = objectOf(objectOf(intent.body)["metadata"]);
   return { ...intent.body, metadata: { ...metadata, ...preconditionsOf(intent.target) } };

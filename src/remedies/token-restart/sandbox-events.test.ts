@@ -292,7 +292,7 @@ describe("the restart of an agent", () => {
 
   it("stays open while Events cannot be read, and is Ineffective in the end", async () => {
     const node = await replaced();
-    node.failing.sandboxEvents = new ForbiddenError("list events: the operator is not allowed to do that (403)");
+    node.failing.sandboxEvents = new ForbiddenError("list events: forbidden (403)");
     expect((await node.passes(30)).restarts).toMatchObject([{ outcome: "Restarted" }]);
     expect((await node.passes(90)).restarts).toMatchObject([{ outcome: "Ineffective" }]);
   });
@@ -300,7 +300,7 @@ describe("the restart of an agent", () => {
 
 describe("unreadable Events", () => {
   it.each([
-    [new ForbiddenError("list events: the operator is not allowed to do that (403)"), "Forbidden"],
+    [new ForbiddenError("list events: forbidden (403)"), "Forbidden"],
     [new TransientError("watch events: not filled yet"), "ObserveFailed"],
   ] as const)("are reported, and log evidence still works: %s", async (error, reason) => {
     const node = new Node();
