@@ -5,8 +5,8 @@ import { createOperator } from "./src/main";
 
 const operator = createOperator();
 
-// Never started: Pepr's own HTTPS server would only serve webhooks, which there are none of, and would bring a TLS key and a
-// SIGTERM handler that ends the process before the loop has stopped. The watches run without it.
+// Pepr's HTTPS server is never started: this project has no webhooks, and the server needs a TLS key and installs a SIGTERM handler
+// that exits before the loop has stopped. The watches work without it.
 operator.start(() => {
   new PeprModule(cfg, [controllerResilienceCapability(operator.enqueue)], { deferStart: true });
 });

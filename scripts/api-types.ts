@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { compile, type JSONSchema } from "json-schema-to-typescript";
 import { parse } from "yaml";
 
-/** The API, written by hand. */
 export const CRD_FILE = "crds/controllerresilience.yaml";
 
 interface Schema {
@@ -19,7 +18,7 @@ interface Schema {
   additionalProperties?: Schema;
 }
 
-// Names of the interfaces, by where the schema stands; every other object is written in place.
+// Names of the interfaces by path in the schema; other objects are inline.
 const titles: Record<string, string> = {
   spec: "ControllerResilienceSpec",
   status: "ControllerResilienceStatus",
@@ -40,7 +39,7 @@ const titles: Record<string, string> = {
   "status.flows[]": "FlowStatus",
 };
 
-/** What the API server has defaulted is always there when an object is read, hence required. */
+/** Fields with a default are always present when an object is read, hence required. */
 function asRead(schema: Schema, path: string): JSONSchema {
   const { nullable, ...rest } = schema;
   const plain: Record<string, unknown> = { type: nullable ? [rest.type, "null"] : rest.type };
@@ -61,7 +60,7 @@ function asRead(schema: Schema, path: string): JSONSchema {
   return plain as JSONSchema;
 }
 
-/** TypeScript types made from the schema of the CRD, so that the YAML stays the only source of the API. */
+/** Generates TypeScript types from the schema of the CRD, the only source of the API. */
 export async function apiTypes(root: string): Promise<string> {
   const crd = parse(readFileSync(join(root, CRD_FILE), "utf8")) as {
     spec: { versions: { schema: { openAPIV3Schema: Schema } }[] };

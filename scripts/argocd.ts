@@ -4,7 +4,7 @@ import { Document } from "yaml";
 
 const HEALTH = "deploy/argocd/resource_customizations/controller-resilience.io/ControllerResilience/health.lua";
 
-/** The entry of argocd-cm that makes Argo CD know the health of ControllerResiliences, as a patch. */
+/** A patch for argocd-cm that adds the health check of ControllerResiliences to Argo CD. */
 export function argocdConfig(root: string): { path: string; from: string; text: () => Promise<string> } {
   const key = "resource.customizations.health.controller-resilience.io_ControllerResilience";
   const document = new Document({

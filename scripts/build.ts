@@ -1,5 +1,5 @@
-// `npm run build`: the Pepr module, and of it what goes into the image.
-// `pepr build` exits 0 even when it failed, so this looks whether it has made what it should.
+// `npm run build`: builds the Pepr module and bundles it for the image.
+// `pepr build` exits 0 even after a failure, so this script checks its output.
 import { spawnSync } from "node:child_process";
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const dist = join(root, "dist");
 const module = `pepr-${cfg.pepr.uuid}.js`;
 const expected = [module, `pepr-module-${cfg.pepr.uuid}.yaml`];
 
-/** Runs `pepr build`; throws when it has not made what it should. */
+/** Runs `pepr build`; throws if an output is missing. */
 function buildModule(): void {
   rmSync(dist, { recursive: true, force: true });
   const env = { ...process.env, CONTROLLER_RESILIENCE_BUILD: "1" };
@@ -22,7 +22,7 @@ function buildModule(): void {
   });
   if (build.status === 0 && missing.length === 0) return;
   throw new Error(
-    `pepr build failed (exit ${build.status}): expected in dist/ and did not find: ${missing.join(", ") || "nothing missing"}`,
+    `pepr build failed (exit ${build.status}): expected ${expected.join(", ")} in dist/, missing ${missing.join(", ") || "none"}`,
   );
 }
 

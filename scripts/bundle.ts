@@ -4,14 +4,14 @@ import { build, type Metafile, type Plugin } from "esbuild";
 
 const root = join(__dirname, "..");
 
-/** What goes into the image, as one folder: deploy/image/Dockerfile copies it, and so does the lab. */
+/** Contents of the image: deploy/image/Dockerfile and the lab copy this folder. */
 export const IMAGE_FOLDER = join(root, "dist", "image");
 
 /**
- * Makes one file of the operator's command line, the module that `pepr build` has made, and every library that they use.
+ * Bundles the operator's command line, the module from `pepr build` and all their libraries into one file.
  *
- * @param module path of that module
- * @throws Error when a library is in it that the lock file has for development only
+ * @param module path of the module
+ * @throws Error if the bundle contains a development dependency
  */
 export async function bundleOperator(module: string): Promise<void> {
   mkdirSync(IMAGE_FOLDER, { recursive: true });
@@ -24,11 +24,11 @@ export async function bundleOperator(module: string): Promise<void> {
     target: "node24",
     format: "cjs",
     minify: true,
-    // Names in stack traces.
+    // For stack traces.
     keepNames: true,
-    // Licences of the libraries, in a file of their own.
+    // Writes the licenses of the libraries to a separate file.
     legalComments: "linked",
-    // Looked for at run time, by --pretty alone.
+    // Loaded at run time, only with --pretty.
     external: ["pino-pretty"],
     metafile: true,
     logLevel: "error",
@@ -36,16 +36,16 @@ export async function bundleOperator(module: string): Promise<void> {
   });
   const lock = readFileSync(join(root, "package-lock.json"), "utf8");
   const unwanted = developmentPackages(metafile, JSON.parse(lock) as LockFile);
-  if (unwanted.length > 0) throw new Error(`in the bundle, and for development only: ${unwanted.join(", ")}`);
+  if (unwanted.length > 0)
+    throw new Error(`expected no development dependencies in the bundle, got ${unwanted.join(", ")}`);
   copyFileSync(join(root, "LICENSE"), join(IMAGE_FOLDER, "LICENSE"));
 }
 
-/** The part of package-lock.json that is looked at. */
 export interface LockFile {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
 }
 
-/** Packages that a bundle is made of although the lock file has them for development only, or not at all. */
+/** Returns the bundled packages that the lock file lists as development dependencies, or not at all. */
 export function developmentPackages({ inputs }: Pick<Metafile, "inputs">, { packages }: LockFile): string[] {
   const used = Object.keys(inputs).map(path => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]);
   return [...new Set(used)]
@@ -53,7 +53,7 @@ export function developmentPackages({ inputs }: Pick<Metafile, "inputs">, { pack
     .filter(path => packages[path]?.dev ?? !(path in packages));
 }
 
-/** `src/cli/start.ts` imports pepr.ts; in the image that is what `pepr build` has made of it. */
+/** `src/cli/start.ts` imports pepr.ts; the bundle contains the built module instead. */
 function builtModule(path: string): Plugin {
   return {
     name: "built-module",

@@ -1,5 +1,4 @@
-// Makes what is made from something else: types from crds/, manifests from the chart. With --check it writes nothing and fails when what is
-// committed differs.
+// Generates types from crds/ and manifests from the chart. With --check it writes nothing and fails if a committed file differs.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { apiTypes, CRD_FILE } from "./api-types";
@@ -8,11 +7,11 @@ import { manifests } from "./manifests";
 
 const root = join(__dirname, "..");
 
-/** In this order: a chart without its CRD can't be rendered. */
+/** In this order, since rendering the chart needs its copy of the CRD. */
 const outputs: readonly { path: string; from: string; text: () => Promise<string> }[] = [
   { path: "src/api/generated/controller-resilience.ts", from: CRD_FILE, text: () => apiTypes(root) },
   {
-    // A chart can't reach beyond its own folder.
+    // A chart cannot read files outside its folder.
     path: "deploy/chart/files/controllerresilience.yaml",
     from: CRD_FILE,
     text: () => Promise.resolve(readFileSync(join(root, CRD_FILE), "utf8")),
@@ -25,7 +24,7 @@ function committed(path: string): string {
   try {
     return readFileSync(join(root, path), "utf8");
   } catch {
-    // Missing counts as different.
+    // A missing file counts as different.
     return "";
   }
 }
@@ -36,7 +35,7 @@ async function main(): Promise<void> {
     if (!process.argv.includes("--check")) {
       writeFileSync(join(root, path), wanted);
     } else if (committed(path) !== wanted) {
-      console.error(`${path} differs from what ${from} gives: run "npm run generate" and commit the result.`);
+      console.error(`${path} is not up to date with ${from}: run "npm run generate" and commit the result.`);
       process.exitCode = 1;
     }
   }

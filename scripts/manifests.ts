@@ -1,7 +1,7 @@
 import { renderChart } from "../test/cluster/chart";
 import { printer } from "../test/lab/progress";
 
-/** What is rendered from the chart, for `kubectl apply`. */
+/** Rendered charts for `kubectl apply`. */
 const RENDERED: readonly { path: string; about: string; values: readonly string[] }[] = [
   { path: "deploy/install.yaml", about: "The operator with the default values of the chart.", values: [] },
   {
@@ -12,7 +12,7 @@ const RENDERED: readonly { path: string; about: string; values: readonly string[
   },
 ];
 
-/** The manifests that are kept in deploy/, each as Helm itself renders it. */
+/** Renders the manifests in deploy/ with Helm. */
 export function manifests(): { path: string; from: string; text: () => Promise<string> }[] {
   return RENDERED.map(({ path, about, values }) => ({
     path,

@@ -1,5 +1,5 @@
 // Runs a TypeScript file of this project: node scripts/run.mjs <file> [arguments]
-// On a fresh clone it installs the locked dependencies first, so that `npm run demo` and `npm test` are all a newcomer types.
+// On a fresh clone it first installs the locked dependencies, so that `npm run demo` and `npm test` just work.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -13,7 +13,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(1);
 }
 
-/** Whether node_modules is what the lock file says; npm leaves its own copy of the lock file there. */
+/** Reports whether node_modules matches the lock file; npm keeps a copy of the lock file there. */
 function installed() {
   try {
     const wanted = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
@@ -28,10 +28,10 @@ function installed() {
 
 if (!installed()) {
   console.error("Installing the locked dependencies (npm ci) ...");
-  // Standard output belongs to the program that is being run.
+  // The program that runs owns standard output.
   const npm = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: root, stdio: ["ignore", 2, 2] });
   if (npm.status !== 0) {
-    console.error(`npm ci failed (exit ${npm.status ?? npm.signal}); its own words are above.`);
+    console.error(`npm ci failed (exit ${npm.status ?? npm.signal}); see its output above.`);
     process.exit(1);
   }
 }

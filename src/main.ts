@@ -24,7 +24,7 @@ import { IdentityProbe } from "./engine/lead/identity-probe";
 import { startFrameworkOr } from "./cluster/pepr/framework";
 import { createRemedies } from "./remedies/registry";
 import { allNeeds, reviewRights } from "./rights-review";
-import { isToRun, looksAfter, readSettings, type Settings } from "./settings";
+import { runsOperator, isWatched, readSettings, type Settings } from "./settings";
 import { HealthServer, type HealthServerOptions } from "./telemetry/health-server";
 import { createLogger } from "./telemetry/logger";
 import { Metrics } from "./telemetry/metrics";
@@ -58,7 +58,7 @@ export interface Operator {
 
 /** Creates the operator. Only this file reads the environment and creates adapters. */
 export function createOperator(): Operator {
-  if (!isToRun(process.env)) return { enqueue: () => undefined, start: startFramework => startFramework() };
+  if (!runsOperator(process.env)) return { enqueue: () => undefined, start: startFramework => startFramework() };
   let settings: Settings;
   let server: string;
   try {
@@ -90,7 +90,7 @@ function assemble(settings: Settings, server: string): Operator {
   const logs = new ApiLogReader({ api: createApi(), clock, metrics, nodeOf });
   const events = new ApiEventSink({ ...shared, instance: identity });
   const remedies = createRemedies();
-  const isOurs = (key: string): boolean => looksAfter(settings, key);
+  const isOurs = (key: string): boolean => isWatched(settings, key);
   const ports: EnginePorts = {
     store: new ApiObjectStore(api, { isOurs, log }),
     // With their own clients, neither slow logs nor reads delay the Lease or a write.
@@ -125,7 +125,7 @@ function assemble(settings: Settings, server: string): Operator {
       void reviewOwnRights(api, needs, untilStopped);
       void startPepr(
         api,
-        () => startFrameworkOr(() => void stop("Pepr could not start", 1), startFramework, log),
+        () => startFrameworkOr(() => void stop("failed to start Pepr", 1), startFramework, log),
         untilStopped,
       );
     },

@@ -49,7 +49,7 @@ describe("the review of the operator's own rights", () => {
     const lines = await said(({ name, namespace }) => name === "controller-resilience" && namespace === "operators");
     expect(lines).toEqual([
       "the operator may not get, update leases.coordination.k8s.io controller-resilience in namespace operators; " +
-        "the operator itself: without its Lease it never leads, and does nothing.",
+        "the operator itself: without its Lease it never leads and does nothing.",
     ]);
     const stores = await said(({ resource }) => resource === "peprstores");
     expect(stores).toHaveLength(3);

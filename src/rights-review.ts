@@ -6,19 +6,17 @@ import type { Log } from "./core/ports";
 import type { Remedy } from "./core/remedy";
 import { ownPermissions } from "./rights";
 
-/** What the operator is called in a sentence about its rights, where no remedy is meant. */
 const ITSELF = "the operator itself";
 
-/** Where the rights have to hold. */
 export interface Places {
-  /** Whose objects are looked after; empty: those of all. */
+  /** Empty: all namespaces. */
   readonly watchNamespaces: readonly string[];
   readonly lease: { readonly namespace: string; readonly name: string };
-  /** Of Pepr, as package.json has it. */
+  /** UUID of the Pepr module in package.json. */
   readonly moduleId: string;
 }
 
-/** Everything that the operator needs: for itself, for each remedy, and by name in the namespaces of its Lease and of Pepr's stores. */
+/** Returns all needed permissions: of the operator and its remedies, and for its Lease and Pepr's stores in their namespaces. */
 export function allNeeds(remedies: readonly Pick<Remedy, "block" | "permissions">[], places: Places): Need[] {
   const needs: Need[] = [
     ...ownPermissions.map(permission => ({ ...permission, by: ITSELF })),
@@ -26,7 +24,7 @@ export function allNeeds(remedies: readonly Pick<Remedy, "block" | "permissions"
   ];
   const { watchNamespaces, lease, moduleId } = places;
   const there = needs.flatMap(need => {
-    // What is of no namespace is asked for once, however many namespaces are looked after.
+    // Cluster-scoped permissions are reviewed once.
     const isOfAll = watchNamespaces.length === 0 || need.url !== undefined || isClusterScoped(need.resource);
     return isOfAll ? need : watchNamespaces.map(namespace => ({ ...need, namespace }));
   });
@@ -34,10 +32,10 @@ export function allNeeds(remedies: readonly Pick<Remedy, "block" | "permissions"
 }
 
 /**
- * Says, in one line each, what the operator may not do and what does not work without it; one line if it may do all of it.
+ * Logs each missing permission and what does not work without it, or that none is missing.
  *
- * @param answers those of tries before, which failed in the middle; they are not asked for again
- * @throws whatever the client throws
+ * @param answers results of earlier attempts, which are not requested again
+ * @throws any error of the client
  */
 export async function reviewRights(
   api: Pick<Api, "json">,
@@ -57,7 +55,7 @@ function leaseNeeds({ namespace, name }: Places["lease"]): Need[] {
     resource,
     namespace,
     by: ITSELF,
-    why: "without its Lease it never leads, and does nothing.",
+    why: "without its Lease it never leads and does nothing.",
   };
   return [
     { ...lease, name, verbs: ["get", "update"] },
@@ -67,7 +65,7 @@ function leaseNeeds({ namespace, name }: Places["lease"]): Need[] {
 
 function storeNeeds(moduleId: string): Need[] {
   const { group: apiGroup, plural: resource } = KINDS.PeprStore;
-  const why = "Pepr reads its store before it watches; until then changes are seen by the timed full pass.";
+  const why = "Pepr reads its store before it watches; until then only the timed full pass sees changes.";
   const store = { apiGroup, resource, namespace: PEPR_NAMESPACE, by: ITSELF, why };
   return [
     ...peprStoreNames(moduleId).map(name => ({ ...store, name, verbs: ["get", "list", "watch", "patch"] })),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isToRun, looksAfter, readSettings } from "./settings";
+import { runsOperator, isWatched, readSettings } from "./settings";
 
 const read = (env: Record<string, string>, podNamespace?: string) =>
   readSettings(env, { hostname: "host", random: () => 0.5, podNamespace });
@@ -52,22 +52,22 @@ describe("readSettings", () => {
   });
 });
 
-describe("isToRun", () => {
+describe("runsOperator", () => {
   it.each([
     ["in the watcher's pod and by npm start", { PEPR_WATCH_MODE: "true" }, true],
     ["under pepr dev", { PEPR_MODE: "dev" }, true],
     ["not during the build", { PEPR_MODE: "build", PEPR_WATCH_MODE: "true" }, false],
     ["not in a pod that serves webhooks", {}, false],
   ])("%s", (_sentence, env, expected) => {
-    expect(isToRun(env)).toBe(expected);
+    expect(runsOperator(env)).toBe(expected);
   });
 });
 
 describe("which objects are looked after", () => {
   it("are those of all namespaces, or of the listed ones and no other", () => {
-    expect(looksAfter({ watchNamespaces: [] }, "team-a/web")).toBe(true);
-    expect(looksAfter({ watchNamespaces: ["team-a"] }, "team-a/web")).toBe(true);
-    expect(looksAfter({ watchNamespaces: ["team-a"] }, "team/web")).toBe(false);
-    expect(looksAfter({ watchNamespaces: ["team-a"] }, "team-b/team-a")).toBe(false);
+    expect(isWatched({ watchNamespaces: [] }, "team-a/web")).toBe(true);
+    expect(isWatched({ watchNamespaces: ["team-a"] }, "team-a/web")).toBe(true);
+    expect(isWatched({ watchNamespaces: ["team-a"] }, "team/web")).toBe(false);
+    expect(isWatched({ watchNamespaces: ["team-a"] }, "team-b/team-a")).toBe(false);
   });
 });

@@ -1,21 +1,21 @@
 import { splitKey } from "./core/key";
 import type { Random } from "./core/clock";
 
-/** What an installer may choose. All of it comes from the environment, which `npm start` fills from its options. */
+/** Settings from the environment, which `npm start` sets from its options. */
 export interface Settings {
   /** Namespace of the Lease. */
   readonly namespace: string;
-  /** Whose objects it looks after; empty: those of all. */
+  /** Namespaces with ControllerResiliences to reconcile; empty: all. */
   readonly watchNamespaces: readonly string[];
-  /** Who holds the Lease; another name for each process. */
+  /** Holder of the Lease, unique per process. */
   readonly identity: string;
   /** `*` listens on all addresses. */
   readonly healthHost: string;
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   readonly healthPort: number;
-  /** Least time between any two restarts, over all objects. */
+  /** Least time between two restarts, over all objects. */
   readonly restartIntervalMs: number;
-  /** Every object is looked at again after this long, whatever the watches say. */
+  /** Interval of the full pass over all objects. */
   readonly fullPassMs: number;
   readonly logLevel: LogLevel;
   readonly pretty: boolean;
@@ -26,18 +26,15 @@ type LogLevel = (typeof LOG_LEVELS)[number];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the machine knows, and the environment does not say. */
 export interface Surroundings {
   readonly hostname: string;
   readonly random: Random;
-  /** Namespace of the pod that this process runs in, if it does and works on that pod's cluster. */
+  /** Namespace of this process's pod, if the operator works on that pod's cluster. */
   readonly podNamespace?: string | undefined;
 }
 
 /**
- * Reads the settings.
- *
- * @throws RangeError with a sentence that names the variable, what was found and what was expected
+ * @throws RangeError with the variable, its value and the expected values
  */
 export function readSettings(env: Environment, { hostname, random, podNamespace }: Surroundings): Settings {
   return {
@@ -53,15 +50,15 @@ export function readSettings(env: Environment, { hostname, random, podNamespace 
   };
 }
 
-/** Whether the object of this key (`namespace/name`) is in a namespace that is looked after. */
-export function looksAfter({ watchNamespaces }: Pick<Settings, "watchNamespaces">, key: string): boolean {
+/** Reports whether the namespace of this key (`namespace/name`) is watched. */
+export function isWatched({ watchNamespaces }: Pick<Settings, "watchNamespaces">, key: string): boolean {
   return watchNamespaces.length === 0 || watchNamespaces.includes(splitKey(key).namespace);
 }
 
 /**
- * Whether this process is to work. Pepr runs the module's code during its build as well, and in pods that only serve webhooks.
+ * Reports whether this process runs the operator. Pepr also loads the module during its build and in pods that only serve webhooks.
  */
-export function isToRun(env: Environment): boolean {
+export function runsOperator(env: Environment): boolean {
   return env["PEPR_MODE"] !== "build" && (env["PEPR_WATCH_MODE"] === "true" || env["PEPR_MODE"] === "dev");
 }
 
@@ -73,10 +70,10 @@ function whole(env: Environment, name: string, bounds: { fallback: number; min: 
   throw new RangeError(`${name}: found "${text}", expected a whole number from ${bounds.min} to ${bounds.max}`);
 }
 
-/** A DNS label, as the API server wants it. */
+/** A DNS label. */
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** Names that are separated by commas. One that is mistyped must not mean fewer namespaces, or all of them. */
+/** A typing error must not result in fewer namespaces, or in all. */
 function namespaces(text = ""): string[] {
   const names = text === "" ? [] : text.split(",").map(name => name.trim());
   const wrong = names.find(name => !NAMESPACE.test(name));
@@ -86,7 +83,7 @@ function namespaces(text = ""): string[] {
   );
 }
 
-/** Pepr knows more levels than this project has use for. */
+/** Maps Pepr's additional levels to those of this project. */
 function logLevel(text = "info"): LogLevel {
   if (text === "trace") return "debug";
   if (text === "fatal" || text === "silent") return "error";

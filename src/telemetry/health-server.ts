@@ -3,35 +3,33 @@ import type { AddressInfo } from "node:net";
 import { describeError } from "../core/errors";
 import type { Log } from "../core/ports";
 
-/** One thing that has to be well. */
 export interface HealthCheck {
   readonly name: string;
-  /** What is wrong, in words; null while all is well. What it throws counts as wrong. */
+  /** Returns the problem, or null. An error counts as a problem. */
   readonly trouble: () => string | null;
 }
 
-/** What the server tells. */
 export interface HealthServerOptions {
-  /** `*`: all addresses, of IPv6 and IPv4. */
+  /** `*`: all addresses, IPv6 and IPv4. */
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** `/healthz`: whether restarting this process would help, such as a loop that no longer turns. */
+  /** `/healthz`: fails if a restart of the process would help, such as for a hanging loop. */
   readonly health: readonly HealthCheck[];
-  /** `/readyz`: whether it can do its work; a follower can. */
+  /** `/readyz`: fails if the operator cannot work. A standby is ready. */
   readonly readiness: readonly HealthCheck[];
   /** `/metrics`. */
   readonly metrics: () => Promise<string>;
   readonly log: Log;
 }
 
-/** Nobody but the kubelet and Prometheus asks; more connections than this are refused. */
+/** Only the kubelet and Prometheus connect; further connections are refused. */
 const MAX_CONNECTIONS = 32;
 
-/** A request has to arrive within this, in milliseconds. */
+/** Deadline for a whole request to arrive, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 5_000;
 
-/** How often that is looked at, in milliseconds. Node's own 30 s would let connections that say nothing keep probes out for as long. */
+/** Interval of that check in milliseconds. With Node's default of 30 s, silent connections could block probes that long. */
 const TIMEOUT_CHECK_MS = 1_000;
 
 const TEXT = "text/plain; charset=utf-8";
@@ -43,7 +41,7 @@ interface Page {
   readonly body: string;
 }
 
-/** Answers `/healthz`, `/readyz` and `/metrics`, one check per line, as the API server's `/readyz?verbose` does. */
+/** Serves `/healthz`, `/readyz` and `/metrics`, with one check per line like the API server's `/readyz?verbose`. */
 export class HealthServer {
   readonly #options: HealthServerOptions;
   readonly #server: Server;
@@ -60,7 +58,7 @@ export class HealthServer {
     this.#server.on("request", (request, response) => void this.#answer(request, response));
   }
 
-  /** Listens; resolves with the port. Rejects when the port is taken. */
+  /** Resolves with the port; rejects if it is taken. */
   start(): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
@@ -93,9 +91,9 @@ export class HealthServer {
     const path = (request.url ?? "/").split("?")[0];
     switch (path) {
       case "/healthz":
-        return verdict("healthz", this.#options.health);
+        return checkPage("healthz", this.#options.health);
       case "/readyz":
-        return verdict("readyz", this.#options.readiness);
+        return checkPage("readyz", this.#options.readiness);
       case "/metrics":
         return this.#metrics();
       default:
@@ -112,7 +110,7 @@ export class HealthServer {
   }
 }
 
-function verdict(name: string, checks: readonly HealthCheck[]): Page {
+function checkPage(name: string, checks: readonly HealthCheck[]): Page {
   const results = checks.map(check => ({ name: check.name, trouble: troubleOf(check) }));
   const lines = results.map(result =>
     result.trouble === null ? `[+]${result.name} ok` : `[-]${result.name} failed: ${oneLine(result.trouble)}`,

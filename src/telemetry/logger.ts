@@ -1,19 +1,17 @@
 import { type DestinationStream, pino, stdTimeFunctions } from "pino";
 import type { Log } from "../core/ports";
 
-/** How much is logged. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-/** How the logger behaves. */
 export interface LoggerOptions {
   readonly level: LogLevel;
-  /** Where JSON lines go; standard output when absent. */
+  /** Absent: standard output. */
   readonly destination?: DestinationStream;
-  /** For people at a terminal, by pino-pretty, if that is installed. Ignored with a destination. */
+  /** Human-readable output by pino-pretty, if it is installed. Ignored with a destination. */
   readonly pretty?: boolean;
 }
 
-/** Fields that could hold a secret if somebody logged one by mistake. A second line of defence: the first is not to log them. */
+/** Fields that may contain a secret that is logged by mistake: a second line of defense. */
 const SECRET_FIELDS = [
   "token",
   "password",
@@ -25,16 +23,16 @@ const SECRET_FIELDS = [
   "data",
 ];
 
-/** Redacted at the top and one and two levels below, such as `headers.Authorization` and `request.headers.Authorization`. */
+/** Redacted on three levels, such as `headers.Authorization` and `request.headers.Authorization`. */
 const REDACTED = SECRET_FIELDS.flatMap(field => [field, `*.${field}`, `*.*.${field}`]);
 
-/** A bearer token or a JSON Web Token within a text. */
+/** A bearer token or a JSON Web Token in a text. */
 const TOKEN = /\b(?:Bearer\s+[\w.~+/=-]{8,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)/g;
 
-/** Longest text field that is logged, so that no error message can flood the log. */
+/** Longest text field, so that no error message floods the log. */
 const MAX_TEXT = 4_096;
 
-/** A logger that writes one JSON object per line: level in words, time in RFC 3339, `msg`, and the fields. */
+/** Creates a logger that writes one JSON object per line: level name, RFC 3339 time, `msg` and the fields. */
 export function createLogger(options: LoggerOptions): Log {
   const settings = {
     level: options.level,
@@ -45,15 +43,15 @@ export function createLogger(options: LoggerOptions): Log {
   };
   if (options.destination !== undefined) return pino(settings, options.destination);
   if (options.pretty !== true) return pino(settings);
-  // pino-pretty runs in a worker, which takes no functions.
+  // pino-pretty runs in a worker, which accepts no functions.
   const { formatters, ...plain } = settings;
   return pino({ ...plain, formatters: { log: formatters.log }, transport: { target: "pino-pretty" } });
 }
 
-/** Deeper than anything that is logged on purpose. */
+/** Deeper than any intentional field. */
 const MAX_DEPTH = 6;
 
-/** All texts, however deep they stand, are searched for tokens and cut. */
+/** Removes tokens from all texts, however deep, and cuts long ones. */
 function withoutTokens(fields: Record<string, unknown>): Record<string, unknown> {
   return scrubbed(fields, 0) as Record<string, unknown>;
 }

@@ -6,57 +6,58 @@ import type { ClusterMetrics, EngineMetrics, Key } from "../core/ports";
 import { yieldToEventLoop } from "../core/slices";
 import { ShardedGauge } from "./sharded-gauge";
 
-/** Objects whose conditions are exported; beyond it new ones are left out and counted, so that no user can flood Prometheus. */
+/** Most objects with exported conditions, so that no user floods Prometheus; further objects are counted as dropped. */
 const MAX_OBJECTS = 2_000;
 
-/** Bindings of one object whose expiry is exported, the next to expire first; and of all objects together. */
+/** Most bindings with an exported expiry, the next to expire first: per object, and of all objects. */
 const MAX_BINDINGS = 500;
 const MAX_ALL_BINDINGS = 2_000;
 
-/** Flows of one object whose rate is exported; and of all objects together. */
+/** Most flows with an exported rate: per object, and of all objects. */
 const MAX_FLOWS = 500;
 const MAX_ALL_FLOWS = 2_000;
 
 type BindingLabels = Record<"namespace" | "name" | "binding_kind" | "binding", string>;
 type FlowLabels = Record<"namespace" | "service_account", string>;
 
-/** From 5 ms to a minute: a pass reads logs, each of which may take up to 10 s. */
+/** From 5 ms to a minute: a pass reads logs, each in up to 10 s. */
 const RECONCILE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
 
-/** How the metrics behave. */
 export interface MetricsOptions {
-  /** Also export Node's own metrics (`process_*`, `nodejs_*`). */
+  /** Also exports Node's own metrics (`process_*`, `nodejs_*`). */
   readonly processMetrics?: boolean;
-  /** Most objects with conditions; {@link MAX_OBJECTS} by default. */
   readonly maxObjects?: number;
-  /** Others have their turn between two metrics, some of which have thousands of series; absent: they are written down at once. */
+  /** With a clock, the export yields to the event loop between two metrics, since some have thousands of series. */
   readonly clock?: Clock;
 }
 
-/** All metrics of the operator, in a registry of their own. Every name begins with `controller_resilience_`. */
+/** All metrics of the operator, in a separate registry. Every name begins with `controller_resilience_`. */
 export class Metrics implements EngineMetrics, ClusterMetrics {
   readonly #registry = new Registry();
   readonly #maxObjects: number;
   readonly #clock: Clock | undefined;
-  /** Per object and condition type the status that is exported now. */
+  /** Exported status by object and condition type. */
   readonly #conditions = new Map<Key, Map<string, string>>();
   readonly #reconciles = this.#counter("reconciles_total", "Reconciliations by result.", "result");
   readonly #reconcileSeconds = this.#histogram("reconcile_duration_seconds", "Duration of one reconciliation.");
   readonly #queueDepth = this.#gauge("queue_depth", "Keys in the work queue by state: waiting or delayed.", "state");
   readonly #intents = this.#counter(
     "intents_total",
-    "Writes that remedies asked for, by what became of them.",
+    "Writes that remedies requested, by outcome.",
     "remedy",
     "verb",
     "result",
   );
   readonly #condition = new ShardedGauge({
     name: "controller_resilience_condition",
-    help: "Conditions of each ControllerResilience: 1 on the series of the present status.",
+    help: "Conditions of each ControllerResilience: 1 for the current status.",
     labelNames: ["namespace", "name", "type", "status"],
   });
-  readonly #conditionsDropped = this.#counter("conditions_dropped_total", "Conditions left out: too many objects.");
-  /** Per object the bindings whose expiry is exported now. */
+  readonly #conditionsDropped = this.#counter(
+    "conditions_dropped_total",
+    "Conditions that are not exported because of too many objects.",
+  );
+  /** Bindings with an exported expiry, by object. */
   readonly #expiries = new Map<Key, BindingLabels[]>();
   readonly #bindingExpiry = this.#gauge(
     "binding_expiry_timestamp_seconds",
@@ -66,35 +67,35 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     "binding_kind",
     "binding",
   );
-  /** Per object the ServiceAccounts whose rate is exported now. */
+  /** ServiceAccounts with an exported rate, by object. */
   readonly #flows = new Map<Key, ReadonlySet<string>>();
   readonly #requestRate = this.#gauge(
     "service_account_requests_per_second",
-    "Requests of an isolated ServiceAccount, as measured last.",
+    "Last measured request rate of an isolated ServiceAccount.",
     "namespace",
     "service_account",
   );
-  readonly #leader = this.#gauge("leader", "1 while this process leads, else 0.");
-  readonly #leaseTransitions = this.#counter("lease_transitions_total", "What happened to the Lease.", "event");
+  readonly #leader = this.#gauge("leader", "1 while this process is the leader, else 0.");
+  readonly #leaseTransitions = this.#counter("lease_transitions_total", "Changes of the Lease by event.", "event");
   readonly #watchEnds = this.#counter(
     "watch_ends_total",
-    "Lists and watches that ended, by reason; all but closed were followed by backoff.",
+    "Ended lists and watches by reason; backoff follows all reasons except closed.",
     "resource",
     "reason",
   );
-  readonly #relists = this.#counter("watch_relists_total", "Complete lists that filled a cache.", "resource");
+  readonly #relists = this.#counter("watch_relists_total", "Lists that replaced a cache.", "resource");
   readonly #watchAge = this.#gauge(
     "watch_age_seconds",
-    "Time since the server last confirmed the oldest cache of that resource.",
+    "Time since the API server last confirmed the oldest cache of the resource.",
     "resource",
   );
   readonly #logReads = this.#counter("log_reads_total", "Reads of container logs by result.", "result");
-  readonly #logBytes = this.#counter("log_read_bytes_total", "Bytes of container logs that were read.");
+  readonly #logBytes = this.#counter("log_read_bytes_total", "Bytes read from container logs.");
   readonly #clockOffset = this.#gauge(
     "clock_offset_seconds",
-    "How far the API server's clock is ahead of this machine's, as its answers say; negative when it is behind.",
+    "Offset of the API server's clock from the local clock, according to its responses.",
   );
-  readonly #eventsLost = this.#counter("events_lost_total", "Kubernetes Events that could not be recorded.");
+  readonly #eventsLost = this.#counter("events_lost_total", "Kubernetes Events that were not recorded.");
 
   constructor(options: MetricsOptions = {}) {
     this.#maxObjects = options.maxObjects ?? MAX_OBJECTS;
@@ -103,7 +104,7 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     this.#leader.set(0);
   }
 
-  /** The exposition format of Prometheus. */
+  /** Returns the metrics in the Prometheus exposition format. */
   async text(): Promise<string> {
     const parts: string[] = [];
     for (const metric of this.#registry.getMetricsAsArray()) {
@@ -117,24 +118,21 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     return `${parts.join("\n")}\n`;
   }
 
-  /** See {@link EngineMetrics.reconciled}. */
   reconciled(result: "success" | "requeue" | "error" | "panic", seconds: number): void {
     this.#reconciles.inc({ result });
     this.#reconcileSeconds.observe(seconds);
   }
 
-  /** See {@link EngineMetrics.queueDepth}. */
   queueDepth(waiting: number, delayed: number): void {
     this.#queueDepth.set({ state: "waiting" }, waiting);
     this.#queueDepth.set({ state: "delayed" }, delayed);
   }
 
-  /** See {@link EngineMetrics.intent}. */
   intent(remedy: string, verb: string, result: string): void {
     this.#intents.inc({ remedy, verb, result });
   }
 
-  /** See {@link EngineMetrics.condition}. A status of null takes the series away. */
+  /** A status of null removes the series. */
   condition(key: Key, type: string, status: string | null): void {
     const { namespace, name } = splitKey(key);
     const types = this.#typesOf(key, status);
@@ -150,7 +148,6 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     if (types.size === 0) this.#conditions.delete(key);
   }
 
-  /** See {@link EngineMetrics.bindings}. */
   bindings(key: Key, bindings: readonly BindingStatus[]): void {
     for (const labels of this.#expiries.get(key) ?? []) this.#bindingExpiry.remove(labels);
     this.#expiries.delete(key);
@@ -158,7 +155,7 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     const room = Math.min(MAX_BINDINGS, MAX_ALL_BINDINGS - sum(this.#expiries.values(), ({ length }) => length));
     const expiring = bindings.slice(0, room).flatMap(({ kind, name: binding, expiryTime, state }) => {
       const seconds = Date.parse(expiryTime ?? "") / 1000;
-      // What is gone expires no more, and nobody should be woken for it.
+      // No alert for a binding that is already gone.
       if (Number.isNaN(seconds) || state === "Revoked" || state === "Expired") return [];
       const labels = { namespace, name, binding_kind: kind, binding };
       this.#bindingExpiry.set(labels, seconds);
@@ -167,7 +164,7 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     if (expiring.length > 0) this.#expiries.set(key, expiring);
   }
 
-  /** See {@link EngineMetrics.flows}. A series that another object of the namespace tells of, too, goes with the last of them. */
+  /** A series that several objects of a namespace share is removed with the last of them. */
   flows(key: Key, flows: readonly FlowStatus[]): void {
     const before = this.#flows.get(key) ?? new Set();
     const room = MAX_ALL_FLOWS - sum(this.#flows.values(), ({ size }) => size) + before.size;
@@ -182,43 +179,36 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     for (const serviceAccount of before) if (!measured.has(serviceAccount)) this.#endFlow(key, serviceAccount);
   }
 
-  /** See {@link EngineMetrics.leader}. */
   leader(leading: boolean): void {
     this.#leader.set(leading ? 1 : 0);
   }
 
-  /** See {@link EngineMetrics.leaseTransition}. */
   leaseTransition(what: "acquired" | "lost" | "renew-failed"): void {
     this.#leaseTransitions.inc({ event: what });
   }
 
-  /** See {@link ClusterMetrics.watchEnded}. */
   watchEnded(resource: string, reason: string): void {
     this.#watchEnds.inc({ resource, reason });
   }
 
-  /** See {@link ClusterMetrics.relisted}. */
   relisted(resource: string): void {
     this.#relists.inc({ resource });
   }
 
-  /** See {@link ClusterMetrics.watchAge}. */
   watchAge(resource: string, seconds: number): void {
     this.#watchAge.set({ resource }, seconds);
   }
 
-  /** See {@link ClusterMetrics.logRead}. */
   logRead(result: "ok" | "truncated" | "absent" | "error" | "timeout", bytes: number): void {
     this.#logReads.inc({ result });
     this.#logBytes.inc(bytes);
   }
 
-  /** See {@link ClusterMetrics.eventLost}. */
   eventLost(): void {
     this.#eventsLost.inc();
   }
 
-  /** How far the API server's clock is ahead of this machine's, in seconds. */
+  /** Takes how far the API server's clock is ahead of the local clock. */
   clockOffset(seconds: number): void {
     this.#clockOffset.set(seconds);
   }
@@ -234,7 +224,7 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     this.#requestRate.remove(labels);
   }
 
-  /** Null when the object is one too many. */
+  /** Returns null for an object above the maximum. */
   #typesOf(key: Key, status: string | null): Map<string, string> | null {
     const known = this.#conditions.get(key);
     if (known !== undefined) return known;
@@ -262,9 +252,9 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
   }
 }
 
-function sum<T>(all: Iterable<T>, of: (one: T) => number): number {
+function sum<T>(all: Iterable<T>, size: (item: T) => number): number {
   let total = 0;
-  for (const one of all) total += of(one);
+  for (const item of all) total += size(item);
   return total;
 }
 
