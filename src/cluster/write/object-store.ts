@@ -1,4 +1,4 @@
-import { FINALIZER, KIND, MANAGER } from "../../api/names";
+import { FINALIZER, MANAGER } from "../../api/names";
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../../api/controller-resilience";
 import { splitKey } from "../../core/key";
 import { GoneError, TerminalError } from "../../core/errors";
