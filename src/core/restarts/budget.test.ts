@@ -46,22 +46,22 @@ describe("the cooldown", () => {
     expect(checkRestartBudget([], claim(), NOW)).toEqual({ allowed: true });
   });
 
-  it("refuses until it is over, to the millisecond", () => {
+  it("defers restarts until it is over, to the millisecond", () => {
     expect(checkRestartBudget([entry(4)], claim(), NOW)).toEqual(refused("Cooldown", 6));
     expect(checkRestartBudget([entry(10)], claim(), NOW)).toEqual({ allowed: true });
   });
 
-  it("counts an entry of any outcome, also a request that a crash has left open", () => {
+  it("counts entries of any outcome, including a request that a crash has left open", () => {
     for (const outcome of ["Requested", "Restarted", "Recovered"] as const) {
       expect(checkRestartBudget([entry(4, { outcome })], claim(), NOW)).toEqual(refused("Cooldown", 6));
     }
   });
 
-  it("is each workload's own", () => {
+  it("is separate for each workload", () => {
     expect(checkRestartBudget([entry(1, { workload: "Deployment/other" })], claim(), NOW).allowed).toBe(true);
   });
 
-  it("doubles while restarts don't help, and ends doubling with one that did", () => {
+  it("doubles while restarts do not help, until one does", () => {
     const ineffective = { outcome: "Ineffective" as const };
     expect(checkRestartBudget([entry(15, ineffective)], claim(), NOW)).toEqual(refused("Cooldown", 5));
     const twice = [entry(100, ineffective), entry(39, ineffective)];
@@ -69,12 +69,12 @@ describe("the cooldown", () => {
     expect(checkRestartBudget([...twice, entry(11)], claim(), NOW)).toEqual({ allowed: true });
   });
 
-  it("goes by time and not by the order of the list", () => {
+  it("depends on time, not on the order of the list", () => {
     const history = [entry(11), entry(39, { outcome: "Ineffective" })];
     expect(checkRestartBudget(history, claim(), NOW)).toEqual({ allowed: true });
   });
 
-  it("takes an entry from the future, or one whose time can't be read, for one of now", () => {
+  it("counts an entry in the future, or with an unreadable time, as now", () => {
     expect(checkRestartBudget([entry(-500)], claim(), NOW)).toEqual(refused("Cooldown", 10));
     expect(checkRestartBudget([entry(0, { time: "yesterday" })], claim(), NOW)).toEqual(refused("Cooldown", 10));
   });
@@ -83,12 +83,12 @@ describe("the cooldown", () => {
 describe("maxRestarts", () => {
   const three = [entry(50), entry(35), entry(20)];
 
-  it("refuses until the oldest of them leaves the window", () => {
+  it("defers restarts until the oldest one leaves the window", () => {
     expect(checkRestartBudget(three, claim(), NOW)).toEqual(refused("MaxRestarts", 10));
     expect(checkRestartBudget([entry(60), entry(35), entry(20)], claim(), NOW)).toEqual({ allowed: true });
   });
 
-  it("counts pods of one proven incident once, if each replacement helped", () => {
+  it("counts pods of one proven incident once if each replacement helped", () => {
     const incident = { serviceAccountUID: "sa-2", cause: Cause.ServiceAccountRecreated };
     const rolled = [entry(50, incident), entry(35, incident), entry(20, incident)];
     expect(checkRestartBudget(rolled, claim(), NOW)).toEqual({ allowed: true });
@@ -100,13 +100,13 @@ describe("maxRestarts", () => {
 describe("pods of one proven incident", () => {
   const incident = { serviceAccountUID: "sa-2", cause: Cause.ServiceAccountRecreated };
 
-  it("follow each other without a cooldown once the one before has recovered", () => {
+  it("restart without a cooldown after the previous one has recovered", () => {
     expect(checkRestartBudget([entry(1, incident)], claim(incident), NOW)).toEqual({ allowed: true });
   });
 
   it.each<[string, Partial<RestartStatus>, Partial<RestartClaim>]>([
-    ["the one before has not recovered yet", { ...incident, outcome: "Restarted" }, incident],
-    ["the one before was of another ServiceAccount", { ...incident, serviceAccountUID: "sa-1" }, incident],
+    ["the previous pod has not recovered yet", { ...incident, outcome: "Restarted" }, incident],
+    ["the previous pod had another ServiceAccount", { ...incident, serviceAccountUID: "sa-1" }, incident],
     ["it is the same pod", { ...incident, podUID: "uid-new" }, incident],
     ["the cause is not proven", incident, { ...incident, cause: Cause.Unknown }],
   ])("wait like others when %s", (_why, before, next) => {
@@ -114,26 +114,26 @@ describe("pods of one proven incident", () => {
   });
 });
 
-describe("pods that are replaced for their long tokens", () => {
+describe("planned replacements of long tokens", () => {
   const plan = { cause: Cause.TokenTooLong };
 
-  it("follow each other without a cooldown while each replacement helps, and are one restart", () => {
+  it("need no cooldown while each replacement helps, and count as one restart", () => {
     const replaced = [entry(50, plan), entry(35, plan), entry(20, plan), entry(1, plan)];
     expect(checkRestartBudget(replaced, claim(plan), NOW)).toEqual({ allowed: true });
   });
 
-  it("wait once one has not helped, and so does whoever is restarted for another reason", () => {
+  it("wait after one that did not help, and so do other restarts", () => {
     const failed = entry(1, { ...plan, outcome: "Ineffective" });
     expect(checkRestartBudget([failed], claim(plan), NOW).allowed).toBe(false);
     expect(checkRestartBudget([failed], claim(), NOW)).toEqual(refused("Cooldown", 9));
   });
 
-  it("are kept as one once they have helped, beyond the last ones", () => {
+  it("are pruned to one after they have helped, beyond the last ten", () => {
     const replaced = Array.from({ length: 40 }, (_, i) => entry(60 - i, plan));
     expect(pruneRestarts(replaced, NOW, 168 * 60 * MINUTE)).toHaveLength(RESTARTS_KEPT);
   });
 
-  it("hold up nobody who is sick once they have helped, nor make their cooldown longer when they have not", () => {
+  it("do not delay other restarts after they have helped, nor double the cooldown of others when they have not", () => {
     const limits = { ...claim().limits, maxRestarts: 1 };
     expect(checkRestartBudget([entry(1, plan)], claim({ limits }), NOW)).toEqual({ allowed: true });
     const inVain = [30, 20, 11].map(minutes => entry(minutes, { ...plan, outcome: "Ineffective" }));
@@ -163,7 +163,7 @@ describe("entries", () => {
       "Recovered",
       "Restarted",
     ]);
-    expect(withOutcome([entry(5)], "nobody", "Restarted")).toEqual([entry(5)]);
+    expect(withOutcome([entry(5)], "unknown", "Restarted")).toEqual([entry(5)]);
   });
 
   it.each([
@@ -175,7 +175,7 @@ describe("entries", () => {
     expect(isOpen(entry(5, { outcome }))).toBe(open);
   });
 
-  it("are taken back one at a time, and only requests", () => {
+  it("are withdrawn one at a time, and only requests", () => {
     const old = entry(30, { podUID: "x", outcome: "Requested" });
     const fresh = entry(0, { podUID: "x", outcome: "Requested" });
     expect(withoutRequest([old, fresh, entry(3)], "x")).toEqual([old, entry(3)]);
@@ -184,7 +184,7 @@ describe("entries", () => {
 });
 
 describe("pruning", () => {
-  it("keeps the last ten, and before them what is young or open, oldest first", () => {
+  it("keeps the last ten, and older entries that are young or open, oldest first", () => {
     const many = Array.from({ length: 30 }, (_, i) => entry(100 * (30 - i)));
     const open = entry(9_999, { outcome: "Requested" });
     const kept = pruneRestarts([...many, open], NOW, 1_250 * MINUTE);
@@ -223,7 +223,7 @@ describe("pruning", () => {
       }),
     );
 
-  it("hands out no budget: what was refused stays refused", () => {
+  it("frees no budget", () => {
     fc.assert(
       fc.property(fc.array(anyEntry, { maxLength: 60 }), fc.constantFrom(undefined, "sa-1"), (history, account) => {
         const wanted =

@@ -2,39 +2,39 @@ import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import type { LimitReason, RestartClaim } from "../intent";
 
-// Budgets are computed from status alone, so a restarted or newly leading operator continues where the last one was.
-// "Restart" below means one of a workload; pods of one proven incident, replaced one after the other, are one restart
-// as long as each replacement helped (docs/adr/0005-count-restarts-by-incident.md). Planned replacements of pods that are well
-// (TokenTooLong) stand in nobody's way once they have helped, and say nothing of whether restarts help the sick.
+// Budgets are computed from status alone, so a restarted operator or a new leader continues where the last one stopped.
+// "Restart" means a restart within one workload. Pods of one proven incident, replaced one after the other, count as one restart
+// as long as each replacement helped (docs/adr/0005-count-restarts-by-incident.md). Planned replacements of healthy pods (TokenTooLong) do
+// not delay other restarts once they have helped, and do not count as evidence of whether restarts of rejected pods help.
 
-/** How many entries status.restarts keeps at least. */
+/** Minimum number of entries that status.restarts keeps. */
 export const RESTARTS_KEPT = 10;
 
-/** Cooldowns double no further than this many times. */
+/** Maximum number of times that a cooldown doubles. */
 const MAX_DOUBLINGS = 8;
 
-/** The answer of the budget. */
-export type BudgetVerdict =
+/** Whether a budget allows a restart, and if not, which limit defers it for how long. */
+export type BudgetDecision =
   | { readonly allowed: true }
   | { readonly allowed: false; readonly limit: LimitReason; readonly retryAfterMs: number };
 
-/** Whether the history allows this restart now. Pure; `now` in the past of an entry counts the entry as just made. */
-export function checkRestartBudget(history: readonly RestartStatus[], claim: RestartClaim, now: Date): BudgetVerdict {
+/** Reports whether the history allows this restart now. An entry later than `now` counts as made now. Pure. */
+export function checkRestartBudget(history: readonly RestartStatus[], claim: RestartClaim, now: Date): BudgetDecision {
   const ofWorkload = history.filter(entry => entry.workload === claim.workload);
-  const inTheWay = ofWorkload.filter(entry => !isSameIncident(entry, claim) && !isDonePlan(entry));
-  const ofItsKind = ofWorkload.filter(entry => isPlanned(entry) === isPlanned(claim));
-  const sinceLast = age(lastTime(inTheWay), now);
-  const cooldownMs = claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, trailingIneffective(ofItsKind));
+  const relevant = ofWorkload.filter(entry => !isSameIncident(entry, claim) && !isDonePlan(entry));
+  const ofSameKind = ofWorkload.filter(entry => isPlanned(entry) === isPlanned(claim));
+  const sinceLast = age(lastTime(relevant), now);
+  const cooldownMs = claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, trailingIneffective(ofSameKind));
   if (sinceLast < cooldownMs) return { allowed: false, limit: "Cooldown", retryAfterMs: cooldownMs - sinceLast };
 
-  const counted = inTheWay.filter(entry => age(timeMs(entry), now) < claim.limits.maxRestartsWindowMs);
+  const counted = relevant.filter(entry => age(timeMs(entry), now) < claim.limits.maxRestartsWindowMs);
   const incidents = new Set(counted.map(entry => incidentKey(entry)));
   if (incidents.size < claim.limits.maxRestarts) return { allowed: true };
   const oldest = Math.min(...counted.map(timeMs));
   return { allowed: false, limit: "MaxRestarts", retryAfterMs: claim.limits.maxRestartsWindowMs - age(oldest, now) };
 }
 
-/** A sibling of the same proven incident whose replacement helped does not stand in this restart's way. */
+/** A restart of the same proven incident that helped does not delay the restart of another pod. */
 function isSameIncident(entry: RestartStatus, claim: RestartClaim): boolean {
   return isOfIncident(entry, claim) && entry.outcome === "Recovered" && entry.podUID !== claim.podUID;
 }
@@ -48,8 +48,8 @@ function isOfIncident(entry: RestartStatus, claim: RestartClaim): boolean {
 }
 
 /**
- * Whether the claim's own incident still waits for the outcome of this restart. It uses up the budget for as long as nothing is
- * known of it, but nobody can say yet that it was in vain.
+ * Reports whether the claim's incident still waits for the outcome of this restart. Such an entry counts against the budget, but is not an
+ * ineffective restart yet.
  */
 export function isAwaited(entry: RestartStatus, claim: RestartClaim): boolean {
   return isOpen(entry) && (entry.podUID === claim.podUID || isOfIncident(entry, claim));
@@ -79,7 +79,7 @@ function lastTime(entries: readonly RestartStatus[]): number {
   return Math.max(-Infinity, ...entries.map(timeMs));
 }
 
-/** A time that can't be read counts as the latest there is: what is not understood must not hand out a restart. */
+/** An unreadable time counts as the latest time, so that it never allows a restart. */
 function timeMs(entry: RestartStatus): number {
   const ms = Date.parse(entry.time);
   return Number.isNaN(ms) ? Infinity : ms;
@@ -89,17 +89,17 @@ function sortedByTime(entries: readonly RestartStatus[]): RestartStatus[] {
   return [...entries].sort((a, b) => (timeMs(a) === timeMs(b) ? 0 : timeMs(a) - timeMs(b)));
 }
 
-/** Never negative: an entry from the future (a clock that was ahead) is as young as can be. */
+/** Never negative: an entry from the future (a clock that was ahead) has age 0. */
 function age(timeMs: number, now: Date): number {
   return Math.max(0, now.getTime() - timeMs);
 }
 
-/** Whether the restart has no outcome yet. */
+/** Reports whether the outcome of a restart is still unknown. */
 export function isOpen(entry: RestartStatus): boolean {
   return entry.outcome === "Requested" || entry.outcome === "Restarted";
 }
 
-/** The entry that is written into status *before* the restart is asked for, so that no crash in between loses it. */
+/** The entry that is written to status *before* the restart is requested, so that no crash in between loses it. */
 export function requestedRestart(claim: RestartClaim, now: Date): RestartStatus {
   return {
     pod: claim.pod,
@@ -112,7 +112,7 @@ export function requestedRestart(claim: RestartClaim, now: Date): RestartStatus 
   };
 }
 
-/** Sets the outcome of the newest entry of that pod; a history without it is returned as it is. */
+/** Sets the outcome of the newest entry of a pod. A history without such an entry is returned unchanged. */
 export function withOutcome(
   history: readonly RestartStatus[],
   podUID: string,
@@ -122,16 +122,16 @@ export function withOutcome(
   return history.map((entry, i) => (i === index ? { ...entry, outcome } : entry));
 }
 
-/** Takes back the newest request for that pod, which was not carried out (refused, blocked, conflicting), so that it costs no budget. */
+/** Removes the newest request for a pod that was not executed (refused, blocked, conflicting), so that it does not count against the budget. */
 export function withoutRequest(history: readonly RestartStatus[], podUID: string): RestartStatus[] {
   const index = history.findLastIndex(entry => entry.podUID === podUID && entry.outcome === "Requested");
   return history.filter((_entry, i) => i !== index);
 }
 
 /**
- * What status keeps, oldest first: the last {@link RESTARTS_KEPT}, and before them whatever is younger than `countedMs` or
- * still open, since dropping such an entry would hand out its budget again. Of one proven incident only the newest is
- * kept beyond that. At most `limit` in all.
+ * Returns the entries that status keeps, oldest first: the last {@link RESTARTS_KEPT}, and older ones that are younger than `countedMs` or
+ * still open, because dropping them would free their budget. Of the older entries of one proven incident only the newest is kept. At most
+ * `limit` in total.
  */
 export function pruneRestarts(
   history: readonly RestartStatus[],

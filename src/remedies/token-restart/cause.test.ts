@@ -54,9 +54,9 @@ describe("remembered onsets", () => {
   });
 
   it("compare persistent onsets only, despite a stray 401 half an hour before", () => {
-    const [stray, own] = [{ ...onset("web"), isPersistent: false }, onset("web", 1_800_000)];
-    const known = [stray, own, onset("db", 1_800_000)];
-    expect(causeOf({ ...rejection, onset: own }, known)).toBe("SigningKeyRotated");
+    const [stray, persistent] = [{ ...onset("web"), isPersistent: false }, onset("web", 1_800_000)];
+    const known = [stray, persistent, onset("db", 1_800_000)];
+    expect(causeOf({ ...rejection, onset: persistent }, known)).toBe("SigningKeyRotated");
   });
 
   it("do not take a stray 401 for the start of a later persistent rejection", () => {

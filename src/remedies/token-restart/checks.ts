@@ -32,7 +32,7 @@ const CHECKS: readonly WorkloadCheck[] = [
   restartNeeded,
   // The successor of a replaced pod has not proven itself yet.
   successorWatched,
-  // There is nothing to reject.
+  // Without pods there are no tokens.
   noPods,
   // There are 401s, but they are not persistent yet.
   suspected,

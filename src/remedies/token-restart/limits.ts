@@ -1,6 +1,6 @@
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { RestartClaim } from "../../core/intent";
-import { type BudgetVerdict, checkRestartBudget, isAwaited, isOpen } from "../../core/restarts/budget";
+import { type BudgetDecision, checkRestartBudget, isAwaited, isOpen } from "../../core/restarts/budget";
 import type { Assessment } from "./assessment";
 import { candidatesOf, limitsOf, nextClaim, type WorkloadState } from "./candidates";
 import type { ObservedWorkload } from "./observed";
@@ -96,7 +96,7 @@ export function cooldownActive(state: WorkloadState): Assessment | undefined {
 }
 
 /** Of forgiven restarts only the cooldown counts. */
-function budgetOf({ history, spec, now, isCooling }: WorkloadState, claim: RestartClaim): BudgetVerdict {
+function budgetOf({ history, spec, now, isCooling }: WorkloadState, claim: RestartClaim): BudgetDecision {
   if (!isCooling) return checkRestartBudget(history, claim, now);
   return { allowed: false, limit: "Cooldown", retryAfterMs: coolingMs(history, spec, now) };
 }

@@ -98,7 +98,7 @@ function nextRefresh(firstMs: number, everyMs: number, ms: number): number {
   return Math.max(1, Math.floor((ms - REFRESH_SLACK_MS - firstMs) / everyMs) + 1);
 }
 
-/** The first token is certainly the invalid one. A later token is so with high probability, for a short time. */
+/** The first token is certainly the invalid one. A later token is probably invalid, for a short time. */
 function hasFirstTokenOrIsEarly(pod: PodView, sinceMs: number, nowMs: number): boolean {
   return nowMs < firstToken(pod) + refreshInterval(pod) || nowMs - sinceMs < ALONE_UNTIL_MS;
 }

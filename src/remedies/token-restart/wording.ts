@@ -49,8 +49,8 @@ export function describeTime(ms: number): string | undefined {
 }
 
 /**
- * A restart that the API server refused, and the time of the next try. The refusal's text is not repeated; it only tells a
- * PodDisruptionBudget from other causes of a 429, such as an overloaded API server.
+ * A restart that the API server refused, and the time of the next try. The refusal's text is not repeated: it only
+ * distinguishes a PodDisruptionBudget from other causes of a 429, such as an overloaded API server.
  */
 export function describeBlock(refusal: string, untilMs: number): string {
   const cause = /disruption ?budget/i.test(refusal)
