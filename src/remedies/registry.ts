@@ -1,4 +1,3 @@
-import { adapt } from "../core/legacy-remedy";
 import type { Remedy, RemedyBlock } from "../core/remedy";
 import { createBindingRenewal } from "./binding-renewal/remedy";
 import { createFlowIsolation } from "./flow-isolation/remedy";
@@ -9,7 +8,7 @@ import { createTokenRestart } from "./token-restart/remedy";
 const REGISTRY: { readonly [Block in RemedyBlock]: () => Remedy<Block> } = {
   tokenRestart: () => createTokenRestart(),
   bindingRenewal: () => createBindingRenewal(),
-  tokenLifetime: () => adapt(createTokenLifetime()),
+  tokenLifetime: () => createTokenLifetime(),
   flowIsolation: () => createFlowIsolation(),
 };
 

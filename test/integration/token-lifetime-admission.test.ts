@@ -6,7 +6,7 @@ import { ConflictError, ForbiddenError } from "../../src/core/errors";
 import { makeObject } from "../../src/core/testing/objects";
 import type { ClusterKind, ClusterObjectView, DaemonSetView } from "../../src/core/views";
 import { createRemedies } from "../../src/remedies/registry";
-import { buildPair, buildRemoval } from "../../src/remedies/token-lifetime/admission/build";
+import { buildPair, buildRemoval } from "../../src/remedies/token-lifetime/admission/intents";
 import { pairOf, type Pair } from "../../src/remedies/token-lifetime/admission/pair";
 import { ADMISSION_API, bindingSpec, policySpec } from "../../src/remedies/token-lifetime/admission/policy";
 import { DEFAULTS } from "../../src/remedies/token-lifetime/testing/scene";

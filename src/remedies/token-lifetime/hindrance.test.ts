@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../core/intent";
-import { hindered } from "./hindrance";
+import { withHindrances } from "./report";
 import { AdmissionScene } from "./testing/admission-scene";
 import { PLAIN, Scene } from "./testing/scene";
 
@@ -62,22 +62,26 @@ describe("what stands in the way of a change", () => {
     const { said, tried } = await watched(withAnother(make()));
     expect(said).toHaveLength(1);
     expect(tried).toBe(2);
-    expect(said[0]).toMatch(/Not done yet: \w+ \w+ [\w-]*agent[^;]*; \w+ \w+ [\w-]*other/);
+    expect(said[0]).toMatch(/Pending: \w+ \w+ [\w-]*agent[^;]*; \w+ \w+ [\w-]*other/);
   });
 
   it("gives the condition the gravest of its reasons, unless a person is needed already", () => {
-    const decision = { status: "False", reason: "Rolling", message: "It rolls.", intents: [] } as const;
+    const decision = { status: "False", reason: "Rolling", message: "It rolls." } as const;
     const budget = { reason: "RestartBlocked", message: "evict Pod b: no" } as const;
     const failed = { message: "apply DaemonSet a: no" };
-    expect(hindered(decision, [])).toEqual(decision);
-    expect(hindered(decision, [failed])).toMatchObject({ reason: "Rolling", progressing: true });
-    const message = "It rolls. Not done yet: apply DaemonSet a: no; evict Pod b: no.";
-    expect(hindered(decision, [failed, budget])).toMatchObject({ reason: "RestartBlocked", message });
+    expect(withHindrances(decision, [])).toEqual(decision);
+    expect(withHindrances(decision, [failed])).toMatchObject({ reason: "Rolling", progressing: true });
+    const message = "It rolls. Pending: apply DaemonSet a: no; evict Pod b: no.";
+    expect(withHindrances(decision, [failed, budget])).toMatchObject({ reason: "RestartBlocked", message });
     const forbidden = { reason: "Forbidden", message: "apply DaemonSet c: no" } as const;
     const stalled = { reason: "Forbidden" };
-    expect(hindered(decision, [budget, forbidden])).toMatchObject({ reason: "Forbidden", stalled, progressing: false });
+    expect(withHindrances(decision, [budget, forbidden])).toMatchObject({
+      reason: "Forbidden",
+      stalled,
+      progressing: false,
+    });
     const stuck = { ...decision, stalled: { reason: "RolloutStuck" as const, message: "It is stuck." } };
-    expect(hindered(stuck, [budget])).toMatchObject({ reason: "Rolling", stalled: { reason: "RolloutStuck" } });
+    expect(withHindrances(stuck, [budget])).toMatchObject({ reason: "Rolling", stalled: { reason: "RolloutStuck" } });
   });
 
   it("leaves nothing True where it is a missing right to take away a policy that is not needed any more", async () => {
@@ -132,6 +136,6 @@ describe("what stands in the way of a change", () => {
     scene.outcome = undefined;
     const decision = await scene.pass();
     expect(scene.written.map(({ target }) => target.name)).toEqual(["other"]);
-    expect(decision.message).toContain("Not done yet: apply DaemonSet agent: no answer.");
+    expect(decision.message).toContain("Pending: apply DaemonSet agent: no answer.");
   });
 });

@@ -40,6 +40,8 @@ export const REASONS = {
     event: "Warning",
     help: "Observe mode: in Enforce mode the operator would change a template, create an admission policy or replace a pod now.",
   },
+  RestartBlocked: { event: "Warning", help: "A PodDisruptionBudget does not allow the eviction at present." },
+  RestartDeferred: { event: "Warning", help: "A restart budget or the operator's restart pace delays the eviction." },
   Rolling: { event: "Normal", help: "The template was changed; the DaemonSet controller is replacing the pods." },
   Replacing: {
     event: "Normal",
@@ -51,15 +53,14 @@ export const REASONS = {
   },
   Waiting: { event: "Normal", help: "The operator is waiting with a change; the message says why." },
   TargetNotFound: { event: "Warning", help: "No workload matches the targets." },
-  DefaultTokenLeft: { event: "Warning", help: "defaultToken is Leave, so the default token keeps its lifetime." },
-  AutomountOff: { event: "Warning", help: "automountServiceAccountToken is false, so the pods get no token." },
+  DefaultTokenLeft: { event: "Normal", help: "defaultToken is Leave, so the default token keeps its lifetime." },
+  AutomountOff: { event: "Normal", help: "automountServiceAccountToken is false, so the pods get no token." },
   LeftAlone: {
-    event: "Warning",
+    event: "Normal",
     help: "The skip annotation is set, so tokens may live longer than expirationSeconds.",
   },
-  Bounded: { event: "Warning", help: "No token of a target DaemonSet lives longer than expirationSeconds." },
-  NoDaemonSets: { event: "Warning", help: "The targets contain no DaemonSet." },
+  Bounded: { event: "Normal", help: "No token of a target DaemonSet lives longer than expirationSeconds." },
+  NoDaemonSets: { event: "Normal", help: "The targets contain no DaemonSet." },
 } as const satisfies Record<string, ReasonRule>;
 
-/** One of the reasons. */
 export type Reason = keyof typeof REASONS;

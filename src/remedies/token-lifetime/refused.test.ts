@@ -37,7 +37,7 @@ async function expectUntouched(scene: Scene): Promise<void> {
   await passes(scene, 2);
   expect(scene.entry()).toMatchObject({ outcome: "Bounded", appliedTime: "2025-01-01T00:00:10Z" });
   scene.outcome = undefined;
-  scene.say("persistent");
+  scene.setLogs("persistent");
   await passes(scene, 5);
   expect(scene.written).toHaveLength(1);
 }
@@ -96,7 +96,7 @@ describe("a change that was refused", () => {
     ask(scene, 1_800);
     scene.outcome = undefined;
     expect(await scene.pass()).toMatchObject({ reason: "Planned", intents: [] });
-    await scene.passAndDie();
+    await scene.passAndCrash();
     expect(scene.written).toHaveLength(2);
     await scene.pass();
     expect(scene.entry()).toMatchObject({ changes: 1, generation: 3 });

@@ -78,7 +78,7 @@ describe("a bounded DaemonSet", () => {
     edit(scene, { availablePods: 2 });
     const decision = await scene.pass();
     expect(scene.entry()).toMatchObject({ outcome: "Bounded" });
-    expect(decision.message).toContain("Tokens of DaemonSet agent live at most 10m.");
+    expect(decision.message).toContain("DaemonSet agent: tokens bounded to 10m.");
   });
 
   it("that is short by somebody else's hand is not credited with a change", async () => {
@@ -94,7 +94,7 @@ describe("a bounded DaemonSet", () => {
     scene.roll("agent", 600);
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
     expect(scene.entry()).not.toHaveProperty("appliedTime");
-    scene.say("persistent");
+    scene.setLogs("persistent");
     await scene.pass();
     await scene.pass();
     expect(scene.written).toEqual([]);
@@ -104,16 +104,16 @@ describe("a bounded DaemonSet", () => {
 describe("401s that are not the change's fault", () => {
   it("of old pods and new ones alike revert nothing", async () => {
     const scene = await changed(1);
-    scene.say("persistent");
-    expect((await scene.pass()).message).not.toContain("taken back");
-    scene.say("quiet", 3607);
-    expect((await scene.pass()).message).toContain("the change is taken back");
+    scene.setLogs("persistent");
+    expect((await scene.pass()).message).not.toContain("reverting");
+    scene.setLogs("quiet", 3607);
+    expect((await scene.pass()).message).toContain("reverting the template change");
   });
 
   it("of pods that have another, longer token as well are those of old pods", async () => {
     const scene = await changed(0);
     scene.podList = scene.podList.map(pod => ({ ...pod, tokenExpirationSeconds: 600 }));
-    scene.say("persistent");
+    scene.setLogs("persistent");
     await scene.pass();
     expect(scene.entry()).toMatchObject({ outcome: "Rolling" });
   });
@@ -122,7 +122,7 @@ describe("401s that are not the change's fault", () => {
     const scene = await changed();
     await scene.pass();
     scene.podList = scene.podList.map(pod => ({ ...pod, deletedAtMs: 1 }));
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     await scene.pass();
     expect(scene.entry()?.outcome).not.toBe("Reverting");
   });
@@ -132,11 +132,11 @@ describe("401s that are not the change's fault", () => {
     await scene.pass();
     await scene.clock.run(11 * MINUTE);
     scene.object.spec.mode = "Observe";
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     await scene.pass();
     await scene.pass();
     scene.object.spec.mode = "Enforce";
-    scene.say("quiet");
+    scene.setLogs("quiet");
     await scene.pass();
     expect(written(scene).filter(line => line.includes("Restored"))).toEqual([]);
   });
@@ -144,7 +144,7 @@ describe("401s that are not the change's fault", () => {
   it("of a template that somebody has changed since do not decide about it at once", async () => {
     const scene = await changed();
     await scene.pass();
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     await scene.pass();
     expect(scene.entry()).toMatchObject({ outcome: "Reverting" });
     const own = scene.set();
@@ -161,7 +161,7 @@ describe("a change that was taken back", () => {
     const scene = await changed();
     scene.object.spec.targets.pop();
     await scene.pass();
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     await scene.pass();
     await scene.pass();
     expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
@@ -175,7 +175,7 @@ describe("a change that was taken back", () => {
     edit(scene, { skip: true });
     await scene.pass();
     edit(scene, { skip: false });
-    scene.say("quiet");
+    scene.setLogs("quiet");
     for (let i = 0; i < 4; i++) await scene.pass();
     expect(written(scene).filter(line => line.startsWith("agent"))).toHaveLength(2);
   });
@@ -186,7 +186,7 @@ describe("a change that was taken back", () => {
     await scene.pass();
     expect(scene.entry()).toMatchObject({ outcome: "Waiting" });
     scene.roll("agent", 3607);
-    scene.say("quiet");
+    scene.setLogs("quiet");
     await scene.pass();
     await scene.pass();
     expect(written(scene).filter(line => line.startsWith("agent"))).toHaveLength(3);
@@ -226,7 +226,7 @@ describe("a source of somebody else's that was shortened", () => {
     scene.roll("agent", 600);
     await scene.pass();
     expect(scene.entry()).toMatchObject({ outcome: "Bounded", previous: [{ volume: "api", expirationSeconds: 3600 }] });
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     await scene.pass();
     await scene.pass();
     expect(scene.set().template).toEqual(explicit(3600));
@@ -252,10 +252,10 @@ describe("a source of somebody else's that was shortened", () => {
 describe("logs that can't be read", () => {
   it("keep a DaemonSet from being changed, and are named", async () => {
     const scene = new Scene();
-    scene.say("unreadable");
+    scene.setLogs("unreadable");
     const decision = await scene.pass();
     expect(decision).toMatchObject({ reason: "Waiting", intents: [] });
-    expect(decision.message).toContain("the logs of its pods can't be read");
+    expect(decision.message).toContain("the logs of its pods are unreadable");
   });
 });
 
@@ -264,7 +264,7 @@ describe("a DaemonSet that is recreated", () => {
     const scene = await changed();
     scene.object.spec.targets.pop();
     await scene.pass();
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     await scene.pass();
     await scene.pass();
     scene.sets.delete("agent");

@@ -29,7 +29,7 @@ async function onTrial(): Promise<AdmissionScene> {
 
 /** As it is gone, or while something still keeps it. */
 const ABSENCES: readonly [string, (scene: Scene) => void][] = [
-  ["that is not there", scene => (scene.isAccountThere = false)],
+  ["that is not there", scene => (scene.hasAccount = false)],
   ["that is being deleted", scene => (scene.account = { ...scene.account, deletedAtMs: 1 })],
 ];
 
@@ -41,7 +41,7 @@ const WAYS = [
 
 /** It is created anew. */
 function comeBack(scene: Scene): void {
-  scene.isAccountThere = true;
+  scene.hasAccount = true;
   scene.account = { namespace: "team", name: "agent", uid: "sa-2", createdAtMs: scene.clock.now().getTime() };
 }
 
@@ -54,7 +54,7 @@ describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
     const scene = await make();
     const before = scene.written.length;
     go(scene);
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     for (let i = 0; i < 3; i++) {
       await scene.pass();
       await scene.clock.run(MINUTE);
@@ -73,7 +73,7 @@ describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
     await scene.pass();
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "False", reason: "Waiting", intents: [] });
-    expect(decision.message).toContain("not yet: its ServiceAccount agent is not there, or is being deleted");
+    expect(decision.message).toContain("is delayed: its ServiceAccount agent is missing or being deleted");
     comeBack(scene);
     await scene.pass();
     await scene.pass();
@@ -85,7 +85,7 @@ describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
     await scene.pass();
     await scene.clock.run(MINUTE);
     go(scene);
-    expect((await scene.passes(5)).message).toContain("ServiceAccount agent is not there");
+    expect((await scene.passes(5)).message).toContain("ServiceAccount agent is missing");
     expect(scene.count(3607)).toBe(3);
     comeBack(scene);
     await scene.pass();
@@ -98,7 +98,7 @@ describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
     go(scene);
     await scene.pass();
     expect((await scene.pass()).message).toContain(
-      "What was put into the template of DaemonSet agent is to be given back, but not yet: its ServiceAccount agent",
+      "DaemonSet agent: restoring its template is delayed: its ServiceAccount agent",
     );
     expect(scene.written).toHaveLength(1);
     comeBack(scene);
@@ -110,12 +110,12 @@ describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
   it.each(WAYS)("keeps what was decided from being taken back: by %s", async (_way, make) => {
     const scene = await make();
     const before = scene.written.length;
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     expect(await scene.pass()).toMatchObject({ reason: "Reverting", intents: [] });
     go(scene);
     const decision = await scene.pass();
     expect(decision).toMatchObject({ reason: "Reverting", intents: [], recheckAfterMs: 10 * SECOND });
-    expect(decision.message).toContain("to be taken back, but not yet: its ServiceAccount agent is not there");
+    expect(decision.message).toContain("the revert is delayed: its ServiceAccount agent is missing");
     await scene.clock.run(SECOND);
     comeBack(scene);
     // It explains all 401s now.
@@ -126,23 +126,23 @@ describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
 
   it("that is there again as it was does not keep it from being taken back any more", async () => {
     const scene = await changed();
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     await scene.pass();
     const { account } = scene;
     go(scene);
     await scene.pass();
-    [scene.account, scene.isAccountThere] = [account, true];
+    [scene.account, scene.hasAccount] = [account, true];
     await scene.pass();
     expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
   });
 
   it("keeps pods that a policy has left without access from being evicted", async () => {
     const scene = await onTrial();
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     await scene.passes(2);
     expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
     go(scene);
-    expect((await scene.passes(20)).message).toContain("are not replaced, because its ServiceAccount agent");
+    expect((await scene.passes(20)).message).toContain("are not replaced yet: its ServiceAccount agent");
     expect(scene.count(600)).toBe(1);
   });
 });

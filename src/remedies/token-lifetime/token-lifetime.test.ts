@@ -46,7 +46,7 @@ describe("a DaemonSet whose pods have the default token", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Rolling", changes: 1, appliedTime: "2025-01-01T00:00:00Z" });
     scene.roll("agent", 600, 2);
     const rolling = await scene.pass();
-    expect(rolling.message).toContain("2 of 3 pods have a token that lives 10m");
+    expect(rolling.message).toContain("2 of 3 pods have tokens bounded to 10m");
     scene.roll("agent", 600, 3);
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded", intents: [] });
     expect(scene.entry()).toMatchObject({ outcome: "Bounded", changes: 1 });
@@ -99,7 +99,7 @@ describe("no change is made", () => {
     scene.put("agent", template);
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status, reason, intents: [] });
-    expect(decision.message).toMatch(/^DaemonSet agent is left alone\. Its pods [^.]+\.$/);
+    expect(decision.message).toMatch(/^DaemonSet agent unchanged: its pods [^.]+\.$/);
     expect(scene.entry()).toMatchObject({ outcome: "LeftAlone" });
   });
 
@@ -129,9 +129,9 @@ describe("no change is made", () => {
 
   it.each(["suspected", "persistent", "unread"] as const)("while the logs of its pods are %s", async verdict => {
     const scene = new Scene();
-    scene.say(verdict);
+    scene.setLogs(verdict);
     expect(await scene.pass()).toMatchObject({ reason: "Waiting", intents: [] });
-    scene.say("quiet");
+    scene.setLogs("quiet");
     await scene.pass();
     await scene.pass();
     expect(scene.written).toHaveLength(1);
@@ -168,7 +168,7 @@ describe("401s after the change", () => {
     const scene = await changed();
     const before = json(PLAIN);
     await scene.pass();
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Reverting", intents: [] });
     expect(scene.entry()).toMatchObject({ outcome: "Reverting" });
     await scene.pass();
@@ -191,7 +191,7 @@ describe("401s after the change", () => {
 
   it("of a pod that is older than its ServiceAccount have another cause", async () => {
     const scene = await changed();
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     scene.account = { ...scene.account, createdAtMs: scene.clock.now().getTime() + 1 };
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
   });
@@ -201,13 +201,13 @@ describe("401s after the change", () => {
     await scene.pass();
     await scene.pass();
     scene.roll("agent", 600, 1);
-    scene.say("persistent", 3607);
+    scene.setLogs("persistent", 3607);
     expect(await scene.pass()).toMatchObject({ reason: "Rolling", intents: [] });
   });
 
   it("that are only suspected change nothing", async () => {
     const scene = await changed();
-    scene.say("suspected", 600);
+    scene.setLogs("suspected", 600);
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
   });
 
@@ -215,13 +215,13 @@ describe("401s after the change", () => {
     const scene = await changed();
     await scene.pass();
     await scene.clock.run(90 * MINUTE);
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
   });
 
   it("leave it where the spec says so", async () => {
     const scene = await changed(new Scene({ revertOnUnauthorized: false }));
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
   });
 });
@@ -303,7 +303,7 @@ describe("a change that can't be made", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Planned", changes: 0 });
     scene.outcome = { result: "Failed", message: "no answer" };
     await scene.pass();
-    expect((await scene.pass()).message).toContain("Not done yet: apply DaemonSet agent: no answer.");
+    expect((await scene.pass()).message).toContain("Pending: apply DaemonSet agent: no answer.");
     expect(scene.entry()).toMatchObject({ outcome: "Planned", changes: 0 });
   });
 

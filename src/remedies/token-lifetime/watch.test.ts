@@ -27,7 +27,7 @@ describe("another template while the change is in place", () => {
     expect((await scene.pass()).recheckAfterMs).toBe(SECOND);
     expect(scene.entry()).toMatchObject({ outcome: "Bounded", watchTime: "2025-01-01T01:40:00Z", changes: 0 });
     await scene.clock.run(79 * MINUTE);
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     expect(await scene.pass()).toMatchObject({ reason: "Reverting" });
     await scene.pass();
     expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
@@ -43,7 +43,7 @@ describe("another template while the change is in place", () => {
     await scene.passes(2);
     expect(scene.entry()).toMatchObject({ outcome: "Bounded", appliedTime });
     await scene.clock.run(79 * MINUTE);
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     await scene.passes(2);
     expect(scene.policies).toEqual([]);
     expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
@@ -55,7 +55,7 @@ describe("another template while the change is in place", () => {
     deploy(scene, "agent:2");
     await scene.pass();
     await scene.clock.run(81 * MINUTE);
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
   });
 });
@@ -75,10 +75,10 @@ describe("the replacement of pods by eviction", () => {
     scene.evictionOutcome = undefined;
     await replaced(1, scene);
     await scene.passes(5);
-    scene.say("suspected", 600);
+    scene.setLogs("suspected", 600);
     await scene.passes(2, MINUTE);
     expect(scene.entry()).toMatchObject({ outcome: "Waiting" });
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     await scene.passes(2);
     expect(scene.policies).toEqual([]);
   });
@@ -87,7 +87,7 @@ describe("the replacement of pods by eviction", () => {
     const scene = await replaced(1);
     scene.evictionOutcome = { result: "Blocked", message: "its budget says no", retryAfterMs: 10_000 };
     await scene.passes(200, MINUTE);
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     await scene.passes(2);
     expect(scene.policies).toEqual([]);
   });
@@ -100,7 +100,7 @@ describe("the replacement of pods by eviction", () => {
     await replaced(3, scene);
     await scene.passes(79, MINUTE);
     expect(scene.entry()).toMatchObject({ outcome: "Bounded" });
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     await scene.passes(2);
     expect(scene.policies).toEqual([]);
   });

@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Intent } from "../../../core/intent";
-import type { Decision } from "../../../core/legacy-remedy";
+import type { Plan } from "../../../core/remedy";
 import { isOpen } from "../../../core/restarts/budget";
-import { decideDaemonSets } from "../decide";
-import { isBounded, type PodFacts, type TokenLifetimeFacts } from "../facts";
-import { tokenLifetimeFacts } from "../testing/arbitrary";
+import { intentsOf } from "../../../core/testing/remedy-sample";
+import { isBounded, type ObservedPod, type Observed } from "../observed";
+import { planTokenLifetime } from "../plan";
+import { observations } from "../testing/arbitrary";
 import { DEFAULTS, PLAIN } from "../testing/scene";
 
 // Whatever the facts are.
@@ -19,27 +20,32 @@ const dates = fc.date({
 });
 
 /** Nothing but tokens that are too long: few of all facts let a pod be replaced. */
-const calm = tokenLifetimeFacts.map(
-  (facts): TokenLifetimeFacts => ({
+const calm = observations.map(
+  (facts): Observed => ({
     ...facts,
     mode: "Enforce",
     daemonSets: facts.daemonSets.map(({ view, pods }) => ({
-      lacksAccount: false,
+      lacksServiceAccount: false,
       view: { ...view, template: PLAIN, skip: false, observedGeneration: view.generation },
-      pods: pods.map(one => ({ ...one, verdict: "quiet", pod: { ...one.pod, mountsToken: true, createdAtMs: START } })),
+      pods: pods.map(one => ({
+        ...one,
+        logState: "quiet",
+        pod: { ...one.pod, mountsToken: true, createdAtMs: START },
+      })),
     })),
   }),
 );
 
 /** Runs a property on all intents; returns how many of those that it is about were seen. */
-function forAll(property: (decision: Decision, facts: TokenLifetimeFacts, nowMs: number) => number): number {
+function forAll(property: (intents: readonly Intent[], facts: Observed, plan: Plan, nowMs: number) => number): number {
   let seen = 0;
   fc.assert(
-    fc.property(fc.oneof(tokenLifetimeFacts, calm), dates, fc.nat(1_200), (some, now, seconds) => {
+    fc.property(fc.oneof(observations, calm), dates, fc.nat(1_200), (some, now, seconds) => {
       const time = new Date(now.getTime() - 1000 * seconds).toISOString();
       // Those of long ago have an outcome.
       const facts = { ...some, restarts: some.restarts.map(entry => ({ ...entry, time })) };
-      seen += property(decideDaemonSets(facts, SPEC, now), facts, now.getTime());
+      const plan = planTokenLifetime(facts, SPEC, now);
+      seen += property(intentsOf(plan), facts, plan, now.getTime());
     }),
     { numRuns: 2_000 },
   );
@@ -48,7 +54,7 @@ function forAll(property: (decision: Decision, facts: TokenLifetimeFacts, nowMs:
 
 const evictionsOf = (intents: readonly Intent[]): Intent[] => intents.filter(({ verb }) => verb === "evict");
 
-function podOf({ target }: Intent, { daemonSets }: TokenLifetimeFacts): PodFacts {
+function podOf({ target }: Intent, { daemonSets }: Observed): ObservedPod {
   const pod = daemonSets.flatMap(({ pods }) => pods).find(one => one.pod.uid === target.uid);
   if (pod === undefined) throw new Error("expected a pod that is there");
   return pod;
@@ -56,20 +62,20 @@ function podOf({ target }: Intent, { daemonSets }: TokenLifetimeFacts): PodFacts
 
 describe("an eviction", () => {
   it("is one at most, and none while another is open", () => {
-    const seen = forAll(({ intents, parts }) => {
+    const seen = forAll((intents, _, { restarts }) => {
       const evictions = evictionsOf(intents);
-      expect(evictions.length).toBeLessThanOrEqual(parts?.restarts?.some(isOpen) === true ? 0 : 1);
+      expect(evictions.length).toBeLessThanOrEqual(restarts?.some(isOpen) === true ? 0 : 1);
       return evictions.length;
     });
     expect(seen).toBeGreaterThan(50);
   });
 
   it("is of a pod with a longer token that no policy of 30 seconds could shorten, or of one that is answered 401", () => {
-    forAll(({ intents }, facts, nowMs) => {
+    forAll((intents, facts, _, nowMs) => {
       for (const intent of evictionsOf(intents)) {
-        const { pod, verdict } = podOf(intent, facts);
+        const { pod, logState } = podOf(intent, facts);
         expect(pod.deletedAtMs).toBeUndefined();
-        if (isBounded(pod, SPEC)) expect(verdict).toBe("persistent");
+        if (isBounded(pod, SPEC)) expect(logState).toBe("persistent");
         else {
           const policy = facts.admission?.policies.find(({ annotations }) =>
             intent.restart?.workload.endsWith(`/${annotations["controller-resilience.io/daemonset"] ?? ""}`),
@@ -85,7 +91,7 @@ describe("an eviction", () => {
 
 describe("a policy or binding", () => {
   it("is written only where nobody else has its name", () => {
-    const seen = forAll(({ intents }, { admission, owner }) => {
+    const seen = forAll((intents, { admission, owner }) => {
       const all = [...(admission?.policies ?? []), ...(admission?.bindings ?? [])];
       const writes = intents.filter(({ target }) => target.kind.startsWith("MutatingAdmissionPolicy"));
       for (const { verb, target } of writes) {
@@ -101,7 +107,7 @@ describe("a policy or binding", () => {
   });
 
   it("is wanted of no API server that does not know it", () => {
-    forAll(({ intents }, { admission }) => {
+    forAll((intents, { admission }) => {
       if (admission === null) expect(intents.filter(({ verb }) => verb !== "evict" && verb !== "apply")).toEqual([]);
       return 0;
     });

@@ -57,11 +57,11 @@ describe("a DaemonSet whose pods have the default token", () => {
     expect((await scene.pass()).reason).toBe("Replacing");
     expect(evictions(scene)).toEqual(old.slice(0, 1));
     await scene.clock.run(10 * SECOND);
-    expect((await scene.pass()).message).toContain("its successor is being watched");
+    expect((await scene.pass()).message).toContain("the operator is watching the successor of pod agent-1.");
     await scene.clock.run(20 * SECOND);
     const { message } = await scene.pass();
-    expect(message).toContain("1 of 3 pods have a token that lives 10m");
-    expect(message).toContain("has to work until 2025-01-01T00:11:30Z");
+    expect(message).toContain("1 of 3 pods have tokens bounded to 10m");
+    expect(message).toContain("the first must work until 2025-01-01T00:11:30Z");
     await scene.clock.run(10 * MINUTE + 29 * SECOND);
     expect(await scene.pass()).toMatchObject({ reason: "Replacing", intents: [] });
     await scene.clock.run(SECOND);
@@ -158,14 +158,14 @@ describe("no policy is made", () => {
 
   it.each(["suspected", "persistent", "unread", "unreadable"] as const)("while logs are %s", async verdict => {
     const scene = new AdmissionScene();
-    scene.say(verdict);
+    scene.setLogs(verdict);
     expect(await scene.passes(3)).toMatchObject({ reason: "Waiting", intents: [] });
   });
 
   it.each([
-    [{ updatedPods: 1 }, "it is still replacing its pods"],
-    [{ updatedPods: 1, updateStrategy: "OnDelete" }, "OnDelete, and pods of an older template are still there (2)"],
-    [{ availablePods: 2 }, "2 of 3 of its pods are available"],
+    [{ updatedPods: 1 }, "a rollout is in progress"],
+    [{ updatedPods: 1, updateStrategy: "OnDelete" }, "OnDelete, and pods with an older template still exist (2)"],
+    [{ availablePods: 2 }, "2 of 3 pods are available"],
   ])("while the DaemonSet is not settled: %j", async (over, why) => {
     const scene = new AdmissionScene();
     scene.sets.set("agent", { ...scene.set(), ...over });
@@ -232,7 +232,7 @@ describe("a policy that somebody has changed", () => {
 describe("an operator that dies between the making of a policy and its note", () => {
   it("is followed by one that counts it, once", async () => {
     const scene = new AdmissionScene();
-    await scene.passAndDie();
+    await scene.passAndCrash();
     expect(scene.lines).toHaveLength(2);
     await scene.clock.run(10 * SECOND);
     await scene.passes(4);
@@ -247,7 +247,7 @@ describe("an operator that dies between the making of a policy and its note", ()
       else scene.putClusterObject("MutatingAdmissionPolicy", name, { spec: {} });
     };
     interfere();
-    await scene.passAndDie();
+    await scene.passAndCrash();
     expect(scene.lines).toHaveLength(3);
     await scene.clock.run(10 * SECOND);
     await scene.pass();
@@ -259,7 +259,7 @@ describe("an operator that dies between the making of a policy and its note", ()
 
   it("is followed by one that makes what is missing, which is one change", async () => {
     const scene = new AdmissionScene();
-    await scene.passAndDie();
+    await scene.passAndCrash();
     scene.clusterViews.delete(`MutatingAdmissionPolicyBinding/${scene.policies[0]!}`);
     await scene.clock.run(10 * SECOND);
     await scene.passes(3);

@@ -1,20 +1,27 @@
 import type { Intent } from "../../../core/intent";
-import type { Assessment } from "../assessment";
-import type { Spec, TokenLifetimeFacts } from "../facts";
-import { assessAdmission } from "./assess";
-import { caseOf } from "./case";
-import { removeObsolete } from "./obsolete";
+import type { DaemonSetFinding } from "../finding";
+import type { Observed, Spec } from "../observed";
+import { checkAdmission } from "./checks";
+import { removeObsolete } from "./cleanup";
+import { admissionSubjectOf } from "./subject";
 
-export { isReleasable } from "./case";
-export { cleanUpPairs, ownPairs, readLeftovers, readPairs, removeObsolete, withKnownPair } from "./obsolete";
-export { settleReplacements } from "./outcomes";
+export {
+  cleanUpPolicies,
+  ownPoliciesOf,
+  readOwnPolicies,
+  readPolicies,
+  removeObsolete,
+  withRecordedPolicy,
+} from "./cleanup";
+export { settleRestarts } from "./restarts";
+export { hasTemplateChange } from "./subject";
 
-/** What there is to say and to do about each DaemonSet, and the pairs that are not needed any more. Pure and total. */
-export function decideAdmission(
-  facts: TokenLifetimeFacts,
+/** Checks every DaemonSet with via: Admission, and deletes obsolete policies. Pure. */
+export function checkAdmissionSets(
+  observed: Observed,
   spec: Spec,
   nowMs: number,
-): { assessments: readonly Assessment[]; obsolete: readonly Intent[] } {
-  const cases = facts.daemonSets.map(own => caseOf(own, facts, spec, nowMs));
-  return { assessments: cases.map(assessAdmission), obsolete: removeObsolete(cases, facts) };
+): { findings: readonly DaemonSetFinding[]; removals: readonly Intent[] } {
+  const subjects = observed.daemonSets.map(daemonSet => admissionSubjectOf(daemonSet, observed, spec, nowMs));
+  return { findings: subjects.map(checkAdmission), removals: removeObsolete(subjects, observed) };
 }

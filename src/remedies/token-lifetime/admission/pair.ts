@@ -1,32 +1,33 @@
 import { isOwnedBy, ownedName } from "../../../core/owned";
 import type { ClusterObjectView, DaemonSetView } from "../../../core/views";
-import type { Spec, TokenLifetimeFacts } from "../facts";
+import type { Observed, Spec } from "../observed";
 import { canonical, type JsonObject } from "../template";
 import { bindingSpec, policySpec } from "./policy";
 
-/** Names of pairs begin so. */
+/** Prefix of the names of all pairs. */
 const PREFIX = "controller-resilience-token-";
 
-/** One of the two objects, as it is to be and as it is. */
+/** The policy or the binding of a pair. */
 export interface Half {
   readonly kind: "MutatingAdmissionPolicy" | "MutatingAdmissionPolicyBinding";
+  /** The spec that the operator wants. */
   readonly spec: JsonObject;
-  /** What has its name; absent: nothing. */
+  /** The object with this name, if there is one. */
   readonly view?: ClusterObjectView;
-  /** Foreign: it has the name, but is not this object's. Drifted: somebody has changed it. */
+  /** Foreign: the object belongs to another owner. Drifted: another manager changed it. */
   readonly state: "Missing" | "Foreign" | "Drifted" | "Right";
 }
 
-/** A policy and its binding, which have one name. */
+/** A policy and its binding, which have the same name. */
 export interface Pair {
   readonly name: string;
   readonly halves: readonly Half[];
 }
 
-/** The pair of one DaemonSet and one life: with another life it is another pair, so that no API server sees half of a change. */
+/** The pair of one DaemonSet and one lifetime. Another lifetime has another pair, so that no API server sees half of a change. */
 export function pairOf(
   { namespace, name: daemonSet }: DaemonSetView,
-  { owner, admission }: Pick<TokenLifetimeFacts, "owner" | "admission">,
+  { owner, admission }: Pick<Observed, "owner" | "admission">,
   { expirationSeconds }: Spec,
 ): Pair {
   const identity = [owner.metadata.uid, daemonSet, `${expirationSeconds}`];
@@ -47,12 +48,12 @@ export function pairOf(
   };
 }
 
-/** Both are there as they are to be. */
-export function isMade({ halves }: Pair): boolean {
+/** Reports whether both halves exist with the wanted spec. */
+export function isComplete({ halves }: Pair): boolean {
   return halves.every(({ state }) => state === "Right");
 }
 
-/** When the operator wrote either of the two last. */
-export function madeMs({ halves }: Pair): number {
+/** When the operator last wrote a half. */
+export function writtenMs({ halves }: Pair): number {
   return Math.max(...halves.map(({ view }) => view?.writtenAtMs ?? view?.createdAtMs ?? -Infinity));
 }

@@ -1,9 +1,9 @@
 import { DEFAULT_SECONDS, type JsonObject } from "../template";
 
-/** Serves both kinds of a pair since Kubernetes 1.36. */
+/** Served since Kubernetes 1.36. */
 export const ADMISSION_API = "admissionregistration.k8s.io/v1";
 
-/** What one pair of policy and binding does: new pods of one DaemonSet get tokens that live no longer. */
+/** The effect of one pair: new pods of one DaemonSet get tokens with at most this lifetime. */
 export interface Shortening {
   readonly namespace: string;
   readonly daemonSet: string;
@@ -11,13 +11,13 @@ export interface Shortening {
 }
 
 /**
- * `spec` of the MutatingAdmissionPolicy, with every field that the API server would default, so that what is read compares with it.
- * Whatever goes wrong in it lets the pod pass as it is (failurePolicy Ignore): a pod with a longer token is better than none.
+ * `spec` of the MutatingAdmissionPolicy, with every field that the API server defaults, so that the stored spec is equal to it. A policy
+ * that fails admits the pod unchanged (failurePolicy Ignore): a pod with a longer token is better than no pod.
  */
 export function policySpec({ namespace, daemonSet, expirationSeconds }: Shortening): JsonObject {
   return {
     failurePolicy: "Ignore",
-    // Injectors of sidecars may bring a token of their own after the policy has run.
+    // Sidecar injectors may add another token after the policy has run.
     reinvocationPolicy: "IfNeeded",
     matchConstraints: {
       matchPolicy: "Equivalent",
@@ -32,7 +32,7 @@ export function policySpec({ namespace, daemonSet, expirationSeconds }: Shorteni
   };
 }
 
-/** `spec` of the MutatingAdmissionPolicyBinding: the policy as it is, without parameters. */
+/** `spec` of the MutatingAdmissionPolicyBinding, without parameters. */
 export function bindingSpec(policyName: string): JsonObject {
   return { policyName };
 }
@@ -46,13 +46,13 @@ function ownedBy(daemonSet: string): string {
 }
 
 /**
- * Sets the one field, in each source with a token for the API server that would live longer: a token with an audience of its own is for
- * somebody else. `add` replaces a member that is there. A policy may use what CEL knows in the release before: transformList is there
- * since 1.32, flatten since 1.34.
+ * Sets expirationSeconds in each source of a longer API server token; a token with another audience is not for the API server. `add`
+ * replaces an existing member. Policies can use the CEL functions of the previous release: transformList exists since 1.32, flatten
+ * since 1.34.
  */
 function shortened(expirationSeconds: number): string {
   return [
-    // A projected volume without sources has null there.
+    // `sources` is null in a projected volume without sources.
     "object.spec.?volumes.orValue([]).transformList(v, volume, volume.?projected.?sources.orValue(null) != null,",
     "volume.projected.sources.transformList(s, source,",
     "source.?serviceAccountToken.hasValue() &&",

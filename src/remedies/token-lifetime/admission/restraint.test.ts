@@ -25,7 +25,7 @@ describe("401s of the first pod with a shorter token", () => {
     const scene = await replaced(1);
     // As long as the first token lives, all is well.
     await scene.passes(4);
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     return scene;
   }
 
@@ -50,7 +50,7 @@ describe("401s of the first pod with a shorter token", () => {
   it("from its first moment on are healed without waiting for a cooldown", async () => {
     const scene = await replaced(1);
     const canary = scene.podList.at(-1)?.name;
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     await scene.passes(6);
     expect(evictions(scene).slice(1)).toEqual([canary]);
     expect(scene.object.status?.restarts?.map(({ outcome }) => outcome)).toEqual(["Ineffective", "Restarted"]);
@@ -59,7 +59,7 @@ describe("401s of the first pod with a shorter token", () => {
   it("of several pods are healed one pod after the other", async () => {
     const scene = await replaced(2);
     const dead = scene.podList.slice(1).map(({ name }) => name);
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     await scene.passes(6);
     expect(evictions(scene).slice(2)).toEqual(dead.slice(0, 1));
     await scene.passes(6);
@@ -69,14 +69,14 @@ describe("401s of the first pod with a shorter token", () => {
 
   it("are not healed further where a successor does not become Ready, and that is told of", async () => {
     const scene = await replaced(2);
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     await scene.passes(6);
     scene.podList = scene.podList.map((pod, i) => (i === 2 ? { ...pod, ready: false } : pod));
     scene.sets.set("agent", { ...scene.set(), availablePods: 2 });
     const decision = await scene.passes(150, MINUTE);
     expect(evictions(scene)).toHaveLength(3);
     expect(decision).toMatchObject({ reason: "Reverted", stalled: { reason: "Reverted" } });
-    expect(decision.message).toContain("others are not available (1): see kubectl rollout status");
+    expect(decision.message).toContain("other pods are not available (1); see kubectl rollout status");
     // It is the pod itself that is down by its 401s.
     scene.podList = scene.podList.map(pod => ({ ...pod, ready: pod.maxTokenExpirationSeconds === 3607 }));
     await scene.passes(6);
@@ -85,7 +85,7 @@ describe("401s of the first pod with a shorter token", () => {
 
   it("wait for a pod that another remedy has replaced", async () => {
     const scene = await replaced(2);
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     await scene.passes(2);
     await scene.clock.run(31 * SECOND);
     const open: RestartStatus = {
@@ -131,7 +131,7 @@ describe("401s of the first pod with a shorter token", () => {
     const scene = await dead();
     await scene.clock.run(11 * MINUTE);
     await scene.pass();
-    scene.say("quiet");
+    scene.setLogs("quiet");
     await scene.passes(3);
     expect(scene.clusterViews.size).toBe(2);
   });
@@ -164,7 +164,7 @@ describe("401s of the first pod with a shorter token", () => {
 
   it("hold every other pod back while they are only suspected", async () => {
     const scene = await replaced(1);
-    scene.say("suspected", 600);
+    scene.setLogs("suspected", 600);
     await scene.passes(60, MINUTE);
     expect(evictions(scene)).toHaveLength(1);
     expect(scene.clusterViews.size).toBe(2);
@@ -172,7 +172,7 @@ describe("401s of the first pod with a shorter token", () => {
 
   it("leave the policy where the spec says so, and where the ServiceAccount is to blame", async () => {
     const kept = await replaced(1, new AdmissionScene({ revertOnUnauthorized: false }));
-    kept.say("persistent", 600);
+    kept.setLogs("persistent", 600);
     await kept.passes(3);
     expect(kept.clusterViews.size).toBe(2);
     const other = await dead();
@@ -243,7 +243,7 @@ describe("the next pod is not replaced", () => {
 describe("a DaemonSet of which the policy is to be taken away", () => {
   it("does not hold up the others as long as it has the skip annotation", async () => {
     const scene = await replaced(1);
-    scene.say("persistent", 600);
+    scene.setLogs("persistent", 600);
     expect(await scene.pass()).toMatchObject({ reason: "Reverting" });
     scene.sets.set("agent", { ...scene.set(), skip: true });
     scene.object.spec.targets.push({ kind: "DaemonSet", name: "other" });

@@ -1,102 +1,107 @@
 import type { Intent } from "../../../core/intent";
-import { toSeconds } from "../../../core/time";
 import { isOpen } from "../../../core/restarts/budget";
-import { AT_ONCE_MS, type Assessment } from "../assessment";
-import { buildRelease } from "../build";
-import { entryOf, isSameTemplate, nameOf } from "../case";
-import { missingAccount, ROLLING_MS } from "../checks";
-import { isCanary, livingOf, type PodFacts } from "../facts";
-import { held, isDecided, isToBlame } from "../revert";
-import { buildHealing, buildRemoval, workloadOf } from "./build";
-import { isReleasable, outOfEffectMs, type AdmissionCase } from "./case";
-import { pairsOf } from "./obsolete";
+import { toSeconds } from "../../../core/time";
+import { delayedRevert, isChangeHarmful, isRevertRecorded, revertingFinding } from "../checks/revert";
+import { serviceAccountBlocker } from "../checks/shared";
+import { IMMEDIATE_MS, RECHECK_MS, type DaemonSetFinding } from "../finding";
+import { buildRelease } from "../intents";
+import { activePodsOf, isCanary, type ObservedPod } from "../observed";
+import { entryOf, isSameTemplate, nameOf } from "../subject";
+import { pairsOf } from "./cleanup";
+import { buildRemoval, buildUnauthorizedEviction, workloadOf } from "./intents";
+import { hasTemplateChange, outOfEffectMs, type AdmissionSubject } from "./subject";
 
-/** The pods are answered 401 since the policy is in effect: it is taken away. */
-export function reverting(given: AdmissionCase): Assessment | undefined {
-  if (!isHarmful(given)) return undefined;
-  const sentence = `${nameOf(given)}: pods with the shorter token are answered 401, and no pod was before; the policy is taken away.`;
-  const finding = {
-    status: "False" as const,
-    reason: "Reverting" as const,
-    sentence,
-    entry: entryOf(given, "Reverting"),
-    isProgressing: true,
-  };
-  // Written down first: whoever leads next must not try it again.
-  if (given.own.record?.outcome !== "Reverting") return { ...finding, recheckAfterMs: AT_ONCE_MS };
-  const intents = takingBack(given, sentence);
-  return intents.length === 0 ? undefined : (held(given, finding) ?? { ...finding, intents });
+/** Pods get 401 responses since the policy is in effect. */
+export function reverting(subject: AdmissionSubject): DaemonSetFinding | undefined {
+  if (!isHarmful(subject)) return undefined;
+  const sentence = `${nameOf(subject)}: pods with the shorter token get 401 responses, other pods do not; deleting the policy.`;
+  const finding = revertingFinding(subject, sentence);
+  // The next leader must not repeat the change, so status is written first.
+  if (subject.daemonSet.record?.outcome !== "Reverting") return { ...finding, recheckAfterMs: IMMEDIATE_MS };
+  const intents = revertIntents(subject, sentence);
+  return intents.length === 0 ? undefined : (delayedRevert(subject, finding) ?? { ...finding, intents });
 }
 
-function isHarmful(given: AdmissionCase): boolean {
-  const { record } = given.own;
-  if (!given.spec.revertOnUnauthorized || record?.appliedTime === undefined) return false;
-  // Of another template than that for which the policy was made, nothing is known yet.
-  if (record.outcome === "Reverted" || !isSameTemplate(given)) return false;
-  return isDecided(given) || isToBlame(given);
+function isHarmful(subject: AdmissionSubject): boolean {
+  const { record } = subject.daemonSet;
+  if (!subject.spec.revertOnUnauthorized || record?.appliedTime === undefined) return false;
+  // Nothing is known yet about a template other than that for which the policy was created.
+  if (record.outcome === "Reverted" || !isSameTemplate(subject)) return false;
+  return isRevertRecorded(subject) || isChangeHarmful(subject);
 }
 
-/** All that shortens tokens: the pairs, and what is left in the template from before. */
-function takingBack(given: AdmissionCase, why: string): Intent[] {
-  const release = isReleasable(given.own) ? [buildRelease(given.own, why)] : [];
-  return [...buildRemoval(pairsOf(given.own.view.name, given.facts), why), ...release];
+/** Removes everything that shortens tokens: pairs with any lifetime, and an earlier change of the template. */
+function revertIntents({ daemonSet, observed }: AdmissionSubject, why: string): Intent[] {
+  const release = hasTemplateChange(daemonSet) ? [buildRelease(daemonSet, why)] : [];
+  return [...buildRemoval(pairsOf(daemonSet.view.name, observed), why), ...release];
 }
 
-/** It was taken away; the pods that it has left without access are replaced, one at a time. */
-export function reverted(given: AdmissionCase): Assessment | undefined {
-  const { record } = given.own;
-  if (!isTakenAway(given) || !isSameTemplate(given)) return undefined;
-  // An operator that died between the deletion and its note has left it Reverting.
-  const isNoted = record?.outcome === "Reverted";
+/** The policy was deleted because of 401s; the pods that still have its tokens are replaced one at a time. */
+export function reverted(subject: AdmissionSubject): DaemonSetFinding | undefined {
+  const { record } = subject.daemonSet;
+  if (!isReverted(subject) || !isSameTemplate(subject)) return undefined;
+  // After a crash between the deletion and its record, status still says Reverting.
+  const isRecorded = record?.outcome === "Reverted";
   const entry = {
-    ...entryOf(given, "Reverted"),
-    ...(isNoted ? {} : { appliedTime: toSeconds(new Date(given.nowMs)) }),
+    ...entryOf(subject, "Reverted"),
+    ...(!isRecorded && { appliedTime: toSeconds(new Date(subject.nowMs)) }),
   };
-  const sentence = `${nameOf(given)}: the policy for shorter tokens was taken away, because pods were answered 401 with them. It is not made again before the template changes: does its client read the token file again?`;
-  const finding = { status: "False" as const, reason: "Reverted" as const, sentence, entry, isStalled: true };
-  return { ...finding, ...healing(given, finding) };
+  const sentence = `${nameOf(subject)}: policy deleted, because pods got 401 responses with shorter tokens. The operator does not retry until the template changes; make the client reread its token file.`;
+  const finding: DaemonSetFinding = { status: "False", reason: "Reverted", sentence, entry, isStalled: true };
+  return { ...finding, ...replaceUnauthorizedPods(subject, finding) };
 }
 
-function healing(given: AdmissionCase, { sentence, entry }: Assessment): Partial<Assessment> {
-  const dead = livingOf(given.own).filter(one => isLeftWithoutAccess(one, given));
-  const [next] = dead;
+function isReverted(subject: AdmissionSubject): boolean {
+  const { record } = subject.daemonSet;
+  return record?.outcome === "Reverted" || (record?.outcome === "Reverting" && revertIntents(subject, "").length === 0);
+}
+
+function replaceUnauthorizedPods(
+  subject: AdmissionSubject,
+  { sentence, entry }: DaemonSetFinding,
+): Partial<DaemonSetFinding> {
+  const pods = activePodsOf(subject.daemonSet).filter(one => isUnauthorized(one, subject));
+  const [next] = pods;
   if (next === undefined) return {};
-  const why = missingAccount(given) ?? othersMissing(dead, given);
-  if (why !== undefined) {
+  const blocker = serviceAccountBlocker(subject) ?? unavailablePods(pods, subject);
+  if (blocker !== undefined) {
     return {
-      sentence: `${sentence} Pods that are answered 401 are not replaced, because ${why}.`,
-      recheckAfterMs: ROLLING_MS,
+      sentence: `${sentence} Pods with 401 responses are not replaced yet: ${blocker}.`,
+      recheckAfterMs: RECHECK_MS,
     };
   }
-  const isNext = given.nowMs >= outOfEffectMs(entry.appliedTime) && isFree(given);
-  return { ...(isNext ? replacement(given, next) : {}), isProgressing: true, recheckAfterMs: ROLLING_MS };
+  const isDue = subject.nowMs >= outOfEffectMs(entry.appliedTime) && !isAnyPodBeingReplaced(subject);
+  return {
+    ...(isDue && { intents: [evictUnauthorized(subject, next)] }),
+    isProgressing: true,
+    recheckAfterMs: RECHECK_MS,
+  };
 }
 
-/** Pods are down that are not among these: one more that is replaced would be one more that is down. */
-function othersMissing(dead: readonly PodFacts[], { own }: AdmissionCase): string | undefined {
-  const down = dead.filter(({ pod }) => !pod.ready).length;
-  const missing = own.view.replicas - own.view.availablePods - down;
-  return missing > 0 ? `others are not available (${missing}): see kubectl rollout status` : undefined;
+/** If other pods are unavailable, an eviction could take one more pod down. */
+function unavailablePods(unauthorized: readonly ObservedPod[], { daemonSet }: AdmissionSubject): string | undefined {
+  const { replicas, availablePods } = daemonSet.view;
+  const explained = unauthorized.filter(({ pod }) => !pod.ready).length;
+  const unavailable = replicas - availablePods - explained;
+  return unavailable > 0 ? `other pods are not available (${unavailable}); see kubectl rollout status` : undefined;
 }
 
-function isTakenAway(given: AdmissionCase): boolean {
-  const { record } = given.own;
-  return record?.outcome === "Reverted" || (record?.outcome === "Reverting" && takingBack(given, "").length === 0);
+function isUnauthorized(
+  { pod, logState, isOlderThanServiceAccount }: ObservedPod,
+  { spec }: AdmissionSubject,
+): boolean {
+  return logState === "persistent" && !isOlderThanServiceAccount && !pod.skip && isCanary(pod, spec);
 }
 
-function isLeftWithoutAccess({ pod, verdict, isOlderThanAccount }: PodFacts, { spec }: AdmissionCase): boolean {
-  return verdict === "persistent" && !isOlderThanAccount && !pod.skip && isCanary(pod, spec);
-}
-
-/** No other pod is being replaced, by a template that was given back, by this remedy or by another. */
-function isFree({ own, facts }: AdmissionCase): boolean {
-  const { updateStrategy, updatedPods, replicas } = own.view;
+/** By a restored template, by this remedy or by another. */
+function isAnyPodBeingReplaced({ daemonSet, observed }: AdmissionSubject): boolean {
+  const { updateStrategy, updatedPods, replicas } = daemonSet.view;
   const isRolling = updateStrategy !== "OnDelete" && updatedPods < replicas;
-  const isRestarting = facts.otherRestarts.some(({ workload }) => workload === workloadOf(own.view));
-  return !isRolling && !isRestarting && !facts.restarts.some(isOpen);
+  const isRestarting = observed.otherOpenRestarts.some(({ workload }) => workload === workloadOf(daemonSet.view));
+  return isRolling || isRestarting || observed.restarts.some(isOpen);
 }
 
-function replacement(given: AdmissionCase, { pod }: PodFacts): Pick<Assessment, "intents"> {
-  const why = `Pod ${pod.name} of ${nameOf(given)} is answered 401 with its shorter token; it is replaced, and its successor gets one as before.`;
-  return { intents: [buildHealing(pod, given.own.view, why)] };
+function evictUnauthorized(subject: AdmissionSubject, { pod }: ObservedPod): Intent {
+  const why = `Pod ${pod.name} of ${nameOf(subject)} gets 401 responses with its shorter token; its successor gets a token with the previous lifetime.`;
+  return buildUnauthorizedEviction(pod, subject.daemonSet.view, why);
 }

@@ -45,7 +45,7 @@ export type LeftAloneReason =
 export type TemplatePlan =
   /** Nothing: the template's tokens live short enough, and no other would be injected. */
   | { readonly kind: "Bounded" }
-  | { readonly kind: "LeftAlone"; readonly reason: LeftAloneReason; readonly sentence: string }
+  | { readonly kind: "LeftAlone"; readonly reason: LeftAloneReason; readonly cause: string }
   | {
       readonly kind: "Change";
       readonly patch: TemplatePatch;

@@ -1,5 +1,6 @@
 import { arrange, type Reading, readTemplate } from "./arrange";
 import { type Container, isAutomountOff, isInjected, templateAutomount, TOKEN_PATH } from "./containers";
+import { firstMatch, type Check } from "../../kit/checks";
 import { objectOf } from "../../../core/json";
 import {
   type LeftAloneReason,
@@ -11,31 +12,25 @@ import {
   type TemplateSpec,
 } from "./model";
 
-/** What is said of a template for which nothing is to be done. */
-interface Case {
+/** A template that needs no change. */
+interface Unchanged {
   readonly input: TemplateInput;
   readonly spec: TemplateSpec;
   readonly reading: Reading;
 }
 
-/** The first that has something to say decides. */
-const CHECKS: readonly ((given: Case) => TemplatePlan | undefined)[] = [
-  // Nobody has looked at what a shorter token does there.
+const CHECKS: readonly Check<Unchanged, TemplatePlan>[] = [
   windowsNodes,
-  // A token that is known to live longer.
   defaultTokenLeft,
-  // There are tokens, and they are short enough.
-  given => (given.reading.volumes.some(({ now }) => now.length > 0) ? { kind: "Bounded" } : undefined),
-  // There are none, and nobody will add one.
+  hasBoundedToken,
   automountOff,
-  // Whatever token there is, it does not come from the kubelet.
   ownMount,
 ];
 
 /**
- * What has to be applied so that no token for the API server lives longer than asked for. Pure and total.
+ * Plans the patch after which no token for the API server lives longer than the spec allows. Pure and total.
  *
- * @param previous what is known to have stood in the volumes that the operator owns by now
+ * @param previous lifetimes that the operator's changes replaced, as recorded in status
  */
 export function planTemplate(
   input: TemplateInput,
@@ -47,22 +42,18 @@ export function planTemplate(
     ? arrange(reading, Infinity, [])
     : arrange(reading, spec.expirationSeconds, mountingOf(input, spec, reading));
   if (isChange) return { kind: "Change", ...change };
-  for (const check of CHECKS) {
-    const plan = check({ input, spec, reading });
-    if (plan !== undefined) return plan;
-  }
-  return { kind: "Bounded" };
+  return firstMatch(CHECKS, { input, spec, reading }) ?? { kind: "Bounded" };
 }
 
 /**
- * What to apply so that everything is as it was: the operator's volume and mounts are released, and shortened sources get their previous
- * seconds. These sources stay the operator's own: who owns a field alone and leaves it out removes it.
+ * Plans the patch that restores the template: it releases the operator's volume and mounts, and shortened sources get their previous
+ * lifetimes. The operator stays the owner of these sources, because a field without an owner is removed.
  */
 export function planRelease(input: TemplateInput, previous: readonly PreviousSeconds[]): TemplatePatch {
   return arrange(readTemplate(input, previous), Infinity, []).patch;
 }
 
-/** Containers, as sentences name them, that have something of their own in the token's place: what it holds nobody can tell. */
+/** Describes the containers that mount another volume at the token path; the operator does not know what it contains. */
 export function containersWithOwnMount(input: TemplateInput, previous: readonly PreviousSeconds[] = []): string[] {
   const { containers } = readTemplate(input, previous);
   return containers.filter(({ has }) => has === "OwnMount").map(nameOf);
@@ -73,44 +64,43 @@ function mountingOf(input: TemplateInput, spec: TemplateSpec, { volumes, contain
   return containers.filter(({ has }) => has !== "OwnMount");
 }
 
-function windowsNodes({ input }: Case): TemplatePlan | undefined {
-  if (!isWindows(input)) return undefined;
-  return leftAlone("WindowsNodes", "Its pods run on Windows nodes, where tokens are left as they are.");
+function hasBoundedToken({ reading }: Unchanged): TemplatePlan | undefined {
+  return reading.volumes.some(({ now }) => now.length > 0) ? { kind: "Bounded" } : undefined;
 }
 
-function defaultTokenLeft({ input, reading: { volumes, containers } }: Case): TemplatePlan | undefined {
+/** The effect of shorter tokens on Windows nodes is not tested. */
+function windowsNodes({ input }: Unchanged): TemplatePlan | undefined {
+  if (!isWindows(input)) return undefined;
+  return leftAlone("WindowsNodes", "its pods run on Windows nodes, where the operator changes no tokens");
+}
+
+function defaultTokenLeft({ input, reading: { volumes, containers } }: Unchanged): TemplatePlan | undefined {
   const bare = containers.filter(({ has }) => has === "Nothing");
   if (bare.length === 0 || !isInjected(input, volumes)) return undefined;
-  const sentence = `${listOf(bare)} of its pods will get the default token, because defaultToken is Leave.`;
-  return leftAlone("DefaultTokenLeft", sentence);
+  return leftAlone("DefaultTokenLeft", `defaultToken is Leave for ${listOf(bare)}`);
 }
 
-function automountOff({ input }: Case): TemplatePlan | undefined {
+function automountOff({ input }: Unchanged): TemplatePlan | undefined {
   if (!isAutomountOff(input)) return undefined;
   const where = templateAutomount(input) === undefined ? "its ServiceAccount" : "its pod template";
-  const sentence = `Its pods get no token, because automountServiceAccountToken is false on ${where}.`;
-  return leftAlone("AutomountOff", sentence);
+  return leftAlone("AutomountOff", `its pods get no token: automountServiceAccountToken is false on ${where}`);
 }
 
-function ownMount({ reading: { containers } }: Case): TemplatePlan | undefined {
+function ownMount({ reading: { containers } }: Unchanged): TemplatePlan | undefined {
   if (containers.length === 0) return undefined;
-  // All of them: one that has nothing there gets a volume of the template that admission takes for its own.
-  return leftAlone(
-    "OwnMount",
-    `${listOf(containers)} of its pods will have something else than a projected token at ${TOKEN_PATH}.`,
-  );
+  // All containers: one without a mount gets the volume of the template that admission takes for its own.
+  return leftAlone("OwnMount", `no projected token at ${TOKEN_PATH} in ${listOf(containers)}`);
 }
 
-function leftAlone(reason: LeftAloneReason, sentence: string): TemplatePlan {
-  return { kind: "LeftAlone", reason, sentence };
+function leftAlone(reason: LeftAloneReason, cause: string): TemplatePlan {
+  return { kind: "LeftAlone", reason, cause };
 }
 
-/** As many as can be read in one sentence. */
+/** At most three containers by name. */
 function listOf(containers: readonly Container[]): string {
   const names = containers.slice(0, 3).map(nameOf);
   const more = containers.length - names.length;
-  const text = [...names, ...(more > 0 ? [`${more} more`] : [])].join(" and ");
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return [...names, ...(more > 0 ? [`${more} more`] : [])].join(" and ");
 }
 
 function nameOf({ list, name }: Container): string {

@@ -24,7 +24,7 @@ const NAMESPACE = {
 };
 const MOUNT = { mountPath: PATH, name: VOLUME_NAME, readOnly: true };
 
-const ELSE = `will have something else than a projected token at ${PATH}.`;
+const ELSE = `no projected token at ${PATH} in`;
 
 const token = (expirationSeconds: number, audience?: string) => ({
   serviceAccountToken: { path: "token", expirationSeconds, ...(audience === undefined ? {} : { audience }) },
@@ -218,8 +218,7 @@ describe("a container without a token", () => {
     expect(made).toEqual({
       kind: "LeftAlone",
       reason: "DefaultTokenLeft",
-      sentence:
-        "Container main and container side of its pods will get the default token, because defaultToken is Leave.",
+      cause: "defaultToken is Leave for container main and container side",
     });
   });
 
@@ -245,11 +244,11 @@ describe("automount", () => {
   });
 
   it("is named where it is off", () => {
-    const of = (made: TemplatePlan) => (made.kind === "LeftAlone" ? made.sentence : "");
+    const of = (made: TemplatePlan) => (made.kind === "LeftAlone" ? made.cause : "");
     expect(of(plan({ containers: [main] }, { automount: false }))).toBe(
-      "Its pods get no token, because automountServiceAccountToken is false on its ServiceAccount.",
+      "its pods get no token: automountServiceAccountToken is false on its ServiceAccount",
     );
-    expect(of(plan({ containers: [main], automountServiceAccountToken: false }))).toContain("on its pod template.");
+    expect(of(plan({ containers: [main], automountServiceAccountToken: false }))).toContain("on its pod template");
   });
 
   it("that is turned off takes the operator's volume away", () => {
@@ -274,7 +273,7 @@ describe("a mount of another kind at the token's path", () => {
     expect(plan({ containers: [mounting("main", "keys")], volumes: [volume] })).toEqual({
       kind: "LeftAlone",
       reason: "OwnMount",
-      sentence: `Container main of its pods ${ELSE}`,
+      cause: `${ELSE} container main`,
     });
   });
 
@@ -287,14 +286,14 @@ describe("a mount of another kind at the token's path", () => {
 
   it("is what admission makes of a volume that it takes for its own", () => {
     const made = plan({ containers: [main], volumes: [{ name: "kube-api-access-abcde", emptyDir: {} }] });
-    expect(made).toMatchObject({ reason: "OwnMount", sentence: `Container main of its pods ${ELSE}` });
+    expect(made).toMatchObject({ reason: "OwnMount", cause: `${ELSE} container main` });
   });
 
   it("is told of many containers in one sentence", () => {
     const containers = ["a", "b", "c", "d", "e"].map(name => mounting(name, "keys"));
     const made = plan({ containers, volumes: [secret] });
-    expect(made.kind === "LeftAlone" ? made.sentence : "").toMatch(
-      /^Container a and container b and container c and 2 more /,
+    expect(made.kind === "LeftAlone" ? made.cause : "").toMatch(
+      / container a and container b and container c and 2 more$/,
     );
   });
 });

@@ -1,23 +1,22 @@
 import type { RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
 import { ForbiddenError } from "../../../core/errors";
 import type { Intent, Outcome } from "../../../core/intent";
-import type { Decision } from "../../../core/legacy-remedy";
 import { checkRestartBudget, requestedRestart } from "../../../core/restarts/budget";
 import type { ClusterKind, ClusterObjectView } from "../../../core/views";
 import { ADMISSION_API } from "../admission/policy";
-import { Scene } from "./scene";
+import { Scene, type ScenePass } from "./scene";
 
-/** The same namespace on a cluster with MutatingAdmissionPolicies, which shorten what the DaemonSet controller makes. */
+/** The same namespace on a cluster with MutatingAdmissionPolicy, which shortens the tokens of new pods. */
 export class AdmissionScene extends Scene {
   /** By kind and name. */
   readonly clusterViews = new Map<string, ClusterObjectView>();
   /** The API server serves the kinds. */
   isServed = true;
-  /** The operator has no right to look. */
+  /** The operator is not allowed to list the kinds. */
   isForbidden = false;
-  /** The admission plugin is on. */
+  /** The admission plugin MutatingAdmissionPolicy is on. */
   isPluginOn = true;
-  /** What becomes of evictions; absent: they are carried out. */
+  /** The outcome of evictions; if absent, they are executed. */
   evictionOutcome: Outcome | undefined;
   #versions = 0;
   #requested: RestartStatus[] = [];
@@ -26,17 +25,17 @@ export class AdmissionScene extends Scene {
     super({ via: "Admission", ...spec });
   }
 
-  /** One pass; the ledger has noted what was restarted. */
-  override async pass(): Promise<Decision> {
+  /** One pass; as the ledger does, adds restarts to status. */
+  override async pass(): Promise<ScenePass> {
     this.#requested = [];
-    const decision = await super.pass();
+    const result = await super.pass();
     const restarts = [...(this.object.status?.restarts ?? []), ...this.#requested];
     this.object = { ...this.object, status: { ...this.object.status, restarts } };
-    return decision;
+    return result;
   }
 
-  /** Passes, with some time in between. */
-  async passes(count: number, everyMs = 10_000): Promise<Decision> {
+  /** Several passes with a pause between them. */
+  async passes(count: number, everyMs = 10_000): Promise<ScenePass> {
     for (let i = 1; i < count; i++) {
       await this.pass();
       await this.clock.run(everyMs);
@@ -56,7 +55,7 @@ export class AdmissionScene extends Scene {
       .map(({ name }) => name);
   }
 
-  /** Somebody writes such an object. */
+  /** Another manager writes an object. */
   putClusterObject(kind: ClusterKind, name: string, over: Partial<ClusterObjectView>): void {
     const before = this.clusterViews.get(`${kind}/${name}`);
     const version = `${++this.#versions}`;
@@ -69,15 +68,15 @@ export class AdmissionScene extends Scene {
     });
   }
 
-  /** How many pods have such a token. */
+  /** Counts the pods with this token lifetime. */
   count(tokenExpirationSeconds: number): number {
     return this.podList.filter(pod => pod.maxTokenExpirationSeconds === tokenExpirationSeconds).length;
   }
 
-  /** As the DaemonSet controller and admission do it: the pod goes, another comes. */
+  /** Replaces a pod, as the DaemonSet controller and admission do. */
   replacePod(name: string): void {
     const pod = this.podList.find(one => one.name === name);
-    if (pod?.owner === undefined) throw new Error(`there is no pod ${name}`);
+    if (pod?.owner === undefined) throw new Error(`pod not found: ${name}`);
     const set = pod.owner.name;
     this.podList = [...this.podList.filter(one => one !== pod), this.makePod(set, this.#seconds())];
   }
@@ -90,7 +89,7 @@ export class AdmissionScene extends Scene {
     return this.isPluginOn ? Math.min(3607, ...bounds) : 3607;
   }
 
-  /** As the engine and the API server. */
+  /** Executes a write, as the engine and the API server do. */
   protected override execute(intent: Intent): Outcome {
     if (intent.target.kind === "DaemonSet" || this.object.spec.mode === "Observe") return super.execute(intent);
     if (intent.restart !== undefined) return this.#evict(intent, intent.restart);
@@ -116,12 +115,11 @@ export class AdmissionScene extends Scene {
     return { result: "Executed" };
   }
 
-  /** As Readers. */
   override clusterObjects(
     kind: ClusterKind,
     labels: Readonly<Record<string, string>> = {},
   ): Promise<readonly ClusterObjectView[] | null> {
-    if (this.isForbidden) return Promise.reject(new ForbiddenError(`it may not list ${kind}`));
+    if (this.isForbidden) return Promise.reject(new ForbiddenError(`not allowed to list ${kind}`));
     if (!this.isServed) return Promise.resolve(null);
     const matches = (view: ClusterObjectView): boolean =>
       view.kind === kind && Object.entries(labels).every(([key, value]) => view.labels[key] === value);

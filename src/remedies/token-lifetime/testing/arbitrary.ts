@@ -2,22 +2,24 @@ import fc from "fast-check";
 import { Cause } from "../../../api/conditions";
 import type { DaemonSetStatus, RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
 import { DAEMON_SET_ANNOTATION } from "../../../api/names";
+import type { Intent } from "../../../core/intent";
 import { ownerLabels } from "../../../core/owned";
 import { makeObject } from "../../../core/testing/objects";
 import { requestedRestart } from "../../../core/restarts/budget";
-import type { Decision } from "../../../core/legacy-remedy";
+import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
 import type { ClusterObjectView, DaemonSetView, PodView } from "../../../core/views";
 import { pairOf } from "../admission/pair";
 import { ADMISSION_API } from "../admission/policy";
-import { concludeDaemonSets } from "../conclude";
 import {
-  inputOf,
-  planOf,
-  type AdmissionFacts,
-  type DaemonSetFacts,
-  type PodFacts,
-  type TokenLifetimeFacts,
-} from "../facts";
+  templateInputOf,
+  templatePlanOf,
+  type Observed,
+  type ObservedDaemonSet,
+  type ObservedPod,
+  type ObservedPolicies,
+} from "../observed";
+import type { TokenLifetimePlan } from "../plan";
+import { reportTokenLifetime } from "../report";
 import { fingerprint, type TemplatePatch } from "../template";
 import { applyPatch } from "../template/testing/apply";
 import { DEFAULTS, PLAIN } from "./scene";
@@ -52,18 +54,18 @@ const templates = fc.constantFrom(
   { spec: { ...PLAIN.spec, os: { name: "windows" } } },
 );
 
-const pods: fc.Arbitrary<PodFacts> = fc
+const pods: fc.Arbitrary<ObservedPod> = fc
   .record({
     createdAtMs: moments,
     deletedAtMs: fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, moments),
     tokenExpirationSeconds: maybe(fc.constantFrom(600, 900, 3607)),
     mountsToken: fc.constantFrom(true, true, false),
-    verdict: fc.constantFrom("quiet", "quiet", "quiet", "suspected", "persistent", "unread", "unreadable"),
-    isOlderThanAccount: rarely,
+    logState: fc.constantFrom("quiet", "quiet", "quiet", "suspected", "persistent", "unread", "unreadable"),
+    isOlderThanServiceAccount: rarely,
   })
-  .map(({ verdict, isOlderThanAccount, ...rest }) => ({
-    verdict,
-    isOlderThanAccount,
+  .map(({ logState, isOlderThanServiceAccount, ...rest }) => ({
+    logState,
+    isOlderThanServiceAccount,
     pod: defined<PodView>({
       ...rest,
       maxTokenExpirationSeconds: rest.tokenExpirationSeconds,
@@ -81,12 +83,12 @@ const pods: fc.Arbitrary<PodFacts> = fc
     } as PodView),
   }));
 
-const daemonSets: fc.Arbitrary<DaemonSetFacts> = fc
+const daemonSets: fc.Arbitrary<ObservedDaemonSet> = fc
   .record({
     template: templates,
     updateStrategy: fc.constantFrom("RollingUpdate", "RollingUpdate", "OnDelete"),
     skip: rarely,
-    lacksAccount: rarely,
+    lacksServiceAccount: rarely,
     isSettled: fc.constantFrom(true, true, true, false),
     pods: fc.array(pods, { maxLength: 3 }),
     isPlanned: fc.boolean(),
@@ -95,7 +97,7 @@ const daemonSets: fc.Arbitrary<DaemonSetFacts> = fc
     changes: fc.integer({ min: 0, max: 2 }),
     generation: fc.constantFrom(1, 2),
   })
-  .map(({ template, updateStrategy, skip, lacksAccount, isSettled, pods: own, isPlanned, ...history }) => {
+  .map(({ template, updateStrategy, skip, lacksServiceAccount, isSettled, pods: own, isPlanned, ...history }) => {
     const view: DaemonSetView = {
       kind: "DaemonSet",
       namespace: "team",
@@ -114,16 +116,22 @@ const daemonSets: fc.Arbitrary<DaemonSetFacts> = fc
       template,
       ownedVolumes: [],
     };
-    const plan = planOf({ view }, DEFAULTS);
+    const plan = templatePlanOf({ view }, DEFAULTS);
     const previous = plan.kind === "Change" ? [...plan.previous] : [];
     const outcome = isPlanned ? "Planned" : history.outcome;
-    const record = { ...history, name: "", previous, outcome, fingerprint: fingerprint(inputOf({ view }), previous) };
-    return { view, lacksAccount, pods: own, record: defined<DaemonSetStatus>(record as DaemonSetStatus) };
+    const record = {
+      ...history,
+      name: "",
+      previous,
+      outcome,
+      fingerprint: fingerprint(templateInputOf({ view }), previous),
+    };
+    return { view, lacksServiceAccount, pods: own, record: defined<DaemonSetStatus>(record as DaemonSetStatus) };
   });
 
 const STATES = fc.constantFrom("Right", "Drifted", "Foreign", "Old", "");
 
-/** Policies and bindings of a DaemonSet, each as it is to be, changed, somebody else's, for another life, or not there. */
+/** Policies and bindings of a DaemonSet: as wanted, drifted, foreign, for another lifetime, or missing. */
 const halves = (name: string): fc.Arbitrary<ClusterObjectView[]> =>
   fc
     .oneof(fc.constant(["Right", "Right"]), fc.tuple(STATES, STATES))
@@ -161,8 +169,8 @@ const restarts = fc
   })
   .map(entry => entry as RestartStatus);
 
-/** Facts of all sorts, each DaemonSet with a name of its own. */
-export const tokenLifetimeFacts = fc
+/** Any observations; each DaemonSet has another name. */
+export const observations = fc
   .record({
     mode: fc.constantFrom("Enforce", "Enforce", "Observe"),
     daemonSets: fc.array(daemonSets, { maxLength: 3 }),
@@ -175,8 +183,8 @@ export const tokenLifetimeFacts = fc
     ...facts,
     generation: 1,
     nextReadInMs: 30_000,
-    otherRestarts: [],
-    kept: [],
+    otherOpenRestarts: [],
+    formerEntries: [],
     owner: OWNER,
     daemonSets: facts.daemonSets.map((one, i) => {
       const name = `agent-${i}`;
@@ -186,40 +194,42 @@ export const tokenLifetimeFacts = fc
       }));
       return { ...one, pods: own, view: { ...one.view, name, uid: name }, record: { ...one.record, name, uid: name } };
     }),
-  })) as fc.Arbitrary<TokenLifetimeFacts>;
+  })) as fc.Arbitrary<Observed>;
 
-/** Specs as the API server lets them through. */
-export const tokenLifetimeSpecs: fc.Arbitrary<TokenLifetimeSpec> = fc
+/** Any valid specs. */
+export const specs: fc.Arbitrary<TokenLifetimeSpec> = fc
   .record({
     via: fc.constantFrom("Template", "Admission"),
     revertOnUnauthorized: fc.boolean(),
   })
   .map(spec => ({ ...DEFAULTS, ...spec }));
 
-/** The API server has done what the plan asks for, pods that were evicted are going, and status was written. */
-export function applied(facts: TokenLifetimeFacts, decision: Decision, now: Date): TokenLifetimeFacts {
-  const executions = decision.intents.map(intent => ({ intent, outcome: { result: "Executed" } as const }));
-  const records = concludeDaemonSets(decision, executions, now).parts?.daemonSets ?? [];
-  const claims = decision.intents.flatMap(({ restart }) => restart ?? []);
-  const gone = new Set(claims.map(({ podUID }) => podUID));
+/** The observations after every intent was executed, evicted pods are being deleted, and status was written. */
+export function applied(observed: Observed, plan: TokenLifetimePlan, now: Date): Observed {
+  const { lists } = reportTokenLifetime(plan, outcomesOf(plan, { result: "Executed" }), now);
+  const intents = intentsOf(plan);
+  const claims = intents.flatMap(({ restart }) => restart ?? []);
+  const evicted = new Set(claims.map(({ podUID }) => podUID));
   return {
-    ...facts,
-    admission: facts.admission && admissionAfter(facts.admission, decision, now),
+    ...observed,
+    admission: observed.admission && admissionAfter(observed.admission, intents, now),
     restarts: [
-      ...(decision.parts?.restarts ?? []),
+      ...(plan.restarts ?? []),
       ...claims.map((claim): RestartStatus => ({ ...requestedRestart(claim, now), outcome: "Restarted" })),
     ],
-    daemonSets: facts.daemonSets.map(one => {
-      const pods = one.pods.map(own =>
-        gone.has(own.pod.uid) ? { ...own, pod: { ...own.pod, deletedAtMs: now.getTime() } } : own,
+    daemonSets: observed.daemonSets.map(one => {
+      const pods = one.pods.map(podAndLogs =>
+        evicted.has(podAndLogs.pod.uid)
+          ? { ...podAndLogs, pod: { ...podAndLogs.pod, deletedAtMs: now.getTime() } }
+          : podAndLogs,
       );
-      const record = records.find(({ name }) => name === one.view.name);
-      return { ...changed(one, decision), pods, ...(record === undefined ? {} : { record }) };
+      const record = lists?.daemonSets?.find(({ name }) => name === one.view.name);
+      return { ...changed(one, intents), pods, ...(record && { record }) };
     }),
   };
 }
 
-function changed(one: DaemonSetFacts, { intents }: Decision): DaemonSetFacts {
+function changed(one: ObservedDaemonSet, intents: readonly Intent[]): ObservedDaemonSet {
   const intent = intents.find(({ target }) => target.kind === "DaemonSet" && target.name === one.view.name);
   if (intent === undefined) return one;
   const { spec } = intent.body as { spec: { template: { spec: TemplatePatch } } };
@@ -227,7 +237,11 @@ function changed(one: DaemonSetFacts, { intents }: Decision): DaemonSetFacts {
   return { ...one, view: { ...one.view, ...after, generation: one.view.generation + 1 } };
 }
 
-function admissionAfter({ policies, bindings }: AdmissionFacts, { intents }: Decision, now: Date): AdmissionFacts {
+function admissionAfter(
+  { policies, bindings }: ObservedPolicies,
+  intents: readonly Intent[],
+  now: Date,
+): ObservedPolicies {
   const after = (kind: ClusterObjectView["kind"], before: readonly ClusterObjectView[]): ClusterObjectView[] => {
     const own = intents.filter(({ target }) => target.kind === kind);
     const untouched = before.filter(view => !own.some(({ target }) => target.name === view.name));

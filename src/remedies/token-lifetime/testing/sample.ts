@@ -1,11 +1,14 @@
-import { legacySample } from "../../../core/legacy-remedy";
-
-import { createTokenLifetime } from "../remedy";
-import { applied, tokenLifetimeFacts, tokenLifetimeSpecs } from "./arbitrary";
+import type { RemedySample } from "../../../core/testing/remedy-sample";
+import type { Observed, Spec } from "../observed";
+import { planTokenLifetime, type TokenLifetimePlan } from "../plan";
+import { reportTokenLifetime } from "../report";
+import { applied, observations, specs } from "./arbitrary";
 
 /** For the contract test. */
-export const sample = legacySample(createTokenLifetime(), {
-  observed: tokenLifetimeFacts,
-  specs: tokenLifetimeSpecs,
+export const sample: RemedySample<Observed, Spec, TokenLifetimePlan> = {
+  observed: observations,
+  specs,
+  plan: planTokenLifetime,
+  report: reportTokenLifetime,
   applied,
-});
+};

@@ -1,9 +1,11 @@
 import type { ControllerResilience, RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
-import type { Decision } from "../../../core/legacy-remedy";
+import type { Plan, Report } from "../../../core/remedy";
+import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
+import { intentsOf } from "../../../core/testing/remedy-sample";
 import type { DaemonSetView, PodView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import type { PodLogReview, PodLogState, ReviewedLogs } from "../../../logs/pod-log-review";
 import { createTokenLifetime } from "../remedy";
@@ -18,8 +20,14 @@ export const DEFAULTS: TokenLifetimeSpec = {
   revertOnUnauthorized: true,
 };
 
-/** A pod template without any volume, as most DaemonSets have it. */
+/** A pod template without volumes, as most DaemonSets have. */
 export const PLAIN = { spec: { serviceAccountName: "agent", containers: [{ name: "main", image: "agent:1" }] } };
+
+/** What one pass planned and reported. */
+export interface ScenePass extends Report {
+  readonly intents: readonly Intent[];
+  readonly needsCleanup: Plan["needsCleanup"];
+}
 
 /** The namespace `team` with the DaemonSet `agent` on three nodes, and a ControllerResilience for it. */
 export class Scene extends EmptyReaders implements PodLogReview {
@@ -28,14 +36,14 @@ export class Scene extends EmptyReaders implements PodLogReview {
   podList: PodView[] = [];
   readonly logStates = new Map<string, PodLogState>();
   account: ServiceAccountView = { namespace: "team", name: "agent", uid: "sa", createdAtMs: 0 };
-  /** Nobody has deleted it. */
-  isAccountThere = true;
+  /** False after the ServiceAccount was deleted. */
+  hasAccount = true;
   stale: number | null = null;
   object: ControllerResilience;
   readonly written: Intent[] = [];
-  /** What becomes of writes; absent: they are carried out. */
+  /** The outcome of each write; if absent, the write is executed. */
   outcome: Outcome | undefined;
-  /** As this pass has settled them, which budgets are held against. */
+  /** The restarts as this pass settled them; budgets are checked against these. */
   protected restarts: readonly RestartStatus[] = [];
   #pods = 0;
 
@@ -79,14 +87,14 @@ export class Scene extends EmptyReaders implements PodLogReview {
     });
   }
 
-  /** The DaemonSet as it is. */
+  /** The current DaemonSet. */
   set(name = "agent"): DaemonSetView {
     const view = this.sets.get(name);
     if (view === undefined) throw new Error(`there is no DaemonSet ${name}`);
     return view;
   }
 
-  /** The DaemonSet controller has replaced so many pods (all by default) by ones with such a token. */
+  /** The DaemonSet controller replaces `count` pods by pods with this token lifetime. */
   roll(name: string, tokenExpirationSeconds: number, count = 3): void {
     const owned = this.podList.filter(({ owner }) => owner?.name === name);
     const others = this.podList.filter(({ owner }) => owner?.name !== name);
@@ -95,8 +103,8 @@ export class Scene extends EmptyReaders implements PodLogReview {
     this.sets.set(name, { ...this.set(name), updatedPods: count });
   }
 
-  /** Logs of all pods with such a token say so. */
-  say(state: PodLogState, tokenExpirationSeconds?: number): void {
+  /** Sets the log state of all pods with this token lifetime. */
+  setLogs(state: PodLogState, tokenExpirationSeconds?: number): void {
     for (const pod of this.podList) {
       if (tokenExpirationSeconds === undefined || pod.tokenExpirationSeconds === tokenExpirationSeconds) {
         this.logStates.set(pod.uid, state);
@@ -104,32 +112,34 @@ export class Scene extends EmptyReaders implements PodLogReview {
     }
   }
 
-  /** One pass, as the engine does it: observe, decide, carry out, conclude, write status. */
-  async pass(): Promise<Decision> {
-    const spec = this.object.spec.tokenLifetime ?? DEFAULTS;
-    const facts = await this.remedy.observe(this.object, spec, this);
-    const decision = this.remedy.decide(facts, spec, this.clock.now());
-    this.restarts = decision.parts?.restarts ?? [];
-    const executions = decision.intents.map(intent => ({ intent, outcome: this.execute(intent) }));
-    const concluded =
-      executions.length === 0 ? decision : (this.remedy.conclude?.(decision, executions, this.clock.now()) ?? decision);
-    this.object = { ...this.object, status: { ...this.object.status, ...concluded.parts } };
-    return concluded;
+  /** One pass, as the engine runs it: observe, plan, execute, report, write status. */
+  async pass(): Promise<ScenePass> {
+    const observation = await this.remedy.observe(this.object, this);
+    const { plan, report } = runToEnd(observation.plan(this.clock.now(), []));
+    this.restarts = plan.restarts ?? [];
+    const withIntents = plan.items.filter(({ intents }) => intents.length > 0);
+    const outcomes = new Map(
+      withIntents.map(({ id, intents }) => [id, intents.map(intent => ({ intent, outcome: this.execute(intent) }))]),
+    );
+    const reported = report(outcomes, this.clock.now());
+    const status = { ...this.object.status, ...reported.lists, restarts: [...this.restarts] };
+    this.object = { ...this.object, status };
+    return { ...reported, intents: intentsOf(plan), needsCleanup: plan.needsCleanup };
   }
 
-  /** A pass whose operator dies before it can tell in status what it has written. */
-  async passAndDie(): Promise<void> {
+  /** A pass whose operator crashes after its writes and before it writes status. */
+  async passAndCrash(): Promise<void> {
     const before = this.object;
     await this.pass();
     this.object = before;
   }
 
-  /** What status tells of the DaemonSet. */
+  /** The status entry of the DaemonSet. */
   entry(name = "agent") {
     return this.object.status?.daemonSets?.find(entry => entry.name === name);
   }
 
-  /** What becomes of a write. */
+  /** Executes a write. */
   protected execute(intent: Intent): Outcome {
     if (this.object.spec.mode === "Observe") return { result: "Observed" };
     if (this.outcome !== undefined) return this.outcome;
@@ -141,7 +151,7 @@ export class Scene extends EmptyReaders implements PodLogReview {
     return { result: "Executed" };
   }
 
-  /** A pod of the DaemonSet that is Ready at once. */
+  /** A pod of the DaemonSet that is Ready immediately. */
   protected makePod(name: string, tokenExpirationSeconds: number): PodView {
     const createdAtMs = this.clock.now().getTime();
     return {
@@ -164,38 +174,32 @@ export class Scene extends EmptyReaders implements PodLogReview {
     };
   }
 
-  /** As PodLogReview: quiet unless the scene says otherwise. */
+  /** As PodLogReview; quiet by default. */
   review(_key: string, pods: readonly PodView[]): Promise<ReviewedLogs> {
     const states = new Map(pods.map(({ uid }) => [uid, this.logStates.get(uid) ?? ("quiet" as const)]));
     return Promise.resolve({ states, nextReadInMs: 30_000 });
   }
 
-  /** As PodLogReview. */
   forget(): void {
     this.logStates.clear();
   }
 
-  /** As Readers. */
   override pods(): Promise<readonly PodView[]> {
     return Promise.resolve(this.podList);
   }
 
-  /** As Readers. */
   override workload(_kind: WorkloadView["kind"], _namespace: string, name: string): Promise<WorkloadView | null> {
     return Promise.resolve(this.sets.get(name) ?? null);
   }
 
-  /** As Readers. */
   override daemonSet(_namespace: string, name: string): Promise<DaemonSetView | null> {
     return Promise.resolve(this.sets.get(name) ?? null);
   }
 
-  /** As Readers. */
   override serviceAccount(): Promise<ServiceAccountView | null> {
-    return Promise.resolve(this.isAccountThere ? this.account : null);
+    return Promise.resolve(this.hasAccount ? this.account : null);
   }
 
-  /** As Readers. */
   override staleTokens(): Promise<number | null> {
     return Promise.resolve(this.stale);
   }

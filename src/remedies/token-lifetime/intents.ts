@@ -1,23 +1,23 @@
 import type { Intent, ObjectRef } from "../../core/intent";
 import type { DaemonSetView } from "../../core/views";
-import { inputOf, type DaemonSetFacts } from "./facts";
+import { templateInputOf, type ObservedDaemonSet } from "./observed";
 import { planRelease, type TemplatePatch } from "./template";
 
-/** Reason of the Event of a change, by which its outcome is told. */
+/** Event reason of a change that shortens tokens. */
 export const SHORTENED = "TokenLifetimeShortened";
 
-/** Reason of the Event of a change that is taken back. */
+/** Event reason of a reverted change. */
 export const RESTORED = "TokenLifetimeRestored";
 
-/** By server-side apply: whatever of the template is in it is the operator's from then on, and what is left out is given back. */
+/** Server-side apply: the operator owns every field of the patch, and gives up the fields that it owned before and the patch omits. */
 export function buildChange(view: DaemonSetView, patch: TemplatePatch, why: string): Intent {
   return { verb: "apply", target: refOf(view), body: bodyOf(patch), why, eventReason: SHORTENED };
 }
 
-/** Puts the template back as it was. */
-export function buildRelease(own: DaemonSetFacts, why: string): Intent {
-  const patch = planRelease(inputOf(own), own.record?.previous ?? []);
-  return { verb: "apply", target: refOf(own.view), body: bodyOf(patch), why, eventReason: RESTORED };
+/** Restores the template. */
+export function buildRelease(daemonSet: ObservedDaemonSet, why: string): Intent {
+  const patch = planRelease(templateInputOf(daemonSet), daemonSet.record?.previous ?? []);
+  return { verb: "apply", target: refOf(daemonSet.view), body: bodyOf(patch), why, eventReason: RESTORED };
 }
 
 function bodyOf(patch: TemplatePatch): object {

@@ -3,30 +3,22 @@ import { DAEMON_SET_ANNOTATION } from "../../../api/names";
 import type { Intent, RestartLimits } from "../../../core/intent";
 import { ownerAnnotations, ownerLabels } from "../../../core/owned";
 import type { ClusterObjectView, DaemonSetView, PodView } from "../../../core/views";
-import { RESTORED, SHORTENED } from "../build";
-import type { TokenLifetimeFacts } from "../facts";
+import { RESTORED, SHORTENED } from "../intents";
+import type { Observed } from "../observed";
 import type { Half, Pair } from "./pair";
 import { ADMISSION_API } from "./policy";
 
-/** Reason of the Event of a pod that is replaced, the same for every remedy. */
+/** Event reason of an eviction, the same for every remedy. */
 const EVICTED = "PodEvicted";
 
-/**
- * Replacements that were seen to help are one incident (docs/adr/0016). Those that were not wait for each other as token restarts do by
- * default.
- */
+/** The defaults of token restarts. Replacements with outcome Recovered count as one incident (docs/adr/0016). */
 const LIMITS: RestartLimits = { cooldownMs: 600_000, maxRestarts: 3, maxRestartsWindowMs: 3_600_000 };
 
-/** A pod that was left without access does not wait because its own replacement has not helped. */
-const HEALING_LIMITS: RestartLimits = { ...LIMITS, cooldownMs: 0 };
+/** A pod without access does not wait because its own replacement was ineffective. */
+const UNAUTHORIZED_LIMITS: RestartLimits = { ...LIMITS, cooldownMs: 0 };
 
-/** Creates what is not there, so that nothing of somebody else's is ever taken over; puts right what somebody has changed. */
-export function buildPair(
-  { name, halves }: Pair,
-  daemonSet: string,
-  owner: TokenLifetimeFacts["owner"],
-  why: string,
-): Intent[] {
+/** Creates missing halves, so that the operator never takes over an object of another owner, and repairs drifted ones. */
+export function buildPair({ name, halves }: Pair, daemonSet: string, owner: Observed["owner"], why: string): Intent[] {
   const annotations = { ...ownerAnnotations(owner), [DAEMON_SET_ANNOTATION]: daemonSet };
   const metadata = { labels: ownerLabels(owner), annotations };
   return halves
@@ -43,7 +35,7 @@ export function buildPair(
     });
 }
 
-/** The bindings first: without one, a policy does nothing. */
+/** Deletes bindings first: a policy without a binding has no effect. */
 export function buildRemoval(views: readonly ClusterObjectView[], why: string): Intent[] {
   const isBinding = ({ kind }: ClusterObjectView): boolean => kind === "MutatingAdmissionPolicyBinding";
   const ordered = [...views.filter(isBinding), ...views.filter(view => !isBinding(view))];
@@ -55,14 +47,14 @@ export function buildRemoval(views: readonly ClusterObjectView[], why: string): 
   }));
 }
 
-/** Replaces a pod with a longer token by the Eviction API, so that PodDisruptionBudgets are asked. */
+/** Evicts a pod with a longer token; the Eviction API respects PodDisruptionBudgets. */
 export function buildEviction(pod: PodView, daemonSet: DaemonSetView, why: string): Intent {
   return eviction(pod, daemonSet, why, LIMITS);
 }
 
-/** The same of a pod that is answered 401 with its shorter token. */
-export function buildHealing(pod: PodView, daemonSet: DaemonSetView, why: string): Intent {
-  return eviction(pod, daemonSet, why, HEALING_LIMITS);
+/** Evicts a pod that gets 401 responses with its shorter token. */
+export function buildUnauthorizedEviction(pod: PodView, daemonSet: DaemonSetView, why: string): Intent {
+  return eviction(pod, daemonSet, why, UNAUTHORIZED_LIMITS);
 }
 
 function eviction(
@@ -80,7 +72,7 @@ function eviction(
   };
 }
 
-/** As restarts name it. */
+/** The workload's name in status.restarts. */
 export function workloadOf({ name }: Pick<DaemonSetView, "name">): string {
   return `DaemonSet/${name}`;
 }

@@ -4,9 +4,9 @@ import type { RestartStatus } from "../../../api/controller-resilience";
 import type { PodLogState } from "../../../logs/pod-log-review";
 import { makeObject } from "../../../core/testing/objects";
 import type { DaemonSetView, PodView } from "../../../core/views";
-import type { DaemonSetFacts, TokenLifetimeFacts } from "../facts";
+import type { ObservedDaemonSet, Observed } from "../observed";
 import { DEFAULTS } from "../testing/scene";
-import { settleReplacements } from "./outcomes";
+import { settleRestarts } from "./restarts";
 
 const START = Date.parse("2025-01-01T00:00:00Z");
 
@@ -21,22 +21,26 @@ const entry = (outcome: RestartStatus["outcome"], more: Partial<RestartStatus> =
 });
 
 /** A pod that became Ready after ten seconds. */
-function pod(uid: string, more: Partial<PodView> = {}, verdict: PodLogState = "quiet"): DaemonSetFacts["pods"][number] {
+function pod(
+  uid: string,
+  more: Partial<PodView> = {},
+  logState: PodLogState = "quiet",
+): ObservedDaemonSet["pods"][number] {
   const times = { createdAtMs: START, readySinceMs: START + 10_000 };
   const own = { uid, ready: true, mountsToken: true, maxTokenExpirationSeconds: 600, ...times, ...more };
-  return { pod: own as PodView, verdict, isOlderThanAccount: false };
+  return { pod: own as PodView, logState, isOlderThanServiceAccount: false };
 }
 
 /** What becomes of one entry after so many seconds. */
 function settled(
   one: RestartStatus,
   seconds: number,
-  pods: DaemonSetFacts["pods"],
-  more: Partial<DaemonSetFacts> = {},
+  pods: ObservedDaemonSet["pods"],
+  more: Partial<ObservedDaemonSet> = {},
 ): RestartStatus["outcome"] | undefined {
   const own = { view: { name: "agent" } as DaemonSetView, pods, ...more };
-  const facts = { daemonSets: [own], owner: makeObject("team/it"), restarts: [one] } as unknown as TokenLifetimeFacts;
-  return settleReplacements(facts, DEFAULTS, START + 1000 * seconds)[0]?.outcome;
+  const facts = { daemonSets: [own], owner: makeObject("team/it"), restarts: [one] } as unknown as Observed;
+  return settleRestarts(facts, DEFAULTS, START + 1000 * seconds)[0]?.outcome;
 }
 
 const OLD = pod("old", { createdAtMs: START - 60_000, maxTokenExpirationSeconds: 3607 });
@@ -54,7 +58,7 @@ describe("a request that a crash left behind", () => {
 });
 
 describe("a replacement", () => {
-  it.each<[string, DaemonSetFacts["pods"], number, RestartStatus["outcome"]]>([
+  it.each<[string, ObservedDaemonSet["pods"], number, RestartStatus["outcome"]]>([
     ["has helped when the successor is Ready for half a minute", [pod("new")], 40, "Recovered"],
     ["has not helped yet before that", [pod("new")], 39, "Restarted"],
     ["... nor while it is not Ready", [pod("new", { ready: false })], 599, "Restarted"],

@@ -1,0 +1,80 @@
+import { IMMEDIATE_MS, RECHECK_MS, type DaemonSetFinding } from "../finding";
+import { buildRelease } from "../intents";
+import { activePodsOf, isCanary, type ObservedPod } from "../observed";
+import { entryOf, isSameTemplate, nameOf, type Subject } from "../subject";
+import { serviceAccountBlocker } from "./shared";
+import { isWatched, trialMs } from "./watch";
+
+/** Pods get 401 responses since the template was changed. */
+export function reverting(subject: Subject): DaemonSetFinding | undefined {
+  const { daemonSet, spec } = subject;
+  // Nothing is known yet about a template other than the changed one.
+  if (!spec.revertOnUnauthorized || daemonSet.record?.appliedTime === undefined || !isSameTemplate(subject)) {
+    return undefined;
+  }
+  if (daemonSet.record.outcome === "Reverted") return undefined;
+  const isRecorded = isRevertRecorded(subject);
+  if (!isRecorded && !isChangeHarmful(subject)) return undefined;
+  const sentence = `${nameOf(subject)}: pods with the shorter token get 401 responses, other pods do not; reverting the template change.`;
+  const finding = revertingFinding(subject, sentence);
+  // The next leader must not repeat the change, so status is written first.
+  if (!isRecorded) return { ...finding, recheckAfterMs: IMMEDIATE_MS };
+  return delayedRevert(subject, finding) ?? { ...finding, intents: [buildRelease(daemonSet, sentence)] };
+}
+
+export function revertingFinding(subject: Subject, sentence: string): DaemonSetFinding {
+  const entry = entryOf(subject, "Reverting");
+  return { status: "False", reason: "Reverting", sentence, entry, isProgressing: true };
+}
+
+/** A revert replaces pods too, so it waits until successors can be created. */
+export function delayedRevert(subject: Subject, finding: DaemonSetFinding): DaemonSetFinding | undefined {
+  const blocker = serviceAccountBlocker(subject);
+  if (blocker === undefined) return undefined;
+  const sentence = `${nameOf(subject)}: pods with the shorter token got 401 responses; the revert is delayed: ${blocker}.`;
+  return { ...finding, sentence, recheckAfterMs: RECHECK_MS };
+}
+
+/** Pods with the shorter token get 401 responses which neither their ServiceAccount nor a problem of all pods explains. */
+export function isChangeHarmful({ daemonSet, spec, nowMs }: Subject): boolean {
+  if (daemonSet.lacksServiceAccount) return false;
+  const pods = activePodsOf(daemonSet);
+  const others = pods.filter(({ pod }) => !isCanary(pod, spec));
+  // Blocked evictions can take hours: quiet pods with the longer token are proof at any time.
+  const isCompared = spec.via === "Admission" && others.some(({ logState }) => logState === "quiet");
+  if (!isCompared && !isWatched(daemonSet.record, spec, nowMs)) return false;
+  if (others.some(({ logState }) => logState === "suspected" || logState === "persistent")) return false;
+  return pods.some(
+    ({ pod, logState, isOlderThanServiceAccount }) =>
+      logState === "persistent" && !isOlderThanServiceAccount && isCanary(pod, spec),
+  );
+}
+
+/**
+ * Status records a revert that is still due. In Observe mode above all, much may have changed since: the pods may have recovered, or a new
+ * ServiceAccount may explain all 401s.
+ */
+export function isRevertRecorded(subject: Subject): boolean {
+  if (subject.daemonSet.record?.outcome !== "Reverting") return false;
+  const canaries = activePodsOf(subject.daemonSet).filter(({ pod }) => isCanary(pod, subject.spec));
+  const isExplained =
+    canaries.length > 0 && canaries.every(({ isOlderThanServiceAccount }) => isOlderThanServiceAccount);
+  return !isExplained && !hasRecovered(subject);
+}
+
+/** A deleted pod proves nothing: its successor must outlive its first token. */
+function hasRecovered({ daemonSet, spec, nowMs }: Subject): boolean {
+  const pods = activePodsOf(daemonSet);
+  if (pods.length < Math.max(daemonSet.pods.length, daemonSet.view.replicas)) return false;
+  const canaries = pods.filter(({ pod }) => isCanary(pod, spec));
+  const isProven = ({ pod, logState }: ObservedPod): boolean =>
+    logState === "quiet" && nowMs >= pod.createdAtMs + trialMs(spec);
+  return canaries.length > 0 && canaries.every(isProven);
+}
+
+/** The change was reverted, and the template is still the same. */
+export function reverted(subject: Subject): DaemonSetFinding | undefined {
+  if (subject.daemonSet.record?.outcome !== "Reverted" || !isSameTemplate(subject)) return undefined;
+  const sentence = `${nameOf(subject)}: change reverted, because pods got 401 responses with the shorter token. The operator does not retry until the template changes; make the client reread its token file.`;
+  return { status: "False", reason: "Reverted", sentence, entry: entryOf(subject, "Reverted"), isStalled: true };
+}

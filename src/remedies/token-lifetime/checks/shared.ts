@@ -1,0 +1,136 @@
+import type { DaemonSetStatus } from "../../../api/controller-resilience";
+import { formatDuration } from "../../../core/duration";
+import type { DaemonSetView } from "../../../core/views";
+import { RECHECK_MS, type DaemonSetFinding } from "../finding";
+import { activePodsOf, isOurRollout } from "../observed";
+import { appliedMs, entryOf, entryWithChange, lifetimeOf, nameOf, type Subject } from "../subject";
+import { isSettled, rolloutOf } from "./rollout";
+
+// Checks that both ways, Template and Admission, use.
+
+/** Outcomes that the skip annotation must not erase. */
+const KEPT_OUTCOMES: readonly DaemonSetStatus["outcome"][] = ["Reverting", "Reverted", "Contested"];
+
+export function skipped(subject: Subject): DaemonSetFinding | undefined {
+  const { daemonSet, templatePlan } = subject;
+  if (!daemonSet.view.skip) return undefined;
+  const { record } = daemonSet;
+  const outcome = record !== undefined && KEPT_OUTCOMES.includes(record.outcome) ? record.outcome : "LeftAlone";
+  const reason = templatePlan.kind === "Bounded" ? "Bounded" : "LeftAlone";
+  const sentence = `${nameOf(subject)} unchanged: it has the skip annotation.`;
+  return { status: "True", reason, sentence, entry: entryOf(subject, outcome) };
+}
+
+const HEALTHY_REASONS: ReadonlySet<string> = new Set(["AutomountOff", "DefaultTokenLeft"]);
+
+/** There is no token to bound, or the operator can not bound it. */
+export function nothingToChange(subject: Subject): DaemonSetFinding | undefined {
+  const { templatePlan } = subject;
+  if (templatePlan.kind !== "LeftAlone") return undefined;
+  const { reason, cause } = templatePlan;
+  const isHealthy = HEALTHY_REASONS.has(reason);
+  return {
+    status: isHealthy ? "True" : "False",
+    reason,
+    sentence: `${nameOf(subject)} unchanged: ${cause}.`,
+    entry: entryOf(subject, "LeftAlone"),
+    isStalled: !isHealthy,
+  };
+}
+
+/** The template is bounded, but not all pods are. */
+export function rolling(subject: Subject): DaemonSetFinding | undefined {
+  const { daemonSet, templatePlan, spec, nowMs } = subject;
+  if (templatePlan.kind !== "Bounded") return undefined;
+  const rollout = rolloutOf(daemonSet, spec, appliedMs(subject), nowMs);
+  const isOurs = isOurRollout(daemonSet.record);
+  // A bounded DaemonSet stays bounded during other rollouts.
+  if (rollout.isDone || (!isOurs && rollout.boundedPods === rollout.pods)) return undefined;
+  const progress = `${rollout.boundedPods} of ${rollout.pods} pods have tokens bounded to ${lifetimeOf(spec)}`;
+  if (isOurs && rollout.isStuck) {
+    const duration = formatDuration(rollout.stuckAfterMs);
+    return {
+      status: "False",
+      reason: "RolloutStuck",
+      sentence: `${nameOf(subject)}: rollout stuck, ${progress}: no pod became Ready for ${duration}. The operator changes no other DaemonSet; see kubectl rollout status.`,
+      entry: entryWithChange(subject, "Stuck"),
+      isStalled: true,
+      recheckAfterMs: RECHECK_MS,
+    };
+  }
+  return {
+    status: "False",
+    reason: "Rolling",
+    sentence: `${nameOf(subject)}: ${progress}; the DaemonSet controller replaces the others.`,
+    entry: isOurs ? entryWithChange(subject, "Rolling") : entryOf(subject, "Bounded"),
+    isProgressing: true,
+    recheckAfterMs: RECHECK_MS,
+  };
+}
+
+/** The template and all pods are bounded. */
+export function bounded(subject: Subject): DaemonSetFinding | undefined {
+  if (subject.templatePlan.kind !== "Bounded") return undefined;
+  return { ...boundedFinding(subject), entry: entryWithChange(subject, "Bounded") };
+}
+
+export function boundedFinding(subject: Subject): DaemonSetFinding {
+  const sentence = `${nameOf(subject)}: tokens bounded to ${lifetimeOf(subject.spec)}.`;
+  return { status: "True", reason: "Bounded", sentence, entry: entryOf(subject, "Bounded") };
+}
+
+// Blockers: each is the cause of a delay, as the end of a sentence.
+
+/** Without the ServiceAccount a pod that is deleted gets no successor. */
+export function serviceAccountBlocker({ daemonSet }: Subject): string | undefined {
+  if (!daemonSet.lacksServiceAccount) return undefined;
+  const { serviceAccountName } = daemonSet.view;
+  return `its ServiceAccount ${serviceAccountName} is missing or being deleted, so no pod could be created`;
+}
+
+/** Why this is not the time for a change. */
+export function blockerOf(subject: Subject): string | undefined {
+  return serviceAccountBlocker(subject) ?? rolloutBlocker(subject) ?? logBlocker(subject);
+}
+
+function rolloutBlocker({ daemonSet: { view }, isAnotherRolling }: Subject): string | undefined {
+  if (!isSettled(view)) return describeUnsettled(view);
+  return isAnotherRolling ? "another DaemonSet of this ControllerResilience is replacing its pods" : undefined;
+}
+
+function describeUnsettled(view: DaemonSetView): string {
+  const { generation, observedGeneration, replicas, updatedPods, availablePods, updateStrategy } = view;
+  const outdated = replicas - updatedPods;
+  if (observedGeneration >= generation && outdated <= 0) return `${availablePods} of ${replicas} pods are available`;
+  if (updateStrategy !== "OnDelete" || outdated <= 0) return "a rollout is in progress";
+  return `its updateStrategy is OnDelete, and pods with an older template still exist (${outdated})`;
+}
+
+/** The logs before a change are compared with those after it. */
+function logBlocker({ daemonSet, spec }: Subject): string | undefined {
+  if (!spec.revertOnUnauthorized) return undefined;
+  const states = activePodsOf(daemonSet).map(({ logState }) => logState);
+  if (states.some(state => state === "persistent" || state === "suspected")) {
+    return "its pods already get 401 responses, so later ones could not be attributed to the change";
+  }
+  if (states.includes("unreadable")) return "the logs of its pods are unreadable, so harm could not be detected";
+  return states.includes("unread") ? "the logs of its pods have not been read yet" : undefined;
+}
+
+/** A change that a blocker delays. */
+export function waitingFor(subject: Subject, blocker: string, change = "bounding its tokens"): DaemonSetFinding {
+  return {
+    status: "False",
+    reason: "Waiting",
+    sentence: `${nameOf(subject)}: ${change} is delayed: ${blocker}.`,
+    entry: entryOf(subject, "Waiting"),
+    isProgressing: true,
+    recheckAfterMs: RECHECK_MS,
+  };
+}
+
+/** Default tokens are accepted for a year after their expiry; the metric counts clients that rely on this, but does not name them. */
+export function staleTokenWarning({ observed, templatePlan }: Subject): string {
+  if (!observed.staleTokens || templatePlan.kind !== "Change" || !templatePlan.projects) return "";
+  return " Warning: the API server has received expired tokens (serviceaccount_stale_tokens_total). Some client in this cluster does not reread its token; if it is one of these pods, it will get 401 responses.";
+}

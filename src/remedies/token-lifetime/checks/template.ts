@@ -1,0 +1,129 @@
+import { firstMatch, type Check } from "../../kit/checks";
+import { IMMEDIATE_MS, RECHECK_MS, type DaemonSetFinding } from "../finding";
+import { buildChange } from "../intents";
+import {
+  changesOf,
+  entryOf,
+  fingerprintOf,
+  isRelease,
+  lifetimeOf,
+  MAX_CHANGES,
+  nameOf,
+  type Subject,
+} from "../subject";
+import { reverted, reverting } from "./revert";
+import {
+  blockerOf,
+  bounded,
+  nothingToChange,
+  rolling,
+  serviceAccountBlocker,
+  skipped,
+  staleTokenWarning,
+  waitingFor,
+} from "./shared";
+import { withWatch } from "./watch";
+
+const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
+  skipped,
+  reverting,
+  reverted,
+  nothingToChange,
+  onDeleteStrategy,
+  rolling,
+  bounded,
+  contested,
+  delayed,
+  wouldChange,
+  planned,
+];
+
+/** Checks one DaemonSet with via: Template; changes its template if no check applies. */
+export function checkTemplate(subject: Subject): DaemonSetFinding {
+  return withWatch(firstMatch(CHECKS, subject) ?? change(subject), subject);
+}
+
+function onDeleteStrategy(subject: Subject): DaemonSetFinding | undefined {
+  const { daemonSet, templatePlan } = subject;
+  if (templatePlan.kind !== "Change" || daemonSet.view.updateStrategy !== "OnDelete") return undefined;
+  return {
+    status: "False",
+    reason: "OnDeleteStrategy",
+    sentence: `${nameOf(subject)} unchanged: with updateStrategy OnDelete a template change replaces no pod; set via: Admission.`,
+    entry: entryOf(subject, "LeftAlone"),
+    isStalled: true,
+  };
+}
+
+/** Another field manager keeps reverting the change. */
+function contested(subject: Subject): DaemonSetFinding | undefined {
+  if (changesOf(subject) < MAX_CHANGES) return undefined;
+  const { lastManager } = subject.daemonSet.view;
+  const writer = lastManager === undefined ? "" : `; field manager ${lastManager} wrote the DaemonSet last`;
+  return {
+    status: "False",
+    reason: "FieldContested",
+    sentence: `${nameOf(subject)}: change was reverted ${MAX_CHANGES} times${writer}. The operator does not retry until this object changes; remove the field from Git, or set via: Admission (docs/remedies/token-lifetime.md).`,
+    entry: entryOf(subject, "Contested"),
+    isStalled: true,
+  };
+}
+
+function delayed(subject: Subject): DaemonSetFinding | undefined {
+  // A change that only restores the template needs no comparison of logs.
+  if (isRelease(subject)) {
+    const blocker = serviceAccountBlocker(subject);
+    return blocker === undefined ? undefined : waitingFor(subject, blocker, "restoring its template");
+  }
+  const blocker = blockerOf(subject);
+  return blocker === undefined ? undefined : waitingFor(subject, blocker);
+}
+
+/** The previous state must be in status before the change, or no later leader could restore it. */
+function planned(subject: Subject): DaemonSetFinding | undefined {
+  const { record } = subject.daemonSet;
+  // After a crash, generation and template show whether the recorded change is the one that was made.
+  const isSameChange =
+    record?.generation === subject.observed.generation && record.fingerprint === fingerprintOf(subject);
+  if (record?.outcome === "Planned" && isSameChange) return undefined;
+  return {
+    status: "False",
+    reason: "Planned",
+    sentence: `${nameOf(subject)}: the next pass changes its template, which ${effectOf(subject)}.${staleTokenWarning(subject)}`,
+    entry: entryOf(subject, "Planned"),
+    isProgressing: true,
+    recheckAfterMs: IMMEDIATE_MS,
+  };
+}
+
+function wouldChange(subject: Subject): DaemonSetFinding | undefined {
+  if (subject.observed.mode === "Enforce") return undefined;
+  return {
+    ...change(subject),
+    reason: "WouldChange",
+    sentence: `${nameOf(subject)}: in Enforce mode the operator would change its template, which ${effectOf(subject)}.${staleTokenWarning(subject)}`,
+    entry: entryOf(subject, "Waiting"),
+    isProgressing: false,
+  };
+}
+
+function change(subject: Subject): DaemonSetFinding {
+  const { daemonSet, templatePlan } = subject;
+  const sentence = `${nameOf(subject)}: changing its template, which ${effectOf(subject)}; the DaemonSet controller replaces its pods.${staleTokenWarning(subject)}`;
+  return {
+    status: "False",
+    reason: "Rolling",
+    sentence,
+    entry: entryOf(subject, "Planned"),
+    ...(templatePlan.kind === "Change" && {
+      intents: [buildChange(daemonSet.view, templatePlan.patch, sentence)],
+      shortens: "Template",
+    }),
+    isProgressing: true,
+    recheckAfterMs: RECHECK_MS,
+  };
+}
+
+function effectOf(subject: Subject): string {
+  return isRelease(subject) ? "restores it" : `bounds its tokens to ${lifetimeOf(subject.spec)}`;
+}

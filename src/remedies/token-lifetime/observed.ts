@@ -1,0 +1,95 @@
+import type {
+  ControllerResilience,
+  DaemonSetStatus,
+  RestartStatus,
+  TokenLifetimeSpec,
+} from "../../api/controller-resilience";
+import type { ClusterObjectView, DaemonSetView, PodView } from "../../core/views";
+import type { PodLogState } from "../../logs/pod-log-review";
+import { planTemplate, type TemplateInput, type TemplatePlan } from "./template";
+
+/** Everything that a plan is based on: plain data. */
+export interface Observed {
+  readonly mode: "Enforce" | "Observe";
+  /** Generation of the ControllerResilience: status counts changes per generation. */
+  readonly generation: number;
+  readonly daemonSets: readonly ObservedDaemonSet[];
+  /** Targets of kind DaemonSet that match no DaemonSet. */
+  readonly missingTargets: readonly string[];
+  /** How many expired tokens API servers have received; null if unknown. */
+  readonly staleTokens: number | null;
+  readonly nextReadInMs: number;
+  /** Status entries of DaemonSets that do not exist or are no targets now. */
+  readonly formerEntries: readonly DaemonSetStatus[];
+  /** The ControllerResilience, whose uid labels the policies that the operator creates for it. */
+  readonly owner: Pick<ControllerResilience, "metadata">;
+  /** Null if the API server does not serve these kinds. */
+  readonly admission: ObservedPolicies | null;
+  /** Restarts by this remedy. */
+  readonly restarts: readonly RestartStatus[];
+  /** Restarts by other remedies whose outcome is not known yet. */
+  readonly otherOpenRestarts: readonly RestartStatus[];
+}
+
+/** All policies and bindings of the cluster; empty lists if none of them can belong to this ControllerResilience. */
+export interface ObservedPolicies {
+  readonly policies: readonly ClusterObjectView[];
+  readonly bindings: readonly ClusterObjectView[];
+}
+
+export interface ObservedDaemonSet {
+  readonly view: DaemonSetView;
+  /** automountServiceAccountToken of its ServiceAccount. */
+  readonly automount?: boolean;
+  /** The ServiceAccount is missing or being deleted: no pod can be created, and all pods get 401 responses. */
+  readonly lacksServiceAccount: boolean;
+  /** The status entry of this object. Of a predecessor with the same name only a revert and its template. */
+  readonly record?: DaemonSetStatus;
+  readonly pods: readonly ObservedPod[];
+}
+
+export interface ObservedPod {
+  readonly pod: PodView;
+  /** What its logs say; `unread` also if they were not requested. */
+  readonly logState: PodLogState;
+  /** Its ServiceAccount was recreated after it, which explains every 401. */
+  readonly isOlderThanServiceAccount: boolean;
+}
+
+export type Spec = TokenLifetimeSpec;
+
+export function templateInputOf({ view, automount }: Pick<ObservedDaemonSet, "view" | "automount">): TemplateInput {
+  return { template: view.template, automount, ownedVolumes: view.ownedVolumes };
+}
+
+/** The change that the template needs. */
+export function templatePlanOf(
+  daemonSet: Pick<ObservedDaemonSet, "view" | "automount" | "record">,
+  spec: Spec,
+): TemplatePlan {
+  // A policy shortens the default token as well, so defaultToken does not apply.
+  const templateSpec = spec.via === "Admission" ? { ...spec, defaultToken: "Project" as const } : spec;
+  return planTemplate(templateInputOf(daemonSet), templateSpec, daemonSet.record?.previous);
+}
+
+/** Reports whether all tokens of a pod are bounded; a pod without a token counts as bounded. */
+export function isBounded({ mountsToken, maxTokenExpirationSeconds }: PodView, spec: Spec): boolean {
+  return mountsToken !== true || (maxTokenExpirationSeconds ?? Infinity) <= spec.expirationSeconds;
+}
+
+/** A pod with bounded tokens: its logs show whether they do harm. */
+export function isCanary(pod: PodView, spec: Spec): boolean {
+  return pod.mountsToken === true && isBounded(pod, spec);
+}
+
+/** The pods that are not being deleted. */
+export function activePodsOf({ pods }: Pick<ObservedDaemonSet, "pods">): ObservedPod[] {
+  return pods.filter(({ pod }) => pod.deletedAtMs === undefined);
+}
+
+const ROLLING: readonly DaemonSetStatus["outcome"][] = ["Planned", "Rolling", "Stuck"];
+
+/** Reports whether pods are replaced because of this remedy's change. */
+export function isOurRollout(record: DaemonSetStatus | undefined): boolean {
+  return record !== undefined && ROLLING.includes(record.outcome);
+}

@@ -1,0 +1,130 @@
+import type { DaemonSetStatus } from "../../api/controller-resilience";
+import type { Execution, Intent, Outcome } from "../../core/intent";
+import { describeUndone, undone } from "../../core/outcomes";
+import type { Outcomes, Report } from "../../core/remedy";
+import { toSeconds } from "../../core/time";
+import { type Finding, targetNotFound } from "../kit/finding";
+import { worstFirst } from "../kit/severity";
+import { summarize } from "../kit/summarize";
+import { RECHECK_MS } from "./finding";
+import type { DaemonSetItem, TokenLifetimePlan } from "./plan";
+import { REASONS, type Reason } from "./reasons";
+import { countChange } from "./subject";
+
+type TokenLifetimeReport = Report<Reason | "Forbidden">;
+
+/** What blocked the last write for a DaemonSet. Only one DaemonSet is tried per pass, so status keeps it for the others. */
+type Hindrance = NonNullable<DaemonSetStatus["hindrance"]>;
+
+/** Worst first. */
+const HINDRANCE_REASONS: readonly Hindrance["reason"][] = ["Forbidden", "RestartBlocked", "RestartDeferred", undefined];
+
+const NO_DAEMON_SETS: Finding<Reason> = {
+  status: "True",
+  reason: "NoDaemonSets",
+  sentence: "The targets contain no DaemonSet.",
+};
+
+/** Reports the condition and status.daemonSets. */
+export function reportTokenLifetime(plan: TokenLifetimePlan, outcomes: Outcomes, now: Date): TokenLifetimeReport {
+  const removalsOf = (policy: string | undefined): Execution[] =>
+    plan.removals.flatMap(removal => (removal.policy === policy ? (outcomes.get(removal.id) ?? []) : []));
+  const daemonSets = [
+    ...plan.daemonSets.map(item => {
+      const executions = outcomes.get(item.id) ?? [];
+      const entry = isShortened(item, executions) ? shortened(item, now) : item.finding.entry;
+      return withExecutions(entry, [...executions, ...removalsOf(entry.policy)], now);
+    }),
+    ...plan.formerEntries.map(entry => withExecutions(entry, removalsOf(entry.policy), now)),
+  ];
+  const blockedRemoval = firstOtherBlocked(plan, outcomes);
+  const hindrances = [
+    ...daemonSets.flatMap(({ hindrance }) => hindrance ?? []),
+    ...(blockedRemoval === undefined ? [] : [hindranceOf(blockedRemoval)]),
+  ];
+  const isBlocked = undone([...outcomes.values()].flat()).length > 0;
+  const report = { ...summaryOf(plan), ...recheckOf(plan, daemonSets, isBlocked), lists: { daemonSets } };
+  return withHindrances(report, hindrances);
+}
+
+function summaryOf({ daemonSets, missingTargets }: TokenLifetimePlan): TokenLifetimeReport {
+  const findings = [...daemonSets.map(({ finding }) => finding), ...missingTargets.map(targetNotFound)];
+  const sorted = worstFirst<Reason, Finding<Reason>>(REASONS, findings);
+  return summarize(sorted, NO_DAEMON_SETS, rest => `Plus ${rest} more; see status.daemonSets.`);
+}
+
+function recheckOf(
+  { daemonSets, nextReadInMs }: TokenLifetimePlan,
+  entries: readonly DaemonSetStatus[],
+  isBlocked: boolean,
+): Pick<TokenLifetimeReport, "recheckAfterMs"> {
+  const times = daemonSets.flatMap(({ finding }) => finding.recheckAfterMs ?? []);
+  const nextMs = Math.min(...times, nextReadInMs);
+  if (!Number.isFinite(nextMs)) return {};
+  // A blocked write is not retried immediately; a revert is.
+  const isUrgent = entries.some(({ outcome }) => outcome === "Reverting");
+  return { recheckAfterMs: Math.max(isBlocked && !isUrgent ? RECHECK_MS : 1_000, nextMs) };
+}
+
+/** Reports whether a change that shortens tokens was made in full. */
+function isShortened({ finding }: DaemonSetItem, executions: readonly Execution[]): boolean {
+  const isExecuted = executions.some(({ outcome }) => outcome.result === "Executed");
+  return finding.shortens !== undefined && isExecuted && undone(executions).length === 0;
+}
+
+function shortened({ finding: { entry, shortens } }: DaemonSetItem, now: Date): DaemonSetStatus {
+  return countChange(shortens === "Template" ? { ...entry, outcome: "Rolling" } : entry, now);
+}
+
+/** The entry after these executions, which are all of its DaemonSet. */
+function withExecutions(entry: DaemonSetStatus, executions: readonly Execution[], now: Date): DaemonSetStatus {
+  if (executions.length === 0) return entry;
+  const [worst] = undone(executions);
+  if (worst !== undefined) return { ...entry, hindrance: hindranceOf(worst) };
+  const isExecuted = executions.every(({ outcome }) => outcome.result === "Executed");
+  return entry.outcome === "Reverting" && isExecuted ? reverted(entry, now) : entry;
+}
+
+function reverted(entry: DaemonSetStatus, now: Date): DaemonSetStatus {
+  // Logs are not watched any more: pods that still have the shorter token prove nothing about a later template.
+  const { appliedTime: _appliedTime, watchTime: _watchTime, policy, ...rest } = entry;
+  const after: DaemonSetStatus = { ...rest, outcome: "Reverted" };
+  // For some seconds API servers may still apply a deleted policy.
+  return policy === undefined ? after : { ...after, appliedTime: toSeconds(now) };
+}
+
+/** The worst blocked removal of a policy that no status entry names. */
+function firstOtherBlocked(plan: TokenLifetimePlan, outcomes: Outcomes): Execution | undefined {
+  const entries = [...plan.daemonSets.map(({ finding }) => finding.entry), ...plan.formerEntries];
+  const named = new Set(entries.map(({ policy }) => policy));
+  const others = plan.removals.filter(({ policy }) => !named.has(policy));
+  return undone(others.flatMap(({ id }) => outcomes.get(id) ?? []))[0];
+}
+
+function hindranceOf(execution: Execution): Hindrance {
+  const reason = hindranceReason(execution.intent, execution.outcome);
+  return { ...(reason && { reason }), message: describeUndone(execution) };
+}
+
+function hindranceReason({ verb }: Intent, outcome: Outcome): Hindrance["reason"] {
+  if (outcome.result === "Forbidden") return "Forbidden";
+  if (outcome.result === "Limited" && outcome.limit !== "PassTime") return "RestartDeferred";
+  return outcome.result === "Blocked" && verb === "evict" ? "RestartBlocked" : undefined;
+}
+
+/** The report with the writes that are still pending. */
+export function withHindrances(report: TokenLifetimeReport, hindrances: readonly Hindrance[]): TokenLifetimeReport {
+  const rank = ({ reason }: Hindrance): number => HINDRANCE_REASONS.indexOf(reason);
+  const [worst] = hindrances.toSorted((a, b) => rank(a) - rank(b));
+  if (worst === undefined) return report;
+  const message = `${report.message} Pending: ${hindrances.map(one => one.message).join("; ")}.`;
+  if (worst.reason === "Forbidden") {
+    const { reason } = worst;
+    // Without the permission the True status can not be trusted.
+    const status = report.status === "True" ? "Unknown" : report.status;
+    return { ...report, status, reason, message, progressing: false, stalled: { reason, message } };
+  }
+  // A stalled report needs a person, which is worse than a pod that waits.
+  const reason = report.stalled === undefined ? worst.reason : undefined;
+  return { ...report, ...(reason && { reason }), message, progressing: true };
+}
