@@ -26,46 +26,46 @@ function refused<S extends Scene>(scene: S, outcome: Outcome): S {
   return scene;
 }
 
-/** The object changes, to such a mode. */
+/** Sets the mode, as a new generation. */
 function change(scene: Scene, mode: "Enforce" | "Observe"): void {
   const { metadata, spec } = scene.object;
   const generation = metadata.generation + 1;
   scene.object = { ...scene.object, metadata: { ...metadata, generation }, spec: { ...spec, mode } };
 }
 
-/** Everything that is said in passes over several minutes, once each DaemonSet has been tried, and how many of them are tried. */
-async function watched(scene: Scene): Promise<{ said: string[]; tried: number }> {
-  const [said, tried] = [new Set<string>(), new Set<string>()];
+/** The distinct reports of passes over several minutes, after each DaemonSet was tried, and how many DaemonSets were tried. */
+async function watched(scene: Scene): Promise<{ reports: string[]; tried: number }> {
+  const [reports, tried] = [new Set<string>(), new Set<string>()];
   for (let i = 0; i < 60; i++) {
     const { status, reason, message, stalled, intents } = await scene.pass();
     if (i > 30) {
-      said.add(JSON.stringify([status, reason, message, stalled, scene.object.status]));
+      reports.add(JSON.stringify([status, reason, message, stalled, scene.object.status]));
       for (const { target } of intents) tried.add(`${target.kind} ${target.name}`);
     }
     await scene.clock.run(10_000);
   }
-  return { said: [...said], tried: new Set([...tried].map(name => name.includes("other"))).size };
+  return { reports: [...reports], tried: new Set([...tried].map(name => name.includes("other"))).size };
 }
 
-describe("what stands in the way of a change", () => {
+describe("a blocked change", () => {
   const changes = REFUSALS.flatMap(outcome => [
     [`${outcome.result} template`, () => refused(new Scene(), outcome)] as const,
     [`${outcome.result} policy`, () => refused(new AdmissionScene(), outcome)] as const,
   ]);
   const all = [...changes, ["blocked eviction", () => blocked(new AdmissionScene())] as const];
 
-  it.each(all)("of a %s is told, and told alike in every pass", async (_, make) => {
-    expect((await watched(make())).said).toHaveLength(1);
+  it.each(all)("of a %s is reported, with the same message in every pass", async (_, make) => {
+    expect((await watched(make())).reports).toHaveLength(1);
   });
 
-  it.each(all)("of a %s is told alike of two DaemonSets, of which one is tried at a time", async (_, make) => {
-    const { said, tried } = await watched(withAnother(make()));
-    expect(said).toHaveLength(1);
+  it.each(all)("of a %s is reported with the same message for two DaemonSets that take turns", async (_, make) => {
+    const { reports, tried } = await watched(withAnother(make()));
+    expect(reports).toHaveLength(1);
     expect(tried).toBe(2);
-    expect(said[0]).toMatch(/Pending: \w+ \w+ [\w-]*agent[^;]*; \w+ \w+ [\w-]*other/);
+    expect(reports[0]).toMatch(/Pending: \w+ \w+ [\w-]*agent[^;]*; \w+ \w+ [\w-]*other/);
   });
 
-  it("gives the condition the gravest of its reasons, unless a person is needed already", () => {
+  it("gives the condition its worst reason, unless the report is stalled already", () => {
     const decision = { status: "False", reason: "Rolling", message: "It rolls." } as const;
     const budget = { reason: "RestartBlocked", message: "evict Pod b: no" } as const;
     const failed = { message: "apply DaemonSet a: no" };
@@ -84,7 +84,7 @@ describe("what stands in the way of a change", () => {
     expect(withHindrances(stuck, [budget])).toMatchObject({ reason: "Rolling", stalled: { reason: "RolloutStuck" } });
   });
 
-  it("leaves nothing True where it is a missing right to take away a policy that is not needed any more", async () => {
+  it("reports Unknown when the permission to delete an obsolete policy is missing", async () => {
     const scene = new AdmissionScene();
     await scene.passes(30, 60_000);
     scene.object.spec.targets = [{ kind: "Deployment", name: "web" }];
@@ -94,7 +94,7 @@ describe("what stands in the way of a change", () => {
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "NoDaemonSets" });
   });
 
-  it("is gone once it was done", async () => {
+  it("is cleared after the write succeeds", async () => {
     const scene = withAnother(blocked(new AdmissionScene()));
     await scene.passes(20);
     expect(scene.entry()?.hindrance).toEqual({
@@ -109,7 +109,7 @@ describe("what stands in the way of a change", () => {
   it.each([
     ["template", () => new Scene()],
     ["policy", () => new AdmissionScene()],
-  ])("of a %s is told no more in Observe mode, where nothing is tried", async (_, make) => {
+  ])("of a %s is not reported in Observe mode", async (_, make) => {
     const scene = refused(withAnother(make()), REFUSALS[1]!);
     expect((await watched(scene)).tried).toBe(2);
     change(scene, "Observe");
@@ -119,16 +119,16 @@ describe("what stands in the way of a change", () => {
     for (const name of ["agent", "other"]) expect(scene.entry(name)).not.toHaveProperty("hindrance");
   });
 
-  it("of another generation of the object is told no more, until it is tried for this one", async () => {
+  it("of another generation is not reported before this generation tries it", async () => {
     const scene = refused(withAnother(new AdmissionScene()), REFUSALS[1]!);
     await watched(scene);
     change(scene, "Enforce");
-    const told: number[] = [];
-    for (let i = 0; i < 2; i++) told.push((await scene.pass()).message.split("a policy says no").length - 1);
-    expect(told).toEqual([1, 2]);
+    const counts: number[] = [];
+    for (let i = 0; i < 2; i++) counts.push((await scene.pass()).message.split("a policy says no").length - 1);
+    expect(counts).toEqual([1, 2]);
   });
 
-  it("of one DaemonSet is told also while another is changed, whose turn comes first", async () => {
+  it("of one DaemonSet is reported while another is changed first", async () => {
     const scene = refused(new Scene(), REFUSALS[0]!);
     await scene.pass();
     await scene.pass();

@@ -110,10 +110,9 @@ function removalItem(intent: Intent): RemovalItem {
 }
 
 /** Only its policy is left to be deleted, which every pass tries. */
-function formerEntry(
-  { policy, hindrance: _hindrance, ...entry }: DaemonSetStatus,
-  observed: Observed,
-): DaemonSetStatus {
+function formerEntry({ policy, ...rest }: DaemonSetStatus, observed: Observed): DaemonSetStatus {
+  const entry = { ...rest };
+  delete entry.hindrance;
   return withRecordedPolicy(entry, policy, observed);
 }
 

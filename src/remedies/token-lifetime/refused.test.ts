@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { Scene, type PLAIN } from "./testing/scene";
 
-// What was planned and refused is no change: neither of a rollout nor of a 401 is it the cause.
+// A refused change is no change: it causes neither a rollout nor 401s.
 
 const MINUTE = 60_000;
 
-/** Asks for such a life, as a new generation. */
+/** Requests another lifetime, as a new generation. */
 function ask(scene: Scene, expirationSeconds: number): void {
   const { metadata, spec } = scene.object;
   scene.object = {
@@ -22,7 +22,7 @@ async function passes(scene: Scene, count: number, everyMs = 10_000): Promise<vo
   }
 }
 
-/** Bounded so long ago that nothing is watched any more; every change from now on is refused. */
+/** Bounded so long ago that logs are not watched any more; every later change is refused. */
 async function boundedLongAgo(): Promise<Scene> {
   const scene = new Scene();
   await passes(scene, 2);
@@ -32,7 +32,7 @@ async function boundedLongAgo(): Promise<Scene> {
   return scene;
 }
 
-/** As it was before the refusal: neither another change nor another watch. */
+/** Neither the change nor the watch is recorded. */
 async function expectUntouched(scene: Scene): Promise<void> {
   await passes(scene, 2);
   expect(scene.entry()).toMatchObject({ outcome: "Bounded", appliedTime: "2025-01-01T00:00:10Z" });
@@ -42,8 +42,8 @@ async function expectUntouched(scene: Scene): Promise<void> {
   expect(scene.written).toHaveLength(1);
 }
 
-describe("a change that was refused", () => {
-  it("is not counted when the object asks for what is there again", async () => {
+describe("a refused change", () => {
+  it("is not counted when the spec returns to the current lifetime", async () => {
     const scene = await boundedLongAgo();
     ask(scene, 1_200);
     await passes(scene, 5);
@@ -53,7 +53,7 @@ describe("a change that was refused", () => {
     expect(scene.entry()).toMatchObject({ changes: 0 });
   });
 
-  it("is not counted when another template, which it was meant for, is taken back by its owner", async () => {
+  it("is not counted when the owner reverts the template that it was for", async () => {
     const scene = await boundedLongAgo();
     const before = scene.set().template;
     const template = structuredClone(before) as typeof PLAIN;
@@ -67,7 +67,7 @@ describe("a change that was refused", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Bounded", appliedTime: "2025-01-01T00:00:10Z", changes: 0 });
   });
 
-  it("does not make it a rollout of the operator's when a pod is replaced afterwards", async () => {
+  it("does not turn a later pod replacement into a rollout by the operator", async () => {
     const scene = await boundedLongAgo();
     ask(scene, 1_200);
     await passes(scene, 5);
@@ -77,7 +77,7 @@ describe("a change that was refused", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Bounded" });
   });
 
-  it("does not have the pods watched that come while it is tried", async () => {
+  it("does not start a watch of new pods", async () => {
     const scene = await boundedLongAgo();
     const { watchTime } = scene.entry()!;
     ask(scene, 1_200);
@@ -89,7 +89,7 @@ describe("a change that was refused", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Planned", watchTime });
   });
 
-  it("is planned anew for another generation, so that one who dies after it is known to have made it", async () => {
+  it("is planned again for another generation, so that a crash after it can be detected", async () => {
     const scene = await boundedLongAgo();
     ask(scene, 1_200);
     await passes(scene, 5);

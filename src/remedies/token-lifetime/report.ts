@@ -87,8 +87,10 @@ function withExecutions(entry: DaemonSetStatus, executions: readonly Execution[]
 
 function reverted(entry: DaemonSetStatus, now: Date): DaemonSetStatus {
   // Logs are not watched any more: pods that still have the shorter token prove nothing about a later template.
-  const { appliedTime: _appliedTime, watchTime: _watchTime, policy, ...rest } = entry;
+  const { policy, ...rest } = entry;
   const after: DaemonSetStatus = { ...rest, outcome: "Reverted" };
+  delete after.appliedTime;
+  delete after.watchTime;
   // For some seconds API servers may still apply a deleted policy.
   return policy === undefined ? after : { ...after, appliedTime: toSeconds(now) };
 }

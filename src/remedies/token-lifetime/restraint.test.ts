@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { DaemonSetView } from "../../core/views";
 import { PLAIN, Scene } from "./testing/scene";
 
-// What must never happen: a change that spreads harm, a revert that blames the wrong thing, a lesson that is forgotten.
+// Never: a change that spreads harm, a revert because of an unrelated problem, a forgotten revert.
 
 const MINUTE = 60_000;
 const json = (value: unknown): string => JSON.stringify(value);
 
-/** Two DaemonSets; the first was changed, and so many of its three pods were replaced. */
+/** Two DaemonSets; the first was changed, and `replaced` of its three pods were replaced. */
 async function changed(replaced = 3): Promise<Scene> {
   const scene = new Scene();
   await scene.pass();
@@ -33,12 +33,12 @@ function rename(image: string): object {
   return template;
 }
 
-describe("a rollout that does not go on", () => {
+describe("a stuck rollout", () => {
   it.each<[string, (scene: Scene) => void]>([
     ["stuck", () => undefined],
     ["of a set with the skip annotation", scene => edit(scene, { skip: true })],
     ["whose default token is to stay now", scene => void (scene.object.spec.tokenLifetime!.defaultToken = "Leave")],
-  ])("%s keeps every other DaemonSet from being changed", async (_, then) => {
+  ])("%s blocks changes of other DaemonSets", async (_, then) => {
     const scene = await changed(1);
     await scene.pass();
     await scene.clock.run(20 * MINUTE);
@@ -48,7 +48,7 @@ describe("a rollout that does not go on", () => {
     expect(written(scene).filter(line => line.startsWith("other"))).toEqual([]);
   });
 
-  it("can be given back at once", async () => {
+  it("can be reverted immediately", async () => {
     const scene = await changed(1);
     await scene.clock.run(20 * MINUTE);
     expect((await scene.pass()).reason).toBe("RolloutStuck");
@@ -57,7 +57,7 @@ describe("a rollout that does not go on", () => {
     expect(json(scene.set().template)).toBe(json(PLAIN));
   });
 
-  it("is not one where a pod only flaps", async () => {
+  it("stays stuck while a pod flaps", async () => {
     const scene = await changed(1);
     await scene.pass();
     for (let i = 0; i < 4; i++) {
@@ -71,7 +71,7 @@ describe("a rollout that does not go on", () => {
 });
 
 describe("a bounded DaemonSet", () => {
-  it("stays bounded whatever else goes on with it", async () => {
+  it("stays bounded during other rollouts", async () => {
     const scene = await changed();
     await scene.pass();
     await scene.clock.run(5 * 60 * MINUTE);
@@ -81,7 +81,7 @@ describe("a bounded DaemonSet", () => {
     expect(decision.message).toContain("DaemonSet agent: tokens bounded to 10m.");
   });
 
-  it("that is short by somebody else's hand is not credited with a change", async () => {
+  it("that another manager shortened does not count as changed", async () => {
     const scene = new Scene();
     const sources = [{ serviceAccountToken: { path: "token", expirationSeconds: 600 } }];
     const mount = { name: "own", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount" };
@@ -101,8 +101,8 @@ describe("a bounded DaemonSet", () => {
   });
 });
 
-describe("401s that are not the change's fault", () => {
-  it("of old pods and new ones alike revert nothing", async () => {
+describe("401s with another cause", () => {
+  it("of old and new pods revert nothing", async () => {
     const scene = await changed(1);
     scene.setLogs("persistent");
     expect((await scene.pass()).message).not.toContain("reverting");
@@ -110,7 +110,7 @@ describe("401s that are not the change's fault", () => {
     expect((await scene.pass()).message).toContain("reverting the template change");
   });
 
-  it("of pods that have another, longer token as well are those of old pods", async () => {
+  it("of pods that also have a longer token count as those of old pods", async () => {
     const scene = await changed(0);
     scene.podList = scene.podList.map(pod => ({ ...pod, tokenExpirationSeconds: 600 }));
     scene.setLogs("persistent");
@@ -118,7 +118,7 @@ describe("401s that are not the change's fault", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Rolling" });
   });
 
-  it("of pods that are on their way out count for nothing", async () => {
+  it("of pods that are being deleted are ignored", async () => {
     const scene = await changed();
     await scene.pass();
     scene.podList = scene.podList.map(pod => ({ ...pod, deletedAtMs: 1 }));
@@ -127,7 +127,7 @@ describe("401s that are not the change's fault", () => {
     expect(scene.entry()?.outcome).not.toBe("Reverting");
   });
 
-  it("that are over when it is to be taken back, as in Observe mode, leave it", async () => {
+  it("that end before the revert, as in Observe mode, cancel it", async () => {
     const scene = await changed();
     await scene.pass();
     await scene.clock.run(11 * MINUTE);
@@ -141,7 +141,7 @@ describe("401s that are not the change's fault", () => {
     expect(written(scene).filter(line => line.includes("Restored"))).toEqual([]);
   });
 
-  it("of a template that somebody has changed since do not decide about it at once", async () => {
+  it("of an earlier template do not revert the current one", async () => {
     const scene = await changed();
     await scene.pass();
     scene.setLogs("persistent", 600);
@@ -156,7 +156,7 @@ describe("401s that are not the change's fault", () => {
   });
 });
 
-describe("a change that was taken back", () => {
+describe("a reverted change", () => {
   async function reverted(): Promise<Scene> {
     const scene = await changed();
     scene.object.spec.targets.pop();
@@ -180,7 +180,7 @@ describe("a change that was taken back", () => {
     expect(written(scene).filter(line => line.startsWith("agent"))).toHaveLength(2);
   });
 
-  it("says nothing of the next template, whose old pods suffer still", async () => {
+  it("proves nothing about the next template, whose old pods still get 401s", async () => {
     const scene = await reverted();
     scene.put("agent", rename("agent:2"));
     await scene.pass();
@@ -193,7 +193,7 @@ describe("a change that was taken back", () => {
   });
 });
 
-describe("a source of somebody else's that was shortened", () => {
+describe("a shortened source of another owner", () => {
   const explicit = (expirationSeconds: number) => ({
     spec: {
       ...PLAIN.spec,
@@ -212,7 +212,7 @@ describe("a source of somebody else's that was shortened", () => {
     },
   });
 
-  it("is noted, bounded, and put back as it was", async () => {
+  it("is recorded, bounded and restored", async () => {
     const scene = new Scene();
     scene.put("agent", explicit(3600));
     scene.roll("agent", 3600);
@@ -233,7 +233,7 @@ describe("a source of somebody else's that was shortened", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Reverted", changes: 1 });
   });
 
-  it("is counted anew for a template that its owner has changed", async () => {
+  it("is counted separately for each template of its owner", async () => {
     const scene = new Scene();
     for (const name of ["a", "b", "c"]) {
       const template = explicit(3600);
@@ -249,8 +249,8 @@ describe("a source of somebody else's that was shortened", () => {
   });
 });
 
-describe("logs that can't be read", () => {
-  it("keep a DaemonSet from being changed, and are named", async () => {
+describe("unreadable logs", () => {
+  it("delay the change and are named", async () => {
     const scene = new Scene();
     scene.setLogs("unreadable");
     const decision = await scene.pass();
@@ -260,7 +260,7 @@ describe("logs that can't be read", () => {
 });
 
 describe("a DaemonSet that is recreated", () => {
-  it("is the same to what was taken back, as long as its template is", async () => {
+  it("stays reverted while it has the same template", async () => {
     const scene = await changed();
     scene.object.spec.targets.pop();
     await scene.pass();
@@ -277,7 +277,7 @@ describe("a DaemonSet that is recreated", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Planned" });
   });
 
-  it("is another one: nothing else that was learnt of its predecessor holds", async () => {
+  it("inherits nothing else from its predecessor", async () => {
     const scene = await changed();
     await scene.pass();
     scene.sets.delete("agent");

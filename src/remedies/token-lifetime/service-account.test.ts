@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AdmissionScene } from "./testing/admission-scene";
 import { PLAIN, Scene } from "./testing/scene";
 
-// Without its ServiceAccount every pod is answered 401, and none that goes has a successor.
+// Without its ServiceAccount every pod gets 401 responses, and a deleted pod gets no successor.
 
 const SECOND = 1_000;
 const MINUTE = 60_000;
@@ -27,19 +27,19 @@ async function onTrial(): Promise<AdmissionScene> {
   return scene;
 }
 
-/** As it is gone, or while something still keeps it. */
+/** Deleted, or being deleted. */
 const ABSENCES: readonly [string, (scene: Scene) => void][] = [
-  ["that is not there", scene => (scene.hasAccount = false)],
+  ["that is missing", scene => (scene.hasAccount = false)],
   ["that is being deleted", scene => (scene.account = { ...scene.account, deletedAtMs: 1 })],
 ];
 
-/** How tokens are shortened, and a scene in which they were. */
+/** Both ways, each with a scene after the change. */
 const WAYS = [
   ["template", changed],
   ["policy", onTrial],
 ] as const;
 
-/** It is created anew. */
+/** Recreates the ServiceAccount. */
 function comeBack(scene: Scene): void {
   scene.hasAccount = true;
   scene.account = { namespace: "team", name: "agent", uid: "sa-2", createdAtMs: scene.clock.now().getTime() };
@@ -50,7 +50,7 @@ function leave(scene: Scene): void {
 }
 
 describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
-  it.each(WAYS)("is to blame for the 401s, not the shorter token, also once it is back: by %s", async (_way, make) => {
+  it.each(WAYS)("explains the 401s, also after it was recreated: by %s", async (_way, make) => {
     const scene = await make();
     const before = scene.written.length;
     go(scene);
@@ -66,7 +66,7 @@ describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
     expect(scene.written).toHaveLength(before);
   });
 
-  it("keeps the template from being changed, and is named", async () => {
+  it("delays the template change and is named", async () => {
     const scene = new Scene();
     scene.object.spec.tokenLifetime!.revertOnUnauthorized = false;
     go(scene);
@@ -80,7 +80,7 @@ describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
     expect(scene.written).toHaveLength(1);
   });
 
-  it("keeps pods from being evicted", async () => {
+  it("delays evictions", async () => {
     const scene = new AdmissionScene();
     await scene.pass();
     await scene.clock.run(MINUTE);
@@ -92,7 +92,7 @@ describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
     expect(scene.count(3607)).toBe(2);
   });
 
-  it("keeps the template from being given back, as the spec asks, until it is there again", async () => {
+  it("delays a template restore that the spec requests, until it exists again", async () => {
     const scene = await changed();
     leave(scene);
     go(scene);
@@ -107,7 +107,7 @@ describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
     expect(scene.set().template).toEqual(PLAIN);
   });
 
-  it.each(WAYS)("keeps what was decided from being taken back: by %s", async (_way, make) => {
+  it.each(WAYS)("delays a recorded revert: by %s", async (_way, make) => {
     const scene = await make();
     const before = scene.written.length;
     scene.setLogs("persistent", 600);
@@ -118,13 +118,13 @@ describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
     expect(decision.message).toContain("the revert is delayed: its ServiceAccount agent is missing");
     await scene.clock.run(SECOND);
     comeBack(scene);
-    // It explains all 401s now.
+    // Now it explains all 401s.
     for (let i = 0; i < 3; i++) await scene.pass();
     expect(scene.written).toHaveLength(before);
     expect(scene.entry()?.outcome).not.toMatch(/^Revert/);
   });
 
-  it("that is there again as it was does not keep it from being taken back any more", async () => {
+  it("that exists again with the same uid does not delay a revert any more", async () => {
     const scene = await changed();
     scene.setLogs("persistent", 600);
     await scene.pass();
@@ -136,7 +136,7 @@ describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
     expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
   });
 
-  it("keeps pods that a policy has left without access from being evicted", async () => {
+  it("delays evictions of pods that a policy left without access", async () => {
     const scene = await onTrial();
     scene.setLogs("persistent", 600);
     await scene.passes(2);

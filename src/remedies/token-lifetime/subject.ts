@@ -112,12 +112,15 @@ export function entryOf(subject: Subject, outcome: DaemonSetStatus["outcome"]): 
       previousExpirationSeconds: Math.max(...previous.map(({ expirationSeconds }) => expirationSeconds)),
       previous: previous.map(one => ({ ...one })),
     }),
-    ...(record?.appliedTime !== undefined && { appliedTime: record.appliedTime }),
-    ...(record?.watchTime !== undefined && { watchTime: record.watchTime }),
+    ...timesOf(record),
     changes: changesOf(subject),
     generation: observed.generation,
     fingerprint: (HARMFUL.includes(outcome) ? record?.fingerprint : undefined) ?? fingerprintOf(subject),
   };
+}
+
+function timesOf({ appliedTime, watchTime }: Partial<DaemonSetStatus> = {}): Partial<DaemonSetStatus> {
+  return { ...(appliedTime !== undefined && { appliedTime }), ...(watchTime !== undefined && { watchTime }) };
 }
 
 /** As {@link entryOf}; also counts a change that was made but not recorded. */

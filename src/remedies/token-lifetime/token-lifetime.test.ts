@@ -5,7 +5,7 @@ import { PLAIN, Scene } from "./testing/scene";
 
 const MINUTE = 60_000;
 
-/** Passes until the template was changed, and the DaemonSet controller has replaced all pods. */
+/** Runs passes until the template was changed and all pods were replaced. */
 async function changed(scene = new Scene()): Promise<Scene> {
   await scene.pass();
   await scene.pass();
@@ -14,8 +14,8 @@ async function changed(scene = new Scene()): Promise<Scene> {
   return scene;
 }
 
-/** Status tells of it as if nobody had noted the change. */
-function unnoted(scene: Scene, over: Partial<DaemonSetStatus>): void {
+/** Removes the change from status. */
+function forgetChange(scene: Scene, over: Partial<DaemonSetStatus>): void {
   const entry = { ...scene.entry()!, changes: 0, ...over };
   delete entry.appliedTime;
   scene.object = { ...scene.object, status: { ...scene.object.status!, daemonSets: [entry] } };
@@ -24,7 +24,7 @@ function unnoted(scene: Scene, over: Partial<DaemonSetStatus>): void {
 const json = (value: unknown): string => JSON.stringify(value);
 
 describe("a DaemonSet whose pods have the default token", () => {
-  it("is written down first, then given the explicit volume, and is bounded once its pods are replaced", async () => {
+  it("is recorded, then gets the explicit volume, and is bounded after its pods are replaced", async () => {
     const scene = new Scene();
     expect(await scene.pass()).toMatchObject({
       status: "False",
@@ -54,7 +54,7 @@ describe("a DaemonSet whose pods have the default token", () => {
     expect(scene.written).toHaveLength(1);
   });
 
-  it("is only told of in Observe mode", async () => {
+  it("is only reported in Observe mode", async () => {
     const scene = new Scene();
     scene.object.spec.mode = "Observe";
     await scene.pass();
@@ -62,7 +62,7 @@ describe("a DaemonSet whose pods have the default token", () => {
     expect(scene.written).toEqual([]);
   });
 
-  it("is told of with a warning where some client in the cluster lives on stale tokens", async () => {
+  it("is reported with a warning when a client in the cluster uses stale tokens", async () => {
     const scene = new Scene();
     scene.stale = 12;
     expect((await scene.pass()).message).toContain("serviceaccount_stale_tokens_total");
@@ -72,19 +72,19 @@ describe("a DaemonSet whose pods have the default token", () => {
   });
 
   it.each([
-    ["the operator died between the change and its note", "Planned"],
-    ["nobody heard that the change was made", "Waiting"],
-  ] as const)("is noted as changed where %s", async (_, outcome) => {
+    ["the operator crashed between the change and its record", "Planned"],
+    ["the answer to the change was lost", "Waiting"],
+  ] as const)("counts as changed when %s", async (_, outcome) => {
     const scene = await changed();
-    unnoted(scene, { outcome });
+    forgetChange(scene, { outcome });
     await scene.pass();
     expect(scene.entry()).toMatchObject({ outcome: "Bounded", changes: 1, appliedTime: "2025-01-01T00:01:00Z" });
     expect(scene.written).toHaveLength(1);
   });
 
-  it("is not noted as changed where another change had to wait", async () => {
+  it("does not count as changed when another change was waiting", async () => {
     const scene = await changed();
-    unnoted(scene, { outcome: "Waiting", generation: 0 });
+    forgetChange(scene, { outcome: "Waiting", generation: 0 });
     await scene.pass();
     expect(scene.entry()).toMatchObject({ outcome: "Bounded", changes: 0 });
   });
@@ -94,7 +94,7 @@ describe("no change is made", () => {
   it.each([
     ["AutomountOff", "True", { spec: { ...PLAIN.spec, automountServiceAccountToken: false } }],
     ["WindowsNodes", "False", { spec: { ...PLAIN.spec, os: { name: "windows" } } }],
-  ])("of what is %s", async (reason, status, template) => {
+  ])("of a template with %s", async (reason, status, template) => {
     const scene = new Scene();
     scene.put("agent", template);
     const decision = await scene.pass();
@@ -103,13 +103,13 @@ describe("no change is made", () => {
     expect(scene.entry()).toMatchObject({ outcome: "LeftAlone" });
   });
 
-  it("where the ServiceAccount mounts no token", async () => {
+  it("if the ServiceAccount mounts no token", async () => {
     const scene = new Scene();
     scene.account = { ...scene.account, automount: false };
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "AutomountOff" });
   });
 
-  it("where updateStrategy is OnDelete", async () => {
+  it("if updateStrategy is OnDelete", async () => {
     const scene = new Scene();
     scene.put("agent", PLAIN, { updateStrategy: "OnDelete" });
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "OnDeleteStrategy", intents: [] });
@@ -121,7 +121,7 @@ describe("no change is made", () => {
     expect(await scene.pass()).toMatchObject({ status: "True", intents: [] });
   });
 
-  it("in the middle of another rollout", async () => {
+  it("during another rollout", async () => {
     const scene = new Scene();
     scene.put("agent", PLAIN);
     expect(await scene.pass()).toMatchObject({ reason: "Waiting", progressing: true, intents: [] });
@@ -154,7 +154,7 @@ describe("no change is made", () => {
     expect(scene.written.map(({ target }) => target.name)).toEqual(["agent", "other"]);
   });
 
-  it("where no DaemonSet is among the targets, or it is not there yet", async () => {
+  it("if the targets contain no DaemonSet, or it does not exist", async () => {
     const scene = new Scene();
     scene.sets.clear();
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "TargetNotFound" });
@@ -164,7 +164,7 @@ describe("no change is made", () => {
 });
 
 describe("401s after the change", () => {
-  it("take it back, once it is written down, and it is not tried again for that template", async () => {
+  it("revert it after the revert is recorded, and it is not retried for that template", async () => {
     const scene = await changed();
     const before = json(PLAIN);
     await scene.pass();
@@ -219,14 +219,14 @@ describe("401s after the change", () => {
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
   });
 
-  it("leave it where the spec says so", async () => {
+  it("do not revert it without revertOnUnauthorized", async () => {
     const scene = await changed(new Scene({ revertOnUnauthorized: false }));
     scene.setLogs("persistent", 600);
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
   });
 });
 
-describe("logs of which the spec wants nothing", () => {
+describe("logs without revertOnUnauthorized", () => {
   const [template, policy] = [
     { revertOnUnauthorized: false },
     { revertOnUnauthorized: false, via: "Admission" },
@@ -235,7 +235,7 @@ describe("logs of which the spec wants nothing", () => {
   it.each([
     ["template", new Scene(template)],
     ["policy", new AdmissionScene(policy)],
-  ])("are not read, and hold nothing up: by %s", async (_, scene) => {
+  ])("are not read and delay nothing: by %s", async (_, scene) => {
     const read: string[] = [];
     scene.review = (_key, pods) => {
       read.push(...pods.map(({ name }) => name));
@@ -255,7 +255,7 @@ describe("logs of which the spec wants nothing", () => {
 });
 
 describe("a rollout", () => {
-  it("that does not go on is told of, and not made worse", async () => {
+  it("that is stuck is reported and changes nothing more", async () => {
     const scene = new Scene();
     await scene.pass();
     await scene.pass();
@@ -269,8 +269,8 @@ describe("a rollout", () => {
   });
 });
 
-describe("a change that somebody takes back", () => {
-  it("is made twice, not a third time, until the object changes", async () => {
+describe("a change that another manager reverts", () => {
+  it("is made twice, and again only after the object changes", async () => {
     const scene = await changed();
     await scene.pass();
     const takeBack = (): void => {
@@ -294,8 +294,8 @@ describe("a change that somebody takes back", () => {
   });
 });
 
-describe("a change that can't be made", () => {
-  it("is told of, and noted as not made", async () => {
+describe("a change that fails", () => {
+  it("is reported and not counted", async () => {
     const scene = new Scene();
     await scene.pass();
     scene.outcome = { result: "Forbidden", message: "it needs a right" };
@@ -307,7 +307,7 @@ describe("a change that can't be made", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Planned", changes: 0 });
   });
 
-  it("does not keep another DaemonSet from its turn", async () => {
+  it("does not block another DaemonSet", async () => {
     const scene = new Scene();
     scene.object.spec.targets.push({ kind: "DaemonSet", name: "other" });
     scene.put("other", PLAIN);

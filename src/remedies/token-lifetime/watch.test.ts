@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { AdmissionScene } from "./testing/admission-scene";
 import { Scene, type PLAIN } from "./testing/scene";
 
-// A token that is too short for its client has to be noticed whenever its pods come.
+// A token that is too short for its client is detected, whenever its pods are created.
 
 const SECOND = 1_000;
 const MINUTE = 60_000;
 
-/** Somebody deploys another image, and all pods are replaced; what the operator has put into the template stays. */
+/** Deploys another image, which replaces all pods and keeps the operator's fields in the template. */
 function deploy(scene: Scene, image: string): void {
   const template = structuredClone(scene.set().template) as typeof PLAIN;
   template.spec.containers[0]!.image = image;
@@ -34,7 +34,7 @@ describe("another template while the change is in place", () => {
     expect(scene.entry()).not.toHaveProperty("watchTime");
   });
 
-  it("is watched like the first: at admission, and counts as in effect all the same", async () => {
+  it("is watched like the first: at admission, while the policy stays in effect", async () => {
     const scene = new AdmissionScene();
     await scene.passes(60, 30 * SECOND);
     await scene.clock.run(100 * MINUTE);
@@ -49,7 +49,7 @@ describe("another template while the change is in place", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
   });
 
-  it("is not watched for ever", async () => {
+  it("is not watched forever", async () => {
     const scene = new AdmissionScene();
     await scene.passes(60, 30 * SECOND);
     deploy(scene, "agent:2");
@@ -61,14 +61,14 @@ describe("another template while the change is in place", () => {
 });
 
 describe("the replacement of pods by eviction", () => {
-  /** So many pods were replaced; the last one a moment ago. */
+  /** Replaces `count` pods, the last one just now. */
   async function replaced(count: number, scene = new AdmissionScene()): Promise<AdmissionScene> {
     for (let i = 0; i < 400 && scene.count(600) < count; i++) await scene.passes(2);
     await scene.clock.run(10 * SECOND);
     return scene;
   }
 
-  it("is watched while 401s are only suspected, also in a pod that came late", async () => {
+  it("is watched while 401s are only suspected, also in a late pod", async () => {
     const scene = new AdmissionScene();
     scene.evictionOutcome = { result: "Blocked", message: "its budget says no", retryAfterMs: 10_000 };
     await scene.passes(90, MINUTE);
@@ -83,7 +83,7 @@ describe("the replacement of pods by eviction", () => {
     expect(scene.policies).toEqual([]);
   });
 
-  it("is watched as long as it is held up", async () => {
+  it("is watched while it is blocked", async () => {
     const scene = await replaced(1);
     scene.evictionOutcome = { result: "Blocked", message: "its budget says no", retryAfterMs: 10_000 };
     await scene.passes(200, MINUTE);

@@ -9,8 +9,6 @@ import { planTokenLifetime } from "../plan";
 import { observations } from "../testing/arbitrary";
 import { DEFAULTS, PLAIN } from "../testing/scene";
 
-// Whatever the facts are.
-
 const SPEC = { ...DEFAULTS, via: "Admission" } as const;
 const START = Date.parse("2025-01-01T00:00:00Z");
 const dates = fc.date({
@@ -19,7 +17,7 @@ const dates = fc.date({
   noInvalidDate: true,
 });
 
-/** Nothing but tokens that are too long: few of all facts let a pod be replaced. */
+/** Only long tokens: few of all observations allow an eviction. */
 const calm = observations.map(
   (facts): Observed => ({
     ...facts,
@@ -36,13 +34,13 @@ const calm = observations.map(
   }),
 );
 
-/** Runs a property on all intents; returns how many of those that it is about were seen. */
+/** Runs a property on all intents; returns how many intents it checked. */
 function forAll(property: (intents: readonly Intent[], facts: Observed, plan: Plan, nowMs: number) => number): number {
   let seen = 0;
   fc.assert(
     fc.property(fc.oneof(observations, calm), dates, fc.nat(1_200), (some, now, seconds) => {
       const time = new Date(now.getTime() - 1000 * seconds).toISOString();
-      // Those of long ago have an outcome.
+      // Old restarts have an outcome.
       const facts = { ...some, restarts: some.restarts.map(entry => ({ ...entry, time })) };
       const plan = planTokenLifetime(facts, SPEC, now);
       seen += property(intentsOf(plan), facts, plan, now.getTime());
@@ -61,7 +59,7 @@ function podOf({ target }: Intent, { daemonSets }: Observed): ObservedPod {
 }
 
 describe("an eviction", () => {
-  it("is one at most, and none while another is open", () => {
+  it("is at most one, and none while another is open", () => {
     const seen = forAll((intents, _, { restarts }) => {
       const evictions = evictionsOf(intents);
       expect(evictions.length).toBeLessThanOrEqual(restarts?.some(isOpen) === true ? 0 : 1);
@@ -70,7 +68,7 @@ describe("an eviction", () => {
     expect(seen).toBeGreaterThan(50);
   });
 
-  it("is of a pod with a longer token that no policy of 30 seconds could shorten, or of one that is answered 401", () => {
+  it("is of a pod with a longer token that no policy of 30 seconds could shorten, or of one that gets 401s", () => {
     forAll((intents, facts, _, nowMs) => {
       for (const intent of evictionsOf(intents)) {
         const { pod, logState } = podOf(intent, facts);
@@ -90,7 +88,7 @@ describe("an eviction", () => {
 });
 
 describe("a policy or binding", () => {
-  it("is written only where nobody else has its name", () => {
+  it("is written only if no other owner has its name", () => {
     const seen = forAll((intents, { admission, owner }) => {
       const all = [...(admission?.policies ?? []), ...(admission?.bindings ?? [])];
       const writes = intents.filter(({ target }) => target.kind.startsWith("MutatingAdmissionPolicy"));
@@ -106,7 +104,7 @@ describe("a policy or binding", () => {
     expect(seen).toBeGreaterThan(500);
   });
 
-  it("is wanted of no API server that does not know it", () => {
+  it("is not written if the API server does not serve the kind", () => {
     forAll((intents, { admission }) => {
       if (admission === null) expect(intents.filter(({ verb }) => verb !== "evict" && verb !== "apply")).toEqual([]);
       return 0;

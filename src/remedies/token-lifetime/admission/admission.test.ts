@@ -6,7 +6,7 @@ import { PLAIN } from "../testing/scene";
 const SECOND = 1_000;
 const MINUTE = 60_000;
 
-/** A pair that is in effect; nothing was replaced yet. */
+/** The pair is in effect, and no pod was replaced yet. */
 async function inEffect(scene = new AdmissionScene()): Promise<AdmissionScene> {
   await scene.pass();
   await scene.pass();
@@ -26,7 +26,7 @@ const evictions = (scene: AdmissionScene): string[] =>
   scene.written.filter(({ verb }) => verb === "evict").map(({ target }) => target.name);
 
 describe("a DaemonSet whose pods have the default token", () => {
-  it("gets a policy and a binding, and stays as it is", async () => {
+  it("gets a policy and a binding, and does not change", async () => {
     const scene = new AdmissionScene();
     const before = scene.set();
     const decision = await scene.pass();
@@ -47,7 +47,7 @@ describe("a DaemonSet whose pods have the default token", () => {
     expect(scene.set()).toEqual(before);
   });
 
-  it("has its pods replaced once the policy is in effect: one, and after the life of its token the others", async () => {
+  it("has its pods replaced after the policy takes effect: one, and after its token lifetime the others", async () => {
     const scene = new AdmissionScene();
     const old = scene.podList.map(({ name }) => name);
     await scene.pass();
@@ -81,7 +81,7 @@ describe("a DaemonSet whose pods have the default token", () => {
     );
   });
 
-  it("is only told of in Observe mode", async () => {
+  it("is only reported in Observe mode", async () => {
     const scene = new AdmissionScene();
     scene.object.spec.mode = "Observe";
     expect(await scene.passes(3, MINUTE)).toMatchObject({ status: "False", reason: "WouldChange" });
@@ -89,27 +89,27 @@ describe("a DaemonSet whose pods have the default token", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Waiting", changes: 0 });
   });
 
-  it("gets one whatever is asked for default tokens in templates", async () => {
+  it("gets a policy with any defaultToken", async () => {
     const scene = new AdmissionScene({ defaultToken: "Leave" });
     await scene.pass();
     expect(scene.policies).toHaveLength(1);
   });
 
-  it("gets one also where its pods are short by somebody else's hand", async () => {
+  it("gets a policy if another manager shortened the tokens of its pods", async () => {
     const scene = new AdmissionScene();
     scene.roll("agent", 600);
     await scene.pass();
     expect(scene.policies).toHaveLength(1);
   });
 
-  it("may have the updateStrategy OnDelete", async () => {
+  it("works with updateStrategy OnDelete", async () => {
     const scene = new AdmissionScene();
     scene.sets.set("agent", { ...scene.set(), updateStrategy: "OnDelete" });
     await onTrial(scene);
     expect(evictions(scene)).toHaveLength(1);
   });
 
-  it("goes on where an operator has died between the making and its note", async () => {
+  it("continues after a crash between the creation of the pair and its record", async () => {
     const scene = new AdmissionScene();
     await scene.pass();
     scene.object = { ...scene.object, status: {} };
@@ -124,18 +124,18 @@ describe("a DaemonSet whose pods have the default token", () => {
   });
 });
 
-describe("no policy is made", () => {
+describe("no policy is created", () => {
   it.each([
     ["AutomountOff", "True", { spec: { ...PLAIN.spec, automountServiceAccountToken: false } }],
     ["WindowsNodes", "False", { spec: { ...PLAIN.spec, os: { name: "windows" } } }],
-  ])("for what is %s", async (reason, status, template) => {
+  ])("for a template with %s", async (reason, status, template) => {
     const scene = new AdmissionScene();
     scene.put("agent", template);
     expect(await scene.pass()).toMatchObject({ status, reason, intents: [], needsCleanup: false });
     expect(scene.entry()).not.toHaveProperty("policy");
   });
 
-  it("for a template whose tokens are short already", async () => {
+  it("for a template with short tokens", async () => {
     const sources = [{ serviceAccountToken: { path: "token", expirationSeconds: 600 } }];
     const volumeMounts = [{ name: "own", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount" }];
     const scene = new AdmissionScene();
@@ -174,7 +174,7 @@ describe("no policy is made", () => {
     expect(decision.message).toContain(why);
   });
 
-  it("where the API server does not know them, and nothing else is done", async () => {
+  it("if the API server does not serve the kinds, and nothing else happens", async () => {
     const scene = new AdmissionScene();
     scene.isServed = false;
     const decision = await scene.passes(3);
@@ -183,7 +183,7 @@ describe("no policy is made", () => {
     expect(scene.written).toEqual([]);
   });
 
-  it("where something of somebody else's has its name", async () => {
+  it("if a foreign object has its name", async () => {
     const scene = await inEffect();
     const [name = ""] = scene.policies;
     const other = new AdmissionScene();
@@ -194,13 +194,13 @@ describe("no policy is made", () => {
   });
 });
 
-describe("a policy that somebody has changed", () => {
+describe("a drifted policy", () => {
   async function changed(scene: AdmissionScene): Promise<void> {
     scene.putClusterObject("MutatingAdmissionPolicy", scene.policies[0]!, { spec: {}, lastManager: "kubectl-edit" });
     await scene.pass();
   }
 
-  it("is put right once, then left to who wants it otherwise, who is named", async () => {
+  it("is repaired once, then left to the other manager, which is named", async () => {
     const scene = await onTrial();
     const [, , evicted] = scene.written;
     expect(evicted?.verb).toBe("evict");
@@ -219,18 +219,18 @@ describe("a policy that somebody has changed", () => {
     expect(scene.lines.at(-1)).toBe("apply MutatingAdmissionPolicy");
   });
 
-  it("is made again where it was deleted", async () => {
+  it("is created again after a deletion", async () => {
     const scene = await inEffect();
     scene.clusterViews.delete(`MutatingAdmissionPolicyBinding/${scene.policies[0]!}`);
     await scene.pass();
     expect(scene.lines.at(-1)).toBe("create MutatingAdmissionPolicyBinding");
-    // It counts as in effect half a minute after that.
+    // It takes effect 30 s later.
     expect(await scene.pass()).toMatchObject({ reason: "Planned", intents: [] });
   });
 });
 
-describe("an operator that dies between the making of a policy and its note", () => {
-  it("is followed by one that counts it, once", async () => {
+describe("an operator that crashes between the creation of a policy and its record", () => {
+  it("is followed by one that counts it once", async () => {
     const scene = new AdmissionScene();
     await scene.passAndCrash();
     expect(scene.lines).toHaveLength(2);
@@ -239,25 +239,28 @@ describe("an operator that dies between the making of a policy and its note", ()
     expect(scene.entry()).toMatchObject({ changes: 1, appliedTime: "2025-01-01T00:00:00Z" });
   });
 
-  it.each(["deleted", "changed"])("is followed by one that is not drawn into a fight, where it was %s", async fate => {
-    const scene = await inEffect();
-    const name = scene.policies[0]!;
-    const interfere = (): void => {
-      if (fate === "deleted") scene.clusterViews.delete(`MutatingAdmissionPolicy/${name}`);
-      else scene.putClusterObject("MutatingAdmissionPolicy", name, { spec: {} });
-    };
-    interfere();
-    await scene.passAndCrash();
-    expect(scene.lines).toHaveLength(3);
-    await scene.clock.run(10 * SECOND);
-    await scene.pass();
-    // It counts as in effect half a minute after it was put right.
-    expect(scene.entry()).toMatchObject({ changes: 2, appliedTime: "2025-01-01T00:00:30Z" });
-    interfere();
-    expect(await scene.pass()).toMatchObject({ reason: "FieldContested", intents: [] });
-  });
+  it.each(["deleted", "changed"])(
+    "is followed by one that does not repeat its repair if the policy was %s",
+    async fate => {
+      const scene = await inEffect();
+      const name = scene.policies[0]!;
+      const interfere = (): void => {
+        if (fate === "deleted") scene.clusterViews.delete(`MutatingAdmissionPolicy/${name}`);
+        else scene.putClusterObject("MutatingAdmissionPolicy", name, { spec: {} });
+      };
+      interfere();
+      await scene.passAndCrash();
+      expect(scene.lines).toHaveLength(3);
+      await scene.clock.run(10 * SECOND);
+      await scene.pass();
+      // It takes effect 30 s after the repair.
+      expect(scene.entry()).toMatchObject({ changes: 2, appliedTime: "2025-01-01T00:00:30Z" });
+      interfere();
+      expect(await scene.pass()).toMatchObject({ reason: "FieldContested", intents: [] });
+    },
+  );
 
-  it("is followed by one that makes what is missing, which is one change", async () => {
+  it("is followed by one that creates the missing half, as one change", async () => {
     const scene = new AdmissionScene();
     await scene.passAndCrash();
     scene.clusterViews.delete(`MutatingAdmissionPolicyBinding/${scene.policies[0]!}`);
@@ -267,7 +270,7 @@ describe("an operator that dies between the making of a policy and its note", ()
     expect(scene.entry()).toMatchObject({ changes: 1 });
   });
 
-  it("is not suspected where the API server's clock is a second ahead", async () => {
+  it("is not assumed if the API server's clock is a second ahead", async () => {
     const scene = new AdmissionScene();
     await scene.pass();
     for (const view of scene.clusterViews.values()) {
@@ -279,7 +282,7 @@ describe("an operator that dies between the making of a policy and its note", ()
 });
 
 describe("a policy without effect", () => {
-  it("is told of, and costs one pod at most", async () => {
+  it("is reported and costs at most one pod", async () => {
     const scene = new AdmissionScene();
     scene.isPluginOn = false;
     await onTrial(scene);
@@ -289,7 +292,7 @@ describe("a policy without effect", () => {
     await scene.passes(10, 20 * MINUTE);
     expect(evictions(scene)).toHaveLength(1);
     expect(scene.entry()).toMatchObject({ outcome: "Stuck" });
-    // Somebody turns the plugin on and deletes the pod, as the message says.
+    // As the message says: the plugin is turned on, and the pod is deleted.
     scene.isPluginOn = true;
     scene.replacePod(scene.podList.at(-1)!.name);
     await scene.passes(20, 2 * MINUTE);
@@ -297,7 +300,7 @@ describe("a policy without effect", () => {
   });
 });
 
-describe("a policy stays", () => {
+describe("a policy is kept", () => {
   it("while its DaemonSet has the skip annotation", async () => {
     const scene = await onTrial();
     scene.sets.set("agent", { ...scene.set(), skip: true });
@@ -306,8 +309,8 @@ describe("a policy stays", () => {
   });
 });
 
-describe("the end of a policy", () => {
-  it("comes with another life: the new one first, then the old one goes", async () => {
+describe("the deletion of a policy", () => {
+  it("follows another lifetime, after the new policy is in effect", async () => {
     const scene = await onTrial();
     const old = scene.policies[0]!;
     scene.object.spec.tokenLifetime!.expirationSeconds = 900;
@@ -324,7 +327,7 @@ describe("the end of a policy", () => {
     ]);
   });
 
-  it("comes when its DaemonSet is no target any more", async () => {
+  it("follows when its DaemonSet is no target any more", async () => {
     const scene = await inEffect();
     scene.object.spec.targets = [{ kind: "DaemonSet", name: "other" }];
     await scene.pass();
@@ -332,7 +335,7 @@ describe("the end of a policy", () => {
     expect(await scene.pass()).toMatchObject({ needsCleanup: false });
   });
 
-  it("comes with its object, and leaves what belongs to others", async () => {
+  it("follows the deletion of its object, and spares foreign policies", async () => {
     const scene = await inEffect();
     scene.putClusterObject("MutatingAdmissionPolicy", "theirs", {});
     const intents = (await scene.remedy.cleanUp?.(scene.object, scene)) ?? [];
@@ -343,8 +346,8 @@ describe("the end of a policy", () => {
   });
 });
 
-describe("an API server that does not know the kinds any more, as in an upgrade", () => {
-  it("is no reason to forget a policy that was made", async () => {
+describe("an API server that does not serve the kinds any more, as during an upgrade", () => {
+  it("does not erase a recorded policy", async () => {
     const scene = await inEffect();
     const [policy] = scene.policies;
     scene.isServed = false;
@@ -360,7 +363,7 @@ describe("an API server that does not know the kinds any more, as in an upgrade"
     expect(await scene.remedy.cleanUp?.(scene.object, scene)).toHaveLength(2);
   });
 
-  it("is no reason either once the way is another", async () => {
+  it("does not erase it after a change of `via` either", async () => {
     const scene = await inEffect();
     scene.object.spec.tokenLifetime!.via = "Template";
     const finalizers = ["controller-resilience.io/cleanup"];
@@ -371,7 +374,7 @@ describe("an API server that does not know the kinds any more, as in an upgrade"
     await expect(scene.pass()).rejects.toThrow(TransientError);
   });
 
-  it("says nothing of a policy that is known to be gone, or of which there never was one", async () => {
+  it("does not matter if the policy is deleted or never existed", async () => {
     const scene = await inEffect();
     scene.object.spec.targets = [{ kind: "DaemonSet", name: "other" }];
     await scene.passes(3);
@@ -382,7 +385,7 @@ describe("an API server that does not know the kinds any more, as in an upgrade"
   });
 });
 
-describe("an operator without the right to look", () => {
+describe("an operator without permission to list policies", () => {
   const finalizers = ["controller-resilience.io/cleanup"];
 
   function forbidden(via: "Template" | "Admission"): AdmissionScene {
@@ -392,14 +395,14 @@ describe("an operator without the right to look", () => {
     return scene;
   }
 
-  it("does the one way, and says so of the other", async () => {
+  it("works with via: Template, and fails with via: Admission", async () => {
     const scene = forbidden("Template");
     await scene.passes(2);
     expect(scene.lines).toEqual(["apply DaemonSet"]);
     await expect(forbidden("Admission").pass()).rejects.toThrow(ForbiddenError);
   });
 
-  it("lets an object go for which nothing was made, and no other", async () => {
+  it("releases only objects without a policy", async () => {
     const scene = await inEffect();
     scene.isForbidden = true;
     await expect(scene.remedy.cleanUp?.(scene.object, scene)).rejects.toThrow(ForbiddenError);
@@ -408,14 +411,14 @@ describe("an operator without the right to look", () => {
   });
 });
 
-describe("a change of the way", () => {
-  it("from template to admission makes the policy first, then gives the template back, and evicts nobody", async () => {
+describe("a change of via", () => {
+  it("from Template to Admission creates the policy, then restores the template, and evicts no pod", async () => {
     const scene = new AdmissionScene({ via: "Template" });
     await scene.pass();
     await scene.pass();
     scene.roll("agent", 600);
     await scene.pass();
-    // Nobody reads the logs any more.
+    // Logs are not read any more.
     await scene.clock.run(300 * MINUTE);
     scene.object.spec.tokenLifetime!.via = "Admission";
     scene.object = { ...scene.object, metadata: { ...scene.object.metadata, generation: 2 } };
@@ -429,7 +432,7 @@ describe("a change of the way", () => {
     expect(scene.lines).toHaveLength(4);
   });
 
-  it("from admission to template takes the policy away", async () => {
+  it("from Admission to Template deletes the policy", async () => {
     const scene = await onTrial();
     scene.object.spec.tokenLifetime!.via = "Template";
     const finalizers = ["controller-resilience.io/cleanup"];

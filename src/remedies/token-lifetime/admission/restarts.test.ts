@@ -31,7 +31,7 @@ function pod(
   return { pod: own as PodView, logState, isOlderThanServiceAccount: false };
 }
 
-/** What becomes of one entry after so many seconds. */
+/** The outcome of one entry after this many seconds. */
 function settled(
   one: RestartStatus,
   seconds: number,
@@ -63,14 +63,14 @@ describe("a replacement", () => {
     ["has not helped yet before that", [pod("new")], 39, "Restarted"],
     ["... nor while it is not Ready", [pod("new", { ready: false })], 599, "Restarted"],
     ["... nor while 401s are suspected", [pod("new", {}, "suspected")], 599, "Restarted"],
-    ["... nor while its logs can't be read", [pod("new", {}, "unreadable")], 599, "Restarted"],
+    ["... nor while its logs are unreadable", [pod("new", {}, "unreadable")], 599, "Restarted"],
     ["... nor by a pod that was there before", [pod("another", { createdAtMs: START - 6_000 })], 599, "Restarted"],
-    ["is in vain after ten minutes", [pod("new", { ready: false })], 601, "Ineffective"],
+    ["is ineffective after ten minutes", [pod("new", { ready: false })], 601, "Ineffective"],
     ["... and without a successor", [], 601, "Ineffective"],
-    ["... at once if its token is long", [pod("new", { maxTokenExpirationSeconds: 3607 })], 1, "Ineffective"],
-    ["... at once if it is answered 401", [pod("new", {}, "persistent")], 1, "Ineffective"],
+    ["... immediately if its token is long", [pod("new", { maxTokenExpirationSeconds: 3607 })], 1, "Ineffective"],
+    ["... immediately if it gets 401s", [pod("new", {}, "persistent")], 1, "Ineffective"],
     [
-      "is told by the first that came after it",
+      "is decided by the first pod after it",
       [pod("later", { createdAtMs: START + 9_000 }, "persistent"), pod("new")],
       40,
       "Recovered",
@@ -79,19 +79,19 @@ describe("a replacement", () => {
     expect(settled(entry("Restarted"), seconds, pods)).toBe(outcome);
   });
 
-  it("after the policy was taken away gives a long token, and has helped", () => {
+  it("recovers with a long token after the policy was deleted", () => {
     const record = { name: "agent", outcome: "Reverted" as const };
     const long = [pod("new", { maxTokenExpirationSeconds: 3607 })];
     expect(settled(entry("Restarted"), 40, long, { record })).toBe("Recovered");
   });
 
-  it("of a DaemonSet that is no target any more, or with a time that can't be read, holds nothing up for ever", () => {
+  it("of a former target, or with an invalid time, blocks nothing forever", () => {
     const other = entry("Restarted", { workload: "DaemonSet/other" });
     expect([settled(other, 599, []), settled(other, 601, [])]).toEqual(["Restarted", "Ineffective"]);
     expect(settled(entry("Restarted", { time: "yesterday" }), 1, [])).toBe("Ineffective");
   });
 
-  it("that has an outcome keeps it", () => {
+  it("keeps a final outcome", () => {
     for (const outcome of ["Recovered", "Ineffective"] as const) {
       expect(settled(entry(outcome), 1, [pod("new", {}, "persistent")])).toBe(outcome);
     }

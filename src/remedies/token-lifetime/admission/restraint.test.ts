@@ -4,12 +4,12 @@ import type { RestartStatus } from "../../../api/controller-resilience";
 import { AdmissionScene } from "../testing/admission-scene";
 import { PLAIN } from "../testing/scene";
 
-// What must never happen: more pods than one that are down or dead because of a shorter token, and a token that stays short where it kills.
+// Never: more than one pod that is down or unauthorized because of a shorter token, or a token that stays short where it does harm.
 
 const SECOND = 1_000;
 const MINUTE = 60_000;
 
-/** The policy is in effect, and so many pods were replaced. */
+/** The policy is in effect, and `count` pods were replaced. */
 async function replaced(count: number, scene = new AdmissionScene()): Promise<AdmissionScene> {
   for (let i = 0; i < 400 && scene.count(600) < count; i++) await scene.passes(2);
   expect(scene.count(600)).toBe(count);
@@ -23,13 +23,13 @@ const evictions = (scene: AdmissionScene): string[] =>
 describe("401s of the first pod with a shorter token", () => {
   async function dead(): Promise<AdmissionScene> {
     const scene = await replaced(1);
-    // As long as the first token lives, all is well.
+    // The first token has not expired yet.
     await scene.passes(4);
     scene.setLogs("persistent", 600);
     return scene;
   }
 
-  it("take the policy away, once it is written down, and then give that pod its token back", async () => {
+  it("delete the policy after that is recorded, and then give that pod a long token", async () => {
     const scene = await dead();
     const canary = scene.podList.at(-1)!.name;
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Reverting", intents: [] });
@@ -47,7 +47,7 @@ describe("401s of the first pod with a shorter token", () => {
     expect(scene.clusterViews.size).toBe(0);
   });
 
-  it("from its first moment on are healed without waiting for a cooldown", async () => {
+  it("from its start cause an eviction without a cooldown", async () => {
     const scene = await replaced(1);
     const canary = scene.podList.at(-1)?.name;
     scene.setLogs("persistent", 600);
@@ -56,7 +56,7 @@ describe("401s of the first pod with a shorter token", () => {
     expect(scene.object.status?.restarts?.map(({ outcome }) => outcome)).toEqual(["Ineffective", "Restarted"]);
   });
 
-  it("of several pods are healed one pod after the other", async () => {
+  it("of several pods cause one eviction at a time", async () => {
     const scene = await replaced(2);
     const dead = scene.podList.slice(1).map(({ name }) => name);
     scene.setLogs("persistent", 600);
@@ -67,7 +67,7 @@ describe("401s of the first pod with a shorter token", () => {
     expect(scene.count(3607)).toBe(3);
   });
 
-  it("are not healed further where a successor does not become Ready, and that is told of", async () => {
+  it("cause no more evictions while a successor is not Ready, which is reported", async () => {
     const scene = await replaced(2);
     scene.setLogs("persistent", 600);
     await scene.passes(6);
@@ -77,13 +77,13 @@ describe("401s of the first pod with a shorter token", () => {
     expect(evictions(scene)).toHaveLength(3);
     expect(decision).toMatchObject({ reason: "Reverted", stalled: { reason: "Reverted" } });
     expect(decision.message).toContain("other pods are not available (1); see kubectl rollout status");
-    // It is the pod itself that is down by its 401s.
+    // The pod itself is down because of its 401s.
     scene.podList = scene.podList.map(pod => ({ ...pod, ready: pod.maxTokenExpirationSeconds === 3607 }));
     await scene.passes(6);
     expect(scene.count(600)).toBe(0);
   });
 
-  it("wait for a pod that another remedy has replaced", async () => {
+  it("wait for a pod that another remedy replaced", async () => {
     const scene = await replaced(2);
     scene.setLogs("persistent", 600);
     await scene.passes(2);
@@ -106,7 +106,7 @@ describe("401s of the first pod with a shorter token", () => {
     expect(evictions(scene)).toHaveLength(3);
   });
 
-  it("that begin later, of a pod that is older than its ServiceAccount, are not this remedy's to heal", async () => {
+  it("of a pod older than its ServiceAccount cause no eviction by this remedy", async () => {
     const scene = await dead();
     await scene.pass();
     await scene.pass();
@@ -127,7 +127,7 @@ describe("401s of the first pod with a shorter token", () => {
     expect(scene.clusterViews.size).toBe(2);
   });
 
-  it("that are over when it is to be taken away leave it", async () => {
+  it("that end before the deletion cancel it", async () => {
     const scene = await dead();
     await scene.clock.run(11 * MINUTE);
     await scene.pass();
@@ -136,7 +136,7 @@ describe("401s of the first pod with a shorter token", () => {
     expect(scene.clusterViews.size).toBe(2);
   });
 
-  it("take it away also where the pod that is answered so was deleted meanwhile, by whoever", async () => {
+  it("delete it also if the unauthorized pod was deleted meanwhile", async () => {
     for (const isReplaced of [true, false]) {
       const scene = await replaced(2);
       const [, first, second] = scene.podList;
@@ -151,7 +151,7 @@ describe("401s of the first pod with a shorter token", () => {
     }
   });
 
-  it("are told of as taken back where the operator has died before its note", async () => {
+  it("are reported as reverted after a crash before the record", async () => {
     const scene = await dead();
     await scene.pass();
     scene.clusterViews.clear();
@@ -162,7 +162,7 @@ describe("401s of the first pod with a shorter token", () => {
     });
   });
 
-  it("hold every other pod back while they are only suspected", async () => {
+  it("block other evictions while they are only suspected", async () => {
     const scene = await replaced(1);
     scene.setLogs("suspected", 600);
     await scene.passes(60, MINUTE);
@@ -170,7 +170,7 @@ describe("401s of the first pod with a shorter token", () => {
     expect(scene.clusterViews.size).toBe(2);
   });
 
-  it("leave the policy where the spec says so, and where the ServiceAccount is to blame", async () => {
+  it("keep the policy without revertOnUnauthorized, and if the ServiceAccount explains them", async () => {
     const kept = await replaced(1, new AdmissionScene({ revertOnUnauthorized: false }));
     kept.setLogs("persistent", 600);
     await kept.passes(3);
@@ -181,7 +181,7 @@ describe("401s of the first pod with a shorter token", () => {
     expect(other.clusterViews.size).toBe(2);
   });
 
-  it("are no reason to give back in Observe mode", async () => {
+  it("delete nothing in Observe mode", async () => {
     const scene = await dead();
     scene.object.spec.mode = "Observe";
     await scene.passes(3);
@@ -190,14 +190,14 @@ describe("401s of the first pod with a shorter token", () => {
 });
 
 describe("the next pod is not replaced", () => {
-  it("while the DaemonSet has not all its pods", async () => {
+  it("while pods of the DaemonSet are unavailable", async () => {
     const scene = await replaced(2);
     scene.sets.set("agent", { ...scene.set(), availablePods: 2 });
     await scene.passes(30);
     expect(evictions(scene)).toHaveLength(2);
   });
 
-  it("before the first has outlived its token, also where the policy was put right meanwhile", async () => {
+  it("before the first outlives its token, also if the policy was repaired meanwhile", async () => {
     const scene = await replaced(1);
     scene.putClusterObject("MutatingAdmissionPolicy", scene.policies[0]!, { spec: {} });
     await scene.passes(50);
@@ -205,7 +205,7 @@ describe("the next pod is not replaced", () => {
     expect(evictions(scene)).toHaveLength(1);
   });
 
-  it("after one whose successor never became Ready, and that is told of", async () => {
+  it("after one whose successor never became Ready, which is reported", async () => {
     const scene = await replaced(1);
     scene.podList = scene.podList.map(pod => (pod.maxTokenExpirationSeconds === 600 ? { ...pod, ready: false } : pod));
     scene.sets.set("agent", { ...scene.set(), availablePods: 2 });
@@ -224,7 +224,7 @@ describe("the next pod is not replaced", () => {
     expect(evictions(scene)).toEqual(["agent-2", "agent-3"]);
   });
 
-  it("while another DaemonSet's successor is watched: one at a time over all", async () => {
+  it("while another DaemonSet's successor is watched", async () => {
     const scene = new AdmissionScene();
     scene.object.spec.targets.push({ kind: "DaemonSet", name: "other" });
     scene.put("other", PLAIN);
@@ -240,8 +240,8 @@ describe("the next pod is not replaced", () => {
   });
 });
 
-describe("a DaemonSet of which the policy is to be taken away", () => {
-  it("does not hold up the others as long as it has the skip annotation", async () => {
+describe("a DaemonSet with a recorded revert", () => {
+  it("does not block others while it has the skip annotation", async () => {
     const scene = await replaced(1);
     scene.setLogs("persistent", 600);
     expect(await scene.pass()).toMatchObject({ reason: "Reverting" });
@@ -255,8 +255,8 @@ describe("a DaemonSet of which the policy is to be taken away", () => {
   });
 });
 
-describe("an eviction that is refused", () => {
-  it("is told of, costs nothing, and does not keep another DaemonSet from its turn", async () => {
+describe("a refused eviction", () => {
+  it("is reported, costs nothing, and does not block another DaemonSet", async () => {
     const scene = new AdmissionScene();
     scene.object.spec.targets.push({ kind: "DaemonSet", name: "other" });
     scene.put("other", PLAIN);
@@ -278,7 +278,7 @@ describe("an eviction that is refused", () => {
     expect(scene.object.status?.restarts).toEqual([]);
   });
 
-  it("by a budget is told of without a time that changes", async () => {
+  it("because of a budget is reported without a time", async () => {
     const scene = await replaced(1);
     scene.evictionOutcome = { result: "Limited", limit: "RestartPacer", retryAfterMs: 1_234 };
     await scene.passes(70);
@@ -288,8 +288,8 @@ describe("an eviction that is refused", () => {
   });
 });
 
-describe("a policy that can't be made", () => {
-  it("is told of, and tried again", async () => {
+describe("a policy that can not be created", () => {
+  it("is reported and retried", async () => {
     const scene = new AdmissionScene();
     scene.outcome = { result: "Forbidden", message: "it needs a right" };
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Forbidden", recheckAfterMs: 10 * SECOND });

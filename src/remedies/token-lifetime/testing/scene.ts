@@ -115,13 +115,14 @@ export class Scene extends EmptyReaders implements PodLogReview {
   /** One pass, as the engine runs it: observe, plan, execute, report, write status. */
   async pass(): Promise<ScenePass> {
     const observation = await this.remedy.observe(this.object, this);
-    const { plan, report } = runToEnd(observation.plan(this.clock.now(), []));
+    const planned = runToEnd(observation.plan(this.clock.now(), []));
+    const { plan } = planned;
     this.restarts = plan.restarts ?? [];
     const withIntents = plan.items.filter(({ intents }) => intents.length > 0);
     const outcomes = new Map(
       withIntents.map(({ id, intents }) => [id, intents.map(intent => ({ intent, outcome: this.execute(intent) }))]),
     );
-    const reported = report(outcomes, this.clock.now());
+    const reported = planned.report(outcomes, this.clock.now());
     const status = { ...this.object.status, ...reported.lists, restarts: [...this.restarts] };
     this.object = { ...this.object, status };
     return { ...reported, intents: intentsOf(plan), needsCleanup: plan.needsCleanup };
