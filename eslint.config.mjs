@@ -66,7 +66,9 @@ const building =
 
 export default tseslint.config(
   ...building,
-  { ignores: ["dist/", "node_modules/", "coverage/", "src/api/generated/", "test/fixtures/"] },
+  {
+    ignores: ["dist/", "node_modules/", "coverage/", "src/api/generated/", "test/fixtures/", "test/toy-remedy/files/"],
+  },
   tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { project: "./tsconfig.check.json", tsconfigRootDir: import.meta.dirname } },

@@ -23,6 +23,7 @@ export default defineConfig({
             "test/chaos/**/*.test.ts",
             "test/controllers/**/*.test.ts",
             "test/docs/**/*.test.ts",
+            "test/toy-remedy/**/*.test.ts",
           ],
         },
       },

@@ -1,22 +1,13 @@
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../core/intent";
-import type { Plan, RemedyBlock } from "../core/remedy";
-import { intentsOf, outcomesOf, type RemedySample } from "../core/testing/remedy-sample";
+import type { Plan } from "../core/remedy";
+import { intentsOf, outcomesOf } from "../core/testing/remedy-sample";
 import { isPermitted, requiredPermission } from "../engine/write/permissions";
-import { sample as bindingRenewal } from "./binding-renewal/testing/sample";
-import { sample as flowIsolation } from "./flow-isolation/testing/sample";
 import { createRemedies } from "./registry";
-import { sample as tokenLifetime } from "./token-lifetime/testing/sample";
-import { sample as tokenRestart } from "./token-restart/testing/sample";
-
-/** A block of the schema without a sample is a type error. */
-const SAMPLES: Readonly<Record<RemedyBlock, RemedySample>> = {
-  tokenRestart,
-  bindingRenewal,
-  tokenLifetime,
-  flowIsolation,
-};
+import { missingParts, partsIn } from "./testing/parts";
+import { SAMPLES } from "./testing/samples";
 
 /** More than any remedy needs to come to its first write. */
 const MAX_PASSES = 4;
@@ -52,6 +43,10 @@ describe.each(createRemedies().map(remedy => [remedy.name, remedy] as const))("%
     );
   const report = (plan: Plan, now: Date, outcome?: Outcome) =>
     sample.report(plan as never, outcome === undefined ? new Map() : outcomesOf(plan, outcome), now);
+
+  it("has every part that is not code", () => {
+    expect(missingParts(remedy, partsIn(join(__dirname, "../..")))).toEqual([]);
+  });
 
   it("plans for any observation without throwing, and twice the same", () => {
     check((observed, spec, now) => {

@@ -1,0 +1,58 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import type { RemedyDeclaration } from "../../core/remedy";
+
+/** The parts of remedies that no type checks. */
+export interface Parts {
+  /** The CRD's schema of spec and status. */
+  readonly schema: { readonly spec: Properties; readonly status: Properties };
+  /** JSONPaths of the columns of `kubectl get`. */
+  readonly columns: readonly string[];
+  /** Text of docs/remedies/NAME.md; undefined without that page. */
+  readonly page: (name: string) => string | undefined;
+}
+
+type Properties = Readonly<Record<string, unknown>>;
+
+interface Crd {
+  readonly spec: {
+    readonly versions: readonly {
+      readonly schema: {
+        readonly openAPIV3Schema: { readonly properties: Record<string, { properties: Properties }> };
+      };
+      readonly additionalPrinterColumns: readonly { readonly jsonPath: string }[];
+    }[];
+  };
+}
+
+/** The parts of the remedies in a checkout of this project. */
+export function partsIn(root: string): Parts {
+  const crd = parse(readFileSync(join(root, "crds/controllerresilience.yaml"), "utf8")) as Crd;
+  const [version] = crd.spec.versions;
+  const properties = version?.schema.openAPIV3Schema.properties ?? {};
+  return {
+    schema: { spec: properties["spec"]?.properties ?? {}, status: properties["status"]?.properties ?? {} },
+    columns: version?.additionalPrinterColumns.map(({ jsonPath }) => jsonPath) ?? [],
+    page: name => {
+      const path = join(root, "docs/remedies", `${name}.md`);
+      return existsSync(path) ? readFileSync(path, "utf8") : undefined;
+    },
+  };
+}
+
+/** A sentence for each part of a remedy that is missing. src/rights.test.ts compares the chart's rights. */
+export function missingParts(remedy: RemedyDeclaration, { schema, columns, page }: Parts): string[] {
+  const { name, block, owns, condition, reasons } = remedy;
+  const text = page(name);
+  const crd = "crds/controllerresilience.yaml";
+  return [
+    ...(block in schema.spec ? [] : [`${crd} has no block spec.${block}`]),
+    ...(owns in schema.status ? [] : [`${crd} has no list status.${owns}`]),
+    ...(columns.some(path => path.includes(`"${condition}"`)) ? [] : [`${crd} has no column for ${condition}`]),
+    ...(text === undefined ? [`docs/remedies/${name}.md does not exist`] : []),
+    ...Object.keys(reasons)
+      .filter(reason => text !== undefined && !text.includes(`\`${reason}\``))
+      .map(reason => `docs/remedies/${name}.md does not explain the reason ${reason}`),
+  ];
+}
