@@ -8,7 +8,7 @@ const TTL = "janitor/ttl";
 const GONE_AT = "2025-01-31T00:00:00Z";
 const DECIDED = Date.parse("2025-01-01T00:00:00Z");
 
-/** A binding with a life of thirty days, of which that much is left. */
+/** A binding with a life of thirty days and so many days left. */
 async function withDaysLeft(days: number, spec: Partial<BindingRenewalSpec> = {}, over: Partial<BindingView> = {}) {
   const scene = new Scene(spec);
   scene.bind({ annotations: { [OWN]: GONE_AT }, ...over });
@@ -18,7 +18,7 @@ async function withDaysLeft(days: number, spec: Partial<BindingRenewalSpec> = {}
 }
 
 describe("a binding that expires", () => {
-  it("is left alone, and shown, as long as its end is far", async () => {
+  it("is only shown in status before the first warning", async () => {
     const scene = await withDaysLeft(8);
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "True", reason: "Current", intents: [], events: [] });
@@ -41,7 +41,7 @@ describe("a binding that expires", () => {
     });
   });
 
-  it("is announced once, a week ahead, on the binding", async () => {
+  it("causes one Event, a week ahead, on the binding", async () => {
     const scene = await withDaysLeft(7);
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "True", reason: "ExpiringSoon", intents: [] });
@@ -51,7 +51,7 @@ describe("a binding that expires", () => {
     expect((await scene.pass()).events).toEqual([]);
   });
 
-  it("is renewed a day ahead, by its own life, and once", async () => {
+  it("is renewed once, a day ahead, by its own life", async () => {
     const scene = await withDaysLeft(1);
     const decision = await scene.act();
     expect(scene.written).toMatchObject([
@@ -75,7 +75,7 @@ describe("a binding that expires", () => {
     expect(scene.now()?.annotations[OWN]).toBe("2025-04-01T00:00:00Z");
   });
 
-  it("keeps its life, however often it is renewed", async () => {
+  it("keeps its life after several renewals", async () => {
     const scene = new Scene();
     scene.bind({ annotations: { [TTL]: "7d" } });
     await scene.live(30 * DAY);
@@ -84,7 +84,7 @@ describe("a binding that expires", () => {
     expect(scene.written).toHaveLength(4);
   });
 
-  it("that lives shorter than renewBefore is renewed once for each of its lives", async () => {
+  it("with a life shorter than renewBefore is renewed once per life", async () => {
     const scene = new Scene();
     scene.bind({ annotations: { [TTL]: "90s" } });
     await scene.live(15 * 60_000);
@@ -92,7 +92,7 @@ describe("a binding that expires", () => {
     expect(scene.written.length).toBeLessThanOrEqual(11);
   });
 
-  it("is written down before it is renewed, with until when, or nobody could tell its life from the renewed one", async () => {
+  it("has its life and planned expiry in status one pass before its renewal", async () => {
     const scene = new Scene();
     scene.bind({ annotations: { [OWN]: "2025-01-01T12:00:00Z" } });
     await scene.clock.run(11 * HOUR);
@@ -105,20 +105,20 @@ describe("a binding that expires", () => {
     expect(scene.entry()).not.toHaveProperty("renewingUntil");
   });
 
-  it("in two conventions ends at the earliest, and both are renewed", async () => {
+  it("in two conventions expires at the earlier time, and both are renewed", async () => {
     const scene = await withDaysLeft(1, {}, { annotations: { [OWN]: GONE_AT, [TTL]: "31d" } });
     expect((await scene.act()).message).toBe("RoleBinding edit is renewed until 2025-03-02T00:00:00Z.");
     expect(scene.now()?.annotations).toEqual({ [OWN]: "2025-03-02T00:00:00Z", [TTL]: "60d" });
     expect(scene.entry()).toMatchObject({ source: OWN, expiryTime: "2025-03-02T00:00:00Z" });
   });
 
-  it("is extended by extendBy, where the spec says so", async () => {
+  it("is extended by extendBy if the spec sets it", async () => {
     const scene = await withDaysLeft(1, { extendBy: "72h" });
     await scene.act();
     expect(scene.now()?.annotations[OWN]).toBe("2025-02-03T00:00:00Z");
   });
 
-  it("takes a finer form where its own would lose too much of what it is extended by", async () => {
+  it("uses a finer form of the key if rounding would lose too much of the extension", async () => {
     const scene = new Scene({ extendBy: "40h" });
     scene.bind({ annotations: { "janitor/expires": "2025-01-31" } });
     await scene.pass();
@@ -127,13 +127,13 @@ describe("a binding that expires", () => {
     expect(scene.now()?.annotations["janitor/expires"]).toBe("2025-02-01T16:00");
   });
 
-  it("that the enforcer has overlooked is extended from now", async () => {
+  it("that has expired but still exists is extended from now", async () => {
     const scene = await withDaysLeft(-3);
     await scene.act();
     expect(scene.now()?.annotations[OWN]).toBe("2025-03-05T00:00:00Z");
   });
 
-  it("is renewed in Observe mode in words only", async () => {
+  it("is not renewed in Observe mode", async () => {
     const scene = await withDaysLeft(1);
     scene.object.spec.mode = "Observe";
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "WouldRenew", intents: [{ verb: "patch" }] });
@@ -141,7 +141,7 @@ describe("a binding that expires", () => {
     expect(scene.entry()).not.toHaveProperty("renewingUntil");
   });
 
-  it("for ever is no concern", async () => {
+  it("that never expires is Current", async () => {
     const scene = new Scene();
     scene.bind({ annotations: { [TTL]: "forever" } });
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current", intents: [] });
@@ -154,7 +154,7 @@ describe("a binding that expires", () => {
     });
   });
 
-  it("with an expiry that can't be read is left alone, also by its other expiry, and named", async () => {
+  it("with a malformed expiry is not renewed, not even by its other expiry", async () => {
     const scene = await withDaysLeft(1, {}, { annotations: { [OWN]: GONE_AT, [TTL]: "7 days" } });
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "False", reason: "MalformedExpiry", intents: [] });
@@ -162,13 +162,13 @@ describe("a binding that expires", () => {
     expect(decision.stalled?.reason).toBe("MalformedExpiry");
   });
 
-  it("with the skip annotation is left alone", async () => {
+  it("with the skip annotation is not renewed", async () => {
     const scene = await withDaysLeft(1, {}, { skip: true });
     expect(await scene.pass()).toMatchObject({ status: "True", intents: [] });
     expect(scene.entry()).toMatchObject({ state: "Skipped" });
   });
 
-  it("whose expiry somebody puts back is not fought over", async () => {
+  it("is not renewed again after another writer reverted its renewal", async () => {
     const scene = await withDaysLeft(1);
     await scene.act();
     scene.change({ annotations: { [OWN]: GONE_AT } });
@@ -179,7 +179,7 @@ describe("a binding that expires", () => {
     expect(scene.written).toHaveLength(1);
   });
 
-  it("says what stands in the way of its renewal", async () => {
+  it("reports why its renewal failed", async () => {
     const scene = await withDaysLeft(1);
     scene.outcome = { result: "Failed", message: "the API server did not answer" };
     const decision = await scene.act();
@@ -194,7 +194,7 @@ describe("a binding that expires", () => {
 });
 
 describe("renewUntil", () => {
-  it("bounds every renewal, and ends them", async () => {
+  it("limits every renewal, and ends them", async () => {
     const scene = await withDaysLeft(1, { renewUntil: "2025-02-10T00:00:00Z" });
     await scene.act();
     expect(scene.now()?.annotations[OWN]).toBe("2025-02-10T00:00:00Z");
@@ -207,14 +207,14 @@ describe("renewUntil", () => {
     expect(scene.written).toHaveLength(1);
   });
 
-  it("that has passed is told of, however long the binding has still to live", async () => {
+  it("in the past is reported even long before the binding expires", async () => {
     const scene = await withDaysLeft(25, { renewUntil: "2025-01-02T00:00:00Z" });
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "False", reason: "RenewalEnded", stalled: { reason: "RenewalEnded" } });
     expect(decision.message).toContain("spec.bindingRenewal.renewUntil is 2025-01-02T00:00:00Z");
   });
 
-  it("is never passed by what is restored", async () => {
+  it("also limits a restored binding", async () => {
     const scene = await withDaysLeft(1, { renewUntil: "2025-02-10T00:00:00Z" }, { annotations: { [TTL]: "30d" } });
     scene.lacking.add("bind edit");
     await scene.pass();
@@ -231,8 +231,8 @@ describe("renewUntil", () => {
   });
 });
 
-describe("which bindings", () => {
-  it("are those with an expiry that bind ServiceAccounts of the targets", async () => {
+describe("bindings in scope", () => {
+  it("have an expiry and bind ServiceAccounts of the targets", async () => {
     const scene = new Scene();
     const annotations = { [TTL]: "7d" };
     scene.bind({ name: "mine", annotations });
@@ -256,7 +256,7 @@ describe("which bindings", () => {
     ],
     ["also binds ServiceAccount elsewhere/web, which", [account("web"), account("web", "elsewhere")]],
     ["also binds ServiceAccount other, which no target runs as", [account("web"), account("other")]],
-  ])("are refused by name where one %s", async (why, subjects) => {
+  ])("are refused by name if one %s", async (why, subjects) => {
     const scene = await withDaysLeft(8, {}, { subjects });
     const early = await scene.pass();
     expect(early).toMatchObject({ status: "True", reason: "BindingRefused", intents: [] });
@@ -267,7 +267,7 @@ describe("which bindings", () => {
     expect(scene.written).toEqual([]);
   });
 
-  it("are refused by name where a just-in-time access operator owns them", async () => {
+  it("are refused by name if a just-in-time access operator owns them", async () => {
     const owner = { kind: "AccessRequest", name: "night-shift", uid: "a" };
     const scene = await withDaysLeft(1, {}, { owner });
     const decision = await scene.pass();
@@ -275,7 +275,7 @@ describe("which bindings", () => {
     expect(decision.message).toContain("owned by AccessRequest night-shift");
   });
 
-  it("can be listed: then any ServiceAccounts of the namespace will do, and no target is read", async () => {
+  it("may have any ServiceAccounts of the namespace if listed, and no target is read", async () => {
     const bindings = [{ kind: "RoleBinding" as const, name: "edit" }];
     const scene = await withDaysLeft(1, { bindings }, { subjects: [account("other")] });
     scene.workloadList = [];
@@ -284,7 +284,7 @@ describe("which bindings", () => {
     expect(scene.written.map(({ target }) => target.name)).toEqual(["edit"]);
   });
 
-  it("that are listed and foreign, unlimited or missing are each told of", async () => {
+  it("are each reported if listed and foreign, without expiry or missing", async () => {
     const listed = (name: string) => ({ kind: "RoleBinding" as const, name });
     const scene = new Scene({ bindings: [listed("foreign"), listed("endless"), listed("missing")] });
     scene.bind({ name: "foreign", subjects: [account("web", "elsewhere")] });
@@ -295,7 +295,7 @@ describe("which bindings", () => {
     expect(decision.message).toContain("RoleBinding endless does not expire.");
   });
 
-  it("are not known while a target is missing, and nothing is forgotten meanwhile", async () => {
+  it("are unknown while a target is missing, and their entries stay in status", async () => {
     const scene = await withDaysLeft(8);
     scene.workloadList = [];
     const decision = await scene.pass();
@@ -309,7 +309,7 @@ describe("which bindings", () => {
 });
 
 describe("the right to renew", () => {
-  it("is asked for from the first warning on, and the message is the rule to add", async () => {
+  it("is reviewed from the first warning on, and the message contains the rule to add", async () => {
     const scene = await withDaysLeft(6);
     scene.lacking.add("bind edit");
     const decision = await scene.pass();
@@ -323,7 +323,7 @@ describe("the right to renew", () => {
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "ExpiringSoon" });
   });
 
-  it("is not asked for long before", async () => {
+  it("is not reviewed before the first warning", async () => {
     const scene = await withDaysLeft(20);
     scene.lacking.add("bind edit");
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
@@ -333,7 +333,7 @@ describe("the right to renew", () => {
 describe("a binding that is gone", () => {
   const content = { labels: { team: "kai" }, annotations: { [OWN]: GONE_AT, note: "by hand" } };
 
-  it("is created again as it was, with a new life, if it went at or after its expiry", async () => {
+  it("is recreated with the same content and a new expiry if deleted at or after its expiry", async () => {
     const scene = await withDaysLeft(8, {}, content);
     await scene.pass();
     await scene.clock.run(8 * DAY);
@@ -357,7 +357,7 @@ describe("a binding that is gone", () => {
     expect(scene.entry()).toMatchObject({ uid: "uid-2", lifeSeconds: 30 * 86_400 });
   });
 
-  it("stays gone if it went before, for ever, until somebody creates it", async () => {
+  it("is never recreated if deleted before its expiry", async () => {
     const scene = await withDaysLeft(8, {}, content);
     await scene.pass();
     scene.remove();
@@ -372,7 +372,7 @@ describe("a binding that is gone", () => {
     expect(scene.written.map(({ verb }) => verb)).toEqual(["patch"]);
   });
 
-  it("is missed where it is listed and was revoked", async () => {
+  it("is reported as False if it is listed and was revoked", async () => {
     const scene = await withDaysLeft(8, { bindings: [{ kind: "RoleBinding", name: "edit" }] }, content);
     scene.remove();
     const decision = await scene.pass();
@@ -380,7 +380,7 @@ describe("a binding that is gone", () => {
     expect(decision.message).not.toContain("Binding not found");
   });
 
-  it("stays gone a millisecond before its expiry, and comes back at it", async () => {
+  it("is revoked one millisecond before its expiry, and restored at its expiry", async () => {
     const early = await withDaysLeft(8);
     await early.clock.run(8 * DAY - 1);
     early.remove();
@@ -393,7 +393,7 @@ describe("a binding that is gone", () => {
     expect(late.written).toHaveLength(1);
   });
 
-  it("is taken for revoked while a finalizer still holds it, if it was deleted before its expiry", async () => {
+  it("is revoked while a finalizer still holds it, if its deletion began before its expiry", async () => {
     const scene = await withDaysLeft(8);
     scene.change({ deletedAtMs: DECIDED + 22 * DAY });
     expect(await scene.pass()).toMatchObject({ reason: "Revoked", intents: [] });
@@ -402,7 +402,7 @@ describe("a binding that is gone", () => {
     expect(await scene.pass()).toMatchObject({ reason: "Revoked", intents: [] });
   });
 
-  it("is not restored where the spec does not want it", async () => {
+  it("is not restored with restoreExpired false", async () => {
     const scene = await withDaysLeft(8, { restoreExpired: false });
     await scene.clock.run(9 * DAY);
     scene.remove();
@@ -422,7 +422,7 @@ describe("a binding that is gone", () => {
     expect(scene.written).toEqual([]);
   });
 
-  it("is not restored without the right", async () => {
+  it("is not restored without the permission", async () => {
     const scene = await withDaysLeft(8);
     await scene.clock.run(9 * DAY);
     scene.remove();
@@ -435,7 +435,7 @@ describe("a binding that is gone", () => {
     expect(scene.written).toHaveLength(1);
   });
 
-  it("is not restored for a ServiceAccount that no target runs as any more", async () => {
+  it("is not restored for a ServiceAccount that no target runs as anymore", async () => {
     const scene = new Scene();
     scene.workloadList.push({ ...web(), name: "web2", uid: "w2", serviceAccountName: "web2" });
     scene.object.spec.targets.push({ kind: "Deployment", name: "web2" });
@@ -450,7 +450,7 @@ describe("a binding that is gone", () => {
     expect(decision.message).toContain("also binds ServiceAccount web2, which no target runs as");
   });
 
-  it("is waited for to be restored where the write fails", async () => {
+  it("is Restoring while the write fails", async () => {
     const scene = await withDaysLeft(8);
     await scene.clock.run(9 * DAY);
     scene.remove();
@@ -460,7 +460,7 @@ describe("a binding that is gone", () => {
 });
 
 describe("many bindings", () => {
-  it("are renewed a few at a time, the rest at once after", async () => {
+  it("are renewed 100 per pass", async () => {
     const scene = new Scene();
     for (let i = 0; i < 250; i++) scene.bind({ name: `b${i}`, annotations: { [OWN]: GONE_AT } });
     await scene.pass();
@@ -472,7 +472,7 @@ describe("many bindings", () => {
     expect(new Set(scene.written.map(({ target }) => target.name)).size).toBe(250);
   });
 
-  it("each get their turn, even where those before them keep failing", async () => {
+  it("are all tried within minutes although the writes keep failing", async () => {
     const scene = new Scene();
     for (let i = 0; i < 250; i++) scene.bind({ name: `b${i}`, annotations: { [OWN]: GONE_AT } });
     await scene.pass();

@@ -14,7 +14,7 @@ const SPEC: BindingRenewalSpec = {
   restoreExpired: true,
 };
 
-/** What a binding of such a life, which counts from its creation, is created again with, and renewed with as soon as it is there. */
+/** The value with which a binding is recreated, for an expiry relative to creation, and the renewal that would follow immediately. */
 function plans(key: string, value: string, lifeSeconds: number, untilSeconds: number) {
   const record = { labels: {}, annotations: { [key]: value }, lifeSeconds } as unknown as BindingStatus;
   const bounds = { nowMs: NOW_MS, latestMs: NOW_MS + untilSeconds * 1000 };
@@ -31,16 +31,16 @@ it.each([
   [SECONDS, "6", 6, 600, "6"],
   [SECONDS, "6", 6, 68, "6"],
   [SECONDS, "6", 6, 64, "4"],
-  // Two seconds would be due at once, and could be made six of as soon as the binding is there.
+  // Two seconds would be due immediately, and a renewal could make six of them as soon as the binding exists.
   [SECONDS, "6", 6, 62, ""],
   [SECONDS, "600", 600, 1_000, "600"],
   [SECONDS, "600", 600, 120, "60"],
   [SECONDS, "600", 600, 62, "2"],
   [JANITOR, "12h", 43_200, 50_000, "12h"],
-  // In minutes it would be 90 s short of renewUntil, which are worth a renewal.
+  // In minutes it would end 90 s before renewUntil, enough for another renewal.
   [JANITOR, "12h", 43_200, 14_010, "13950s"],
 ])(
-  "a binding with %s %s that lived for %d s, %d s before renewUntil, gets %s, and is not renewed at once",
+  "a binding with %s %s and a life of %d s, %d s before renewUntil, gets %s and is not renewed immediately",
   (...given) => {
     const [key, value, lifeSeconds, untilSeconds, expected] = given;
     expect(plans(key, value, lifeSeconds, untilSeconds)).toEqual({ restored: expected, renewed: undefined });

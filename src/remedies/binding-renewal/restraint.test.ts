@@ -4,13 +4,13 @@ import { intentsOf } from "../../core/testing/remedy-sample";
 import type { BindingView } from "../../core/views";
 import { account, DAY, EDIT, Scene, web } from "./testing/scene";
 
-// What must never happen: access that grows by itself, a revocation that is undone, a fight over a field, a loop of writes.
+// What must never happen: access that grows by itself, an undone revocation, a fight over a field, a loop of writes.
 
 const OWN = "controller-resilience.io/expires-at";
 const TTL = "janitor/ttl";
 const EXPIRY = "2025-01-31T00:00:00Z";
 
-/** A binding that lives for thirty days, seen from its first day on, so many days later. */
+/** A binding with a life of thirty days, observed from its creation on, so many days later. */
 async function aged(days: number, spec: Partial<BindingRenewalSpec> = {}, over: Partial<BindingView> = {}) {
   const scene = new Scene(spec);
   scene.bind({ annotations: { [OWN]: EXPIRY }, ...over });
@@ -37,12 +37,12 @@ describe("a life", () => {
       scene => scene.change({ annotations: { [TTL]: "14d" } }),
     ],
     [
-      "for ever",
+      "without expiry",
       scene => scene.change({ annotations: { [TTL]: "forever" } }),
       scene => scene.change({ annotations: { [TTL]: "14d" } }),
     ],
     ["of a missing target", scene => void (scene.workloadList = []), scene => void (scene.workloadList = [web()])],
-  ])("is not forgotten while a binding is %s", async (_, begin, end) => {
+  ])("stays in status while a binding is %s", async (_, begin, end) => {
     const scene = new Scene();
     scene.bind({ annotations: { [TTL]: "7d" } });
     await scene.live(7 * DAY);
@@ -54,7 +54,7 @@ describe("a life", () => {
     expect(scene.now()?.annotations[TTL]).toBe("21d");
   });
 
-  it("is that of a corrected expiry, as long as nothing was renewed", async () => {
+  it("follows a corrected expiry until the first renewal", async () => {
     const scene = new Scene();
     scene.bind({ annotations: { [OWN]: "2024-01-31T00:00:00Z" } });
     expect(await scene.pass()).toMatchObject({ reason: "RenewalEnded", intents: [] });
@@ -64,7 +64,7 @@ describe("a life", () => {
     expect(scene.entry()).toMatchObject({ state: "Current", lifeSeconds: 30 * 86_400 });
   });
 
-  it("is not that of a predecessor of the same name", async () => {
+  it("is not taken from a predecessor of the same name", async () => {
     const scene = await aged(29);
     await scene.pass();
     scene.remove();
@@ -75,7 +75,7 @@ describe("a life", () => {
     expect(scene.now()?.annotations[TTL]).toBe("2d");
   });
 
-  it("is known of a restored binding, whose uid is not known before it is seen", async () => {
+  it("of a restored binding is known before its uid is", async () => {
     const scene = await aged(31, { renewUntil: "2025-02-05T00:00:00Z" });
     scene.remove();
     await scene.act();
@@ -85,7 +85,7 @@ describe("a life", () => {
     expect(scene.entry()).toMatchObject({ uid: "uid-2", lifeSeconds: 30 * 86_400 });
   });
 
-  it("may be older than the clock: before the year 0 nothing can be written", async () => {
+  it("may end before the year 0, which status shows as the year 0", async () => {
     const scene = new Scene({ extendBy: "720h" });
     scene.bind({ annotations: { [OWN]: "0000-01-01T00:00:00+24:00" } });
     await scene.pass();
@@ -94,7 +94,7 @@ describe("a life", () => {
 });
 
 describe("an expiry that was cut by renewUntil", () => {
-  it("is renewed again after a review, and nobody is accused", async () => {
+  it("is renewed again after a review, and does not count as reverted", async () => {
     const scene = await aged(29, { renewUntil: "2025-02-05T00:00:00Z" });
     await scene.act();
     expect(scene.now()?.annotations[OWN]).toBe("2025-02-05T00:00:00Z");
@@ -105,10 +105,10 @@ describe("an expiry that was cut by renewUntil", () => {
   });
 });
 
-describe("an expiry that Git puts back", () => {
+describe("an expiry that Git reverts", () => {
   const putBack = (scene: Scene): void => scene.change({ annotations: { [OWN]: EXPIRY } });
 
-  it("is renewed once, however short the extension, and told of on the binding", async () => {
+  it("is renewed once, even with a short extension", async () => {
     const scene = await aged(30, { extendBy: "1h" });
 
     for (let round = 0; round < 50; round++) {
@@ -120,7 +120,7 @@ describe("an expiry that Git puts back", () => {
     expect(scene.entry()).toMatchObject({ state: "Contested" });
   });
 
-  it("is not restored either once its enforcer has deleted it", async () => {
+  it("causes an Event on the binding, which is not restored after it expired", async () => {
     const scene = await aged(29);
     await scene.act();
     putBack(scene);
@@ -132,7 +132,7 @@ describe("an expiry that Git puts back", () => {
     expect(scene.written.map(({ verb }) => verb)).toEqual(["patch"]);
   });
 
-  it("is not looked for in a watch that is behind", async () => {
+  it("is confirmed by a live read if the watch is stale", async () => {
     const scene = await aged(29);
     const stale = scene.now()!;
     await scene.act();
@@ -142,7 +142,7 @@ describe("an expiry that Git puts back", () => {
     scene.bindings = bindings;
   });
 
-  it("is renewed again once somebody has changed the object", async () => {
+  it("is renewed again after a change of the object", async () => {
     const scene = await aged(29);
     await scene.act();
     putBack(scene);
@@ -153,7 +153,7 @@ describe("an expiry that Git puts back", () => {
   });
 });
 
-describe("an operator that dies between a renewal and its note", () => {
+describe("an operator that stops between a renewal and its status", () => {
   const TTL = "janitor/ttl";
 
   async function died(): Promise<Scene> {
@@ -167,7 +167,7 @@ describe("an operator that dies between a renewal and its note", () => {
     return scene;
   }
 
-  it("is followed by one that knows what was renewed, until when, and the binding's own life", async () => {
+  it("is followed by one that knows the renewal and the life", async () => {
     const scene = await died();
     expect(await scene.pass()).toMatchObject({ reason: "Current", intents: [] });
     expect(scene.entry()).toMatchObject({
@@ -182,21 +182,21 @@ describe("an operator that dies between a renewal and its note", () => {
     expect(scene.written).toHaveLength(2);
   });
 
-  it("is followed by one that knows when somebody puts it back", async () => {
+  it("is followed by one that detects a reverted renewal", async () => {
     const scene = await died();
     await scene.pass();
     scene.change({ annotations: { [TTL]: "30d" } });
     expect(await scene.pass()).toMatchObject({ reason: "RenewalContested", intents: [] });
   });
 
-  it("is followed by one that renews, where the renewal was not carried out", async () => {
+  it("is followed by one that renews if the renewal was not executed", async () => {
     const scene = await died();
     scene.change({ annotations: { [TTL]: "30d" } });
     expect(await scene.pass()).toMatchObject({ reason: "Current", intents: [{ verb: "patch" }] });
     expect(scene.entry()).toMatchObject({ lifeSeconds: 30 * 86_400, renewedUntil: "2025-03-02T00:00:00Z" });
   });
 
-  it("is followed by one that takes any other expiry for somebody else's", async () => {
+  it("is followed by one that attributes any other expiry to another writer", async () => {
     const scene = await died();
     scene.change({ annotations: { [TTL]: "100d" } });
     await scene.pass();
@@ -204,7 +204,7 @@ describe("an operator that dies between a renewal and its note", () => {
     expect(scene.entry()).not.toHaveProperty("renewedUntil");
   });
 
-  it("and a restored binding is followed by one that knows it for its own", async () => {
+  it("is followed by one that recognizes its restored binding", async () => {
     const scene = new Scene();
     scene.bind({ annotations: { [OWN]: "2025-01-31T00:00:00Z" } });
     await scene.pass();
@@ -221,7 +221,7 @@ describe("an operator that dies between a renewal and its note", () => {
     expect(scene.written).toHaveLength(1);
   });
 
-  it("has written the same down in every pass, also of a binding that is over", async () => {
+  it("has recorded the same planned expiry in every pass, also for an expired binding", async () => {
     const scene = await aged(31);
     scene.outcome = { result: "Failed", message: "no answer" };
     const noted = new Set<string | undefined>();
@@ -235,7 +235,7 @@ describe("an operator that dies between a renewal and its note", () => {
 });
 
 describe("a revocation", () => {
-  it("while the target is missing is one still when it comes back", async () => {
+  it("while the target is missing remains one after its return", async () => {
     const scene = await aged(10);
     scene.workloadList = [];
     await scene.pass();
@@ -248,7 +248,7 @@ describe("a revocation", () => {
     expect(scene.written).toEqual([]);
   });
 
-  it("is one still when a watch that is behind shows the binding as if it lived, until after its end", async () => {
+  it("remains one while a stale watch shows the binding, even past its expiry", async () => {
     const scene = await aged(10);
     const stale = scene.now()!;
     scene.remove();
@@ -261,7 +261,7 @@ describe("a revocation", () => {
     expect(await scene.pass()).toMatchObject({ reason: "Revoked", intents: [] });
   });
 
-  it("is judged by when it was seen, not by when it was thought about", async () => {
+  it("depends on the time of the read, not on the time of the plan", async () => {
     const scene = await aged(30);
     await scene.pass();
     const record = { ...scene.entry()!, expiryTime: "2025-03-01T00:00:00Z" };
@@ -273,7 +273,7 @@ describe("a revocation", () => {
     expect(planned.report(new Map(), now).reason).toBe("Revoked");
   });
 
-  it("is told of while a finalizer holds the binding, on the binding and as False where it is listed", async () => {
+  it("is reported while a finalizer holds the binding, with an Event, and as False if it is listed", async () => {
     const scene = await aged(10, { bindings: [{ kind: "RoleBinding", name: "edit" }] });
     scene.change({ deletedAtMs: scene.clock.now().getTime() });
     const decision = await scene.pass();
@@ -283,7 +283,7 @@ describe("a revocation", () => {
     expect((await scene.pass()).events).toEqual([]);
   });
 
-  it("is remembered of the newest 64, and living bindings come before them in status", async () => {
+  it("stays in status for the newest 64, after the living bindings", async () => {
     const scene = new Scene();
     for (let i = 0; i < 70; i++) {
       scene.bind({ name: `b${i}`, annotations: { [OWN]: new Date(Date.UTC(2025, 1, 1, i)).toISOString() } });
@@ -299,19 +299,22 @@ describe("a revocation", () => {
 });
 
 describe("a clock ten minutes off", () => {
-  it.each([-10, 10])("by %i minutes: an enforcer's deletion is told by the operator's clock alone", async minutes => {
-    const scene = await aged(20);
-    await scene.pass();
-    await scene.clock.run(10 * DAY + minutes * 60_000);
-    scene.remove();
-    const { reason } = await scene.act();
-    expect(reason).toBe(minutes < 0 ? "Revoked" : "Current");
-    expect(scene.written).toHaveLength(minutes < 0 ? 0 : 1);
-  });
+  it.each([-10, 10])(
+    "by %i minutes: the operator's clock alone decides whether a deletion was a revocation",
+    async minutes => {
+      const scene = await aged(20);
+      await scene.pass();
+      await scene.clock.run(10 * DAY + minutes * 60_000);
+      scene.remove();
+      const { reason } = await scene.act();
+      expect(reason).toBe(minutes < 0 ? "Revoked" : "Current");
+      expect(scene.written).toHaveLength(minutes < 0 ? 0 : 1);
+    },
+  );
 });
 
 describe("status and messages", () => {
-  it.each(["living", "gone"])("of a %s binding whose write keeps failing don't change with time", async which => {
+  it.each(["living", "gone"])("of a %s binding whose write keeps failing do not change with time", async which => {
     const scene = await aged(31);
     if (which === "gone") scene.remove();
     scene.outcome = { result: "Forbidden", message: "a policy says no" };
@@ -326,13 +329,13 @@ describe("status and messages", () => {
     expect([...seen][0]).toContain("Required permissions: {apiGroups");
   });
 
-  it("of a binding that is skipped, refused or malformed tell when it ends all the same", async () => {
+  it("of a refused binding contain its expiry", async () => {
     const scene = await aged(1, {}, { subjects: [account("web"), { kind: "User", name: "ada" }] });
     await scene.pass();
     expect(scene.entry()).toMatchObject({ state: "Refused", expiryTime: EXPIRY });
   });
 
-  it("quote odd names, which could be read as something else", async () => {
+  it("quote odd names", async () => {
     const name = "a], resources: [clusterroles], resourceNames: [cluster-admin";
     const scene = await aged(24, {}, { roleRef: { ...EDIT, name }, name: "b c" });
     scene.lacking.add(`bind ${name}`);
@@ -341,7 +344,7 @@ describe("status and messages", () => {
     expect(message).toContain('RoleBinding "b c" expires');
   });
 
-  it("of the end of all renewals are told once for each date, whoever leads", async () => {
+  it("report a near renewUntil once per date", async () => {
     const scene = await aged(1, { renewUntil: "2025-01-09T00:00:00Z" });
     const reasons = async () => (await scene.pass()).events?.map(({ reason }) => reason);
     expect(await reasons()).toEqual(["RenewalEndsSoon"]);
@@ -350,27 +353,24 @@ describe("status and messages", () => {
     expect(await reasons()).toEqual(["RenewalEndsSoon"]);
   });
 
-  it("of an end within a second are told once as well", async () => {
+  it("report a renewUntil with fractions of a second once", async () => {
     const scene = await aged(1, { renewUntil: "2025-01-08T00:00:00.7Z" });
     const told = [await scene.pass(), await scene.pass()].map(({ events }) => events?.length);
     expect(told).toEqual([1, 0]);
   });
 
-  it.each(["2026-01-01T00:00:00Z", null])(
-    "of an end are forgotten with it: it is told of again where it comes back after %s",
-    async other => {
-      const scene = await aged(1, { renewUntil: "2025-01-09T00:00:00Z" });
-      await scene.pass();
-      expect(scene.entry()).toHaveProperty("announcedEnd");
-      edit(scene, { renewUntil: other });
-      await scene.pass();
-      expect(scene.entry()).not.toHaveProperty("announcedEnd");
-      edit(scene, { renewUntil: "2025-01-09T00:00:00Z" });
-      expect((await scene.pass()).events?.map(({ reason }) => reason)).toEqual(["RenewalEndsSoon"]);
-    },
-  );
+  it.each(["2026-01-01T00:00:00Z", null])("report renewUntil again if it returns after %s", async other => {
+    const scene = await aged(1, { renewUntil: "2025-01-09T00:00:00Z" });
+    await scene.pass();
+    expect(scene.entry()).toHaveProperty("announcedEnd");
+    edit(scene, { renewUntil: other });
+    await scene.pass();
+    expect(scene.entry()).not.toHaveProperty("announcedEnd");
+    edit(scene, { renewUntil: "2025-01-09T00:00:00Z" });
+    expect((await scene.pass()).events?.map(({ reason }) => reason)).toEqual(["RenewalEndsSoon"]);
+  });
 
-  it("don't miss a restored binding that the watch does not show yet", async () => {
+  it("include a restored binding that the watch does not show yet", async () => {
     const scene = await aged(31, { bindings: [{ kind: "RoleBinding", name: "edit" }] });
     scene.remove();
     await scene.pass();
@@ -379,8 +379,8 @@ describe("status and messages", () => {
   });
 });
 
-describe("bindings of both kinds with one name", () => {
-  it("are two", async () => {
+describe("a RoleBinding and a ClusterRoleBinding with one name", () => {
+  it("are two bindings", async () => {
     const scene = new Scene({ bindings: [{ kind: "RoleBinding", name: "edit" }] });
     scene.bind({ annotations: { [OWN]: EXPIRY } });
     scene.bind({ kind: "ClusterRoleBinding", annotations: { [OWN]: EXPIRY } });

@@ -6,9 +6,9 @@ import type { BindingView } from "../../core/views";
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 
 /**
- * What the API server asks of whoever changes a binding or creates one: the write itself, and `bind` on that very role, in the namespace
- * of the binding (kubernetes/kubernetes pkg/registry/rbac/rolebinding/policybased/storage.go and rbac/escalation_check.go,
- * BindingAuthorized). It would also do to hold every permission in the role; who relies on that gives the operator more than `bind`.
+ * The rights that a change or a create of a binding needs: the write itself, and `bind` on the role, in the namespace of the binding
+ * (kubernetes/kubernetes pkg/registry/rbac/rolebinding/policybased/storage.go and rbac/escalation_check.go, BindingAuthorized). The API
+ * server also accepts a client that holds every permission of the role, which is more than `bind`.
  */
 export function rightsFor(
   binding: Pick<BindingView | BindingStatus, "kind" | "name" | "namespace" | "roleRef">,
@@ -18,7 +18,7 @@ export function rightsFor(
   const within = kind === "RoleBinding" && namespace !== undefined ? { namespace } : {};
   const write = { apiGroup: RBAC_GROUP, resource: KINDS[kind].plural, verb, ...within };
   return [
-    // Nobody can be given the right to create by name.
+    // RBAC cannot grant create by name.
     verb === "create" ? write : { ...write, name },
     ...(roleRef === undefined
       ? []
@@ -36,7 +36,7 @@ export function rightsFor(
 
 /** The rule to add, as YAML in one line. */
 export function ruleOf({ apiGroup, resource, verb, name }: Right): string {
-  // Names of roles may hold brackets and commas: unquoted, one could turn this into another rule.
+  // A role's name may contain brackets and commas, and unquoted would be another rule.
   const names = name === undefined || verb !== "bind" ? "" : `, resourceNames: [${JSON.stringify(name)}]`;
   return `{apiGroups: [${apiGroup}], resources: [${resource}]${names}, verbs: [${verb}]}`;
 }

@@ -4,47 +4,46 @@ import type { BindingView } from "../../core/views";
 import { type Change, readExpiry, withChange, type Expiry, type Marked } from "./conventions";
 
 /**
- * A renewal comes no earlier than a third of what it extends by before the end, however long renewBefore is; a warning no earlier than two
- * thirds of it, or of the binding's life. Otherwise a binding that lives for an hour would be renewed at every pass, until its end lies
- * renewBefore ahead. A third is what cert-manager uses where a certificate lives no longer than its renewBefore.
+ * A renewal comes at most a third of its extension before the expiry, even if renewBefore is longer; a warning at most two thirds of the
+ * extension or of the life. Otherwise every pass would renew a binding with a life of an hour, until its expiry lies renewBefore ahead.
+ * cert-manager uses a third if a certificate lives no longer than its renewBefore.
  */
 const RENEW_SHARE = 1 / 3;
 const WARN_SHARE = 2 / 3;
 
-/** A form that would lose more than a third of an extension is not taken: what is left of it could be due again at once. */
+/** A form whose rounding loses more than a third of the extension is not used: the rest could be due again immediately. */
 const KEPT_SHARE = 2 / 3;
 
 /**
- * What is over is extended from the present, which stands still for so long, and for so much of an extension: what is written down in
- * one pass has to be the plan of the next.
+ * An expired binding is extended from the present, rounded down to steps of this time and of this share of the extension: the next pass
+ * must plan the expiry that this pass records.
  */
 const STEP_MS = 600_000;
 const STEP_SHARE = 1 / 10;
 
-/** Passes may be further apart than that: what was written down stays the plan while it is worth so much of an extension. */
+/** Passes may be further apart than a step: a recorded expiry remains the plan while it leaves this share of an extension. */
 const WORTH_SHARE = 1 / 2;
 
 /**
- * A life is at least so long, unless the binding itself is younger: who owns the expiry and writes something else shortly before the end
- * must not have it renewed every few seconds.
+ * Minimum life, unless the binding is younger: an expiry written shortly before it passes must not cause renewals every few seconds.
  */
 const LEAST_LIFE_MS = 3_600_000;
 
-/** Longest time between the decision to restore and the creation on the server that is allowed for. Where renewUntil is near, so much is left out. */
+/** Allowance for the time between the plan to restore and the creation on the server; subtracted if renewUntil is near. */
 const CREATION_TAKES_MS = 60_000;
 
 /**
- * A renewal gains at least this much, or half of what it extends by: more than what is left out of a restored binding's life, with what whole
- * seconds take. Else it would be renewed as soon as it is there.
+ * Minimum gain of a renewal, or half of its extension: more than the allowance above plus rounding. Otherwise a restored binding would be
+ * renewed as soon as it exists.
  */
 const LEAST_GAIN_MS = CREATION_TAKES_MS + 10_000;
 
-/** When a binding ends, and when something is to be done about it. Times in milliseconds since the epoch. */
+/** When a binding expires, and when the operator warns and renews. Times in milliseconds since the epoch. */
 export interface Schedule {
   readonly expiryMs: number;
-  /** The keys that say so. */
+  /** The keys that contain this expiry. */
   readonly sources: readonly string[];
-  /** From creation, or from when a moment was written that is the expiry, to the expiry; what a renewal extends by unless the spec says otherwise. */
+  /** From creation, or from the write of an absolute expiry, to the expiry. The default extension. */
   readonly lifeMs: number;
   /** By how much a renewal extends. */
   readonly extendByMs: number;
@@ -53,8 +52,8 @@ export interface Schedule {
 }
 
 /**
- * The schedule of a binding; undefined where it has no expiry. Its life is what its expiry says before the first renewal, and what was
- * recorded then after it.
+ * The schedule of a binding; undefined if it has no expiry. The life follows from the expiry before the first renewal, and from the record
+ * after it.
  */
 export function scheduleOf(
   marked: Marked,
@@ -84,8 +83,8 @@ function extensionOf({ extendBy }: BindingRenewalSpec, lifeMs: number): number {
 }
 
 /**
- * A value such as refreshed-at moves the end, but is not part of the life. Nor is the time before a moment was written: put on a binding of
- * three years, "a month from now" means a month.
+ * A value such as refreshed-at moves the expiry and is not part of the life. Nor is the time before an absolute expiry was written: "a
+ * month from now", written on a binding of three years, means a month.
  */
 function lifeOf(marked: Marked, { readings }: Expiry, expiryMs: number): number {
   const lives = readings
@@ -108,25 +107,25 @@ function lifeSince(sinceMs: number, endMs: number, createdAtMs: number): number 
   return Math.min(Math.max(endMs - sinceMs, LEAST_LIFE_MS), endMs - createdAtMs);
 }
 
-/** What bounds the end that is planned. */
+/** Limits of a planned expiry. */
 export interface Bounds {
   readonly nowMs: number;
-  /** Nothing ends later. */
+  /** The latest expiry. */
   readonly latestMs: number;
-  /** What status tells of the plan of the pass before. */
+  /** The expiry that the previous pass planned and recorded. */
   readonly renewingUntil?: string | undefined;
 }
 
-/** What a renewal writes, and when the binding expires then. */
+/** What a renewal writes, and the new expiry. */
 export interface Renewal {
   readonly changes: readonly Change[];
   readonly expiryMs: number;
 }
 
 /**
- * What to write so that a binding expires later: one value of each convention that it uses, in the form that was found, at most
- * `extendByMs` later than now planned, and never after `latestMs`. What is over already ends when `renewingUntil` says, as long as that
- * will do. Undefined where no later time can be had.
+ * Plans a later expiry: one value per convention that the binding uses, in the form that was found, at most `extendByMs` later and never
+ * after `latestMs`. An expired binding keeps the recorded plan `renewingUntil` while that is valid. Undefined if no later time can be
+ * written.
  */
 export function planRenewal(
   marked: Marked,
@@ -145,17 +144,17 @@ export function planRenewal(
   return checked(marked, changes, fromMs + Math.min(LEAST_GAIN_MS, schedule.extendByMs / 2));
 }
 
-/** What is over already is extended from now: from its end, it could be over still. */
+/** An expired binding is extended from now: from its expiry, the result could be in the past. */
 function startOf({ expiryMs, extendByMs }: Schedule, nowMs: number): number {
-  return Math.max(expiryMs, standing(nowMs, extendByMs));
+  return Math.max(expiryMs, roundedDown(nowMs, extendByMs));
 }
 
-/** The present as it stands still. */
-function standing(nowMs: number, extendByMs: number): number {
+/** The present, rounded down to a step. */
+function roundedDown(nowMs: number, extendByMs: number): number {
   return nowMs - (nowMs % Math.max(1, Math.min(STEP_MS, extendByMs * STEP_SHARE)));
 }
 
-/** The plan that status tells of, to the second, where it will do still. */
+/** The recorded plan, to the second, if it is still valid. */
 function asPlanned(
   write: "write" | "writeAnew",
   marked: Marked,
@@ -166,20 +165,20 @@ function asPlanned(
   const leftMs = untilMs - nowMs;
   const isGood = untilMs <= latestMs && leftMs >= extendByMs * WORTH_SHARE && leftMs <= extendByMs;
   if (!isGood) return undefined;
-  // Status tells of whole seconds, and an expiry may lie between two of them.
+  // Status has whole seconds, and an expiry may lie between two of them.
   const lastMs = Math.min(untilMs + 999, latestMs);
   const { readings } = readExpiry(marked);
   const changes = readings.flatMap(({ convention }) => convention[write](marked, lastMs, untilMs - 1) ?? []);
   return checked(marked, changes, untilMs - 1);
 }
 
-/** What a restored binding carries. */
+/** What a restore writes. */
 export interface Restoring extends Renewal {
-  /** Whether it ends just then, whenever the API server creates it: what counts from the creation does not. */
+  /** False if the expiry counts from the creation, whose time the API server sets. */
   readonly isExact: boolean;
 }
 
-/** What a binding that is created again has to carry, so that it lives for as long as a renewal extends by, and never past `latestMs`. */
+/** Plans the expiry of a recreated binding: one extension from now, and never after `latestMs`. */
 export function planRestore(
   record: BindingStatus,
   spec: BindingRenewalSpec,
@@ -193,26 +192,26 @@ export function planRestore(
   const { renewingUntil } = record;
   const planned = isExact ? asPlanned("writeAnew", marked, extendByMs, { ...bounds, renewingUntil }) : undefined;
   if (planned !== undefined) return { ...planned, isExact };
-  const fromMs = isExact ? standing(nowMs, extendByMs) : nowMs;
+  const fromMs = isExact ? roundedDown(nowMs, extendByMs) : nowMs;
   const changes = readings.flatMap(({ convention }) => {
-    // What counts from the creation counts from when the API server has created it, not from now.
+    // An expiry relative to the creation counts from the time at which the API server creates the binding, not from now.
     const capMs = convention.isRelative(marked) ? latestMs - CREATION_TAKES_MS : latestMs;
     const targetMs = Math.min(fromMs + extendByMs, capMs);
     return convention.writeAnew(marked, targetMs, leastOf(fromMs, targetMs, capMs, latestMs)) ?? [];
   });
-  // A life so short would be worth a renewal for what is left out, and at once if it is nearly over: not for the last seconds of it.
+  // With so short a life, the allowance alone would justify a renewal, immediately if little is left.
   const isToLast = isExact || extendByMs * WORTH_SHARE >= LEAST_GAIN_MS;
   const renewal = checked(marked, changes, isToLast ? nowMs : nowMs + extendByMs * RENEW_SHARE);
   return renewal && { ...renewal, isExact };
 }
 
-/** The last end that can be had, `capMs`, comes as close to `latestMs` as a renewal is worth: another one would gain too little. */
+/** The minimum of a planned expiry. At the cap it is so close to `latestMs` that another renewal would gain too little. */
 function leastOf(fromMs: number, targetMs: number, capMs: number, latestMs = capMs): number {
   const leastMs = fromMs + (targetMs - fromMs) * KEPT_SHARE;
   return targetMs < capMs ? leastMs : Math.max(leastMs, latestMs - LEAST_GAIN_MS);
 }
 
-/** All conventions together must say a later time, or the earliest of them deletes the binding all the same. */
+/** The earliest of all conventions must be later, or its enforcer deletes the binding. */
 function checked(marked: Marked, changes: readonly Change[], laterThanMs: number): Renewal | undefined {
   const after = readExpiry(changes.reduce<Marked>(withChange, marked));
   const expiryMs = after.earliest?.atMs;
@@ -220,13 +219,13 @@ function checked(marked: Marked, changes: readonly Change[], laterThanMs: number
   return { changes, expiryMs };
 }
 
-/** What conventions read of a binding. */
+/** The part of a binding that conventions read. */
 export function markedOf(view: BindingView): Marked {
   const { createdAtMs, labels, annotations, writtenMs } = view;
   return { createdAtMs, labels, annotations, ...(writtenMs === undefined ? {} : { writtenMs }) };
 }
 
-/** spec.renewUntil in milliseconds since the epoch; Infinity where there is none. The API server takes a comma before fractions as well. */
+/** spec.renewUntil in milliseconds since the epoch; Infinity if unset. The API server also accepts a comma before fractions. */
 export function renewUntilMs({ renewUntil }: BindingRenewalSpec): number {
   return renewUntil === undefined || renewUntil === null ? Infinity : Date.parse(renewUntil.replace(",", "."));
 }

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { BindingRenewalSpec } from "../../api/controller-resilience";
 import { Scene } from "./testing/scene";
 
-// The present, from which what is over is extended, stands still for six seconds where a binding lives for a minute.
+// Expired bindings are extended from the present, rounded down to steps: six seconds for a life of a minute.
 
 const OWN = "controller-resilience.io/expires-at";
 const MINUTE = 60_000;
 
-/** A binding that lives for a minute, seen at once; then half a minute past its end. */
+/** A binding with a life of a minute, observed immediately; then half a minute after its expiry. */
 async function overdue(annotations: Record<string, string> = { [OWN]: "2025-01-01T00:01:00Z" }): Promise<Scene> {
   const scene = new Scene();
   scene.bind({ annotations });
@@ -27,7 +27,7 @@ function written(scene: Scene): unknown[] {
   return scene.written.map(({ verb, renewal }) => [verb, renewal?.expiryTime]);
 }
 
-describe("a binding that lives for a minute, and passes ten seconds apart", () => {
+describe("a binding with a life of a minute, with passes ten seconds apart", () => {
   it.each<[string, Record<string, string>]>([
     ["seconds", { [OWN]: "2025-01-01T00:01:00Z" }],
     ["minutes", { "janitor/expires": "2025-01-01T00:01" }],
@@ -39,7 +39,7 @@ describe("a binding that lives for a minute, and passes ten seconds apart", () =
         "k8s-ttl-controller.twin.sh/refreshed-at": "2025-01-01T00:00:00Z",
       },
     ],
-  ])("is restored in the second, to just what the first has written down: %s", async (_, annotations) => {
+  ])("is restored in the second pass to the expiry that the first recorded: %s", async (_, annotations) => {
     const scene = await overdue(annotations);
     scene.remove();
     await scene.pass();
@@ -50,7 +50,7 @@ describe("a binding that lives for a minute, and passes ten seconds apart", () =
     expect(written(scene)).toEqual([["create", planned]]);
   });
 
-  it("is renewed in the second where its end is over", async () => {
+  it("is renewed in the second pass if it has expired", async () => {
     const scene = await overdue();
     await scene.pass();
     const planned = scene.entry()?.renewingUntil;
@@ -61,8 +61,8 @@ describe("a binding that lives for a minute, and passes ten seconds apart", () =
   });
 });
 
-describe("a plan that stands in status", () => {
-  it("is made anew once less than half of an extension would be left", async () => {
+describe("a planned expiry in status", () => {
+  it("is replaced when less than half of an extension would be left", async () => {
     const scene = await overdue();
     scene.remove();
     await scene.pass();
@@ -79,7 +79,7 @@ describe("a plan that stands in status", () => {
       { before: { extendBy: "10m" }, after: { extendBy: "" }, times: ["00:11:00", "00:02:30"] },
     ],
     ["is worth less than half of an extension now", { after: { extendBy: "10m" }, times: ["00:02:30", "00:11:00"] }],
-  ])("is made anew where it %s", async (_, { before = {}, after, times: [first, second] }) => {
+  ])("is replaced if it %s", async (_, { before = {}, after, times: [first, second] }) => {
     const scene = await overdue();
     scene.remove();
     edit(scene, before);

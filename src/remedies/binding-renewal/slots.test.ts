@@ -10,7 +10,7 @@ import { account, DAY, DEFAULTS, HOUR, Scene } from "./testing/scene";
 const OWN = "controller-resilience.io/expires-at";
 const FAR = "2025-01-31T00:00:00Z";
 
-/** What the engine lets all of status have. */
+/** The engine's limit for the whole status. */
 const STATUS_BYTES = 512 * 1024;
 
 function bindMany(scene: Scene, count: number, over: (i: number) => Partial<BindingView> = () => ({})): void {
@@ -26,37 +26,37 @@ function bytesOf(scene: Scene): number {
 }
 
 describe("ten thousand bindings", () => {
-  it("are told of as far as status has room, and the rest as a number", async () => {
+  it("are listed as far as status has room, and the rest as a number", async () => {
     const scene = new Scene();
     bindMany(scene, 10_000);
     const decision = await scene.pass();
-    const placed = namesIn(scene).size;
-    expect(placed).toBeGreaterThan(500);
+    const withSlot = namesIn(scene).size;
+    expect(withSlot).toBeGreaterThan(500);
     expect(bytesOf(scene)).toBeLessThan(STATUS_BYTES);
     expect(decision).toMatchObject({ status: "False", reason: "TooManyBindings" });
-    expect(decision.message).toContain(`status.bindings has no room for ${10_000 - placed} more, the next of which`);
+    expect(decision.message).toContain(`status.bindings has no room for ${10_000 - withSlot} more, the next of which`);
     expect(decision.stalled?.reason).toBe("TooManyBindings");
   });
 
-  it("are renewed by their own life for ever where they have a place, and not at all where they have none", async () => {
+  it("are renewed by their own life if they have a slot, and never without one", async () => {
     const scene = new Scene();
     bindMany(scene, 2_000);
     await scene.pass();
-    const placed = namesIn(scene);
+    const withSlot = namesIn(scene);
     for (let round = 0; round < 3; round++) {
       await scene.clock.run(29 * DAY + HOUR);
       for (let pass = 0; pass < 12; pass++) await scene.pass();
       await scene.clock.run(DAY - HOUR);
     }
-    expect(namesIn(scene)).toEqual(placed);
-    expect(new Set(scene.written.map(({ target }) => target.name))).toEqual(placed);
-    expect(scene.written).toHaveLength(3 * placed.size);
+    expect(namesIn(scene)).toEqual(withSlot);
+    expect(new Set(scene.written.map(({ target }) => target.name))).toEqual(withSlot);
+    expect(scene.written).toHaveLength(3 * withSlot.size);
     const ends = scene.object.status?.bindings?.map(({ expiryTime, lifeSeconds }) => `${expiryTime} ${lifeSeconds}`);
     expect(new Set(ends)).toEqual(new Set([`2025-05-01T00:00:00Z ${(30 * DAY) / 1000}`]));
     expect(bytesOf(scene)).toBeLessThan(STATUS_BYTES);
   });
 
-  it("are told of by no more Events than anybody would read", async () => {
+  it("cause at most 51 Events per pass", async () => {
     const scene = new Scene();
     bindMany(scene, 10_000);
     await scene.clock.run(25 * DAY);
@@ -65,17 +65,17 @@ describe("ten thousand bindings", () => {
     expect(events.at(-1)?.note).toMatch(/^Plus \d+ more bindings; see status\.bindings\.$/);
   });
 
-  it("let others have their turn while they are looked at", async () => {
+  it("yield to the event loop while they are observed", async () => {
     const scene = new Scene();
     bindMany(scene, 10_000);
     const clock = new BusyClock(scene.clock);
     const busy = Object.assign(Object.create(scene) as Scene, { clock });
     await observeBindings(scene.object, DEFAULTS, busy);
-    // Each binding takes it a millisecond to find and another to place, and a turn is ten of them.
+    // The clock advances a millisecond per binding to find it and another to assign a slot; a slice takes ten.
     expect(clock.turns).toBeGreaterThanOrEqual(1_900);
   });
 
-  it("let others have their turn while those that have a place are decided on", async () => {
+  it("yield to the event loop while they are planned", async () => {
     const scene = new Scene();
     bindMany(scene, 10_000);
     const facts = await observeBindings(scene.object, DEFAULTS, scene);
@@ -87,8 +87,8 @@ describe("ten thousand bindings", () => {
   });
 });
 
-describe("a place in status", () => {
-  it("goes to what is renewed before what is not, however soon that ends", async () => {
+describe("a slot in status", () => {
+  it("goes first to bindings that are renewed, even if the others expire sooner", async () => {
     const scene = new Scene();
     const soon = { [OWN]: "2025-01-02T00:00:00Z" };
     bindMany(scene, 1_000, i => ({ name: `skipped${i}`, annotations: soon, skip: true }));
@@ -111,17 +111,17 @@ describe("a place in status", () => {
     expect(scene.written.map(({ target }) => target.name)).toEqual(["own"]);
   });
 
-  it("is kept, though others end sooner", async () => {
+  it("is kept although others expire sooner", async () => {
     const scene = new Scene();
     bindMany(scene, 2_000);
     await scene.pass();
-    const placed = namesIn(scene);
+    const withSlot = namesIn(scene);
     bindMany(scene, 1_000, i => ({ name: `late${i}`, annotations: { [OWN]: "2025-01-20T00:00:00Z" } }));
     await scene.pass();
-    expect(namesIn(scene)).toEqual(placed);
+    expect(namesIn(scene)).toEqual(withSlot);
   });
 
-  it("is free again when a binding goes", async () => {
+  it("is free again when a binding is gone", async () => {
     const scene = new Scene();
     bindMany(scene, 800);
     await scene.pass();
@@ -133,7 +133,7 @@ describe("a place in status", () => {
     expect(without.every(({ name }) => namesIn(scene).has(name))).toBe(true);
   });
 
-  it("is not missed by those that are to be left alone", async () => {
+  it("is not counted as missing for bindings with the skip annotation", async () => {
     const scene = new Scene();
     bindMany(scene, 1_200, () => ({ skip: true }));
     scene.bind({ name: "own", annotations: { [OWN]: FAR } });
@@ -143,13 +143,13 @@ describe("a place in status", () => {
     expect(decision.stalled).toBeUndefined();
   });
 
-  it("is missed by those that are refused, of which nobody would be warned", async () => {
+  it("is counted as missing for refused bindings", async () => {
     const scene = new Scene();
     bindMany(scene, 1_200, () => ({ subjects: [account("web"), account("other")] }));
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "TooManyBindings" });
   });
 
-  it("is given to none that is too large for it, and others don't suffer", async () => {
+  it("is denied to a binding that is too large, without loss for others", async () => {
     const scene = new Scene();
     scene.bind({ name: "huge", annotations: { [OWN]: FAR, note: "x".repeat(500_000) } });
     scene.bind({ name: "edit", annotations: { [OWN]: FAR } });
@@ -159,10 +159,10 @@ describe("a place in status", () => {
   });
 });
 
-describe("bindings that outgrow the room", () => {
+describe("bindings that outgrow their slots", () => {
   const GROWN = { [OWN]: FAR, note: "x".repeat(700) };
 
-  /** All of them have a record that fits, and then are too large for it. */
+  /** All of them have a record that fits, and then grow. */
   async function outgrown(): Promise<Scene> {
     const scene = new Scene();
     bindMany(scene, 550);
@@ -171,12 +171,12 @@ describe("bindings that outgrow the room", () => {
     return scene;
   }
 
-  /** Those that could be created again. */
+  /** Bindings that status could restore. */
   function wholeIn(scene: Scene): string[] {
     return (scene.object.status?.bindings ?? []).flatMap(({ name, roleRef }) => (roleRef === undefined ? [] : [name]));
   }
 
-  it("keep what is known of their lives, within the room, and are not read one by one", async () => {
+  it("keep their lives in status, within the limit, and are not read one by one", async () => {
     const scene = await outgrown();
     const reads = vi.spyOn(scene, "binding");
     const decision = await scene.pass();
@@ -189,7 +189,7 @@ describe("bindings that outgrow the room", () => {
     expect(reads).not.toHaveBeenCalled();
   });
 
-  it("are not forgotten while a target is missing", async () => {
+  it("stay in status while a target is missing", async () => {
     const scene = await outgrown();
     await scene.pass();
     scene.workloadList = [];
@@ -197,27 +197,27 @@ describe("bindings that outgrow the room", () => {
     expect(namesIn(scene).size).toBe(550);
   });
 
-  it("keep their places or stay without, though renewals move the ends", async () => {
+  it("keep their slots or stay without, although renewals move the expiries", async () => {
     const scene = await outgrown();
     await scene.pass();
-    const placed = wholeIn(scene);
+    const withSlot = wholeIn(scene);
     await scene.clock.run(29 * DAY + HOUR);
     for (let pass = 0; pass < 12; pass++) await scene.pass();
-    expect(new Set(wholeIn(scene))).toEqual(new Set(placed));
-    expect(new Set(scene.written.map(({ target }) => target.name))).toEqual(new Set(placed));
-    expect(scene.written).toHaveLength(placed.length);
+    expect(new Set(wholeIn(scene))).toEqual(new Set(withSlot));
+    expect(new Set(scene.written.map(({ target }) => target.name))).toEqual(new Set(withSlot));
+    expect(scene.written).toHaveLength(withSlot.length);
   });
 
-  it("are not created again as they once were", async () => {
+  it("are not recreated with outdated content", async () => {
     const scene = await outgrown();
     await scene.pass();
-    const placed = new Set(wholeIn(scene));
-    const left = [...namesIn(scene)].filter(name => !placed.has(name));
+    const withSlot = new Set(wholeIn(scene));
+    const left = [...namesIn(scene)].filter(name => !withSlot.has(name));
     expect(left.length).toBeGreaterThan(0);
     for (const name of left) scene.remove(`RoleBinding/${name}`);
     await scene.clock.run(31 * DAY);
     for (let pass = 0; pass < 12; pass++) await scene.pass();
     expect(scene.written.filter(({ verb }) => verb === "create")).toEqual([]);
-    expect(namesIn(scene)).toEqual(placed);
+    expect(namesIn(scene)).toEqual(withSlot);
   });
 });

@@ -1,16 +1,16 @@
 import { LAST_MS } from "./convention";
 
-/** 0000-01-01T00:00:00Z, the first moment that four digits of a year can say. */
+/** 0000-01-01T00:00:00Z, the first time with a year of four digits. */
 const FIRST_MS = -62_167_219_200_000;
 
 const NS_PER_MS = 1_000_000n;
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))$/;
 
-/** Year, month (from 1), day, hour, minute, second; what is left out is 0. */
+/** Year, month (from 1), day, hour, minute, second; missing parts are 0. */
 export type Fields = readonly number[];
 
-/** Milliseconds since the epoch of a moment in UTC; undefined if there is none such, like 30 February, 24:00 or a second 60. */
+/** Milliseconds since the epoch of a time in UTC; undefined if it does not exist, like 30 February, 24:00 or a second 60. */
 export function utcMs(fields: Fields): number | undefined {
   const [hour = 0, minute = 0, second = 0] = fields.slice(3);
   const midnight = midnightMs(fields);
@@ -19,17 +19,17 @@ export function utcMs(fields: Fields): number | undefined {
 }
 
 function midnightMs([year = NaN, month = NaN, day = NaN]: Fields): number | undefined {
-  // Not Date.UTC: it takes the years 0 to 99 for 1900 to 1999.
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999.
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date.getTime() : undefined;
 }
 
 /**
- * Nanoseconds since the epoch of what Go's `time.Parse(time.RFC3339, text)` takes, since Kubernetes and its controllers read times
- * so (golang/go src/time/format.go, format_rfc3339.go). It takes more than RFC 3339: an hour of one digit, a comma before the
- * fraction, any number of decimals (those after the ninth are dropped), offsets up to 24:60. It takes less in two points: `T`
- * and `Z` are upper case, and there is no second 60. Undefined if it is none.
+ * Nanoseconds since the epoch of a text that Go's `time.Parse(time.RFC3339, text)` accepts, as Kubernetes and its controllers do
+ * (golang/go src/time/format.go, format_rfc3339.go). Go accepts more than RFC 3339: an hour of one digit, a comma before the fraction,
+ * any number of decimals (dropped after the ninth), offsets up to 24:60. It accepts less in two points: `T` and `Z` must be upper case,
+ * and there is no second 60. Undefined for any other text.
  */
 export function rfc3339Ns(text: string): bigint | undefined {
   const match = RFC3339.exec(text);
@@ -51,7 +51,7 @@ export function fractionNs(decimals = ""): bigint {
   return BigInt(decimals.slice(0, 9).padEnd(9, "0"));
 }
 
-/** Whole milliseconds, rounded down, of nanoseconds; BigInt alone would round towards zero. */
+/** Nanoseconds in milliseconds, rounded down; BigInt alone rounds towards zero. */
 export function floorMs(ns: bigint): number {
   return Number((ns - (((ns % NS_PER_MS) + NS_PER_MS) % NS_PER_MS)) / NS_PER_MS);
 }
@@ -71,7 +71,7 @@ export function spellSecond(atMs: number): string {
   return `${spell(atMs).slice(0, 19)}Z`;
 }
 
-/** Bounded to the years that four digits can say: toISOString throws for what is far out. */
+/** Limited to years of four digits: toISOString throws far beyond them. */
 function spell(atMs: number): string {
   return new Date(Math.min(Math.max(Math.floor(atMs), FIRST_MS), LAST_MS)).toISOString();
 }

@@ -1,23 +1,23 @@
 import { type Change, type Convention, type Marked, type Reading, withChange } from "./convention";
 
-/** What differs between conventions. */
+/** The differences between conventions. */
 export interface Rules {
   readonly key: string;
   readonly place: "labels" | "annotations";
-  /** The key that is written to, where it isn't the one that holds the expiry. */
+  /** The key that renewals write, if it is not the key that contains the expiry. */
   readonly renewedBy?: string;
   isRelative(marked: Marked): boolean;
   read(marked: Marked): Reading | null;
   /**
-   * Values that say `atMs`, each rounded down to the precision of its form: first the form that was found, then ever finer ones.
-   * Called only for what expires. One that can't be said may be wrong: every value is read again before it is taken.
+   * Values for `atMs`, each rounded down to the precision of its form: first the form that was found, then finer ones. Called only for
+   * bindings that expire. A value may be wrong if its form cannot contain the time: each is read back before it is used.
    */
-  sayings(marked: Marked, atMs: number): readonly string[];
+  valuesFor(marked: Marked, atMs: number): readonly string[];
 }
 
 /**
- * A convention from its rules. Whatever it writes has been read back: no value is written that its own reader wouldn't
- * understand, or that would mean a moment after the wanted one or not after the present one.
+ * Makes a convention from its rules. Each value is read back before it is written: it is valid, not later than the requested time, and
+ * later than the current one.
  */
 export function define(rules: Rules): Convention {
   const { key, renewedBy } = rules;
@@ -38,14 +38,14 @@ export function define(rules: Rules): Convention {
   };
 }
 
-/** The first saying that means a moment after `afterMs`, and at most `atMs`. */
+/** The first value whose time is after `afterMs` and at most `atMs`. */
 function firstBetween(
   rules: Rules,
   marked: Marked,
   { afterMs, atMs }: { readonly afterMs: number; readonly atMs: number },
 ): Change | null {
   if (!(atMs > afterMs)) return null;
-  for (const value of rules.sayings(marked, atMs)) {
+  for (const value of rules.valuesFor(marked, atMs)) {
     const change = { place: rules.place, key: rules.renewedBy ?? rules.key, value };
     const reading = rules.read(withChange(marked, change));
     if (reading?.kind !== "expires") continue;

@@ -1,7 +1,7 @@
-/** The units that conventions are written in, from the coarsest to the finest. */
+/** The units of all conventions, from the coarsest to the finest. */
 export const UNITS = ["w", "d", "h", "m", "s"] as const;
 
-/** One of them. */
+/** A unit of {@link UNITS}. */
 export type Unit = (typeof UNITS)[number];
 
 /** Milliseconds of each unit: a day has 24 hours and a week 7 days in every convention. */
@@ -13,13 +13,13 @@ export const MS_PER_UNIT: Readonly<Record<Unit, number>> = {
   s: 1_000,
 };
 
-/** The longest duration that Go can say: 2^63-1 nanoseconds, some 292 years; here in whole milliseconds. */
+/** Go's longest duration, 2^63-1 nanoseconds or some 292 years, in whole milliseconds. */
 export const LONGEST_GO_MS = 9_223_372_036_854;
 
-/** A duration that was read. */
+/** A parsed duration. */
 export interface Duration {
   readonly ns: bigint;
-  /** The unit, where it was one whole number of one unit (`24h`); undefined for `1h30m`, `1.5h`, `0` and what is finer than a second. */
+  /** The unit of one whole number (`24h`); undefined for `1h30m`, `1.5h`, `0` and anything finer than a second. */
   readonly unit: Unit | undefined;
 }
 
@@ -28,7 +28,7 @@ type Table = ReadonlyMap<string, bigint>;
 const MAX_INT64 = 2n ** 63n - 1n;
 const INT64_DECIMALS = String(MAX_INT64).length;
 
-/** One number with its unit. The classes exclude one another, so it can't backtrack. */
+/** One number with its unit. The character classes are disjoint, so there is no backtracking. */
 const COMPONENT = /(\d*)(?:\.(\d*))?([^.\d]+)/y;
 
 /** golang/go src/time/format.go, unitMap: both the micro sign and the Greek letter mu. */
@@ -46,12 +46,12 @@ const GO: Table = new Map([
 /** xhit/go-str2duration str2duration.go, unitMap: Go's units, days and weeks. */
 const STR2DURATION: Table = new Map([...GO, ["d", 86_400_000_000_000n], ["w", 604_800_000_000_000n]]);
 
-/** What Go's `time.ParseDuration` takes (golang/go src/time/format.go): a sign, then numbers with units, fractions allowed. */
+/** Parses as Go's `time.ParseDuration` does (golang/go src/time/format.go): a sign, then numbers with units, fractions allowed. */
 export function goDuration(text: string): Duration | undefined {
   return signed(text, GO);
 }
 
-/** What `str2duration.ParseDuration` takes (xhit/go-str2duration v2, str2duration.go): the same with days and weeks. */
+/** Parses as `str2duration.ParseDuration` does (xhit/go-str2duration v2, str2duration.go): the same with days and weeks. */
 export function str2duration(text: string): Duration | undefined {
   return signed(text, STR2DURATION);
 }
@@ -80,7 +80,7 @@ function components(text: string, table: Table): Duration | undefined {
   return { ns, unit };
 }
 
-/** Nanoseconds of one number with its unit; undefined where Go finds no digit, no such unit, or more than it can hold. */
+/** Nanoseconds of one number with its unit; undefined without a digit, with an unknown unit, or beyond Go's range. */
 function component(match: RegExpExecArray, table: Table): bigint | undefined {
   const [, whole = "", decimals = "", name = ""] = match;
   const perUnit = table.get(name);
@@ -89,20 +89,20 @@ function component(match: RegExpExecArray, table: Table): bigint | undefined {
   return amount * perUnit + fraction(decimals, perUnit);
 }
 
-/** Go counts fractions in a float64, and drops the decimals that an int64 can't hold (leadingFraction in both sources). */
+/** Go computes fractions in a float64 and drops decimals beyond an int64 (leadingFraction in both sources). */
 function fraction(decimals: string, perUnit: bigint): bigint {
   let digits = decimals.slice(0, INT64_DECIMALS);
   if (int64(digits) === undefined) digits = digits.slice(0, -1);
   return BigInt(Math.trunc(Number(digits) * (Number(perUnit) / 10 ** digits.length)));
 }
 
-/** A whole number of at least 0, no digit being 0; undefined for what an int64 can't hold. */
+/** A whole number of at least 0; no digits are 0; undefined beyond an int64. */
 export function int64(digits: string): bigint | undefined {
   const value = BigInt(digits);
   return value > MAX_INT64 ? undefined : value;
 }
 
-/** The unit of that name; undefined if conventions aren't written in it. */
+/** The unit of that name; undefined if no convention uses it. */
 export function asUnit(name: string | undefined): Unit | undefined {
   return UNITS.find(unit => unit === name);
 }

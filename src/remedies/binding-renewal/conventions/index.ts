@@ -7,7 +7,7 @@ import { ttlController } from "./ttl-controller";
 
 export { type Change, type Convention, type Malformed, type Marked, type Reading, withChange } from "./convention";
 
-/** All conventions that are known. The order is that of sources in status. */
+/** All supported conventions, in the order of sources in status. */
 export const CONVENTIONS: readonly Convention[] = [
   ownExpiresAt,
   ownExpirationSeconds,
@@ -17,18 +17,18 @@ export const CONVENTIONS: readonly Convention[] = [
   ttlController,
 ];
 
-/** What all conventions together say of a binding. */
+/** A binding read in all conventions. */
 export interface Expiry {
-  /** Those that expire. */
+  /** Conventions with an expiry. */
   readonly readings: readonly { readonly convention: Convention; readonly atMs: number }[];
-  /** When it ends: the enforcers don't know of one another, so the earliest wins. Absent if none says so. */
+  /** The enforcers are independent, so the earliest expiry counts. Absent if there is none. */
   readonly earliest?: {
     readonly atMs: number;
-    /** The keys that say so, more than one if they agree. */
+    /** The keys with this expiry. */
     readonly sources: readonly string[];
   };
   readonly malformed: readonly Malformed[];
-  /** One of them says that it never expires; another may still say that it does. */
+  /** A convention contains an explicit "never"; another may still contain an expiry. */
   readonly forever: boolean;
 }
 
@@ -49,7 +49,7 @@ export function readExpiry(marked: Marked): Expiry {
   return { readings, earliest: { atMs, sources }, malformed, forever };
 }
 
-/** Does a binding use any convention, be it malformed or for ever? False: `readExpiry` would find nothing. */
+/** Reports whether the binding uses any convention, including malformed values and "never". */
 export function hasExpiryKey(marked: Marked): boolean {
   return CONVENTIONS.some(convention => convention.read(marked) !== null);
 }

@@ -6,8 +6,8 @@ import { asciiDigits } from "./python-digits";
 const KEY = "janitor/expires";
 const EXPECTED = "a moment in UTC, such as 2006-01-02, 2006-01-02T15:04 or 2006-01-02T15:04:05Z";
 
-// The fields of Python's strptime (python/cpython Lib/_strptime.py, TimeRE): single digits and other scripts' digits are taken,
-// a blank before the digit of a day too. Letters of the pattern match in any case.
+// The fields of Python's strptime (python/cpython Lib/_strptime.py, TimeRE): it accepts single digits, digits of other
+// scripts, and a blank before a day of one digit. Letters of the pattern match in any case.
 const DAY = String.raw`(\p{Nd}{4})-(1[0-2]|0[1-9]|[1-9])-(3[01]|[12]\p{Nd}|0[1-9]|[1-9]| [1-9])`;
 const MINUTE = String.raw`${DAY}[Tt](2[0-3]|[01]\p{Nd}|\p{Nd}):([0-5]\p{Nd}|\p{Nd})`;
 const SECOND = String.raw`${MINUTE}:(6[01]|[0-5]\p{Nd}|\p{Nd})[Zz]`;
@@ -20,10 +20,10 @@ const FORMS = [
 ] as const;
 
 /**
- * kube-janitor's `janitor/expires`: a moment in UTC (hjacobs/kube-janitor kube_janitor/helper.py, parse_expiry;
- * kube_janitor/janitor.py, handle_resource_on_expiry). A date means its first moment. An empty value counts as none.
+ * kube-janitor's `janitor/expires`: a time in UTC (hjacobs/kube-janitor kube_janitor/helper.py, parse_expiry;
+ * kube_janitor/janitor.py, handle_resource_on_expiry). A date means its start. An empty value is ignored.
  *
- * strptime takes the seconds 60 and 61, but datetime doesn't, and there is no year 0 for it: both are ignored as invalid.
+ * strptime accepts the seconds 60 and 61, but datetime does not, nor the year 0: kube-janitor ignores both as invalid.
  */
 export const janitorExpires = define({
   key: KEY,
@@ -35,7 +35,7 @@ export const janitorExpires = define({
     const found = parse(value);
     return found === undefined ? malformed(KEY, value, EXPECTED) : expiresAt(found.atMs);
   },
-  sayings(marked, atMs): string[] {
+  valuesFor(marked, atMs): string[] {
     const found = parse(marked.annotations[KEY] ?? "");
     return found === undefined ? [] : FORMS.slice(found.form).map(({ spell }) => spell(atMs));
   },

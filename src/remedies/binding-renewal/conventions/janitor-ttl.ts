@@ -13,7 +13,7 @@ const TTL = /^(\p{Nd}+)([smhdw])\n?$/u;
  * kube-janitor's `janitor/ttl`: the time from the creation of the object (hjacobs/kube-janitor kube_janitor/helper.py, parse_ttl;
  * kube_janitor/janitor.py, handle_resource_on_ttl).
  *
- * `forever`, in any case, and a zero never delete: it acts on a ttl above zero only. An empty value counts as none.
+ * kube-janitor never deletes with `forever` (in any case) or with zero. It ignores an empty value.
  */
 export const janitorTtl = define({
   key: KEY,
@@ -27,7 +27,7 @@ export const janitorTtl = define({
     if (ttl === undefined) return malformed(KEY, value, EXPECTED);
     return ttl.ms === 0 ? { kind: "never" } : expiresAt(marked.createdAtMs + ttl.ms);
   },
-  sayings(marked: Marked, atMs): string[] {
+  valuesFor(marked: Marked, atMs): string[] {
     const ttl = parse(marked.annotations[KEY] ?? "");
     return ttl === undefined ? [] : spellWhole(atMs - marked.createdAtMs, ttl.unit);
   },

@@ -1,6 +1,6 @@
 import { asUnit, type Duration, goDuration, int64 } from "./durations";
 
-/** The names of each unit; `prefix` stands for all that begins with it: `days` and `dayz` are days. */
+/** The names of each unit; `prefix` matches every name that begins with it: `days` and `dayz` are days. */
 const NAMES: readonly { readonly ns: bigint; readonly names: readonly string[]; readonly prefix: string }[] = [
   { ns: 1n, names: ["ns"], prefix: "nano" },
   { ns: 1_000n, names: ["us", "\u00b5s"], prefix: "micro" },
@@ -12,14 +12,14 @@ const NAMES: readonly { readonly ns: bigint; readonly names: readonly string[]; 
   { ns: 604_800_000_000_000n, names: ["w", "wk"], prefix: "week" },
 ];
 
-/** Begins only where a run of digits begins, so that no run is tried twice; the blanks are those of Go's `\s`. */
+/** Matches only at the start of a run of digits, so that no run is tried twice; the blanks are those of Go's `\s`. */
 const PART = /(?<!\d)(\d+)[\t\n\f\r ]*([A-Za-z\u00b5]+)/g;
 
 /**
- * What Kyverno takes for a duration: `strfmt.ParseDuration` of kubernetes/kube-openapi (pkg/validation/strfmt/duration.go), a fork
- * of go-openapi's that went its own way. Whatever Go's `time.ParseDuration` takes; else the sum of all that looks like a whole
- * number with a unit, wherever it stands, in any case. What it doesn't know is passed over as long as one unit is known:
- * `1.5d` is five days. A sum that an int64 can't hold wraps around; a single number that it can't hold makes it none.
+ * Parses a duration as Kyverno does: `strfmt.ParseDuration` of kubernetes/kube-openapi (pkg/validation/strfmt/duration.go), which
+ * differs from go-openapi's original. It accepts every duration of Go's `time.ParseDuration`. Otherwise it adds up all whole numbers
+ * with a unit, in any case and anywhere in the text, and skips unknown text if it knows one unit: `1.5d` is five days. A sum beyond an
+ * int64 wraps around; a single number beyond it makes the text invalid.
  */
 export function kyvernoDuration(text: string): Duration | undefined {
   return goDuration(text) ?? anywhere(text);

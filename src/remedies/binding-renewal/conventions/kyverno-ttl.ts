@@ -10,23 +10,23 @@ const EXPECTED = "a duration such as 90m, 24h or 7d, or a moment in UTC such as 
 /** ValueTtlDateLayout in api/kyverno/constants.go. */
 const DAY = /^(\d{4})-(\d\d)-(\d\d)$/;
 
-/** ValueTtlDateTimeLayout there. Go's `time.Parse` takes a fraction after any seconds, though the layout has none. */
+/** ValueTtlDateTimeLayout there. Go's `time.Parse` accepts a fraction after the seconds, although the layout has none. */
 const SECOND = /^(\d{4})-(\d\d)-(\d\d)T(\d\d)(\d\d)(\d\d)(?:[.,](\d+))?Z$/;
 
 type Found =
   | { readonly duration: Duration }
   | {
       readonly atMs: number;
-      /** What is said in each form: the one that was found, then finer ones. */
+      /** A value in each form: the one that was found, then finer ones. */
       readonly spellings: readonly ((atMs: number) => string)[];
     };
 
 /**
- * Kyverno's label `cleanup.kyverno.io/ttl`: a duration from the creation of the object, else a moment in UTC (kyverno/kyverno
- * pkg/controllers/ttl/utils.go, parseDeletionTime; pkg/controllers/ttl/controller.go, reconcile). A zero deletes at once.
+ * Kyverno's label `cleanup.kyverno.io/ttl`: a duration from the creation of the object, otherwise a time in UTC (kyverno/kyverno
+ * pkg/controllers/ttl/utils.go, parseDeletionTime; pkg/controllers/ttl/controller.go, reconcile). A zero deletes immediately.
  *
- * A duration of one unit keeps it as long as it can, in its short form (`30days` becomes `45d`); any other is written in hours,
- * minutes and seconds, which every version of Kyverno understands. All of it is made of what a label may hold.
+ * A duration of one unit keeps its unit if possible, in short form (`30days` becomes `45d`). Any other is written in hours, minutes and
+ * seconds, which every version of Kyverno understands. All values are valid label values.
  */
 export const kyvernoTtl = define({
   key: KEY,
@@ -39,7 +39,7 @@ export const kyvernoTtl = define({
     if (found === undefined) return malformed(KEY, value, EXPECTED);
     return expiresAt("duration" in found ? marked.createdAtMs + floorMs(found.duration.ns) : found.atMs);
   },
-  sayings(marked, atMs): string[] {
+  valuesFor(marked, atMs): string[] {
     const found = parse(marked.labels[KEY] ?? "");
     if (found === undefined) return [];
     if (!("duration" in found)) return found.spellings.map(spell => spell(atMs));
@@ -67,7 +67,7 @@ function parseDay(value: string): Found | undefined {
   return atMs === undefined ? undefined : { atMs, spellings: [spellDay, spellCompact] };
 }
 
-/** `2006-01-02T150405Z`: a label may hold no colon. */
+/** `2006-01-02T150405Z`: a label value cannot contain a colon. */
 function spellCompact(atMs: number): string {
   return spellSecond(atMs).replaceAll(":", "");
 }

@@ -10,7 +10,7 @@ const EXPECTED_SECONDS = "a whole number of seconds, at least 1";
 
 const SECONDS = /^\d+$/;
 
-/** This project's `controller-resilience.io/expires-at`: a moment in RFC 3339 (docs/api.md). Written in UTC, in whole seconds. */
+/** This project's `controller-resilience.io/expires-at`: a time in RFC 3339 (docs/api.md). Written in UTC, in whole seconds. */
 export const ownExpiresAt = define({
   key: EXPIRES_AT,
   place: "annotations",
@@ -21,12 +21,12 @@ export const ownExpiresAt = define({
     const ns = rfc3339Ns(value);
     return ns === undefined ? malformed(EXPIRES_AT, value, EXPECTED_MOMENT) : expiresAt(floorMs(ns));
   },
-  sayings: (_marked, atMs) => [spellSecond(atMs)],
+  valuesFor: (_marked, atMs) => [spellSecond(atMs)],
 });
 
 /**
- * This project's `controller-resilience.io/expiration-seconds`: whole seconds from the creation of the object (docs/api.md). A zero
- * is malformed: a binding that ends as it begins is a mistake, and obeying a mistake would take away access.
+ * This project's `controller-resilience.io/expiration-seconds`: whole seconds from the creation of the object (docs/api.md). Zero is
+ * malformed: a binding that expires when it is created is a mistake, and obeying it would remove access.
  */
 export const ownExpirationSeconds = define({
   key: EXPIRATION_SECONDS,
@@ -39,5 +39,5 @@ export const ownExpirationSeconds = define({
     if (seconds === 0) return malformed(EXPIRATION_SECONDS, value, EXPECTED_SECONDS);
     return expiresAt(marked.createdAtMs + seconds * 1_000);
   },
-  sayings: (marked, atMs) => [String(Math.floor((atMs - marked.createdAtMs) / 1_000))],
+  valuesFor: (marked, atMs) => [String(Math.floor((atMs - marked.createdAtMs) / 1_000))],
 });

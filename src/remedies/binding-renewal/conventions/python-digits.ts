@@ -2,8 +2,8 @@ const DIGIT = /\p{Nd}/gu;
 const IS_DIGIT = /^\p{Nd}$/u;
 
 /**
- * The same text with `0` to `9` for the digits of every script: Python's `\d` and `int()` take all of them (docs.python.org,
- * re and int; category Nd of Unicode). They stand in runs of ten that begin with the zero (the Unicode standard, section 4.6).
+ * Replaces the digits of every script by `0` to `9`: Python's `\d` and `int()` accept all of them (docs.python.org, re and int; category
+ * Nd of Unicode). Unicode has them in runs of ten that start with zero (the Unicode standard, section 4.6).
  */
 export function asciiDigits(text: string): string {
   return text.replace(DIGIT, digit => {

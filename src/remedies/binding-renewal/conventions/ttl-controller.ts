@@ -8,11 +8,11 @@ const REFRESHED_AT = "k8s-ttl-controller.twin.sh/refreshed-at";
 const EXPECTED = "a duration such as 30m, 24h or 7d";
 
 /**
- * k8s-ttl-controller's annotation `ttl`, counted from `refreshed-at`, else from the creation of the object (TwiN/k8s-ttl-controller
- * main.go, DoReconcile and getStartTime). A `refreshed-at` that it can't read counts as none; so does one on its own. A ttl of zero
- * or below deletes at once.
+ * k8s-ttl-controller's annotation `ttl`, counted from `refreshed-at`, otherwise from the creation of the object
+ * (TwiN/k8s-ttl-controller main.go, DoReconcile and getStartTime). The controller ignores a `refreshed-at` that it cannot parse, or
+ * without `ttl`. A ttl of zero or below deletes immediately.
  *
- * It is renewed the way its author means it: `refreshed-at` moves, in whole seconds, and `ttl` stays.
+ * A renewal writes `refreshed-at`, in whole seconds, and keeps `ttl`.
  */
 export const ttlController = define({
   key: KEY,
@@ -27,7 +27,7 @@ export const ttlController = define({
     const startNs = refreshedNs(marked);
     return expiresAt(startNs === undefined ? marked.createdAtMs + floorMs(ttl.ns) : floorMs(startNs + ttl.ns));
   },
-  sayings(marked, atMs): string[] {
+  valuesFor(marked, atMs): string[] {
     const ttl = str2duration(marked.annotations[KEY] ?? "");
     return ttl === undefined ? [] : [spellSecond(atMs + floorMs(-ttl.ns))];
   },

@@ -23,7 +23,7 @@ const durations = fc
   .tuple(fc.integer({ min: 0, max: 90 }), fc.constantFrom("s", "m", "h", "d", "w"))
   .map(([n, unit]) => `${n}${unit}`);
 
-/** Keys of all conventions, with good values mostly. */
+/** Keys of all conventions, mostly with valid values. */
 const marks = fc.record({
   labels: fc.record(
     { "cleanup.kyverno.io/ttl": fc.oneof(durations, dates, fc.constant("soon")) },
@@ -103,7 +103,7 @@ function recordOf(view: BindingView, history: Partial<BindingStatus>): BindingSt
   } as BindingStatus);
 }
 
-// With its life always recorded, so that one more pass, in which the renewal is written down, comes to it.
+// The life is always recorded, so that the renewal follows after one pass that records it.
 const living: fc.Arbitrary<LivingBinding> = fc.record({ view: views, history: histories, lacks }).map(given => {
   const { view, history, ...rest } = given;
   const record = recordOf(view, history as Partial<BindingStatus>);
@@ -141,7 +141,7 @@ export const observedBindings: fc.Arbitrary<ObservedBindings> = fc
     gone: observed.gone.map((one, i) => ({ ...one, record: { ...one.record, name: `g${i}`, uid: `v${i}` } })),
   })) as fc.Arbitrary<ObservedBindings>;
 
-/** Specs as the API server lets them through. */
+/** Specs that the API server accepts. */
 export const bindingRenewalSpecs: fc.Arbitrary<BindingRenewalSpec> = fc
   .record({
     warnBefore: fc.constantFrom("1m", "24h", "168h", "8760h"),

@@ -10,7 +10,7 @@ import { intentsOf } from "../../../core/testing/remedy-sample";
 import type { BindingKind, BindingView, WorkloadView } from "../../../core/views";
 import { createBindingRenewal } from "../remedy";
 
-/** What the API server defaults. */
+/** The defaults of the API server. */
 export const DEFAULTS: BindingRenewalSpec = {
   bindings: [],
   warnBefore: "168h",
@@ -19,7 +19,7 @@ export const DEFAULTS: BindingRenewalSpec = {
   restoreExpired: true,
 };
 
-/** The role that bindings of a scene give. */
+/** The role of a scene's bindings. */
 export const EDIT = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "edit" };
 
 /** In milliseconds. */
@@ -46,9 +46,9 @@ export class Scene extends EmptyReaders {
   readonly bindingList = new Map<string, BindingView>();
   workloadList: WorkloadView[] = [web()];
   object: ControllerResilience;
-  /** What was written, in order. */
+  /** Executed writes, in order. */
   readonly written: Intent[] = [];
-  /** What becomes of writes; absent: they are carried out. */
+  /** Outcome of every write; absent: executed. */
   outcome: Outcome | undefined;
   #created = 0;
 
@@ -63,7 +63,7 @@ export class Scene extends EmptyReaders {
     });
   }
 
-  /** Creates a RoleBinding `edit` for ServiceAccount `web`, now, or what is said instead. */
+  /** Creates a binding now, by default the RoleBinding `edit` for ServiceAccount `web`. */
   bind(over: Partial<BindingView> = {}): BindingView {
     const kind = over.kind ?? "RoleBinding";
     const binding: BindingView = {
@@ -89,19 +89,19 @@ export class Scene extends EmptyReaders {
     return this.bindingList.get(id);
   }
 
-  /** Somebody deletes it: a person or an enforcer. */
+  /** A person or an enforcer deletes it. */
   remove(id = "RoleBinding/edit"): void {
     this.bindingList.delete(id);
   }
 
-  /** Somebody else changes it. */
+  /** Another client changes it. */
   change(over: Partial<BindingView>, id = "RoleBinding/edit"): void {
     const before = this.bindingList.get(id);
-    if (before === undefined) throw new Error(`there is no ${id}`);
+    if (before === undefined) throw new Error(`binding not found: ${id}`);
     this.bindingList.set(id, { ...before, ...over, resourceVersion: `${before.resourceVersion}+` });
   }
 
-  /** What status tells of a binding. */
+  /** Its entry in status. */
   entry(name = "edit"): BindingStatus | undefined {
     return this.object.status?.bindings?.find(entry => entry.name === name);
   }
@@ -132,14 +132,14 @@ export class Scene extends EmptyReaders {
     return result.recheckAfterMs === 1_000 ? this.pass() : result;
   }
 
-  /** A pass whose operator dies before it can tell in status what it has written. */
+  /** A pass whose operator stops between its writes and its status. */
   async passAndDie(): Promise<void> {
     const before = this.object;
     await this.pass();
     this.object = before;
   }
 
-  /** Passes as often as they are asked for, at least every minute, until that long from now. */
+  /** Runs passes for that time, as often as requested and at least every minute. */
   async live(forMs: number): Promise<void> {
     const endMs = this.clock.now().getTime() + forMs;
     for (;;) {
