@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import type { Execution, Outcome } from "../../core/intent";
+import type { PendingWrite } from "../../core/remedy";
+import { intentsOf } from "../../core/testing/remedy-sample";
+import type { ObservedTargets, ObservedWorkload } from "./observed";
+import { planRestarts } from "./plan";
+import { reportTokens } from "./report";
+import { pod } from "./testing/fake-log";
+import { DEFAULTS, workload } from "./testing/scene";
+
+const NOW = new Date("2025-01-01T12:00:00Z");
+
+/** A workload with one pod that persistently gets 401 responses. */
+function rejected(name: string): ObservedWorkload {
+  const lastMs = NOW.getTime() - 1_000;
+  const logs = { state: "persistent", occasions: 7, firstMs: lastMs - 130_000, lastMs } as const;
+  const view = pod({ name: `${name}-a`, uid: `uid-${name}-a` });
+  return {
+    view: workload({ name, uid: `uid-${name}` }),
+    pods: [{ view, logs, serviceAccount: "present", readMs: lastMs, unreadable: false }],
+  };
+}
+
+function observed(...names: string[]): ObservedTargets {
+  const nothing = {
+    restarts: [],
+    previousTargets: [],
+    missingTargets: [],
+    ambiguousNodes: [],
+    problems: [],
+    onsets: [],
+  };
+  const workloads = names.map(name => rejected(name));
+  return { kind: "observed", generation: 1, mode: "Enforce", nextReadInMs: 5_000, workloads, ...nothing };
+}
+
+/** Reports on a plan with one outcome per workload. */
+function report(outcomes: Readonly<Record<string, Outcome>>) {
+  const plan = planRestarts(observed(...Object.keys(outcomes)), DEFAULTS, NOW, []);
+  const executions = plan.items.map(({ id, intents }) => {
+    const outcome = outcomes[id.replace("uid-", "")] ?? { result: "NotLeader" };
+    return [id, intents.map((intent): Execution => ({ intent, outcome }))] as const;
+  });
+  return reportTokens(plan, new Map(executions), NOW);
+}
+
+const WEB = "Pod web-a got 401 responses on 5 or more occasions over 2m or more (cause unknown).";
+
+describe("the report on a restart", () => {
+  it.each<[Outcome, string]>([
+    [{ result: "NotLeader" }, "The operator is about to evict the pod."],
+    [{ result: "Executed" }, "Evicted; watching its successor."],
+    [
+      { result: "Blocked", message: "would violate the pod's disruption budget", retryAfterMs: 10_000 },
+      "Restart blocked: a PodDisruptionBudget does not allow the eviction, next try at 2025-01-01T12:00:10Z.",
+    ],
+    [
+      { result: "Blocked", message: "too many requests", retryAfterMs: 10_000 },
+      "Restart blocked: the API server refused the restart for now, next try at 2025-01-01T12:00:10Z.",
+    ],
+    [
+      { result: "Limited", limit: "RestartPacer", retryAfterMs: 1 },
+      "Waiting: the operator restarts at most one pod every 10s.",
+    ],
+    [
+      { result: "Limited", limit: "LeaderWarmup", retryAfterMs: 1 },
+      "Waiting: the new leader is still loading restart history for this namespace.",
+    ],
+    [
+      { result: "Limited", limit: "PassTime", retryAfterMs: 1 },
+      "Waiting for the next pass: other writes used up the time of this one.",
+    ],
+    [{ result: "Limited", limit: "Cooldown", retryAfterMs: 60_000 }, "Waiting until 2025-01-01T12:01:00Z (cooldown)."],
+    [{ result: "Forbidden", message: "no permission" }, "To evict Pod web-a is forbidden: no permission."],
+    [{ result: "Failed", message: "timeout" }, "Restart failed, retrying: timeout."],
+  ])("describes the evidence and the outcome %j", (outcome, sentence) => {
+    expect(report({ web: outcome }).message).toBe(`${WEB} ${sentence}`);
+  });
+
+  it("describes each workload by its own outcome, and begins with the gravest", () => {
+    const { reason, message, stalled } = report({
+      web: { result: "Executed" },
+      db: { result: "Forbidden", message: "no permission" },
+    });
+    expect({ reason, stalled }).toMatchObject({ reason: "Forbidden", stalled: { reason: "Forbidden" } });
+    expect(message).toMatch(/^Pod db-a got .* is forbidden: no permission\. Pod web-a got .* Evicted; watching/);
+  });
+});
+
+describe("a restart in backoff", () => {
+  const [eviction] = intentsOf(planRestarts(observed("web"), DEFAULTS, NOW, []));
+  const pending = (changes: Partial<PendingWrite>): PendingWrite[] => {
+    const outcome = { result: "Blocked", message: "disruption budget", retryAfterMs: 1 } as const;
+    const { verb, target, restart } = eviction!;
+    return [{ verb, target, restart: restart!, outcome, untilMs: NOW.getTime() + 10_000, ...changes }];
+  };
+
+  it("is not planned again while the API server refuses it", () => {
+    const plan = planRestarts(observed("web"), DEFAULTS, NOW, pending({}));
+    expect(intentsOf(plan)).toEqual([]);
+    expect(reportTokens(plan, new Map(), NOW)).toMatchObject({
+      reason: "RestartBlocked",
+      message:
+        "Deployment/web: 1 of 1 pod rejected; a PodDisruptionBudget does not allow the eviction, next try at 2025-01-01T12:00:10Z.",
+    });
+  });
+
+  it.each<[string, Partial<PendingWrite>]>([
+    ["its time is over", { untilMs: NOW.getTime() }],
+    ["the write failed for another reason", { outcome: { result: "Failed", message: "timeout" } }],
+    ["it was a rollout", { verb: "patch" }],
+  ])("is planned again when %s", (_, changes) => {
+    expect(intentsOf(planRestarts(observed("web"), DEFAULTS, NOW, pending(changes)))).toHaveLength(1);
+  });
+});
