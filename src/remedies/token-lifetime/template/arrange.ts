@@ -4,14 +4,14 @@ import { freeName, hasDefaultMode, ownVolume } from "./own-volume";
 import { withSeconds } from "./sources";
 import { readVolumes, tokenVolumeOf, type Volume } from "./volumes";
 
-/** A template, read. */
+/** The relevant parts of a template. */
 export interface Reading {
   readonly volumes: readonly Volume[];
   readonly tokenVolume: Volume | undefined;
   readonly containers: readonly Container[];
 }
 
-/** All that the operator is to own, and whether that is another template. */
+/** Every field that the operator should own, and whether the template differs. */
 export interface Arrangement {
   readonly patch: TemplatePatch;
   readonly previous: readonly PreviousSeconds[];
@@ -19,7 +19,7 @@ export interface Arrangement {
   readonly isChange: boolean;
 }
 
-/** Volumes and containers of a template, and whose they are. */
+/** Reads volumes and containers with their owners. */
 export function readTemplate(input: TemplateInput, previous: readonly PreviousSeconds[]): Reading {
   const volumes = readVolumes(input, previous);
   const tokenVolume = tokenVolumeOf(volumes);
@@ -27,8 +27,8 @@ export function readTemplate(input: TemplateInput, previous: readonly PreviousSe
 }
 
 /**
- * What belongs to the operator if no token is to live longer than `bound` and these containers are to mount the operator's volume. Items
- * stand in the template's order, because server-side apply would bring the template's into theirs.
+ * Computes the operator's fields for which no token lives longer than `bound` and the containers in `mounting` mount the operator's volume.
+ * Items keep the template's order, because server-side apply would reorder the template otherwise.
  */
 export function arrange(reading: Reading, bound: number, mounting: readonly Container[]): Arrangement {
   const { volumes, tokenVolume } = reading;

@@ -4,28 +4,27 @@ import { type ContainerPatch, podSpecOf, type TemplateInput } from "./model";
 import type { Volume } from "./volumes";
 
 /**
- * Where the token is expected. Admission compares mount paths with it as texts: a mount at the same path with a slash at its end does not
- * count, nor does one by way of `/run`.
+ * The token path. Admission compares mount paths as strings: a mount with a trailing slash or by way of `/run` does not count.
  */
 export const TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** Admission takes a volume with such a name for its own, whatever is in it. */
+/** Admission uses any volume with this name prefix as its own. */
 const ADMISSION_PREFIX = "kube-api-access-";
 
-/** The two lists in which admission mounts a token. Ephemeral containers are none of a template. */
+/** The lists in which admission mounts a token. A template has no ephemeral containers. */
 export const CONTAINER_LISTS = ["initContainers", "containers"] as const;
 
-/** What stands at the token's path in a container. */
+/** A container, and its mount at the token path. */
 export interface Container {
   readonly list: (typeof CONTAINER_LISTS)[number];
   readonly name: string;
-  /** Nothing: admission would mount the default token there. OurMount: the operator's. OwnMount: something else. */
+  /** Nothing: admission mounts the default token. OurMount: the operator's volume. OwnMount: another volume. */
   readonly has: "Nothing" | "OurMount" | "OwnMount";
-  /** Ours, but not as the operator would mount it. */
+  /** The operator's volume, but mounted with other options. */
   readonly isOdd: boolean;
 }
 
-/** All containers and init containers that have a name, in their order. */
+/** All containers and init containers that have a name, in order. */
 export function readContainers(input: TemplateInput, tokenVolume: Volume | undefined): readonly Container[] {
   const spec = podSpecOf(input);
   return CONTAINER_LISTS.flatMap(list =>
@@ -37,29 +36,29 @@ export function readContainers(input: TemplateInput, tokenVolume: Volume | undef
   );
 }
 
-/** Would admission mount the default token into containers that have nothing at the token's path? */
+/** Reports whether admission mounts the default token into containers without a mount at the token path. */
 export function isInjected(input: TemplateInput, volumes: readonly Volume[]): boolean {
   return !isAutomountOff(input) && !volumes.some(({ name }) => name.startsWith(ADMISSION_PREFIX));
 }
 
-/** The pod template's word counts before the ServiceAccount's; without either it is on. */
+/** The pod template takes precedence over the ServiceAccount; the default is on. */
 export function isAutomountOff(input: TemplateInput): boolean {
   const own = templateAutomount(input);
   return !(own ?? input.automount ?? true);
 }
 
-/** The pod template's word, if it has one. */
+/** The setting of the pod template, if it has one. */
 export function templateAutomount(input: TemplateInput): boolean | undefined {
   const own = podSpecOf(input)["automountServiceAccountToken"];
   return typeof own === "boolean" ? own : undefined;
 }
 
-/** Exactly as admission would mount it, from that volume. */
+/** The mount that admission would add, from this volume. */
 export function mountPatch({ name }: Container, volume: string): ContainerPatch {
   return { name, volumeMounts: [{ mountPath: TOKEN_PATH, name: volume, readOnly: true }] };
 }
 
-/** The container without the operator's mount; the very same one if it has none. */
+/** The container without the operator's mount; the same object if it has none. */
 export function withoutOurMount(container: JsonObject, tokenVolume: Volume | undefined): JsonObject {
   const mount = tokenMountOf(container);
   if (mount === undefined || !isOurMount(mount, tokenVolume)) return container;
@@ -68,7 +67,7 @@ export function withoutOurMount(container: JsonObject, tokenVolume: Volume | und
   return others.length === 0 ? rest : { ...rest, volumeMounts: others };
 }
 
-/** The names of a volume's mount and of the operator's volume agree; where that is somebody else's, the mount has to be read-only as ours. */
+/** Reports whether a mount is of the operator's volume. A mount of an equal foreign volume counts only if it is read-only. */
 function isOurMount(mount: JsonObject, tokenVolume: Volume | undefined): boolean {
   if (tokenVolume === undefined || mount["name"] !== tokenVolume.name) return false;
   return tokenVolume.isOurs || mount["readOnly"] === true;

@@ -7,12 +7,12 @@ import { canonical } from "./json";
 import { podSpecOf, type PreviousSeconds, type TemplateInput } from "./model";
 import { withSeconds } from "./sources";
 
-/** How much of the hash is kept: enough to tell one template of a DaemonSet from another. */
+/** Digits of the hash; enough to distinguish the templates of one DaemonSet. */
 const LENGTH = 16;
 
 /**
- * Tells one template from another by what is not the operator's: the same before and after a change and its release. The order of keys
- * does not matter.
+ * Hashes a template without the operator's fields: the same before and after a change and its release. The order of keys does not
+ * matter.
  */
 export function fingerprint(input: TemplateInput, previous: readonly PreviousSeconds[]): string {
   const reading = readTemplate(input, previous);
@@ -22,10 +22,10 @@ export function fingerprint(input: TemplateInput, previous: readonly PreviousSec
   return createHash("sha256").update(canonical(original)).digest("hex").slice(0, LENGTH);
 }
 
-/** kubectl rollout restart: the pods are replaced, but nothing that the template says of them has changed. */
+/** Set by kubectl rollout restart, which replaces pods without another change. */
 const KUBECTL_RESTARTED_AT = "kubectl.kubernetes.io/restartedAt";
 
-/** Without the annotations by which a workload is restarted. */
+/** Metadata without the annotations of restarts. */
 function withoutRestarts(metadata: unknown): unknown {
   const { annotations, ...rest } = objectOf(metadata);
   const others = { ...objectOf(annotations) };
@@ -36,7 +36,7 @@ function withoutRestarts(metadata: unknown): unknown {
 function originalSpec(spec: JsonObject, reading: Reading): JsonObject {
   const volumes = arrayOf(spec["volumes"]).flatMap(volume => originalVolume(volume, reading));
   const lists = CONTAINER_LISTS.map(list => [list, originalContainers(spec[list], reading)] as const);
-  // A list that is missing is as good as an empty one.
+  // A missing list is equal to an empty one.
   return { ...spec, volumes, ...Object.fromEntries(lists) };
 }
 

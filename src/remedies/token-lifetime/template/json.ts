@@ -1,13 +1,13 @@
 import { arrayOf, type JsonObject, objectIn, objectOf } from "../../../core/json";
 
-/** The objects of a list that have a name, as the API server wants every volume and container to have. */
+/** Returns the objects of a list that have a name, which the API server requires of volumes and containers. */
 export function namedOf(value: unknown): readonly (JsonObject & { readonly name: string })[] {
   return arrayOf(value)
     .map(objectOf)
     .filter((item): item is JsonObject & { readonly name: string } => typeof item["name"] === "string");
 }
 
-/** One text for one value, whatever the order of its keys. A key that is null says as little as one that is absent. */
+/** Serializes a value with sorted keys. A null key is equal to an absent one. */
 export function canonical(value: unknown): string {
   return JSON.stringify(sorted(value ?? null));
 }

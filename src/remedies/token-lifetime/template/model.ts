@@ -1,63 +1,63 @@
 import { type JsonObject, objectOf } from "../../../core/json";
 
-/** What a plan rests on. */
+/** The input of a template plan. */
 export interface TemplateInput {
   /** `spec.template` of the DaemonSet, as the API server returns it. */
   readonly template: JsonObject;
   /** `automountServiceAccountToken` of the ServiceAccount; undefined: not set. */
   readonly automount: boolean | undefined;
-  /** Volumes of whose `projected.sources` the operator's field manager is an owner. */
+  /** Volumes whose `projected.sources` the operator's field manager owns. */
   readonly ownedVolumes: readonly string[];
 }
 
-/** `spec` of the template; an empty one if there is none. */
+/** `spec` of the template, or an empty object. */
 export function podSpecOf({ template }: TemplateInput): JsonObject {
   return objectOf(objectOf(template)["spec"]);
 }
 
-/** What is asked for. */
+/** The part of the spec that templates depend on. */
 export interface TemplateSpec {
   readonly expirationSeconds: number;
   readonly defaultToken: "Project" | "Leave";
 }
 
 /**
- * What stood in a volume before. A volume with several tokens for the API server has as many entries, in the order of its sources: keep
- * the list as it is.
+ * The previous lifetime of one token. A volume with several tokens for the API server has as many entries, in the order of its sources, so
+ * the order of the list matters.
  */
 export interface PreviousSeconds {
   readonly volume: string;
   readonly expirationSeconds: number;
 }
 
-/** Why a template is left as it is, although it is not known that all of its tokens are bounded. */
+/** Why a template stays unchanged although its tokens may be unbounded. */
 export type LeftAloneReason =
-  /** Nobody injects a token, and the template has none. */
+  /** Admission injects no token, and the template has none. */
   | "AutomountOff"
-  /** Every container has something of its own in the token's place. */
+  /** Every container mounts another volume at the token path. */
   | "OwnMount"
   /** The pods run on Windows. */
   | "WindowsNodes"
-  /** Containers get the default token, and the spec wants it left. */
+  /** Containers get the default token, and defaultToken is Leave. */
   | "DefaultTokenLeft";
 
-/** What is to be done with a template. */
+/** The change that a template needs. */
 export type TemplatePlan =
-  /** Nothing: the template's tokens live short enough, and no other would be injected. */
+  /** The template's tokens are bounded, and admission injects no other. */
   | { readonly kind: "Bounded" }
   | { readonly kind: "LeftAlone"; readonly reason: LeftAloneReason; readonly cause: string }
   | {
       readonly kind: "Change";
       readonly patch: TemplatePatch;
-      /** Of every volume of somebody else in the patch; it takes the place of the list that was known before. */
+      /** For every foreign volume in the patch; replaces the recorded list. */
       readonly previous: readonly PreviousSeconds[];
-      /** The patch has the operator's own volume and its mounts. */
+      /** The patch contains the operator's volume and its mounts. */
       readonly projects: boolean;
     };
 
 /**
- * Body of a server-side apply under `spec.template.spec`. Always everything that the operator is to own: what is left out and owned, the API
- * server removes. An empty one releases all.
+ * Body of a server-side apply under `spec.template.spec`, always with every field that the operator owns: the API server removes owned
+ * fields that the patch omits. An empty patch releases all fields.
  */
 export interface TemplatePatch {
   readonly volumes?: readonly VolumePatch[];
@@ -65,13 +65,12 @@ export interface TemplatePatch {
   readonly initContainers?: readonly ContainerPatch[];
 }
 
-/** A volume; `sources` is an atomic list, so it is always whole. */
+/** `sources` is an atomic list, so the patch contains all of it. */
 export interface VolumePatch {
   readonly name: string;
   readonly projected: { readonly defaultMode?: number; readonly sources: readonly unknown[] };
 }
 
-/** The mount of a container. */
 export interface ContainerPatch {
   readonly name: string;
   readonly volumeMounts: readonly {

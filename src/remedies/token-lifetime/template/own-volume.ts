@@ -3,13 +3,13 @@ import { type JsonObject, objectOf } from "../../../core/json";
 import type { VolumePatch } from "./model";
 import { sourcesOf, withSeconds } from "./sources";
 
-/** Name of the operator's volume, if nobody else has taken it. */
+/** Name of the operator's volume, unless another volume has it. */
 export const VOLUME_NAME = "controller-resilience-token";
 
-/** As in every projected volume for which nobody asks for other modes, and as admission sets it. */
+/** The default of projected volumes, which admission sets too. */
 const DEFAULT_MODE = 0o644;
 
-/** Exactly what the ServiceAccount admission plugin mounts (TokenVolumeSource), with another life. */
+/** The volume that the ServiceAccount admission plugin mounts (TokenVolumeSource), with another lifetime. */
 export function ownVolume(name: string, expirationSeconds: number): VolumePatch {
   return {
     name,
@@ -28,17 +28,17 @@ export function ownVolume(name: string, expirationSeconds: number): VolumePatch 
   };
 }
 
-/** By its name and by what is in it; the life of the token may be any. */
+/** Reports whether name and contents are those of the operator's volume, with any token lifetime. */
 export function looksOwn(name: string, volume: JsonObject): boolean {
   return isOwnName(name) && canonical(withSeconds(volume, [0])) === canonical(sourcesOf({ ...ownVolume(name, 0) }));
 }
 
-/** Files in it can be read as in the operator's own. */
+/** Reports whether its files have the mode of the operator's volume. */
 export function hasDefaultMode(volume: JsonObject): boolean {
   return (objectOf(volume["projected"])["defaultMode"] ?? DEFAULT_MODE) === DEFAULT_MODE;
 }
 
-/** A name for the operator's volume that is not among these. */
+/** Returns a name for the operator's volume that is not taken. */
 export function freeName(taken: ReadonlySet<string>): string {
   let name = VOLUME_NAME;
   for (let suffix = 2; taken.has(name); suffix++) name = `${VOLUME_NAME}-${suffix}`;

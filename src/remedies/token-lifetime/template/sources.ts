@@ -1,22 +1,22 @@
 import { arrayOf, type JsonObject, objectIn, objectOf } from "../../../core/json";
 
-/** What the API server puts where a source says nothing, in seconds. */
+/** The API server's default for expirationSeconds. */
 export const DEFAULT_SECONDS = 3600;
 
-/** The sources of a projected volume; none for any other. */
+/** The sources of a projected volume; empty for other volumes. */
 export function sourcesOf(volume: JsonObject): readonly unknown[] {
   return arrayOf(objectOf(volume["projected"])["sources"]);
 }
 
-/** The lives of its tokens for the API server, in the order of the sources. A token with an audience of its own is for somebody else. */
+/** The lifetimes of its API server tokens, in the order of the sources. A token with another audience is not for the API server. */
 export function secondsOf(volume: JsonObject): readonly number[] {
   return sourcesOf(volume).flatMap(source => {
     const token = apiTokenOf(source);
-    return token === undefined ? [] : [lifeOf(token)];
+    return token === undefined ? [] : [lifetimeOf(token)];
   });
 }
 
-/** The whole list of sources, with these lives; everything else is as it was. */
+/** The complete list of sources with these lifetimes, otherwise unchanged. */
 export function withSeconds(volume: JsonObject, seconds: readonly number[]): readonly unknown[] {
   const rest = [...seconds];
   return sourcesOf(volume).map(source => {
@@ -33,7 +33,7 @@ function apiTokenOf(source: unknown): JsonObject | undefined {
   return typeof audience === "string" && audience !== "" ? undefined : token;
 }
 
-function lifeOf({ expirationSeconds }: JsonObject): number {
+function lifetimeOf({ expirationSeconds }: JsonObject): number {
   const isNumber = typeof expirationSeconds === "number" && Number.isFinite(expirationSeconds);
   return isNumber ? expirationSeconds : DEFAULT_SECONDS;
 }

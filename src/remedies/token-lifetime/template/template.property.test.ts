@@ -56,7 +56,7 @@ const livesOf = ({ live }: State, automount: boolean | undefined): number[] =>
 const holdersOf = ({ live }: State, automount: boolean | undefined): unknown[] =>
   withToken(admit(objectOf(live.template["spec"]), automount));
 
-it("carried out twice, a plan changes nothing the second time", () => {
+it("a plan changes nothing when it is applied again", () => {
   fc.assert(
     fc.property(templates, specs, automounts, (template, spec, automount) => {
       const state = carriedOut(start(template), planOf(start(template), spec, automount));
@@ -66,7 +66,7 @@ it("carried out twice, a plan changes nothing the second time", () => {
   );
 });
 
-it("a plan is a change exactly if it changes the template", () => {
+it("a plan is a change if and only if it changes the template", () => {
   fc.assert(
     fc.property(templates, specs, automounts, (template, spec, automount) => {
       const plan = planOf(start(template), spec, automount);
@@ -77,7 +77,7 @@ it("a plan is a change exactly if it changes the template", () => {
   );
 });
 
-it("after a change no token lives longer than asked for, or the next plan says why", () => {
+it("after a change every token is bounded, or the next plan gives the reason", () => {
   fc.assert(
     fc.property(templates, specs, automounts, (template, spec, automount) => {
       const state = carriedOut(start(template), planOf(start(template), spec, automount));
@@ -92,7 +92,7 @@ it("after a change no token lives longer than asked for, or the next plan says w
   );
 });
 
-it("nobody gets a token for the API server who would not have had one, and nobody loses one", () => {
+it("the same containers have a token for the API server as before", () => {
   fc.assert(
     fc.property(templates, specs, automounts, (template, spec, automount) => {
       const state = carriedOut(start(template), planOf(start(template), spec, automount));
@@ -102,7 +102,7 @@ it("nobody gets a token for the API server who would not have had one, and nobod
   );
 });
 
-it("no field differs but the seconds of tokens, the operator's volume and its mounts", () => {
+it("only token lifetimes, the operator's volume and its mounts differ", () => {
   fc.assert(
     fc.property(templates, specs, automounts, (template, spec, automount) => {
       const plan = planOf(start(template), spec, automount);
@@ -113,7 +113,7 @@ it("no field differs but the seconds of tokens, the operator's volume and its mo
   );
 });
 
-it("a release brings back the very template, whatever was asked for in between", () => {
+it("a release restores the template after any specs in between", () => {
   const steps = fc.array(fc.tuple(specs, automounts), { minLength: 1, maxLength: 4 });
   fc.assert(
     fc.property(templates, steps, (template, wanted) => {
@@ -137,14 +137,14 @@ it("a fingerprint is the same before, after a change and after its release", () 
       expect(fingerprint(inputOf(state, automount), state.previous)).toBe(before);
       const after = { ...state, live: released(state) };
       expect(fingerprint(inputOf(after, automount), state.previous)).toBe(before);
-      // A copy of the operator's volume that is owned by now can only be told by its previous seconds.
+      // Only its recorded lifetimes distinguish an owned copy of the operator's volume.
       if (!ownsCopy(state)) expect(fingerprint(inputOf(after, automount), [])).toBe(before);
     }),
     RUNS,
   );
 });
 
-it("whatever somebody else forces into a source, one more change is enough", () => {
+it("one more change is enough after another manager forces any value into a source", () => {
   const lives = fc.constantFrom(600, 1200, 3600, 7200);
   fc.assert(
     fc.property(templates, specs, lives, (template, spec, seconds) => {
@@ -160,7 +160,7 @@ it("whatever somebody else forces into a source, one more change is enough", () 
   );
 });
 
-it("nothing that JSON can be makes it throw", () => {
+it("no JSON value makes it throw", () => {
   const previous = fc.constantFrom<readonly PreviousSeconds[]>([], [{ volume: "data", expirationSeconds: 3600 }]);
   fc.assert(
     fc.property(junkInputs, specs, previous, (input, spec, known) => {
@@ -174,7 +174,7 @@ it("nothing that JSON can be makes it throw", () => {
   );
 });
 
-it("who knows only the owned volumes sees the same template after a change", () => {
+it("the owned volumes alone are enough to compute the template after a change", () => {
   fc.assert(
     fc.property(templates, specs, specs, (template, spec, other) => {
       const first = carriedOut(start(template), planOf(start(template), spec, undefined));

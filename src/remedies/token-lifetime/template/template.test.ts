@@ -93,7 +93,7 @@ class Subject {
     this.live = serverSideApply(this.live, US, { spec: planRelease(this.input, this.previous) });
   }
 
-  /** Somebody else applies this with force. */
+  /** Another manager applies this with force. */
   interfere(spec: object): void {
     this.live = serverSideApply(this.live, "argocd", { spec });
   }
@@ -124,23 +124,23 @@ describe("a token in the template", () => {
     expect(made).toMatchObject({ previous: [{ volume: "api", expirationSeconds: before }] });
   });
 
-  it("with an audience of its own is never touched, also beside one that is shortened", () => {
+  it("with another audience is never changed, also next to a shortened one", () => {
     const sources = [token(86_400, "vault"), token(3600)];
     const spec = { containers: [mounting("main", "api")], volumes: [projected("api", ...sources)] };
     expect(patchOf(plan(spec))).toEqual({ volumes: [shortened("api", token(86_400, "vault"), token(600))] });
   });
 
-  it("is found wherever it is mounted, or not mounted", () => {
+  it("is found with any mount, or without one", () => {
     const spec = { containers: [mounting("main", "keys")], volumes: [secret, projected("api", token(3600))] };
     expect(patchOf(plan(spec))).toEqual({ volumes: [shortened("api", token(600))] });
   });
 
-  it("that is short enough needs nothing", () => {
+  it("that is bounded needs no change", () => {
     const spec = { containers: [mounting("main", "api")], volumes: [projected("api", token(600))] };
     expect(plan(spec)).toEqual({ kind: "Bounded" });
   });
 
-  it("is shortened where automount is off", () => {
+  it("is shortened if automount is off", () => {
     const volumes = [projected("api", token(3600))];
     const spec = { automountServiceAccountToken: false, containers: [main], volumes };
     expect(patchOf(plan(spec))).toEqual({ volumes: [shortened("api", token(600))] });
@@ -163,7 +163,7 @@ describe("a token in the template", () => {
 });
 
 describe("a container without a token", () => {
-  it("gets what admission would give it, with another life", () => {
+  it("gets the volume that admission would mount, with another lifetime", () => {
     const made = plan({ initContainers: [{ name: "setup", image: "agent:1" }], containers: [main] });
     expect(made).toEqual({
       kind: "Change",
@@ -177,7 +177,7 @@ describe("a container without a token", () => {
     });
   });
 
-  it("is told from one that has a token, and beside it a token in the template is shortened", () => {
+  it("is distinguished from one with a token, whose token is shortened", () => {
     const spec = { containers: [mounting("main", "api"), container("side")], volumes: [projected("api", token(3600))] };
     expect(patchOf(plan(spec))).toEqual({
       volumes: [shortened("api", token(600)), own()],
@@ -193,7 +193,7 @@ describe("a container without a token", () => {
     },
   );
 
-  it("gets the operator's volume under another name where somebody else has taken its own", () => {
+  it("gets the operator's volume under another name if its name is taken", () => {
     const volumes = [
       { name: VOLUME_NAME, emptyDir: {} },
       { name: `${VOLUME_NAME}-2`, hostPath: { path: "/" } },
@@ -203,17 +203,17 @@ describe("a container without a token", () => {
     expect(made.containers?.[0]?.volumeMounts).toEqual([{ ...MOUNT, name: `${VOLUME_NAME}-3` }]);
   });
 
-  it("gets nothing from a volume with that name whose files can't be read by everybody", () => {
+  it("does not use a volume with that name and restricted file modes", () => {
     const copy = { name: VOLUME_NAME, projected: { ...own().projected, defaultMode: 256 } };
     expect(patchOf(plan({ containers: [main], volumes: [copy] })).volumes).toEqual([own(600, `${VOLUME_NAME}-2`)]);
   });
 
-  it("gets the volume that admission would take for its own, so that one is shortened", () => {
+  it("gets the volume that admission would use, which is shortened", () => {
     const made = plan({ containers: [main], volumes: [projected("kube-api-access-abcde", token(3607))] });
     expect(patchOf(made)).toEqual({ volumes: [shortened("kube-api-access-abcde", token(600))] });
   });
 
-  it("is left so where the spec says Leave", () => {
+  it("stays unchanged with defaultToken Leave", () => {
     const made = plan({ containers: [main, container("side")] }, {}, LEAVE);
     expect(made).toEqual({
       kind: "LeftAlone",
@@ -222,7 +222,7 @@ describe("a container without a token", () => {
     });
   });
 
-  it("is left so where the spec says Leave, after a token in the template was shortened", () => {
+  it("stays unchanged with defaultToken Leave after a token in the template was shortened", () => {
     const subject = new Subject({ containers: [main], volumes: [projected("api", token(3600))] });
     expect(patchOf(subject.apply(LEAVE))).toEqual({ volumes: [shortened("api", token(600))] });
     expect(reasonOf(subject.plan(LEAVE))).toBe("DefaultTokenLeft");
@@ -243,7 +243,7 @@ describe("automount", () => {
     expect(reasonOf(plan(spec, { automount }))).toBe(expected);
   });
 
-  it("is named where it is off", () => {
+  it("is named if it is off", () => {
     const of = (made: TemplatePlan) => (made.kind === "LeftAlone" ? made.cause : "");
     expect(of(plan({ containers: [main] }, { automount: false }))).toBe(
       "its pods get no token: automountServiceAccountToken is false on its ServiceAccount",
@@ -251,7 +251,7 @@ describe("automount", () => {
     expect(of(plan({ containers: [main], automountServiceAccountToken: false }))).toContain("on its pod template");
   });
 
-  it("that is turned off takes the operator's volume away", () => {
+  it("that is turned off removes the operator's volume", () => {
     const subject = new Subject({ containers: [main] });
     const before = subject.spec;
     subject.apply();
@@ -262,14 +262,14 @@ describe("automount", () => {
   });
 });
 
-describe("a mount of another kind at the token's path", () => {
+describe("another mount at the token path", () => {
   it.each([
     ["a Secret", secret],
     ["a folder of the host", { name: "keys", hostPath: { path: "/etc/keys" } }],
     ["an empty folder", { name: "keys", emptyDir: {} }],
     ["a projected volume without a token", projected("keys", CA)],
-    ["a token for somebody else", projected("keys", token(86_400, "vault"))],
-  ])("is left alone: %s", (_, volume) => {
+    ["a token with another audience", projected("keys", token(86_400, "vault"))],
+  ])("stays unchanged: %s", (_, volume) => {
     expect(plan({ containers: [mounting("main", "keys")], volumes: [volume] })).toEqual({
       kind: "LeftAlone",
       reason: "OwnMount",
@@ -277,19 +277,19 @@ describe("a mount of another kind at the token's path", () => {
     });
   });
 
-  it("is left alone beside a container that gets a token, and can be asked for", () => {
+  it("stays unchanged next to a container that gets a token, and is listed", () => {
     const subject = new Subject({ containers: [mounting("main", "keys"), container("side")], volumes: [secret] });
     expect(patchOf(subject.apply()).containers).toEqual([{ name: "side", volumeMounts: [MOUNT] }]);
     expect(subject.plan()).toEqual({ kind: "Bounded" });
     expect(containersWithOwnMount(subject.input)).toEqual(["container main"]);
   });
 
-  it("is what admission makes of a volume that it takes for its own", () => {
+  it("results from a volume that admission uses as its own", () => {
     const made = plan({ containers: [main], volumes: [{ name: "kube-api-access-abcde", emptyDir: {} }] });
     expect(made).toMatchObject({ reason: "OwnMount", cause: `${ELSE} container main` });
   });
 
-  it("is told of many containers in one sentence", () => {
+  it("is summarized for many containers", () => {
     const containers = ["a", "b", "c", "d", "e"].map(name => mounting(name, "keys"));
     const made = plan({ containers, volumes: [secret] });
     expect(made.kind === "LeftAlone" ? made.cause : "").toMatch(
@@ -302,13 +302,13 @@ describe("Windows nodes", () => {
   it.each([
     ["by the pod's operating system", { os: { name: "windows" } }],
     ["by the nodes' label", { nodeSelector: { "kubernetes.io/os": "windows" } }],
-  ])("are left alone: %s", (_, fields) => {
+  ])("stay unchanged: %s", (_, fields) => {
     const spec = { ...fields, containers: [main], volumes: [projected("api", token(3600))] };
     expect(reasonOf(plan(spec))).toBe("WindowsNodes");
     expect(reasonOf(plan({ ...spec, os: { name: "linux" }, nodeSelector: {} }))).toBe("Change");
   });
 
-  it("get back what the template had", () => {
+  it("get the previous template back", () => {
     const subject = new Subject({ containers: [main], volumes: [projected("api", token(3600))] });
     const { containers, volumes } = subject.spec as Record<string, unknown>;
     subject.apply();
@@ -326,13 +326,13 @@ describe("a second plan", () => {
     volumes: [secret, projected("api", token(3600), token(86_400, "vault")), { name: "data", emptyDir: {} }],
   };
 
-  it("finds everything done", () => {
+  it("finds nothing to change", () => {
     const subject = new Subject(mixed);
     subject.apply();
     expect(subject.plan()).toEqual({ kind: "Bounded" });
   });
 
-  it("names everything again when something is added, or it would be removed", () => {
+  it("contains all owned fields again when one is added", () => {
     const subject = new Subject(mixed);
     const first = patchOf(subject.apply());
     subject.interfere({ containers: [{ name: "added", image: "agent:2" }] });
@@ -355,7 +355,7 @@ describe("a second plan", () => {
       "makes the operator's mount writable",
       { containers: [{ name: "side", volumeMounts: [{ mountPath: PATH, readOnly: false }] }] },
     ],
-  ])("sees that somebody else %s, and keeps all else", (_, drift) => {
+  ])("detects that another manager %s, and keeps everything else", (_, drift) => {
     const subject = new Subject(mixed);
     subject.apply();
     const wanted = subject.spec;
@@ -366,7 +366,7 @@ describe("a second plan", () => {
     expect(subject.plan()).toEqual({ kind: "Bounded" });
   });
 
-  it("leaves a source to somebody who has made it short enough, and does not put it back later", () => {
+  it("leaves a source to a manager that has bounded it, and does not restore it later", () => {
     const subject = new Subject(mixed);
     subject.apply();
     subject.interfere({ volumes: [shortened("api", token(900), token(86_400, "vault"))] });
@@ -376,7 +376,7 @@ describe("a second plan", () => {
     expect(subject.plan({ ...SPEC, expirationSeconds: 3600 })).toMatchObject({ previous: [] });
   });
 
-  it("takes the volume of somebody who has copied the operator's for theirs", () => {
+  it("treats a copy of the operator's volume as foreign", () => {
     const subject = new Subject({ containers: [mounting("main", VOLUME_NAME)], volumes: [own(3600)] });
     const before = subject.spec;
     expect(patchOf(subject.apply()).volumes).toEqual([shortened(VOLUME_NAME, token(600), CA, NAMESPACE)]);
@@ -396,7 +396,7 @@ describe("another bound", () => {
     return subject;
   };
 
-  it("that is longer is followed by the operator's volume, and by others up to what they had", () => {
+  it("that is longer extends the operator's volume, and others up to their previous lifetimes", () => {
     const subject = subjectAt600();
     expect(patchOf(subject.apply({ ...SPEC, expirationSeconds: 1200 })).volumes).toEqual([
       shortened("api", token(900)),
@@ -407,7 +407,7 @@ describe("another bound", () => {
     expect(subject.spec).toMatchObject({ volumes: [projected("api", token(600)), own(600)] });
   });
 
-  it("never makes a token live longer of which nobody knows what it had", () => {
+  it("never extends a token whose previous lifetime is unknown", () => {
     const subject = subjectAt600();
     subject.previous = [];
     const patch = patchOf(subject.apply({ ...SPEC, expirationSeconds: 1200 }));
@@ -416,7 +416,7 @@ describe("another bound", () => {
 });
 
 describe("a release", () => {
-  it("names the shortened sources, with what they had, and nothing else", () => {
+  it("contains the shortened sources with their previous lifetimes, and nothing else", () => {
     const subject = new Subject({
       containers: [mounting("main", "api"), container("side")],
       volumes: [projected("api", token(3600), CA), { name: "data", emptyDir: {} }],
@@ -428,7 +428,7 @@ describe("a release", () => {
     expect(subject.spec).toEqual(before);
   });
 
-  it("is empty where only the operator's volume is there", () => {
+  it("is empty if the operator's volume is its only change", () => {
     const subject = new Subject({ containers: [main] });
     subject.apply();
     expect(planRelease(subject.input, subject.previous)).toEqual({});
@@ -440,7 +440,7 @@ describe("a fingerprint", () => {
   const of = (made: object): string =>
     fingerprint({ template: made as JsonObject, automount: undefined, ownedVolumes: [] }, []);
 
-  it("is sixteen digits that don't depend on the order of keys", () => {
+  it("has sixteen digits that do not depend on the order of keys", () => {
     expect(of(template)).toMatch(/^[0-9a-f]{16}$/);
     const spec = { hostNetwork: true, containers: [{ image: "agent:1", name: "main" }] };
     expect(of({ spec, metadata: template.metadata })).toBe(of(template));
@@ -451,18 +451,18 @@ describe("a fingerprint", () => {
     ["another label", { ...template, metadata: { labels: { app: "agent2" } } }],
     ["a restart by a person", { ...template, metadata: { ...template.metadata, annotations: { restartedAt: "1" } } }],
     ["another order of containers", { ...template, spec: { ...template.spec, containers: [main, container("x")] } }],
-  ])("tells %s", (_, other) => {
+  ])("detects %s", (_, other) => {
     expect(of(other)).not.toBe(of(template));
   });
 
-  it("does not tell a restart by the operator, nor what a newer API server leaves out", () => {
+  it("ignores restarts by the operator and fields that a newer API server omits", () => {
     const annotations = { "controller-resilience.io/restarted-at": "2025-01-01T00:00:00Z" };
     expect(of({ ...template, metadata: { ...template.metadata, annotations, creationTimestamp: null } })).toBe(
       of(template),
     );
   });
 
-  it("tells another life of a token, but not the operator's", () => {
+  it("detects another lifetime of a token, but not the operator's", () => {
     const volumes = (seconds: number) => ({ spec: { ...template.spec, volumes: [projected("api", token(seconds))] } });
     expect(of(volumes(3600))).not.toBe(of(volumes(7200)));
     const subject = new Subject(volumes(3600).spec);

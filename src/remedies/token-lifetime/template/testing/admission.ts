@@ -1,10 +1,10 @@
 import { arrayOf, type JsonObject, objectOf } from "../../../../core/json";
 
-// The rule of the ServiceAccount admission plugin (mountServiceAccountToken of Kubernetes 1.36), and what the kubelet makes of a pod.
+// The rule of the ServiceAccount admission plugin (mountServiceAccountToken of Kubernetes 1.36), and the tokens that the kubelet requests.
 
 const PATH = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** The pod's spec as admission lets it pass. */
+/** The pod spec after admission. */
 export function admit(spec: JsonObject, accountAutomount: boolean | undefined): JsonObject {
   if (!((spec["automountServiceAccountToken"] ?? accountAutomount ?? true) as boolean)) return spec;
   const volumes = arrayOf(spec["volumes"]).map(objectOf);
@@ -17,12 +17,12 @@ export function admit(spec: JsonObject, accountAutomount: boolean | undefined): 
   return { ...spec, ...Object.fromEntries(lists), volumes: [...volumes, ...added] };
 }
 
-/** The lives of all tokens that the kubelet asks for with the API server as audience. */
+/** The lifetimes of all API server tokens that the kubelet requests. */
 export function tokenLives(spec: JsonObject): number[] {
   return arrayOf(spec["volumes"]).flatMap(livesIn);
 }
 
-/** Containers that find such a token in the usual place. */
+/** Containers with such a token at the token path. */
 export function withToken(spec: JsonObject): unknown[] {
   const volumes = arrayOf(spec["volumes"]).map(objectOf);
   const holders = volumes.filter(volume => livesIn(volume).length > 0).map(({ name }) => name);

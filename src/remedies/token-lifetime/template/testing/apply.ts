@@ -3,12 +3,12 @@ import { canonical, namedOf } from "../json";
 import type { TemplatePatch } from "../model";
 import { VOLUME_NAME } from "../own-volume";
 
-// Server-side apply with force, as structured-merge-diff does it, for what a pod template consists of.
+// Server-side apply with force, as structured-merge-diff does it, for pod templates.
 
-/** The operator. */
+/** The operator's field manager. */
 export const US = "controller-resilience";
 
-/** A template, and which manager owns what of it. */
+/** A template, and the fields of each manager. */
 export interface Managed {
   readonly template: JsonObject;
   readonly owners: ReadonlyMap<string, ReadonlySet<string>>;
@@ -22,12 +22,12 @@ const KEYS: Readonly<Record<string, string>> = {
   volumeMounts: "mountPath",
 };
 
-/** As somebody has created it, who owns all of it. */
-export function created(template: JsonObject, manager = "somebody"): Managed {
+/** A new template, whose creator owns all fields. */
+export function created(template: JsonObject, manager = "creator"): Managed {
   return { template, owners: new Map([[manager, new Set(pathsOf(template).keys())]]) };
 }
 
-/** The same after `manager` has applied that configuration with force. */
+/** The template after `manager` has applied a configuration with force. */
 export function serverSideApply(live: Managed, manager: string, config: JsonObject): Managed {
   const before = pathsOf(live.template);
   const wanted = pathsOf(config);
@@ -47,14 +47,14 @@ export function serverSideApply(live: Managed, manager: string, config: JsonObje
   return { template: defaulted(pruneObject(merged, "", isGone)), owners };
 }
 
-/** Volumes of whose sources that manager is an owner. */
+/** Volumes whose sources the manager owns. */
 export function ownedVolumesOf({ template, owners }: Managed, manager = US): string[] {
   const paths = owners.get(manager);
   const names = namedOf(objectOf(template["spec"])["volumes"]).map(({ name }) => name);
   return names.filter(name => paths?.has(sourcesPath(name)));
 }
 
-/** A patch of the operator, applied where all that is known of the fields' owners is whose the sources are. */
+/** Applies a patch of the operator if only the owners of the sources are known. */
 export function applyPatch(
   template: JsonObject,
   ownedVolumes: readonly string[],
@@ -69,14 +69,14 @@ export function applyPatch(
   const shared = new Set(ownedVolumes.map(sourcesPath));
   const theirs = paths.filter(path => !mine.includes(path) && !shared.has(path));
   const owners = new Map([
-    ["somebody", new Set(theirs)],
+    ["creator", new Set(theirs)],
     [US, new Set([...mine, ...shared])],
   ]);
   const applied = serverSideApply({ template, owners }, US, { spec: patch });
   return { template: applied.template, ownedVolumes: ownedVolumesOf(applied) };
 }
 
-/** What the API server puts where a projected volume says nothing. */
+/** Sets the API server's defaults of projected volumes. */
 export function defaulted(template: JsonObject): JsonObject {
   const spec = objectOf(template["spec"]);
   if (!Array.isArray(spec["volumes"])) return template;
@@ -103,7 +103,7 @@ function sourcesPath(volume: string): string {
   return `${itemPath(volume)}projected/sources`;
 }
 
-/** Every leaf by its path, and every item of a keyed list by its path and a dot. */
+/** Every leaf by its path, and every item of a keyed list by its path with a dot. */
 function pathsOf(value: unknown, path = "", key?: string): Map<string, unknown> {
   const object = objectIn(value);
   if (key !== undefined && Array.isArray(value)) {
@@ -133,14 +133,14 @@ function mergeObjects(live: JsonObject, config: JsonObject): JsonObject {
   return { ...live, ...Object.fromEntries(merged) };
 }
 
-/** Items that both have must come in the same order: with another one the API server would reorder what is somebody else's. */
+/** Common items must have the same order; otherwise the API server would reorder fields of other owners. */
 function mergeLists(live: readonly unknown[], wanted: readonly unknown[], key: string): unknown[] {
   const keyOf = (item: unknown): unknown => objectOf(item)[key];
   const known = live.map(keyOf);
   const places = wanted.map(item => known.indexOf(keyOf(item))).filter(place => place >= 0);
   const tail = wanted.slice(places.length).every(item => !known.includes(keyOf(item)));
   if (!tail || places.some((place, i) => place < (places[i - 1] ?? 0)))
-    throw new Error("the patch is in another order");
+    throw new Error("expected a patch in the order of the template");
   const fresh = wanted.slice(places.length);
   const merged = live.map(item => {
     const patch = wanted.find(one => keyOf(one) === keyOf(item));

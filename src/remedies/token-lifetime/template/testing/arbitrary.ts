@@ -14,13 +14,13 @@ const NAMES = [
   "kube-api-access-x2f4g",
 ];
 
-const lives = fc.constantFrom(600, 900, 1200, 3600, 3607, 86_400);
+const lifetimes = fc.constantFrom(600, 900, 1200, 3600, 3607, 86_400);
 
 const tokens = fc
   .record(
     {
       path: fc.constantFrom("token", "other"),
-      expirationSeconds: lives,
+      expirationSeconds: lifetimes,
       audience: fc.constantFrom("", "vault"),
     },
     { requiredKeys: ["path"] },
@@ -32,7 +32,7 @@ const sources = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom({ configMap: { name: "c" } }, { secret: { name: "s" } }) },
 );
 
-/** What is in a volume, without its name. */
+/** A volume without its name. */
 const contents: fc.Arbitrary<JsonObject> = fc.oneof(
   fc.constantFrom<JsonObject>(
     { emptyDir: {} },
@@ -44,8 +44,8 @@ const contents: fc.Arbitrary<JsonObject> = fc.oneof(
   fc
     .record({ sources: fc.array(sources, { maxLength: 3 }), defaultMode: fc.constantFrom(420, 256) })
     .map(projected => ({ projected })),
-  // Somebody has copied the operator's volume.
-  lives.map(seconds => ({ projected: ownVolume("", seconds).projected }) as unknown as JsonObject),
+  // A copy of the operator's volume.
+  lifetimes.map(seconds => ({ projected: ownVolume("", seconds).projected }) as unknown as JsonObject),
 );
 
 const volumes = fc
@@ -120,10 +120,10 @@ export const templates: fc.Arbitrary<JsonObject> = volumes.chain(list =>
     ),
 );
 
-/** What the ServiceAccount says. */
+/** automountServiceAccountToken of the ServiceAccount. */
 export const automounts = fc.constantFrom(undefined, undefined, true, false);
 
-/** Specs as the API server lets them through. */
+/** Any valid specs. */
 export const specs: fc.Arbitrary<TemplateSpec> = fc.record({
   expirationSeconds: fc.constantFrom(600, 900, 1200, 7200),
   defaultToken: fc.constantFrom("Project" as const, "Project" as const, "Leave" as const),
@@ -131,7 +131,7 @@ export const specs: fc.Arbitrary<TemplateSpec> = fc.record({
 
 const junk = fc.jsonValue({ maxDepth: 2 });
 
-/** Nearly a template: whatever may stand somewhere stands there now and then. */
+/** Almost templates, with arbitrary values in many places. */
 export const junkInputs: fc.Arbitrary<TemplateInput> = fc
   .record({
     spec: fc.oneof(
@@ -163,6 +163,6 @@ function listOf(fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<unk
 }
 
 function projectedJunk(): fc.Arbitrary<unknown> {
-  const token = fc.oneof(junk, fc.record({ expirationSeconds: fc.oneof(junk, lives), audience: junk }));
+  const token = fc.oneof(junk, fc.record({ expirationSeconds: fc.oneof(junk, lifetimes), audience: junk }));
   return fc.oneof(junk, fc.record({ sources: listOf({ serviceAccountToken: token }), defaultMode: junk }));
 }
