@@ -355,8 +355,8 @@ describe("status and messages", () => {
 
   it("report a renewUntil with fractions of a second once", async () => {
     const scene = await aged(1, { renewUntil: "2025-01-08T00:00:00.7Z" });
-    const told = [await scene.pass(), await scene.pass()].map(({ events }) => events?.length);
-    expect(told).toEqual([1, 0]);
+    const counts = [await scene.pass(), await scene.pass()].map(({ events }) => events?.length);
+    expect(counts).toEqual([1, 0]);
   });
 
   it.each(["2026-01-01T00:00:00Z", null])("report renewUntil again if it returns after %s", async other => {

@@ -156,7 +156,7 @@ function roundedDown(nowMs: number, extendByMs: number): number {
 
 /** The recorded plan, to the second, if it is still valid. */
 function asPlanned(
-  write: "write" | "writeAnew",
+  write: "write" | "writeForNewObject",
   marked: Marked,
   extendByMs: number,
   { nowMs, latestMs, renewingUntil = "" }: Bounds,
@@ -190,14 +190,16 @@ export function planRestore(
   const { readings } = readExpiry(marked);
   const isExact = !readings.some(({ convention }) => convention.isRelative(marked));
   const { renewingUntil } = record;
-  const planned = isExact ? asPlanned("writeAnew", marked, extendByMs, { ...bounds, renewingUntil }) : undefined;
+  const planned = isExact
+    ? asPlanned("writeForNewObject", marked, extendByMs, { ...bounds, renewingUntil })
+    : undefined;
   if (planned !== undefined) return { ...planned, isExact };
   const fromMs = isExact ? roundedDown(nowMs, extendByMs) : nowMs;
   const changes = readings.flatMap(({ convention }) => {
     // An expiry relative to the creation counts from the time at which the API server creates the binding, not from now.
     const capMs = convention.isRelative(marked) ? latestMs - CREATION_TAKES_MS : latestMs;
     const targetMs = Math.min(fromMs + extendByMs, capMs);
-    return convention.writeAnew(marked, targetMs, leastOf(fromMs, targetMs, capMs, latestMs)) ?? [];
+    return convention.writeForNewObject(marked, targetMs, leastOf(fromMs, targetMs, capMs, latestMs)) ?? [];
   });
   // With so short a life, the allowance alone would justify a renewal, immediately if little is left.
   const isToLast = isExact || extendByMs * WORTH_SHARE >= LEAST_GAIN_MS;

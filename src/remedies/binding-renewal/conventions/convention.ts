@@ -53,7 +53,7 @@ export interface Convention {
    */
   write(marked: Marked, atMs: number, afterMs?: number): Change | null;
   /** Like `write`, but later than the creation instead of the current expiry: for a new object with the values of an old one. */
-  writeAnew(marked: Marked, atMs: number, afterMs?: number): Change | null;
+  writeForNewObject(marked: Marked, atMs: number, afterMs?: number): Change | null;
 }
 
 /** 9999-12-31T23:59:59.999Z, the last time in RFC 3339 (4 digits of a year) and in Python's datetime. */

@@ -31,7 +31,7 @@ export function define(rules: Rules): Convention {
       if (present?.kind !== "expires") return null;
       return firstBetween(rules, marked, { afterMs: Math.max(present.atMs, afterMs), atMs });
     },
-    writeAnew(marked, atMs, afterMs = -Infinity) {
+    writeForNewObject(marked, atMs, afterMs = -Infinity) {
       if (rules.read(marked)?.kind !== "expires") return null;
       return firstBetween(rules, marked, { afterMs: Math.max(marked.createdAtMs, afterMs), atMs });
     },

@@ -3,13 +3,13 @@ import { CONVENTIONS, hasExpiryKey, readExpiry } from "./index";
 import { CREATED_MS, marked } from "./testing/marked";
 
 describe("readExpiry", () => {
-  it("finds nothing where nothing is", () => {
+  it("finds no expiry without a key", () => {
     const plain = marked({ labels: { app: "x" }, annotations: { "k8s-ttl-controller.twin.sh/refreshed-at": "x" } });
     expect(readExpiry(plain)).toEqual({ readings: [], malformed: [], forever: false });
     expect(hasExpiryKey(plain)).toBe(false);
   });
 
-  it("takes the earliest, with every source that says so", () => {
+  it("takes the earliest expiry, with every source of it", () => {
     const both = marked({
       labels: { "cleanup.kyverno.io/ttl": "24h" },
       annotations: { "janitor/ttl": "1d", "k8s-ttl-controller.twin.sh/ttl": "2d" },
@@ -23,7 +23,7 @@ describe("readExpiry", () => {
     ]);
   });
 
-  it("lets no forever hide what expires, and collects what is malformed", () => {
+  it("reads an expiry beside a forever, and collects malformed values", () => {
     const mixed = marked({
       labels: { "cleanup.kyverno.io/ttl": "soon" },
       annotations: {
@@ -46,11 +46,11 @@ describe("readExpiry", () => {
     ["rubbish", true],
     ["7d", true],
     ["", false],
-  ])("with a janitor/ttl of %j, there is something to read: %s", (value, expected) => {
+  ])("reports for a janitor/ttl of %j whether it has a key: %s", (value, expected) => {
     expect(hasExpiryKey(marked({ annotations: { "janitor/ttl": value } }))).toBe(expected);
   });
 
-  it("knows six conventions, none twice", () => {
+  it("has six conventions, none twice", () => {
     expect(new Set(CONVENTIONS.flatMap(({ keys }) => keys)).size).toBe(7);
   });
 });

@@ -76,11 +76,11 @@ describe("janitor/expires", () => {
     ["2020-01-01", "2025-01-02T03:04:06.000Z", "2025-01-02T03:04:06Z"],
     ["2030-01-01", "2025-01-05T06:00:00.000Z", "2025-01-05"],
     ["2020-01-01", "2025-01-02T03:04:05.000Z", null],
-  ])("writes %j anew on a binding of 2025-01-02T03:04:05Z, wanted %s, as %j", (value, wanted, expected) => {
-    expect(janitorExpires.writeAnew(with_(value), Date.parse(wanted))?.value ?? null).toBe(expected);
+  ])("writes %j for a new binding of 2025-01-02T03:04:05Z, wanted %s, as %j", (value, wanted, expected) => {
+    expect(janitorExpires.writeForNewObject(with_(value), Date.parse(wanted))?.value ?? null).toBe(expected);
   });
 
-  it("doesn't count from the creation", () => {
+  it("does not count from the creation", () => {
     expect(janitorExpires.isRelative(with_("2025-03-04"))).toBe(false);
   });
 });

@@ -44,15 +44,15 @@ describe("janitor/ttl", () => {
     expect(janitorTtl.read(marked({ labels: { "janitor/ttl": "7d" } }))).toBeNull();
   });
 
-  it("never deletes after a time that no number can hold", () => {
+  it("never deletes after a time beyond any number", () => {
     expect(inShort(janitorTtl.read(with_(`${"9".repeat(5_000)}s`)))).toBe("never");
   });
 
-  it("cuts what it quotes", () => {
+  it("cuts a long value between characters", () => {
     expect(janitorTtl.read(with_("x".repeat(81)))).toMatchObject({ value: "x".repeat(80) });
   });
 
-  it("says what it found, cut, and what it expected", () => {
+  it("reports the value, cut, and the expected format", () => {
     expect(janitorTtl.read(with_("\u{1f525}".repeat(90)))).toEqual({
       kind: "malformed",
       key: "janitor/ttl",
@@ -89,11 +89,11 @@ describe("janitor/ttl", () => {
     ["1h", 999, null],
     ["1h", -HOUR, null],
     ["forever", HOUR, null],
-  ])("writes %j anew, wanted %d ms after creation, as %j", (value, afterMs, expected) => {
-    expect(janitorTtl.writeAnew(with_(value), CREATED_MS + afterMs)?.value ?? null).toBe(expected);
+  ])("writes %j for a new binding, wanted %d ms after creation, as %j", (value, afterMs, expected) => {
+    expect(janitorTtl.writeForNewObject(with_(value), CREATED_MS + afterMs)?.value ?? null).toBe(expected);
   });
 
-  it("tells where to write, and what it means", () => {
+  it("returns the key to write and the new expiry", () => {
     expect(janitorTtl.write(with_("1d"), CREATED_MS + 49 * HOUR)).toEqual({
       place: "annotations",
       key: "janitor/ttl",

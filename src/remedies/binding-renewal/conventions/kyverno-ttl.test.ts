@@ -106,8 +106,8 @@ describe("cleanup.kyverno.io/ttl", () => {
     ["1h30m", 60_000, "1m"],
     ["1h30m", 999, null],
     ["2020-01-01", 12 * 3_600_000, "2025-01-02T150405Z"],
-  ])("writes %j anew, wanted %d ms after creation, as %j", (value, afterMs, expected) => {
-    expect(kyvernoTtl.writeAnew(with_(value), CREATED_MS + afterMs)?.value ?? null).toBe(expected);
+  ])("writes %j for a new binding, wanted %d ms after creation, as %j", (value, afterMs, expected) => {
+    expect(kyvernoTtl.writeForNewObject(with_(value), CREATED_MS + afterMs)?.value ?? null).toBe(expected);
   });
 
   it.each([

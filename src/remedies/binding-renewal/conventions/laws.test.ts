@@ -26,7 +26,7 @@ const halves = fc.tuple(amount, fc.constantFrom("s", "m", "h")).map(([count, uni
 const offset = fc.constantFrom("Z", "+05:30", "-08:00");
 const rfc3339 = fc.tuple(iso, offset).map(([text, zone]) => text.replace("Z", zone));
 
-/** Values with which a binding expires: in each convention, in each form. */
+/** Values with an expiry, in each form of each convention. */
 const VALUES: readonly (readonly [Convention, fc.Arbitrary<Record<string, string>>])[] = [
   [ownExpiresAt, values(ownExpiresAt, rfc3339)],
   [ownExpirationSeconds, values(ownExpirationSeconds, amount.map(String))],
@@ -72,7 +72,7 @@ function values(convention: Convention, value: fc.Arbitrary<string>): fc.Arbitra
   return value.map(text => ({ [convention.key]: text }));
 }
 
-/** The precision of what was written, in milliseconds: nothing that this form can say lies between it and the wanted moment. */
+/** The precision of a written value, in milliseconds: its form has no other value between it and the requested time. */
 function precision(value: string): number {
   const unit = { w: 604_800, d: 86_400, h: 3_600, m: 60 }[/^\d+([wdhm])$/.exec(value)?.[1] ?? ""];
   const form = { 10: 86_400, 16: 60 }[/^\d{4}-/.test(value) ? value.length : 0];
@@ -97,7 +97,7 @@ describe.each(VALUES.map(([convention, marks]) => ({ key: convention.key, conven
       fc.integer({ min: SECOND, max: 50 * YEAR }),
     );
 
-    it("can be written whatever the extension is, and reads as what was written", () => {
+    it("can be written for any extension, and reads back the same", () => {
       fc.assert(
         fc.property(binding, longer, (before, byMs) => {
           const presentMs = expiry(convention, before);
@@ -116,7 +116,7 @@ describe.each(VALUES.map(([convention, marks]) => ({ key: convention.key, conven
       );
     });
 
-    it("settles: again for the same moment, it says it more finely or not at all", () => {
+    it("is stable: a second write for the same time is finer or null", () => {
       fc.assert(
         fc.property(binding, longer, (before, byMs) => {
           const wantedMs = expiry(convention, before) + byMs;
@@ -134,7 +134,7 @@ describe.each(VALUES.map(([convention, marks]) => ({ key: convention.key, conven
       );
     });
 
-    it("never shortens, and never stands still", () => {
+    it("always moves the expiry later", () => {
       fc.assert(
         fc.property(binding, fc.nat({ max: 50 * YEAR }), (before, byMs) => {
           expect(convention.write(before, expiry(convention, before) - byMs)).toBeNull();
@@ -142,10 +142,10 @@ describe.each(VALUES.map(([convention, marks]) => ({ key: convention.key, conven
       );
     });
 
-    it("can be written anew for a new object, sooner than its ttl too", () => {
+    it("can be written for a new object, even below its ttl", () => {
       fc.assert(
         fc.property(binding, longer, (before, byMs) => {
-          const change = convention.writeAnew(before, before.createdAtMs + byMs);
+          const change = convention.writeForNewObject(before, before.createdAtMs + byMs);
           expect(change).not.toBeNull();
           if (change === null) return;
           expect(change.atMs).toBeGreaterThan(before.createdAtMs);
@@ -194,7 +194,7 @@ describe("any text", () => {
             const binding = { createdAtMs, labels: all, annotations: all };
             convention.isRelative(binding);
             convention.read(binding);
-            for (const change of [convention.write(binding, atMs), convention.writeAnew(binding, atMs)]) {
+            for (const change of [convention.write(binding, atMs), convention.writeForNewObject(binding, atMs)]) {
               if (change !== null) expect(expiry(convention, withChange(binding, change))).toBe(change.atMs);
             }
           },
@@ -210,7 +210,7 @@ describe("any text", () => {
     ["digits and blanks", "9 "],
     ["units", "1d"],
     ["letters", "d"],
-  ])("of a quarter of a million %s is read in time", (_, piece) => {
+  ])("of 250,000 characters of %s is read within the time limit", (_, piece) => {
     const value = piece.repeat(250_000 / piece.length);
     for (const end of ["", "d", "!"]) {
       const all = Object.fromEntries(CONVENTIONS.flatMap(({ keys }) => keys).map(key => [key, value + end]));

@@ -73,15 +73,15 @@ describe("k8s-ttl-controller.twin.sh/ttl", () => {
     expect(inShort(ttlController.read(with_("24h", refreshedAt)))).toBe(expected);
   });
 
-  it("takes any number of decimals", () => {
+  it("reads any number of decimals", () => {
     expect(inShort(ttlController.read(with_(`0.${"9".repeat(400)}h`)))).toBe("2025-01-02T04:04:05.000Z");
   });
 
-  it("is not used by a binding that has refreshed-at alone", () => {
+  it("is not used by a binding with only refreshed-at", () => {
     expect(ttlController.read(marked({ annotations: { [REFRESHED_AT]: "2025-02-01T00:00:00Z" } }))).toBeNull();
   });
 
-  it("moves refreshed-at, and lets ttl stand", () => {
+  it("moves refreshed-at and keeps ttl", () => {
     expect(ttlController.write(with_("24h"), Date.UTC(2025, 1, 2, 0, 0, 0, 999))).toEqual({
       place: "annotations",
       key: REFRESHED_AT,
@@ -108,9 +108,9 @@ describe("k8s-ttl-controller.twin.sh/ttl", () => {
     ["later than the ttl would have it", 48 * 3_600_000, "2025-01-03T03:04:05Z"],
     ["sooner than the ttl would have it", 3_600_000, "2025-01-01T04:04:05Z"],
     ["not after the creation", 0, null],
-  ])("writes anew %s", (_, afterMs, expected) => {
+  ])("writes for a new binding %s", (_, afterMs, expected) => {
     const stale = with_("24h", "2020-01-01T00:00:00Z");
-    expect(ttlController.writeAnew(stale, CREATED_MS + afterMs)?.value ?? null).toBe(expected);
+    expect(ttlController.writeForNewObject(stale, CREATED_MS + afterMs)?.value ?? null).toBe(expected);
   });
 
   it.each([
