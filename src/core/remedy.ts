@@ -1,4 +1,4 @@
-import type { Cause } from "../api/conditions";
+import type { Cause, EngineReason } from "../api/conditions";
 import type {
   ControllerResilience,
   ControllerResilienceSpec,
@@ -39,7 +39,7 @@ export interface ReasonRule {
 export type Reasons<Reason extends string = string> = Readonly<Record<Reason, ReasonRule>>;
 
 /** Reasons that the engine gives to any remedy's condition. */
-export type EngineReason = "Suspended" | "ObserveFailed" | "DecideFailed" | "Forbidden";
+export type SharedReason = Extract<EngineReason, "Suspended" | "ObserveFailed" | "DecideFailed" | "Forbidden">;
 
 /** A write that failed and that the engine does not try again yet. */
 export interface PendingWrite {
@@ -151,14 +151,15 @@ export interface Remedy<Block extends RemedyBlock = RemedyBlock> extends RemedyD
 
 /** Everything that one remedy is. */
 export interface RemedyDefinition<Block extends RemedyBlock, Rules extends Reasons, Observed, P extends Plan>
-  extends RemedyDeclaration<Block>, Pick<Remedy<Block>, "cleanUp" | "forget"> {
+  extends RemedyDeclaration<Block>,
+    Pick<Remedy<Block>, "cleanUp" | "forget"> {
   readonly reasons: Rules;
   /** I/O: reads what a decision needs. */
   observe(object: ControllerResilience, spec: SpecOf<Block>, readers: Readers): Promise<Observed>;
   /** Pure and total: the same input gives the same plan, and it never throws. `pending` are writes in backoff. */
   plan(observed: Observed, spec: SpecOf<Block>, now: Date, pending: readonly PendingWrite[]): P | Steps<P>;
   /** Pure: condition, status lists and Events from the plan and the outcomes. Without outcomes it describes the plan. */
-  report(plan: P, outcomes: Outcomes, now: Date): Report<(keyof Rules & string) | EngineReason>;
+  report(plan: P, outcomes: Outcomes, now: Date): Report<(keyof Rules & string) | SharedReason>;
 }
 
 /** Makes a remedy for the engine. The types of observations and plans stay inside: the engine only sees {@link Remedy}. */

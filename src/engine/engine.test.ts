@@ -21,7 +21,7 @@ function makeBench(limits = ENDLESS) {
   const shared = { clock, events, store: new MemoryObjects(), lease: new MemoryLease(), writer: new RecordingWriter() };
   // A remedy that always wants to restart another pod.
   const makeEngine = (identity: string) => {
-    const remedy = makeRemedy((_facts, now) => {
+    const remedy = makeRemedy(now => {
       const pod = `pod-${now.getTime()}`;
       const restart = makeClaim(pod, { limits });
       const intents = [makeEviction(pod, { restart })];

@@ -4,7 +4,7 @@ import { FINALIZER } from "../../api/names";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import type { Intent } from "../../core/intent";
 import type { Remedy } from "../../core/remedy";
-import type { LegacyRemedy } from "../../core/legacy-remedy";
+import type { FakeRemedy } from "../testing/fake-remedy";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { makeObject, MemoryObjects, RecordingEvents, RecordingLog, RecordingWriter } from "../testing/fakes";
 import { makeReconciler } from "../testing/reconciler";
@@ -20,7 +20,7 @@ function intent(verb: "apply" | "delete", name: string): Intent {
 }
 
 /** A remedy that makes one flow schema, in a cluster that has what was written. */
-function makeMaker(changes: Partial<LegacyRemedy> = {}) {
+function makeMaker(changes: Partial<FakeRemedy> = {}) {
   const made = new Set<string>();
   const remedy = makeRemedy(
     () =>

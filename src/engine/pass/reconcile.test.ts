@@ -130,11 +130,11 @@ describe("a pass over a healthy object", () => {
     for (const line of bench.log.lines) expect(line.fields).toMatchObject({ key: KEY, pass: "40000000" });
   });
 
-  it("puts the parts of status that a remedy owns in, and drops those of a remedy that is off", async () => {
+  it("puts the lists of status that a remedy owns in, and drops those of a remedy that is off", async () => {
     const targets = [{ kind: "Deployment", name: "app", pods: 1, rejectedPods: 0 }];
     const status: ControllerResilienceStatus = { bindings: [{ state: "Current", kind: "RoleBinding", name: "old" }] };
     const absent = makeRemedy(makeDecision(), { name: "binding-renewal", block: "bindingRenewal", owns: "bindings" });
-    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ parts: { targets } })), absent], status });
+    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ lists: { targets } })), absent], status });
     await bench.pass();
     expect(bench.current()).toMatchObject({ targets });
     expect(bench.current()).not.toHaveProperty("bindings");
@@ -142,7 +142,7 @@ describe("a pass over a healthy object", () => {
 
   it("tells the metrics of the rate of each flow in status", async () => {
     const flows = [{ serviceAccount: "kai", requestsPerSecond: 12.5 }];
-    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ parts: { flows } }))] });
+    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ lists: { flows } }))] });
     await bench.pass();
     expect(Object.fromEntries(bench.metrics.rates)).toEqual({ "team/app": ["kai 12.5"] });
   });
@@ -352,15 +352,15 @@ describe("a restart", () => {
   });
 
   it("in doubt stays Requested, and is counted when the remedy finds that it happened", async () => {
-    let parts: { restarts?: RestartStatus[] } = {};
-    const remedy = makeRemedy(() => ({ ...REJECTED, intents: [makeEviction()], parts }));
+    let lists: { restarts?: RestartStatus[] } = {};
+    const remedy = makeRemedy(() => ({ ...REJECTED, intents: [makeEviction()], lists }));
     const bench = makeBench({ remedies: [remedy] });
     bench.writer.answer = () => Promise.reject(new TransientError("reset"));
     expect(await bench.pass()).toEqual({ next: "retry", conflict: false });
     expect(bench.current()).toMatchObject({ restarts: [{ outcome: "Requested" }], restartsTotal: 0 });
     expect(await bench.pass()).toMatchObject({ next: "recheck", afterMs: 600_000 });
     expect(bench.writer.written).toHaveLength(1);
-    parts = { restarts: (bench.current().restarts ?? []).map(one => ({ ...one, outcome: "Restarted" as const })) };
+    lists = { restarts: (bench.current().restarts ?? []).map(one => ({ ...one, outcome: "Restarted" as const })) };
     await bench.pass();
     expect(bench.current()).toMatchObject({ restarts: [{ outcome: "Restarted" }], restartsTotal: 1 });
   });

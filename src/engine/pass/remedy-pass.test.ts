@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { BusyClock } from "../../core/testing/busy-clock";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { each, type Steps } from "../../core/slices";
-import type { Decision } from "../../core/legacy-remedy";
+import type { Decision } from "../testing/fake-remedy";
 import { observeAndPlan } from "./remedy-pass";
 import { makeObject, RecordingLog } from "../testing/fakes";
 import { makeDecision, makeReaders, makeRemedy, specWith } from "../testing/remedies";

@@ -1,50 +1,20 @@
-import { Cause, ConditionType } from "../../api/conditions";
+import { Cause } from "../../api/conditions";
 import type { Clock } from "../../core/clock";
 import type { Intent, RestartClaim } from "../../core/intent";
 import type { Readers } from "../../core/readers";
-import { adapt, type Decision, type LegacyRemedy } from "../../core/legacy-remedy";
-import type { Remedy, RemedyBlock, Report } from "../../core/remedy";
+import type { RemedyBlock, Report } from "../../core/remedy";
 import { EmptyReaders } from "../../core/testing/empty-readers";
+
+export { makeDecision, makeRemedy } from "./fake-remedy";
 
 /** Readers of which remedies under test use the clock only. */
 export function makeReaders(clock: Clock): Readers {
   return new EmptyReaders(clock);
 }
 
-/** A decision with nothing to do. */
-export function makeDecision(changes: Partial<Decision> = {}): Decision {
-  return { status: "True", reason: "Accepted", message: "Fine.", intents: [], ...changes };
-}
-
 /** A report with nothing wrong. */
 export function makeReport(changes: Partial<Report> = {}): Report {
   return { status: "True", reason: "Accepted", message: "Fine.", ...changes };
-}
-
-/** A remedy that decides what it is told, with the rights to evict pods and patch Deployments. */
-export function makeRemedy(
-  decide: Decision | ((facts: unknown, now: Date) => Decision) = makeDecision(),
-  changes: Partial<LegacyRemedy> = {},
-): Remedy {
-  return adapt({
-    name: "token-restart",
-    block: "tokenRestart",
-    condition: ConditionType.TokensAccepted,
-    reasons: {
-      Rejected: { event: "Warning", help: "" },
-      Restarting: { event: "Normal", help: "" },
-      Accepted: { event: "Normal", help: "" },
-    },
-    owns: "targets",
-    permissions: [
-      { apiGroup: "", resource: "pods/eviction", verbs: ["create"], why: "to replace pods" },
-      { apiGroup: "apps", resource: "deployments", verbs: ["patch"], why: "to roll them" },
-    ],
-    causes: Object.values(Cause),
-    observe: () => Promise.resolve("facts"),
-    decide: (facts, _spec, now) => (typeof decide === "function" ? decide(facts, now) : decide),
-    ...changes,
-  });
 }
 
 /** What a restart says of itself. */

@@ -78,7 +78,7 @@ export class Executor {
 
   /** Writes of this namespace that failed and are not tried again yet. */
   pendingIn(namespace: string): PendingWrite[] {
-    return this.#backoff.pendingIn(namespace, this.#ports.clock.now().getTime());
+    return this.#backoff.pendingIn(namespace);
   }
 
   /**

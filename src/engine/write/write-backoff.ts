@@ -21,6 +21,8 @@ interface Failure {
   readonly intent: Intent;
   readonly outcome: Outcome;
   readonly untilMs: number;
+  /** The same on the wall clock, fixed once: a time in a message that drifts would write status again. */
+  readonly untilWallMs: number;
   readonly count: number;
 }
 
@@ -58,18 +60,19 @@ export class WriteBackoff {
       intent,
       outcome,
       untilMs: this.#clock.monotonicMs() + waitMs,
+      untilWallMs: this.#clock.now().getTime() + waitMs,
       count: count + 1,
     });
     return this.pending(intent) ?? outcome;
   }
 
-  /** The writes of a namespace, and those outside of namespaces, that are in backoff; `nowMs` is wall-clock time. */
-  pendingIn(namespace: string, nowMs: number): PendingWrite[] {
-    return [...this.#failures.values()].flatMap(({ intent, outcome, untilMs }) => {
+  /** The writes of a namespace, and those outside of namespaces, that are in backoff. */
+  pendingIn(namespace: string): PendingWrite[] {
+    return [...this.#failures.values()].flatMap(({ intent, outcome, untilMs, untilWallMs }) => {
       const { verb, target, restart } = intent;
-      const leftMs = untilMs - this.#clock.monotonicMs();
-      if (leftMs <= 0 || (target.namespace ?? namespace) !== namespace) return [];
-      return [{ verb, target, outcome, untilMs: nowMs + leftMs, ...(restart && { restart }) }];
+      const isOver = untilMs <= this.#clock.monotonicMs();
+      if (isOver || (target.namespace ?? namespace) !== namespace) return [];
+      return [{ verb, target, outcome, untilMs: untilWallMs, ...(restart && { restart }) }];
     });
   }
 
