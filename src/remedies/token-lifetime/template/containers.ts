@@ -43,14 +43,13 @@ export function isInjected(input: TemplateInput, volumes: readonly Volume[]): bo
 
 /** The pod template takes precedence over the ServiceAccount; the default is on. */
 export function isAutomountOff(input: TemplateInput): boolean {
-  const own = templateAutomount(input);
-  return !(own ?? input.automount ?? true);
+  return !(templateAutomount(input) ?? input.automount ?? true);
 }
 
 /** The setting of the pod template, if it has one. */
 export function templateAutomount(input: TemplateInput): boolean | undefined {
-  const own = podSpecOf(input)["automountServiceAccountToken"];
-  return typeof own === "boolean" ? own : undefined;
+  const automount = podSpecOf(input)["automountServiceAccountToken"];
+  return typeof automount === "boolean" ? automount : undefined;
 }
 
 /** The mount that admission would add, from this volume. */

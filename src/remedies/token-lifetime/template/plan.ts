@@ -88,7 +88,7 @@ function automountOff({ input }: Unchanged): TemplatePlan | undefined {
 
 function ownMount({ reading: { containers } }: Unchanged): TemplatePlan | undefined {
   if (containers.length === 0) return undefined;
-  // All containers: one without a mount gets the volume of the template that admission takes for its own.
+  // All containers: one without a mount gets the volume that admission uses as its own.
   return leftAlone("OwnMount", `no projected token at ${TOKEN_PATH} in ${listOf(containers)}`);
 }
 

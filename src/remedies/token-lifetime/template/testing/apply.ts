@@ -60,10 +60,12 @@ export function applyPatch(
   ownedVolumes: readonly string[],
   patch: TemplatePatch,
 ): { readonly template: JsonObject; readonly ownedVolumes: readonly string[] } {
-  const own = ownedVolumes.filter(name => name.startsWith(VOLUME_NAME));
+  const operatorVolumes = ownedVolumes.filter(name => name.startsWith(VOLUME_NAME));
   const all = pathsOf(template);
-  const mounts = [...all].filter(([path, value]) => path.includes("/volumeMounts/") && own.includes(value as string));
-  const prefixes = [...own.map(itemPath), ...mounts.map(([path]) => path.slice(0, -"name".length))];
+  const mounts = [...all].filter(
+    ([path, value]) => path.includes("/volumeMounts/") && operatorVolumes.includes(value as string),
+  );
+  const prefixes = [...operatorVolumes.map(itemPath), ...mounts.map(([path]) => path.slice(0, -"name".length))];
   const paths = [...all.keys()];
   const mine = paths.filter(path => prefixes.some(prefix => path.startsWith(prefix)));
   const shared = new Set(ownedVolumes.map(sourcesPath));
