@@ -22,7 +22,7 @@ const rooms = (folder, uses) =>
     };
   });
 const remedies = readdirSync(new URL("src/remedies", import.meta.url), { withFileTypes: true })
-  .filter(entry => entry.isDirectory() && entry.name !== "kit")
+  .filter(entry => entry.isDirectory() && !["kit", "testing"].includes(entry.name))
   .map(({ name }) => `./src/remedies/${name}`);
 const clientLibraries = [
   "@kubernetes/*",
@@ -120,9 +120,10 @@ export default tseslint.config(
             ...rooms("engine", {
               loop: [],
               lead: ["loop"],
-              restarts: [],
+              object: [],
+              restarts: ["object"],
               write: ["restarts", "lead"],
-              pass: ["loop", "write", "restarts", "lead"],
+              pass: ["loop", "write", "restarts", "lead", "object"],
             }),
             layer(
               "./src/cluster",

@@ -6,7 +6,7 @@ import type { Plan } from "../core/remedy";
 import { intentsOf, outcomesOf } from "../core/testing/remedy-sample";
 import { isPermitted, requiredPermission } from "../engine/write/permissions";
 import { createRemedies } from "./registry";
-import { missingParts, partsIn } from "./testing/parts";
+import { missingParts, partsIn } from "../../test/toy-remedy/parts";
 import { SAMPLES } from "./testing/samples";
 
 /** More than any remedy needs to come to its first write. */

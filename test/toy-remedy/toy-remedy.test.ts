@@ -8,7 +8,7 @@ import type { Remedy } from "../../src/core/remedy";
 import type { WorkloadView } from "../../src/core/views";
 import { makeObject, MemoryObjects, RecordingWriter } from "../../src/engine/testing/fakes";
 import { makeReconciler } from "../../src/engine/testing/reconciler";
-import { missingParts, partsIn } from "../../src/remedies/testing/parts";
+import { missingParts, partsIn } from "./parts";
 
 // A fifth remedy from its parts: a folder (files/), a block in the schema, a registry line, a sample, rights and a page. The engine runs it as it
 // is, and a missing part is a type error or a failure of the contract test that names it. CONTRIBUTING.md lists the same parts.

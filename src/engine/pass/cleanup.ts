@@ -158,10 +158,9 @@ function withoutRight(pass: RemedyPass, error: ForbiddenError): RemedyPass {
     const stalled = { reason: "Forbidden", message };
     return { status: "Unknown", reason: "Forbidden", message, stalled, ...(lists && { lists }) };
   };
-  const { items: _nothing, ...plan } = pass.plan;
   return {
     ...withReport(pass.remedy, { status: "Unknown", reason: "Forbidden", message }),
-    plan: { ...plan, items: [] },
+    plan: { ...pass.plan, items: [] },
     report,
   };
 }

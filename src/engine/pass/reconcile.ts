@@ -6,7 +6,7 @@ import { framesOf, publicMessage } from "../../core/errors";
 import type { Execution } from "../../core/intent";
 import type { EngineMetrics, EventSink, Key, Log, ObjectStore, Writer } from "../../core/ports";
 import type { Readers } from "../../core/readers";
-import type { Remedy } from "../../core/remedy";
+import type { Remedy, StatusLists } from "../../core/remedy";
 import { countConfirmed, joinRestarts } from "../../core/restarts/history";
 import { boundStatus } from "../../core/status";
 import type { LeaderWarmup } from "../lead/leader-warmup";
@@ -137,10 +137,10 @@ export class Reconciler {
     const pending = this.#executor.pendingIn(object.metadata.namespace);
     const selected = remedies.filter(({ block }) => object.spec[block] !== undefined);
     return Promise.all(
-      selected.map(remedy =>
+      selected.map(async remedy =>
         object.spec.suspend
           ? withReport(remedy, { status: "Unknown", reason: "Suspended", message: SUSPENDED })
-          : observeAndPlan(remedy, object, { readers, log, pending }),
+          : await observeAndPlan(remedy, object, { readers, log, pending }),
       ),
     );
   }
@@ -191,7 +191,7 @@ export class Reconciler {
     const confirmed = countConfirmed(statusRead.restarts ?? [], ledger.history);
     const status: ControllerResilienceStatus = {
       ...this.#withoutListsOfAbsentBlocks(statusRead, object),
-      ...Object.assign({}, ...passes.map(({ reported }) => reported.lists)),
+      ...passes.reduce<StatusLists>((lists, { reported }) => ({ ...lists, ...reported.lists }), {}),
       observedGeneration: generation,
       ...(restarts.length > 0 || statusRead.restarts ? { restarts } : {}),
       restartsTotal: (statusRead.restartsTotal ?? 0) + confirmed,

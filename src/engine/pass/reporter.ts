@@ -70,15 +70,19 @@ export class Reporter {
     for (const condition of after) {
       this.#metrics.condition(key, condition.type, condition.status);
       if (isSummary(condition.type) || !hasChanged(condition, before)) continue;
-      const { status, reason, message } = condition;
-      const isNormal = status === "True" || reason === "Suspended" || this.#normal.has(`${condition.type}/${reason}`);
-      const type = isNormal ? "Normal" : "Warning";
+      const { reason, message } = condition;
+      const type = this.#eventType(condition);
       this.#events.record({ regarding: refOf(object), type, reason, action: "Reconcile", note: message });
     }
     const reported = this.#reportedOf(key);
     const types = new Set(after.map(({ type }) => type));
     for (const type of reported.conditions) if (!types.has(type)) this.#metrics.condition(key, type, null);
     reported.conditions = types;
+  }
+
+  #eventType({ type, status, reason }: StatusCondition): EventRecord["type"] {
+    const isNormal = status === "True" || reason === "Suspended" || this.#normal.has(`${type}/${reason}`);
+    return isNormal ? "Normal" : "Warning";
   }
 
   /** Sets the expiry metrics of bindings. */

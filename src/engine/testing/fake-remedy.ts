@@ -3,14 +3,7 @@ import type { ControllerResilience, RestartStatus } from "../../api/controller-r
 import type { Execution, Intent } from "../../core/intent";
 import { describeUndone, undone } from "../../core/outcomes";
 import type { Readers } from "../../core/readers";
-import {
-  defineRemedy,
-  type Outcomes,
-  type Remedy,
-  type RemedyDeclaration,
-  type Report,
-  type StatusLists,
-} from "../../core/remedy";
+import { defineRemedy, type Remedy, type RemedyDeclaration, type Report, type StatusLists } from "../../core/remedy";
 import type { Steps } from "../../core/slices";
 
 /** What a fake remedy plans and reports. */
@@ -35,6 +28,23 @@ export function makeDecision(changes: Partial<Decision> = {}): Decision {
   return { status: "True", reason: "Accepted", message: "Fine.", intents: [], ...changes };
 }
 
+const DECLARED: RemedyDeclaration = {
+  name: "token-restart",
+  block: "tokenRestart",
+  condition: ConditionType.TokensAccepted,
+  reasons: {
+    Rejected: { event: "Warning", help: "" },
+    Restarting: { event: "Normal", help: "" },
+    Accepted: { event: "Normal", help: "" },
+  },
+  owns: "targets",
+  permissions: [
+    { apiGroup: "", resource: "pods/eviction", verbs: ["create"], why: "to replace pods" },
+    { apiGroup: "apps", resource: "deployments", verbs: ["patch"], why: "to roll them" },
+  ],
+  causes: Object.values(Cause),
+};
+
 /** A remedy with one item per plan, which may evict pods and patch Deployments. */
 export function makeRemedy(
   decide: Decision | ((now: Date) => Decision) = makeDecision(),
@@ -43,20 +53,7 @@ export function makeRemedy(
   const { observe = () => Promise.resolve("facts"), decideInSteps, conclude = withBlocker, ...declared } = changes;
   const decideNow = changes.decide ?? (typeof decide === "function" ? decide : () => decide);
   return defineRemedy({
-    name: "token-restart",
-    block: "tokenRestart",
-    condition: ConditionType.TokensAccepted,
-    reasons: {
-      Rejected: { event: "Warning", help: "" },
-      Restarting: { event: "Normal", help: "" },
-      Accepted: { event: "Normal", help: "" },
-    },
-    owns: "targets",
-    permissions: [
-      { apiGroup: "", resource: "pods/eviction", verbs: ["create"], why: "to replace pods" },
-      { apiGroup: "apps", resource: "deployments", verbs: ["patch"], why: "to roll them" },
-    ],
-    causes: Object.values(Cause),
+    ...DECLARED,
     ...declared,
     observe,
     *plan(_observed: unknown, _spec, now) {
@@ -69,18 +66,17 @@ export function makeRemedy(
         decision,
       };
     },
-    report({ decision }, outcomes: Outcomes): Report {
-      const executions = outcomes.get("item") ?? [];
-      const {
-        intents: _intents,
-        needsCleanup: _needs,
-        lists,
-        ...report
-      } = executions.length === 0 ? decision : conclude(decision, executions);
-      const { restarts: _restarts, ...owned } = lists ?? {};
-      return { ...report, lists: owned };
-    },
+    report: ({ decision }, outcomes) => reportOf(decision, outcomes.get("item") ?? [], conclude),
   });
+}
+
+function reportOf(decision: Decision, executions: readonly Execution[], conclude: FakeRemedy["conclude"]): Report {
+  const report: Partial<Decision> = { ...(executions.length === 0 ? decision : conclude(decision, executions)) };
+  const lists: Partial<NonNullable<Decision["lists"]>> = { ...report.lists };
+  Reflect.deleteProperty(lists, "restarts");
+  Reflect.deleteProperty(report, "intents");
+  Reflect.deleteProperty(report, "needsCleanup");
+  return { ...(report as Report), lists };
 }
 
 function withBlocker(decision: Decision, executions: readonly Execution[]): Decision {

@@ -124,7 +124,8 @@ export class Scene extends EmptyReaders {
   /** One pass, as the engine runs it: observe, plan, execute, report, write status. */
   async pass(): Promise<SceneReport> {
     const observation = await this.remedy.observe(this.object, this);
-    const { plan, report } = runToEnd(observation.plan(this.clock.now(), []));
+    const planned = runToEnd(observation.plan(this.clock.now(), []));
+    const { plan } = planned;
     const intents = plan.items.flatMap(item => item.intents);
     this.#hold(plan, intents);
     const outcomes: Outcomes = new Map(
@@ -132,7 +133,7 @@ export class Scene extends EmptyReaders {
         .filter(item => item.intents.length > 0)
         .map(item => [item.id, item.intents.map(intent => ({ intent, outcome: this.#execute(intent) }))]),
     );
-    const reported = report(outcomes, this.clock.now());
+    const reported = planned.report(outcomes, this.clock.now());
     this.object = { ...this.object, status: { ...this.object.status, ...reported.lists } };
     const { needsCleanup } = plan;
     return { ...reported, intents, ...(needsCleanup === undefined ? {} : { needsCleanup }) };

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import type { RemedyDeclaration } from "../../core/remedy";
+import type { RemedyDeclaration } from "../../src/core/remedy";
 
 /** The parts of remedies that no type checks. */
 export interface Parts {
