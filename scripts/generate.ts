@@ -1,9 +1,10 @@
-// Generates types from crds/ and manifests from the chart. With --check it writes nothing and fails if a committed file differs.
+// Generates types from crds/, manifests from the chart, and the tables of reasons in docs/remedies. With --check it writes nothing and fails if a committed file differs.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { apiTypes, CRD_FILE } from "./api-types";
 import { argocdConfig } from "./argocd";
 import { manifests } from "./manifests";
+import { remedyPages } from "./reason-tables";
 
 const root = join(__dirname, "..");
 
@@ -17,6 +18,7 @@ const outputs: readonly { path: string; from: string; text: () => Promise<string
     text: () => Promise.resolve(readFileSync(join(root, CRD_FILE), "utf8")),
   },
   argocdConfig(root),
+  ...remedyPages(root),
   ...manifests(),
 ];
 

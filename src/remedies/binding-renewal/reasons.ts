@@ -2,38 +2,38 @@ import type { ReasonRule } from "../../core/remedy";
 
 /** The reasons of BindingsCurrent, worst first. */
 export const REASONS = {
-  Renewing: { event: "Normal", help: "A renewal is due, and the write has failed so far." },
+  Renewing: { event: "Normal", help: "The write comes next, or has failed and is retried." },
   TooManyBindings: {
     event: "Warning",
-    help: "The status has no room for every binding. The operator does not renew bindings that are missing from status.bindings.",
+    help: "Status has room for about 600 bindings of usual size, and the others are left alone (bindings with the skip annotation do not count). Spread the targets over several objects, or list the important bindings in `bindings`.",
   },
   RenewalForbidden: {
     event: "Warning",
-    help: "The operator lacks a permission, most often `bind` on the role; the message contains the RBAC rule to add.",
+    help: "Add the rule that the message prints, as above.",
   },
   MalformedExpiry: {
     event: "Warning",
-    help: "An expiry cannot be parsed; the message names key and value. The operator does not renew the binding.",
+    help: "Correct the value that the message prints.",
   },
   RenewalContested: {
     event: "Warning",
-    help: "Another client has reset an expiry that the operator had renewed. The operator stops renewing that binding.",
+    help: "Another writer, such as a GitOps tool, reverted the renewal: take the key out of Git and change the object, or renew it in Git.",
   },
   BindingRefused: {
     event: "Warning",
-    help: "The operator does not renew a binding because of its other subjects or its owner reference.",
+    help: "Give the targets' ServiceAccounts a separate binding, or extend the owner that the message names.",
   },
   RenewalEnded: {
     event: "Warning",
-    help: "renewUntil has passed, or does not allow an expiry later than the current one. The operator renews nothing.",
+    help: "`renewUntil` has passed or leaves no room: review the access, then set a later date. Or no later time can be written: the message says so, and `extendBy` may help.",
   },
   Expired: {
     event: "Warning",
-    help: "A binding was deleted at or after its expiry and is not restored; the message contains the cause.",
+    help: "Expired and not restored; the message says why. Recreate it, or take it off the list. False only where it is listed.",
   },
   Revoked: {
     event: "Warning",
-    help: "A binding was deleted before its expiry, which is a revocation. The operator never recreates it.",
+    help: "Deleted before its expiry; recreate it if that was a mistake, or take it off the list. False only where it is listed.",
   },
   Restoring: {
     event: "Warning",
@@ -41,18 +41,18 @@ export const REASONS = {
   },
   WouldRenew: {
     event: "Warning",
-    help: "Observe mode: in Enforce mode the operator would renew or restore a binding now.",
+    help: "Observe mode: it would be renewed or restored now.",
   },
   BindingNotFound: {
     event: "Warning",
-    help: "spec.bindingRenewal.bindings lists a binding that does not exist and that the operator has never seen.",
+    help: "No such binding or workload (yet): check kind and name.",
   },
   TargetNotFound: { event: "Warning", help: "No workload matches the targets." },
-  ExpiringSoon: { event: "Normal", help: "A binding expires within warnBefore; the operator will renew it in time." },
-  Current: { event: "Normal", help: "No binding expires soon, or the expiring bindings are renewed." },
+  ExpiringSoon: { event: "Normal", help: "It will be renewed in time." },
+  Current: { event: "Normal", help: "No action required." },
   NoBindings: {
     event: "Normal",
-    help: "No binding with an expiry has a ServiceAccount of the targets as its subject.",
+    help: "No binding with an expiry binds the targets' ServiceAccounts.",
   },
 } as const satisfies Record<string, ReasonRule>;
 

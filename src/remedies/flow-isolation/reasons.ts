@@ -5,7 +5,7 @@ import type { Finding as AnyFinding } from "../kit/finding";
 export const REASONS = {
   FlowControlUnavailable: {
     event: "Warning",
-    help: "The API server does not serve API Priority and Fairness v1, which requires Kubernetes 1.29.",
+    help: "The API server does not serve `flowcontrol.apiserver.k8s.io/v1` (Kubernetes 1.29).",
   },
   ScaledToZero: {
     event: "Warning",
@@ -13,61 +13,61 @@ export const REASONS = {
   },
   Throttled: {
     event: "Warning",
-    help: "A runaway is throttled: it is in the quarantine level; status.flows says until when.",
+    help: "A runaway is throttled; check its logs before the release.",
   },
   Runaway: {
     event: "Warning",
-    help: "A ServiceAccount is a runaway, and the operator only reports it: onRunaway is Report, or mode is Observe.",
+    help: "At its threshold for `for`, but not throttled: `onRunaway: Report`, Observe mode, or the quarantine level or its FlowSchemas are not in place.",
   },
   NameTaken: {
     event: "Warning",
-    help: "An object that the operator did not create has the name that the operator needs. The operator does not change that object.",
+    help: "An object of another owner has a needed name; the message names it.",
   },
   LevelRefused: {
     event: "Warning",
     help: "spec.flowIsolation.priorityLevel names a level that custom controllers must not use.",
   },
-  LevelMissing: { event: "Warning", help: "The level named by spec.flowIsolation.priorityLevel does not exist." },
+  LevelMissing: { event: "Warning", help: "`priorityLevel` does not exist, or is not for custom controllers." },
   FlowContested: {
     event: "Warning",
-    help: "Another field manager keeps changing a FlowSchema or priority level; the message names it. The operator stops changing it.",
+    help: "A FlowSchema or level was changed three times by others.",
   },
   FlowShadowed: {
     event: "Warning",
-    help: "Another FlowSchema matches the requests of the ServiceAccount before the operator's FlowSchema does.",
+    help: "Another FlowSchema matches all requests first; name the ServiceAccount in one object only.",
   },
   Dangling: {
     event: "Warning",
-    help: "The API server reports the condition Dangling: the priority level of a FlowSchema does not exist.",
+    help: "The API server says that a FlowSchema's level does not exist.",
   },
   WouldIsolate: {
     event: "Warning",
-    help: "Observe mode: in Enforce mode the operator would write FlowSchemas or priority levels now.",
+    help: "Observe mode: these would be written now.",
   },
   Provisioning: {
     event: "Normal",
-    help: "The operator is writing FlowSchemas or priority levels, or the API server has not applied them yet.",
+    help: "FlowSchemas or levels are being written, or the API server has not taken them up yet.",
   },
-  TargetNotFound: { event: "Warning", help: "No workload matches the targets." },
+  TargetNotFound: { event: "Warning", help: "No such workload (yet); existing FlowSchemas are kept." },
   RateUnknown: {
     event: "Warning",
-    help: "The request counters of the API servers cannot be read, so runaways go undetected. The flows are still isolated.",
+    help: "The API servers' counters cannot be read; the message says why.",
   },
   Elevated: {
     event: "Normal",
-    help: "The request rate of a ServiceAccount is at or above the threshold, but not yet for long enough.",
+    help: "A ServiceAccount is at its threshold; no action yet.",
   },
   Probation: {
     event: "Normal",
-    help: "A throttled ServiceAccount was released, and the operator is watching its request rate.",
+    help: "It was released, and is being watched.",
   },
   Isolated: {
     event: "Normal",
-    help: "Each ServiceAccount of the targets has its own flow, and no request rate is near the threshold.",
+    help: "All is well.",
   },
   NoServiceAccounts: {
     event: "Normal",
-    help: "Every workload of the targets has the skip annotation, so no ServiceAccount remains.",
+    help: "Every workload of the targets has the skip annotation.",
   },
 } as const satisfies Record<string, ReasonRule>;
 

@@ -4,7 +4,7 @@ import type { ReasonRule } from "../../core/remedy";
 export const REASONS = {
   Reverting: {
     event: "Warning",
-    help: "Pods with the shorter token get 401 responses. The operator is reverting the change.",
+    help: "Pods were answered 401 with the shorter token: their client does not reread it. Update it.",
   },
   Reverted: {
     event: "Warning",
@@ -12,55 +12,64 @@ export const REASONS = {
   },
   FieldContested: {
     event: "Warning",
-    help: "Another field manager keeps reverting the change; the message names it. The operator stops changing the field.",
+    help: "Others reverted it twice: use `via: Admission`, or see above. For a policy: others change or delete it.",
   },
   NameTaken: {
     event: "Warning",
-    help: "An object that the operator did not create has the name that the operator needs. The operator does not change that object.",
+    help: "A policy or binding of that name is not the operator's, by its labels: find its owner.",
   },
   AdmissionUnavailable: {
     event: "Warning",
-    help: "The API server does not serve MutatingAdmissionPolicy v1, which requires Kubernetes 1.36.",
+    help: "This API server lacks MutatingAdmissionPolicy in `admissionregistration.k8s.io/v1` (Kubernetes 1.36): use `via: Template`.",
   },
   AdmissionIneffective: {
     event: "Warning",
-    help: "The admission policy exists, but a new pod still has a longer token. The operator replaces no more pods.",
+    help: "A pod younger than the policy has a longer token: turn on the admission plugin `MutatingAdmissionPolicy` at every API server, then delete that pod.",
   },
-  RolloutStuck: { event: "Warning", help: "The replacement of the pods makes no progress." },
+  RolloutStuck: {
+    event: "Warning",
+    help: "For ten minutes no pod was replaced or became Ready: see `kubectl rollout status`. Other DaemonSets of the object wait.",
+  },
   OnDeleteStrategy: {
     event: "Warning",
-    help: "updateStrategy is OnDelete, so a template change would replace no pod.",
+    help: "A changed template would replace no pod: use `via: Admission`, change `updateStrategy`, or shorten the token yourself.",
   },
   OwnMount: {
     event: "Warning",
-    help: "The containers mount something other than a projected token at the path of the token.",
+    help: "Something else, such as a Secret, is mounted in the token's place.",
   },
-  WindowsNodes: { event: "Warning", help: "The pods run on Windows nodes." },
+  WindowsNodes: { event: "Warning", help: "File modes differ there; nothing is changed." },
   WouldChange: {
     event: "Warning",
-    help: "Observe mode: in Enforce mode the operator would change a template, create an admission policy or replace a pod now.",
+    help: "Observe mode: it would be changed now.",
   },
-  RestartBlocked: { event: "Warning", help: "A PodDisruptionBudget does not allow the eviction at present." },
+  RestartBlocked: {
+    event: "Warning",
+    help: "A PodDisruptionBudget, or the operator's own budget, delays the next one.",
+  },
   RestartDeferred: { event: "Warning", help: "A restart budget or the operator's restart pace delays the eviction." },
   Rolling: { event: "Normal", help: "The template was changed; the DaemonSet controller is replacing the pods." },
   Replacing: {
     event: "Normal",
-    help: "The admission policy is in effect; the operator is replacing pods with a longer token one by one.",
+    help: "Pods with a longer token are replaced one by one; the message says what the next one waits for.",
   },
   Planned: {
     event: "Normal",
-    help: "The operator has recorded a template change, which it makes next; or it is about to create the admission policy, or the policy is not in effect yet.",
+    help: "It is being changed; a policy is not yet in effect.",
   },
-  Waiting: { event: "Normal", help: "The operator is waiting with a change; the message says why." },
-  TargetNotFound: { event: "Warning", help: "No workload matches the targets." },
-  DefaultTokenLeft: { event: "Normal", help: "defaultToken is Leave, so the default token keeps its lifetime." },
-  AutomountOff: { event: "Normal", help: "automountServiceAccountToken is false, so the pods get no token." },
+  Waiting: {
+    event: "Normal",
+    help: "Not the moment for a change: a rollout, 401s, unreadable logs, or no ServiceAccount; the message says which.",
+  },
+  TargetNotFound: { event: "Warning", help: "No such DaemonSet (yet)." },
+  DefaultTokenLeft: { event: "Normal", help: "As requested by `defaultToken: Leave`." },
+  AutomountOff: { event: "Normal", help: "No token is mounted." },
   LeftAlone: {
     event: "Normal",
-    help: "The skip annotation is set, so tokens may live longer than expirationSeconds.",
+    help: "The skip annotation is set.",
   },
-  Bounded: { event: "Normal", help: "No token of a target DaemonSet lives longer than expirationSeconds." },
-  NoDaemonSets: { event: "Normal", help: "The targets contain no DaemonSet." },
+  Bounded: { event: "Normal", help: "All is well." },
+  NoDaemonSets: { event: "Normal", help: "No DaemonSet is among the targets." },
 } as const satisfies Record<string, ReasonRule>;
 
 export type Reason = keyof typeof REASONS;

@@ -2,29 +2,41 @@ import type { ReasonRule } from "../../core/remedy";
 
 /** The reasons of TokensAccepted, worst first. */
 export const REASONS = {
-  InvalidPattern: { event: "Warning", help: "extraPatterns contains an invalid pattern; the message names its index." },
-  RestartsExhausted: { event: "Warning", help: "maxRestarts is used up; a person must act." },
-  ServiceAccountMissing: { event: "Warning", help: "The ServiceAccount does not exist, so a restart cannot help." },
+  InvalidPattern: { event: "Warning", help: "Correct the pattern; the message has its position." },
+  RestartsExhausted: {
+    event: "Warning",
+    help: "Restarts do not help: find what rejects the tokens, then change the spec.",
+  },
+  ServiceAccountMissing: {
+    event: "Warning",
+    help: "Create the ServiceAccount. Not reported for pods that mount no token or have the skip annotation; the Events of their owner show that no new pod can be created.",
+  },
   Rejected: {
     event: "Warning",
-    help: "A pod persistently gets 401 responses. The operator restarts it next, unless the message gives a reason not to. With Stalled a person must find out which client gets the 401s.",
+    help: "Being healed, unless the message says otherwise: the skip annotation is set; the pod mounts no token that a restart renews (check its other credentials); or a person must decide between two CNI agents.",
   },
-  WouldRestart: { event: "Warning", help: "Observe mode: in Enforce mode the operator would restart a pod now." },
-  RestartBlocked: { event: "Warning", help: "A PodDisruptionBudget does not allow the eviction at present." },
+  WouldRestart: { event: "Warning", help: "Observe mode: it would be restarted." },
+  RestartBlocked: {
+    event: "Warning",
+    help: "The API server refused for now, such as for a PodDisruptionBudget; the message has the time of the next try.",
+  },
   RestartDeferred: {
     event: "Warning",
-    help: "Cooldown, maxUnavailable or the operator's restart pace defers the restart; the message says until when.",
+    help: "Cooldown, `maxUnavailable`, the restart pace, or leader warm-up; the message says which.",
   },
   Restarting: { event: "Normal", help: "A pod was restarted; the operator is watching its successor." },
-  TargetNotFound: { event: "Warning", help: "No workload matches the targets." },
-  Forbidden: { event: "Warning", help: "The operator lacks a permission; the message names verb and resource." },
+  TargetNotFound: { event: "Warning", help: "No such workload (yet): check kind and name." },
+  Forbidden: {
+    event: "Warning",
+    help: "The operator could not read something that the message names, has not read the logs yet, or found no container named in `containers`; it does nothing meanwhile.",
+  },
   ObserveFailed: {
     event: "Warning",
     help: "A read failed; the message names the resource. The remedy does nothing until the read succeeds.",
   },
-  Suspected: { event: "Normal", help: "A pod gets 401 responses, but not yet persistently." },
-  NoPods: { event: "Normal", help: "The workloads have no running pods." },
-  Accepted: { event: "Normal", help: "No pod persistently gets 401 responses." },
+  Suspected: { event: "Normal", help: "Some 401s; wait a minute." },
+  NoPods: { event: "Normal", help: "The workload has no pods." },
+  Accepted: { event: "Normal", help: "No action required." },
 } as const satisfies Record<string, ReasonRule>;
 
 /** One of the reasons. */

@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { format } from "prettier";
+import type { Reasons } from "../src/core/remedy";
+import { createRemedies } from "../src/remedies/registry";
+
+const BEGIN = /<!-- reasons: [^>]*-->\n/;
+const END = "<!-- end of reasons -->";
+
+/** The page of each remedy, with the table of its reasons between the two comments. */
+export function remedyPages(root: string): { path: string; from: string; text: () => Promise<string> }[] {
+  return createRemedies().map(({ name, reasons }) => {
+    const path = `docs/remedies/${name}.md`;
+    const text = (): Promise<string> => withTable(readFileSync(join(root, path), "utf8"), reasons, path);
+    return { path, from: `src/remedies/${name}/reasons.ts`, text };
+  });
+}
+
+async function withTable(page: string, reasons: Reasons, path: string): Promise<string> {
+  const begin = BEGIN.exec(page);
+  const end = page.indexOf(END);
+  if (begin === null || end < 0) throw new Error(`expected the comments "reasons" and "end of reasons" in ${path}`);
+  const head = page.slice(0, begin.index + begin[0].length);
+  return `${head}\n${await table(reasons)}\n${page.slice(end)}`;
+}
+
+function table(reasons: Reasons): Promise<string> {
+  const rows = Object.entries(reasons).map(([reason, { event, help }]) => `| \`${reason}\` | ${event} | ${help} |`);
+  return format(["| reason | Event | meaning, and what to do |", "| --- | --- | --- |", ...rows].join("\n"), {
+    parser: "markdown",
+  });
+}
