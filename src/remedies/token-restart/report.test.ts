@@ -60,7 +60,7 @@ describe("the report on a restart", () => {
     ],
     [
       { result: "Limited", limit: "RestartPacer", retryAfterMs: 1 },
-      "Waiting: the operator restarts at most one pod every 10s.",
+      "Waiting: the operator paces restarts, one per --restart-interval.",
     ],
     [
       { result: "Limited", limit: "LeaderWarmup", retryAfterMs: 1 },

@@ -116,7 +116,7 @@ function describeIntent({ verb, target }: Intent): string {
 function describeLimit({ limit, retryAfterMs }: Extract<Outcome, { result: "Limited" }>, now: Date): string {
   switch (limit) {
     case "RestartPacer":
-      return "Waiting: the operator restarts at most one pod every 10s.";
+      return "Waiting: the operator paces restarts, one per --restart-interval.";
     case "LeaderWarmup":
       return "Waiting: the new leader is still loading restart history for this namespace.";
     case "PassTime":
