@@ -58,7 +58,7 @@ export interface Intent {
   readonly body?: object;
   /** One sentence for people: why. It stands in Events and logs, so it holds no log text. */
   readonly why: string;
-  /** Reason of the Event that tells of it, such as `PodEvicted`. */
+  /** Reason of the Event that describes it, such as `PodEvicted`. */
   readonly eventReason: string;
   /** Present on every intent that takes pods down. */
   readonly restart?: RestartClaim;
@@ -82,7 +82,7 @@ export type Outcome =
   | { readonly result: "Conflict"; readonly message: string }
   | { readonly result: "Failed"; readonly message: string };
 
-/** An intent and what became of it. */
+/** An intent and its outcome. */
 export interface Execution {
   readonly intent: Intent;
   readonly outcome: Outcome;

@@ -65,7 +65,7 @@ export interface Readers {
   pods(namespace: string): Promise<readonly PodView[]>;
   /**
    * From the watch cache: the Events `FailedCreatePodSandBox` of all namespaces. Asking begins to watch them; the namespace is that of
-   * whoever asks, and is told when one comes.
+   * any client that asks, and is told when one comes.
    *
    * @throws ForbiddenError without the right `list events`, TransientError as {@link pods}
    */

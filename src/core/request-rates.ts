@@ -10,7 +10,7 @@ export interface RequestSpan {
 export interface RequestRates {
   /**
    * By name of the FlowSchema, oldest first, of the last 15 minutes at most, and bounded in number. A schema that is absent had no
-   * requests. Spans of one schema are contiguous and don't overlap. A later answer may tell of two spans as one: what a server
+   * requests. Spans of one schema are contiguous and don't overlap. A later answer may describe two spans as one: what a server
    * has missed to tell in between is known of both together.
    */
   readonly spans: Readonly<Record<string, readonly RequestSpan[]>>;

@@ -34,7 +34,7 @@ export interface PodView {
   readonly cniFolder?: boolean;
   readonly serviceAccountName: string;
   /**
-   * A projected ServiceAccount token for the API server (a serviceAccountToken source without an audience of its own) is
+   * A projected ServiceAccount token for the API server (a serviceAccountToken source without its own audience) is
    * among its volumes. Absent: not known.
    */
   readonly mountsToken?: boolean;

@@ -12,7 +12,7 @@ const REGISTRY: { readonly [Block in RemedyBlock]: () => Remedy<Block> } = {
   flowIsolation: () => createFlowIsolation(),
 };
 
-/** Every remedy, each with a memory of its own. */
+/** Every remedy, each with its own memory. */
 export function createRemedies(): Remedy[] {
   return Object.values(REGISTRY).map(create => create());
 }

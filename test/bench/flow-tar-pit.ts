@@ -28,7 +28,7 @@ interface Memory {
   readonly bytes: number;
 }
 
-/** What the tar pit does to the flood, to others and to the API server's memory, by the length of its queue. */
+/** What the quarantine does to the flood, to others and to the API server's memory, by the length of its queue. */
 export async function benchTarPit(print: (line: string) => void): Promise<void> {
   const lab = await flowLab(print);
   const table = new Table({

@@ -5,7 +5,7 @@ import { median } from "./median";
 
 const ROUNDS = 5;
 const SECONDS = 8;
-/** As long as a request waits in the tar pit, so that every connection of the flood is refused once in it. */
+/** As long as a request waits in the quarantine, so that every connection of the flood is refused once in it. */
 const TAR_PIT_SECONDS = 15;
 const SHARED_NAME = "bench-shared";
 const TAR_PIT_NAME = "bench-tar-pit";
@@ -16,7 +16,7 @@ const PHASES = ["alone", "flooded", "isolated", "tar pit", "alone again"] as con
 
 type Round = Readonly<Record<(typeof PHASES)[number], Phase>>;
 
-/** What a flood without backoff does to others: with nothing against it, on a level of its own, and in the tar pit. */
+/** What a flood without backoff does to others: with nothing against it, on its own level, and in the quarantine. */
 export async function benchFlow(print: (line: string) => void): Promise<void> {
   const lab = await flowLab(print);
   try {

@@ -17,7 +17,7 @@ export async function benchHealing(print: (line: string) => void): Promise<void>
     await operator.ready();
     const seconds: number[] = [];
     for (let run = 1; run <= RUNS; run++) {
-      // A namespace of its own each time: the cooldown of a healed controller is ten minutes.
+      // Its own namespace each time: the cooldown of a healed controller is ten minutes.
       const scenario = new StaleToken(cluster, new Timeline(() => undefined), `bench-${run}`);
       await scenario.prepare();
       const took = await scenario.breakAndWatch();

@@ -14,7 +14,7 @@ export interface Level {
 /** Where custom controllers are isolated. */
 export const SHARED = levelOf(SHARED_SETTINGS);
 
-/** Where a runaway is held still. */
+/** Where a runaway is throttled. */
 export const TAR_PIT = levelOf(QUARANTINE_SETTINGS);
 
 function levelOf({

@@ -9,7 +9,7 @@ export interface Upstream {
   readonly serving: { readonly key: string; readonly cert: string };
 }
 
-/** Stands between the operator and the API server, over TLS on both sides. What becomes of each request, {@link serve} says. */
+/** Stands between the operator and the API server, over TLS on both sides. {@link serve} decides what happens to each request. */
 export abstract class ApiProxy {
   /** Connections that clients hold. */
   readonly sockets = new Set<Socket>();

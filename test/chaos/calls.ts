@@ -11,7 +11,7 @@ export type CallKind =
   | "framework"
   | "read";
 
-/** One request, as its method and path tell of it. */
+/** One request, as its method and path describe it. */
 export interface Call {
   readonly kind: CallKind;
   readonly method: string;

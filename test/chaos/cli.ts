@@ -1,4 +1,4 @@
-// `npm run chaos`: faults in the middle of what the operator does, on a real API server, and what comes of them.
+// `npm run chaos`: faults in the middle of what the operator does, on a real API server, and their results.
 import { Command, InvalidArgumentError, Option } from "commander";
 import { Lab } from "../lab";
 import { takeDownOnceGone } from "../lab/down-once-gone";

@@ -64,7 +64,7 @@ export class Exchange {
         resolve,
       );
       forwarded.on("error", reject);
-      // Nobody waits for a read any more; a write that has been sent is carried out.
+      // No client waits for a read any more; a write that has been sent is carried out.
       if (this.#body === undefined) this.#response.on("close", () => forwarded.destroy());
       forwarded.end(this.#body);
     });
@@ -83,7 +83,7 @@ export class Exchange {
     this.#response.flushHeaders();
   }
 
-  /** Gives some of the body; resolves when it is sent, or nobody listens any more. */
+  /** Gives some of the body; resolves when it is sent, or the client has gone. */
   async write(piece: Buffer): Promise<void> {
     if (this.#response.destroyed) return;
     await new Promise<void>(resolve => this.#response.write(piece, () => resolve()));

@@ -64,7 +64,7 @@ function send(method: string, path: string, by = agent): Promise<string> {
   });
 }
 
-/** An open watch: what came of it so far. */
+/** An open watch: the result of it so far. */
 function watch(): { said: string; over: Promise<string> } {
   const seen = { said: "", over: Promise.resolve("") };
   const own = new Agent({ ca: serving.cert });

@@ -15,7 +15,7 @@ type Denial = Refusal | "reset" | "silence";
 
 /** What happens to one write alone. */
 export interface WriteFault {
-  /** Before: the API server never hears of it. After: it has carried it out. */
+  /** Before: the API server never sees it. After: it has carried it out. */
   readonly moment: "before" | "after";
   readonly denial: Denial;
 }

@@ -13,7 +13,7 @@ export type Fault =
   | "close"
   /** Nothing is sent any more on connections that are open when it begins, for as long as they stay open. New ones are good. */
   | "silence"
-  /** As silence, and so are connections that are opened while it lasts: whoever is behind the proxy is cut off. */
+  /** As silence, and so are connections that are opened while it lasts: the process behind the proxy is cut off. */
   | "unreachable"
   /** Everything comes late. */
   | "delay"
@@ -21,7 +21,7 @@ export type Fault =
   | "nonsense"
   /** Watches say 410 within the stream. */
   | "gone-event"
-  /** Every byte comes in a chunk of its own. */
+  /** Every byte comes in its own chunk. */
   | "drip"
   /** Nothing is forwarded, and this is the answer. */
   | Refusal;
@@ -66,7 +66,7 @@ function halfOf(chunk: Buffer): Buffer {
   return chunk.subarray(0, chunk.length >> 1);
 }
 
-/** Whether it is the answer itself, so that nobody is asked. */
+/** Whether it is the answer itself, so that no server is asked. */
 export function isRefusal(fault: Fault): fault is Refusal {
   return typeof fault === "object";
 }

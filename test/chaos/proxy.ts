@@ -2,7 +2,7 @@ import { ApiProxy } from "./api-proxy";
 import { type Call, type CallKind, describeCall } from "./calls";
 import { bytesOf, codeOf, type Exchange, type Reply } from "./exchange";
 
-/** When the operator ends: just before its write is forwarded, which then never is, or when the API server has answered and nobody has heard it. */
+/** When the operator ends: just before its write is forwarded, which then never is, or when the API server has answered and no operator has received it. */
 export type Moment = "before" | "after";
 
 /** At which of its writes: told by what it is and how many such there were, since what is said in between may differ from run to run. */
@@ -30,9 +30,9 @@ export interface Watched {
 
 /** What befalls calls on their way, either way. Each may be kept waiting; what throws is cut off. */
 export interface Meddler {
-  /** Before the API server hears of it. With a reply it never does. */
+  /** Before the API server sees it. With a reply it never does. */
   readonly before?: (call: Call, url: string) => Promise<Reply | undefined>;
-  /** When the API server has answered, and nobody has heard of it. */
+  /** When the API server has answered, and no operator has received it. */
   readonly after?: (call: Call, url: string, code: number) => Promise<void>;
 }
 
@@ -42,7 +42,7 @@ const HANDS_OFF: Required<Meddler> = { before: () => Promise.resolve(undefined),
 export class CrashProxy extends ApiProxy {
   /** Those that count, in the order in which they came. */
   readonly writes: Write[] = [];
-  /** Of objects that nobody has touched. */
+  /** Of untouched objects. */
   readonly strays: Write[] = [];
   /** How many of what is no write came: Leases and Events among them. */
   readonly others = new Map<CallKind, number>();
@@ -64,7 +64,7 @@ export class CrashProxy extends ApiProxy {
     return found.length;
   }
 
-  /** Counts anew from now on. Resolves when the operator has ended at its point; without one, never. */
+  /** Counts again from now on. Resolves when the operator has ended at its point; without one, never. */
   watch(watched: Watched): Promise<void> {
     this.writes.length = 0;
     this.strays.length = 0;

@@ -93,7 +93,7 @@ export class Rig implements Replica {
     rmSync(this.way.folder, { recursive: true, force: true });
   }
 
-  /** Another operator process beside the first, behind a proxy of its own. It ends with the rig. */
+  /** Another operator process beside the first, behind its own proxy. It ends with the rig. */
   async replica(): Promise<Replica> {
     const proxy = new CrashProxy(this.way.upstream);
     await proxy.start();
@@ -103,7 +103,7 @@ export class Rig implements Replica {
     return replica;
   }
 
-  /** A namespace of its own to play in. */
+  /** Its own namespace to play in. */
   async scene(name: string): Promise<Scene> {
     const namespace = await this.hands.admin.namespace(`chaos-${name}`);
     const untilLedFor = (ms: number): Promise<void> => sleep(Math.max(0, this.#ledFromMs + ms - performance.now()));
@@ -118,7 +118,7 @@ export class Rig implements Replica {
 
   /**
    * Another process after one that was killed. Its Lease is handed back in its name, as it would have done itself, when nothing that it asked for is
-   * under way any more: what is waited for otherwise, the end of the Lease, has a test of its own (test/e2e/continuity.test.ts).
+   * under way any more: what is waited for otherwise, the end of the Lease, has its own test (test/e2e/continuity.test.ts).
    */
   async succeed(): Promise<void> {
     await this.proxy.settled();

@@ -31,7 +31,7 @@ export interface Scenario {
   readonly isShared?: true;
   /** Longer than any run by far, a crash at its worst moment included; in milliseconds. */
   readonly patienceMs: number;
-  /** Whatever has to be there. Nothing is counted yet. */
+  /** Creates the preconditions. Nothing is counted yet. */
   prepare(scene: Scene): Promise<void>;
   /** What the operator acts on. */
   trigger(scene: Scene): Promise<void>;

@@ -36,7 +36,7 @@ export class Admin {
     await this.api.json({ what: `DELETE ${path}`, method: "DELETE", path });
   }
 
-  /** A namespace of its own for one test file; without a controller-manager it is never collected, so names are unique. */
+  /** Its own namespace for one test file; without a controller-manager it is never collected, so names are unique. */
   async namespace(prefix: string): Promise<string> {
     const { metadata } = await this.create<{ metadata: { name: string } }>("/api/v1/namespaces", {
       metadata: { generateName: `${prefix}-` },

@@ -1,6 +1,6 @@
 import type { ClusterClient } from "./client";
 
-/** What tells of the past, and what the controller-manager keeps for others and takes away in its own time. */
+/** Objects that describe the past, and what the controller-manager keeps for others and takes away in its own time. */
 const PASSING = /^(events|pods|endpoints|endpointslices|replicasets|controllerrevisions)\b/;
 
 /** Kind, namespace and name of every object of a cluster that lasts. */

@@ -8,15 +8,15 @@ export interface Kept {
   readonly metadata: { readonly name: string; readonly uid: string; readonly generation?: number };
 }
 
-/** A change of an object, as the API server has told of it. */
+/** A change of an object, as the API server has reported it. */
 export interface Change<T extends Kept> {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly object: T;
-  /** When this was heard of. */
+  /** When this was received. */
   readonly heardMs: number;
 }
 
-/** All that the API server tells of a collection: what is there, and from then on each change. It has no gaps, unlike looking again and again. */
+/** Everything that the API server reports about a collection: its objects, then each change. Unlike polling, it has no gaps. */
 export class Journal<T extends Kept> {
   private readonly heard: Change<T>[] = [];
   private trouble = "";

@@ -1,4 +1,4 @@
-// A real controller to break: kube-scheduler in a workload of its own, with a ServiceAccount of its own, scheduling for a name that
+// A real controller to break: kube-scheduler in its own workload, with its own ServiceAccount, scheduling for a name that
 // nobody uses. It is written on client-go: informers, leader election, the lot.
 
 /** Where and with which image it runs. */

@@ -1,4 +1,4 @@
-/** A program in a Deployment of its own, with a ServiceAccount of its own that may list and watch ConfigMaps. */
+/** A program in its own Deployment, with its own ServiceAccount that may list and watch ConfigMaps. */
 export interface SmallControllerOptions {
   readonly namespace: string;
   readonly name: string;

@@ -18,7 +18,7 @@ interface DemoOptions {
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** A lab of its own, unless the user has named a cluster. */
+/** Its own lab, unless the user has named a cluster. */
 function clusterOf(context: string | undefined, timeline: Timeline, folder: string): Promise<DemoCluster> {
   if (context === undefined) return labCluster(line => timeline.say("lab", line));
   return contextCluster(context, folder);

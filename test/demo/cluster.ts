@@ -6,7 +6,7 @@ import { OPERATOR } from "../cluster/installation";
 import { Lab } from "../lab";
 import { schedulerImage } from "../lab/images";
 
-/** The cluster that a demonstration runs on: a lab of its own, or one that the user named. */
+/** The cluster that a demonstration runs on: its own lab, or one that the user named. */
 export interface DemoCluster {
   readonly description: string;
   readonly schedulerImage: string;
@@ -23,7 +23,7 @@ export interface DemoCluster {
 /** Name of the lab that a demonstration makes for itself. */
 export const DEMO_LAB = "demo";
 
-/** A lab of its own. */
+/** Its own lab. */
 export async function labCluster(onProgress: (line: string) => void, name = DEMO_LAB): Promise<DemoCluster> {
   const lab = await Lab.up({ name, onProgress });
   if (!lab.hasNode) {

@@ -22,7 +22,7 @@ const SPEC = { targets: [{ kind: "Deployment", name: NAME }], bindingRenewal: {}
 const PATIENCE_MS = 180_000;
 const TELL_EVERY_S = 10;
 
-/** Plays the scenario on one cluster and tells of it on one timeline. */
+/** Plays the scenario on one cluster and shows it on one timeline. */
 export class ExpiringBinding implements Play {
   private readonly client: ClusterClient;
   private readonly teller: ConditionTeller;
@@ -218,7 +218,7 @@ export class ExpiringBinding implements Play {
     return now.metadata.uid === then.metadata.uid && dueMs(now) > dueMs(then) ? now : undefined;
   }
 
-  /** So that nobody thinks that nothing happens. */
+  /** Shows that the demo is running. */
   private async tellTime(): Promise<void> {
     const { seconds } = this.timeline;
     if (seconds - this.toldSeconds < TELL_EVERY_S) return;

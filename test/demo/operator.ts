@@ -12,13 +12,13 @@ import type { DemoCluster } from "./cluster";
 export interface DemoOperator {
   /** Where it runs, and with which rights. */
   readonly description: string;
-  /** What becomes of it where the cluster is kept open. */
+  /** What happens to it if the cluster is kept open. */
   readonly afterwards: string;
   /** Installs what it needs, and it; it is ready when this returns. */
   start(): Promise<void>;
   /** Lets it renew bindings of a role, as its installer does; the role's namespace is there. */
   letBind(role: BindableRole): Promise<void>;
-  /** The last lines of its log that tell of trouble. */
+  /** The last lines of its log that describe trouble. */
   complaints(): Promise<string[]>;
   /** Ends whatever of it would outlive the cluster. */
   stop(): Promise<void>;

@@ -14,7 +14,7 @@ import type { Timeline } from "./timeline";
 
 const NAME = "my-controller";
 const OTHER = "other";
-/** The shortest release there is, so that nobody has to wait five minutes for the end. */
+/** The shortest release there is, so that users need not wait five minutes for the end. */
 const REQUEST_RATE = { threshold: 100, for: "30s", onRunaway: "Throttle", release: "30s" } as const;
 const SPEC = { targets: [{ kind: "Deployment", name: NAME }], flowIsolation: { requestRate: REQUEST_RATE } };
 /** How long the other client is measured where nothing happens. */
@@ -91,7 +91,7 @@ export class Runaway implements Play {
     return `Reported ${times.reportedAfter.toFixed(1)} s after it began, held still after ${times.throttledAfter.toFixed(1)} s, and let go again.`;
   }
 
-  /** The controller loops on 403 until it is held still. Returns when that was seen. */
+  /** The controller loops on 403 until it is throttled. Returns when that was seen. */
   async loseRights(): Promise<RunawayTimes> {
     this.timeline.heading("Its RoleBinding is deleted: every answer is a 403 from now on, and it asks again at once");
     await this.client.deleteBinding("RoleBinding", NAME, this.namespace);
@@ -166,7 +166,7 @@ export class Runaway implements Play {
     this.timeline.say("other client", `${when}: ${figures}`, "plain");
   }
 
-  /** Tells of the condition and of the flow's state. */
+  /** Reports the condition and the flow's state. */
   private async tell(): Promise<FlowStatus | undefined> {
     const { status } = await this.client.resilience(this.namespace, NAME);
     this.teller.tell(status?.conditions?.find(({ type }) => type === "FlowsIsolated"));

@@ -2,9 +2,9 @@ import type { DemoCluster } from "./cluster";
 import type { DemoOperator } from "./operator";
 import type { Timeline } from "./timeline";
 
-/** What is played on one cluster, and told of on one timeline. */
+/** What is played on one cluster, and shown on one timeline. */
 export interface Play {
-  /** Whatever has to be there before anything happens. */
+  /** Creates the preconditions. */
   prepare(): Promise<void>;
   /** What happens. Returns the sentence that it ends with; throws if it was not seen as it should be. */
   play(): Promise<string>;

@@ -14,7 +14,7 @@ const PATIENCE_MS = 240_000;
 
 const SPEC = { targets: [{ kind: "Deployment", name: NAME }], tokenRestart: {} };
 
-/** Plays the scenario on one cluster and tells of it on one timeline. */
+/** Plays the scenario on one cluster and shows it on one timeline. */
 export class StaleToken implements Play {
   private readonly options: SchedulerOptions;
   private readonly client: ClusterClient;

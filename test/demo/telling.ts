@@ -4,7 +4,7 @@ import type { Timeline } from "./timeline";
 
 const TONES = { True: "good", False: "bad", Unknown: "busy" } as const;
 
-/** Tells of one condition. Messages carry running numbers; one line per reason tells the story. */
+/** Reports one condition. Messages carry running numbers; one line per reason tells the story. */
 export class ConditionTeller {
   private last = "";
 

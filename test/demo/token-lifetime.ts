@@ -20,7 +20,7 @@ const ASKED_SECONDS = 600;
 /** Longer than any healthy run by far; then it says what it saw and fails. */
 const PATIENCE_MS = 240_000;
 
-/** Plays the scenario on one cluster and tells of it on one timeline. */
+/** Plays the scenario on one cluster and shows it on one timeline. */
 export class TokenLifetime implements Play {
   private readonly options: SchedulerOptions;
   private readonly client: ClusterClient;
@@ -98,7 +98,7 @@ export class TokenLifetime implements Play {
     return `${asked}the API server accepts it for ${lifeSeconds} s, which is ${Math.round(lifeSeconds / 86_400)} days`;
   }
 
-  /** Tells of all that happens until it is. */
+  /** Reports everything until then. */
   private async isBounded(generation: number, old: readonly Pod[]): Promise<boolean> {
     const condition = await this.client.condition(NAMESPACE, NAME, "TokenLifetimeBounded");
     this.teller.tell(condition);

@@ -64,7 +64,7 @@ it("of two operators one leads, both are ready, and the other takes over when it
   expect(await first.leads()).toBe(true);
   expect(await second.leads()).toBe(false);
   expect(await first.stop()).toBe(0);
-  // Nobody has to wait for its lease to run out.
+  // No replica has to wait for its lease to run out.
   expect(await leaseHolder(client)).not.toBe("one");
   await client.until("the second to lead", async () => (await leaseHolder(client)) === "two" && second.leads(), 30_000);
 });

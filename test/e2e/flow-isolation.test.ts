@@ -7,7 +7,7 @@ import { flowHeaders, levelUID, schemaUID } from "./flow-headers";
 import { startOperator, suiteClient, suiteLab } from "./operator";
 
 // A controller of 64 workers without backoff, in a pod, on the real API server: isolated from the first day, throttled when it loses its
-// rights and loops on 403, let go again, and nothing of it left at the end.
+// rights and loops on 403, released again, and nothing of it left at the end.
 
 const NAME = "reckless";
 const SCALED = "reckless-scaled";
@@ -111,7 +111,7 @@ describe("a controller without backoff", () => {
     });
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/any`;
     expect((await flowHeaders(kubeconfig, leases)).level).toBe(await levelUID(client, "leader-election"));
-    // The tar pit is there before it is needed.
+    // The quarantine is there before it is needed.
     expect(await levelUID(client, TAR_PIT)).not.toBe("");
   });
 

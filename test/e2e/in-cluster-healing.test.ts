@@ -24,7 +24,7 @@ const NAME = "controller";
 /** A third of it before its end, a binding is renewed. */
 const LIFE_SECONDS = 75;
 const RENEWALS = 2;
-/** Held still to the end of this file, and long past it. */
+/** Throttled to the end of this file, and long past it. */
 const REQUEST_RATE = { threshold: 50, for: "15s", onRunaway: "Throttle", release: "30m" };
 const STEP_MS = 240_000;
 const ONE = `fieldSelector=metadata.name%3D${NAME}`;
@@ -69,7 +69,7 @@ async function evictions(): Promise<number> {
   return done.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 
-/** Who has what the operator's Events tell of, for one reason. */
+/** The objects that the operator's Events with one reason regard. */
 async function told(namespace: string, reason: string): Promise<string[]> {
   const events = (await client.events(namespace)).filter(event => event.reason === reason);
   return events.map(({ involvedObject }) => involvedObject.kind).sort();
@@ -212,7 +212,7 @@ it("has made each level and each FlowSchema once, and has moved one of them once
   ]);
   expect([...schemas.changes(), ...levels.changes()].filter(({ type }) => type === "DELETED")).toEqual([]);
   expect(made(levels).map(({ metadata }) => metadata.generation)).toEqual([1, 1]);
-  // It was made, and moved into the tar pit.
+  // It was made, and moved into the quarantine.
   const generations = made(schemas).map(({ metadata: { name, generation } }) => [
     name.includes("-leases-"),
     generation,

@@ -5,7 +5,7 @@ import { smallController } from "../controllers/small-controller";
 import { HEALTH_PORT, operatorPodSpec, type PodOptions } from "../operator/pod";
 import { suiteClient } from "./operator";
 
-// The operator in a pod of its own image, with the rights of deploy/ and under the strictest of the Pod Security levels.
+// The operator in its own pod image, with the rights of deploy/ and under the strictest of the Pod Security levels.
 
 const { namespace } = OPERATOR;
 const NAME = "operator-in-cluster";
@@ -37,7 +37,7 @@ interface Terminated {
   readonly message?: string;
 }
 
-/** How the container of a pod ended; the pod is let go. */
+/** How the container of a pod ended; the pod is released. */
 async function endOf(name: string): Promise<Terminated> {
   const path = "jsonpath={.status.containerStatuses[0].state.terminated}";
   const look = async (): Promise<Terminated | false> => {

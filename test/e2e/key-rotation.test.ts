@@ -35,7 +35,7 @@ afterAll(async () => {
 it("every controller is given a new pod, with the rotation named as the cause, by an operator that lost its own token too", async () => {
   const before = (await client.pods(NAMESPACE)).map(({ metadata }) => metadata.uid);
   await suiteLab().restartApiServer({ newSigningKey: true });
-  // What the kubelet does for a pod: the file that the operator reads its token from is written anew.
+  // What the kubelet does for a pod: the file that the operator reads its token from is written again.
   await suiteLab().serviceAccountKubeconfig(OPERATOR.namespace, OPERATOR.serviceAccount);
   const restarts = await client.until(
     "both to recover",

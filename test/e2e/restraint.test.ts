@@ -21,7 +21,7 @@ afterAll(async () => {
   await operator.stop();
 });
 
-/** A namespace of its own for each test, so that all of them can run beside each other, as on a real cluster. */
+/** Its own namespace for each test, so that all of them can run beside each other, as on a real cluster. */
 class Scene {
   constructor(readonly namespace: string) {}
 

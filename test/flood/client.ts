@@ -16,7 +16,7 @@ const DEFAULTS = { connections: 1, pauseMs: 0, longestSeconds: 600, mostRequests
 const FIRST_REPORT_MS = 20_000;
 const STOP_MS = 10_000;
 
-/** A client that asks again as soon as it is answered, in a process of its own: a runaway, or one that is measured beside it. */
+/** A client that asks again as soon as it is answered, in its own process: a runaway, or one that is measured beside it. */
 export class LoopingClient {
   /** What it has reported so far, about a second each; may be read while it runs. */
   readonly seconds: Second[] = [];

@@ -1,4 +1,4 @@
-// A client that asks again as soon as it is answered, whatever the answer: what a controller without backoff is. It runs in a process of its own,
+// A client that asks again as soon as it is answered, whatever the answer: what a controller without backoff is. It runs in its own process,
 // started by client.ts with an `Order` as its argument. It ends after the order's time or number of requests, and when the process that started
 // it goes, which it knows by the end of its standard input.
 import { readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ export interface Order {
   readonly kubeconfig: string;
   /** What it asks for, as /api/v1/pods. */
   readonly path: string;
-  /** Requests under way at any time, each on a connection of its own. */
+  /** Requests under way at any time, each on its own connection. */
   readonly connections: number;
   /** Between an answer and the next request on the same connection. */
   readonly pauseMs: number;

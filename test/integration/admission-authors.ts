@@ -101,7 +101,7 @@ export class Authors {
     await this.admin.create(`${api}/${binding}`, { metadata: { name }, roleRef, subjects });
   }
 
-  /** API servers hear of a right a moment after it was given. */
+  /** API servers apply a right a moment after it was given. */
   async #held(user: string, { verb, group, resource: full }: Right): Promise<void> {
     const [resource, subresource = ""] = full.split("/");
     const resourceAttributes = { namespace: this.namespace, verb, group, resource, subresource };
@@ -118,7 +118,7 @@ function isCluster(right: Right): boolean {
   return right.isCluster === true;
 }
 
-/** An administrator who asks in somebody else's name. */
+/** An administrator who impersonates another user. */
 function asUser(name: string): KubeConfig {
   const admin = loadKubeConfigFile(suiteLab().kubeconfigPath);
   const [cluster, user] = [admin.getCurrentCluster(), admin.getCurrentUser()];

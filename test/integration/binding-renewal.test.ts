@@ -158,7 +158,7 @@ describe("without the right to bind the role", () => {
     await allowToBind("clusterroles", "edit");
     const two = start();
     two.ahead.ms = 29.5 * DAY;
-    // The API server's authorizer hears of a new role a moment later.
+    // The API server's authorizer sees a new role a moment later.
     await eventually(
       () =>
         two.readers.may({

@@ -8,7 +8,7 @@ import { tokenTemplate } from "../chaos/scenarios/token-lifetime";
 import { Lab } from "../lab";
 import { ownLabName } from "./suite-lab";
 
-// The short version of `npm run chaos -- crash`: the operator is killed where it would do most harm. In a lab of its own, where its process has
+// The short version of `npm run chaos -- crash`: the operator is killed where it would do most harm. In its own lab, where its process has
 // no other objects to look after than these.
 
 const QUIET_MS = 10_000;
@@ -26,7 +26,7 @@ afterAll(async () => {
   await lab.down();
 });
 
-/** Kills it at the first write of that kind; what comes of it has to be the same. */
+/** Kills it at the first write of that kind; the result has to be the same. */
 async function expectTheSame(scenario: Scenario, call: string, moments: readonly Moment[]): Promise<void> {
   const points = moments.map(moment => ({ call, nth: 1, moment }));
   const options = { pointsOf: () => points, quietMs: QUIET_MS, print: () => undefined };

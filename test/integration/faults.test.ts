@@ -8,7 +8,7 @@ import { tokenTemplate } from "../chaos/scenarios/token-lifetime";
 import { Lab } from "../lab";
 import { ownLabName } from "./suite-lab";
 
-// The short version of `npm run chaos -- faults`: some faults that differ in what they break. In a lab of its own, where its process has no
+// The short version of `npm run chaos -- faults`: some faults that differ in what they break. In its own lab, where its process has no
 // other objects to look after than these.
 
 const SEED = 1;

@@ -12,9 +12,9 @@ import { Lab } from "../lab";
 import { ownLabName } from "./suite-lab";
 
 // The operator beside a GitOps tool that applies the same objects again and again: nothing drifts but what the documentation says, and where both
-// want a field, the operator gives up. In a lab of its own, where its process has no other objects to look after than these.
+// want a field, the operator gives up. In its own lab, where its process has no other objects to look after than these.
 
-/** Syncs at the end of each test, in which nobody may write anything any more. */
+/** Syncs at the end of each test, in which no writer may write anything any more. */
 const QUIET_ROUNDS = 10;
 const FIGHT_ROUNDS = 6;
 const EXPIRY = "controller-resilience.io/expires-at";
@@ -148,7 +148,7 @@ function workload(kind: "Deployment" | "DaemonSet", namespace: string, spec: obj
   return { apiVersion: "apps/v1", kind, metadata, spec: { ...spec, selector: { matchLabels: labels }, template } };
 }
 
-/** A volume with a token of its own in it, as Git may name one. */
+/** A volume with its own token in it, as Git may name one. */
 const tokenVolume = (expirationSeconds: number) => ({
   name: "api",
   projected: { sources: [{ serviceAccountToken: { path: "token", expirationSeconds } }] },
@@ -194,7 +194,7 @@ it(
       ],
       { prepare: bindable },
     );
-    // Access is given for a time by somebody else than Git.
+    // Access is given for a time by another user than Git.
     await game.scene.admin.patch(pathTo(binding(game.scene.namespace)), {
       metadata: { annotations: { [EXPIRY]: inHours(7) } },
     });

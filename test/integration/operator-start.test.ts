@@ -10,7 +10,7 @@ import { type OperatorOptions, OperatorProcess } from "../operator/process";
 import { ownLabName } from "./suite-lab";
 
 // An operator that is started where something is missing: it lives, is not ready, says what is missing, and works as soon as it is
-// there. In a lab of its own, where nothing is installed yet.
+// there. In its own lab, where nothing is installed yet.
 
 const { namespace, serviceAccount } = OPERATOR;
 const root = join(__dirname, "..", "..");
@@ -139,7 +139,7 @@ describe("an API server that is away", () => {
   }, 400_000);
 });
 
-/** Bytes to the API server and back, at an address where at first nobody listens. */
+/** Bytes to the API server and back, at an address without a listener at first. */
 class Relay {
   readonly #sockets = new Set<Socket>();
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { ClusterClient } from "../cluster/client";
 import { suiteLab } from "./suite-lab";
 
-// What the API server itself refuses, and in which words: whoever writes a bad object learns what was expected.
+// What the API server itself refuses, and in which words: a user who writes a bad object learns what was expected.
 
 let client: ClusterClient;
 beforeAll(() => {

@@ -102,7 +102,7 @@ const secondsOf = (volumes: readonly Volume[]): (number | undefined)[] =>
     (projected?.sources ?? []).flatMap(({ serviceAccountToken: token }) => (token ? [token.expirationSeconds] : [])),
   );
 
-/** API servers hear of a policy a moment after it was written. */
+/** API servers apply a policy a moment after it was written. */
 async function inEffect(): Promise<void> {
   const seconds = await eventually(
     async () => secondsOf(await volumesOf({})),
@@ -130,7 +130,7 @@ const tokens = fc.record({
   audience: optional(fc.constantFrom("", "vault", "https://kubernetes.default.svc")),
 });
 
-/** Each with a path of its own, as the API server wants the sources of one volume. */
+/** Each with its own path, as the API server wants the sources of one volume. */
 const source = (path: string): fc.Arbitrary<object> =>
   fc.oneof(
     { weight: 3, arbitrary: tokens.map(token => ({ serviceAccountToken: { path, ...token } })) },

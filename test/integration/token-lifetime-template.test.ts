@@ -172,7 +172,7 @@ function daemonSet(name: string, spec: object): object {
   };
 }
 
-/** A write in somebody's name: without one the API server takes the user agent's, which is the operator's. */
+/** A write under a manager's name: without one the API server takes the user agent's, which is the operator's. */
 async function send(
   method: "POST" | "PATCH",
   path: string,

@@ -26,7 +26,7 @@ export interface Joint {
   prefixLength: 30;
 }
 
-/** Ports on the loopback, for a control plane without a namespace of its own. */
+/** Ports on the loopback, for a control plane without its own namespace. */
 export interface Ports {
   apiServer: number;
   etcdClient: number;

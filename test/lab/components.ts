@@ -86,7 +86,7 @@ function nodeApiServerArgs(lab: LabState): string[] {
     `--advertise-address=${NODE_ADDRESS}`,
     `--kubelet-client-certificate=${files.clientCertificate}`,
     `--kubelet-client-key=${files.clientKey}`,
-    // By default it looks up the node's name, which nobody resolves.
+    // By default it looks up the node's name, which no resolver knows.
     "--kubelet-preferred-address-types=InternalIP",
     // Without kube-proxy the services of webhooks are reached by their endpoints alone.
     "--enable-aggregator-routing=true",
@@ -98,7 +98,7 @@ function loopbackApiServerArgs(lab: LabState): string[] {
     "--bind-address=127.0.0.1",
     `--secure-port=${portsOf(lab.index).apiServer}`,
     "--advertise-address=127.0.0.1",
-    // Endpoints may not be loopback addresses, and nobody in this lab asks for them.
+    // Endpoints may not be loopback addresses, and no client in this lab asks for them.
     "--endpoint-reconciler-type=none",
   ];
 }
@@ -143,7 +143,7 @@ export function kubeletConfig(lab: LabState): object {
     },
     authorization: { mode: "AlwaysAllow" },
     cgroupDriver: "cgroupfs",
-    // Two labs share the machine's cgroups, so each has a root of its own.
+    // Two labs share the machine's cgroups, so each has its own root.
     cgroupRoot: `/${lab.cgroup}`,
     failCgroupV1: false,
     failSwapOn: false,
@@ -207,7 +207,7 @@ export const BRIDGE = "pods";
 
 /**
  * The bridge's for good. Without one of its own it takes that of one of its pods, and another when that pod goes: the others then
- * send to an address that nobody has, until they ask for it anew, some 40 s later.
+ * send to an address that nobody has, until they ask for it again, some 40 s later.
  */
 const BRIDGE_HARDWARE_ADDRESS = "02:00:0a:55:00:01";
 

@@ -22,7 +22,7 @@ import { waitFor } from "./wait";
 
 const READY_TIMEOUT_MS = 120_000;
 const REQUEST_TIMEOUT_MS = 5000;
-/** An API server waits for open requests to end; nobody in a lab needs that. */
+/** An API server waits for open requests to end; no lab needs that. */
 const GRACE_MS = 1000;
 
 /** Makes the namespaces and cgroups of a lab with a node, unless they are there. */

@@ -9,7 +9,7 @@ import { type Progress, silent } from "./progress";
 import { removeLink } from "./sandbox";
 import { labNames, readState } from "./state";
 
-/** An `up` that is at work ends within this time, or was stopped by whoever wants it down. */
+/** An `up` that is at work ends within this time, or was stopped by the `down` that waits for it. */
 const LOCK_TIMEOUT_MS = 60_000;
 
 /** Takes a lab down, whole or half-made; false if there was none. */

@@ -37,7 +37,7 @@ const NODE_LAB_PORT = 10_247;
 const LEASE_SECONDS = 40;
 const GRACE_MS = 2000;
 const READY_TIMEOUT_MS = 120_000;
-/** Nobody routes to it. */
+/** No route leads to it. */
 const POD_RANGE = "10.88.0.0/16";
 
 /** Starts kwok, if it does not run, with what the state says. */

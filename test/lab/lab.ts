@@ -28,7 +28,7 @@ const TOKEN_DURATION = "1h";
 const CHANGE_TIMEOUT_MS = 1_800_000;
 const FIELD_MANAGER = "lab";
 
-/** A cluster of its own, made of the real components. */
+/** Its own cluster, made of the real components. */
 export class Lab {
   private constructor(
     private readonly state: LabState,

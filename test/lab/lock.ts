@@ -10,13 +10,13 @@ export interface Lock {
 export interface LockWish {
   path: string;
   timeoutMs: number;
-  /** Called once, when somebody else holds it. */
+  /** Called once, when another process holds it. */
   onWait?: () => void;
 }
 
 /**
  * Takes an exclusive lock on a file, which is made if there is none. The file may be deleted by its holder:
- * whoever waited for it then starts anew with the new file. Throws when the time is over.
+ * the process that waited for it then starts again with the new file. Throws when the time is over.
  */
 export async function takeLock(wish: LockWish): Promise<Lock> {
   const deadline = Date.now() + wish.timeoutMs;

@@ -5,7 +5,7 @@ import { takeLock } from "./lock";
 import { cacheFolder } from "./folders";
 import type { Progress } from "./progress";
 
-/** Something a node needs that is not built: found by its files, whoever installed them. */
+/** Something a node needs that is not built: found by its files, however they were installed. */
 export interface Requirement {
   /** The Debian package that has it. */
   package: string;

@@ -12,7 +12,7 @@ const VALID_DAYS = 365;
 /** How forge is to compute the identifier of a key: as it computes `subjectKeyIdentifier` itself. */
 const BIT_STRING = { type: "RSAPublicKey" } as const;
 
-/** Who may speak to the API server by a token of its own: name in the token file -> [user, group]. */
+/** Who may speak to the API server by its own token: name in the token file -> [user, group]. */
 const USERS = {
   admin: ["admin", "system:masters"],
   "kube-controller-manager": ["system:kube-controller-manager", ""],

@@ -10,7 +10,7 @@ export interface LabState {
   name: string;
   /** Random: in the environment of every process of this lab, and in the names of its cgroup and interface. */
   id: string;
-  /** With a node of its own (kubelet, containerd), or the control plane alone. */
+  /** With its own node (kubelet, containerd), or the control plane alone. */
   kind: "node" | "control-plane";
   /** Decides addresses and ports. */
   index: number;

@@ -27,7 +27,7 @@ export interface UpOptions {
 const LOCK_TIMEOUT_MS = 3_600_000;
 const ALLOCATION_TIMEOUT_MS = 30_000;
 
-/** Brings a lab up, or what is missing of it if it is up already; a lab whose start was interrupted is made anew. */
+/** Brings a lab up, or what is missing of it if it is up already; a lab whose start was interrupted is made again. */
 export async function bringUp(options: UpOptions): Promise<LabState> {
   const lock = await takeLock({
     path: foldersOf(options.name).lock,

@@ -55,7 +55,7 @@ export class OperatorProcess {
     return this.exit === undefined ? undefined : (this.exit.code ?? 128);
   }
 
-  /** Status and text of /healthz, /readyz or /metrics. Status 0: nobody answers. */
+  /** Status and text of /healthz, /readyz or /metrics. Status 0: no server answers. */
   async probe(path: string): Promise<{ status: number; text: string }> {
     if (this.port === undefined) return { status: 0, text: "the health port is not open yet" };
     try {

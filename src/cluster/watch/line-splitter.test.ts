@@ -36,7 +36,7 @@ describe("LineSplitter", () => {
     const started = performance.now();
     for (let i = 0; i < 20_000; i++) splitter.push(chunk);
     expect(splitter.push(Buffer.from("\n"))[0]).toHaveLength(20_000_000);
-    // Copying anew for each chunk would move 200 GB.
+    // Copying again for each chunk would move 200 GB.
     expect(performance.now() - started).toBeLessThan(5_000);
   });
 });

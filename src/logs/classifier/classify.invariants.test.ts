@@ -60,7 +60,7 @@ const SAID: Readonly<Record<Exclude<LogClass, "none">, readonly string[]>> = {
   ],
 };
 
-/** Somebody else's answers, in the words of a 401. */
+/** Answers to other clients, in the words of a 401. */
 const INNOCENT: readonly string[] = [
   'GET "https://registry.example/v2/web/tags/list": unexpected status code 401: unauthorized: authentication required',
   "failed to list refs of https://git.example/shop/web.git: authentication required: Unauthorized",

@@ -19,7 +19,7 @@ const RECORDS = readFileSync(FIXTURES, "utf8")
   .split("\n")
   .map(line => JSON.parse(line) as Labelled);
 
-/** Somebody else's 401 and plain noise are both no matter of ours. */
+/** Other clients' 401s and plain noise are both ignored. */
 function expected(label: string): string {
   return label === "other-401" || label === "noise" ? "none" : label;
 }

@@ -124,7 +124,7 @@ interface Moment {
   readonly own: Breaker;
 }
 
-/** Reads every 30 s while all is well, else every 5 s; a client that is held still makes no requests. Returns each change. */
+/** Reads every 30 s while all is well, else every 5 s; a client that is throttled makes no requests. Returns each change. */
 function run(client: Client, endMs: number, limits: BreakerLimits): Moment[] {
   const changes: Moment[] = [];
   const readings = [0];

@@ -20,7 +20,7 @@ async function provisioned(scene: Scene): Promise<Scene> {
   return scene;
 }
 
-/** A runaway is held still. */
+/** A runaway is throttled. */
 async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scene> {
   await provisioned(scene);
   scene.perSecond.set("app", 5_000);
@@ -357,7 +357,7 @@ function refuse(scene: Scene): void {
   addLevel(scene, "exempt", "Exempt");
 }
 
-/** Its FlowSchemas' names are somebody else's. */
+/** Foreign objects have the names of its FlowSchemas. */
 function addSchemas(scene: Scene): void {
   const [view] = [...scene.world.cluster.values()];
   scene.world.cluster.set(scene.schema(), { ...view!, kind: "FlowSchema", name: scene.schema(), uid: "schema" });

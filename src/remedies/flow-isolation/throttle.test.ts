@@ -12,7 +12,7 @@ async function provisioned(scene: Scene): Promise<Scene> {
   return scene;
 }
 
-/** A runaway is held still. */
+/** A runaway is throttled. */
 async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scene> {
   await provisioned(scene);
   scene.perSecond.set("app", 5_000);

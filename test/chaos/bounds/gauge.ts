@@ -17,7 +17,7 @@ export const TURN_MS = 50;
 
 const PROBE = pathToFileURL(join(__dirname, "probe.mjs")).href;
 
-/** Pepr lists all objects anew that often, not every ten minutes: each stretch of work has such a list in it. In seconds. */
+/** Pepr lists all objects again that often, not every ten minutes: each stretch of work has such a list in it. In seconds. */
 const RELIST_SECONDS = 15;
 
 /** The environment in which the operator is measured: with the heap that it would have in its container, and with a probe inside. */

@@ -55,7 +55,7 @@ function stamp(ms: number): string {
 export const NOISES: Readonly<Record<string, Voice>> = {
   /** Plain words. */
   words: repeating('I1120 13:47:14.474533       1 controller.go:12] "Synced" object="team/web" duration="3ms"'),
-  /** What is answered 401 is somebody else's request: each line has to be read closely. */
+  /** The 401s answer another client's requests: each line must be read closely. */
   "access-log": repeating('10.0.0.1 - - "GET /api/v1/pods HTTP/1.1" 401 12 "-" "curl/8.0"'),
   /** Lines of 5 MB. */
   "long-lines": repeating("x".repeat(5 * MIB)),

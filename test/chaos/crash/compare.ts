@@ -3,7 +3,7 @@ import { describeCall, isStatus } from "../calls";
 import type { Write } from "../proxy";
 import type { State } from "../scenario";
 
-/** What came of one run of a scenario. */
+/** The result of one run of a scenario. */
 export interface Run {
   /** Those of the scenario, as the proxy saw them. */
   readonly writes: readonly Write[];

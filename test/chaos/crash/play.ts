@@ -19,7 +19,7 @@ export interface CrashOptions {
   readonly print: (line: string) => void;
 }
 
-/** One crash, and what came of it. */
+/** One crash, and its result. */
 export interface Injection {
   readonly point: CrashPoint;
   readonly differences: readonly string[];
@@ -87,7 +87,7 @@ export function describePoint({ call, nth, moment }: CrashPoint): string {
   return `${moment} ${call} ${nth}`;
 }
 
-/** One run of a scenario in a scene of its own. */
+/** One run of a scenario in its own scene. */
 class Play {
   #isCrashed = false;
   /** Nothing is over while no process looks at it. */
@@ -119,7 +119,7 @@ class Play {
     this.#isCrashed = true;
     this.#isSucceeding = true;
     this.#succession = this.rig.succeed().finally(() => (this.#isSucceeding = false));
-    // Whoever waits for it says what went wrong.
+    // The waiting code says what went wrong.
     this.#succession.catch(() => undefined);
   }
 

@@ -54,7 +54,7 @@ function quietTable(reports: readonly CrashReport[]): string {
   return made.toString();
 }
 
-/** Of all points, at which the operator may not have been ended: more, and the recording tells of something that does not happen. */
+/** Of all points, at which the operator may not have been ended: more, and the recording describes something that does not happen. */
 const MOST_ABSENT = 1 / 4;
 
 /** What was not as promised. */

@@ -58,7 +58,7 @@ async function playAll(world: World, { seed, print }: Stage, choice: FaultChoice
   take(calm.finding);
   // Meanwhile, and apart from all others: where nobody knows whether a pod was evicted, they wait for minutes.
   const writes = playWriteFaults(world, { faults: writeFaults, scenarios: writeScenarios }, { seed, print });
-  // Whoever waits for it says what went wrong.
+  // The waiting code says what went wrong.
   writes.catch(() => undefined);
   const memories: Memory[] = [];
   for (const fault of inOrder(watchFaults, seed)) {

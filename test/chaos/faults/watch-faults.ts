@@ -73,7 +73,7 @@ export function isSilent({ fault }: WatchFault): boolean {
 /** Nothing happens: what the changes themselves cost. */
 export const CALM: WatchFault = { fault: "none", concerns: () => true, patienceMs: PATIENCE_MS };
 
-/** What came of one fault. */
+/** The result of one fault. */
 export interface WatchReport {
   readonly finding: Finding;
   readonly memory: Memory;

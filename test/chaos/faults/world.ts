@@ -81,7 +81,7 @@ export class World {
     return world;
   }
 
-  /** Starts one more operator process, behind a proxy of its own. */
+  /** Starts one more operator process, behind its own proxy. */
   async replica(): Promise<Replica> {
     const { lab, defer } = this.stage;
     const { ca, ...serving } = lab.certificates;
@@ -101,7 +101,7 @@ export class World {
     return made;
   }
 
-  /** A namespace of its own to play in. */
+  /** Its own namespace to play in. */
   async scene(name: string): Promise<Scene> {
     const namespace = await this.hands.admin.namespace(`faults-${name}`);
     const untilLedFor = (ms: number): Promise<void> => sleep(Math.max(0, this.#ledFromMs + ms - performance.now()));

@@ -16,7 +16,7 @@ import type { World } from "./world";
 /** Of the writes of status that meet one fault, one of each scenario; more, and the recorded runs are amiss. */
 const MOST_ABSENT = 1;
 
-/** Scenarios at once: each write meets its fault in a namespace of its own. */
+/** Scenarios at once: each write meets its fault in its own namespace. */
 const AT_ONCE = 6;
 
 /** Those that share nothing with another run of themselves. */
@@ -47,7 +47,7 @@ interface Case {
   readonly isStatus: boolean;
 }
 
-/** What came of one case. */
+/** The result of one case. */
 interface Played {
   readonly of: Case;
   readonly differences: readonly string[];

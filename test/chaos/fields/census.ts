@@ -22,7 +22,7 @@ const CLUSTER_SCOPED = {
   mutatingadmissionpolicybindings: "admissionregistration.k8s.io/v1",
 } as const;
 
-/** Resources that a census sees: a write to any other is one that nobody would compare. */
+/** Resources that a census sees: a write to any other is one that no census would compare. */
 export const SEEN: readonly string[] = [
   ...Object.keys(NAMESPACED),
   ...Object.keys(CLUSTER_SCOPED),

@@ -25,7 +25,7 @@ interface Played {
   readonly fresh: Scene | undefined;
 }
 
-/** Plays all courses side by side, each in a namespace of its own: one value of each is set, then all are waited for. */
+/** Plays all courses side by side, each in its own namespace: one value of each is set, then all are waited for. */
 export class Play {
   /** By what was promised. */
   readonly tallies = {

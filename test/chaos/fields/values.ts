@@ -18,7 +18,7 @@ export interface Value {
   readonly value: unknown;
   /** What else of the same object has to be so, for the value to make sense. */
   readonly with?: JsonObject;
-  /** Type and reason of the condition that has to tell of it. */
+  /** Type and reason of the condition that has to describe it. */
   readonly says?: readonly [type: string, reason: string];
   readonly oracle?: Oracle;
 }

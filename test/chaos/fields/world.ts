@@ -6,13 +6,13 @@ export const NAMESPACE = "NAMESPACE";
 /** Stands for a moment that is less than a week ahead. */
 export const IN_THREE_DAYS = "IN_THREE_DAYS";
 
-/** Names of the workloads; each runs as a ServiceAccount of its own name. */
+/** Names of the workloads; each runs as a ServiceAccount of the same name. */
 export const WORKLOADS = { Deployment: "web", StatefulSet: "store", DaemonSet: "agent" } as const;
 
 /** On every workload. */
 export const LABEL = { key: "part-of", value: "team" } as const;
 
-/** A level that somebody else has made. */
+/** A level that another user made. */
 export const FOREIGN_LEVEL = "fields-of-others";
 
 /** The role that all bindings give. */

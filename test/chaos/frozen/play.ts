@@ -12,7 +12,7 @@ const TAKEN_OVER_MS = 90_000;
 /** Longer than a pass takes that a process begins, or goes on with, when it wakes up; in milliseconds. */
 const AWAKE_MS = 5_000;
 
-/** What came of one. */
+/** The result of one. */
 export interface Frozen {
   readonly point: FreezePoint;
   /** Writes of the one that was frozen that reached the API server after it woke up, and how many of them it refused. */

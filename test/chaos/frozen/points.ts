@@ -5,8 +5,8 @@ import { staleToken } from "../scenarios/stale-token";
 import { tokenTemplate } from "../scenarios/token-lifetime";
 
 /**
- * What becomes of the call at which a leader is frozen. `late`: the API server hears of it when its sender wakes up; `lost`: never; `done`:
- * it is carried out at once, and its sender hears of that when it wakes up.
+ * What becomes of the call at which a leader is frozen. `late`: the API server sees it when its sender wakes up; `lost`: never; `done`:
+ * it is carried out at once, and its sender sees that when it wakes up.
  */
 export type Fate = "late" | "lost" | "done";
 
@@ -59,7 +59,7 @@ export function pointsOf(seed: number, isFull: boolean): readonly FreezePoint[] 
   });
 }
 
-/** What is not as if nobody had been frozen, as sentences. Pure. */
+/** Differences from a run without a frozen leader, as sentences. Pure. */
 export function complaintsOf(
   { deed, state }: { readonly deed: string; readonly state: State },
   seen: { readonly deeds: Readonly<Record<string, number>>; readonly state: State },

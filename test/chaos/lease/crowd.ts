@@ -17,7 +17,7 @@ const MAX_MS = 240_000;
 /** Longer than a request waits in a queue of the API server, in milliseconds. */
 const DEADLINE_MS = 20_000;
 
-/** Leaders by the dozen: each renews a Lease of its own, again and again, as if each of them were a hundred that do so every two seconds. */
+/** Leaders by the dozen: each renews its own Lease, again and again, as if each of them were a hundred that do so every two seconds. */
 export class Crowd {
   answered = 0;
   refused = 0;

@@ -109,7 +109,7 @@ export function bindingsOf({ namespace }: Scene): string {
   return `/apis/${GROUP}/v1/namespaces/${namespace}/rolebindings`;
 }
 
-/** API servers hear of a right a moment after it was given. */
+/** API servers apply a right a moment after it was given. */
 async function mayBind({ admin, namespace }: Scene): Promise<boolean> {
   const user = `system:serviceaccount:${OPERATOR.namespace}:${OPERATOR.serviceAccount}`;
   const resourceAttributes = { namespace, verb: "bind", group: GROUP, resource: "roles", name: NAME };

@@ -43,7 +43,7 @@ function duringCall(call: string): StopMoment["reach"] {
   };
 }
 
-/** Nobody answers for the Lease from its next renewal on, and the work is done by then. */
+/** No server answers for the Lease from its next renewal on, and the work is done by then. */
 async function withoutLease(rig: Rig, scene: Scene): Promise<void> {
   await untilRenewed(rig, scene);
   let isHeld = false;

@@ -11,7 +11,7 @@ export const ENDS_WITHIN_MS = 5_000;
 /** When nobody waits for it any longer. */
 const PATIENCE_MS = 20_000;
 
-/** What came of one SIGTERM. */
+/** The result of one SIGTERM. */
 export interface Stopped {
   readonly moment: string;
   readonly ms: number;

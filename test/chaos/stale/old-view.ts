@@ -51,7 +51,7 @@ export class OldView {
     return new OldView(path, await scene.admin.get<List>(path), scene);
   }
 
-  /** From now on, to whoever asks and to whoever watches. With an object: reads of the scene's own show that one. */
+  /** From now on, to any client that asks and to any client that watches. With an object: reads of the scene's own show that one. */
   show(proxy: CrashProxy, object?: object): void {
     this.shown = 0;
     this.#isBehind = true;

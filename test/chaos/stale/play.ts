@@ -29,7 +29,7 @@ const COOLDOWN_MS = 35_000;
 /** Until an end comes, in milliseconds. */
 const PATIENCE_MS = 120_000;
 
-/** What came of one old view. */
+/** The result of one old view. */
 export interface Seen {
   readonly way: Way;
   /** How often the old list was shown. */

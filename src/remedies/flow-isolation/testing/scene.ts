@@ -36,7 +36,7 @@ export class Scene extends EmptyReaders {
   readonly remedy = createFlowIsolation();
   object: ControllerResilience;
   readonly written: Intent[] = [];
-  /** What becomes of writes; absent: they are carried out. */
+  /** The outcome of writes; absent: they are executed. */
   outcome: Outcome | undefined;
   unknown: string | undefined;
   isServed = true;
@@ -74,7 +74,7 @@ export class Scene extends EmptyReaders {
     return this.world.workloads.get(`${kind}/${name}`);
   }
 
-  /** Somebody else changes an object. */
+  /** Another writer changes an object. */
   edit(name: string, over: Partial<ClusterObjectView>): void {
     const view = this.world.cluster.get(name);
     if (view === undefined) throw new Error(`there is no ${name}`);
@@ -110,7 +110,7 @@ export class Scene extends EmptyReaders {
     };
   }
 
-  /** What status tells of a ServiceAccount. */
+  /** The entry of a ServiceAccount in status. */
   entry(account = "app") {
     return this.object.status?.flows?.find(({ serviceAccount }) => serviceAccount === account);
   }
@@ -198,7 +198,7 @@ export class Scene extends EmptyReaders {
     return Promise.resolve(this.isAllowed);
   }
 
-  /** As Readers; what is in the tar pit gets four requests per second through. */
+  /** As Readers; what is in the quarantine gets four requests per second through. */
   override requestRates(): Promise<RequestRates> {
     const nowMs = this.clock.now().getTime();
     const fromMs = this.#readings.at(-1);
