@@ -27,8 +27,8 @@ describe("Ready", () => {
   });
 
   it("is Unknown when none is False and one is Unknown", () => {
-    expect(summary([{}, { status: "Unknown", reason: "NotImplemented" }])).toMatchObject({
-      Ready: "Unknown/NotImplemented",
+    expect(summary([{}, { status: "Unknown", reason: "DecideFailed" }])).toMatchObject({
+      Ready: "Unknown/DecideFailed",
     });
   });
 

@@ -205,7 +205,7 @@ describe("metrics of conditions", () => {
       "team/app:Ready": "True",
       "team/app:TokensAccepted": "True",
     });
-    reporter.conditions(KEY, makeObject(), [condition("Ready", "Unknown", "NotImplemented")]);
+    reporter.conditions(KEY, makeObject(), [condition("Ready", "Unknown", "DecideFailed")]);
     expect(Object.fromEntries(metrics.conditions)).toEqual({ "team/app:Ready": "Unknown" });
     reporter.forget(KEY);
     reporter.forget("never/seen");
