@@ -134,7 +134,7 @@ describe("a controller without backoff", () => {
     expect(await levelOf(schema)).toBe(TAR_PIT);
     const notes = (await client.events(NAMESPACE)).filter(({ reason }) => reason === "FlowThrottled");
     expect(notes[0]?.message).toMatch(
-      new RegExp(`\\d+ requests per second, and ${RATE.threshold} for ${RATE.for} are the threshold`),
+      new RegExp(`\\d+ requests/s, threshold ${RATE.threshold} requests/s for ${RATE.for}`),
     );
     // 64 workers, each of which is refused after 15 s, make 64 requests in 15 s. Before it was throttled there were thousands.
     const before = await requestsOf(schema);
