@@ -69,7 +69,7 @@ describe("an operator that is started before it is installed", () => {
     await client.until("its rights to be reviewed", () => Promise.resolve(lacks().length > 0), PATIENCE_MS);
     expect(lacks()).toContain(
       "the operator may not create pods/eviction in all namespaces; tokenRestart: " +
-        "Replaces a pod whose token is dead; a PodDisruptionBudget is respected.",
+        "Replaces a pod whose token is invalid. PodDisruptionBudgets are respected.",
     );
     expect(new Set(lacks()).size).toBe(lacks().length);
 
