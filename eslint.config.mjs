@@ -21,6 +21,13 @@ const rooms = (folder, uses) =>
       message: `${folder}/${room} imports only ${[room, ...others].join(", ")} of ${folder}.`,
     };
   });
+/** Makes one file the only one of a folder that these import. */
+const door = (folder, file, target) => ({
+  target,
+  from: folder,
+  except: [`./${file}`],
+  message: `Import only ${file} of ${folder.replace("./", "")} here.`,
+});
 const remedies = readdirSync(new URL("src/remedies", import.meta.url), { withFileTypes: true })
   .filter(entry => entry.isDirectory() && !["kit", "testing"].includes(entry.name))
   .map(({ name }) => `./src/remedies/${name}`);
@@ -112,6 +119,7 @@ export default tseslint.config(
                 "A remedy imports core, api, logs and kit, and no other remedy.",
               ),
             ),
+            door("./src/core/restarts", "index.ts", "./src/remedies"),
             layer(
               "./src/engine",
               ["./src/core", "./src/api", "./src/engine"],

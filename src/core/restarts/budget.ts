@@ -1,6 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import type { LimitReason, RestartClaim } from "../intent";
+import { restartsOf } from "./history";
 
 // Budgets are computed from status alone, so a restarted operator or a new leader continues where the last one stopped.
 // "Restart" means a restart within one workload. Pods of one proven incident, replaced one after the other, count as one restart
@@ -20,7 +21,7 @@ export type BudgetDecision =
 
 /** Reports whether the history allows this restart now. An entry later than `now` counts as made now. Pure. */
 export function checkRestartBudget(history: readonly RestartStatus[], claim: RestartClaim, now: Date): BudgetDecision {
-  const ofWorkload = history.filter(entry => entry.workload === claim.workload);
+  const ofWorkload = restartsOf(claim.workload, history);
   const relevant = ofWorkload.filter(entry => !isSameIncident(entry, claim) && !isDonePlan(entry));
   const ofSameKind = ofWorkload.filter(entry => isPlanned(entry) === isPlanned(claim));
   const sinceLast = age(lastTime(relevant), now);

@@ -13,7 +13,17 @@ export interface SettledRestarts {
 export function joinRestarts(before: readonly RestartStatus[], settled: readonly SettledRestarts[]): RestartStatus[] {
   const others = before.filter(({ cause }) => !settled.some(({ causes }) => causes.includes(cause)));
   const all = [...others, ...settled.flatMap(({ restarts }) => restarts)];
-  return all.toSorted((a, b) => (Date.parse(a.time) || 0) - (Date.parse(b.time) || 0));
+  return oldestFirst(all);
+}
+
+/** Sorts restarts by time. Those with an unreadable time come first. */
+export function oldestFirst(restarts: readonly RestartStatus[]): RestartStatus[] {
+  return restarts.toSorted((a, b) => (Date.parse(a.time) || 0) - (Date.parse(b.time) || 0));
+}
+
+/** Returns the restarts of one workload, such as `Deployment/app`. */
+export function restartsOf(workload: string, history: readonly RestartStatus[]): RestartStatus[] {
+  return history.filter(entry => entry.workload === workload);
 }
 
 /** Counts restarts that are confirmed in `after` and not in `before`: new ones, and requests that a crash had left open. */

@@ -3,7 +3,7 @@ import type { ControllerResilience, DaemonSetStatus } from "../../api/controller
 import { FINALIZER } from "../../api/names";
 import { keyOf } from "../../core/key";
 import type { Readers } from "../../core/readers";
-import { isOpen } from "../../core/restarts/budget";
+import { isOpen } from "../../core/restarts";
 import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/views";
 import type { PodLogReview, PodLogState } from "../../logs/pod-log-review";
 import { describeTarget, readTarget } from "../kit/targets";

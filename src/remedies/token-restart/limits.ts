@@ -1,6 +1,6 @@
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { RestartClaim } from "../../core/intent";
-import { type BudgetDecision, checkRestartBudget, isAwaited, isOpen } from "../../core/restarts/budget";
+import { type BudgetDecision, checkRestartBudget, isAwaited, isOpen } from "../../core/restarts";
 import type { Assessment } from "./assessment";
 import { candidatesOf, limitsOf, nextClaim, type WorkloadState } from "./candidates";
 import type { ObservedWorkload } from "./observed";

@@ -2,7 +2,7 @@ import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../.
 import { parseDuration } from "../../core/duration";
 import { ForbiddenError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
-import { isOpen } from "../../core/restarts/budget";
+import { isOpen } from "../../core/restarts";
 import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from "../../core/views";
 import type { Persistence, PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";

@@ -1,6 +1,6 @@
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
-import { isOpen } from "../../core/restarts/budget";
+import { isOpen, oldestFirst, restartsOf } from "../../core/restarts";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../logs/reading/read-schedule";
 import { targetNotFound, type Finding } from "../kit/finding";
 import type { Assessment } from "./assessment";
@@ -79,7 +79,7 @@ function stateOf(
   const { observed, spec, now } = context;
   const { kind, name } = workload.view;
   const previous = observed.previousTargets.find(target => target.kind === kind && target.name === name);
-  const ofWorkload = observed.restarts.filter(entry => entry.workload === workloadId(workload.view));
+  const ofWorkload = restartsOf(workloadId(workload.view), observed.restarts);
   const strategy = { isRollout: spec.strategy === "RolloutRestart" };
   const settle = (entries: readonly RestartStatus[]): RestartStatus[] =>
     settleRestarts(entries, workload, strategy, now.getTime());
@@ -99,9 +99,7 @@ function mergeHistory(observed: ObservedTargets, states: readonly WorkloadState[
   const others = observed.restarts
     .filter(entry => !settled.has(entry.workload))
     .map(entry => settleUnwatched(entry, now.getTime()));
-  return [...others, ...[...settled.values()].flat()].toSorted(
-    (a, b) => (Date.parse(a.time) || 0) - (Date.parse(b.time) || 0),
-  );
+  return oldestFirst([...others, ...[...settled.values()].flat()]);
 }
 
 function newlySettled(before: readonly RestartStatus[], after: readonly RestartStatus[]): RestartStatus[] {

@@ -1,16 +1,10 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
-import { isOpen } from "../../core/restarts/budget";
-import { CLOCK_SKEW_MS } from "../../core/time";
+import { isCreatedAfter, isOpen, settleOpenRestarts } from "../../core/restarts";
 import { isRejected, type ObservedPod, type ObservedWorkload } from "./observed";
 
-// Outcomes of the restarts in status. Pure: history in, history out.
-
-/**
- * A request younger than this may have been executed, although its answer was lost: the known pods are up to 240 s old (the longest
- * silence of a watch), and another clock may have stamped them.
- */
-const IN_FLIGHT_MS = 300_000;
+// Outcomes of the restarts in status. Pure: history in, history out. The rules for an executed restart differ from those of
+// token-lifetime: the pod was rejected, so its restart stays open while the successor is not Ready, which proves nothing about the token.
 
 /** A successor without a 401 for this long after it became Ready has a valid token, if the old token was proven to be invalid. */
 const SETTLED_PROVEN_MS = 30_000;
@@ -48,14 +42,12 @@ export function settleRestarts(
   strategy: Strategy,
   nowMs: number,
 ): RestartStatus[] {
-  const settled: RestartStatus[] = [];
   const context: Context = { workload, strategy, nowMs, taken: new Set<string>() };
-  for (const entry of entries) {
-    const confirmed = entry.outcome === "Requested" ? confirmRequest(entry, context) : entry;
-    if (confirmed === undefined) continue;
-    settled.push(confirmed.outcome === "Restarted" ? settleRestart(confirmed, context) : confirmed);
-  }
-  return settled;
+  const evidence = {
+    wasExecuted: (entry: RestartStatus) => wasExecuted(entry, context),
+    outcomeOf: (entry: RestartStatus) => outcomeOf(entry, context),
+  };
+  return settleOpenRestarts(entries, evidence, nowMs);
 }
 
 interface Context {
@@ -66,21 +58,18 @@ interface Context {
   readonly taken: Set<string>;
 }
 
-/** A request that a crash left behind: executed, unknown, or (undefined) never executed. */
-function confirmRequest(entry: RestartStatus, { workload, strategy, nowMs }: Context): RestartStatus | undefined {
-  if ((strategy.isRollout && wasRolled(entry, workload)) || !exists(entry, workload))
-    return { ...entry, outcome: "Restarted" };
-  return nowMs - Date.parse(entry.time) < IN_FLIGHT_MS ? entry : undefined;
+function wasExecuted(entry: RestartStatus, { workload, strategy }: Context): boolean {
+  return (strategy.isRollout && wasRolled(entry, workload)) || !exists(entry, workload);
 }
 
-function settleRestart(entry: RestartStatus, context: Context): RestartStatus {
-  if (isStuck(entry, context)) return { ...entry, outcome: "Ineffective" };
-  if (!context.strategy.isRollout && exists(entry, context.workload)) return entry;
+function outcomeOf(entry: RestartStatus, context: Context): RestartStatus["outcome"] {
+  if (isStuck(entry, context)) return "Ineffective";
+  if (!context.strategy.isRollout && exists(entry, context.workload)) return entry.outcome;
   const successors = successorsOf(entry, context);
-  if (successors.some(pod => isRejectedAgain(pod, entry))) return { ...entry, outcome: "Ineffective" };
-  if (hasHelped(entry, successors, context)) return { ...entry, outcome: "Recovered" };
+  if (successors.some(pod => isRejectedAgain(pod, entry))) return "Ineffective";
+  if (hasHelped(entry, successors, context)) return "Recovered";
   const isUnobservable = successors.every(pod => !isObservable(pod, entry));
-  return isUnobservable ? settleUnwatched(entry, context.nowMs) : entry;
+  return isUnobservable ? settleUnwatched(entry, context.nowMs).outcome : entry.outcome;
 }
 
 /** Settles an entry without any pod to compare it with, such as an entry of a former target. */
@@ -100,14 +89,14 @@ function isStuck(entry: RestartStatus, { workload, strategy, nowMs }: Context): 
 /** Last time that the rollout made progress: a pod was created, became Ready, or began to terminate. */
 function lastProgressMs(entry: RestartStatus, { pods }: ObservedWorkload): number {
   const steps = pods.flatMap(({ view }) =>
-    isYounger(view.createdAtMs, entry) ? [view.createdAtMs, view.readySinceMs ?? 0] : [view.deletedAtMs ?? 0],
+    isCreatedAfter(view.createdAtMs, entry) ? [view.createdAtMs, view.readySinceMs ?? 0] : [view.deletedAtMs ?? 0],
   );
   return Math.max(Date.parse(entry.time), ...steps);
 }
 
 /** Reports whether the rollout has not reached a pod yet, or never will (OnDelete, a partition, a paused Deployment). */
 function hasOlder(entry: RestartStatus, { pods }: ObservedWorkload): boolean {
-  return pods.some(({ view }) => view.deletedAtMs === undefined && !isYounger(view.createdAtMs, entry));
+  return pods.some(({ view }) => view.deletedAtMs === undefined && !isCreatedAfter(view.createdAtMs, entry));
 }
 
 function hasHelped(entry: RestartStatus, successors: readonly ObservedPod[], context: Context): boolean {
@@ -129,7 +118,7 @@ export function rolloutThatMissed(
 ): RestartStatus | undefined {
   const last = history.at(-1);
   const isFailedRollout = last?.outcome === "Ineffective" && wasRolled(last, workload);
-  return isFailedRollout && !isYounger(pod.createdAtMs, last) ? last : undefined;
+  return isFailedRollout && !isCreatedAfter(pod.createdAtMs, last) ? last : undefined;
 }
 
 function wasRolled(entry: RestartStatus, { view }: ObservedWorkload): boolean {
@@ -139,7 +128,8 @@ function wasRolled(entry: RestartStatus, { view }: ObservedWorkload): boolean {
 /** After an eviction: one pod, with the same name in a StatefulSet. After a rollout: all younger pods. */
 function successorsOf(entry: RestartStatus, { workload, strategy, taken }: Context): ObservedPod[] {
   const younger = workload.pods.filter(
-    ({ view }) => view.deletedAtMs === undefined && view.uid !== entry.podUID && isYounger(view.createdAtMs, entry),
+    ({ view }) =>
+      view.deletedAtMs === undefined && view.uid !== entry.podUID && isCreatedAfter(view.createdAtMs, entry),
   );
   if (strategy.isRollout) return younger;
   const named = workload.view.kind === "StatefulSet" ? younger.filter(({ view }) => view.name === entry.pod) : younger;
@@ -183,9 +173,4 @@ function isHealthy({ view, pods }: ObservedWorkload, accepted: (pod: ObservedPod
 
 function exists({ podUID }: RestartStatus, { pods }: ObservedWorkload): boolean {
   return pods.some(({ view }) => view.uid === podUID && view.deletedAtMs === undefined);
-}
-
-/** Pods carry the whole second of their creation. */
-function isYounger(createdAtMs: number, { time }: RestartStatus): boolean {
-  return createdAtMs >= Math.floor(Date.parse(time) / 1000) * 1000 - CLOCK_SKEW_MS;
 }

@@ -1,5 +1,4 @@
-import type { RestartStatus } from "../../../api/controller-resilience";
-import { isOpen } from "../../../core/restarts/budget";
+import { isOpen, restartsOf } from "../../../core/restarts";
 import { toSeconds } from "../../../core/time";
 import { firstMatch, type Check } from "../../kit/checks";
 import { isSettled } from "../checks/rollout";
@@ -40,8 +39,9 @@ function onlySkipped(subject: AdmissionSubject): DaemonSetFinding {
 
 /** The last successor did not become Ready, so the next eviction could take one more pod down. */
 function successorUnavailable(subject: AdmissionSubject): DaemonSetFinding | undefined {
-  const last = restartsOf(subject).at(-1);
-  if (last?.outcome !== "Ineffective" || isSettled(subject.daemonSet.view)) return undefined;
+  const { daemonSet, observed } = subject;
+  const last = restartsOf(workloadOf(daemonSet.view), observed.restarts).at(-1);
+  if (last?.outcome !== "Ineffective" || isSettled(daemonSet.view)) return undefined;
   return {
     status: "False",
     reason: "RolloutStuck",
@@ -102,8 +102,4 @@ function progressOf(subject: AdmissionSubject): string {
   const pods = activePodsOf(daemonSet);
   const boundedPods = pods.filter(({ pod }) => isBounded(pod, spec)).length;
   return `${nameOf(subject)}: ${boundedPods} of ${pods.length} pods have tokens bounded to ${lifetimeOf(spec)}`;
-}
-
-function restartsOf({ daemonSet, observed }: AdmissionSubject): readonly RestartStatus[] {
-  return observed.restarts.filter(({ workload }) => workload === workloadOf(daemonSet.view));
 }

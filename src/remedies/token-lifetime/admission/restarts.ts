@@ -1,6 +1,5 @@
 import type { RestartStatus } from "../../../api/controller-resilience";
-import { isOpen } from "../../../core/restarts/budget";
-import { CLOCK_SKEW_MS } from "../../../core/time";
+import { isCreatedAfter, settleOpenRestarts } from "../../../core/restarts";
 import {
   activePodsOf,
   isBounded,
@@ -11,8 +10,8 @@ import {
 } from "../observed";
 import { workloadOf } from "./intents";
 
-/** A younger request may still be executed: the operator's view of pods is up to 240 s old. In milliseconds. */
-const IN_FLIGHT_MS = 300_000;
+// The rules for an executed restart differ from those of token-restart: the pod was healthy, so a successor that has not recovered in
+// time counts as harm, and the operator replaces no more pods.
 
 /** A successor that is Ready for this long counts as recovered, in milliseconds. */
 const SETTLED_MS = 30_000;
@@ -22,24 +21,17 @@ const INEFFECTIVE_AFTER_MS = 600_000;
 
 /** Updates the outcomes of this remedy's restarts. Pure: history in, history out. */
 export function settleRestarts(observed: Observed, spec: Spec, nowMs: number): RestartStatus[] {
-  return observed.restarts.flatMap(entry => {
-    if (!isOpen(entry)) return [entry];
-    const daemonSet = observed.daemonSets.find(({ view }) => workloadOf(view) === entry.workload);
-    const settled = entry.outcome === "Requested" ? settleRequest(entry, daemonSet, nowMs) : entry;
-    if (settled?.outcome !== "Restarted") return settled ?? [];
-    return [{ ...settled, outcome: outcomeOf(settled, daemonSet, spec, nowMs) }];
-  });
+  const daemonSetOf = ({ workload }: RestartStatus): ObservedDaemonSet | undefined =>
+    observed.daemonSets.find(({ view }) => workloadOf(view) === workload);
+  const evidence = {
+    wasExecuted: (entry: RestartStatus) => !isAlive(entry, daemonSetOf(entry)),
+    outcomeOf: (entry: RestartStatus) => outcomeOf(entry, daemonSetOf(entry), spec, nowMs),
+  };
+  return settleOpenRestarts(observed.restarts, evidence, nowMs);
 }
 
-/** A request that a crash left behind: executed, in flight, or (undefined) never executed. */
-function settleRequest(
-  entry: RestartStatus,
-  daemonSet: ObservedDaemonSet | undefined,
-  nowMs: number,
-): RestartStatus | undefined {
-  const isAlive = daemonSet !== undefined && activePodsOf(daemonSet).some(({ pod }) => pod.uid === entry.podUID);
-  if (!isAlive) return { ...entry, outcome: "Restarted" };
-  return ageMs(entry, nowMs) < IN_FLIGHT_MS ? entry : undefined;
+function isAlive({ podUID }: RestartStatus, daemonSet: ObservedDaemonSet | undefined): boolean {
+  return daemonSet !== undefined && activePodsOf(daemonSet).some(({ pod }) => pod.uid === podUID);
 }
 
 function outcomeOf(
@@ -58,10 +50,8 @@ function outcomeOf(
 
 /** The first pod that was created after the restart: the operator replaces one pod at a time. */
 function successorOf(entry: RestartStatus, daemonSet: ObservedDaemonSet): ObservedPod | undefined {
-  // Creation timestamps have whole seconds.
-  const fromMs = Math.floor(Date.parse(entry.time) / 1000) * 1000 - CLOCK_SKEW_MS;
   return activePodsOf(daemonSet)
-    .filter(({ pod }) => pod.uid !== entry.podUID && pod.createdAtMs >= fromMs)
+    .filter(({ pod }) => pod.uid !== entry.podUID && isCreatedAfter(pod.createdAtMs, entry))
     .toSorted((a, b) => a.pod.createdAtMs - b.pod.createdAtMs)[0];
 }
 

@@ -1,5 +1,5 @@
 import type { Intent } from "../../../core/intent";
-import { isOpen } from "../../../core/restarts/budget";
+import { isOpen, restartsOf } from "../../../core/restarts";
 import { toSeconds } from "../../../core/time";
 import { delayedRevert, isChangeHarmful, isRevertRecorded, revertingFinding } from "../checks/revert";
 import { serviceAccountBlocker } from "../checks/shared";
@@ -97,7 +97,7 @@ function isUnauthorized(
 function isAnyPodBeingReplaced({ daemonSet, observed }: AdmissionSubject): boolean {
   const { updateStrategy, updatedPods, replicas } = daemonSet.view;
   const isRolling = updateStrategy !== "OnDelete" && updatedPods < replicas;
-  const isRestarting = observed.otherOpenRestarts.some(({ workload }) => workload === workloadOf(daemonSet.view));
+  const isRestarting = restartsOf(workloadOf(daemonSet.view), observed.otherOpenRestarts).length > 0;
   return isRolling || isRestarting || observed.restarts.some(isOpen);
 }
 

@@ -1,5 +1,5 @@
 import type { DaemonSetStatus } from "../../../api/controller-resilience";
-import { isOpen } from "../../../core/restarts/budget";
+import { isOpen, restartsOf } from "../../../core/restarts";
 import { toSeconds } from "../../../core/time";
 import { IMMEDIATE_MS, type DaemonSetFinding } from "../finding";
 import { activePodsOf, isBounded, isCanary, isOurRollout, type Spec } from "../observed";
@@ -54,6 +54,6 @@ function isReplacing(entry: DaemonSetStatus, { daemonSet, observed, spec, templa
   // A template that is not changed yet replaces no pod.
   const isMade = spec.via === "Admission" || templatePlan.kind !== "Change" || record?.outcome !== "Planned";
   if (isMade && (isOurRollout(record) || isOurRollout(entry))) return true;
-  const isRestartOpen = observed.restarts.some(one => isOpen(one) && one.workload === `DaemonSet/${view.name}`);
+  const isRestartOpen = restartsOf(`DaemonSet/${view.name}`, observed.restarts).some(isOpen);
   return isRestartOpen || activePodsOf(daemonSet).some(({ pod }) => !isBounded(pod, spec));
 }

@@ -1,7 +1,8 @@
 import type { RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
 import { ForbiddenError } from "../../../core/errors";
 import type { Intent, Outcome } from "../../../core/intent";
-import { checkRestartBudget, requestedRestart } from "../../../core/restarts/budget";
+import { checkRestartBudget } from "../../../core/restarts";
+import { executedRestart } from "../../../core/testing/restarts";
 import type { ClusterKind, ClusterObjectView } from "../../../core/views";
 import { ADMISSION_API } from "../admission/policy";
 import { Scene, type ScenePass } from "./scene";
@@ -110,7 +111,7 @@ export class AdmissionScene extends Scene {
     if (!budget.allowed) return { result: "Limited", limit: budget.limit, retryAfterMs: budget.retryAfterMs };
     if (this.evictionOutcome !== undefined) return this.evictionOutcome;
     this.written.push(intent);
-    this.#requested.push({ ...requestedRestart(claim, now), outcome: "Restarted" });
+    this.#requested.push(executedRestart(claim, now));
     this.replacePod(claim.pod);
     return { result: "Executed" };
   }

@@ -5,8 +5,8 @@ import { DAEMON_SET_ANNOTATION } from "../../../api/names";
 import type { Intent } from "../../../core/intent";
 import { ownerLabels } from "../../../core/owned";
 import { makeObject } from "../../../core/testing/objects";
-import { requestedRestart } from "../../../core/restarts/budget";
 import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
+import { executedRestart } from "../../../core/testing/restarts";
 import type { ClusterObjectView, DaemonSetView, PodView } from "../../../core/views";
 import { pairOf } from "../admission/pair";
 import { ADMISSION_API } from "../admission/policy";
@@ -213,10 +213,7 @@ export function applied(observed: Observed, plan: TokenLifetimePlan, now: Date):
   return {
     ...observed,
     admission: observed.admission && admissionAfter(observed.admission, intents, now),
-    restarts: [
-      ...(plan.restarts ?? []),
-      ...claims.map((claim): RestartStatus => ({ ...requestedRestart(claim, now), outcome: "Restarted" })),
-    ],
+    restarts: [...(plan.restarts ?? []), ...claims.map(claim => executedRestart(claim, now))],
     daemonSets: observed.daemonSets.map(one => {
       const pods = one.pods.map(podAndLogs =>
         evicted.has(podAndLogs.pod.uid)

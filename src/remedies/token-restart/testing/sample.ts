@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import type { RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
+import type { TokenRestartSpec } from "../../../api/controller-resilience";
 import type { PendingWrite } from "../../../core/remedy";
-import { requestedRestart } from "../../../core/restarts/budget";
 import { intentsOf, type RemedySample } from "../../../core/testing/remedy-sample";
+import { executedRestart } from "../../../core/testing/restarts";
 import type { Observed } from "../observed";
 import { planRestarts, type TokenRestartPlan } from "../plan";
 import { reportTokens } from "../report";
@@ -26,7 +26,7 @@ export const sample: RemedySample<Input, TokenRestartSpec, TokenRestartPlan> = {
 function observedAfter(observed: Observed, plan: TokenRestartPlan, now: Date): Observed {
   if (observed.kind === "invalidPattern" || plan.kind === "invalidPattern") return observed;
   const claims = intentsOf(plan).flatMap(({ restart }) => restart ?? []);
-  const restarted = claims.map((claim): RestartStatus => ({ ...requestedRestart(claim, now), outcome: "Restarted" }));
+  const restarted = claims.map(claim => executedRestart(claim, now));
   const uids = new Set(claims.map(({ podUID }) => podUID));
   return {
     ...observed,

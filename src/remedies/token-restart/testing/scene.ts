@@ -1,12 +1,12 @@
 import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { PendingWrite, PlannedPass, Report } from "../../../core/remedy";
-import { requestedRestart } from "../../../core/restarts/budget";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
+import { executedRestart } from "../../../core/testing/restarts";
 import type { PodView, SandboxEventView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import { createTokenRestart } from "../remedy";
 import { container, FakeLogs, pod } from "./fake-log";
@@ -148,7 +148,7 @@ export class Scene extends EmptyReaders {
   /** Records a restart in status, as the executor does. */
   noteRestart(intent: Intent, outcome: RestartStatus["outcome"] = "Restarted"): void {
     if (intent.restart === undefined) throw new Error("expected an intent that restarts something");
-    const entry = { ...requestedRestart(intent.restart, this.clock.now()), outcome };
+    const entry = executedRestart(intent.restart, this.clock.now(), outcome);
     this.object = {
       ...this.object,
       status: { ...this.object.status, restarts: [...(this.object.status?.restarts ?? []), entry] },

@@ -1,0 +1,12 @@
+import type { RestartStatus } from "../../api/controller-resilience";
+import type { RestartClaim } from "../intent";
+import { requestedRestart } from "../restarts/budget";
+
+/** The entry of a restart in status after the executor has executed it. */
+export function executedRestart(
+  claim: RestartClaim,
+  now: Date,
+  outcome: RestartStatus["outcome"] = "Restarted",
+): RestartStatus {
+  return { ...requestedRestart(claim, now), outcome };
+}
