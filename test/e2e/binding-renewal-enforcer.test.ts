@@ -5,9 +5,9 @@ import { Enforcer } from "../enforcers/enforcer";
 import { EXPIRY } from "../enforcers/rules";
 import { suiteClient } from "./operator";
 
-// What proves the renewal has to be proven itself: that the enforcer deletes what is due by the published rules, and nothing else.
+// The other tests rely on the test enforcer. This file verifies that it deletes due bindings by the published rules, and nothing else.
 
-describe("on a cluster", () => {
+describe("the test enforcer", () => {
   const namespaces = ["enforced", "not-enforced"];
   const clusterRoleBindings = ["enforcer-named", "enforcer-not-named"];
   let client: ClusterClient;
@@ -23,7 +23,7 @@ describe("on a cluster", () => {
     for (const namespace of namespaces) await client.deleteNamespace(namespace);
   });
 
-  it("what is due goes, by every convention, and the rest stays", async () => {
+  it("deletes due bindings of every convention and keeps all others", async () => {
     const role = { kind: "ClusterRole", name: "view" } as const;
     const serviceAccount = { namespace: "enforced", name: "nobody" };
     const short = lives(5);
@@ -45,7 +45,9 @@ describe("on a cluster", () => {
 
     enforcer = Enforcer.start(client, { namespaces: ["enforced"], clusterRoleBindings: ["enforcer-named"] }, 200);
     const gone = [...short.map(({ name }) => `enforced/${name}`), "/enforcer-named"];
-    await client.until("what is due to go", () => Promise.resolve(enforcer!.deletions.length >= gone.length));
+    await client.until("the due bindings to be deleted", () =>
+      Promise.resolve(enforcer!.deletions.length >= gone.length),
+    );
     await enforcer.lookedAfter(Date.now());
     expect(await names()).toEqual(before.filter(name => !gone.includes(name)));
 

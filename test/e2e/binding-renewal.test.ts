@@ -9,8 +9,8 @@ import { dueMs, EXPIRY } from "../enforcers/rules";
 import type { OperatorProcess } from "../operator/process";
 import { startOperator, suiteClient } from "./operator";
 
-// Bindings that live a minute, and an enforcer that deletes them by the published rules of each convention. It is what time is measured
-// by here: that something was renewed in time is seen from its not having been deleted.
+// Bindings with a life of one minute, and an enforcer that deletes them by the published rules of each convention. The enforcer is the
+// clock of these tests: a binding was renewed in time if the enforcer did not delete it.
 
 const LIFE_SECONDS = 60;
 const OBJECT = "ControllerResilience";
@@ -36,7 +36,7 @@ interface Grant extends Partial<Life> {
   readonly role?: typeof ROLE | typeof UNLISTED_ROLE;
 }
 
-/** Creates bindings, of the controller's ServiceAccount if nothing else is said, and returns them as they were created. */
+/** Creates bindings and returns them as created. By default the subject is the controller's ServiceAccount. */
 async function grant(namespace: string | undefined, ...grants: readonly Grant[]): Promise<Binding[]> {
   await client.apply(
     grants.map(({ serviceAccount = namespace ?? "", role = ROLE, ...rest }) =>
@@ -47,7 +47,7 @@ async function grant(namespace: string | undefined, ...grants: readonly Grant[])
   return Promise.all(grants.map(async ({ name }) => (await client.binding(kind, name, namespace))!));
 }
 
-/** Has everything that expires and belongs to the controller of a namespace renewed. */
+/** Creates an object that renews all expiring bindings of the controller in a namespace. */
 async function protect(namespace: string, bindingRenewal: object = {}): Promise<void> {
   await client.protect(namespace, CONTROLLER, { targets: [{ kind: "Deployment", name: CONTROLLER }], bindingRenewal });
 }
@@ -56,7 +56,7 @@ function pathOf({ kind, metadata }: { kind: string; metadata: { namespace?: stri
   return [kind, metadata.namespace ?? "", metadata.name].join("/");
 }
 
-/** Waits until something is so of what stands now under the name of each of these; says of which it never was. */
+/** Waits until the current binding under each name meets a condition; a timeout names the bindings that never did. */
 async function untilAll(
   what: string,
   bindings: readonly Binding[],
@@ -80,13 +80,13 @@ async function untilDeleted(bindings: readonly Binding[]): Promise<void> {
     const left = bindings.filter(({ metadata }) => !enforcer.deleted(metadata.uid)).map(pathOf);
     return left.length === 0 ? Promise.resolve(true) : Promise.reject(new Error(`${left.join(", ")} not deleted`));
   };
-  await client.until("the enforcer to delete what is due", look, 240_000);
+  await client.until("the enforcer to delete the due bindings", look, 240_000);
 }
 
 const sameObject = (now: Binding, then: Binding): boolean => now.metadata.uid === then.metadata.uid;
 const renewed = (now: Binding, then: Binding): boolean => sameObject(now, then) && dueMs(now) > dueMs(then);
 
-/** A binding without what says when it ends, and without what no two objects share. */
+/** Returns a binding without its expiry and without the fields that are unique to an object. */
 function lasting({ kind, metadata, roleRef, subjects }: Binding): object {
   const without = (pairs: Readonly<Record<string, string>> = {}): object =>
     Object.fromEntries(Object.entries(pairs).filter(([key]) => !Object.values<string>(EXPIRY).includes(key)));
@@ -99,13 +99,13 @@ async function entriesOf(namespace: string): Promise<Map<string, BindingStatus>>
   return new Map(entries.map(entry => [pathOf({ kind: entry.kind, metadata: entry }), entry]));
 }
 
-/** Waits until status has all that a binding can be restored from, and the expiry that the enforcer reads, too. */
+/** Waits until status records the current bindings, with the expiry that the enforcer reads. */
 async function untilRecorded(bindings: readonly Binding[], namespace: string): Promise<BindingStatus[]> {
   const look = async (): Promise<BindingStatus[]> => {
     const [entries, all] = [await entriesOf(namespace), await client.allBindings()];
     return bindings.map(pathOf).map(path => {
       const [entry, now] = [entries.get(path), all.find(candidate => pathOf(candidate) === path)];
-      if (!entry || !now) throw new Error(`${path}: ${entry ? "gone" : "nothing is recorded"}`);
+      if (!entry || !now) throw new Error(`${path}: ${entry ? "gone" : "not recorded"}`);
       const { uid, roleRef, subjects, expiryTime } = entry;
       expect({ uid, roleRef, subjects }).toEqual({
         uid: now.metadata.uid,
@@ -116,13 +116,13 @@ async function untilRecorded(bindings: readonly Binding[], namespace: string): P
       return entry;
     });
   };
-  return client.until("status to have what is there", look);
+  return client.until("status to record the current bindings", look);
 }
 
-/** Waits for an Event on each of these bindings, and for one on the object that names it. */
+/** Waits for an Event on each of these bindings, and for an Event on the object that names the binding. */
 async function untilEvents(namespace: string, bindings: readonly Binding[], reason: RegExp): Promise<void> {
   const look = async (): Promise<boolean> => {
-    // Events on what is in no namespace are in `default`.
+    // Events about cluster-scoped objects are in `default`.
     const events = [...(await client.events(namespace)), ...(await client.events("default"))].filter(event =>
       reason.test(event.reason),
     );
@@ -130,7 +130,7 @@ async function untilEvents(namespace: string, bindings: readonly Binding[], reas
       events.some(({ involvedObject }) => involvedObject.kind === kind && involvedObject.name === name) &&
       events.some(({ involvedObject, message }) => involvedObject.kind === OBJECT && message.includes(name));
     const lacking = bindings.filter(({ kind, metadata }) => !told(kind, metadata.name));
-    if (lacking.length > 0) throw new Error(`nothing is told of ${lacking.map(pathOf).join(", ")}`);
+    if (lacking.length > 0) throw new Error(`no Event for ${lacking.map(pathOf).join(", ")}`);
     return true;
   };
   await client.until(`Events ${reason.source} on bindings and on the object`, look, 30_000);
@@ -196,20 +196,20 @@ describe("bindings of a protected controller", () => {
     await untilEvents(SAFE, safe, /^BindingExpiringSoon$/);
   });
 
-  it("are renewed in every convention, and outlive their twins by more than a life", async () => {
+  it("are renewed in every convention, while unprotected twins expire", async () => {
     await untilDeleted(bare);
-    await untilAll("to be extended by a life or more", safe, (now, then) => {
+    await untilAll("to be extended by at least one life", safe, (now, then) => {
       return sameObject(now, then) && dueMs(now) >= dueMs(then) + LIFE_SECONDS * 1000;
     });
     const ends = safe.map(dueMs);
     await enforcer.lookedAfter(Math.max(...ends) + LIFE_SECONDS * 1000, 240_000);
-    const after = await untilAll("to be there still", safe, sameObject);
+    const after = await untilAll("to still exist", safe, sameObject);
     expect(safe.filter(({ metadata }) => enforcer.deleted(metadata.uid))).toEqual([]);
-    // Nothing but their expiry was changed, and it still says so in the words of the same convention.
+    // Only the expiry changed, and it is still written in the same convention.
     expect(after.map(lasting)).toEqual(safe.map(lasting));
   });
 
-  it("keep their rights; the twins' are gone", async () => {
+  it("keep their rights, while the twins lose theirs", async () => {
     const canRead = async (namespace: string): Promise<string> => {
       const as = `--as=system:serviceaccount:${namespace}:${CONTROLLER}`;
       return (await client.kubectl(["auth", "can-i", "list", "configmaps", "-n", namespace, as])).stdout.trim();
@@ -218,7 +218,7 @@ describe("bindings of a protected controller", () => {
     await client.until("the twin's rights to be gone", async () => (await canRead(BARE)) === "no");
   });
 
-  it("have it told in status, in Events on themselves and on the object, and in a metric", async () => {
+  it("appear in status, in Events on the binding and on the object, and in a metric", async () => {
     for (const { lastRenewalTime } of await untilRecorded(safe, SAFE)) expect(lastRenewalTime).toBeDefined();
     await untilEvents(SAFE, safe, /^BindingRenewed$/);
     const { text } = await operator.probe("/metrics");
@@ -236,7 +236,7 @@ describe("bindings of a protected controller", () => {
 });
 
 describe("bindings that expire while the operator is down", () => {
-  it("are restored as they were when it is back, and renewed from then on", async () => {
+  it("are restored unchanged after its restart, and renewed from then on", async () => {
     await protect(DOWN);
     const team = { team: "payments" };
     const before = await grant(
@@ -260,7 +260,7 @@ describe("bindings that expire while the operator is down", () => {
 });
 
 describe("a binding that a person deletes before its end", () => {
-  it("stays gone for ever, also for an operator that was not there, until a person creates it again", async () => {
+  it("stays deleted, also after a restart of the operator, until a person creates it again", async () => {
     await protect(REVOKED);
     const [janitorTtl, , kyverno] = lives(LIFE_SECONDS);
     const life = { ...janitorTtl!, name: "withdrawn" };
@@ -272,26 +272,26 @@ describe("a binding that a person deletes before its end", () => {
     const isRevoked = async (): Promise<BindingStatus> => {
       const entry = (await entriesOf(REVOKED)).get(pathOf(withdrawn!));
       if (entry?.state === "Revoked") return entry;
-      throw new Error(`status says of it: ${JSON.stringify(entry)}`);
+      throw new Error(`status has ${JSON.stringify(entry)}`);
     };
     const entry = await client.until("status to say that it was revoked", isRevoked);
     const condition = await client.condition(REVOKED, CONTROLLER, "BindingsCurrent");
     expect(`${condition?.reason}: ${condition?.message}`).toMatch(/Revoked.*\bwithdrawn\b/s);
 
-    // That the other one is renewed proves that the operator was there, and looked, after this one would have ended.
+    // The renewal of the other binding proves that the operator was running after the expiry of the deleted one.
     const end = Date.parse(entry.expiryTime!);
     const isGone = async (): Promise<void> => {
       expect(await client.binding("RoleBinding", "withdrawn", REVOKED)).toBeUndefined();
       expect((await isRevoked()).state).toBe("Revoked");
     };
     await enforcer.lookedAfter(end, 120_000);
-    const [past] = await untilAll("to be there", kept, sameObject);
-    await untilAll("to be renewed past that end", [past!], renewed);
+    const [past] = await untilAll("to exist", kept, sameObject);
+    await untilAll("to be renewed past that expiry", [past!], renewed);
     await isGone();
 
     await operator.stop();
     operator = await startOperator();
-    const [atStart] = await untilAll("to be there", kept, sameObject);
+    const [atStart] = await untilAll("to exist", kept, sameObject);
     await untilAll("to be renewed by the next operator", [atStart!], renewed);
     await isGone();
     expect(enforcer.deletions.filter(({ binding: { metadata } }) => metadata.namespace === REVOKED)).toEqual([]);
@@ -303,8 +303,8 @@ describe("a binding that a person deletes before its end", () => {
 });
 
 describe("a binding of a role that the operator may not bind", () => {
-  it("is left alone; the condition holds the rule to add; once it is added, the binding is renewed", async () => {
-    // Due at once: a third of an hour before its end is past already.
+  it("is left alone until the rule that the condition names is added, then renewed", async () => {
+    // Due at once: less than a third of its life is left.
     await protect(FORBIDDEN, { extendBy: "1h" });
     const fiveMinutes = lives(300).find(({ key }) => key === EXPIRY.ownExpiresAt)!;
     const before = await grant(FORBIDDEN, { ...fiveMinutes, role: UNLISTED_ROLE });

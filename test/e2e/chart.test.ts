@@ -9,8 +9,8 @@ import { smallController } from "../controllers/small-controller";
 import { suiteClient, suiteLab } from "./operator";
 import { endRelease, makeRoomForRelease, releasePods, untilOneLeads, upgradeRelease } from "./release";
 
-// The chart on a real node, installed, upgraded, taken back and uninstalled by the very lines that the documentation shows, with a controller
-// that loses its token meanwhile. What the suite has installed for operators outside of the cluster goes before, and comes back after.
+// The chart on a real node: installed, upgraded, rolled back and uninstalled with the documented commands, while a controller loses its
+// token. The suite's installation for operators outside the cluster is removed before, and restored after.
 
 const NAMESPACE = "chart";
 const NAME = "controller";
@@ -38,7 +38,7 @@ afterAll(async () => {
 
 const uids = (pods: readonly { metadata: { uid: string } }[]): string[] => pods.map(({ metadata }) => metadata.uid);
 
-it("is installed by the lines of the documentation, with two pods of which one leads, and tells of a first object", async () => {
+it("is installed with the documented commands: two pods, one of them leading, report on a first object", async () => {
   const lines = documentedCommands("install.md", "With Helm");
   const there = lines.replace("--set image.repository=REGISTRY/controller-resilience", LAB_VALUES.join(" "));
   expect(there).not.toBe(lines);
@@ -49,7 +49,7 @@ it("is installed by the lines of the documentation, with two pods of which one l
   await client.untilCondition(first, ["TargetNotFound"]);
 });
 
-it("heals a controller, is upgraded while it watches it, and does not heal it again", async () => {
+it("heals a controller, and does not heal it again after an upgrade", async () => {
   const targets = [{ kind: "Deployment", name: NAME }];
   await client.protect(NAMESPACE, NAME, { targets, tokenRestart: {} });
   await client.untilCondition({ namespace: NAMESPACE, name: NAME, type: "TokensAccepted" }, ["Accepted"]);
@@ -74,7 +74,7 @@ it("heals a controller, is upgraded while it watches it, and does not heal it ag
   expect(uids(await client.readyPods(NAMESPACE, NAME))).toEqual(replaced);
 });
 
-it("is taken back to the release before", async () => {
+it("rolls back to the previous release", async () => {
   const { code, stderr } = await suiteLab().helm(["rollback", RELEASE, "--namespace", OPERATOR.namespace, "--wait"]);
   expect([code, stderr]).toEqual([0, expect.any(String)]);
   await releasePods(client);
@@ -90,7 +90,7 @@ it("is taken back to the release before", async () => {
   expect((await client.output(args)).split(" ")).toContain("info");
 });
 
-it("leaves nothing behind when it is uninstalled as the documentation says", async () => {
+it("leaves nothing behind after the documented uninstall", async () => {
   for (const heading of ["Uninstall", "With Helm", "Pepr's store"]) {
     await follow(suiteLab(), documentedCommands("uninstall.md", heading));
   }

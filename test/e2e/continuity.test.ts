@@ -5,7 +5,7 @@ import { smallController } from "../controllers/small-controller";
 import type { OperatorProcess } from "../operator/process";
 import { leaseHolder, startOperator, suiteClient } from "./operator";
 
-// Operators that come and go: nothing is done twice, and budgets are inherited.
+// Operators that stop and start: no action is repeated, and the next operator inherits the budgets.
 
 let client: ClusterClient;
 const running: OperatorProcess[] = [];
@@ -23,7 +23,7 @@ afterEach(async () => {
   for (const operator of running.splice(0)) await operator.stop();
 });
 
-it("an operator killed right after a restart is followed by one that knows of it", async () => {
+it("an operator that replaces a killed one knows of its last restart", async () => {
   const namespace = "continuity-killed";
   await client.createNamespace(namespace);
   const command = ["node", "/app/controller.js"];
@@ -42,7 +42,7 @@ it("an operator killed right after a restart is followed by one that knows of it
   await client.until("its end", () => Promise.resolve(first.exitCode !== undefined));
 
   await start("--identity", "second");
-  await client.until("the second to lead", async () => (await leaseHolder(client)) === "second", 60_000);
+  await client.until("the second operator to lead", async () => (await leaseHolder(client)) === "second", 60_000);
   await client.until(
     "the outcome",
     async () => (await client.resilience(namespace, "a")).status?.restarts?.[0]?.outcome === "Recovered",
@@ -56,22 +56,30 @@ it("an operator killed right after a restart is followed by one that knows of it
   await client.deleteNamespace(namespace);
 });
 
-it("of two operators one leads, both are ready, and the other takes over when it ends", async () => {
+it("one of two operators leads, both are ready, and the standby takes over when the leader stops", async () => {
   const first = await start("--identity", "one");
-  await client.until("the first to lead", async () => (await leaseHolder(client)) === "one", 60_000);
+  await client.until("the first operator to lead", async () => (await leaseHolder(client)) === "one", 60_000);
   const second = await start("--identity", "two");
   expect((await second.probe("/readyz")).status).toBe(200);
   expect(await first.leads()).toBe(true);
   expect(await second.leads()).toBe(false);
   expect(await first.stop()).toBe(0);
-  // No replica has to wait for its lease to run out.
+  // The standby takes over before the lease expires.
   expect(await leaseHolder(client)).not.toBe("one");
-  await client.until("the second to lead", async () => (await leaseHolder(client)) === "two" && second.leads(), 30_000);
+  await client.until(
+    "the second operator to lead",
+    async () => (await leaseHolder(client)) === "two" && second.leads(),
+    30_000,
+  );
 });
 
-it("a leader whose lease is taken away stops, stays alive and ready, and comes back", async () => {
+it("a leader that loses its lease stops leading, stays ready, and leads again later", async () => {
   const operator = await start("--identity", "robbed");
-  await client.until("it to lead", async () => (await leaseHolder(client)) === "robbed" && operator.leads(), 60_000);
+  await client.until(
+    "the operator to lead",
+    async () => (await leaseHolder(client)) === "robbed" && operator.leads(),
+    60_000,
+  );
   const lease = ["lease", "controller-resilience", "-n", OPERATOR.namespace];
   const thief = {
     spec: {
@@ -81,12 +89,12 @@ it("a leader whose lease is taken away stops, stays alive and ready, and comes b
     },
   };
   await client.output(["patch", ...lease, "--type=merge", "-p", JSON.stringify(thief)]);
-  await client.until("it to stop leading", async () => !(await operator.leads()), 30_000);
+  await client.until("the operator to stop leading", async () => !(await operator.leads()), 30_000);
   expect(operator.exitCode).toBeUndefined();
   expect((await operator.probe("/healthz")).status).toBe(200);
   expect((await operator.probe("/readyz")).status).toBe(200);
   await client.until(
-    "it to lead again",
+    "the operator to lead again",
     async () => (await leaseHolder(client)) === "robbed" && operator.leads(),
     90_000,
   );

@@ -6,7 +6,7 @@ import { kubeScheduler } from "../controllers/kube-scheduler";
 import type { OperatorProcess } from "../operator/process";
 import { startOperator, suiteClient } from "./operator";
 
-// Each kind of evidence by itself, and what happens where one of them can't be read.
+// Each kind of evidence on its own, and what the operator does when it can't read one of them.
 
 let client: ClusterClient;
 let operator: OperatorProcess;
@@ -19,7 +19,7 @@ afterAll(async () => {
   await operator.stop();
 });
 
-it("logs alone: three occasions over a minute, and not before", async () => {
+it("logs alone: restarts after three occasions over a minute, not before", async () => {
   const namespace = "evidence-logs";
   const image = inject("images").python;
   await client.createNamespace(namespace);
@@ -49,7 +49,7 @@ it("logs alone: three occasions over a minute, and not before", async () => {
   await client.deleteNamespace(namespace);
 });
 
-it("the ServiceAccount's age alone, where the right to read logs is missing", async () => {
+it("the ServiceAccount's age alone: restarts without the right to read logs", async () => {
   const namespace = "evidence-age";
   const role = "controller-resilience-namespaces";
   const saved = await client.output(["get", "clusterrole", role, "-o", "json"]);
@@ -65,7 +65,7 @@ it("the ServiceAccount's age alone, where the right to read logs is missing", as
     await client.protect(namespace, "b", { targets: [{ kind: "Deployment", name: "b" }], tokenRestart: {} });
     const condition = await client.untilTokens(namespace, "b", ["Forbidden"], 90_000);
     expect(condition.message).toContain("pods/log");
-    // Without a log line nothing but times speaks, so those of two clocks must lie 30 s apart.
+    // Without logs only timestamps decide. The two come from different clocks, so they must be 30 s apart.
     await sleep(Math.max(0, Date.parse(before!.metadata.creationTimestamp) + 40_000 - Date.now()));
     await client.recreateServiceAccount(namespace, "b");
     const [restart] = await client.until(
@@ -83,7 +83,7 @@ it("the ServiceAccount's age alone, where the right to read logs is missing", as
   }
 });
 
-it("RolloutRestart rolls the workload instead", async () => {
+it("RolloutRestart rolls the workload instead of evicting a pod", async () => {
   const namespace = "evidence-rollout";
   await client.createNamespace(namespace);
   const image = inject("images").node;
@@ -96,7 +96,7 @@ it("RolloutRestart rolls the workload instead", async () => {
   await client.untilTokens(namespace, "c", ["Accepted"]);
   await client.recreateServiceAccount(namespace, "c");
   await client.until(
-    "it to recover",
+    "the workload to recover",
     async () => (await client.resilience(namespace, "c")).status?.restarts?.[0]?.outcome === "Recovered",
     240_000,
   );

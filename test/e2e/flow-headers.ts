@@ -3,7 +3,7 @@ import { get } from "node:https";
 import { parse } from "yaml";
 import type { ClusterClient } from "../cluster/client";
 
-/** Which FlowSchema and priority level the API server says that it has put a request on, by uid. */
+/** The UIDs of the FlowSchema and the priority level that handled a request, from the API server's response headers. */
 export interface FlowHeaders {
   readonly schema: string | undefined;
   readonly level: string | undefined;
@@ -14,7 +14,7 @@ interface Kubeconfig {
   readonly users: readonly [{ user: { token: string } }];
 }
 
-/** Asks once, with the token of a kubeconfig; whatever the answer is, it says so. */
+/** Sends one request with the token of a kubeconfig. Returns the headers of any answer, also of a refusal. */
 export function flowHeaders(kubeconfig: string, path: string): Promise<FlowHeaders> {
   const { clusters, users } = parse(readFileSync(kubeconfig, "utf8")) as Kubeconfig;
   const { server, "certificate-authority-data": authority } = clusters[0].cluster;
@@ -31,12 +31,12 @@ export function flowHeaders(kubeconfig: string, path: string): Promise<FlowHeade
   });
 }
 
-/** Of a FlowSchema. */
+/** UID of a FlowSchema. */
 export function schemaUID(client: ClusterClient, name: string): Promise<string> {
   return client.output(["get", "flowschema", name, "-o", "jsonpath={.metadata.uid}"]);
 }
 
-/** Of a PriorityLevelConfiguration. */
+/** UID of a PriorityLevelConfiguration. */
 export function levelUID(client: ClusterClient, name: string): Promise<string> {
   return client.output(["get", "prioritylevelconfiguration", name, "-o", "jsonpath={.metadata.uid}"]);
 }

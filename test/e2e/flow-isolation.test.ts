@@ -6,8 +6,8 @@ import type { OperatorProcess } from "../operator/process";
 import { flowHeaders, levelUID, schemaUID } from "./flow-headers";
 import { startOperator, suiteClient, suiteLab } from "./operator";
 
-// A controller of 64 workers without backoff, in a pod, on the real API server: isolated from the first day, throttled when it loses its
-// rights and loops on 403, released again, and nothing of it left at the end.
+// A controller of 64 workers without backoff, in a pod, against the real API server. It gets a flow from the start, is throttled when it
+// loses its rights and loops on 403, and is released again. At the end nothing of the isolation is left.
 
 const NAME = "reckless";
 const SCALED = "reckless-scaled";
@@ -15,10 +15,10 @@ const NAMESPACE = "flow-isolation";
 const DOOMED = "flow-doomed";
 const TAR_PIT = "controller-resilience-tar-pit";
 const SHARED = "controller-resilience-shared";
-/** More than the 32 requests per second that the controller makes while it has its rights, and less than it makes without them on a busy machine. */
+/** More than the 32 requests per second of the controller with its rights; fewer than it makes without them on a busy machine. */
 const RATE = { threshold: 50, for: "15s", release: "30s" };
 const MANAGED = ["-l", "app.kubernetes.io/managed-by=controller-resilience"];
-/** Longer than a reading of the counters, what it takes to be sure, a release and a probation on a busy machine. */
+/** Longer than reading the counters, deciding, a release and a probation take on a busy machine. */
 const STEP_MS = 240_000;
 
 let client: ClusterClient;
@@ -53,7 +53,7 @@ const untilReason = (namespace: string, name: string, reason: string): Promise<u
 async function flowOf(name: string, namespace = NAMESPACE): Promise<FlowStatus> {
   const { status } = await client.resilience(namespace, name);
   const flow = status?.flows?.find(({ serviceAccount }) => serviceAccount === name);
-  if (flow === undefined) throw new Error(`status of ${namespace}/${name} has no flow of that name`);
+  if (flow === undefined) throw new Error(`status of ${namespace}/${name} has no such flow`);
   return flow;
 }
 
@@ -78,7 +78,7 @@ async function bind(name: string): Promise<void> {
   ]);
 }
 
-/** All requests of a FlowSchema that were dispatched or refused so far. */
+/** Number of requests of a FlowSchema that the API server has dispatched or rejected so far. */
 async function requestsOf(schema: string): Promise<number> {
   const text = await client.output(["get", "--raw", "/metrics"]);
   const name = /^apiserver_flowcontrol_(?:dispatched|rejected)_requests_total\{/;
@@ -86,7 +86,7 @@ async function requestsOf(schema: string): Promise<number> {
   return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 
-/** Levels and FlowSchemas of the operator; those of its own requests are installed, not made. */
+/** Levels and FlowSchemas that the operator created; those of its own requests come from the installation. */
 async function made(): Promise<string[]> {
   const kinds = "flowschemas,prioritylevelconfigurations";
   const names = (await client.output(["get", kinds, ...MANAGED, "-o", "name"])).split("\n").filter(Boolean);
@@ -99,7 +99,7 @@ const events = async (namespace = NAMESPACE): Promise<string[]> =>
 describe("a controller without backoff", () => {
   let flow: FlowStatus;
 
-  it("has a flow of its own from the first day, and its leases with all leases", async () => {
+  it("has its own flow from the start, and its leases share the flow of all leases", async () => {
     await run(NAMESPACE, NAME, "Throttle");
     flow = await flowOf(NAME);
     expect(flow).toMatchObject({ state: "Normal", priorityLevel: SHARED });
@@ -111,20 +111,20 @@ describe("a controller without backoff", () => {
     });
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/any`;
     expect((await flowHeaders(kubeconfig, leases)).level).toBe(await levelUID(client, "leader-election"));
-    // The quarantine is there before it is needed.
+    // The quarantine level exists before it is needed.
     expect(await levelUID(client, TAR_PIT)).not.toBe("");
   });
 
-  it("has its FlowSchema put back when somebody changes it", async () => {
+  it("gets its FlowSchema restored after another client changes it", async () => {
     const schema = flow.flowSchema ?? "";
     await client.output(["patch", "flowschema", schema, "--type=merge", "-p", '{"spec":{"matchingPrecedence":8000}}']);
     const look = async (): Promise<boolean> =>
       (await client.output(["get", "flowschema", schema, "-o", "jsonpath={.spec.matchingPrecedence}"])) === "1000";
-    await client.until("the precedence to be put back", look, 120_000);
+    await client.until("the precedence to be restored", look, 120_000);
     expect(await events()).toContain("FlowPutBack");
   });
 
-  it("is held still in the tar pit once it has lost its rights and loops on 403", async () => {
+  it("is throttled when it has lost its rights and loops on 403", async () => {
     await client.deleteBinding("RoleBinding", NAME, NAMESPACE);
     const { requestsPerSecond, until, releaseSeconds } = await untilState(NAME, "Throttled");
     expect(releaseSeconds).toBe(30);
@@ -136,19 +136,19 @@ describe("a controller without backoff", () => {
     expect(notes[0]?.message).toMatch(
       new RegExp(`\\d+ requests/s, threshold ${RATE.threshold} requests/s for ${RATE.for}`),
     );
-    // 64 workers, each of which is refused after 15 s, make 64 requests in 15 s. Before it was throttled there were thousands.
+    // 64 workers that are each refused after 15 s make 64 requests in 15 s. Before the throttle there were thousands.
     const before = await requestsOf(schema);
     await new Promise(resolve => setTimeout(resolve, 10_000));
     expect((await requestsOf(schema)) - before).toBeLessThanOrEqual(128);
   });
 
-  it("keeps its leases meanwhile", async () => {
+  it("keeps its leases while it is throttled", async () => {
     const kubeconfig = await suiteLab().serviceAccountKubeconfig(NAMESPACE, NAME);
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/any`;
     expect((await flowHeaders(kubeconfig, leases)).level).toBe(await levelUID(client, "leader-election"));
   });
 
-  it("relapses on probation and is held still for twice as long, also under another leader", async () => {
+  it("is throttled for twice as long after a relapse on probation, also under another leader", async () => {
     await untilState(NAME, "Probation");
     expect(await levelOf(flow.flowSchema ?? "")).toBe(SHARED);
     await operator.stop();
@@ -156,7 +156,7 @@ describe("a controller without backoff", () => {
     expect(await untilState(NAME, "Throttled")).toMatchObject({ releaseSeconds: 60 });
   });
 
-  it("is let go, watched, and normal again when it has its rights back", async () => {
+  it("is released, put on probation, and isolated again after it has its rights back", async () => {
     await bind(NAME);
     await untilState(NAME, "Probation");
     await untilState(NAME, "Normal");
@@ -165,31 +165,31 @@ describe("a controller without backoff", () => {
   });
 });
 
-describe("one that may be scaled to zero", () => {
+describe("a controller that the operator may scale to zero", () => {
   const replicas = (): Promise<string> =>
     client.output(["get", "deployment", SCALED, "-n", NAMESPACE, "-o", "jsonpath={.spec.replicas}"]);
 
-  it("has no pods while it is held still, and its replicas back afterwards", async () => {
+  it("has no pods while it is throttled, and its replicas back afterwards", async () => {
     await run(NAMESPACE, SCALED, "ScaleToZero");
     await client.deleteBinding("RoleBinding", SCALED, NAMESPACE);
     await untilState(SCALED, "Throttled");
-    await client.until("it to have no replicas", async () => (await replicas()) === "0");
+    await client.until("the Deployment to have no replicas", async () => (await replicas()) === "0");
     await bind(SCALED);
-    await client.until("it to have its replica back", async () => (await replicas()) === "1", STEP_MS);
+    await client.until("the Deployment to have its replica back", async () => (await replicas()) === "1", STEP_MS);
     const annotations = ["get", "deployment", SCALED, "-n", NAMESPACE, "-o", "jsonpath={.metadata.annotations}"];
     expect(await client.output(annotations)).not.toContain("replicas-before");
   });
 });
 
-describe("what was made", () => {
-  it("stays for as long as another object needs it, and goes with the last", async () => {
+describe("the created levels and FlowSchemas", () => {
+  it("stay while another object needs them, and are deleted with the last", async () => {
     await client.output(["delete", "cres", SCALED, "-n", NAMESPACE]);
     expect(await made()).toEqual(expect.arrayContaining([expect.stringMatching(new RegExp(`/${SHARED}$`))]));
     await client.output(["delete", "cres", NAME, "-n", NAMESPACE]);
     expect(await made()).toEqual([]);
   });
 
-  it("goes with the namespace, in the middle of a throttle", async () => {
+  it("are deleted with the namespace, also during a throttle", async () => {
     await run(DOOMED, NAME, "Throttle");
     await client.deleteBinding("RoleBinding", NAME, DOOMED);
     await untilState(NAME, "Throttled", DOOMED);

@@ -5,8 +5,8 @@ import { smallController } from "../controllers/small-controller";
 import type { OperatorProcess } from "../operator/process";
 import { startOperator, suiteClient } from "./operator";
 
-// Three real clients, each on another library, whose ServiceAccounts are recreated under them; and beside them programs that speak of
-// 401 and are healthy. The first are healed, each once and with ten seconds between any two; the others are not touched.
+// Three real clients with different libraries, whose ServiceAccounts are recreated while they run, and beside them healthy programs that log
+// about 401. The operator restarts each client once, at least ten seconds apart, and leaves the healthy programs alone.
 
 const NAMESPACE = "healing";
 const dying = ["scheduler", "node-client", "python-client"];
@@ -77,14 +77,14 @@ async function podOf(name: string): Promise<Pod> {
 describe("controllers whose ServiceAccount is recreated", () => {
   const before = new Map<string, Pod>();
 
-  it("are accepted as long as nothing happens", async () => {
+  it("are reported as accepted before that", async () => {
     for (const name of [...dying, ...innocent]) {
       await client.untilTokens(NAMESPACE, name, ["Accepted"]);
       before.set(name, await podOf(name));
     }
   });
 
-  it("are each given a new pod, and recover", async () => {
+  it("each get a new pod and recover", async () => {
     for (const name of dying) await client.recreateServiceAccount(NAMESPACE, name);
     for (const name of dying) {
       const restart = await client.until(
@@ -114,11 +114,11 @@ describe("controllers whose ServiceAccount is recreated", () => {
       times.push(Date.parse(status!.restarts![0]!.time));
     }
     times.sort((a, b) => a - b);
-    // What is written down is when it was asked for, so allow for the time between that and the brake.
+    // The recorded time is that of the eviction request, so allow for the time between the pacer and the request.
     for (let i = 1; i < times.length; i++) expect(times[i]! - times[i - 1]!).toBeGreaterThanOrEqual(9_500);
   });
 
-  it("have the story told by Events on the pod and on the object, without a word of the log", async () => {
+  it("have Events on the pod and on the object, without log text", async () => {
     const events = await client.events(NAMESPACE);
     for (const name of dying) {
       const evicted = events.filter(
@@ -129,7 +129,7 @@ describe("controllers whose ServiceAccount is recreated", () => {
     for (const { message } of events) expect(message).not.toMatch(/reflector|Traceback|HTTP-Code|failed to list/);
   });
 
-  it("leave the innocent ones beside them untouched", async () => {
+  it("leave the healthy programs beside them untouched", async () => {
     for (const name of innocent) {
       expect((await podOf(name)).metadata.uid, name).toBe(before.get(name)!.metadata.uid);
       const status = (await client.resilience(NAMESPACE, name)).status;
@@ -138,7 +138,7 @@ describe("controllers whose ServiceAccount is recreated", () => {
     }
   });
 
-  it("print in kubectl get as the API promises", async () => {
+  it("print in kubectl get as documented", async () => {
     const [header, ...rows] = (await client.output(["get", "cres", "-n", NAMESPACE])).trim().split("\n");
     expect(header!.split(/\s+/)).toEqual([
       "NAME",

@@ -12,8 +12,8 @@ import { dueMs, EXPIRY } from "../enforcers/rules";
 import { suiteClient, suiteLab } from "./operator";
 import { endRelease, leadingPod, makeRoomForRelease, releasePods, untilOneLeads, upgradeRelease } from "./release";
 
-// The chart's two pods heal four things at the same time. In the middle of it the leader's pod is deleted, the kubelet restarted and an
-// upgrade rolled through. What was done, and that it was not done twice, is told by the API server: by watches without a gap, and by its counters.
+// The chart's two pods heal four things at the same time. Meanwhile the leader's pod is deleted, the kubelet restarted and an upgrade rolled
+// out. Gapless watches of the API server, and its counters, prove that each action happened, and only once.
 
 const STALE = "healing-stale";
 const EXPIRING = "healing-expiring";
@@ -21,10 +21,10 @@ const YEARLONG = "healing-yearlong";
 const RECKLESS = "healing-reckless";
 const namespaces = [STALE, EXPIRING, YEARLONG, RECKLESS];
 const NAME = "controller";
-/** A third of it before its end, a binding is renewed. */
+/** A binding is renewed when a third of its life is left. */
 const LIFE_SECONDS = 75;
 const RENEWALS = 2;
-/** Throttled to the end of this file, and long past it. */
+/** The throttle lasts until long after the end of this file. */
 const REQUEST_RATE = { threshold: 50, for: "15s", onRunaway: "Throttle", release: "30m" };
 const STEP_MS = 240_000;
 const ONE = `fieldSelector=metadata.name%3D${NAME}`;
@@ -40,7 +40,7 @@ let journals: {
   readonly schemas: Journal<Kept>;
   readonly levels: Journal<Kept>;
 };
-/** The pods, and the counter, before anything was broken. */
+/** The pods, and the number of evictions, before anything was broken. */
 let before: { readonly stale: Pod; readonly yearlong: Pod; readonly evictions: number };
 let firstLeader: string;
 
@@ -60,7 +60,7 @@ function untilReason(namespace: string, type: string, reason: string): Promise<u
   return client.untilCondition({ namespace, name: NAME, type }, [reason], STEP_MS);
 }
 
-/** Pods that the API server was asked to evict, and did. */
+/** Number of evictions that the API server has accepted. */
 async function evictions(): Promise<number> {
   const lines = (await client.output(["get", "--raw", "/metrics"])).split("\n");
   const done = lines.filter(line =>
@@ -69,20 +69,20 @@ async function evictions(): Promise<number> {
   return done.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 
-/** The objects that the operator's Events with one reason regard. */
+/** Kinds of the objects that the operator's Events with one reason regard. */
 async function told(namespace: string, reason: string): Promise<string[]> {
   const events = (await client.events(namespace)).filter(event => event.reason === reason);
   return events.map(({ involvedObject }) => involvedObject.kind).sort();
 }
 
-/** The operator's own, not those of its chart. */
+/** The objects that the operator created, without those of its chart. */
 function made(journal: Journal<Kept>): Kept[] {
   return journal.objects().filter(({ metadata: { name } }) => !/^controller-resilience(-lease)?$/.test(name));
 }
 
 const names = (objects: readonly Kept[]): string[] => objects.map(({ metadata }) => metadata.name).sort();
 
-/** How the end of the binding has moved: from when, to when, and how long before the end that was. */
+/** The renewals of the binding: how far each moved the expiry, and how long before the old expiry. */
 function renewals(): { uid: string; extendedMs: number; leftMs: number }[] {
   const changes = journals.bindings.changes();
   return changes.slice(1).map(({ object, heardMs }, i) => {
@@ -119,15 +119,15 @@ beforeAll(async () => {
     schemas: Journal.start(lab, `${FLOW_CONTROL}/flowschemas?${MANAGED}`),
     levels: Journal.start(lab, `${FLOW_CONTROL}/prioritylevelconfigurations?${MANAGED}`),
   };
-  await client.until("the levels to be told of", () => Promise.resolve(made(journals.levels).length > 0));
+  await client.until("the watch to report the levels", () => Promise.resolve(made(journals.levels).length > 0));
   enforcer = Enforcer.start(client, { namespaces: [EXPIRING] });
 }, 600_000);
 
 afterAll(async () => {
-  // Where the preparations have failed, the rest is to be taken away all the same.
+  // Clean up everything, also if beforeAll failed halfway.
   await (enforcer as Enforcer | undefined)?.stop();
   for (const journal of Object.values((journals as Partial<typeof journals> | undefined) ?? {})) await journal.stop();
-  // The operator takes away what it has made; where it can't, the next one does.
+  // The leader's finalizers clean up after the objects; if it can't, the next leader does.
   await client.kubectl(["delete", "cres", "--all", "--all-namespaces", "--timeout=30s"]);
   for (const namespace of namespaces) await client.deleteNamespace(namespace);
   const bindings = (kubeScheduler(scheduler()) as (Kept & { kind: string })[])
@@ -146,7 +146,7 @@ it("heals four things, although its leader's pod is deleted and the kubelet rest
   await client.deleteBinding("RoleBinding", NAME, RECKLESS);
   await protect(YEARLONG, "DaemonSet", { tokenLifetime: {} });
 
-  // Before that, an eviction that was written down may wait for minutes until it is settled; test/chaos plays that.
+  // An eviction that was recorded but not yet sent may stay unsettled for minutes; test/chaos covers that case.
   await client.until("the eviction", async () => (await told(STALE, "PodEvicted")).includes("Pod"), STEP_MS);
   await client.output(["delete", "pod", firstLeader, "-n", OPERATOR.namespace, "--wait=false"]);
   await suiteLab().restartKubelet();
@@ -155,10 +155,14 @@ it("heals four things, although its leader's pod is deleted and the kubelet rest
   await untilReason(RECKLESS, "FlowsIsolated", "Throttled");
   await untilReason(YEARLONG, "TokenLifetimeBounded", "Bounded");
   const restart = async () => (await client.resilience(STALE, NAME)).status?.restarts?.[0];
-  await client.until("it to have helped", async () => (await restart())?.outcome === "Recovered", STEP_MS);
+  await client.until(
+    "the restart to be recorded as Recovered",
+    async () => (await restart())?.outcome === "Recovered",
+    STEP_MS,
+  );
 });
 
-it("keeps it so while an upgrade is rolled through, and renews what is due then", async () => {
+it("keeps that state during an upgrade, and renews the binding when due", async () => {
   const old = (await releasePods(client)).map(({ metadata }) => metadata.name);
   await upgradeRelease("--set logLevel=debug");
   expect(old).not.toContain(await untilOneLeads(client));
@@ -170,7 +174,7 @@ it("keeps it so while an upgrade is rolled through, and renews what is due then"
   await untilReason(RECKLESS, "FlowsIsolated", "Throttled");
 });
 
-it("has restarted once", async () => {
+it("has restarted the controller once", async () => {
   const after = (await client.readyPods(STALE, NAME))[0]!;
   expect(journals.stale.objects().map(({ metadata }) => metadata.uid)).toEqual([
     before.stale.metadata.uid,
@@ -183,12 +187,12 @@ it("has restarted once", async () => {
   ]);
 });
 
-it("has renewed the binding whenever it was due, and at no other time", () => {
+it("has renewed the binding when it was due, and at no other time", () => {
   const [created] = journals.bindings.objects();
   const due = { uid: created!.metadata.uid, extendedMs: LIFE_SECONDS * 1000 };
   expect(renewals()).toMatchObject(renewals().map(() => due));
   expect(Math.max(...renewals().map(({ leftMs }) => leftMs))).toBeLessThanOrEqual((LIFE_SECONDS / 3) * 1000);
-  // A slow machine takes so long for all of this that more of them are due.
+  // On a slow machine the test takes longer, and more renewals are due.
   expect(renewals().length).toBeGreaterThanOrEqual(RENEWALS);
   expect(enforcer.deletions).toEqual([]);
 });
@@ -203,7 +207,7 @@ it("has changed the DaemonSet once, which has replaced its pod once", async () =
   expect(await told(YEARLONG, "TokenLifetimeShortened")).toEqual(["ControllerResilience", "DaemonSet"]);
 });
 
-it("has made each level and each FlowSchema once, and has moved one of them once", async () => {
+it("has created each level and FlowSchema once, and has moved one flow once", async () => {
   const { schemas, levels } = journals;
   expect(names(made(levels))).toEqual(["controller-resilience-shared", "controller-resilience-tar-pit"]);
   expect(names(made(schemas))).toEqual([
@@ -212,7 +216,7 @@ it("has made each level and each FlowSchema once, and has moved one of them once
   ]);
   expect([...schemas.changes(), ...levels.changes()].filter(({ type }) => type === "DELETED")).toEqual([]);
   expect(made(levels).map(({ metadata }) => metadata.generation)).toEqual([1, 1]);
-  // It was made, and moved into the quarantine.
+  // Generation 2: created, then moved to the quarantine level.
   const generations = made(schemas).map(({ metadata: { name, generation } }) => [
     name.includes("-leases-"),
     generation,

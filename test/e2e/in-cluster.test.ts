@@ -5,12 +5,12 @@ import { smallController } from "../controllers/small-controller";
 import { HEALTH_PORT, operatorPodSpec, type PodOptions } from "../operator/pod";
 import { suiteClient } from "./operator";
 
-// The operator in its own pod image, with the rights of deploy/ and under the strictest of the Pod Security levels.
+// The operator in its own image, with the rights of deploy/ and under the strictest Pod Security level.
 
 const { namespace } = OPERATOR;
 const NAME = "operator-in-cluster";
 const PROTECTED = "in-cluster";
-/** Keeps a pod's object, and so its exit code, after the pod has gone. */
+/** Keeps the object of a deleted pod, and with it the exit code. */
 const KEPT = "test.controller-resilience.io/kept";
 
 let client: ClusterClient;
@@ -24,7 +24,7 @@ function metadataOf(name: string, finalizers: readonly string[] = []): object {
   return { namespace, name, labels: { "app.kubernetes.io/name": name }, finalizers };
 }
 
-/** A pod without a Deployment, whose end can be looked at. */
+/** Creates a pod without a Deployment, so that its exit code can be read. */
 async function createPod(name: string, options: PodOptions): Promise<void> {
   await client.apply([
     { apiVersion: "v1", kind: "Pod", metadata: metadataOf(name, [KEPT]), spec: operatorPodSpec(options) },
@@ -37,7 +37,7 @@ interface Terminated {
   readonly message?: string;
 }
 
-/** How the container of a pod ended; the pod is released. */
+/** Returns how the container of a pod ended, and removes the finalizer of the pod. */
 async function endOf(name: string): Promise<Terminated> {
   const path = "jsonpath={.status.containerStatuses[0].state.terminated}";
   const look = async (): Promise<Terminated | false> => {
@@ -55,7 +55,7 @@ async function release(name: string): Promise<void> {
   await client.output(["delete", "pod", name, "-n", namespace, "--ignore-not-found", "--wait=false"]);
 }
 
-/** As the kubelet and Prometheus ask: at the pod's own address. */
+/** Sends a request to the pod's own address, as the kubelet and Prometheus do. */
 function ask(path: string): Promise<string> {
   return client.output(["get", "--raw", `/api/v1/namespaces/${namespace}/pods/${NAME}:${HEALTH_PORT}/proxy${path}`]);
 }
@@ -88,18 +88,20 @@ afterAll(async () => {
 });
 
 describe("the operator's image in a cluster", () => {
-  it("runs restricted, with nothing to write to, and answers at the pod's address", async () => {
+  it("runs restricted, on a read-only file system, and answers at the pod's address", async () => {
     await client.readyPods(namespace, NAME);
     expect(await ask("/readyz")).toContain("readyz check passed");
     expect(await ask("/healthz")).toContain("healthz check passed");
   });
 
-  it("leads, by a Lease in its own namespace, under the name of its pod", async () => {
-    await client.until("it to lead", async () => /^controller_resilience_leader 1$/m.test(await ask("/metrics")));
+  it("leads with a Lease in its own namespace, held under the name of its pod", async () => {
+    await client.until("the operator to lead", async () =>
+      /^controller_resilience_leader 1$/m.test(await ask("/metrics")),
+    );
     expect(await holder()).toMatch(new RegExp(`^${NAME}_`));
   });
 
-  it("says one line of its rights, and warns of nothing", async () => {
+  it("logs one line about its rights, and no warnings", async () => {
     const lines = (await client.output(["logs", NAME, "-n", namespace])).trim().split("\n");
     const log = lines.map(line => JSON.parse(line) as { level: string | number; msg: string });
     expect(log.filter(({ msg }) => msg.startsWith("the operator"))).toMatchObject([
@@ -108,26 +110,26 @@ describe("the operator's image in a cluster", () => {
     expect(log.filter(({ level }) => level === "warn" || level === "error" || Number(level) >= 40)).toEqual([]);
   });
 
-  it("heals", async () => {
+  it("restarts a controller with a stale token", async () => {
     const [before] = await client.readyPods(PROTECTED, "a");
     await client.protect(PROTECTED, "a", { targets: [{ kind: "Deployment", name: "a" }], tokenRestart: {} });
     await client.untilTokens(PROTECTED, "a", ["Accepted"], 120_000);
     await client.recreateServiceAccount(PROTECTED, "a");
     const recovered = async (): Promise<boolean> =>
       (await client.resilience(PROTECTED, "a")).status?.restarts?.[0]?.outcome === "Recovered";
-    await client.until("a to recover", recovered, 240_000);
+    await client.until("controller a to recover", recovered, 240_000);
     const [after] = await client.readyPods(PROTECTED, "a");
     expect(after!.metadata.uid).not.toBe(before!.metadata.uid);
   });
 
-  it("hands its Lease back when its pod is deleted, and ends with 0", async () => {
+  it("releases its Lease and exits with 0 when its pod is deleted", async () => {
     await client.output(["delete", "pod", NAME, "-n", namespace, "--wait=false"]);
-    // It ends itself with 1 if that takes longer than five seconds.
+    // The operator exits with 1 if its shutdown takes longer than five seconds.
     expect(await endOf(NAME)).toMatchObject({ exitCode: 0, reason: "Completed" });
     expect(await holder()).toBe("");
   });
 
-  it("ends with 2 and a sentence in the pod's status when a setting is wrong", async () => {
+  it("exits with 2 and a message in the pod's status when a setting is invalid", async () => {
     const env = { RESILIENCE_HEALTH_PORT: "http" };
     await createPod("wrong-settings", { image: inject("images").operator, env, restartPolicy: "Never" });
     expect(await endOf("wrong-settings")).toMatchObject({

@@ -5,7 +5,7 @@ import { smallController } from "../controllers/small-controller";
 import type { OperatorProcess } from "../operator/process";
 import { startOperator, suiteClient, suiteLab } from "./operator";
 
-// The key that signs ServiceAccount tokens is replaced: every token in the cluster is dead at once, the operator's own among them.
+// The signing key of ServiceAccount tokens is replaced: all tokens of the cluster become invalid at once, including the operator's own.
 
 const NAMESPACE = "key-rotation";
 const names = ["first", "second"];
@@ -32,13 +32,13 @@ afterAll(async () => {
   await client.deleteNamespace(NAMESPACE);
 });
 
-it("every controller is given a new pod, with the rotation named as the cause, by an operator that lost its own token too", async () => {
+it("restarts every controller with the rotation as the cause, although the operator's own token is invalid too", async () => {
   const before = (await client.pods(NAMESPACE)).map(({ metadata }) => metadata.uid);
   await suiteLab().restartApiServer({ newSigningKey: true });
-  // What the kubelet does for a pod: the file that the operator reads its token from is written again.
+  // The kubelet would rewrite the token file of a pod; this operator runs as a host process, so the test does.
   await suiteLab().serviceAccountKubeconfig(OPERATOR.namespace, OPERATOR.serviceAccount);
   const restarts = await client.until(
-    "both to recover",
+    "both controllers to recover",
     async () => {
       const all = (await client.resilience(NAMESPACE, "all")).status?.restarts ?? [];
       return all.length === 2 && all.every(({ outcome }) => outcome === "Recovered") && all;

@@ -11,7 +11,7 @@ import { MARKER } from "../lab/processes";
 import { inside } from "../lab/sandbox";
 import { type LabState, readState } from "../lab/state";
 
-/** A lab must go away completely, whenever its start was interrupted, and leave others alone. */
+/** A lab must be removed completely, whenever its start was interrupted, without touching other labs. */
 
 const NAME = `broken-${process.pid}`;
 const BYSTANDER = `stays-${process.pid}`;
@@ -20,10 +20,10 @@ const START_TIMEOUT_MS = 90_000;
 
 type Signal = "SIGINT" | "SIGTERM" | "SIGKILL";
 
-/** What is on disk the moment that the start is interrupted. */
+/** A moment of the start, and the file whose appearance marks it. */
 const moments: { moment: string; file: string; signal: Signal }[] = [
   { moment: "it has only its lock", file: "../NAME.lock", signal: "SIGKILL" },
-  { moment: "it has written down what it will own", file: "state.json", signal: "SIGKILL" },
+  { moment: "it has recorded what it will own", file: "state.json", signal: "SIGKILL" },
   { moment: "its keys are being made", file: "pki", signal: "SIGTERM" },
   { moment: "its namespaces are being made", file: "processes/sandbox", signal: "SIGKILL" },
   { moment: "its network is being made", file: "node/ready", signal: "SIGKILL" },
@@ -34,7 +34,7 @@ const moments: { moment: string; file: string; signal: Signal }[] = [
   { moment: "the kubelet is starting", file: "processes/kubelet", signal: "SIGKILL" },
 ];
 
-/** Everything that this machine has of one lab. */
+/** All processes, namespaces, mounts and files that one lab has on this machine. */
 interface Traces {
   processes: string[];
   interfaces: string[];
@@ -61,14 +61,14 @@ describe("a lab", () => {
     await runCli("down", "--name", NAME);
   });
 
-  it.each(moments)("interrupted by $signal when $moment leaves nothing behind", async ({ file, signal }) => {
+  it.each(moments)("leaves nothing behind after $signal when $moment", async ({ file, signal }) => {
     await interruptUp(join(foldersOf(NAME).folder, file.replace("NAME", NAME)), signal);
     const state = readState(NAME);
     expect(await runCli("down", "--name", NAME)).toBe(0);
     expect(traces(state)).toEqual(NOTHING);
   });
 
-  it("comes up after an interrupted start, once more in a moment, and goes down with its pods", async () => {
+  it("comes up after an interrupted start, reuses what is running, and goes down with its pods", async () => {
     await interruptUp(join(foldersOf(NAME).processes, "kube-apiserver"), "SIGKILL");
     const lab = await Lab.up({ name: NAME });
     await lab.apply(pod("short-lived"));
@@ -81,7 +81,7 @@ describe("a lab", () => {
     expect(traces(state)).toEqual(NOTHING);
   });
 
-  it("brings back a component that has died, with what was in the cluster", async () => {
+  it("restarts a component that has died, and keeps the cluster's objects", async () => {
     const lab = await Lab.up({ name: NAME });
     await lab.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "kept", namespace: "default" } });
     const [pid] = readFileSync(join(foldersOf(NAME).processes, "etcd"), "utf8").split(" ");
@@ -94,7 +94,7 @@ describe("a lab", () => {
     expect(traces(state)).toEqual(NOTHING);
   });
 
-  it("starts pods with another kubelet once that was restarted", async () => {
+  it("starts pods after a restart of the kubelet", async () => {
     const kubelet = (): string => readFileSync(join(foldersOf(BYSTANDER).processes, "kubelet"), "utf8");
     const before = kubelet();
     await bystander.restartKubelet();
@@ -103,11 +103,11 @@ describe("a lab", () => {
     await mustSucceed(bystander, ["wait", "--for=condition=Ready", "pod/after-the-kubelet", "--timeout=60s"]);
   });
 
-  it("has a gateway for its pods that is the same whichever of them come and go", async () => {
+  it("keeps the same gateway address when pods come and go", async () => {
     expect(await gatewayOf(BYSTANDER)).toBe(gateway);
   });
 
-  it("does not disturb another one that is up", async () => {
+  it("does not disturb another running lab", async () => {
     const { stdout } = await bystander.kubectl(["get", "pod", "untouched", "--output=jsonpath={.status}"]);
     const status = JSON.parse(stdout) as { phase: string; containerStatuses: { restartCount: number }[] };
     expect(status.phase).toBe("Running");
@@ -115,7 +115,7 @@ describe("a lab", () => {
   });
 });
 
-/** Starts a lab with its command line, and interrupts it as soon as a file is there. */
+/** Starts a lab with its command line, and interrupts the start as soon as a file exists. */
 async function interruptUp(file: string, signal: Signal): Promise<void> {
   const child = spawn(process.execPath, [...CLI, "up", "--name", NAME], { stdio: ["ignore", "ignore", "pipe"] });
   const said: Buffer[] = [];
@@ -143,7 +143,7 @@ async function mustSucceed(lab: Lab, args: string[]): Promise<void> {
   expect(code).toBe(0);
 }
 
-/** The hardware address to which pods send whatever is for the API server. */
+/** The hardware address to which pods send their packets for the API server. */
 async function gatewayOf(name: string): Promise<string> {
   const state = readState(name);
   if (state === undefined) throw new Error(`the lab "${name}" is not up`);
@@ -157,7 +157,7 @@ function pod(name: string): object {
   return { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default" }, spec: { containers: [container] } };
 }
 
-/** Searches by the names that the lab had written down, if it had come that far, and by its own name. */
+/** Searches by the names in the lab's state file, if it has one, and by the name of the lab. */
 function traces(lab: LabState | undefined): Traces {
   const { folder } = foldersOf(NAME);
   const signs = lab === undefined ? [folder] : [folder, `${MARKER}=${lab.id}`];
@@ -176,7 +176,7 @@ function entries(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    // It is gone, or a file.
+    // The process is gone, or this is a file.
     return [];
   }
 }
@@ -186,7 +186,7 @@ function carries(pid: string, signs: readonly string[]): boolean {
     const text = ["environ", "cmdline"].map(file => readFileSync(join("/proc", pid, file), "utf8")).join("\0");
     return signs.some(sign => text.includes(sign));
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
     return false;
   }
 }

@@ -3,7 +3,7 @@ import { install } from "../cluster/installation";
 import { Lab } from "../lab";
 import { type Progress, silent } from "../lab/progress";
 
-/** Brings up a lab with a node that has these images, and installs what an operator outside of the cluster needs. */
+/** Brings up a lab with a node that has these images, and installs what an operator outside the cluster needs. */
 export async function bringUp(
   name: string,
   imageTars: readonly string[],

@@ -5,17 +5,17 @@ import { findLab, workerLabName } from "../cluster/worker-labs";
 import type { Lab } from "../lab";
 import { OperatorProcess } from "../operator/process";
 
-/** The lab of this worker: no other test file uses it meanwhile. */
+/** The lab of this worker. No other test file uses it at the same time. */
 export function suiteLab(): Lab {
   return findLab(workerLabName(inject("e2eLabs")));
 }
 
-/** kubectl on it, as administrator: what tests do, never what the operator does. */
+/** kubectl on the lab, as administrator: for what tests do, never for what the operator does. */
 export function suiteClient(): ClusterClient {
   return ClusterClient.of(suiteLab());
 }
 
-/** Who holds the operator's Lease. */
+/** Returns the holder of the operator's Lease. */
 export function leaseHolder(client: ClusterClient): Promise<string> {
   const lease = ["lease", "controller-resilience", "-n", OPERATOR.namespace];
   return client.output(["get", ...lease, "-o", "jsonpath={.spec.holderIdentity}"]);

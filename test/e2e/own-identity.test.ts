@@ -4,7 +4,7 @@ import { OPERATOR } from "../cluster/installation";
 import type { OperatorProcess } from "../operator/process";
 import { startOperator, suiteClient } from "./operator";
 
-// The operator dies of what it heals: its own ServiceAccount is recreated, so that its token is answered 401 for ever.
+// The operator suffers the failure that it heals: its own ServiceAccount is recreated, so every request with its old token is answered 401.
 
 const { namespace, serviceAccount } = OPERATOR;
 
@@ -18,11 +18,11 @@ beforeAll(async () => {
 
 afterAll(() => operator.stop());
 
-describe("an operator that the API server does not know any more", () => {
-  it("is not ready, says why and how old its token is, and ends, so that its death is seen", async () => {
+describe("an operator whose ServiceAccount was recreated", () => {
+  it("is not ready, reports the cause and the age of its token, and exits", async () => {
     await client.recreateServiceAccount(namespace, serviceAccount);
     const text = await client.until(
-      "/readyz to tell of it",
+      "/readyz to report the cause",
       async () => {
         const probe = await operator.probe("/readyz");
         return probe.status === 503 && probe.text.includes("identity") && probe.text;
@@ -40,7 +40,7 @@ describe("an operator that the API server does not know any more", () => {
     expect(JSON.stringify(operator.log)).not.toMatch(/eyJ[A-Za-z0-9_-]{10}/);
   });
 
-  it("works again when it is started with a token of its new ServiceAccount", async () => {
+  it("works again after a start with a token of the new ServiceAccount", async () => {
     const next = await startOperator();
     expect((await next.probe("/readyz")).status).toBe(200);
     expect(await next.stop()).toBe(0);

@@ -6,7 +6,7 @@ import { leaseHolder, suiteLab } from "./operator";
 
 const ROLLOUT_MS = 180_000;
 
-/** Takes away what the suite has installed for operators outside of the cluster: there is one installation in a cluster. */
+/** Removes the suite's installation for operators outside the cluster: a cluster takes only one installation. */
 export async function makeRoomForRelease(): Promise<void> {
   await follow(suiteLab(), documentedCommands("uninstall.md", "Uninstall"));
   const hostProcess = "-f crds/ -f deploy/host-process.yaml";
@@ -15,7 +15,7 @@ export async function makeRoomForRelease(): Promise<void> {
   await follow(suiteLab(), documentedCommands("uninstall.md", "Pepr's store"));
 }
 
-/** Uninstalls the release, if it is there, and puts back what the suite had installed. */
+/** Uninstalls the release, if there is one, and restores the suite's installation. */
 export async function endRelease(client: ClusterClient): Promise<void> {
   const { namespace } = OPERATOR;
   await suiteLab().helm(["uninstall", RELEASE, "--namespace", namespace, "--ignore-not-found", "--wait"]);
@@ -25,12 +25,12 @@ export async function endRelease(client: ClusterClient): Promise<void> {
   await install(client);
 }
 
-/** The two pods of the release, Ready. */
+/** Returns the two pods of the release once they are Ready. */
 export function releasePods(client: ClusterClient): Promise<Pod[]> {
   return client.readyPods(OPERATOR.namespace, "controller-resilience", 2, ROLLOUT_MS);
 }
 
-/** The pod that leads. */
+/** Returns the name of the pod that leads. */
 export async function leadingPod(client: ClusterClient): Promise<string> {
   return (await leaseHolder(client)).replace(/_[^_]*$/, "");
 }
@@ -44,7 +44,7 @@ export async function untilOneLeads(client: ClusterClient): Promise<string> {
   });
 }
 
-/** Upgrades the release by the lines that the documentation shows, and waits for the new pods. */
+/** Upgrades the release with the documented commands, and waits for the new pods. */
 export async function upgradeRelease(...args: string[]): Promise<void> {
   const lines = documentedCommands("install.md", "Upgrade");
   await follow(suiteLab(), lines.replace("--wait", [...args, "--wait"].join(" ")));

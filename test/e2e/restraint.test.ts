@@ -4,8 +4,8 @@ import { smallController } from "../controllers/small-controller";
 import type { OperatorProcess } from "../operator/process";
 import { startOperator, suiteClient } from "./operator";
 
-// Every way in which the operator must hold back, with a pod whose token is really dead. One operator; the tests run beside each
-// other, so its overall pace of one restart in ten seconds is shared by all of them.
+// Every case in which the operator must not act, with a pod whose token is really invalid. All tests run concurrently with one operator, so
+// they share its overall pace of one restart per ten seconds.
 
 const NAME = "controller";
 
@@ -21,7 +21,7 @@ afterAll(async () => {
   await operator.stop();
 });
 
-/** Its own namespace for each test, so that all of them can run beside each other, as on a real cluster. */
+/** Each test has its own namespace, so that all of them can run concurrently, as on a real cluster. */
 class Scene {
   constructor(readonly namespace: string) {}
 
@@ -64,18 +64,18 @@ it.concurrent("Observe mode decides and reports, and writes nothing but status",
   expect(await scene.uids()).toEqual(uidsOf(before));
   expect((await client.resilience(namespace, NAME)).status?.restarts ?? []).toEqual([]);
 
-  // The very plan is carried out once it may be.
+  // In Enforce mode the same plan is carried out.
   await scene.protect({ mode: "Enforce" });
   await client.until("a new pod", async () => (await scene.uids())[0] !== before[0]!.metadata.uid, 180_000);
 });
 
-it.concurrent("suspend: nothing is decided or changed", async ({ scene, expect }) => {
+it.concurrent("suspend stops decisions and changes", async ({ scene, expect }) => {
   const { namespace } = scene;
   const before = await scene.controller();
   await scene.protect({ suspend: true });
   await client.untilTokens(namespace, NAME, ["Suspended"]);
   await client.recreateServiceAccount(namespace, NAME);
-  // A second object shows that the operator had time and reason to act.
+  // The restart for a second object shows that the operator had time and reason to act.
   await client.protect(namespace, "observer", {
     targets: [{ kind: "Deployment", name: NAME }],
     mode: "Observe",
@@ -86,7 +86,7 @@ it.concurrent("suspend: nothing is decided or changed", async ({ scene, expect }
   expect(await scene.uids()).toEqual(uidsOf(before));
 });
 
-it.concurrent("a PodDisruptionBudget's no is respected, reported, and retried", async ({ scene, expect }) => {
+it.concurrent("respects a PodDisruptionBudget, reports the refusal, and retries", async ({ scene, expect }) => {
   const { namespace } = scene;
   const before = await scene.controller();
   await client.apply([
@@ -113,7 +113,7 @@ it.concurrent("a PodDisruptionBudget's no is respected, reported, and retried", 
   );
 });
 
-it.concurrent("a missing ServiceAccount is said to be missing, and no restart is tried", async ({ scene, expect }) => {
+it.concurrent("reports a missing ServiceAccount and tries no restart", async ({ scene, expect }) => {
   const { namespace } = scene;
   const before = await scene.controller();
   await scene.protect();
@@ -125,7 +125,7 @@ it.concurrent("a missing ServiceAccount is said to be missing, and no restart is
   expect(await scene.uids()).toEqual(uidsOf(before));
 });
 
-it.concurrent("the skip annotation on a pod makes the operator leave it alone", async ({ scene, expect }) => {
+it.concurrent("leaves a pod with the skip annotation alone", async ({ scene, expect }) => {
   const { namespace } = scene;
   const before = await scene.controller();
   await scene.protect();
@@ -150,7 +150,7 @@ it.concurrent("the skip annotation on a pod makes the operator leave it alone", 
   expect(await scene.uids()).toEqual(uidsOf(before));
 });
 
-it.concurrent("a target that does not exist yet is a condition, and is found when it comes", async ({ scene }) => {
+it.concurrent("reports a target that does not exist, and finds it once it is created", async ({ scene }) => {
   const { namespace } = scene;
   await scene.protect();
   await client.untilTokens(namespace, NAME, ["TargetNotFound"]);
@@ -159,7 +159,7 @@ it.concurrent("a target that does not exist yet is a condition, and is found whe
 });
 
 it.concurrent(
-  "three replicas are replaced one after the other, each after the last was accepted",
+  "replaces three replicas one by one, each after the previous one was accepted",
   async ({ scene, expect }) => {
     const { namespace } = scene;
     const before = await scene.controller({ replicas: 3 });
@@ -184,14 +184,17 @@ it.concurrent(
   },
 );
 
-it.concurrent("a namespace that is deleted in the middle of it all hurts nobody else", async ({ scene, expect }) => {
-  const { namespace } = scene;
-  await scene.controller();
-  await scene.protect();
-  await client.untilTokens(namespace, NAME, ["Accepted"]);
-  await client.recreateServiceAccount(namespace, NAME);
-  await client.output(["delete", "namespace", namespace, "--timeout=120s"]);
-  const healthy = await operator.probe("/healthz");
-  expect(healthy.status, healthy.text).toBe(200);
-  expect(operator.exitCode).toBeUndefined();
-});
+it.concurrent(
+  "the deletion of a namespace during a restart does not disturb other namespaces",
+  async ({ scene, expect }) => {
+    const { namespace } = scene;
+    await scene.controller();
+    await scene.protect();
+    await client.untilTokens(namespace, NAME, ["Accepted"]);
+    await client.recreateServiceAccount(namespace, NAME);
+    await client.output(["delete", "namespace", namespace, "--timeout=120s"]);
+    const healthy = await operator.probe("/healthz");
+    expect(healthy.status, healthy.text).toBe(200);
+    expect(operator.exitCode).toBeUndefined();
+  },
+);

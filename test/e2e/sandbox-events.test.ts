@@ -6,8 +6,8 @@ import { smallController } from "../controllers/small-controller";
 import type { OperatorProcess } from "../operator/process";
 import { startOperator, suiteClient, suiteLab } from "./operator";
 
-// A CNI plugin that really asks the API server, with the credential that its agent's pod left on the node. The credential's ServiceAccount is
-// recreated: the agent stays Ready and says nothing, and no pod of any namespace can start on that node until the agent's pod is replaced.
+// A CNI plugin that really asks the API server, with the credential that its agent's pod left on the node. The test recreates the
+// ServiceAccount of that credential. The agent stays Ready and logs nothing, but no pod can start on that node until the agent's pod is replaced.
 
 const NAMESPACE = "cni";
 const SHOP = "cni-shop";
@@ -32,7 +32,7 @@ async function sandboxFailures(app: string): Promise<string[]> {
     .map(({ message }) => message);
 }
 
-/** A Deployment of another team, whose pod needs a network. */
+/** Creates a Deployment of another team, whose pod needs a network. */
 async function startApp(name: string): Promise<void> {
   const command = ["node", "/app/controller.js"];
   await client.apply(smallController({ namespace: SHOP, name, image: inject("images").node, command }));
@@ -61,7 +61,7 @@ it("a pod gets its network from the plugin while the credential is good", async 
   expect(await sandboxFailures("healthy")).toEqual([]);
 });
 
-it("a plugin that fails for another reason restarts nobody, for as long as it takes", async () => {
+it("restarts no pod while the plugin fails for another reason", async () => {
   const [before] = await client.readyPods(NAMESPACE, NAME);
   failOtherwise(suiteLab(), "no IP addresses available in range set: 10.244.0.1-10.244.0.254");
   await startApp("no-address");
@@ -70,7 +70,7 @@ it("a plugin that fails for another reason restarts nobody, for as long as it ta
     return messages.length >= 3 && messages;
   });
   expect(failed[0]).toContain("no IP addresses available");
-  // Longer than any rejected credential would be borne with.
+  // Longer than the operator tolerates a rejected credential.
   await sleep(100_000);
   expect((await client.condition(NAMESPACE, NAME, "TokensAccepted"))?.reason).toBe("Accepted");
   expect((await client.resilience(NAMESPACE, NAME)).status?.restarts ?? []).toEqual([]);
@@ -80,12 +80,12 @@ it("a plugin that fails for another reason restarts nobody, for as long as it ta
   await client.readyPods(SHOP, "no-address", 1, 120_000);
 });
 
-it("a dead credential is found by the pods that can't start, and the agent's pod is replaced, after which they do", async () => {
+it("detects a rejected credential from pods that can't start, and replaces the agent's pod", async () => {
   const [before] = await client.readyPods(NAMESPACE, NAME);
   await client.recreateServiceAccount(NAMESPACE, pluginAccount({ name: NAME }));
   const brokenAt = performance.now();
   const seconds = (): string => ((performance.now() - brokenAt) / 1000).toFixed(1);
-  // The API server remembers for up to 10 s that the token was good.
+  // The API server caches for up to 10 s that the token was valid.
   await sleep(11_000);
   await startApp("waiting");
   const [message] = await client.until("the sandbox to fail", async () => {
@@ -111,7 +111,7 @@ it("a dead credential is found by the pods that can't start, and the agent's pod
   await client.readyPods(SHOP, "waiting", 1, 120_000);
   console.log(`sandbox-events: the waiting pod was Ready after ${seconds()} s`);
   await client.until(
-    "it to recover",
+    "the restart to be recorded as Recovered",
     async () => (await client.resilience(NAMESPACE, NAME)).status?.restarts?.[0]?.outcome === "Recovered",
     240_000,
   );
@@ -119,7 +119,7 @@ it("a dead credential is found by the pods that can't start, and the agent's pod
   expect((await client.resilience(NAMESPACE, NAME)).status?.restartsTotal).toBe(1);
 });
 
-it("the agent itself had nothing to complain of, and the message is told nowhere", async () => {
+it("the agent logs no 401, and no message of the plugin is repeated anywhere", async () => {
   const log = await client.output(["logs", "-n", NAMESPACE, `daemonset/${NAME}`]);
   expect(log).not.toContain("401");
   const object = JSON.stringify(await client.resilience(NAMESPACE, NAME));

@@ -14,23 +14,23 @@ type Name = "scheduler" | "node" | "python" | "operator";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Where the names of the workers' labs begin. */
+    /** Prefix of the names of the workers' labs. */
     e2eLabs: string;
-    /** References of the images that every lab has. */
+    /** References of the images in every lab. */
     images: Record<Name, string>;
     /** Paths of their tar files. */
     imageTars: string[];
-    /** Path of the operator in one file, for operators outside of the cluster. */
+    /** Path of the operator as one file, for operators outside the cluster. */
     operatorBundle: string;
   }
 }
 
-/** Another name keeps a second run on this machine apart. */
+/** A different name keeps concurrent runs on one machine apart. */
 const SUITE = process.env["E2E_LAB"] ?? "e2e";
 
 /**
- * Builds what the labs are made of, and brings up the first one: on a fresh machine that takes longer than a test may. The other workers bring up
- * theirs when they start (worker.ts). All labs go down after the last test.
+ * Builds the images, and brings up the first lab: on a fresh machine this takes longer than a test may. The other workers bring up their
+ * labs when they start (worker.ts). All labs go down after the last test.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const names = workerLabNames(SUITE);
@@ -40,7 +40,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    // A run that was killed may have left some behind.
+    // A killed run may have left labs behind.
     await Promise.all(names.map(name => bringDown(name)));
     project.provide("operatorBundle", await bundleEntry(folder));
     const images: Record<Name, Image> = {

@@ -5,7 +5,7 @@ import { tokenAgent, tokenIn, type TokenAgentOptions } from "../controllers/toke
 import type { OperatorProcess } from "../operator/process";
 import { startOperator, suiteClient, suiteLab } from "./operator";
 
-// DaemonSets whose tokens are shortened at admission: real policies, real tokens, and API servers on which there is no such thing.
+// DaemonSets whose tokens are shortened at admission: real policies, real tokens, and API servers without the feature.
 
 const NAME = "agent";
 const TYPE = "TokenLifetimeBounded";
@@ -14,7 +14,7 @@ const KEPT = "admission-kept";
 const OFF = "admission-off";
 const namespaces = [BOUNDED, KEPT, OFF];
 const KINDS = "mutatingadmissionpolicies,mutatingadmissionpolicybindings";
-/** The policy counts as in effect after half a minute, and then a pod is replaced on a busy machine. */
+/** The policy counts as effective after half a minute; then a pod is replaced on a busy machine. */
 const REPLACE_MS = 240_000;
 const DAY = 86_400;
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const namespace of namespaces) {
-    // The finalizer of an object is taken off by the operator alone.
+    // Only the operator removes the finalizer of an object.
     await client.output(["delete", "cres", "--all", "-n", namespace, "--timeout=60s"]);
     await client.deleteNamespace(namespace);
   }
@@ -57,7 +57,7 @@ async function entryOf(namespace: string): Promise<DaemonSetStatus | undefined> 
   return (await client.resilience(namespace, NAME)).status?.daemonSets?.find(({ name }) => name === NAME);
 }
 
-/** The one pod, once no other is there or going. */
+/** The only pod, once no other exists or is terminating. */
 async function podOf(namespace: string, name = NAME): Promise<Pod> {
   const [pod] = await client.readyPods(namespace, name, 1, REPLACE_MS);
   return pod!;
@@ -68,7 +68,7 @@ async function lifeOf(namespace: string, name = NAME): Promise<number> {
   return (await tokenIn(client, { namespace, pod: pod.metadata.name, container: "agent" })).lifeSeconds;
 }
 
-/** Names of all policies and bindings that were made for an object. */
+/** Names of all policies and policy bindings that were created for an object. */
 async function pairOf({ metadata }: ControllerResilience): Promise<string[]> {
   const label = `controller-resilience.io/owner-uid=${metadata.uid}`;
   const text = await client.output(["get", KINDS, "-l", label, "-o", "name"]);
@@ -79,7 +79,7 @@ describe("a DaemonSet whose pods have the default token", () => {
   let before: DaemonSet;
   let old: Pod;
 
-  it("has a pod with a token of ten minutes after its pod was replaced, and is itself as it was", async () => {
+  it("gets a token of ten minutes after its pod is replaced, without a change of the DaemonSet", async () => {
     await client.apply(tokenAgent(agentOf(BOUNDED)));
     await client.apply(tokenAgent(agentOf(BOUNDED, { name: "beside" })));
     old = await podOf(BOUNDED);
@@ -94,13 +94,13 @@ describe("a DaemonSet whose pods have the default token", () => {
     expect(after.spec).toEqual(before.spec);
   });
 
-  it("works with that token", async () => {
+  it("can make requests with that token", async () => {
     const pod = await podOf(BOUNDED);
     const where = { namespace: BOUNDED, pod: pod.metadata.name, container: "agent" };
     expect((await client.exec(where, ["node", "/app/token-request.js"])).trim()).toBe("200");
   });
 
-  it("is told of in status and Events, and holds the object by its finalizer", async () => {
+  it("appears in status and Events, and the object has the finalizer", async () => {
     const object = await client.until("the replacement to be settled", async () => {
       const one = await client.resilience(BOUNDED, NAME);
       return one.status?.restarts?.[0]?.outcome === "Recovered" && one;
@@ -120,13 +120,13 @@ describe("a DaemonSet whose pods have the default token", () => {
     }
   });
 
-  it("gets the shorter token in every new pod, and another DaemonSet beside it does not", async () => {
+  it("gets the shorter token in every new pod, unlike another DaemonSet of the namespace", async () => {
     await client.output(["delete", "pods", "--all", "-n", BOUNDED]);
     expect(await lifeOf(BOUNDED)).toBe(600);
     expect(await lifeOf(BOUNDED, "beside")).toBeGreaterThan(300 * DAY);
   });
 
-  it("has its default token again once the object is gone, with all that was made for it", async () => {
+  it("gets its default token back after the object and its policies are deleted", async () => {
     const object = await client.resilience(BOUNDED, NAME);
     await client.output(["delete", "cres", NAME, "-n", BOUNDED, "--timeout=60s"]);
     expect(await pairOf(object)).toEqual([]);
@@ -139,12 +139,12 @@ describe("a DaemonSet whose pods have the default token", () => {
 });
 
 describe("a DaemonSet whose client does not read its token again", () => {
-  it("loses the policy, and its pod gets its token back and works again", async () => {
+  it("loses the policy, and its next pod has the default token and works again", async () => {
     await client.apply(tokenAgent(agentOf(KEPT, { command: ["node", "/app/token-keeper.js"] })));
     const old = await podOf(KEPT);
     const works = async (pod: Pod): Promise<boolean> =>
       (await client.output(["logs", pod.metadata.name, "-n", KEPT, "-c", "agent"])).includes("reconciled");
-    await client.until("it to reconcile", () => works(old));
+    await client.until("the client to reconcile", () => works(old));
     await protect(KEPT);
     await untilReason(KEPT, "Reverted", NAME, 400_000);
     const object = await client.resilience(KEPT, NAME);
@@ -170,7 +170,7 @@ describe("an API server", () => {
 
   afterAll(() => suiteLab().restartApiServer({ extraArgs: [] }));
 
-  it("on which the admission plugin is off costs one pod, and that is told of", async () => {
+  it("without the admission plugin costs one pod, which the operator reports", async () => {
     await suiteLab().restartApiServer({ extraArgs: [plugin] });
     await client.apply(tokenAgent(agentOf(OFF)));
     const old = await podOf(OFF);
@@ -187,7 +187,7 @@ describe("an API server", () => {
     expect((await client.resilience(OFF, NAME)).status?.restarts).toHaveLength(1);
   });
 
-  it("that does not serve the API is named with the version that does, and nothing is done", async () => {
+  it("that does not serve the API is reported with the version that does, and nothing is changed", async () => {
     await client.output(["delete", "cres", NAME, "-n", OFF, "--timeout=60s"]);
     await suiteLab().restartApiServer({ extraArgs: [plugin, api] });
     const pod = await podOf(OFF);

@@ -13,8 +13,8 @@ import {
 import type { OperatorProcess } from "../operator/process";
 import { startOperator, suiteClient } from "./operator";
 
-// DaemonSets with real tokens: one whose tokens are bounded, one that has none, one that GitOps takes back, and one whose client can't
-// live with a short token.
+// DaemonSets with real tokens: one whose tokens are bounded, one without a token, one that GitOps changes back, and one whose client can't
+// work with a short token.
 
 const NAME = "agent";
 const TYPE = "TokenLifetimeBounded";
@@ -23,7 +23,7 @@ const OFF = "lifetime-off";
 const CONTESTED = "lifetime-contested";
 const KEPT = "lifetime-kept";
 const namespaces = [BOUNDED, OFF, CONTESTED, KEPT];
-/** Longer than the replacement of one pod on a busy machine. */
+/** Longer than the replacement of one pod takes on a busy machine. */
 const ROLL_MS = 180_000;
 
 let client: ClusterClient;
@@ -60,7 +60,7 @@ async function untilReason(namespace: string, reason: string, timeoutMs = ROLL_M
   return client.untilCondition({ namespace, name: NAME, type: TYPE }, [reason], timeoutMs);
 }
 
-/** Looks until the condition has that reason; returns all reasons on the way, each once. */
+/** Polls until the condition has a reason; returns all reasons seen until then, without repetitions. */
 async function reasonsUntil(namespace: string, last: string): Promise<string[]> {
   const reasons: string[] = [];
   await client.until(
@@ -76,7 +76,7 @@ async function reasonsUntil(namespace: string, last: string): Promise<string[]> 
   return reasons;
 }
 
-/** The one pod, once no other is there or going. */
+/** The only pod, once no other exists or is terminating. */
 async function podOf(namespace: string): Promise<Pod> {
   const [pod] = await client.readyPods(namespace, NAME, 1, ROLL_MS);
   return pod!;
@@ -88,15 +88,15 @@ async function passes(): Promise<number> {
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** Has the operator look at every object again, twice: whatever happens to a pod makes it. */
+/** Makes the operator reconcile every object twice: any change of a pod triggers a pass. */
 async function lookedAgain(): Promise<void> {
   const objects = (await client.output(["get", "cres", "--all-namespaces", "-o", "name"])).trim().split("\n").length;
   for (const round of ["first", "second"]) {
     const before = await passes();
     const label = ["label", "pods", "--all", "--all-namespaces", `round=${round}`, "--overwrite"];
-    // It fails if one of them goes meanwhile.
+    // kubectl fails if a pod is deleted meanwhile.
     await client.until("all pods to have a label", async () => (await client.kubectl(label)).code === 0);
-    await client.until("every object to be looked at", async () => (await passes()) >= before + objects, 150_000);
+    await client.until("a pass of every object", async () => (await passes()) >= before + objects, 150_000);
   }
 }
 
@@ -104,7 +104,7 @@ describe("a DaemonSet whose pods have the default token", () => {
   let before: DaemonSet;
   let old: Pod;
 
-  it("has a token that lives for a year", async () => {
+  it("has a token with a life of one year at first", async () => {
     await client.apply(tokenAgent(agentOf(BOUNDED)));
     old = await podOf(BOUNDED);
     const { lifeSeconds, claims } = await tokenIn(client, {
@@ -118,7 +118,7 @@ describe("a DaemonSet whose pods have the default token", () => {
     before = await set(BOUNDED);
   });
 
-  it("is changed once, replaces its pod by itself, and is bounded", async () => {
+  it("is changed once, rolls its pod out, and is bounded", async () => {
     await protect(BOUNDED);
     const reasons = await reasonsUntil(BOUNDED, "Bounded");
     expect(reasons.slice(-2)).toEqual(["Rolling", "Bounded"]);
@@ -131,7 +131,7 @@ describe("a DaemonSet whose pods have the default token", () => {
     expect(await entryOf(BOUNDED)).toMatchObject({ outcome: "Bounded", changes: 1, uid: before.metadata.uid });
   });
 
-  it("has a pod without admission's volume, and in each container all that was in it", async () => {
+  it("has a pod without the volume that admission adds, but with the same files in each container", async () => {
     const pod = await podOf(BOUNDED);
     expect(pod.metadata.uid).not.toBe(old.metadata.uid);
     expect(pod.spec.volumes?.filter(({ name }) => name.startsWith("kube-api-access"))).toEqual([]);
@@ -146,7 +146,7 @@ describe("a DaemonSet whose pods have the default token", () => {
     expect(seen.trim().split(/\s+/)).toEqual(TOKEN_FILES);
   });
 
-  it("has tokens of ten minutes, with which real requests succeed", async () => {
+  it("has tokens of ten minutes, and real requests with them succeed", async () => {
     const pod = await podOf(BOUNDED);
     for (const container of AGENT_CONTAINERS) {
       const where = { namespace: BOUNDED, pod: pod.metadata.name, container };
@@ -159,7 +159,7 @@ describe("a DaemonSet whose pods have the default token", () => {
     expect((await client.exec(agent, ["node", "/app/token-request.js"])).trim()).toBe("200");
   });
 
-  it("stays as it is from then on, and the story is told by Events", async () => {
+  it("stays unchanged from then on, and Events report each step", async () => {
     const { generation } = (await set(BOUNDED)).metadata;
     await lookedAgain();
     expect((await set(BOUNDED)).metadata.generation).toBe(generation);
@@ -188,11 +188,11 @@ describe("a DaemonSet whose pods get no token", () => {
   });
 });
 
-describe("a DaemonSet whose template GitOps takes back", () => {
+describe("a DaemonSet whose template a GitOps tool changes back", () => {
   const MANAGER = "argocd-controller";
   const SECONDS = 3600;
 
-  /** What Argo CD does when it syncs. */
+  /** Applies the template as Argo CD does when it syncs. */
   async function sync(): Promise<void> {
     const text = JSON.stringify(tokenAgentSet(agentOf(CONTESTED, { explicitSeconds: SECONDS })));
     const args = ["apply", "--server-side", "--force-conflicts", `--field-manager=${MANAGER}`, "-f", "-"];
@@ -207,7 +207,7 @@ describe("a DaemonSet whose template GitOps takes back", () => {
     );
   }
 
-  it("is changed twice, and then left to who wants it otherwise, who is named", async () => {
+  it("is changed twice, then left alone, and the condition names the other manager", async () => {
     const others = tokenAgent(agentOf(CONTESTED)) as { kind: string }[];
     await client.apply(others.filter(({ kind }) => kind !== "DaemonSet"));
     await sync();
@@ -223,7 +223,7 @@ describe("a DaemonSet whose template GitOps takes back", () => {
     expect(status).toBe("False");
     expect(message).toContain(MANAGER);
     await lookedAgain();
-    // It was created, and changed twice by each of the two.
+    // Created once, then changed twice by each of the two.
     expect((await set(CONTESTED)).metadata.generation).toBe(5);
     expect(await entryOf(CONTESTED)).toMatchObject({
       outcome: "Contested",
@@ -242,10 +242,10 @@ describe("a DaemonSet whose client does not read its token again", () => {
     return client.output(["logs", pod.metadata.name, "-n", KEPT, "-c", NAME]);
   }
 
-  it("is answered 401 once its token is short", async () => {
+  it("gets 401 after its token has become short", async () => {
     await client.apply(tokenAgent(agentOf(KEPT, keeper)));
     const old = await podOf(KEPT);
-    await client.until("it to reconcile", async () => (await logOf(old)).includes("reconciled"));
+    await client.until("the client to reconcile", async () => (await logOf(old)).includes("reconciled"));
     before = await templateText(KEPT);
     await protect(KEPT);
     await untilReason(KEPT, "Bounded");
@@ -255,7 +255,7 @@ describe("a DaemonSet whose client does not read its token again", () => {
     expect(await logOf(pod)).not.toContain("reconciled");
   });
 
-  it("gets its template back as it was, and works again", async () => {
+  it("gets its original template back, and works again", async () => {
     const { status } = await untilReason(KEPT, "Reverted", 300_000);
     expect(status).toBe("False");
     expect(await templateText(KEPT)).toBe(before);
@@ -272,7 +272,7 @@ describe("a DaemonSet whose client does not read its token again", () => {
   it("is not changed again", async () => {
     await lookedAgain();
     const { metadata, spec } = await set(KEPT);
-    // It was created, changed, and changed back.
+    // Created, changed, and changed back.
     expect(metadata.generation).toBe(3);
     expect(JSON.stringify(spec.template)).toBe(before);
     expect((await condition(KEPT))?.reason).toBe("Reverted");
