@@ -13,7 +13,7 @@ export interface Stage {
   readonly defer: (end: () => Promise<void>) => void;
 }
 
-/** One kind of fault, and its result: one line of the table in docs/reliability.md. */
+/** One kind of fault, and its result. docs/reliability.md has the results. */
 export interface Finding {
   readonly fault: string;
   /** How often it was injected. */
