@@ -7,11 +7,11 @@ import { apiOver } from "./cluster-operator";
 import { type Admin, eventually } from "./cluster-world";
 import { suiteLab } from "./suite-lab";
 
-/** Something that an author may do by hand, in the namespace of its objects or, where it is cluster-scoped, anywhere. */
+/** A right that an author may have: in the namespace of its objects, or for a cluster-scoped resource in the whole cluster. */
 export interface Right {
   readonly verb: string;
   readonly group: string;
-  /** With its subresource. */
+  /** With its subresource, such as `pods/eviction`. */
   readonly resource: string;
   readonly isCluster?: true;
 }
@@ -19,7 +19,7 @@ export interface Right {
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 const FLOWS = "flowcontrol.apiserver.k8s.io";
 
-/** Everything that the policy ever asks for. */
+/** All rights that the policy checks. */
 export const RIGHTS = {
   evict: { verb: "create", group: "", resource: "pods/eviction" },
   readLogs: { verb: "get", group: "", resource: "pods/log" },
@@ -43,13 +43,13 @@ const OWN: readonly Right[] = ["create", "update", "patch", "get"].map(verb => (
   resource: "controllerresiliences",
 }));
 
-/** Somebody who writes ControllerResiliences. */
+/** A user who writes ControllerResiliences. */
 export interface Author {
   readonly name: string;
   readonly api: Api;
 }
 
-/** Authors with just these rights; those with the same ones are the same. */
+/** Authors that have exactly these rights. Authors with the same rights are the same user. */
 export class Authors {
   readonly #known = new Map<string, Author>();
   readonly #connections: Connection[] = [];
@@ -64,7 +64,7 @@ export class Authors {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const name = `author-${this.#known.size}-${this.namespace}`;
-    // Own rights stand for all namespaces, so that what is missing is never those.
+    // The right to write ControllerResiliences holds in all namespaces, so a refusal is never about that right.
     await this.#grant(name, "cluster", [...OWN, ...rights.filter(isCluster)]);
     await this.#grant(
       name,
@@ -101,7 +101,7 @@ export class Authors {
     await this.admin.create(`${api}/${binding}`, { metadata: { name }, roleRef, subjects });
   }
 
-  /** API servers apply a right a moment after it was given. */
+  /** API servers apply a new right after a short delay. */
   async #held(user: string, { verb, group, resource: full }: Right): Promise<void> {
     const [resource, subresource = ""] = full.split("/");
     const resourceAttributes = { namespace: this.namespace, verb, group, resource, subresource };
@@ -118,7 +118,7 @@ function isCluster(right: Right): boolean {
   return right.isCluster === true;
 }
 
-/** An administrator who impersonates another user. */
+/** Returns an administrator who impersonates another user. */
 function asUser(name: string): KubeConfig {
   const admin = loadKubeConfigFile(suiteLab().kubeconfigPath);
   const [cluster, user] = [admin.getCurrentCluster(), admin.getCurrentUser()];

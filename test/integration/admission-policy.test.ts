@@ -9,8 +9,8 @@ import { shippedRules } from "../cluster/installation";
 import { clientWith } from "./cluster-operator";
 import { Admin, eventually } from "./cluster-world";
 
-// Who may ask for what, by the API server itself: for each remedy an author who has the rights, one who lacks one of them, and what may be changed by
-// an author who has none.
+// The policy on a real API server. For each remedy: an author with the necessary rights, authors who lack one of them, and the changes that an author
+// without rights may make.
 
 type Spec = Readonly<Record<string, unknown>>;
 
@@ -18,8 +18,8 @@ const admin = new Admin();
 let namespace: string;
 let objects: string;
 let authors: Authors;
-/** May write ControllerResiliences, and nothing else. */
-let nobody: Author;
+/** May write ControllerResiliences, and has no other right. */
+let unprivileged: Author;
 
 const target = { kind: "Deployment", name: "web" };
 const agent = { kind: "DaemonSet", name: "agent" };
@@ -32,10 +32,10 @@ beforeAll(async () => {
   namespace = await admin.namespace("authors");
   objects = `/apis/controller-resilience.io/v1alpha1/namespaces/${namespace}/controllerresiliences`;
   authors = new Authors(admin, namespace);
-  nobody = await authors.with([]);
+  unprivileged = await authors.with([]);
   await installAdmissionPolicy(admin);
   const before = await eventually(
-    () => refusal(nobody, spec({ tokenRestart: {} })),
+    () => refusal(unprivileged, spec({ tokenRestart: {} })),
     message => message !== undefined,
   );
   expect(before).toBeDefined();
@@ -47,7 +47,7 @@ afterAll(async () => {
   admin.connection.close();
 });
 
-/** Why an author may not write that; undefined if it may. Nothing is stored. */
+/** Sends a dry run of a write. Returns the API server's refusal, or undefined if it accepts the write. */
 async function refusal(author: Author, wanted: Spec, old?: { readonly name: string }): Promise<string | undefined> {
   const metadata = old ?? { name: "new" };
   const [method, path] =
@@ -67,7 +67,7 @@ async function refusal(author: Author, wanted: Spec, old?: { readonly name: stri
   }
 }
 
-/** What the refusal of that right says to that author. */
+/** The part of the refusal that names a missing right of an author. */
 function words({ name }: Author, { verb, resource, isCluster }: Right): string {
   return `user ${name} may not ${verb} ${resource}${isCluster === true ? "" : ` in namespace ${namespace}`}, and spec.`;
 }
@@ -88,11 +88,11 @@ const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
   ],
   ["a rollout of one kind", spec({ tokenRestart: { strategy: "RolloutRestart" } }, [target]), [patchDeployments]],
   ["a rollout of another kind", spec({ tokenRestart: { strategy: "RolloutRestart" } }, [agent]), [patchDaemonSets]],
-  ["a pattern of the author's own", spec({ tokenRestart: { extraPatterns: ["denied"] } }), [evict, readLogs]],
+  ["an extra pattern", spec({ tokenRestart: { extraPatterns: ["denied"] } }), [evict, readLogs]],
   ["every binding of the targets", spec({ bindingRenewal: {} }), ALL_BINDINGS],
   ["a RoleBinding", spec({ bindingRenewal: { bindings: [roleBinding] } }), [updateRoleBindings, createRoleBindings]],
   [
-    "a RoleBinding that is not to be restored",
+    "a RoleBinding without restoreExpired",
     spec({ bindingRenewal: { bindings: [roleBinding], restoreExpired: false } }),
     [updateRoleBindings],
   ],
@@ -106,37 +106,41 @@ const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
   ["a flow", spec({ flowIsolation: { requestRate: { onRunaway: "Throttle" } } }), [createFlowSchemas]],
   ["a level", spec({ flowIsolation: { dedicated: {} } }), [createFlowSchemas, createLevels]],
   [
-    "no replicas for a runaway",
+    "scaling a runaway to zero",
     spec({ flowIsolation: toZero }, [target, database, agent]),
     [createFlowSchemas, scaleDeployments, scaleStatefulSets],
   ],
   [
-    "no replicas for a StatefulSet",
+    "scaling a StatefulSet to zero",
     spec({ flowIsolation: toZero }, [database]),
     [createFlowSchemas, scaleStatefulSets],
   ],
   ["two remedies", spec({ tokenRestart: {}, tokenLifetime: {} }, [agent]), [evict, patchDaemonSets]],
-  // In Observe mode only what is read.
+  // In Observe mode an author needs rights only for what the operator reads.
   [
-    "all, to look at",
+    "all remedies in Observe mode",
     { ...spec({ tokenRestart: {}, bindingRenewal: {}, flowIsolation: toZero }), mode: "Observe" },
     [],
   ],
-  ["patterns, to look at", { ...spec({ tokenRestart: { extraPatterns: ["denied"] } }), mode: "Observe" }, [readLogs]],
   [
-    "bindings of others, to look at",
+    "an extra pattern in Observe mode",
+    { ...spec({ tokenRestart: { extraPatterns: ["denied"] } }), mode: "Observe" },
+    [readLogs],
+  ],
+  [
+    "a named binding in Observe mode",
     { ...spec({ bindingRenewal: { bindings: [clusterRoleBinding] } }), mode: "Observe" },
     [readClusterRoleBindings],
   ],
   [
-    "all, for later",
+    "all remedies, suspended",
     { ...spec({ tokenRestart: { extraPatterns: ["denied"] }, bindingRenewal: {} }), suspend: true },
     [],
   ],
 ];
 
-describe("who asks for", () => {
-  it.each(CASES)("%s needs just the rights for it", async (_, wanted, needs) => {
+describe("an author", () => {
+  it.each(CASES)("needs exactly the rights for %s", async (_, wanted, needs) => {
     expect(await refusal(await authors.with(needs), wanted)).toBeUndefined();
     for (const lacking of needs) {
       const author = await authors.with(Object.values(RIGHTS).filter(right => right !== lacking));
@@ -144,11 +148,11 @@ describe("who asks for", () => {
     }
   });
 
-  it("every right that is asked for stands in one of these cases", () => {
+  it("needs no right that these cases omit", () => {
     expect(new Set(CASES.flatMap(([, , needs]) => needs))).toEqual(new Set(Object.values(RIGHTS)));
   });
 
-  it("something in another namespace needs the right there", async () => {
+  it("needs the right in the namespace of the object", async () => {
     const other = await admin.namespace("elsewhere");
     const author = await authors.with([evict]);
     const path = objects.replace(namespace, other);
@@ -167,7 +171,7 @@ describe("who asks for", () => {
   });
 });
 
-/** An object as an administrator made it, with everything that can be made narrower. */
+/** An administrator's object with all fields that can be made narrower. */
 const FULL = {
   tokenRestart: {
     ...{ evidence: ["Logs", "ServiceAccountAge"], occasions: 5, window: "15m", minDuration: "60s", containers: ["a"] },
@@ -314,7 +318,7 @@ describe("an author without rights", () => {
   const all = [target, agent];
   const stored = new Map<string, { readonly name: string; readonly resourceVersion: string }>();
 
-  /** An object of an administrator's, made once. */
+  /** Returns an object that an administrator created; each spec is created once. */
   async function existing(old: Spec): Promise<{ readonly name: string; readonly resourceVersion: string }> {
     const key = JSON.stringify(old);
     const known = stored.get(key);
@@ -330,66 +334,66 @@ describe("an author without rights", () => {
   }
 
   const change = async (old: Spec, wanted: Spec): Promise<string | undefined> =>
-    refusal(nobody, wanted, await existing(old));
+    refusal(unprivileged, wanted, await existing(old));
   const withBlock = (block: keyof typeof FULL, fields: Spec = {}, targets: readonly object[] = all): Spec =>
     spec({ [block]: { ...FULL[block], ...fields } }, targets);
 
-  it.each(rows("narrower"))("may make %s.%s narrower: %j", async (block, field, value) => {
+  it.each(rows("narrower"))("may narrow %s.%s: %j", async (block, field, value) => {
     expect(await change(withBlock(block), withBlock(block, { [field]: value }))).toBeUndefined();
   });
 
-  it.each(rows("wider"))("may not make %s.%s wider: %j", async (block, field, value) => {
+  it.each(rows("wider"))("may not widen %s.%s: %j", async (block, field, value) => {
     const said = await change(withBlock(block), withBlock(block, { [field]: value }));
-    expect(said).toContain(words(nobody, CHANGES[block].right));
+    expect(said).toContain(words(unprivileged, CHANGES[block].right));
   });
 
-  it("may not let roll what was evicted", async () => {
+  it("may not change the strategy from Evict to RolloutRestart", async () => {
     const rolled = await change(withBlock("tokenRestart"), withBlock("tokenRestart", { strategy: "RolloutRestart" }));
-    expect(rolled).toContain(words(nobody, patchDeployments));
+    expect(rolled).toContain(words(unprivileged, patchDeployments));
   });
 
   it.each<[string, Spec]>([
     ["another pattern", withBlock("tokenRestart", { extraPatterns: ["secret"] })],
     ["other containers", withBlock("tokenRestart", { containers: ["b"] })],
     ["other workloads", withBlock("tokenRestart", {}, [...all, database])],
-  ])("may not search %s in Observe mode", async (_, wanted) => {
+  ])("may not search logs for %s in Observe mode", async (_, wanted) => {
     const observed = { ...withBlock("tokenRestart"), mode: "Observe" };
-    expect(await change(observed, { ...wanted, mode: "Observe" })).toContain(words(nobody, readLogs));
+    expect(await change(observed, { ...wanted, mode: "Observe" })).toContain(words(unprivileged, readLogs));
     expect(await change(observed, { ...observed, suspend: true })).toBeUndefined();
   });
 
-  it("may not have looked at again in Observe mode what was suspended", async () => {
+  it("may not resume a suspended object in Observe mode that reads what the author may not read", async () => {
     const searched = { ...withBlock("tokenRestart"), mode: "Observe" };
-    expect(await change({ ...searched, suspend: true }, searched)).toContain(words(nobody, readLogs));
+    expect(await change({ ...searched, suspend: true }, searched)).toContain(words(unprivileged, readLogs));
     const shown = { ...withBlock("bindingRenewal", { bindings: [clusterRoleBinding] }), mode: "Observe" };
-    expect(await change({ ...shown, suspend: true }, shown)).toContain(words(nobody, readClusterRoleBindings));
+    expect(await change({ ...shown, suspend: true }, shown)).toContain(words(unprivileged, readClusterRoleBindings));
     expect(await change(shown, { ...shown, targets: [agent] })).toBeUndefined();
   });
 
   it.each(Object.keys(FULL) as (keyof typeof FULL)[])(
-    "may take %s and targets away, and bring none back",
+    "may remove %s and targets, but not add them again",
     async block => {
       const { right } = CHANGES[block];
       const [both, one] = [withBlock(block), withBlock(block, {}, [agent])];
       expect(await change(both, spec({}, all))).toBeUndefined();
-      expect(await change(spec({}, all), both)).toContain(words(nobody, right));
+      expect(await change(spec({}, all), both)).toContain(words(unprivileged, right));
       expect(await change(both, one)).toBeUndefined();
-      // Which workloads there are does not matter to bindings that are named.
+      // For bindings that are named the targets do not matter.
       const more = await change(one, both);
       if (block === "bindingRenewal") expect(more).toBeUndefined();
-      else expect(more).toContain(words(nobody, right));
+      else expect(more).toContain(words(unprivileged, right));
     },
   );
 
   it.each<[string, Spec]>([
     ["suspend", { suspend: true }],
     ["mode", { mode: "Observe" }],
-  ])("may end everything by %s, and not begin it again", async (_, ended) => {
+  ])("may stop all remedies with %s, but not start them again", async (_, ended) => {
     const running = spec({ ...FULL, bindingRenewal: FULL.bindingRenewal }, all);
     expect(await change(running, { ...running, ...ended })).toBeUndefined();
     for (const block of Object.keys(FULL) as (keyof typeof FULL)[]) {
       const one = withBlock(block);
-      expect(await change({ ...one, ...ended }, one)).toContain(words(nobody, CHANGES[block].right));
+      expect(await change({ ...one, ...ended }, one)).toContain(words(unprivileged, CHANGES[block].right));
     }
   });
 
@@ -401,12 +405,12 @@ describe("an author without rights", () => {
       finalizers: ["controller-resilience.io/cleanup"],
     };
     const patch = { method: "PATCH", contentType: "application/merge-patch+json", query: { dryRun: "All" } } as const;
-    await nobody.api.json({ what: "PATCH", path: `${objects}/${name}`, body: { metadata }, ...patch });
+    await unprivileged.api.json({ what: "PATCH", path: `${objects}/${name}`, body: { metadata }, ...patch });
   });
 });
 
 describe("the policy", () => {
-  it("knows every field of the schema but one, which does nothing", () => {
+  it("checks every field of the schema except one without effect", () => {
     const text = readFileSync(join(__dirname, "../../crds/controllerresilience.yaml"), "utf8");
     const crd = parse(text) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
     const blocks = crd.spec.versions[0]!.schema.openAPIV3Schema.properties!["spec"]!.properties!;
@@ -417,13 +421,13 @@ describe("the policy", () => {
     });
     const requestRate = blocks["flowIsolation"]!.properties!["requestRate"]!.properties!;
     expect(Object.keys(requestRate).toSorted()).toEqual(Object.keys(FULL.flowIsolation.requestRate).toSorted());
-    // Warnings change nothing. The others are tried by themselves above, or can only be made narrower from here.
+    // Warnings change nothing. The other fields have tests of their own above, or can only be narrowed from the full object.
     const elsewhere = ["tokenRestart.extraPatterns", "tokenRestart.strategy", "flowIsolation.priorityLevel"];
     const oneWay = ["tokenLifetime.defaultToken", "tokenLifetime.revertOnUnauthorized"];
     expect(missing.toSorted()).toEqual([...elsewhere, ...oneWay, "bindingRenewal.warnBefore"].toSorted());
   });
 
-  it("never hinders the operator, which holds few of these rights", async () => {
+  it("lets the operator write, although it has few of these rights", async () => {
     const wanted = spec({ bindingRenewal: {}, flowIsolation: toZero }, [target]);
     const { metadata } = await admin.create<{ metadata: { name: string } }>(objects, {
       ...{ apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" },
@@ -442,7 +446,7 @@ describe("the policy", () => {
     }
   });
 
-  it("can be evaluated for the largest objects that the schema takes", async () => {
+  it("stays within the cost limit for the largest objects that the schema accepts", async () => {
     const labels = (seed: string) =>
       Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`key-${i}`, `${seed}-${i}`]));
     const targets = Array.from({ length: 32 }, (_, i) => ({
@@ -464,17 +468,17 @@ describe("the policy", () => {
       ...{ apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" },
       ...{ metadata: { generateName: "large-" }, spec: large(list => [...list], "10m") },
     });
-    // In the other order each one has to be looked for the longest.
+    // The reversed order is the most expensive one to search.
     expect(
       await refusal(
-        nobody,
+        unprivileged,
         large(list => list.toReversed(), "20m"),
         metadata,
       ),
     ).toBeUndefined();
   });
 
-  it("fits the schema, by the API server's own check of types", async () => {
+  it("passes the API server's type check against the schema", async () => {
     const path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/controller-resilience";
     const read = () => admin.get<{ status?: { typeChecking?: { expressionWarnings?: object[] } } }>(path);
     const { status } = await eventually(read, found => found.status?.typeChecking !== undefined);

@@ -7,8 +7,8 @@ import { ClusterClient } from "../cluster/client";
 import { silent } from "../lab/progress";
 import { suiteLab } from "./suite-lab";
 
-// The example for Argo CD, as far as it can be tried without a running one: an API server with Argo CD's own definitions takes it, word for word, and
-// its parts fit each other.
+// Tests the Argo CD example without a running Argo CD: an API server with Argo CD's definitions accepts the files verbatim, and the parts of
+// the example fit together.
 
 const BUILD_MS = 1_800_000;
 const ROOT = join(__dirname, "..", "..");
@@ -54,11 +54,11 @@ afterAll(async () => {
   await client.output(["delete", "--ignore-not-found", "--wait=false", ...CRDS]);
 });
 
-it.each(FILES)("the API server takes %s as it is", async file => {
+it.each(FILES)("the API server accepts %s verbatim", async file => {
   await client.output(["apply", "--dry-run=server", "--validate=strict", "-f", file]);
 });
 
-it("every Application is one that its project permits, and finds in this repository what it names", () => {
+it("its project permits every Application, and this repository has every path that an Application names", () => {
   for (const { metadata, spec } of applications) {
     const project = projects.get(spec.project);
     if (spec.project === "default") continue;
@@ -69,7 +69,7 @@ it("every Application is one that its project permits, and finds in this reposit
   expect(own.map(({ spec }) => existsSync(join(ROOT, spec.source.path)))).toEqual([true, true, true]);
 });
 
-it("the waves are the API, the operator, the objects", () => {
+it("the sync waves are the API, the operator, the objects", () => {
   const wave = ({ metadata }: Application): number =>
     Number(metadata.annotations?.["argocd.argoproj.io/sync-wave"] ?? -9);
   const inOrder = applications.toSorted((a, b) => wave(a) - wave(b)).map(({ metadata }) => metadata.name);

@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { argoHealth, type Health, HEALTH_FOLDER, type Opinion } from "../argocd/argo-cd";
 import { silent } from "../lab/progress";
 
-// The health check as Argo CD itself runs it: with its own library, and without Lua's standard libraries.
+// Runs the health check as Argo CD does: with Argo CD's own library, and without Lua's standard libraries.
 
 /** Long enough to build Argo CD's library on a slow machine. */
 const BUILD_MS = 1_800_000;
@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 const IDENTITY = { apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" };
 
-/** An object that the operator has looked at. */
+/** An object that the operator has reconciled. */
 function looked(conditions: readonly object[]): object {
   return { ...IDENTITY, metadata: { generation: 2 }, status: { observedGeneration: 2, conditions } };
 }
@@ -47,45 +47,53 @@ async function statusOf(object: object): Promise<string> {
 }
 
 describe("the health check", () => {
-  it("says of each object of the test data what Argo CD's test file says", async () => {
+  it("returns the status that Argo CD's test file expects for each object of the test data", async () => {
     const said = await ask(tests.map(({ inputPath }) => read(inputPath) as object));
     expect(said).toEqual(tests.map(({ healthStatus }) => ({ health: healthStatus })));
     const data = readdirSync(join(HEALTH_FOLDER, "testdata")).map(file => `testdata/${file}`);
     expect(data.toSorted()).toEqual(tests.map(({ inputPath }) => inputPath).toSorted());
   });
 
-  it("knows each of four states from the test data", () => {
+  it("returns each of the four states for the test data", () => {
     expect(new Set(tests.map(({ healthStatus }) => healthStatus.status))).toEqual(
       new Set(["Healthy", "Progressing", "Degraded", "Suspended"]),
     );
   });
 
   it.each<[string, string, object[]]>([
-    ["a person is needed, whatever else is so", "Degraded", [condition("Ready", "True"), condition("Stalled", "True")]],
     [
-      "a person is needed and work goes on",
+      "a person must act, also while Ready is True",
+      "Degraded",
+      [condition("Ready", "True"), condition("Stalled", "True")],
+    ],
+    [
+      "a person must act while work goes on",
       "Degraded",
       [condition("Ready", "False"), condition("Reconciling", "True"), condition("Stalled", "True")],
     ],
     ["work goes on", "Progressing", [condition("Ready", "False"), condition("Reconciling", "True")]],
-    ["work goes on while all holds", "Progressing", [condition("Ready", "True"), condition("Reconciling", "True")]],
-    ["all holds", "Healthy", [condition("Ready", "True"), ...quiet]],
-    ["something does not hold", "Degraded", [condition("Ready", "False", "BindingRefused"), ...quiet]],
+    [
+      "work goes on while all remedies hold",
+      "Progressing",
+      [condition("Ready", "True"), condition("Reconciling", "True")],
+    ],
+    ["all remedies hold", "Healthy", [condition("Ready", "True"), ...quiet]],
+    ["a remedy does not hold", "Degraded", [condition("Ready", "False", "BindingRefused"), ...quiet]],
     ["a token is dead, in Observe mode", "Degraded", [condition("Ready", "False", "WouldRestart"), ...quiet]],
     [
       "a template would be changed, in Observe mode",
       "Suspended",
       [condition("Ready", "False", "WouldChange"), ...quiet],
     ],
-    ["nobody can tell", "Progressing", [condition("Ready", "Unknown", "ObserveFailed"), ...quiet]],
-    ["it is suspended", "Suspended", [condition("Ready", "Unknown", "Suspended"), ...quiet]],
-    ["a workload is not there yet", "Progressing", [condition("Ready", "False", "TargetNotFound"), ...quiet]],
+    ["the state is unknown", "Progressing", [condition("Ready", "Unknown", "ObserveFailed"), ...quiet]],
+    ["the object is suspended", "Suspended", [condition("Ready", "Unknown", "Suspended"), ...quiet]],
+    ["a target does not exist yet", "Progressing", [condition("Ready", "False", "TargetNotFound"), ...quiet]],
     ["there are no conditions", "Progressing", []],
   ])("where %s: %s", async (_, expected, conditions) => {
     expect(await statusOf(looked(conditions))).toBe(expected);
   });
 
-  it("believes nothing that was said of another generation", async () => {
+  it("ignores conditions of another generation", async () => {
     for (const conditions of [[condition("Ready", "True")], [condition("Stalled", "True")]]) {
       const object = looked(conditions);
       for (const generation of [1, 3])
@@ -93,7 +101,7 @@ describe("the health check", () => {
     }
   });
 
-  it("fails at nothing that is missing or null", async () => {
+  it("accepts missing and null fields", async () => {
     const part = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null });
     const text = part(fc.constantFrom("True", "False", "Unknown", "Ready", "Stalled", "Reconciling", "Suspended", ""));
     const fields = { type: text, status: text, reason: text, message: text };
@@ -104,7 +112,7 @@ describe("the health check", () => {
     const metadata = part(fc.record({ generation: part(fc.constant(1)) }, { requiredKeys: [] }));
     const object = fc.record({ metadata, status }, { requiredKeys: [] });
     const states = ["Healthy", "Progressing", "Degraded", "Suspended"];
-    // All at once: starting the program takes longer than asking it.
+    // Checks all objects in one run: starting the program takes longer than a check.
     const objects = fc.sample(object, 2_000).map(fieldsOf => ({ ...IDENTITY, ...fieldsOf }));
     const said = await ask(objects);
     const isFine = ({ error, health }: Opinion): boolean =>

@@ -18,8 +18,8 @@ import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
 
-// Whole passes of the remedy against a real API server, with its real check against escalation, as the operator's ServiceAccount. What
-// takes weeks is brought about by a clock of the operator's own that is set ahead.
+// Whole passes of the remedy, as the operator's ServiceAccount, against a real API server with its real check against privilege escalation.
+// The operator's clock is set ahead to cover events that take weeks.
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 const CRES = "/apis/controller-resilience.io/v1alpha1";
@@ -51,7 +51,7 @@ afterAll(() => {
   admin.connection.close();
 });
 
-/** A process of the operator, whose clock may be set ahead. */
+/** An operator process whose clock can be set ahead. */
 function start() {
   const ahead = { ms: 0 };
   const clock: Clock = { ...systemClock, now: () => new Date(systemClock.now().getTime() + ahead.ms) };
@@ -102,7 +102,7 @@ async function protect(name: string, bindings: object[], block: object = {}): Pr
   });
 }
 
-/** What an installer does so that the operator may renew bindings to a role. */
+/** Gives the operator the right to renew bindings of a role, as an installer does. */
 async function allowToBind(resource: string, role: string): Promise<void> {
   const name = `bind-${role}-${Math.random().toString(36).slice(2, 8)}`;
   const who = (
@@ -126,7 +126,7 @@ const inDays = (days: number): string =>
   new Date(Math.floor(Date.now() / 1000) * 1000 + days * DAY).toISOString().replace(".000Z", "Z");
 
 describe("without the right to bind the role", () => {
-  it("the API server refuses to change even an annotation, and the remedy knows it beforehand", async () => {
+  it("the API server refuses even a change of an annotation, and the remedy knows that beforehand", async () => {
     const expiry = inDays(30);
     const { metadata } = await createBinding("forbidden", {
       annotations: { "controller-resilience.io/expires-at": expiry },
@@ -158,7 +158,7 @@ describe("without the right to bind the role", () => {
     await allowToBind("clusterroles", "edit");
     const two = start();
     two.ahead.ms = 29.5 * DAY;
-    // The API server's authorizer sees a new role a moment later.
+    // The API server's authorizer sees a new role after a short delay.
     await eventually(
       () =>
         two.readers.may({
@@ -198,7 +198,7 @@ describe("with the right to bind the role", () => {
   };
   const names = Object.keys(marks);
 
-  it("a binding in each convention is renewed once, and nothing else of it changes", async () => {
+  it("renews a binding of each convention once, and changes nothing but the expiry", async () => {
     await allowToBind("clusterroles", "edit");
     const before = new Map<string, Binding>();
     for (const [name, mark] of Object.entries(marks)) before.set(name, await createBinding(name, mark));
@@ -238,7 +238,7 @@ describe("with the right to bind the role", () => {
     await process.stop();
   });
 
-  it("an expiry that is written on an older binding counts from then", async () => {
+  it("counts an expiry that was added to an older binding from the time of the change", async () => {
     const { metadata } = await createBinding("older", {});
     await new Promise(wake => setTimeout(wake, 3_000));
     const expiry = inDays(30);
@@ -253,7 +253,7 @@ describe("with the right to bind the role", () => {
     await process.stop();
   });
 
-  it("one that was changed meanwhile is not overwritten", async () => {
+  it("does not overwrite a binding that was changed meanwhile", async () => {
     const { metadata } = await createBinding("changed", { annotations: { "janitor/ttl": "30d" } });
     const { resourceVersion } = metadata as unknown as { resourceVersion: string };
     await admin.patch(path("changed"), { metadata: { annotations: { "janitor/ttl": "1d" } } });
@@ -268,7 +268,7 @@ describe("with the right to bind the role", () => {
     await expect(new ApiWriter(apiOver(operator)).write(renewal)).rejects.toThrow(ConflictError);
   });
 
-  it("one that expired while nobody looked is created again as it was; one that was revoked stays away", async () => {
+  it("restores a binding that expired while the operator was down, and no revoked one", async () => {
     const labels = { team: "web" };
     const annotations = { "janitor/ttl": "30d", note: "by hand" };
     await createBinding("expired", { labels, annotations });

@@ -6,7 +6,7 @@ import { Rig } from "../chaos/rig";
 import { Lab } from "../lab";
 import { ownLabName } from "./suite-lab";
 
-// The short version of `npm run chaos -- bounds`. How long turns are is measured there: here only counts and sizes decide.
+// The short version of `npm run chaos -- bounds`. That one measures durations; this one checks only counts and sizes.
 
 const silent = (): void => undefined;
 let lab: Lab;
@@ -18,18 +18,18 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  // Where it could not be made, its own error is what has to be seen.
+  // If beforeAll failed, its error must stay visible.
   await (rig as Rig | undefined)?.down();
   await lab.down();
 });
 
-it("a quiet pod's 401s are found among targets that log 10 MB/s, and memory stays bounded", async () => {
+it("finds a quiet pod's 401s beside targets that log 10 MB/s, with bounded memory", async () => {
   const { finding, reading } = await noise(rig, silent);
   expect(finding.failures).toEqual([]);
   expect(reading.peakMiB).toBeLessThan(LIMIT_MIB);
 }, 240_000);
 
-it("of a thousand bindings what is due is renewed, and those without a place in status are counted", async () => {
+it("renews the due ones of a thousand bindings, and counts those that do not fit into status", async () => {
   const { finding, reading } = await crowd(rig, 1_000, silent);
   expect(finding.failures).toEqual([]);
   expect(reading.peakMiB).toBeLessThan(LIMIT_MIB);

@@ -4,9 +4,9 @@ import { CHART, type ChartObject, renderChart } from "../cluster/chart";
 import { helm, helmProgram } from "../lab/helm";
 import packageJson from "../../package.json";
 
-// What Helm makes of the chart with other values than its own. No cluster is asked; chart.test.ts does that.
+// Renders the chart with values that differ from its defaults. This needs no cluster; chart.test.ts installs the chart.
 
-/** Where Helm was never built. */
+/** A missing folder means that Helm was never built. */
 const BUILD_TIMEOUT_MS = 1_200_000;
 
 beforeAll(async () => {
@@ -47,7 +47,7 @@ function deploymentIn(objects: readonly ChartObject[]): Deployment["spec"] {
   return (objects.find(({ kind }) => kind === "Deployment") as unknown as Deployment).spec;
 }
 
-it("lint has nothing against it, and its version is that of package.json", async () => {
+it("the chart passes lint, and has the version of package.json", async () => {
   const { code, stdout, stderr } = await helm(["lint", "--strict", CHART]);
   expect([code, stdout, stderr]).toEqual([0, expect.stringContaining("0 chart(s) failed"), ""]);
   const { stdout: chart } = await helm(["show", "chart", CHART]);
@@ -66,7 +66,7 @@ describe("an option that is off", () => {
     ["pepr.installed=true", /^(Namespace|CustomResourceDefinition) \/pepr/],
     ['priorityClassName=""', /^ResourceQuota /],
     ['priorityClassName="high"', /^ResourceQuota /],
-  ])("%s takes away what it is for, and nothing else", async (value, taken) => {
+  ])("%s removes its own objects, and nothing else", async (value, taken) => {
     const [all, without] = [ids(await render()), ids(await render(value))];
     expect(all.filter(id => taken.test(id)).length).toBeGreaterThan(0);
     expect(without).toEqual(all.filter(id => !taken.test(id)));
@@ -84,7 +84,7 @@ describe("the quota", () => {
 });
 
 describe("the pods", () => {
-  it("have the image that is asked for, by digest if there is one", async () => {
+  it("have the configured image, by digest if one is set", async () => {
     const image = async (...values: string[]) =>
       deploymentIn(await render(...values)).template.spec.containers[0]?.image;
     const digest = `sha256:${"0".repeat(64)}`;
@@ -94,7 +94,7 @@ describe("the pods", () => {
     expect(await image(`image={"repository":"r/c","tag":"x","digest":"${digest}"}`)).toBe(`r/c@${digest}`);
   });
 
-  it("have what is asked for of where they run, and how", async () => {
+  it("have the configured scheduling and resources", async () => {
     const asked = {
       imagePullSecrets: [{ name: "registry" }],
       priorityClassName: "high",
@@ -109,7 +109,7 @@ describe("the pods", () => {
     expect(template.metadata).toMatchObject({ annotations: { x: "y" } });
   });
 
-  it("are told by the environment what the values say", async () => {
+  it("have the values in their environment", async () => {
     const rendered = await render(
       'logLevel="debug"',
       "restartIntervalSeconds=30",
@@ -129,14 +129,14 @@ describe("the network policy", () => {
   const spec = async (...values: string[]) =>
     (await render(...values)).find(({ kind }) => kind === "NetworkPolicy")?.["spec"] as object;
 
-  it("lets nobody in if nobody is named", async () => {
+  it("allows no ingress if no peer is named", async () => {
     expect(await spec()).toMatchObject({ ingress: [] });
     const from = [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } }];
     const named = await spec(`networkPolicy.metricsFrom=${JSON.stringify(from)}`);
     expect(named).toMatchObject({ ingress: [{ from, ports: [{ protocol: "TCP", port: "health" }] }] });
   });
 
-  it("lets the pods reach the addresses that are given, and names only if that is asked for", async () => {
+  it("lets the pods reach the configured addresses, and DNS only if enabled", async () => {
     const ports = [443, 6443].map(port => ({ protocol: "TCP", port }));
     expect(await spec()).toMatchObject({ egress: [{ ports }] });
     const [toServer, toNames] = ['networkPolicy.apiServer.cidrs=["10.0.0.1/32"]', "networkPolicy.dns=true"];
@@ -147,14 +147,14 @@ describe("the network policy", () => {
 });
 
 describe("the rights", () => {
-  it("hold in the namespaces that are listed, and in no other", async () => {
+  it("hold in the listed namespaces only", async () => {
     const [everywhere, listed] = [ids(await render()), ids(await render('namespaces=["a","b"]'))];
     const name = "controller-resilience-namespaces";
     expect(everywhere.filter(id => !listed.includes(id))).toEqual([`ClusterRoleBinding /${name}`]);
     expect(listed.filter(id => !everywhere.includes(id))).toEqual([`RoleBinding a/${name}`, `RoleBinding b/${name}`]);
   });
 
-  it("to bind are given role by role, where each is to count", async () => {
+  it("to bind are granted per role, in the namespace of the role", async () => {
     const roles = [
       { kind: "ClusterRole", name: "edit" },
       { kind: "ClusterRole", name: "edit", namespace: "team" },
@@ -180,7 +180,7 @@ describe("the rights", () => {
     expect(rulesIn(added)).toEqual([clusterRoles, clusterRoles, someRoles]);
   });
 
-  it("have no wildcard, no way to more rights and no Secrets, whatever is asked for", async () => {
+  it("have no wildcard, no escalation and no Secrets, whatever the values are", async () => {
     const rules = rulesIn(await render("tokenLifetime.viaAdmission=true", 'namespaces=["a"]'));
     const words = rules.flatMap(({ apiGroups = [], resources = [], verbs }) => [...apiGroups, ...resources, ...verbs]);
     expect(words).toContain("mutatingadmissionpolicies");
@@ -188,7 +188,7 @@ describe("the rights", () => {
   });
 });
 
-describe("a value that makes no sense", () => {
+describe("an invalid value", () => {
   it.each([
     ["replicas=0", "at '/replicas': minimum: got 0, want 1"],
     ['replicas="two"', "at '/replicas': got string, want integer"],
@@ -209,7 +209,7 @@ describe("a value that makes no sense", () => {
 describe("a cluster that is too old", () => {
   const renderFor = (version: string, ...args: string[]) => renderChart(["--kube-version", version, ...args]);
 
-  it("is refused, with what to leave out", async () => {
+  it("is refused, and the message names the value to change", async () => {
     await expect(renderFor("v1.28.9")).rejects.toThrow("chart requires kubeVersion: >=1.29.0-0");
     await expect(renderFor("v1.29.1")).rejects.toThrow(
       "This is Kubernetes v1.29.1, and a ValidatingAdmissionPolicy needs 1.30: upgrade, or set admissionPolicy.enabled=false",
@@ -217,7 +217,7 @@ describe("a cluster that is too old", () => {
     await expect(renderFor("v1.35.0-gke.1", "--set", "tokenLifetime.viaAdmission=true")).rejects.toThrow("needs 1.36");
   });
 
-  it("is taken once that is left out", async () => {
+  it("is accepted with that value", async () => {
     await expect(renderFor("v1.29.1", "--set", "admissionPolicy.enabled=false")).resolves.toContain("kind: Deployment");
   });
 });

@@ -12,8 +12,8 @@ import { helmProgram } from "../lab/helm";
 import { OperatorProcess } from "../operator/process";
 import { ownLabName } from "./suite-lab";
 
-// What becomes of the chart on a real API server: who may install it beside what, and what an upgrade, a rollback and an uninstall leave. In a
-// lab of its own without a node, since the suite's has objects that Helm would not take for its own; test/e2e/chart.test.ts runs the pods.
+// The chart on a real API server: installing it beside other installations, and the objects that an upgrade, a rollback and an uninstall leave.
+// It has its own lab without a node, since Helm would not adopt the objects of the suite's lab. test/e2e/chart.test.ts runs the pods.
 
 const CRD = "controllerresiliences.controller-resilience.io";
 const BUILD_TIMEOUT_MS = 1_200_000;
@@ -35,7 +35,7 @@ afterAll(async () => {
   await lab.down();
 });
 
-/** What Helm said; in the operator's namespace, if no other is named. */
+/** Runs Helm and returns its output; by default in the operator's namespace. */
 async function helm(args: readonly string[], namespace: string = OPERATOR.namespace): Promise<string> {
   const { code, stdout, stderr } = await lab.helm([...args, "--namespace", namespace]);
   if (code !== 0) throw new Error(stderr);
@@ -46,13 +46,13 @@ const install = (...args: string[]) => helm(["install", RELEASE, CHART, "--creat
 const exists = async (kind: string, name: string): Promise<boolean> =>
   (await client.output(["get", kind, name, "-o", "name", "--ignore-not-found"])).trim() !== "";
 
-/** Whether the operator may do that, by the API server's own word. */
+/** Asks the API server whether the operator has a right. */
 async function may(...question: string[]): Promise<boolean> {
   const as = `--as=system:serviceaccount:${OPERATOR.namespace}:${OPERATOR.serviceAccount}`;
   return (await lab.kubectl(["auth", "can-i", ...question, as])).stdout.trim() === "yes";
 }
 
-/** The chart as it would be in a later release: its definition prints a column more. */
+/** The chart as of a later release: its definition prints one more column. */
 function laterChart(): string {
   const chart = join(folder, "chart");
   cpSync(CHART, chart, { recursive: true });
@@ -70,7 +70,7 @@ const columns = (): Promise<string> =>
   client.output(["get", "crd", CRD, "-o", "jsonpath={.spec.versions[0].additionalPrinterColumns[*].name}"]);
 
 describe("the manifests that are rendered from the chart", () => {
-  it("install the operator by kubectl, and are taken away by it without a remainder, as documented", async () => {
+  it("are installed and completely deleted with kubectl, as documented", async () => {
     const before = await inventory(client);
     const [apply = ""] = documentedCommands("install.md", "With kubectl").split("kubectl rollout");
     await follow(lab, apply);
@@ -81,7 +81,7 @@ describe("the manifests that are rendered from the chart", () => {
     expect((await inventory(client)).filter(object => !before.includes(object))).toEqual([]);
   });
 
-  it("are taken over by Helm, as documented", async () => {
+  it("are adopted by Helm, as documented", async () => {
     const before = await inventory(client);
     const [apply = ""] = documentedCommands("install.md", "With kubectl").split("kubectl rollout");
     await follow(lab, apply);
@@ -95,7 +95,7 @@ describe("the manifests that are rendered from the chart", () => {
 });
 
 describe("a release", () => {
-  it("makes pods that the level `restricted` lets in, and says what to do first", async () => {
+  it("creates pods that the level `restricted` admits, and prints the first steps", async () => {
     await client.output(["create", "namespace", OPERATOR.namespace]);
     const level = "pod-security.kubernetes.io/enforce=restricted";
     await client.output(["label", "namespace", OPERATOR.namespace, level]);
@@ -107,7 +107,7 @@ describe("a release", () => {
     expect(pods.map(({ spec }) => spec.volumes?.map(({ name }) => name))).toEqual([["identity"], ["identity"]]);
   });
 
-  it("has the only operator of its cluster, whatever another is called and wherever it is to be", async () => {
+  it("refuses a second operator in the cluster, whatever its name and namespace", async () => {
     const beside = ["--set", "crds.enabled=false"];
     const words = "controller-resilience is in this cluster already (namespace controller-resilience-system, release";
     await expect(helm(["install", RELEASE, CHART, ...beside], "team-a")).rejects.toThrow(words);
@@ -115,7 +115,7 @@ describe("a release", () => {
     expect(await exists("deployment", RELEASE)).toBe(false);
   });
 
-  it("upgrades the definition, and a rollback takes that back", async () => {
+  it("upgrades the definition, and a rollback reverts it", async () => {
     expect(await columns()).not.toContain("Later");
     await helm(["upgrade", RELEASE, laterChart(), "--reuse-values"]);
     expect(await columns()).toContain("Later");
@@ -123,7 +123,7 @@ describe("a release", () => {
     expect(await columns()).not.toContain("Later");
   });
 
-  it("leaves the objects when it goes, and takes them up again when it comes back", async () => {
+  it("keeps the objects when it is uninstalled, and reconciles them after a new installation", async () => {
     const targets = [{ kind: "Deployment", name: "web" }];
     await client.protect("team-a", "web", { targets, tokenRestart: {} });
     await helm(["uninstall", RELEASE]);
@@ -135,8 +135,8 @@ describe("a release", () => {
   });
 });
 
-describe("Pepr that is there already", () => {
-  it("is left alone, which has to be asked for", async () => {
+describe("a cluster with Pepr", () => {
+  it("needs pepr.installed=true, which keeps Pepr's objects unchanged", async () => {
     const label = "app.kubernetes.io/part-of";
     await client.output(["label", "crd", "peprstores.pepr.dev", `${label}-`]);
     await expect(install()).rejects.toThrow("Pepr is in this cluster already: set pepr.installed=true");
@@ -158,7 +158,7 @@ describe("a release for some namespaces, with a role to bind", () => {
 
   afterAll(() => helm(["uninstall", RELEASE]));
 
-  it("gives the rights there and in no other", async () => {
+  it("grants rights in these namespaces only", async () => {
     for (const question of [
       ["create", "pods", "--subresource=eviction"],
       ["patch", "daemonsets.apps"],
@@ -171,7 +171,7 @@ describe("a release for some namespaces, with a role to bind", () => {
     }
   });
 
-  it("gives the right to bind these roles and no others", async () => {
+  it("grants the right to bind these roles only", async () => {
     const group = "rbac.authorization.k8s.io";
     expect(await may("bind", `clusterroles.${group}/edit`)).toBe(true);
     expect(await may("bind", `clusterroles.${group}/admin`)).toBe(false);
@@ -180,18 +180,18 @@ describe("a release for some namespaces, with a role to bind", () => {
     expect(await may("bind", `clusterroles.${group}/cluster-admin`)).toBe(false);
   });
 
-  it("is enough for an operator that looks after these, and it leaves the objects of others alone", async () => {
+  it("lets the operator reconcile the objects of these namespaces, and no others", async () => {
     const remedies = { tokenRestart: {}, bindingRenewal: {}, tokenLifetime: {}, flowIsolation: {} };
     const spec = { targets: [{ kind: "Deployment", name: "worker" }], ...remedies };
     for (const namespace of ["team-b", "team-a"]) await client.protect(namespace, "worker", spec);
-    // The API server asks for patience for a moment after a kind was installed.
+    // The API server answers 429 for a moment after a kind was installed.
     const stores = ["get", "peprstores.pepr.dev", "--namespace=pepr-system"];
     await client.until("Pepr's stores to be served", async () => (await lab.kubectl(stores)).code === 0);
     const kubeconfig = await lab.serviceAccountKubeconfig(OPERATOR.namespace, OPERATOR.serviceAccount);
     const operator = OperatorProcess.start({ kubeconfig, args: ["--watch-namespaces", "team-a"] });
     try {
       await operator.ready();
-      // Both ways to an object: it is listed at the start, and it changes after that.
+      // The operator sees an object in its list at the start, and later in a change.
       await client.until("a status", async () => (await client.resilience("team-a", "worker")).status);
       for (const namespace of ["team-b", "team-a"])
         await client.protect(namespace, "worker", { ...spec, mode: "Observe" });

@@ -12,7 +12,7 @@ import { isOwnedBy, ownedName, ownerAnnotations, ownerLabels } from "../../src/c
 import type { ClusterObjectView } from "../../src/core/views";
 import { Admin, keepingLog, keepingMetrics } from "./cluster-world";
 
-// What is made outside of an object's namespace, and the finalizer that takes it away, on a real API server.
+// Objects outside the namespace of a ControllerResilience, and the finalizer that cleans them up, on a real API server.
 
 const admin = new Admin();
 const store = new ApiObjectStore(admin.api);
@@ -43,7 +43,7 @@ async function read(name: string): Promise<ControllerResilience> {
 }
 
 describe("the finalizer", () => {
-  it("holds the object back until it is taken off, and leaves the generation and others' finalizers alone", async () => {
+  it("keeps the object until it is removed, and changes neither the generation nor other finalizers", async () => {
     const object = await makeObject("held", ["example.com/other"]);
     const metadata = await store.setFinalizer(object, true);
     expect(metadata.finalizers).toEqual(["example.com/other", FINALIZER]);
@@ -53,14 +53,14 @@ describe("the finalizer", () => {
     await admin.delete(`${path}/held`);
     const going = await read("held");
     expect(going.metadata.deletionTimestamp).toBeDefined();
-    // What it says while it goes can still be written.
+    // Status can still be written while the object is being deleted.
     await store.writeStatus(going, { observedGeneration: 1 });
     expect((await store.setFinalizer(await read("held"), false)).finalizers).toEqual(["example.com/other"]);
     await admin.patch(`${path}/held`, { metadata: { finalizers: null } });
     expect(await store.get(`${namespace}/held`)).toBeNull();
   });
 
-  it("lets the object go when it was the last one", async () => {
+  it("releases the object when it was the last finalizer", async () => {
     const object = await makeObject("last");
     await store.setFinalizer(object, true);
     await admin.delete(`${path}/last`);
@@ -73,7 +73,7 @@ describe("objects outside of namespaces", () => {
   const kind = "PriorityLevelConfiguration" as const;
   const apiVersion = "flowcontrol.apiserver.k8s.io/v1";
 
-  it("are found by the uid of the object that they were made for, and by no other's", async () => {
+  it("are found by the uid of their owner only", async () => {
     const [one, other] = [await makeObject("one"), await makeObject("other")];
     const context = {
       api: admin.api,

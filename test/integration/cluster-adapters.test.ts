@@ -84,7 +84,7 @@ function intent(verb: Intent["verb"], target: ObjectRef, body?: object): Intent 
 describe("the writer", () => {
   const write = (...args: Parameters<typeof intent>) => new ApiWriter(api).write(intent(...args));
 
-  it("evicts the pod that was meant, and no other of that name", async () => {
+  it("evicts the pod with the given uid, and no other pod of that name", async () => {
     const pod = await createPod();
     const target = ref("v1", "Pod", pod);
     await expect(write("evict", { ...target, uid: "another" })).rejects.toThrow(ConflictError);
@@ -93,13 +93,13 @@ describe("the writer", () => {
     await expect(write("evict", target)).rejects.toThrow(GoneError);
   });
 
-  it("takes a PodDisruptionBudget's no for a no", async () => {
+  it("reports a PodDisruptionBudget's refusal", async () => {
     const pod = await createPod({ app: "budget" });
     await admin.create(`/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets`, {
       metadata: { name: "budget" },
       spec: { minAvailable: 1, selector: { matchLabels: { app: "budget" } } },
     });
-    // An unscheduled pod may always go; one that is Running and Ready counts.
+    // A PodDisruptionBudget never protects an unscheduled pod, so this one must be Running and Ready.
     const binding = { target: { kind: "Node", name: "nowhere" }, metadata: { name: pod.metadata.name } };
     await admin.create(`${core}/pods/${pod.metadata.name}/binding`, binding);
     const conditions = [{ type: "Ready", status: "True", lastTransitionTime: new Date().toISOString() }];
@@ -111,11 +111,11 @@ describe("the writer", () => {
     await admin.get(`${core}/pods/${pod.metadata.name}`);
   });
 
-  it("patches the object that was seen, or says that it has changed", async () => {
+  it("patches the object that was read, or throws if it has changed", async () => {
     const deployment = await createDeployment();
     const target = ref("apps/v1", "Deployment", deployment);
     const body = { spec: { template: { metadata: { annotations: { a: "1" } } } } };
-    // The Deployment controller writes to it as well: what was seen is what was read just before.
+    // The Deployment controller writes to the object as well, so read it just before the patch.
     const seen = await eventually(
       async () => {
         const { metadata } = await admin.get<Raw>(`${apps}/deployments/${target.name}`);
@@ -139,7 +139,7 @@ describe("the writer", () => {
     });
   });
 
-  it("refuses a field that the API server does not know", async () => {
+  it("rejects a field that the API server does not know", async () => {
     const target = ref("apps/v1", "Deployment", await createDeployment());
     await expect(write("patch", target, { spec: { replicaz: 1 } })).rejects.toThrow(TerminalError);
   });
@@ -191,7 +191,7 @@ describe("the store of ControllerResiliences", () => {
     await expect(store.writeStatus(object, { observedGeneration: 2 })).rejects.toThrow(ConflictError);
   });
 
-  it("refuses a status that the schema does not know, rather than losing parts of it", async () => {
+  it("rejects a status with unknown fields instead of dropping them", async () => {
     const store = new ApiObjectStore(api);
     const name = "strict";
     await create(name);
@@ -201,7 +201,7 @@ describe("the store of ControllerResiliences", () => {
     );
   });
 
-  it("knows what is gone, also when another has taken its name", async () => {
+  it("reports a deleted object as gone, also when a new one has its name", async () => {
     const store = new ApiObjectStore(api);
     await create("gone");
     const object = (await store.get(`${namespace}/gone`)) as ControllerResilience;
@@ -249,7 +249,7 @@ describe("the readers", () => {
     }
   });
 
-  it("say that they may not read, namespace by namespace", async () => {
+  it("throw ForbiddenError per namespace", async () => {
     const log = keepingLog();
     const context = {
       api: apiOver(powerless),
@@ -268,7 +268,7 @@ describe("the readers", () => {
 });
 
 describe("the lease", () => {
-  it("is created once, and updated only by who read it last", async () => {
+  it("is created once, and updated only with the last resourceVersion", async () => {
     const store = new ApiLeaseStore(api, { namespace, name: "leader" });
     const record = {
       holderIdentity: "a",
@@ -296,7 +296,7 @@ describe("Events", () => {
     readonly regarding: { name: string };
   }
 
-  it("are recorded once and counted when they repeat, notes cut to what the API takes", async () => {
+  it("are recorded once and counted when they repeat, with notes cut to the API's limit", async () => {
     const metrics = keepingMetrics();
     const sink = new ApiEventSink({ api, clock: systemClock, log: keepingLog(), metrics, instance: "host-1" });
     const regarding = ref("v1", "Pod", await createPod());
@@ -319,7 +319,7 @@ describe("Events", () => {
     ]);
   });
 
-  it("that can't be recorded are counted, and hurt nobody", async () => {
+  it("that can't be recorded are counted, and throw nothing", async () => {
     const metrics = keepingMetrics();
     const sink = new ApiEventSink({
       api: apiOver(powerless),
@@ -341,7 +341,7 @@ describe("rights", () => {
     { apiGroup: "apps", resource: "deployments", verbs: ["get", "delete"], by: "tokenRestart", why: "Finds targets." },
   ];
 
-  it("that are missing are named, one line for each need", async () => {
+  it("that are missing are reported, one line per right", async () => {
     expect(await missingRights(api, needs)).toEqual([
       "may not delete deployments.apps in all namespaces; tokenRestart: Finds targets.",
     ]);

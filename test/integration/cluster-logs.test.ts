@@ -9,8 +9,8 @@ import { StandInKubelet } from "../cluster/kubelet";
 import { clientWith, RULES } from "./cluster-operator";
 import { Admin, eventually, keepingMetrics, options } from "./cluster-world";
 
-// Logs through a real API server from a kubelet that says what kubelets say, and hangs when it is told to. Deadlines pass when a test
-// says so: no slow machine is taken for a kubelet that hangs.
+// Logs through a real API server from a fake kubelet that answers like a real one, and hangs on command. Deadlines pass on a fake clock, so a
+// slow machine is never mistaken for a kubelet that hangs.
 
 const admin = new Admin();
 const kubelet = new StandInKubelet();
@@ -81,11 +81,11 @@ function kubeletSays(code: number, text: string): void {
   kubelet.answer = (_, response) => response.writeHead(code).end(text);
 }
 
-/** What was read. */
+/** The text that was read. */
 const itself = (chunk: LogChunk | null): Promise<LogChunk | null> => Promise.resolve(chunk);
 
 describe("a read", () => {
-  it("asks for what it was told to", async () => {
+  it("sends the requested options", async () => {
     const chunk = await reader.read(
       ask({ previous: true, sinceMs: Date.parse("2025-01-01T00:00:00.500Z"), tailLines: 5 }),
       itself,
@@ -105,7 +105,7 @@ describe("a read", () => {
     expect(metrics.counted).toEqual(["log ok"]);
   });
 
-  it("takes no more bytes than it asked for, and says that there are more", async () => {
+  it("reads no more bytes than its limit, and reports that more follow", async () => {
     kubelet.answer = (_, response) => response.end("x".repeat(1_000));
     expect(await reader.read(ask(), itself)).toMatchObject({ truncated: true });
     kubelet.answer = (_, response) => response.end("x".repeat(20_000));
@@ -120,7 +120,7 @@ describe("a read", () => {
       () => kubeletSays(400, 'container "main" in pod "well" is waiting to start: ContainerCreating'),
     ],
     [
-      "a life that is not known any more",
+      "a previous container that the kubelet has forgotten",
       () => kubeletSays(400, 'previous terminated container "main" in pod "well" not found'),
     ],
     ["a pod that the kubelet does not know", () => kubeletSays(404, 'pod "well" does not exist')],
@@ -137,7 +137,7 @@ describe("a read", () => {
   });
 
   it.each([
-    ["a 400 that says something else", 400, "bad request"],
+    ["a 400 for another reason", 400, "bad request"],
     ["a kubelet in trouble", 500, "failed to read"],
   ])("is an error for %s", async (_, code, text) => {
     kubeletSays(code, text);
@@ -152,8 +152,8 @@ describe("a read", () => {
   });
 });
 
-describe("a read that is still being looked through", () => {
-  it("keeps its place, so that no more are in memory than may be read at once", async () => {
+describe("a read whose bytes are still in use", () => {
+  it("keeps its slot, which bounds the memory of concurrent reads", async () => {
     kubelet.answer = (_, response) => response.end("2025-01-01T00:00:00Z well\n");
     let begun = 0;
     let end = (): void => undefined;
@@ -180,7 +180,7 @@ describe("a read that is still being looked through", () => {
 });
 
 describe("pods whose kubelet hangs", () => {
-  /** How many reads of them the kubelet has been asked for, once it is as many as are hoped for. */
+  /** The number of reads of these pods that the kubelet has received, once it is as high as expected. */
   async function asked(hoped: number): Promise<number> {
     const count = (): number => kubelet.calls.filter(({ pod }) => pod.startsWith("hangs")).length;
     return eventually(count, found => found >= hoped);
@@ -191,7 +191,7 @@ describe("pods whose kubelet hangs", () => {
     return eventually(count, found => found >= hoped);
   }
 
-  it("hold up no other namespace, and end at their deadline", async () => {
+  it("delay no other namespace, and time out at their deadline", async () => {
     kubelet.answer = (call, response) => {
       if (call.pod.startsWith("hangs")) response.write("2025-01-01T00:00:00Z begun, never");
       else response.end("2025-01-01T00:00:00Z well\n");
@@ -204,7 +204,7 @@ describe("pods whose kubelet hangs", () => {
     expect(await asked(4)).toBe(4);
     clock.advance(DEADLINE_MS - 1);
     expect((await reader.read(ask({ namespace: other }), itself))?.bytes.toString()).toContain("well");
-    // Four at once per namespace, so two rounds.
+    // At most four run at once per namespace, so there are two rounds.
     expect([await asked(4), await timeouts(0)]).toEqual([4, 0]);
     clock.advance(1);
     expect([await asked(8), await timeouts(4)]).toEqual([8, 4]);
@@ -212,7 +212,7 @@ describe("pods whose kubelet hangs", () => {
     expect(await timeouts(8)).toBe(8);
     await Promise.all(hanging);
 
-    // Now they are known for it: even in their own namespace others go first.
+    // Now these pods are known to hang: others go first, even in their namespace.
     const again = readAll();
     expect((await reader.read(ask(), itself))?.bytes.toString()).toContain("well");
     expect(await asked(10)).toBe(10);

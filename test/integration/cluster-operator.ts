@@ -6,7 +6,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { type Admin, options } from "./cluster-world";
 import { suiteLab } from "./suite-lab";
 
-/** Exactly what the adapters of src/cluster need in the namespaces of the objects, and nothing else. */
+/** The exact rights that the adapters of src/cluster need in the namespaces of the objects. */
 export const RULES = [
   { apiGroups: [""], resources: ["pods"], verbs: ["list", "watch"] },
   { apiGroups: [""], resources: ["pods/log"], verbs: ["get"] },
@@ -19,7 +19,7 @@ export const RULES = [
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
 ];
 
-/** In the operator's own namespace. */
+/** The rights in the operator's own namespace. */
 export const LEASE_RULES = [
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] },
 ];
@@ -39,7 +39,7 @@ export async function clientWith(admin: Admin, namespace: string, rules: readonl
   return new Connection(() => withToken(status.token), systemClock);
 }
 
-/** The bounded client over it that adapters take. */
+/** The bounded client over that API client, which the adapters use. */
 export function apiOver(connection: Connection): Api {
   return new Api(connection, systemClock, options);
 }

@@ -10,14 +10,14 @@ import { apiOver } from "./cluster-operator";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
 import { suiteLab } from "./suite-lab";
 
-// The API server is restarted with another key for tokens: every watch breaks, and the watcher's own token is dead.
+// The API server is restarted with a new token signing key: every watch breaks, and the watcher's own token becomes invalid.
 
 const admin = new Admin();
 afterAll(() => admin.connection.close());
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 
-it("a watch outlives a restart of the API server, and its own credentials once there are new ones", async () => {
+it("a watch recovers from a restart of the API server and from invalid credentials", async () => {
   const namespace = await admin.namespace("restart");
   const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
   await admin.create(accounts, { metadata: { name: "watcher" } });

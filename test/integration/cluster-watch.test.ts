@@ -15,8 +15,8 @@ import { kubeconfigVia } from "../chaos/kubeconfig";
 import { Admin, eventually, keepingLog, keepingMetrics, options } from "./cluster-world";
 import { suiteLab } from "./suite-lab";
 
-// Every fault meets a watch of a real API server while objects are created and deleted all the time. Afterwards the cache has to
-// equal the server's truth, and whoever listened to the differences has to know the same objects: nothing was missed.
+// Each fault hits a watch of a real API server while objects are created and deleted. Afterwards the cache must equal the server's state, and
+// a listener that applied every delta must have the same objects: no change was missed.
 
 const admin = new Admin();
 const lab = suiteLab();
@@ -61,7 +61,7 @@ async function listenWith({ stallMs }: { stallMs: number }): Promise<void> {
   metrics = keepingMetrics();
   const api = new Api(listening, systemClock, options);
   const timing = { stallMs, steadyMs: 200, serverTimeoutMs: 5_000 };
-  // Luck of 0.1 makes all delays short.
+  // A random number of 0.1 makes all delays short.
   const context = { api, clock: systemClock, random: () => 0.1, log, metrics, timing };
   watch = new Watch(context, {
     resource: KINDS.ServiceAccount,
@@ -73,7 +73,7 @@ async function listenWith({ stallMs }: { stallMs: number }): Promise<void> {
   await watch.attempted();
 }
 
-/** On a slow machine, events may lie so far apart that a short stall timer takes it for silence. */
+/** Long enough that a slow machine's pauses between events are not mistaken for a stalled connection. */
 async function listenPatiently(): Promise<void> {
   await hangUp();
   await listenWith({ stallMs: 600_000 });
@@ -84,7 +84,7 @@ async function hangUp(): Promise<void> {
   listening.close();
 }
 
-/** Knows only what it is told, and notices what can't be. */
+/** Applies a delta to the listener's own picture, and fails on one that does not fit. */
 function listen({ before, after }: Delta<ServiceAccountView>): void {
   if (before !== null) expect(told.has(before.uid)).toBe(true);
   if (after === null) told.delete(before?.uid ?? "");
@@ -101,7 +101,7 @@ async function create(): Promise<string> {
   return name;
 }
 
-/** Creates and deletes for a while; each object that is deleted lived through part of the fault. */
+/** Creates and deletes objects for a while; each deleted object existed during a part of the fault. */
 async function churn(rounds: number): Promise<void> {
   const alive: string[] = [];
   for (let i = 0; i < rounds; i++) {
@@ -121,7 +121,7 @@ async function expectTruth(): Promise<void> {
   const isAll = (uids: string[]): boolean => uids.join() === expected.join();
   const held = (): string[] => [...watch.views().map(view => view.uid)].sort();
   expect(await eventually(held, isAll)).toEqual(expected);
-  // Told in turns, so a little later.
+  // Deltas are delivered in slices, so a little later.
   expect(await eventually(() => [...told.keys()].sort(), isAll)).toEqual(expected);
 }
 
@@ -140,7 +140,7 @@ describe("a watch of a real API server", () => {
     ["429", { code: 429, retryAfter: "1" }, "ended throttled"],
     ["500", { code: 500 }, "ended broken"],
     ["503", { code: 503 }, "ended broken"],
-  ])("misses nothing over %s", async (_, fault, counted) => {
+  ])("misses nothing after %s", async (_, fault, counted) => {
     await churn(4);
     proxy.begin(fault);
     await churn(30);
@@ -155,7 +155,7 @@ describe("a watch of a real API server", () => {
     if (counted !== "ended closed") expect(log.kept.map(entry => entry.message)).toContain("watch failed, backing off");
   });
 
-  it("understands an answer that comes byte by byte", async () => {
+  it("parses an answer that arrives byte by byte", async () => {
     await listenPatiently();
     proxy.begin("drip");
     await churn(10);
@@ -172,7 +172,7 @@ describe("a watch of a real API server", () => {
     await expectTruth();
   });
 
-  it("holds one socket, and none after it is stopped", async () => {
+  it("uses one socket, and none after it is stopped", async () => {
     await listenPatiently();
     await churn(2);
     await expectTruth();

@@ -12,7 +12,7 @@ export function adminConnection(): Connection {
   return new Connection(() => loadKubeConfigFile(suiteLab().kubeconfigPath), systemClock);
 }
 
-/** An administrator's hands. */
+/** Writes and reads as an administrator. */
 export class Admin extends ClusterAdmin {
   constructor(connection = adminConnection()) {
     super(connection);

@@ -8,8 +8,8 @@ import { tokenTemplate } from "../chaos/scenarios/token-lifetime";
 import { Lab } from "../lab";
 import { ownLabName } from "./suite-lab";
 
-// The short version of `npm run chaos -- crash`: the operator is killed where it would do most harm. In its own lab, where its process has
-// no other objects to look after than these.
+// The short version of `npm run chaos -- crash`: kills the operator at the riskiest writes. It has its own lab, in which the operator has no
+// other objects.
 
 const QUIET_MS = 10_000;
 let lab: Lab;
@@ -21,12 +21,12 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  // Where it could not be made, its own error is what has to be seen.
+  // If beforeAll failed, its error must stay visible.
   await (rig as Rig | undefined)?.down();
   await lab.down();
 });
 
-/** Kills it at the first write of that kind; the result has to be the same. */
+/** Kills the operator at the first write of that kind, and expects the same end state as without a crash. */
 async function expectTheSame(scenario: Scenario, call: string, moments: readonly Moment[]): Promise<void> {
   const points = moments.map(moment => ({ call, nth: 1, moment }));
   const options = { pointsOf: () => points, quietMs: QUIET_MS, print: () => undefined };
@@ -35,10 +35,10 @@ async function expectTheSame(scenario: Scenario, call: string, moments: readonly
   expect(quiet.writes).toEqual([]);
 }
 
-it("an operator that is killed when a pod was evicted, and it has not heard of it, is followed by one that evicts no other", async () => {
+it("evicts no second pod after a crash between the eviction and its answer", async () => {
   await expectTheSame(staleToken, "POST pods/eviction", ["after"]);
 }, 240_000);
 
-it("an operator that is killed around the change of a template is followed by one that changes it once", async () => {
+it("changes a template once despite a crash before or after the write", async () => {
   await expectTheSame(tokenTemplate, "PATCH daemonsets", ["before", "after"]);
 }, 120_000);

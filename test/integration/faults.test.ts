@@ -8,8 +8,8 @@ import { tokenTemplate } from "../chaos/scenarios/token-lifetime";
 import { Lab } from "../lab";
 import { ownLabName } from "./suite-lab";
 
-// The short version of `npm run chaos -- faults`: some faults that differ in what they break. In its own lab, where its process has no
-// other objects to look after than these.
+// The short version of `npm run chaos -- faults`: a few faults that break different things. It has its own lab, in which the operator has no
+// other objects.
 
 const SEED = 1;
 const ends: (() => Promise<void>)[] = [];
@@ -39,7 +39,7 @@ afterAll(async () => {
   await lab.down();
 });
 
-it("nothing is missed and nothing done twice, whatever breaks between the operator and the API server", () => {
+it("misses no change and repeats no action, whichever fault breaks the connection to the API server", () => {
   const failures = findings.flatMap(({ fault, failures: of }) => of.map(failure => `${fault}: ${failure}`));
   expect(failures).toEqual([]);
   expect(findings.length).toBeGreaterThan(watchFaults.length);

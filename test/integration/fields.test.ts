@@ -5,7 +5,7 @@ import { fieldsOf, specSchema } from "../chaos/fields/schema";
 import { Lab } from "../lab";
 import { ownLabName } from "./suite-lab";
 
-// The short version of `npm run chaos -- fields`: the fields by which most is made and taken away again.
+// The short version of `npm run chaos -- fields`: only the fields that create and delete the most objects.
 
 const CHOSEN = [
   "suspend",
@@ -21,7 +21,7 @@ afterAll(async () => {
   for (const end of ends.toReversed()) await end();
 });
 
-it("a spec that was changed and changed back ends as one that never was changed, and every object can go", async () => {
+it("a spec that is changed and changed back leaves no trace, and every object can be deleted", async () => {
   const lab = await Lab.up({ name: ownLabName("fields"), controlPlaneOnly: true });
   ends.push(() => lab.down());
   const courses = coursesOf(fieldsOf(specSchema()), { seed: 1, isFull: false });

@@ -21,7 +21,7 @@ import { apiOver, clientWith } from "./cluster-operator";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
 import { suiteLab } from "./suite-lab";
 
-// Whole passes of the remedy against a real API server, with the rights of deploy/, and a client that really floods it. The tests of
+// Whole passes of the remedy against a real API server, with the rights of deploy/ and a client that really floods the server. The tests of
 // this file follow one object from its first pass to its end.
 
 const FLOWS = "/apis/flowcontrol.apiserver.k8s.io/v1";
@@ -42,7 +42,7 @@ let deployment: string;
 let user: Connection;
 let operator: ReturnType<typeof start>;
 
-/** A process of the operator. */
+/** An operator process. */
 function start(connection: Connection) {
   const api = apiOver(connection);
   const log = keepingLog();
@@ -63,7 +63,7 @@ function start(connection: Connection) {
   return { pass, events, stop: () => informers.stop() };
 }
 
-/** Passes until the condition has that reason; returns the condition. */
+/** Runs passes until the condition has a reason; returns the condition. */
 async function untilReason(reason: string, withinMs = 30_000) {
   const read = async () =>
     (await operator.pass())?.status?.conditions?.find(({ type }) => type === "FlowsIsolated") ?? { reason: "none" };
@@ -78,7 +78,7 @@ const level = async (): Promise<string> =>
   (await admin.get<FlowObject>(await flowPath())).spec.priorityLevelConfiguration.name;
 const replicas = async () => (await admin.get<{ spec: { replicas: number } }>(deployment)).spec.replicas;
 
-/** What is of this object, and the levels that it shares. */
+/** The FlowSchemas of this object, and the levels that it shares with others. */
 async function made(): Promise<string[]> {
   const lists = await Promise.all(
     ["flowschemas", "prioritylevelconfigurations"].map(plural =>
@@ -89,7 +89,7 @@ async function made(): Promise<string[]> {
   return names.filter(name => [SHARED, TAR_PIT].includes(name) || name.includes(namespace));
 }
 
-/** A request of the ServiceAccount, which has no right at all: through which FlowSchema it went, and how long it took. */
+/** Sends a request as the ServiceAccount, which has no rights. Returns the uid of the matching FlowSchema, and the duration. */
 async function request(path: string, signal = AbortSignal.timeout(60_000)): Promise<{ uid: string; ms: number }> {
   const began = performance.now();
   const answer = await Connection.send(await user.access(), { method: "GET", path, headers: {} }, signal);
@@ -97,7 +97,7 @@ async function request(path: string, signal = AbortSignal.timeout(60_000)): Prom
   return { uid: String(answer.headers[UID_HEADER]), ms: performance.now() - began };
 }
 
-/** Eight clients in tight loops, until stopped. */
+/** Runs eight clients in tight loops until the returned function is called. */
 function flood(): () => void {
   const ended = new AbortController();
   const loop = async (): Promise<void> => {
@@ -148,7 +148,7 @@ afterAll(async () => {
   for (const connection of connections) connection.close();
 });
 
-it("a ServiceAccount gets flows that the API server takes up as they are, and its requests go through them", async () => {
+it("gives a ServiceAccount flows that the API server stores unchanged and uses for its requests", async () => {
   await untilReason("Isolated");
   const names = await made();
   expect(names.toSorted()).toEqual([
@@ -164,12 +164,12 @@ it("a ServiceAccount gets flows that the API server takes up as they are, and it
   const leases = await admin.get<FlowObject>(`${FLOWS}/flowschemas/${names.find(name => name.includes("leases"))}`);
   const lease = uid(`/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/web`);
   expect(await eventually(lease, found => found === leases.metadata.uid)).toBe(leases.metadata.uid);
-  // What the API server has defaulted is no difference.
+  // Fields that the API server has defaulted are no drift.
   await operator.pass();
   expect((await admin.get<FlowObject>(await flowPath())).metadata.resourceVersion).toBe(own.metadata.resourceVersion);
 });
 
-it("what somebody else changes is put back twice, then told of with the manager's name", async () => {
+it("restores a FlowSchema twice after another client changed it, then reports the field manager", async () => {
   const path = await flowPath();
   const change = (): Promise<unknown> =>
     admin.api.json({
@@ -189,14 +189,14 @@ it("what somebody else changes is put back twice, then told of with the manager'
   expect((await admin.get<FlowObject>(path)).spec.matchingPrecedence).toBe(1500);
 });
 
-it("a client that floods is held still, its leases are not, and its workload has no replicas", async () => {
+it("throttles a flooding client but not its leases, and scales its workload to zero", async () => {
   const stop = flood();
   try {
     await untilReason("ScaledToZero", 90_000);
     expect(await flowNow()).toMatchObject({ state: "Throttled", held: "ScaleToZero", priorityLevel: TAR_PIT });
     expect([await level(), await replicas()]).toEqual([TAR_PIT, 0]);
     const lease = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/web`;
-    // It takes the API server a moment.
+    // The API server applies the change after a short delay.
     const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
     const slow = await eventually(
       () =>
@@ -219,7 +219,7 @@ it("a client that floods is held still, its leases are not, and its workload has
   }
 });
 
-it("it is let go by the line that the documentation gives, and gets its replicas back", async () => {
+it("releases the client after the documented command, and restores its replicas", async () => {
   await admin.patch(`${objects}/it`, { spec: { flowIsolation: { requestRate: { onRunaway: "Report" } } } });
   await untilReason("Probation");
   expect([await level(), await replicas()]).toEqual([SHARED, 3]);
@@ -235,7 +235,7 @@ it("it is let go by the line that the documentation gives, and gets its replicas
   expect(quick.ms).toBeLessThan(2_000);
 });
 
-it("everything that was made goes with the object", async () => {
+it("deletes everything that it created with the object", async () => {
   await admin.delete(`${objects}/it`);
   expect(
     await eventually(
@@ -246,7 +246,7 @@ it("everything that was made goes with the object", async () => {
   expect(await made()).toEqual([]);
 });
 
-it("the manifest of the runbook is taken by the API server as it is", async () => {
+it("the API server accepts the manifest of the runbook verbatim", async () => {
   const text = readFileSync(join(__dirname, "..", "..", "docs", "examples", "emergency-tar-pit.yaml"), "utf8");
   const filled = text.replaceAll("NAMESPACE,", `${namespace},`).replaceAll("SERVICEACCOUNT", "other");
   const plurals = { PriorityLevelConfiguration: "prioritylevelconfigurations", FlowSchema: "flowschemas" };

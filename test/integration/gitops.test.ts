@@ -11,10 +11,10 @@ import { FORBIDDEN_PATH, withoutRights } from "../flood/accounts";
 import { Lab } from "../lab";
 import { ownLabName } from "./suite-lab";
 
-// The operator beside a GitOps tool that applies the same objects again and again: nothing drifts but what the documentation says, and where both
-// want a field, the operator gives up. In its own lab, where its process has no other objects to look after than these.
+// The operator beside a GitOps tool that keeps applying the same objects. Only the documented fields drift, and where both claim a field, the
+// operator gives up. It has its own lab, in which the operator has no other objects.
 
-/** Syncs at the end of each test, in which no writer may write anything any more. */
+/** Syncs at the end of each test during which nothing may be written. */
 const QUIET_ROUNDS = 10;
 const FIGHT_ROUNDS = 6;
 const EXPIRY = "controller-resilience.io/expires-at";
@@ -30,12 +30,12 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  // Where it could not be made, its own error is what has to be seen.
+  // If beforeAll failed, its error must stay visible.
   await (rig as Rig | undefined)?.down();
   await lab.down();
 });
 
-/** One namespace, what Git has of it, and the tool that applies it. */
+/** One namespace, its objects in Git, and the tool that applies them. */
 class Game {
   readonly git: GitOps;
 
@@ -63,7 +63,7 @@ class Game {
     return game;
   }
 
-  /** What the operator has written so far, but for what it says of the object. */
+  /** All writes of the operator so far, except of status. */
   get written(): string[] {
     return rig.proxy.writes.filter(write => !isStatus(write)).map(describeCall);
   }
@@ -73,7 +73,7 @@ class Game {
     return status?.conditions?.find(one => one.type === type);
   }
 
-  /** Waits until a condition has that reason. */
+  /** Waits until a condition has a reason. */
   async until(type: string, reason: string, withinMs = 90_000): Promise<StatusCondition> {
     const found = await eventually(
       () => this.condition(type),
@@ -84,9 +84,9 @@ class Game {
     return found!;
   }
 
-  /** Has the operator look at the object, which it does on its own once a minute, and waits until it has. */
+  /** Triggers a pass over the object, which otherwise happens once a minute, and waits for its end. */
   async look(): Promise<void> {
-    // The first of the passes may have been under way before.
+    // The first pass may have begun before the change.
     for (const at of ["first", "second"]) {
       const before = await rig.passes();
       await this.scene.admin.patch(pathTo(this.object), { metadata: { annotations: { looked: `${at} ${before}` } } });
@@ -99,7 +99,7 @@ class Game {
     }
   }
 
-  /** Syncs until the operator has given up, as often as the two take turns. */
+  /** Syncs until the operator has given up the field that both claim. */
   async fight(type: string, reason: string): Promise<StatusCondition> {
     for (let round = 0; round < FIGHT_ROUNDS; round++) {
       await this.git.sync();
@@ -115,7 +115,7 @@ class Game {
     return this.until(type, reason, 1_000);
   }
 
-  /** Goes on syncing; returns what anybody has written meanwhile. */
+  /** Keeps syncing; returns all writes of the operator and of the tool meanwhile. */
   async quiet(): Promise<string[]> {
     const [written, putBack] = [this.written.length, this.git.putBack.length];
     for (let round = 0; round < QUIET_ROUNDS; round++) {
@@ -134,7 +134,7 @@ function resilience(namespace: string, spec: object, kinds: readonly string[] = 
   return { apiVersion, kind: "ControllerResilience", metadata: { namespace, name: NAME }, spec: { targets, ...spec } };
 }
 
-/** A workload whose pods find no node. */
+/** A workload whose pods can't be scheduled. */
 function workload(kind: "Deployment" | "DaemonSet", namespace: string, spec: object = {}, pod: object = {}): GitObject {
   const template = {
     metadata: { labels },
@@ -148,7 +148,7 @@ function workload(kind: "Deployment" | "DaemonSet", namespace: string, spec: obj
   return { apiVersion: "apps/v1", kind, metadata, spec: { ...spec, selector: { matchLabels: labels }, template } };
 }
 
-/** A volume with its own token in it, as Git may name one. */
+/** A volume with its own token source, as Git may declare one. */
 const tokenVolume = (expirationSeconds: number) => ({
   name: "api",
   projected: { sources: [{ serviceAccountToken: { path: "token", expirationSeconds } }] },
@@ -174,13 +174,13 @@ async function bindable({ admin, client, namespace }: Scene): Promise<void> {
 }
 
 const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString().replace(/\.\d+/, "");
-/** Due at once, and not again for 15 hours. */
+/** Due immediately, then not for 15 hours. */
 const RENEWAL = { bindingRenewal: { extendBy: "24h" } };
 
 const changesOf = (game: Game, call: string): number => game.written.filter(one => one === call).length;
 
 it(
-  "with every remedy on, nothing drifts: what the operator adds is nothing that Git names",
+  "nothing drifts with every remedy on: the operator adds only fields that Git does not set",
   async () => {
     const game = await Game.begin(
       namespace => [
@@ -194,7 +194,7 @@ it(
       ],
       { prepare: bindable },
     );
-    // Access is given for a time by another user than Git.
+    // A user other than Git creates the bindings that expire.
     await game.scene.admin.patch(pathTo(binding(game.scene.namespace)), {
       metadata: { annotations: { [EXPIRY]: inHours(7) } },
     });
@@ -211,7 +211,7 @@ it(
 );
 
 it(
-  "a token's life that Git names is changed twice and put back twice, then Argo CD is named and left alone",
+  "changes a token life twice although Git sets it, then names Argo CD and gives up",
   async () => {
     const game = await Game.begin(namespace => [
       resilience(namespace, { tokenLifetime: {} }, ["DaemonSet"]),
@@ -227,7 +227,7 @@ it(
 );
 
 it(
-  "a token's life that Argo CD is told to ignore is changed once",
+  "changes a token life once if Argo CD ignores the field",
   async () => {
     const live = ({ spec }: GitObject) =>
       (spec as { template: { spec: { volumes: { name: string }[] } } }).template.spec;
@@ -250,7 +250,7 @@ it(
 );
 
 it(
-  "an expiry that Git names is renewed once and put back once, then left alone",
+  "renews an expiry once although Git sets it, then gives up",
   async () => {
     const end = inHours(7);
     const game = await Game.begin(
@@ -271,7 +271,7 @@ it(
 );
 
 it(
-  "replicas that Git names are taken from a runaway once and put back once",
+  "scales a runaway to zero once although Git sets its replicas, then gives up",
   async () => {
     const requestRate = { threshold: 20, for: "5s", onRunaway: "ScaleToZero", release: "10m" };
     const game = await Game.begin(namespace => [

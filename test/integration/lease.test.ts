@@ -10,7 +10,7 @@ import { STORIES } from "../chaos/stale/stories";
 import { Lab } from "../lab";
 import { ownLabName } from "./suite-lab";
 
-// The short version of `npm run chaos -- lease`, `frozen`, `stale` and `shutdown`: one of each.
+// The short version of `npm run chaos -- lease`, `frozen`, `stale` and `shutdown`: one scenario of each.
 
 let lab: Lab;
 let rig: Rig;
@@ -21,30 +21,30 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  // Where it could not be made, its own error is what has to be seen.
+  // If beforeAll failed, its error must stay visible.
   await (rig as Rig | undefined)?.down();
   await lab.down();
 });
 
-it("an operator that is asked to end in the middle of a renewal finishes it, hands its Lease back, and ends in time", async () => {
+it("finishes a renewal, releases its Lease and exits in time after SIGTERM", async () => {
   const moment = MOMENTS.find(({ name }) => name === "a renewal in flight")!;
   expect((await stopAt(rig, moment)).failures).toEqual([]);
 }, 240_000);
 
-it("a binding that was revoked stays away, also where lists say that it lives", async () => {
+it("does not restore a revoked binding that stale lists still show", async () => {
   const story = STORIES.find(({ name }) => name === "a binding was revoked")!;
   const seen = await tell(rig, story, ["relist"]);
   expect(seen.flatMap(({ failures }) => failures)).toEqual([]);
   expect(seen.map(({ shown }) => shown > 0)).toEqual([true, true]);
 }, 240_000);
 
-it("a leader whose leases are starved by a priority level stops before another leads, stays ready, and comes back", async () => {
+it("stops leading before another leads when a priority level starves its leases, and recovers", async () => {
   const loss = await lose(rig, lab, LEASE_FAULTS[0]!);
   expect(loss.failures).toEqual([]);
   expect(loss.codes[429]).toBeGreaterThan(0);
 }, 360_000);
 
-it("a leader that is frozen at the change of a template, and wakes up when another has made it, does not make it again", async () => {
+it("does not repeat the template change of another leader after a freeze", async () => {
   const pair = [rig, await rig.replica()];
   const point = { scenario: "token-template", call: "PATCH daemonsets", fate: "late" } as const;
   const { failures, afterwards } = await freeze(rig, pair, point);

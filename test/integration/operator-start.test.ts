@@ -9,14 +9,14 @@ import type { LogLine } from "../operator/log";
 import { type OperatorOptions, OperatorProcess } from "../operator/process";
 import { ownLabName } from "./suite-lab";
 
-// An operator that is started where something is missing: it lives, is not ready, says what is missing, and works as soon as it is
-// there. In its own lab, where nothing is installed yet.
+// An operator that starts before its prerequisites exist: it stays alive, is not ready, reports what is missing, and works as soon as the
+// prerequisites exist. It has its own lab, in which nothing is installed at first.
 
 const { namespace, serviceAccount } = OPERATOR;
 const root = join(__dirname, "..", "..");
 const CRD = "crds/controllerresilience.yaml";
 
-/** Generous: the operator itself waits up to half a minute between two tries. */
+/** Generous, since the operator waits up to 30 s between two tries. */
 const PATIENCE_MS = 90_000;
 
 let lab: Lab;
@@ -33,7 +33,7 @@ function apply(path: string): Promise<void> {
   return client.apply(readFileSync(join(root, path), "utf8"));
 }
 
-/** Until /readyz says that; the line with it. */
+/** Waits until /readyz contains a text; returns its output. */
 function untilUnready(operator: OperatorProcess, words: string): Promise<string> {
   const told = async (): Promise<string | false> => {
     expect(operator.exitCode, "the operator has ended").toBeUndefined();
@@ -59,14 +59,14 @@ afterEach(async () => {
 afterAll(() => lab.down());
 
 describe("an operator that is started before it is installed", () => {
-  it("names every right that it lacks, then the missing definition, and works when both are there", async () => {
+  it("reports every missing right, then the missing definition, and works when both exist", async () => {
     await client.createNamespace(namespace);
     await client.apply([{ apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name: serviceAccount } }]);
     const operator = start({ kubeconfig: await lab.serviceAccountKubeconfig(namespace, serviceAccount) });
     await untilUnready(operator, "lease failed: failed to acquire lease: get leases");
     const lacks = (): string[] =>
       operator.log.map(({ msg }) => msg).filter(msg => msg.startsWith("the operator may not"));
-    await client.until("its rights to be reviewed", () => Promise.resolve(lacks().length > 0), PATIENCE_MS);
+    await client.until("the review of its rights", () => Promise.resolve(lacks().length > 0), PATIENCE_MS);
     expect(lacks()).toContain(
       "the operator may not create pods/eviction in all namespaces; tokenRestart: " +
         "Replaces a pod whose token is invalid. PodDisruptionBudgets are respected.",
@@ -84,11 +84,11 @@ describe("an operator that is started before it is installed", () => {
     expect(await operator.stop()).toBe(0);
   }, 400_000);
 
-  it("has nothing to complain of when it is installed", async () => {
+  it("logs no warning when everything is installed", async () => {
     const operator = start({ kubeconfig: await lab.serviceAccountKubeconfig(namespace, serviceAccount) });
     await operator.ready();
     await client.until(
-      "its rights to be reviewed",
+      "the review of its rights",
       () => Promise.resolve(operator.log.some(({ msg }) => msg === "the operator has all its rights")),
       PATIENCE_MS,
     );
@@ -97,7 +97,7 @@ describe("an operator that is started before it is installed", () => {
 });
 
 describe("a namespace of the Lease that does not exist", () => {
-  it("is named, and the operator is not ready", async () => {
+  it("is reported, and the operator is not ready", async () => {
     const operator = start({ kubeconfig: lab.kubeconfigPath, args: ["--namespace", "nowhere"] });
     const text = await untilUnready(operator, "lease failed");
     expect(text).toContain(
@@ -115,9 +115,9 @@ describe("an API server that is away", () => {
   });
   afterAll(() => relay.close());
 
-  it("is waited for, and objects are watched from then on", async () => {
+  it("is retried until it answers, and objects are watched from then on", async () => {
     const kubeconfig = relay.kubeconfig(await lab.serviceAccountKubeconfig(namespace, serviceAccount));
-    // No full pass comes to the aid of the watch.
+    // The interval of full passes is too long to hide a missing watch.
     const operator = start({ kubeconfig, args: ["--full-pass", "3600"] });
     const text = await untilUnready(operator, "api-server failed: no response from the API server yet");
     expect(text).toContain("lease failed: failed to acquire lease");
@@ -131,7 +131,7 @@ describe("an API server that is away", () => {
     await operator.ready(PATIENCE_MS);
     const leads = async (): Promise<boolean> =>
       /^controller_resilience_leader 1$/m.test((await operator.probe("/metrics")).text);
-    await client.until("it to lead", leads, PATIENCE_MS);
+    await client.until("the operator to lead", leads, PATIENCE_MS);
     await client.createNamespace("watched");
     await client.protect("watched", "a", { targets: [{ kind: "Deployment", name: "a" }], tokenRestart: {} });
     const seen = async (): Promise<boolean> => (await client.resilience("watched", "a")).status !== undefined;
@@ -139,7 +139,7 @@ describe("an API server that is away", () => {
   }, 400_000);
 });
 
-/** Bytes to the API server and back, at an address without a listener at first. */
+/** A TCP proxy to the API server, at an address that refuses connections at first. */
 class Relay {
   readonly #sockets = new Set<Socket>();
 
@@ -162,7 +162,7 @@ class Relay {
     return new Relay(server, own);
   }
 
-  /** Path of a kubeconfig that leads here, beside that one. */
+  /** Writes a kubeconfig for this proxy beside the original; returns its path. */
   kubeconfig(path: string): string {
     const config = JSON.parse(readFileSync(path, "utf8")) as { clusters: { cluster: { server: string } }[] };
     for (const { cluster } of config.clusters) cluster.server = `https://127.0.0.1:${this.port}`;

@@ -13,7 +13,7 @@ import { apiOver, clientWith } from "./cluster-operator";
 import { Admin, eventually } from "./cluster-world";
 import { suiteLab } from "./suite-lab";
 
-// The API server's own counters of a FlowSchema that a ServiceAccount's requests go through, read with exactly the rights that it takes.
+// The API server's counters of a FlowSchema that matches a ServiceAccount's requests, read with exactly the rights that this needs.
 
 const RULES = [
   { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["get"], resourceNames: ["kubernetes"] },
@@ -29,7 +29,7 @@ let flowSchema: string;
 let api: Api;
 let user: Connection;
 
-/** A client that is the ServiceAccount, whose requests are to be counted. */
+/** A client of the ServiceAccount whose requests are counted. */
 async function accountConnection(name: string): Promise<Connection> {
   const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
   await admin.create(accounts, { metadata: { name } });
@@ -40,7 +40,7 @@ async function accountConnection(name: string): Promise<Connection> {
   return new Connection(() => config, systemClock);
 }
 
-/** Makes requests, one after the other, and says through which FlowSchema the last went. Each is answered 403, which counts, too. */
+/** Sends requests one by one; returns the uid of the FlowSchema of the last. Each is answered 403, which counts, too. */
 async function request(count: number): Promise<string | undefined> {
   let uid: string | undefined;
   for (let i = 0; i < count; i++) {
@@ -55,7 +55,7 @@ async function request(count: number): Promise<string | undefined> {
 
 const requestsIn = ({ spans }: RequestRates): number[] => (spans[flowSchema] ?? []).map(({ requests }) => requests);
 
-/** A reading of now. The counts of two seconds apart, since none is made within one of the one before. */
+/** A new reading. It waits first, since a reading within a second returns the previous one. */
 async function read(counts: RequestCounts): Promise<RequestRates> {
   await new Promise(resolve => setTimeout(resolve, 1_100));
   return counts.rates(0);
@@ -96,7 +96,7 @@ afterAll(async () => {
 });
 
 describe("the requests of a FlowSchema, as the API server counts them", () => {
-  it("are exactly those that were made, reading by reading", async () => {
+  it("equal the requests that were sent, reading by reading", async () => {
     const counts = new RequestCounts({ api, clock: systemClock });
     expect(await read(counts)).toMatchObject({ spans: {}, servers: { found: 1, read: 1 } });
     await request(37);
@@ -121,7 +121,7 @@ describe("the requests of a FlowSchema, as the API server counts them", () => {
     expect(direct.requests.get(flowSchema)).toBe(ordinary.requests.get(flowSchema));
   });
 
-  it("are not known without one of the rights, which is named", async () => {
+  it("are unknown without one of the rights, and the error names that right", async () => {
     const unknownWith = async (rules: readonly object[]) => {
       const connection = await clientWith(admin, namespace, rules);
       connections.push(connection);
@@ -131,7 +131,7 @@ describe("the requests of a FlowSchema, as the API server counts them", () => {
     expect(await unknownWith(RULES.slice(1))).toContain('cannot get resource "endpointslices"');
   });
 
-  it("leave the count of stale tokens where it was", async () => {
+  it("do not increase the count of stale tokens", async () => {
     expect(await new StaleTokens({ api, clock: systemClock }).count()).toBeTypeOf("number");
   });
 
@@ -142,7 +142,7 @@ describe("the requests of a FlowSchema, as the API server counts them", () => {
     expect(requestsIn(await read(counts))).toEqual([20]);
     await suiteLab().restartApiServer();
     await request(3);
-    // The new process is seen for the first time: what it has counted may be of any time.
+    // The new process is seen for the first time: its counters have no known start time.
     expect(requestsIn(await read(counts))).toEqual([20, 0]);
     await request(4);
     expect(requestsIn(await read(counts))).toEqual([20, 0, 4]);

@@ -9,7 +9,7 @@ import { SandboxTraces } from "../../src/remedies/token-restart/sandbox-traces";
 import { apiOver, clientWith, RULES } from "./cluster-operator";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
 
-// Events of sandboxes as both APIs take them, in namespaces that the operator has nothing to do with, read with its own rights.
+// Events of sandboxes in both APIs, in namespaces without a ControllerResilience, read with the operator's own rights.
 
 const admin = new Admin();
 let connection: Connection;
@@ -32,7 +32,7 @@ interface Created {
   readonly metadata: { readonly name: string; readonly uid: string };
 }
 
-/** As the kubelet's recorder writes it. */
+/** An Event as the kubelet's recorder writes it. */
 function viaCore(node: string, over: object = {}): Promise<Created> {
   return admin.create(corePath(), {
     metadata: { generateName: "web-" },
@@ -48,7 +48,7 @@ function viaCore(node: string, over: object = {}): Promise<Created> {
   });
 }
 
-/** As a recorder of the newer API would. */
+/** An Event as a recorder of the newer API writes it. */
 function viaEvents(node: string, over: object = {}): Promise<Created> {
   return admin.create(newPath(), {
     metadata: { generateName: "web-" },
@@ -67,7 +67,7 @@ function viaEvents(node: string, over: object = {}): Promise<Created> {
 const find = (views: readonly SandboxEventView[], { metadata }: Created): SandboxEventView | undefined =>
   views.find(({ uid }) => uid === metadata.uid);
 
-/** The view of an Event, as soon as the watch has it and it is as hoped for. */
+/** Waits for the view of an Event that meets an expectation. */
 async function seen(
   event: Created,
   hoped: (view: SandboxEventView) => boolean = () => true,
@@ -96,7 +96,7 @@ afterAll(async () => {
 });
 
 describe("Events of sandboxes", () => {
-  it("are listed, and watched from then on, in both shapes and from any namespace", async () => {
+  it("are listed and watched, in both formats and from any namespace", async () => {
     const nowMs = Date.now();
     const times = { firstTimestamp: at(nowMs - 70_000), lastTimestamp: at(nowMs), count: 6 };
     const before = await viaCore("listed", times);
@@ -114,13 +114,13 @@ describe("Events of sandboxes", () => {
       deprecatedLastTimestamp: at(nowMs),
       deprecatedCount: 6,
     };
-    // The newer API takes no such Event, but shows those of the core API so.
+    // The newer API rejects such an Event, but shows those of the core API in this format.
     await expect(viaEvents("old", deprecated)).rejects.toThrow();
     expect(await admin.get(`${newPath()}/${before.metadata.name}`)).toMatchObject({ deprecatedCount: 6 });
     expect(JSON.stringify(await informers.sandboxEvents(own))).not.toMatch(/calico|rpc error/);
   });
 
-  it("grow with their count, are counted once, and condemn in the end", async () => {
+  it("are counted once per occurrence, and finally prove a rejected credential", async () => {
     const traces = new SandboxTraces();
     const startMs = Date.now() - 75_000;
     const event = await viaCore("growing", { firstTimestamp: at(startMs), lastTimestamp: at(startMs) });
@@ -128,7 +128,7 @@ describe("Events of sandboxes", () => {
     for (let i = 1; i <= 5; i++) {
       const ms = startMs + i * 15_000;
       await admin.patch(`${corePath()}/${event.metadata.name}`, { count: i + 1, lastTimestamp: at(ms) });
-      // A series begins with two.
+      // A series begins with a count of two.
       const series = { count: i + 1, lastObservedTime: micro(ms) };
       await admin.patch(`${newPath()}/${newer.metadata.name}`, { series });
       await seen(event, ({ count }) => count === i + 1);
@@ -143,7 +143,7 @@ describe("Events of sandboxes", () => {
     }
   });
 
-  it("of other causes wake nobody, and those of other reasons are not even sent", async () => {
+  it("of other causes trigger no pass, and Events of other reasons are not even sent", async () => {
     const other = await viaCore("other", { message: said("no IP addresses available in range set") });
     expect(await seen(other)).toMatchObject({ node: "other", unauthorized: false });
     const foreign = await viaCore("foreign", { reason: "BackOff" });
@@ -167,7 +167,7 @@ describe("Events of sandboxes", () => {
     expect(changed).toEqual([own]);
   });
 
-  it("are refused to who may not list them, by name of the right", async () => {
+  it("throw an error that names the missing right without the right to list", async () => {
     const rules = RULES.filter(({ resources, apiGroups }) => !(resources.includes("events") && apiGroups.includes("")));
     const powerless = await clientWith(admin, own, rules);
     const shared = { clock: systemClock, random: systemRandom, log: keepingLog(), metrics: keepingMetrics() };

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { ClusterClient } from "../cluster/client";
 import { suiteLab } from "./suite-lab";
 
-// What the API server itself refuses, and in which words: a user who writes a bad object learns what was expected.
+// The API server's own validation errors: a user who writes a bad object learns what was expected.
 
 let client: ClusterClient;
 beforeAll(() => {
@@ -56,11 +56,7 @@ describe("the schema refuses", () => {
       { targets: [{ kind: "Deployment", selector: {} }] },
       "expected at least one label or expression",
     ],
-    [
-      "a name that is none",
-      { targets: [{ kind: "Deployment", name: "A_b" }] },
-      "expected a name of lower-case letters",
-    ],
+    ["an invalid name", { targets: [{ kind: "Deployment", name: "A_b" }] }, "expected a name of lower-case letters"],
     [
       "In without values",
       { targets: [{ kind: "Deployment", selector: { matchExpressions: [{ key: "a", operator: "In" }] } }] },
@@ -115,7 +111,7 @@ describe("the schema refuses", () => {
       restart({ extraPatterns: ["(a*)*"] }),
       "does not match the empty string",
     ],
-    ["a date that is none", renewal({ renewUntil: "tomorrow" }), "must be of type date-time"],
+    ["an invalid date", renewal({ renewUntil: "tomorrow" }), "must be of type date-time"],
     [
       "renewing before warning",
       renewal({ renewBefore: "200h" }),
@@ -126,19 +122,15 @@ describe("the schema refuses", () => {
       { targets: [target], tokenLifetime: { expirationSeconds: 599 } },
       "greater than or equal to 600",
     ],
-    [
-      "more seats than anybody is to claim",
-      flows({ dedicated: { nominalConcurrencyShares: 21 } }),
-      "less than or equal to 20",
-    ],
+    ["more seats than the limit", flows({ dedicated: { nominalConcurrencyShares: 21 } }), "less than or equal to 20"],
     [
       "more hands than queues",
       flows({ dedicated: { handSize: 9, queues: 8 } }),
       "expected handSize to be no larger than queues",
     ],
-    ["a hand that the API server never deals", flows({ dedicated: { handSize: 16 } }), "less than or equal to 15"],
+    ["a hand that the API server never accepts", flows({ dedicated: { handSize: 16 } }), "less than or equal to 15"],
     [
-      "a hand that the API server does not deal from so many queues",
+      "a hand that is too large for so many queues",
       flows({ dedicated: { handSize: 8, queues: 182 } }),
       "expected handSize * log2(queues) to be 60 at most",
     ],
@@ -212,12 +204,12 @@ describe("the schema accepts", () => {
   });
 });
 
-it("teaches the API by kubectl explain", async () => {
+it("documents the API in kubectl explain", async () => {
   const { stdout } = await client.kubectl(["explain", "cres.spec.tokenRestart.cooldown"]);
   expect(stdout).toContain("It doubles while restarts");
 });
 
-describe("server-side apply, as Argo CD and Flux do it again and again", () => {
+describe("repeated server-side apply, as by Argo CD and Flux", () => {
   const blocks = ["tokenRestart", "bindingRenewal", "tokenLifetime", "flowIsolation"];
   const metadata = { namespace: "default", name: "again" };
   const object = (spec: object) => ({
@@ -229,7 +221,7 @@ describe("server-side apply, as Argo CD and Flux do it again and again", () => {
   const empty = Object.fromEntries(blocks.map(block => [block, {}]));
   const read = () => client.resilience(metadata.namespace, metadata.name);
 
-  it("keeps an empty block, with its defaults, however often it is applied", async () => {
+  it("keeps an empty block and its defaults after every apply", async () => {
     await client.apply([object({ targets: [target], ...empty })]);
     const first = await read();
     for (let i = 0; i < 3; i++) await client.apply([object({ targets: [target], ...empty })]);
@@ -239,7 +231,7 @@ describe("server-side apply, as Argo CD and Flux do it again and again", () => {
     for (const block of blocks) expect(again.spec).toHaveProperty(block);
   });
 
-  it("takes a block away that is not applied any more", async () => {
+  it("removes a block that is no longer applied", async () => {
     await client.apply([object({ targets: [target], tokenRestart: {} })]);
     const { spec } = await read();
     expect(spec).toHaveProperty("tokenRestart");

@@ -7,15 +7,15 @@ import { bringUp } from "./lab";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Where the names of the suite's labs begin. */
+    /** Prefix of the names of the suite's labs. */
     integrationLabs: string;
   }
 }
 
 /**
- * Brings up the first lab: a control plane with the project's CRD. On a fresh machine it is built for minutes, which is longer than a test may take.
- * The other workers bring up theirs when they start (worker.ts). A lab that was up before is used again and left up, so that running one test again
- * takes seconds.
+ * Brings up the first lab: a control plane with the project's CRD. On a fresh machine building it takes minutes, longer than a test may take.
+ * The other workers bring up their labs when they start (worker.ts). A running lab is reused and left up, so that running one test again takes
+ * seconds.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const suite = process.env["INTEGRATION_LAB"] ?? "integration";

@@ -2,12 +2,12 @@ import { inject } from "vitest";
 import { findLab, workerLabName } from "../cluster/worker-labs";
 import type { Lab } from "../lab";
 
-/** The lab of this worker: no other test file uses it meanwhile. */
+/** The lab of this worker. No other test file uses it at the same time. */
 export function suiteLab(): Lab {
   return findLab(workerLabName(inject("integrationLabs")));
 }
 
-/** The name of a lab that a test file brings up for itself alone. */
+/** The name of a lab that one test file brings up for itself. */
 export function ownLabName(what: string): string {
   return `${inject("integrationLabs")}-${what}`;
 }

@@ -13,7 +13,7 @@ import { DEFAULTS } from "../../src/remedies/token-lifetime/testing/scene";
 import { apiOver, clientWith } from "./cluster-operator";
 import { Admin, eventually } from "./cluster-world";
 
-// What the policy makes of pods, on a real API server: field for field, for any volumes that the API server takes.
+// The effect of the policy on pods, on a real API server: field by field, for any volumes that the API server accepts.
 
 const BOUND = 600;
 const NAME = "agent";
@@ -39,7 +39,7 @@ let other: string;
 let policy: string;
 const made: string[] = [];
 
-/** A pair of policy and binding under a name of this test file's own. */
+/** A policy and its binding, under a name that only this test file uses. */
 async function pair(name: string, spec: object): Promise<void> {
   made.push(`${BINDINGS}/${name}`, `${POLICIES}/${name}`);
   await admin.create(POLICIES, { metadata: { name }, spec });
@@ -74,12 +74,12 @@ const OWNER = { apiVersion: "apps/v1", kind: "DaemonSet", name: NAME, uid: "1", 
 
 interface Made {
   readonly volumes?: readonly object[];
-  /** Fields of its owner that differ. */
+  /** Fields of the owner reference that differ from the default. */
   readonly owner?: object;
   readonly where?: string;
 }
 
-/** The volumes of a pod as the API server would store it. Nothing is stored, so nothing has to run. */
+/** The volumes of a pod as the API server would store it. The dry run stores nothing, so no node is needed. */
 async function volumesOf({ volumes, owner = {}, where = namespace }: Made): Promise<Volume[]> {
   const body = {
     metadata: { generateName: "pod-", ownerReferences: [{ ...OWNER, ...owner }] },
@@ -93,7 +93,7 @@ async function volumesOf({ volumes, owner = {}, where = namespace }: Made): Prom
     query: { dryRun: "All" },
     body,
   });
-  // Admission gives its volume another name each time.
+  // Admission gives its volume a random name.
   return (spec.volumes ?? []).map(volume => ({ ...volume, name: volume.name.replace(/^(kube-api-access-).*/, "$1") }));
 }
 
@@ -102,7 +102,7 @@ const secondsOf = (volumes: readonly Volume[]): (number | undefined)[] =>
     (projected?.sources ?? []).flatMap(({ serviceAccountToken: token }) => (token ? [token.expirationSeconds] : [])),
   );
 
-/** API servers apply a policy a moment after it was written. */
+/** API servers apply a policy after a short delay. */
 async function inEffect(): Promise<void> {
   const seconds = await eventually(
     async () => secondsOf(await volumesOf({})),
@@ -111,7 +111,7 @@ async function inEffect(): Promise<void> {
   expect(seconds).toEqual([BOUND]);
 }
 
-/** What the policy is to make of volumes that it did not touch, in other words than its own. */
+/** The expected effect of the policy on volumes, written independently of the policy's CEL. */
 function expected(volumes: readonly Volume[]): Volume[] {
   const copies = structuredClone(volumes) as Volume[];
   for (const { projected } of copies) {
@@ -130,7 +130,7 @@ const tokens = fc.record({
   audience: optional(fc.constantFrom("", "vault", "https://kubernetes.default.svc")),
 });
 
-/** Each with its own path, as the API server wants the sources of one volume. */
+/** Each source has its own path, as the API server requires within one volume. */
 const source = (path: string): fc.Arbitrary<object> =>
   fc.oneof(
     { weight: 3, arbitrary: tokens.map(token => ({ serviceAccountToken: { path, ...token } })) },
@@ -160,7 +160,7 @@ const volumes = fc
   .map(list => list.map((volume, i) => ({ name: `volume-${i}`, ...volume })));
 
 describe("the policy", () => {
-  it("changes the seconds of longer tokens for the API server, and nothing else, whatever volumes a pod has", async () => {
+  it("shortens longer tokens for the API server, and changes nothing else, for any volumes", async () => {
     let shortened = 0;
     await fc.assert(
       fc.asyncProperty(optional(volumes), async list => {
@@ -175,7 +175,7 @@ describe("the policy", () => {
     expect(shortened).toBeGreaterThan(300);
   });
 
-  it("shortens the volume that admission adds, also of a pod that has no other", async () => {
+  it("shortens the token of the volume that admission adds, also if it is the only volume", async () => {
     const [volume] = await volumesOf({});
     expect(volume).toMatchObject({ name: "kube-api-access-", projected: { defaultMode: 420 } });
     expect(volume?.projected?.sources?.map(source => Object.keys(source)[0])).toEqual([
@@ -191,7 +191,7 @@ describe("the policy", () => {
     ["another kind", { kind: "StatefulSet" }],
     ["another group", { apiVersion: "example.com/v1" }],
     ["an owner that is not its controller", { controller: false }],
-    ["an owner that does not say so", { controller: undefined }],
+    ["an owner without the field `controller`", { controller: undefined }],
   ])("leaves a pod of %s alone", async (_, owner) => {
     expect(secondsOf(await volumesOf({ owner }))).toEqual([3607]);
   });
@@ -200,7 +200,7 @@ describe("the policy", () => {
     expect(secondsOf(await volumesOf({ where: other }))).toEqual([3607]);
   });
 
-  it("copes with more tokens than anybody has", async () => {
+  it("handles the largest number of tokens", async () => {
     const many = Array.from({ length: 100 }, (_v, i) => ({
       name: `volume-${i}`,
       projected: {
@@ -217,7 +217,7 @@ describe("together with others", () => {
   const before = made.length;
   afterEach(async () => removed(made.splice(before + 2)));
 
-  it("shortens what another policy adds after it", async () => {
+  it("shortens a token that a later policy adds", async () => {
     const token = "Object.spec.volumes.projected.sources.serviceAccountToken{path: 't', expirationSeconds: 7200}";
     const sources = `[Object.spec.volumes.projected.sources{serviceAccountToken: ${token}}]`;
     const projected = `Object.spec.volumes.projected{sources: ${sources}}`;
@@ -240,7 +240,7 @@ describe("together with others", () => {
     expect(secondsOf(found)).toEqual([BOUND, BOUND]);
   });
 
-  it("of two bounds the shorter holds", async () => {
+  it("applies the shorter of two bounds", async () => {
     await pair(`aa-${policy}`, policySpec({ namespace, daemonSet: NAME, expirationSeconds: 900 }));
     await pair(`zz-${policy}`, policySpec({ namespace, daemonSet: "both", expirationSeconds: 1200 }));
     await pair(`yy-${policy}`, policySpec({ namespace, daemonSet: "both", expirationSeconds: 700 }));
@@ -275,7 +275,7 @@ describe("the operator's writes", () => {
     return items.flatMap(item => clusterObjectView(kind, item) ?? []);
   }
 
-  /** The pair as the remedy sees it. */
+  /** The policy and binding as the remedy sees them. */
   async function seen(): Promise<Pair> {
     const admission = {
       policies: await viewsOf("MutatingAdmissionPolicy", POLICIES),
@@ -291,14 +291,14 @@ describe("the operator's writes", () => {
     for (const intent of await intents()) await by.write(intent);
   }
 
-  it("make a pair that is read back as it is to be, with no more rights than the remedy has declared", async () => {
+  it("create a policy and a binding that are read back unchanged, with the declared permissions only", async () => {
     expect(await states()).toEqual(["Missing", "Missing"]);
     await write();
     expect(await states()).toEqual(["Right", "Right"]);
     expect(await intents()).toEqual([]);
   });
 
-  it("put right what somebody has changed, and only that very object", async () => {
+  it("restore an object that another client has changed, only under its uid", async () => {
     const { name } = await seen();
     await admin.patch(`${POLICIES}/${name}`, { spec: { reinvocationPolicy: "Never" } });
     expect(await states()).toEqual(["Drifted", "Right"]);
@@ -309,7 +309,7 @@ describe("the operator's writes", () => {
     expect(await states()).toEqual(["Right", "Right"]);
   });
 
-  it("take away nothing but what they have seen", async () => {
+  it("delete only objects that were read before", async () => {
     const views = (await seen()).halves.flatMap(({ view }) => view ?? []);
     const [binding, policy] = buildRemoval(views, "test");
     const successor = { ...binding!, target: { ...binding!.target, uid: "00000000-0000-4000-8000-000000000000" } };
@@ -319,7 +319,7 @@ describe("the operator's writes", () => {
     expect(await states()).toEqual(["Missing", "Missing"]);
   });
 
-  it("never take over what has the name already", async () => {
+  it("never adopt an existing object of that name", async () => {
     const early = await intents();
     const { name } = await seen();
     await pair(name, policySpec({ namespace, daemonSet: "theirs", expirationSeconds: 700 }));

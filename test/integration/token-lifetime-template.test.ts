@@ -61,7 +61,7 @@ const token = (expirationSeconds?: number) => ({
   serviceAccountToken: { path: "token", ...(expirationSeconds === undefined ? {} : { expirationSeconds }) },
 });
 
-/** A template with everything: order, tokens of others, mounts of others. */
+/** A template with all cases: order, tokens of others, mounts of others. */
 const RICH = {
   serviceAccountName: "agent",
   initContainers: [container("first"), container("second", at("api")), container("third")],
@@ -89,7 +89,7 @@ const RICH = {
 
 const PLAIN = { serviceAccountName: "agent", containers: [container("main")] };
 
-/** A DaemonSet on which plans are carried out. */
+/** A DaemonSet to which plans are applied. */
 class Subject {
   previous: readonly PreviousSeconds[] = [];
 
@@ -118,7 +118,7 @@ class Subject {
     return planTemplate(await this.input(), spec, this.previous);
   }
 
-  /** As the operator does it. */
+  /** Applies a plan as the operator does. */
   async write(patch: TemplatePatch): Promise<void> {
     const target = { apiVersion: "apps/v1", kind: "DaemonSet", namespace, name: this.name };
     const body = { spec: { template: { spec: patch } } };
@@ -172,7 +172,7 @@ function daemonSet(name: string, spec: object): object {
   };
 }
 
-/** A write under a manager's name: without one the API server takes the user agent's, which is the operator's. */
+/** A write with an explicit field manager. The default would be the user agent, which is the operator's name. */
 async function send(
   method: "POST" | "PATCH",
   path: string,
@@ -186,9 +186,9 @@ async function send(
   await admin.api.json({ what: `${method} ${path}`, method, path, query, ...rest });
 }
 
-/** What the adapter has to read. */
+/** The volumes whose sources the operator owns, as the adapter has to read them from managedFields. */
 function ownedVolumes(managedFields: readonly ManagedFields[]): string[] {
-  // Patches of another kind, such as the one that restarts a workload, stand under the same name as `Update`.
+  // Other patches, such as a restart of a workload, are stored under the same manager as `Update`.
   const entries = managedFields.filter(({ manager, operation }) => manager === MANAGER && operation === "Apply");
   return entries.flatMap(({ fieldsV1 }) => {
     const volumes = ["f:spec", "f:template", "f:spec", "f:volumes"].reduce(fieldOf, fieldsV1);
@@ -204,7 +204,7 @@ function fieldOf(fields: JsonObject, key: string): JsonObject {
   return (fields[key] ?? {}) as JsonObject;
 }
 
-/** A pod as the DaemonSet controller would make it of that template, as admission lets it pass. */
+/** A pod of that template after admission, as the DaemonSet controller would create it. */
 async function podOf({ spec }: DaemonSet["spec"]["template"], prefix: string): Promise<PodSpec> {
   const pod = { metadata: { generateName: `${prefix}-` }, spec };
   return (await admin.create<{ spec: PodSpec }>(`/api/v1/namespaces/${namespace}/pods`, pod)).spec;
@@ -223,7 +223,7 @@ function mountsOf({ initContainers = [], containers }: PodSpec): Record<string, 
 const namesOf = (list: readonly { readonly name: string }[] = []): string[] => list.map(({ name }) => name);
 
 describe("a change", () => {
-  it("differs from what was there in the owned fields only, and in no order", async () => {
+  it("changes only the owned fields, and no order", async () => {
     const subject = await Subject.create("rich", RICH);
     const before = (await subject.read()).spec.template;
     const patch = await subject.apply();
@@ -234,7 +234,7 @@ describe("a change", () => {
       containers: [{ name: "side" }, { name: "last" }],
     });
     expect(subject.previous).toEqual([{ volume: "api", expirationSeconds: 3600 }]);
-    // The simulation of server-side apply that the unit tests rest on does just the same.
+    // The simulation of server-side apply in the unit tests gives the same result.
     expect(after).toEqual(applyPatch(before, [], patch).template);
     expect(namesOf(after.spec.initContainers)).toEqual(["first", "second", "third"]);
     expect(namesOf(after.spec.containers)).toEqual(["main", "side", "odd", "last"]);
@@ -252,7 +252,7 @@ describe("a change", () => {
     });
   });
 
-  it("is one change: the next plan is none, and applying the same raises no generation", async () => {
+  it("is applied once: the next plan is empty, and applying it again raises no generation", async () => {
     const subject = await Subject.create("twice", RICH);
     const patch = await subject.apply();
     const { metadata } = await subject.read();
@@ -262,7 +262,7 @@ describe("a change", () => {
     expect((await subject.read()).metadata.generation).toBe(2);
   });
 
-  it("makes the operator an owner of just these fields", async () => {
+  it("makes the operator the owner of exactly these fields", async () => {
     const subject = await Subject.create("owned", RICH);
     await subject.apply();
     await subject.restart();
@@ -294,7 +294,7 @@ describe("a change", () => {
     expect((await subject.input()).ownedVolumes).toEqual(["api", VOLUME_NAME]);
   });
 
-  it("follows the spec both ways, and knows no more than it owns", async () => {
+  it("follows the spec in both directions, using owned fields only", async () => {
     const subject = await Subject.create("raised", RICH);
     await subject.apply();
     await subject.apply({ ...SPEC, expirationSeconds: 1200 });
@@ -308,7 +308,7 @@ describe("a change", () => {
 });
 
 describe("admission", () => {
-  it("mounts the default token into pods of the template as it was, and leaves the changed one alone", async () => {
+  it("mounts the default token into pods of the original template, not of the changed one", async () => {
     const accounts = `/api/v1/namespaces/${namespace}/configmaps/kube-root-ca.crt`;
     const found = await eventually(
       () => admin.get(accounts).catch(() => undefined),
@@ -328,7 +328,7 @@ describe("admission", () => {
     const ours = { first: [VOLUME_NAME], third: [VOLUME_NAME], side: [VOLUME_NAME], last: [VOLUME_NAME] };
     expect(mountsOf(after)).toEqual({ second: ["api"], main: ["api"], odd: ["data"], ...ours });
 
-    // But for its life and its name, the operator's volume is admission's.
+    // Except for its token life and its name, the operator's volume equals admission's.
     const theirs = before.volumes?.find(({ name }) => name === injected[0]);
     const own = after.volumes?.find(({ name }) => name === VOLUME_NAME);
     const sources = [token(600), ...(theirs?.projected?.sources.slice(1) ?? [])];
@@ -338,7 +338,7 @@ describe("admission", () => {
     expect(mountIn(after)).toEqual({ ...mountIn(before), name: VOLUME_NAME });
   });
 
-  it("takes a volume of the template for its own by the beginning of its name", async () => {
+  it("treats a volume of the template as its own if the name has its prefix", async () => {
     const volumes = [{ name: "kube-api-access-own", projected: { sources: [token(3600)] } }];
     const subject = await Subject.create("prefix", { ...PLAIN, volumes });
     expect(await subject.apply()).toEqual({
@@ -354,7 +354,7 @@ describe("another manager", () => {
   const sources = (seconds: number) => ({ volumes: [{ name: "api", projected: { sources: [token(seconds)] } }] });
   const withApi = (seconds: number) => ({ ...PLAIN, containers: [container("main", at("api"))], ...sources(seconds) });
 
-  it("that takes the sources back with force is seen as drift, and owns them", async () => {
+  it("that forces the sources back causes drift, and owns the sources", async () => {
     const subject = await Subject.create("contested", withApi(3600));
     await subject.apply();
     expect(await subject.plan()).toEqual({ kind: "Bounded" });
@@ -368,7 +368,7 @@ describe("another manager", () => {
     });
   });
 
-  it("that updates them without apply takes them as well", async () => {
+  it("that updates the sources without apply owns them as well", async () => {
     const subject = await Subject.create("updated", withApi(3600));
     await subject.apply();
     await subject.patchAs("kubectl-edit", sources(3600));
@@ -376,12 +376,12 @@ describe("another manager", () => {
     expect((await subject.plan()).kind).toBe("Change");
   });
 
-  it("by server-side apply can't remove a container in which the operator owns a mount", async () => {
+  it("can't remove a container in which the operator owns a mount by server-side apply", async () => {
     const subject = new Subject("removed");
     await subject.applyAs("argocd-controller", { ...PLAIN, containers: [container("main"), container("side")] });
     await subject.apply();
     await expect(subject.applyAs("argocd-controller", PLAIN, true)).rejects.toThrow(/image: Required value/);
-    // By anything but apply it can: kubectl apply, Helm and kustomize send the list without it.
+    // An update can: kubectl apply, Helm and kustomize send the list without that container.
     const { spec } = await subject.read();
     const containers = [...spec.template.spec.containers.filter(one => one.name !== "side")];
     await subject.patchAs("helm", { containers });
@@ -394,7 +394,7 @@ describe("a release", () => {
   it.each([
     ["rich-release", RICH],
     ["plain-release", PLAIN],
-  ])("restores exactly what was there: %s", async (name, spec) => {
+  ])("restores exactly the original: %s", async (name, spec) => {
     const subject = await Subject.create(name, spec);
     const before = await subject.input();
     const print = fingerprint(before, []);
@@ -406,14 +406,14 @@ describe("a release", () => {
     expect(fingerprint(after, subject.previous)).toBe(print);
     expect(after.ownedVolumes).toEqual(name === "rich-release" ? ["api"] : []);
 
-    // And everything can begin again.
+    // The operator can begin again afterwards.
     await subject.apply();
     expect(fingerprint(await subject.input(), subject.previous)).toBe(print);
     await subject.release();
     expect((await subject.input()).template).toEqual(before.template);
   });
 
-  it("leaves the sources to nobody once the operator's entry is taken out of managedFields", async () => {
+  it("leaves the sources without an owner after the operator's entry is removed from managedFields", async () => {
     const subject = await Subject.create("disowned", RICH);
     const before = (await subject.read()).spec.template;
     await subject.apply();
