@@ -127,12 +127,18 @@ export default tseslint.config(
             ),
             ...rooms("engine", {
               loop: [],
-              lead: ["loop"],
+              lead: [],
               object: [],
-              restarts: ["object"],
-              write: ["restarts", "lead"],
-              pass: ["loop", "write", "restarts", "lead", "object"],
+              restarts: ["loop", "object"],
+              write: ["restarts"],
+              pass: ["loop", "write", "restarts", "object"],
             }),
+            door("./src/engine/restarts", "restarts.ts", ["./src/engine/*.ts", "./src/engine/!(restarts)/**"]),
+            ...["loop", "lead", "object", "write", "pass"].map(room => ({
+              target: `./src/engine/${room}`,
+              from: "./src/core/restarts",
+              message: `engine/${room} uses restarts through engine/restarts.`,
+            })),
             layer(
               "./src/cluster",
               ["./src/core", "./src/api", "./src/cluster"],

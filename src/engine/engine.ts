@@ -1,12 +1,11 @@
 import type { Random } from "../core/clock";
-import type { EngineMetrics, EventRecord, EventSink, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
+import type { EngineMetrics, EventRecord, EventSink, Key, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
 import type { Readers } from "../core/readers";
 import type { Remedy } from "../core/remedy";
 import { Controller, type LoopSettings } from "./loop/controller";
 import { LeaderElector, type ElectionTiming } from "./lead/leader-election";
 import { Reconciler } from "./pass/reconcile";
-import { LeaderWarmup } from "./lead/leader-warmup";
-import { DEFAULT_RESTART_INTERVAL_MS, RestartPacer } from "./restarts/restart-pacer";
+import { Restarts } from "./restarts/restarts";
 
 /** What the engine needs from outside. */
 export interface EnginePorts {
@@ -41,9 +40,9 @@ export class Engine {
   constructor(ports: EnginePorts, settings: EngineSettings) {
     const { clock } = ports.readers;
     const { identity } = settings;
-    const pacer = new RestartPacer(clock, settings.restartIntervalMs ?? DEFAULT_RESTART_INTERVAL_MS);
-    const warmup = new LeaderWarmup(key => this.loop.enqueue(key));
-    const reconciler = new Reconciler({ ...ports, pacer, warmup });
+    const requestPass = (key: Key): void => this.loop.enqueue(key);
+    const restarts = new Restarts({ clock, requestPass }, settings.restartIntervalMs);
+    const reconciler = new Reconciler({ ...ports, restarts });
     const recordEvent = (type: EventRecord["type"], reason: string, note: string): void =>
       ports.events.record({ regarding: ports.lease.ref, type, reason, action: "LeaderElection", note });
     this.elector = new LeaderElector(
@@ -53,8 +52,7 @@ export class Engine {
         clock,
         store: ports.lease,
         onStartedLeading: () => {
-          pacer.startTerm();
-          warmup.startTerm();
+          restarts.startTerm();
           this.loop.startLeading();
           recordEvent("Normal", "StartedLeading", `${identity} became leader.`);
         },
@@ -71,7 +69,7 @@ export class Engine {
         ...ports,
         clock,
         reconcile: (key, mayWrite) => reconciler.reconcile(key, mayWrite),
-        listed: keys => warmup.expect(keys),
+        listed: keys => restarts.expect(keys),
         forget: key => reconciler.forget(key),
         isLeader: () => this.elector.isLeader(),
       },

@@ -10,9 +10,9 @@ import { ApiWriter } from "../../src/cluster/write/writer";
 import type { Clock } from "../../src/core/clock";
 import { ConflictError, ForbiddenError } from "../../src/core/errors";
 import type { Intent } from "../../src/core/intent";
-import { RestartPacer } from "../../src/engine/restarts/restart-pacer";
 import { RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";
 import { makeReconciler } from "../../src/engine/testing/reconciler";
+import { makeRestarts } from "../../src/engine/testing/restarts";
 import { createBindingRenewal } from "../../src/remedies/binding-renewal/remedy";
 import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";
@@ -69,7 +69,7 @@ function start() {
     events,
     readers,
     remedies: [createBindingRenewal()],
-    pacer: new RestartPacer(systemClock, 1),
+    restarts: makeRestarts(systemClock, 1),
     random: systemRandom,
     log,
     metrics,

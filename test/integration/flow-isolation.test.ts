@@ -12,9 +12,9 @@ import { ApiObjectStore } from "../../src/cluster/write/object-store";
 import { ClusterReaders } from "../../src/cluster/read/readers";
 import { systemClock, systemRandom } from "../../src/cluster/system";
 import { ApiWriter } from "../../src/cluster/write/writer";
-import { RestartPacer } from "../../src/engine/restarts/restart-pacer";
 import { RecordingEvents } from "../../src/engine/testing/fakes";
 import { makeReconciler } from "../../src/engine/testing/reconciler";
+import { makeRestarts } from "../../src/engine/testing/restarts";
 import { createFlowIsolation } from "../../src/remedies/flow-isolation/remedy";
 import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";
@@ -54,7 +54,7 @@ function start(connection: Connection) {
     ...{ store, events, log, writer: new ApiWriter(api), random: systemRandom },
     readers: new ClusterReaders(systemClock, api, informers, new ApiLogReader({ ...context, api })),
     remedies: [createFlowIsolation()],
-    pacer: new RestartPacer(systemClock, 1),
+    restarts: makeRestarts(systemClock, 1),
   });
   const pass = async (): Promise<ControllerResilience | null> => {
     await reconciler.reconcile(`${namespace}/it`, () => true);

@@ -14,7 +14,6 @@ import {
 import type { Intent } from "../../core/intent";
 import type { Remedy } from "../../core/remedy";
 import { FakeClock } from "../../core/testing/fake-clock";
-import { RestartPacer } from "../restarts/restart-pacer";
 import { makeObject, MemoryObjects } from "../testing/fakes";
 import { makeReconciler } from "../testing/reconciler";
 import {
@@ -210,15 +209,13 @@ describe("a pass, whatever remedies and the API do", () => {
             block: "flowIsolation",
             condition: ConditionType.FlowsIsolated,
           });
-          const pacer = new RestartPacer(world.clock);
-          world.clock.advance(10_000);
           const reconciler = makeReconciler({
             store: world.store,
             writer: world,
             readers: makeReaders(world.clock),
             remedies: [makeRemedyOf(of), healthy],
-            pacer,
           });
+          world.clock.advance(10_000);
           for (let pass = 0; pass < 5; pass++) {
             const writes = world.store.writes.length;
             const result = reconciler.reconcile(KEY, () => world.leads);

@@ -9,9 +9,7 @@ import { ConflictError, ForbiddenError, TransientError, WaitError } from "../../
 import type { Key } from "../../core/ports";
 import type { Remedy } from "../../core/remedy";
 import { FakeClock } from "../../core/testing/fake-clock";
-import { RestartPacer } from "../restarts/restart-pacer";
 import {
-  completeWarmup,
   makeObject,
   MemoryObjects,
   RecordingEvents,
@@ -20,6 +18,7 @@ import {
   RecordingWriter,
 } from "../testing/fakes";
 import { makeReconciler } from "../testing/reconciler";
+import { makeRestarts } from "../testing/restarts";
 import { makeDecision, makeEviction, makePatch, makeReaders, makeRemedy, specWith } from "../testing/remedies";
 
 const KEY = "team/app";
@@ -39,18 +38,22 @@ function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"),
   const events = new RecordingEvents();
   const log = new RecordingLog();
   const metrics = new RecordingMetrics();
-  const pacer = new RestartPacer(clock);
+  const restarts = makeRestarts(clock);
   clock.advance(10_000);
   const readers = makeReaders(clock);
   const answered: Key[] = [];
+  const load = restarts.load.bind(restarts);
+  restarts.load = (key, object) => {
+    answered.push(key);
+    load(key, object);
+  };
   const reconciler = makeReconciler({
     store,
     writer,
     events,
     readers,
     remedies,
-    pacer,
-    warmup: { ...completeWarmup, loaded: (key: Key) => void answered.push(key) },
+    restarts,
     log,
     metrics,
     random: () => 0.25,
@@ -69,7 +72,6 @@ function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"),
     writer,
     log,
     metrics,
-    pacer,
     leading,
     answered,
     pass,

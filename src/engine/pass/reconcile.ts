@@ -1,4 +1,4 @@
-import type { ControllerResilience, ControllerResilienceStatus, RestartStatus } from "../../api/controller-resilience";
+import type { ControllerResilience, ControllerResilienceStatus } from "../../api/controller-resilience";
 import type { Random } from "../../core/clock";
 import { nextConditions } from "../../core/conditions";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
@@ -7,14 +7,10 @@ import type { Execution } from "../../core/intent";
 import type { EngineMetrics, EventSink, Key, Log, ObjectStore, Writer } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import type { Remedy, StatusLists } from "../../core/remedy";
-import { countConfirmed, joinRestarts } from "../../core/restarts/history";
 import { boundStatus } from "../../core/status";
-import type { LeaderWarmup } from "../lead/leader-warmup";
 import { nextAfter, nextOf, type PassResult } from "../loop/pass-result";
 import { ObjectSession } from "../object/object-session";
-import { RestartLedger } from "../restarts/restart-ledger";
-import type { RestartPacer } from "../restarts/restart-pacer";
-import { WorkloadRestarts } from "../restarts/workload-restarts";
+import type { ObjectRestarts, Restarts, SettledRestarts } from "../restarts/restarts";
 import { Executor, type ExecutionScope } from "../write/executor";
 import { Cleanup, hasFinalizer, type CleanupResult, type Reported } from "./cleanup";
 import { conditionUpdates, deletionUpdates, SUSPENDED } from "./ready";
@@ -28,8 +24,7 @@ export interface ReconcilerPorts {
   readonly events: EventSink;
   readonly readers: Readers;
   readonly remedies: readonly Remedy[];
-  readonly pacer: RestartPacer;
-  readonly warmup: Pick<LeaderWarmup, "loaded" | "isCompleteIn" | "requestMissing">;
+  readonly restarts: Restarts;
   readonly random: Random;
   readonly log: Log;
   readonly metrics: EngineMetrics;
@@ -41,13 +36,11 @@ export class Reconciler {
   readonly #executor: Executor;
   readonly #cleanup: Cleanup;
   readonly #reporter: Reporter;
-  readonly #restarts: WorkloadRestarts;
 
   constructor(ports: ReconcilerPorts) {
     this.#ports = ports;
     this.#executor = new Executor({ ...ports, clock: ports.readers.clock });
     this.#cleanup = new Cleanup({ ...ports, executor: this.#executor });
-    this.#restarts = new WorkloadRestarts(ports.readers.clock);
     this.#reporter = new Reporter(ports.events, ports.metrics, ports.readers.clock, ports.remedies);
   }
 
@@ -58,9 +51,9 @@ export class Reconciler {
   async reconcile(key: Key, mayWrite: () => boolean): Promise<PassResult> {
     const log = this.#ports.log.child({ key, pass: this.#newPassId() });
     try {
-      const { store, readers } = this.#ports;
+      const { store, readers, restarts } = this.#ports;
       const object = await withDeadline(readers.clock, STORE_DEADLINE_MS, "reading the object", () => store.get(key));
-      if (mayWrite()) this.#loadRestarts(key, object);
+      if (mayWrite()) restarts.load(key, object);
       if (object === null) return { next: "forget" };
       const pass: Pass = { key, log, mayWrite, session: new ObjectSession(object, store, readers.clock) };
       const isDeleting = object.metadata.deletionTimestamp !== undefined;
@@ -91,12 +84,12 @@ export class Reconciler {
     const planned = await this.#planAll(pass);
     if (!pass.mayWrite()) return { next: "recheck" };
     const held = await this.#cleanup.hold(pass.session, planned);
-    const scope = this.#scopeOf(pass, restartsAfter(pass.session.object, held));
+    const scope = this.#scopeOf(pass, settledBy(held));
     const { passes, executions } = await this.#executeAll(held, scope);
     const swept = await this.#cleanup.sweep(pass.session.object, scope);
     executions.push(...swept.executions);
     this.#reporter.executions(pass.key, pass.session.object, executions);
-    const status = this.#statusOf(pass.session, scope.ledger, passes, swept);
+    const status = this.#statusOf(pass.session, scope.restarts, passes, swept);
     if (!pass.mayWrite()) return { next: "recheck" };
     await pass.session.writeStatus(status);
     this.#report(pass, status, passes);
@@ -112,7 +105,7 @@ export class Reconciler {
     const { object } = session;
     if (!hasFinalizer(object)) return { next: "forget" };
     if (!pass.mayWrite()) return { next: "recheck" };
-    const scope = this.#scopeOf(pass, object.status?.restarts ?? []);
+    const scope = this.#scopeOf(pass);
     const result = await this.#cleanup.finish(object, scope);
     this.#reporter.executions(key, object, result.executions);
     if (!pass.mayWrite()) return { next: "recheck" };
@@ -160,9 +153,8 @@ export class Reconciler {
     return { passes, executions };
   }
 
-  #scopeOf({ session, log, mayWrite }: Pass, history: readonly RestartStatus[]): ExecutionScope {
-    const ledger = new RestartLedger(session, history, this.#restarts, this.#ports.readers.clock);
-    return { object: session.object, log, mayWrite, ledger };
+  #scopeOf({ session, log, mayWrite }: Pass, settled: readonly SettledRestarts[] = []): ExecutionScope {
+    return { object: session.object, log, mayWrite, restarts: this.#ports.restarts.settle(session, settled) };
   }
 
   #report({ key, session }: Pass, status: ControllerResilienceStatus, passes: readonly Reported[]): void {
@@ -179,7 +171,7 @@ export class Reconciler {
 
   #statusOf(
     { object, statusRead }: ObjectSession,
-    ledger: RestartLedger,
+    restarts: ObjectRestarts,
     passes: readonly Reported[],
     swept: CleanupResult,
   ): ControllerResilienceStatus {
@@ -187,14 +179,11 @@ export class Reconciler {
     const { generation } = object.metadata;
     const reports = passes.map(({ remedy, reported }) => ({ condition: remedy.condition, report: reported }));
     const updates = conditionUpdates(reports, object.spec.suspend, swept);
-    const restarts = boundStatus({ restarts: [...ledger.history] }, now).restarts ?? [];
-    const confirmed = countConfirmed(statusRead.restarts ?? [], ledger.history);
     const status: ControllerResilienceStatus = {
       ...this.#withoutListsOfAbsentBlocks(statusRead, object),
       ...passes.reduce<StatusLists>((lists, { reported }) => ({ ...lists, ...reported.lists }), {}),
       observedGeneration: generation,
-      ...(restarts.length > 0 || statusRead.restarts ? { restarts } : {}),
-      restartsTotal: (statusRead.restartsTotal ?? 0) + confirmed,
+      ...restarts.status(),
       conditions: nextConditions(statusRead.conditions ?? [], updates, generation, now),
     };
     return boundStatus(status, now);
@@ -207,14 +196,6 @@ export class Reconciler {
       if (spec[block] === undefined && !spec.suspend) Reflect.deleteProperty(kept, owns);
     }
     return kept;
-  }
-
-  /** The restarts in its status count from now on. Null: the object is gone. */
-  #loadRestarts(key: Key, object: ControllerResilience | null): void {
-    const restarts = object?.status?.restarts ?? [];
-    if (object !== null) this.#restarts.note(object, restarts);
-    for (const { time } of restarts) this.#ports.pacer.seed(new Date(time));
-    this.#ports.warmup.loaded(key);
   }
 
   #now(): Date {
@@ -236,10 +217,9 @@ interface Pass {
   readonly mayWrite: () => boolean;
 }
 
-/** status.restarts after each remedy has settled the outcomes of its own. */
-function restartsAfter(object: ControllerResilience, passes: readonly RemedyPass[]): RestartStatus[] {
-  const settled = passes.flatMap(({ remedy, plan: { restarts } }) =>
+/** The restarts of each remedy with the outcomes that it has settled. */
+function settledBy(passes: readonly RemedyPass[]): SettledRestarts[] {
+  return passes.flatMap(({ remedy, plan: { restarts } }) =>
     restarts === undefined ? [] : [{ causes: remedy.causes ?? [], restarts }],
   );
-  return joinRestarts(object.status?.restarts ?? [], settled);
 }

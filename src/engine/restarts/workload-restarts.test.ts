@@ -3,7 +3,6 @@ import type { RestartStatus } from "../../api/controller-resilience";
 import { ConflictError } from "../../core/errors";
 import type { Key } from "../../core/ports";
 import { FakeClock } from "../../core/testing/fake-clock";
-import { RestartPacer } from "./restart-pacer";
 import { makeObject, MemoryObjects, RecordingWriter } from "../testing/fakes";
 import { makeReconciler } from "../testing/reconciler";
 import { makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "../testing/remedies";
@@ -17,12 +16,11 @@ function makeBench() {
   const clock = new FakeClock();
   const store = new MemoryObjects();
   const writer = new RecordingWriter();
-  const pacer = new RestartPacer(clock, 10_000);
   let pod = 0;
   const remedy = makeRemedy(() =>
     makeDecision({ status: "False", reason: "Rejected", intents: [makeEviction(`app-${pod++}`)] }),
   );
-  const reconciler = makeReconciler({ store, writer, readers: makeReaders(clock), remedies: [remedy], pacer });
+  const reconciler = makeReconciler({ store, writer, readers: makeReaders(clock), remedies: [remedy] });
   const create = (key: Key, uid: string) => {
     const object = makeObject(key, specWith("tokenRestart"));
     store.put({ ...object, metadata: { ...object.metadata, uid } });

@@ -81,9 +81,6 @@ export class RecordingMetrics implements EngineMetrics {
   leaseTransition = (what: string) => void this.seen.push(`lease:${what}`);
 }
 
-/** A roll call that everybody has answered. */
-export const completeWarmup = { loaded: () => undefined, isCompleteIn: () => true, requestMissing: () => undefined };
-
 /** Events that a test can read. */
 export class RecordingEvents implements EventSink {
   readonly records: EventRecord[] = [];

@@ -11,43 +11,52 @@ import {
   WaitError,
 } from "../../core/errors";
 import type { Intent } from "../../core/intent";
+import type { Key } from "../../core/ports";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { Executor } from "./executor";
 import { ObjectSession } from "../object/object-session";
-import { RestartLedger } from "../restarts/restart-ledger";
-import { RestartPacer } from "../restarts/restart-pacer";
-import { WorkloadRestarts } from "../restarts/workload-restarts";
 import { makeObject, MemoryObjects, RecordingLog, RecordingMetrics, RecordingWriter } from "../testing/fakes";
 import { makeEviction, makePatch, makeRemedy } from "../testing/remedies";
+import { makeRestarts } from "../testing/restarts";
 
-function makeBench(spec: Partial<ControllerResilienceSpec> = {}, status?: ControllerResilienceStatus) {
+function makeBench(
+  spec: Partial<ControllerResilienceSpec> = {},
+  status?: ControllerResilienceStatus,
+  missing: Key[] = [],
+) {
   const clock = new FakeClock();
   const store = new MemoryObjects();
   const object = store.put(makeObject("team/app", spec, status));
   const writer = new RecordingWriter();
   const metrics = new RecordingMetrics();
   const log = new RecordingLog();
-  const pacer = new RestartPacer(clock);
+  const asked: Key[] = [];
+  const restarts = makeRestarts(clock, undefined, { missing, requestPass: key => void asked.push(key) });
   clock.advance(10_000);
   const session = new ObjectSession(object, store, clock);
-  const ledger = new RestartLedger(session, object.status?.restarts ?? [], new WorkloadRestarts(clock), clock);
   const leading = { yes: true };
-  const [asked, missing] = [new Array<string>(), new Set<string>()];
-  const warmup = {
-    isCompleteIn: (namespace: string) => !missing.has(namespace),
-    requestMissing: (namespace: string) => void asked.push(namespace),
-  };
-  const executor = new Executor({ writer, pacer, warmup, clock, metrics });
-  const scope = { object, log, ledger, mayWrite: () => leading.yes };
+  const executor = new Executor({ writer, clock, metrics });
+  const scope = { object, log, restarts: restarts.settle(session), mayWrite: () => leading.yes };
   const execute = (intent: Intent, by = makeRemedy()) => executor.execute(by, intent, scope);
   const executeAll = async (intents: Intent[]) => {
     const outcomes = await executor.executeAll(makeRemedy(), [{ id: "item", intents }], scope);
     return (outcomes.get("item") ?? []).map(({ outcome }) => outcome);
   };
-  return { clock, store, writer, metrics, log, pacer, missing, asked, ledger, leading, execute, executeAll };
+  /** Begins another pass, in which the remedy found that no request was executed. */
+  const withdrawAll = () => (scope.restarts = restarts.settle(session, [{ causes: ["Unknown"], restarts: [] }]));
+  /** Reports whether the pacer permits a restart, here of another object. */
+  const isPacerFree = async () => {
+    const others = new MemoryObjects();
+    const other = new ObjectSession(others.put(makeObject("shop/app")), others, clock);
+    const { result } = await restarts.settle(other).request(makeEviction().restart!);
+    return result === "Requested";
+  };
+  const outcomes = () => scope.restarts.history("Deployment/app").map(({ outcome }) => outcome);
+  const actions = { execute, executeAll, withdrawAll, isPacerFree, outcomes };
+  return { clock, store, writer, metrics, log, restarts, asked, leading, ...actions };
 }
 
-const outcomes = (bench: ReturnType<typeof makeBench>) => bench.ledger.history.map(({ outcome }) => outcome);
+const outcomes = (bench: ReturnType<typeof makeBench>) => bench.outcomes();
 
 describe("intents of one remedy", () => {
   const three = ["a", "b", "c"].map(name => makePatch(name));
@@ -205,7 +214,7 @@ describe("a restart", () => {
     bench.store.writeStatus = () => Promise.reject(new ForbiddenError("update controllerresiliences/status"));
     expect(await bench.execute(makeEviction())).toMatchObject({ result: "Forbidden" });
     expect([bench.writer.written, outcomes(bench)]).toEqual([[], []]);
-    expect(bench.pacer.ask().allowed).toBe(true);
+    expect(await bench.isPacerFree()).toBe(true);
   });
 
   it("does not happen when the lead was lost while it was written down; the entry stays for the next leader", async () => {
@@ -245,13 +254,12 @@ describe("a restart", () => {
   });
 
   it("waits until every object of the namespace was heard; what restarts nothing does not", async () => {
-    const bench = makeBench();
-    bench.missing.add("team");
+    const bench = makeBench({}, undefined, ["team/other"]);
     const waiting = { result: "Limited", limit: "LeaderWarmup", retryAfterMs: 2_000 };
     expect(await bench.execute(makeEviction())).toEqual(waiting);
-    expect([outcomes(bench), bench.writer.written, bench.asked]).toEqual([[], [], ["team"]]);
+    expect([outcomes(bench), bench.writer.written, bench.asked]).toEqual([[], [], ["team/other"]]);
     expect(await bench.execute(makePatch())).toEqual({ result: "Executed" });
-    bench.missing.clear();
+    bench.restarts.load("team/other", null);
     expect(await bench.execute(makeEviction())).toEqual({ result: "Executed" });
   });
 
@@ -276,7 +284,7 @@ describe("a restart", () => {
     bench.writer.answer = () => Promise.reject(error);
     expect((await bench.execute(makeEviction())).result).not.toBe("Executed");
     expect(outcomes(bench)).toEqual([]);
-    expect(bench.pacer.ask().allowed).toBe(true);
+    expect(await bench.isPacerFree()).toBe(true);
   });
 
   it("that is refused waits longer each time, up to five minutes, and from the start after it was carried out", async () => {
@@ -332,7 +340,7 @@ describe("a restart", () => {
       bench.writer.answer = () => Promise.reject(error);
       expect(await bench.execute(makeEviction())).toMatchObject({ result: "Failed" });
       expect(outcomes(bench)).toEqual(["Requested"]);
-      expect(bench.pacer.ask().allowed).toBe(false);
+      expect(await bench.isPacerFree()).toBe(false);
     },
   );
 
@@ -347,11 +355,11 @@ describe("a restart", () => {
       expect(await bench.execute(eviction)).toMatchObject({ result: "Failed" });
       if (bench.writer.written.length > before) triedAtSeconds.push(second);
       // The remedy finds the same pod alive and takes its request back; the next pass wants it again.
-      bench.ledger.withdraw(claim);
+      bench.withdrawAll();
       bench.clock.advance(5_000);
     }
     expect(triedAtSeconds).toEqual([0, 10, 30, 70, 150, 310, 630, 1_230, 1_830]);
-    expect(bench.pacer.ask().allowed).toBe(true);
+    expect(await bench.isPacerFree()).toBe(true);
     expect(bench.log.lines.filter(({ level }) => level === "warn")).toHaveLength(9);
   });
 });

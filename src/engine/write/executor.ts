@@ -13,13 +13,10 @@ import {
 import type { Execution, Intent, Outcome, RestartClaim } from "../../core/intent";
 import type { EngineMetrics, Log, Writer } from "../../core/ports";
 import type { Outcomes, PendingWrite, PlanItem, RemedyDeclaration } from "../../core/remedy";
-import { checkRestartBudget } from "../../core/restarts/budget";
 import { withDeadline } from "../../core/deadline";
 import { isPermitted, requiredPermission } from "./permissions";
 import { WriteBackoff } from "./write-backoff";
-import type { RestartLedger } from "../restarts/restart-ledger";
-import type { LeaderWarmup } from "../lead/leader-warmup";
-import type { RestartPermit, RestartPacer } from "../restarts/restart-pacer";
+import type { ObjectRestarts } from "../restarts/restarts";
 
 /** Deadline of one write, in milliseconds. After it the outcome is unknown: the write may still take effect. */
 export const WRITE_DEADLINE_MS = 60_000;
@@ -33,16 +30,13 @@ export const WRITES_WITHIN_MS = 10_000;
 /** The rest is planned again after this. */
 const NEXT_PASS_MS = 1_000;
 
-/** Next try of a restart that waits for the leader warm-up, in milliseconds. */
-const HEAR_AGAIN_MS = 2_000;
-
 /** What an intent is checked against, besides its remedy. */
 export interface ExecutionScope {
   readonly object: ControllerResilience;
   readonly log: Log;
   /** Reports whether this process has led without a break since the pass began. */
   readonly mayWrite: () => boolean;
-  readonly ledger: RestartLedger;
+  readonly restarts: ObjectRestarts;
   /** A cleanup runs in every mode, also for a suspended object that is being deleted. */
   readonly isCleanup?: boolean;
   /** The remedy has used up its time in this pass. */
@@ -51,8 +45,6 @@ export interface ExecutionScope {
 
 export interface ExecutorPorts {
   readonly writer: Writer;
-  readonly pacer: RestartPacer;
-  readonly warmup: Pick<LeaderWarmup, "isCompleteIn" | "requestMissing">;
   readonly clock: Clock;
   readonly metrics: EngineMetrics;
 }
@@ -114,26 +106,18 @@ export class Executor {
     return outcome;
   }
 
-  /** What defers an otherwise permitted intent: warm-up, budgets, backoff after a failure, or the time of the pass. */
-  #deferred(intent: Intent, scope: ExecutionScope): Outcome | undefined {
-    const { restart } = intent;
-    if (restart !== undefined) {
-      const { namespace } = scope.object.metadata;
-      if (!this.#ports.warmup.isCompleteIn(namespace)) {
-        this.#ports.warmup.requestMissing(namespace);
-        return { result: "Limited", limit: "LeaderWarmup", retryAfterMs: HEAR_AGAIN_MS };
-      }
-      const budget = checkRestartBudget(scope.ledger.counted(restart.workload), restart, this.#ports.clock.now());
-      if (!budget.allowed) return { result: "Limited", limit: budget.limit, retryAfterMs: budget.retryAfterMs };
-    }
+  /** What defers an otherwise permitted intent: the checks of a restart, backoff after a failure, or the time of the pass. */
+  #deferred(intent: Intent, { restarts, isLate }: ExecutionScope): Outcome | undefined {
+    const deferral = intent.restart && restarts.deferral(intent.restart);
+    if (deferral !== undefined) return deferral;
     const standing = this.#backoff.pending(intent);
-    if (standing !== undefined || scope.isLate !== true) return standing;
+    if (standing !== undefined || isLate !== true) return standing;
     return { result: "Limited", limit: "PassTime", retryAfterMs: NEXT_PASS_MS };
   }
 
   async #try(intent: Intent, scope: ExecutionScope): Promise<Outcome> {
     try {
-      const outcome = await this.#writeAtPace(intent, scope);
+      const outcome = await (intent.restart ? this.#restart(intent, intent.restart, scope) : this.#write(intent));
       if (outcome.result === "Executed") this.#backoff.clear(intent);
       return outcome;
     } catch (error) {
@@ -143,41 +127,28 @@ export class Executor {
     }
   }
 
-  async #writeAtPace(intent: Intent, scope: ExecutionScope): Promise<Outcome> {
-    if (intent.restart === undefined) {
-      await this.#write(intent);
-      return { result: "Executed" };
+  async #restart(intent: Intent, claim: RestartClaim, { restarts, mayWrite }: ExecutionScope): Promise<Outcome> {
+    const request = await restarts.request(claim);
+    if (request.result === "Limited") return request;
+    // Writing status took time.
+    if (!mayWrite()) {
+      request.end("NotWritten");
+      return { result: "NotLeader" };
     }
-    const pace = this.#ports.pacer.ask();
-    if (!pace.allowed) return { result: "Limited", limit: "RestartPacer", retryAfterMs: pace.retryAfterMs };
-    try {
-      return await this.#restart(intent, intent.restart, scope, pace.permit);
-    } finally {
-      // No effect on a permit that was used or returned before.
-      pace.permit.unused();
-    }
-  }
-
-  /** Writes the restart to status first, so that a crash in between cannot lose it. */
-  async #restart(intent: Intent, claim: RestartClaim, scope: ExecutionScope, permit: RestartPermit): Promise<Outcome> {
-    await scope.ledger.request(claim);
-    // Writing status took time. The entry stays, and the next leader settles it.
-    if (!scope.mayWrite()) return { result: "NotLeader" };
     try {
       await this.#write(intent);
     } catch (error) {
-      if (isCertainlyNotDone(error)) scope.ledger.withdraw(claim);
-      else permit.used();
+      request.end(isCertainlyNotDone(error) ? "Refused" : "Unknown");
       throw error;
     }
-    permit.used();
-    scope.ledger.confirm(claim);
+    request.end("Executed");
     return { result: "Executed" };
   }
 
-  #write(intent: Intent): Promise<void> {
+  async #write(intent: Intent): Promise<Outcome> {
     const what = `${intent.verb} ${intent.target.kind} ${intent.target.name}`;
-    return withDeadline(this.#ports.clock, WRITE_DEADLINE_MS, what, () => this.#ports.writer.write(intent));
+    await withDeadline(this.#ports.clock, WRITE_DEADLINE_MS, what, () => this.#ports.writer.write(intent));
+    return { result: "Executed" };
   }
 }
 

@@ -1,0 +1,113 @@
+import type { ControllerResilienceStatus, RestartStatus } from "../../api/controller-resilience";
+import type { Clock } from "../../core/clock";
+import type { RestartClaim } from "../../core/intent";
+import { requestedRestart, withOutcome, withoutRequest } from "../../core/restarts/budget";
+import { countConfirmed, restartId } from "../../core/restarts/history";
+import { boundStatus } from "../../core/status";
+import type { ObjectSession } from "../object/object-session";
+import { deferralOf, type Deferral } from "./checks";
+import type { LeaderWarmup } from "./leader-warmup";
+import type { RestartPacer, RestartPermit } from "./restart-pacer";
+import type { WorkloadRestarts } from "./workload-restarts";
+
+/** What all objects share. */
+interface SharedParts {
+  readonly clock: Clock;
+  readonly warmup: LeaderWarmup;
+  readonly workloads: WorkloadRestarts;
+  readonly pacer: RestartPacer;
+}
+
+/** How the write of a requested restart ended. */
+export type RestartEnd =
+  /** The API server accepted it. */
+  | "Executed"
+  /** The API server refused it, so it costs no budget. */
+  | "Refused"
+  /** No answer says whether it was executed. The entry stays Requested until the remedy settles it. */
+  | "Unknown"
+  /** It was not written, since this process no longer leads. The entry stays Requested, and the next leader settles it. */
+  | "NotWritten";
+
+/** A restart that is in status and may be written now. */
+export interface RestartRequest {
+  readonly result: "Requested";
+  /** Ends the request. Call it exactly once: no other restart is permitted before. */
+  readonly end: (end: RestartEnd) => void;
+}
+
+/** The restarts of one object during one pass. A restart is in status before it is requested from the API server. */
+export class ObjectRestarts {
+  #own: readonly RestartStatus[];
+  readonly #session: ObjectSession;
+  readonly #shared: SharedParts;
+
+  /** `own` is status.restarts after the remedies have settled their outcomes in this pass. */
+  constructor(session: ObjectSession, own: readonly RestartStatus[], shared: SharedParts) {
+    this.#session = session;
+    this.#own = own;
+    this.#shared = shared;
+    shared.workloads.note(session.object, own);
+  }
+
+  /** Every restart that counts against this workload's budgets: the object's own, and those that other objects have recorded. */
+  history(workload: string): readonly RestartStatus[] {
+    const own = new Set(this.#own.map(restartId));
+    const others = this.#shared.workloads.recordedByOthers(this.#session.object, workload);
+    return [...others.filter(entry => !own.has(restartId(entry))), ...this.#own];
+  }
+
+  /** Returns what defers a restart, apart from the restart pacer. */
+  deferral(claim: RestartClaim): Deferral | undefined {
+    const { clock, warmup } = this.#shared;
+    const { namespace } = this.#session.object.metadata;
+    return deferralOf(claim, { namespace, warmup, history: this.history(claim.workload), now: clock.now() });
+  }
+
+  /**
+   * Makes all checks and writes the restart to status as Requested, so that a crash in between cannot lose it.
+   *
+   * @throws the store's errors; then nothing was recorded and nothing may be restarted
+   */
+  async request(claim: RestartClaim): Promise<RestartRequest | Deferral> {
+    const deferral = this.deferral(claim);
+    if (deferral !== undefined) return deferral;
+    const pace = this.#shared.pacer.ask();
+    if (!pace.allowed) return { result: "Limited", limit: "RestartPacer", retryAfterMs: pace.retryAfterMs };
+    try {
+      await this.#record(claim);
+    } catch (error) {
+      pace.permit.unused();
+      throw error;
+    }
+    return { result: "Requested", end: end => this.#end(claim, pace.permit, end) };
+  }
+
+  /** The fields of status that record the restarts. */
+  status(): Pick<ControllerResilienceStatus, "restarts" | "restartsTotal"> {
+    const { restarts, restartsTotal = 0 } = this.#session.statusRead;
+    return {
+      ...(this.#own.length > 0 || restarts ? { restarts: [...this.#own] } : {}),
+      restartsTotal: restartsTotal + countConfirmed(restarts ?? [], this.#own),
+    };
+  }
+
+  async #record(claim: RestartClaim): Promise<void> {
+    const now = this.#shared.clock.now();
+    const restarts = [...this.#own, requestedRestart(claim, now)];
+    await this.#session.writeStatus(boundStatus({ ...this.#session.object.status, restarts }, now));
+    this.#become(restarts);
+  }
+
+  #end({ podUID }: RestartClaim, permit: RestartPermit, end: RestartEnd): void {
+    if (end === "Executed" || end === "Unknown") permit.used();
+    else permit.unused();
+    if (end === "Executed") this.#become(withOutcome(this.#own, podUID, "Restarted"));
+    if (end === "Refused") this.#become(withoutRequest(this.#own, podUID));
+  }
+
+  #become(own: readonly RestartStatus[]): void {
+    this.#own = own;
+    this.#shared.workloads.note(this.#session.object, own);
+  }
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import type { ControllerResilienceStatus, RestartStatus } from "../../api/controller-resilience";
+import { ForbiddenError } from "../../core/errors";
+import type { RestartClaim } from "../../core/intent";
+import type { Key } from "../../core/ports";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { ObjectSession } from "../object/object-session";
+import { makeObject, MemoryObjects } from "../testing/fakes";
+import { makeEviction } from "../testing/remedies";
+import { makeRestarts } from "../testing/restarts";
+import type { RestartEnd } from "./object-restarts";
+
+const MINUTE = 60_000;
+
+function makeBench(status?: ControllerResilienceStatus, missing: Key[] = []) {
+  const clock = new FakeClock();
+  const requested: Key[] = [];
+  const restarts = makeRestarts(clock, undefined, { missing, requestPass: key => void requested.push(key) });
+  const store = new MemoryObjects();
+  const session = new ObjectSession(store.put(makeObject("team/app", {}, status)), store, clock);
+  return { clock, requested, restarts, store, session };
+}
+
+function claimOf(pod: string, workload = "Deployment/app"): RestartClaim {
+  return { ...makeEviction(pod).restart!, workload };
+}
+
+function entry(pod: string, outcome: RestartStatus["outcome"], ago = 0): RestartStatus {
+  const time = new Date(new FakeClock().now().getTime() - ago).toISOString();
+  return { pod, podUID: pod, workload: "Deployment/app", time, cause: "Unknown", outcome };
+}
+
+describe("a restart", () => {
+  it("is deferred by the leader warm-up, then by the budget, then by the pacer", async () => {
+    const { clock, requested, restarts, session } = makeBench({ restarts: [entry("old", "Recovered")] }, ["team/b"]);
+    const ofObject = restarts.settle(session);
+    const next = async () => {
+      const answer = await ofObject.request(claimOf("app-1"));
+      return answer.result === "Limited" ? [answer.limit, answer.retryAfterMs] : answer.result;
+    };
+    expect(await next()).toEqual(["LeaderWarmup", 2_000]);
+    expect(requested).toEqual(["team/b"]);
+    restarts.load("team/b", null);
+    expect(await next()).toEqual(["Cooldown", 10 * MINUTE]);
+    clock.advance(10 * MINUTE);
+    restarts.startTerm();
+    restarts.expect([]);
+    expect(await next()).toEqual(["RestartPacer", 10_000]);
+    clock.advance(10_000);
+    expect(await next()).toBe("Requested");
+  });
+
+  it("is in status as Requested before it may be written, and only one is permitted at a time", async () => {
+    const { clock, restarts, session, store } = makeBench();
+    clock.advance(10_000);
+    const ofObject = restarts.settle(session);
+    expect(ofObject.deferral(claimOf("app-1"))).toBeUndefined();
+    expect(await ofObject.request(claimOf("app-1"))).toMatchObject({ result: "Requested" });
+    expect(store.objects.get("team/app")?.status?.restarts).toMatchObject([{ pod: "app-1", outcome: "Requested" }]);
+    expect(await ofObject.request(claimOf("b-1", "Deployment/b"))).toMatchObject({ limit: "RestartPacer" });
+  });
+
+  it("that cannot be written to status is not recorded, and leaves the pacer free", async () => {
+    const { clock, restarts, session, store } = makeBench();
+    clock.advance(10_000);
+    const { writeStatus } = store;
+    store.writeStatus = () => Promise.reject(new ForbiddenError("update controllerresiliences/status"));
+    const ofObject = restarts.settle(session);
+    await expect(ofObject.request(claimOf("app-1"))).rejects.toThrow(ForbiddenError);
+    expect(ofObject.history("Deployment/app")).toEqual([]);
+    store.writeStatus = writeStatus;
+    expect(await ofObject.request(claimOf("app-1"))).toMatchObject({ result: "Requested" });
+  });
+
+  it.each<[RestartEnd, RestartStatus["outcome"][], boolean]>([
+    ["Executed", ["Restarted"], false],
+    ["Unknown", ["Requested"], false],
+    ["Refused", [], true],
+    ["NotWritten", ["Requested"], true],
+  ])("that ends %s is recorded as %j; another one may follow at once: %s", async (end, outcomes, isPacerFree) => {
+    const { clock, restarts, session } = makeBench();
+    clock.advance(10_000);
+    const ofObject = restarts.settle(session);
+    const request = await ofObject.request(claimOf("app-1"));
+    if (request.result === "Limited") throw new Error(`deferred by ${request.limit}`);
+    request.end(end);
+    expect(ofObject.history("Deployment/app").map(({ outcome }) => outcome)).toEqual(outcomes);
+    const { result } = await ofObject.request(claimOf("b-1", "Deployment/b"));
+    expect(result === "Requested").toBe(isPacerFree);
+  });
+});
+
+describe("the status of an object", () => {
+  it("has the outcomes that remedies settled, and counts restarts that were confirmed in this pass", () => {
+    const before = [entry("a", "Restarted", 3 * MINUTE), entry("b", "Requested", 2 * MINUTE)];
+    const { restarts, session } = makeBench({ restarts: before, restartsTotal: 7 });
+    const after = [entry("a", "Recovered", 3 * MINUTE), entry("b", "Restarted", 2 * MINUTE)];
+    const settled = [{ causes: ["Unknown"], restarts: after }];
+    expect(restarts.settle(session, settled).status()).toEqual({ restarts: after, restartsTotal: 8 });
+  });
+
+  it("has no list of restarts before the first one", () => {
+    const { restarts, session } = makeBench();
+    expect(restarts.settle(session).status()).toEqual({ restartsTotal: 0 });
+  });
+});

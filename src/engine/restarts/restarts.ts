@@ -1,0 +1,60 @@
+import type { ControllerResilience } from "../../api/controller-resilience";
+import type { Clock } from "../../core/clock";
+import type { Key } from "../../core/ports";
+import { joinRestarts, type SettledRestarts } from "../../core/restarts/history";
+import type { ObjectSession } from "../object/object-session";
+import { LeaderWarmup } from "./leader-warmup";
+import { ObjectRestarts } from "./object-restarts";
+import { DEFAULT_RESTART_INTERVAL_MS, RestartPacer } from "./restart-pacer";
+import { WorkloadRestarts } from "./workload-restarts";
+
+export type { ObjectRestarts, SettledRestarts };
+
+/** What the restarts need from the engine. */
+export interface RestartsPorts {
+  readonly clock: Clock;
+  /** Enqueues a pass of an object. */
+  readonly requestPass: (key: Key) => void;
+}
+
+/** All restarts of this process. The rest of the engine imports only this file of the folder, so every restart passes the same checks. */
+export class Restarts {
+  readonly #clock: Clock;
+  readonly #warmup: LeaderWarmup;
+  readonly #workloads: WorkloadRestarts;
+  readonly #pacer: RestartPacer;
+
+  /** `intervalMs` is the minimum time between two restarts in the whole cluster. */
+  constructor({ clock, requestPass }: RestartsPorts, intervalMs = DEFAULT_RESTART_INTERVAL_MS) {
+    this.#clock = clock;
+    this.#warmup = new LeaderWarmup(requestPass);
+    this.#workloads = new WorkloadRestarts(clock);
+    this.#pacer = new RestartPacer(clock, intervalMs);
+  }
+
+  /** Starts a term of leadership: the history of every object has to be loaded again. */
+  startTerm(): void {
+    this.#pacer.startTerm();
+    this.#warmup.startTerm();
+  }
+
+  /** Sets the objects whose history has to be loaded. Only the first list of a term counts. */
+  expect(keys: readonly Key[]): void {
+    this.#warmup.expect(keys);
+  }
+
+  /** Loads the history in the status of an object that was read. Null: the object is gone; its last history still counts. */
+  load(key: Key, object: ControllerResilience | null): void {
+    const restarts = object?.status?.restarts ?? [];
+    if (object !== null) this.#workloads.note(object, restarts);
+    for (const { time } of restarts) this.#pacer.seed(new Date(time));
+    this.#warmup.loaded(key);
+  }
+
+  /** Begins the restarts of one object in one pass. `settled` has the outcomes that remedies have settled in this pass. */
+  settle(session: ObjectSession, settled: readonly SettledRestarts[] = []): ObjectRestarts {
+    const history = joinRestarts(session.object.status?.restarts ?? [], settled);
+    const parts = { clock: this.#clock, warmup: this.#warmup, workloads: this.#workloads, pacer: this.#pacer };
+    return new ObjectRestarts(session, history, parts);
+  }
+}
