@@ -1,18 +1,25 @@
+import type { V1FlowSchemaCondition, V1ObjectMeta } from "@kubernetes/client-node";
+import { objectOf } from "../../core/json";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 import type { ClusterKind, ClusterObjectView, ConditionView } from "../../core/views";
-import { identityOf } from "./identity";
-import { arrayOf, objectOf, textsOf } from "../../core/json";
+import { annotationsOf, identityOf, labelsOf } from "./identity";
 import { lastManagerOf, lastWriteMsOf } from "./managers";
+import { itemsOf, present, type Received } from "./received";
+
+/** What these kinds have in common; client-node has no v1 type of MutatingAdmissionPolicy yet. */
+interface ClusterObject {
+  readonly metadata?: V1ObjectMeta;
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly status?: { readonly conditions?: V1FlowSchemaCondition[] };
+}
 
 /** Returns the view of a cluster-scoped object; null without uid, name or creation time. */
 export function clusterObjectView(kind: ClusterKind, raw: unknown): ClusterObjectView | null {
-  const object = objectOf(raw);
-  const identity = identityOf(object);
+  const { metadata, spec, status } = objectOf(raw) as Received<ClusterObject>;
+  const identity = identityOf(metadata);
   if (identity === null) return null;
-  const metadata = objectOf(object["metadata"]);
   const { name, uid, resourceVersion, createdAtMs, deletedAtMs } = identity;
-  const fields = arrayOf(metadata["managedFields"]).map(objectOf);
-  const [lastManager, writtenAtMs] = [lastManagerOf(fields), lastWriteMsOf(fields)];
+  const fields = itemsOf(metadata?.managedFields);
   return {
     apiVersion: apiVersionOf(KINDS[kind]),
     kind,
@@ -20,17 +27,14 @@ export function clusterObjectView(kind: ClusterKind, raw: unknown): ClusterObjec
     uid,
     resourceVersion,
     createdAtMs,
-    ...(deletedAtMs === undefined ? {} : { deletedAtMs }),
-    labels: textsOf(metadata["labels"]),
-    annotations: textsOf(metadata["annotations"]),
-    spec: objectOf(object["spec"]),
-    conditions: arrayOf(objectOf(object["status"])["conditions"]).map(conditionView),
-    ...(writtenAtMs === undefined ? {} : { writtenAtMs }),
-    ...(lastManager === undefined ? {} : { lastManager }),
+    labels: labelsOf(metadata),
+    annotations: annotationsOf(metadata),
+    spec: spec ?? {},
+    conditions: itemsOf(status?.conditions).map(conditionView),
+    ...present({ deletedAtMs, writtenAtMs: lastWriteMsOf(fields), lastManager: lastManagerOf(fields) }),
   };
 }
 
-function conditionView(raw: unknown): ConditionView {
-  const { type, status, reason, message } = textsOf(raw);
+function conditionView({ type, status, reason, message }: Received<V1FlowSchemaCondition>): ConditionView {
   return { type: type ?? "", status: status ?? "Unknown", reason: reason ?? "", message: message ?? "" };
 }

@@ -1,42 +1,55 @@
+import type { V1DaemonSet, V1DaemonSetSpec, V1DaemonSetStatus } from "@kubernetes/client-node";
 import { MANAGER } from "../../api/names";
+import { objectOf, textOf } from "../../core/json";
 import type { DaemonSetView } from "../../core/views";
-import { arrayOf, type JsonObject, numberOf, objectOf, textOf } from "../../core/json";
-import { lastManagerOf } from "./managers";
+import { lastManagerOf, type ManagedFields } from "./managers";
+import { itemsOf, present, type Received } from "./received";
 import { workloadView } from "./views";
 
 /** Returns the view of an apps/v1 DaemonSet; null without uid, name or creation time. */
 export function daemonSetView(raw: unknown): DaemonSetView | null {
   const view = workloadView("DaemonSet", raw);
   if (view === null) return null;
-  const object = objectOf(raw);
-  const metadata = objectOf(object["metadata"]);
-  const spec = objectOf(object["spec"]);
-  const status = objectOf(object["status"]);
-  const fields = arrayOf(metadata["managedFields"]).map(objectOf);
-  const lastManager = lastManagerOf(fields);
+  const { metadata, spec, status } = objectOf(raw) as Received<V1DaemonSet>;
+  const fields = itemsOf(metadata?.managedFields);
   return {
     ...view,
     kind: "DaemonSet",
-    generation: numberOf(metadata["generation"]) ?? 0,
-    observedGeneration: numberOf(status["observedGeneration"]) ?? 0,
-    updateStrategy: textOf(objectOf(spec["updateStrategy"])["type"]) ?? "RollingUpdate",
-    updatedPods: numberOf(status["updatedNumberScheduled"]) ?? 0,
-    availablePods: numberOf(status["numberAvailable"]) ?? 0,
-    template: objectOf(spec["template"]),
+    generation: metadata?.generation ?? 0,
+    ...rolloutOf(status ?? {}),
+    ...specOf(spec ?? {}),
     ownedVolumes: ownedVolumes(fields),
-    ...(lastManager === undefined ? {} : { lastManager }),
+    ...present({ lastManager: lastManagerOf(fields) }),
+  };
+}
+
+function specOf({
+  updateStrategy,
+  template,
+}: Received<V1DaemonSetSpec>): Pick<DaemonSetView, "updateStrategy" | "template"> {
+  return { updateStrategy: updateStrategy?.type ?? "RollingUpdate", template: template ?? {} };
+}
+
+function rolloutOf(
+  status: Received<V1DaemonSetStatus>,
+): Pick<DaemonSetView, "observedGeneration" | "updatedPods" | "availablePods"> {
+  return {
+    observedGeneration: status.observedGeneration ?? 0,
+    updatedPods: status.updatedNumberScheduled ?? 0,
+    availablePods: status.numberAvailable ?? 0,
   };
 }
 
 /** Prefix of list entries in managedFields, such as `k:{"name":"token"}`. */
 const ENTRY = "k:";
 
-function ownedVolumes(fields: readonly JsonObject[]): string[] {
+function ownedVolumes(fields: readonly ManagedFields[]): string[] {
   // Patches without server-side apply have the same manager with the operation Update; a later apply does not give those fields back.
-  const applied = fields.filter(entry => entry["manager"] === MANAGER && entry["operation"] === "Apply");
-  return applied.flatMap(entry => {
+  const applied = fields.filter(({ manager, operation }) => manager === MANAGER && operation === "Apply");
+  return applied.flatMap(({ fieldsV1 }) => {
+    // fieldsV1 has no schema, and a client can write it, so each level of it is checked.
     const path = ["f:spec", "f:template", "f:spec", "f:volumes"];
-    const volumes = path.reduce((at, step) => objectOf(at[step]), objectOf(entry["fieldsV1"]));
+    const volumes = path.reduce((at, step) => objectOf(at[step]), objectOf(fieldsV1));
     return Object.entries(volumes).flatMap(([key, volume]) => {
       const sources = objectOf(objectOf(volume)["f:projected"])["f:sources"];
       return sources === undefined ? [] : (nameIn(key) ?? []);

@@ -1,4 +1,10 @@
-import { type JsonObject, objectOf, textOf, timeOf } from "../../core/json";
+import type { V1ObjectMeta, V1OwnerReference } from "@kubernetes/client-node";
+import { SKIP_ANNOTATION } from "../../api/names";
+import { textOf, textsOf, timeOf } from "../../core/json";
+import { itemsOf, present, type Received } from "./received";
+
+/** An object's metadata; absent in an invalid object. */
+export type Metadata = Received<V1ObjectMeta> | null | undefined;
 
 export interface Identity {
   readonly namespace: string;
@@ -9,20 +15,51 @@ export interface Identity {
   readonly deletedAtMs?: number;
 }
 
+/** The controller owner reference of an object. */
+export interface Owner {
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
 /** Returns null without uid, name or creation time, since decisions depend on them. */
-export function identityOf(object: JsonObject): Identity | null {
-  const metadata = objectOf(object["metadata"]);
-  const name = textOf(metadata["name"]);
-  const uid = textOf(metadata["uid"]);
-  const createdAtMs = timeOf(metadata["creationTimestamp"]);
+export function identityOf(metadata: Metadata): Identity | null {
+  const { namespace, resourceVersion, creationTimestamp, deletionTimestamp } = metadata ?? {};
+  // Each write has the name and uid as precondition, so a value of another type is rejected too.
+  const [name, uid, createdAtMs] = [textOf(metadata?.name), textOf(metadata?.uid), timeOf(creationTimestamp)];
   if (name === undefined || uid === undefined || createdAtMs === undefined) return null;
-  const deletedAtMs = timeOf(metadata["deletionTimestamp"]);
   return {
-    namespace: textOf(metadata["namespace"]) ?? "",
+    namespace: namespace ?? "",
     name,
     uid,
-    resourceVersion: textOf(metadata["resourceVersion"]) ?? "",
+    resourceVersion: resourceVersion ?? "",
     createdAtMs,
-    ...(deletedAtMs === undefined ? {} : { deletedAtMs }),
+    ...present({ deletedAtMs: timeOf(deletionTimestamp) }),
   };
+}
+
+/** Returns the controller owner reference, if it is complete. */
+export function ownerOf(metadata: Metadata): Owner | undefined {
+  const reference = itemsOf(metadata?.ownerReferences).find(({ controller }) => controller === true);
+  return reference === undefined ? undefined : completeOwner(reference);
+}
+
+function completeOwner({ kind, name, uid }: Received<V1OwnerReference>): Owner | undefined {
+  return kind && name && uid ? { kind, name, uid } : undefined;
+}
+
+// Users write labels and annotations, and the operator copies them into restored bindings, so only text counts.
+
+export function labelsOf(metadata: Metadata): Readonly<Record<string, string>> {
+  return textsOf(metadata?.labels);
+}
+
+/** Returns a copy. */
+export function annotationsOf(metadata: Metadata): Record<string, string> {
+  return textsOf(metadata?.annotations);
+}
+
+/** Reports whether the skip annotation is set. */
+export function isSkipped(metadata: Metadata): boolean {
+  return metadata?.annotations?.[SKIP_ANNOTATION] === "true";
 }

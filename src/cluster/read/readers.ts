@@ -25,7 +25,8 @@ import { OwnRights } from "./rights";
 import { StaleTokens } from "../measure/stale-tokens";
 import { describeCall, pathOf, type Place, type Resource } from "../http/resources";
 import { KINDS } from "../../core/kinds";
-import { bindingView, serviceAccountView, workloadView } from "./views";
+import { bindingView } from "./binding-view";
+import { serviceAccountView, workloadView } from "./views";
 
 /** Reads pods, bindings and sandbox Events from the watches, and everything else live. */
 export class ClusterReaders implements Readers {

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bindingView, podView, serviceAccountView, workloadView } from "./views";
+import { bindingView } from "./binding-view";
+import { podView } from "./pod-view";
+import { serviceAccountView, workloadView } from "./views";
 
 const metadata = {
   name: "scheduler-0",

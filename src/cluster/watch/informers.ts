@@ -6,7 +6,7 @@ import { CORE_EVENTS } from "../http/resources";
 import { KINDS } from "../../core/kinds";
 import type { Delta, Identified } from "./view-cache";
 import { SANDBOX_FAILED, sandboxEventView } from "../read/sandbox-event-view";
-import { bindingView } from "../read/views";
+import { bindingView } from "../read/binding-view";
 import { Watch, type WatchContext } from "./watch";
 
 /** A namespace keeps its watches this long after its last ControllerResilience is gone, in case it is recreated. */

@@ -4,7 +4,9 @@ import type { BindingView, PodView, ServiceAccountView } from "../../core/views"
 import { type Resource } from "../http/resources";
 import { KINDS } from "../../core/kinds";
 import type { Delta, Identified } from "./view-cache";
-import { bindingView, podView, serviceAccountView } from "../read/views";
+import { bindingView } from "../read/binding-view";
+import { podView } from "../read/pod-view";
+import { serviceAccountView } from "../read/views";
 import { Watch, type WatchContext } from "./watch";
 
 export interface Supervised {

@@ -1,0 +1,129 @@
+import type {
+  V1Container,
+  V1ContainerStatus,
+  V1Pod,
+  V1PodCondition,
+  V1PodSpec,
+  V1PodStatus,
+  V1ServiceAccountTokenProjection,
+} from "@kubernetes/client-node";
+import { objectOf, timeOf } from "../../core/json";
+import type { ContainerView, PodView } from "../../core/views";
+import { identityOf, isSkipped, labelsOf, ownerOf } from "./identity";
+import { itemsOf, present, type Received } from "./received";
+
+type Spec = Received<V1PodSpec>;
+type Status = Received<V1PodStatus>;
+
+/** Returns the view of a pod; null without uid, name or creation time. */
+export function podView(raw: unknown): PodView | null {
+  const pod = objectOf(raw) as Received<V1Pod>;
+  const { metadata } = pod;
+  const identity = identityOf(metadata);
+  if (identity === null) return null;
+  const [spec, status] = [pod.spec ?? {}, pod.status ?? {}];
+  return {
+    ...identity,
+    ...stateOf(status),
+    ...placeOf(spec),
+    serviceAccountName: serviceAccountNameOf(spec),
+    ...tokenOf(spec),
+    labels: labelsOf(metadata),
+    skip: isSkipped(metadata),
+    ...present({ owner: ownerOf(metadata) }),
+    containers: containersOf(spec, status),
+  };
+}
+
+/** As in the API server, the default is `default`. */
+export function serviceAccountNameOf(spec: Spec | null | undefined): string {
+  return spec?.serviceAccountName ?? spec?.serviceAccount ?? "default";
+}
+
+function stateOf(status: Status): Pick<PodView, "phase" | "ready" | "readySinceMs" | "volumesReadyMs"> {
+  const ready = conditionOf(status, "Ready");
+  const volumes = conditionOf(status, "PodReadyToStartContainers");
+  return {
+    phase: status.phase ?? "Unknown",
+    ready: isTrue(ready),
+    ...present({
+      readySinceMs: timeOf(ready?.lastTransitionTime),
+      volumesReadyMs: isTrue(volumes) ? timeOf(volumes?.lastTransitionTime) : undefined,
+    }),
+  };
+}
+
+function conditionOf({ conditions }: Status, type: string): Received<V1PodCondition> | undefined {
+  return itemsOf(conditions).find(condition => condition.type === type);
+}
+
+function isTrue(condition: Received<V1PodCondition> | undefined): boolean {
+  return condition?.status === "True";
+}
+
+function placeOf(spec: Spec): Pick<PodView, "nodeName" | "hostNetwork" | "cniFolder"> {
+  return present({
+    nodeName: spec.nodeName,
+    hostNetwork: spec.hostNetwork === true ? true : undefined,
+    cniFolder: mountsCniFolder(spec) ? true : undefined,
+  });
+}
+
+/** Such as /etc/cni/net.d and /opt/cni/bin; distributions use other folders, but keep the word. */
+const CNI_PATH = /(^|[/._-])cni([/._-]|$)/i;
+
+function mountsCniFolder({ volumes }: Spec): boolean {
+  return itemsOf(volumes).some(({ hostPath }) => CNI_PATH.test(hostPath?.path ?? ""));
+}
+
+function tokenOf(spec: Spec): Pick<PodView, "mountsToken" | "tokenExpirationSeconds" | "maxTokenExpirationSeconds"> {
+  const tokens = tokenSourcesOf(spec);
+  const lives = tokens.flatMap(({ expirationSeconds }) => expirationSeconds ?? []);
+  if (lives.length === 0) return { mountsToken: tokens.length > 0 };
+  return {
+    mountsToken: true,
+    tokenExpirationSeconds: Math.min(...lives),
+    maxTokenExpirationSeconds: Math.max(...lives),
+  };
+}
+
+/** Tokens with an explicit audience are not for the API server. */
+function tokenSourcesOf({ volumes }: Spec): Received<V1ServiceAccountTokenProjection>[] {
+  return itemsOf(volumes)
+    .flatMap(({ projected }) => itemsOf(projected?.sources))
+    .flatMap(({ serviceAccountToken }) => serviceAccountToken ?? [])
+    .filter(({ audience }) => (audience ?? "") === "");
+}
+
+function containersOf(spec: Spec, status: Status): readonly ContainerView[] {
+  const entries = [...itemsOf(status.initContainerStatuses), ...itemsOf(status.containerStatuses)];
+  const statuses = new Map(entries.map(entry => [entry.name, entry]));
+  const view = (container: Received<V1Container>, role: ContainerView["role"]): ContainerView | [] =>
+    container.name ? containerView(container.name, role, statuses.get(container.name)) : [];
+  return [
+    ...itemsOf(spec.initContainers).flatMap(container => view(container, initRoleOf(container))),
+    ...itemsOf(spec.containers).flatMap(container => view(container, "main")),
+  ];
+}
+
+function initRoleOf({ restartPolicy }: Received<V1Container>): ContainerView["role"] {
+  return restartPolicy === "Always" ? "sidecar" : "init";
+}
+
+function containerView(
+  name: string,
+  role: ContainerView["role"],
+  status: Received<V1ContainerStatus> = {},
+): ContainerView {
+  const { running, terminated } = status.state ?? {};
+  return {
+    name,
+    role,
+    restartCount: status.restartCount ?? 0,
+    running: Boolean(running),
+    ...present({
+      startedAtMs: timeOf((running ?? terminated)?.startedAt),
+      lastFinishedAtMs: timeOf(status.lastState?.terminated?.finishedAt),
+    }),
+  };
+}
