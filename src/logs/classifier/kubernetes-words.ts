@@ -34,6 +34,8 @@ export const KUBERNETES_PAIRS: ReadonlySet<string> = new Set([
     "custom resource, custom resources, api resources, rest mapper, cluster unreachable, some groups",
     "update status, status update, patch status, status patch, updating status, patching status",
     "status subresource",
+    // A TokenReview or SubjectAccessReview of this process, answered by the API server.
+    "webhook authenticator, webhook authorizer",
   ),
 ]);
 
