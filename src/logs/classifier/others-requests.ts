@@ -121,7 +121,9 @@ const RELAYED = [
   ...phrases("denied the request, admission webhook, failed calling webhook, failed to call webhook"),
   // What a network plugin reported to the kubelet.
   ...phrases("plugin type=, failedcreatepodsandbox, network for sandbox, failed to create pod sandbox, to cni network"),
-  ...phrases("from cni network"),
+  ...phrases("from cni network, networkplugin cni failed, createpodsandbox, stoppodsandbox, killpodsandbox"),
+  // A network plugin's failure, logged by the kubelet's cni.go.
+  ...phrases("to network calico/, from network calico/, deleting pod from network, adding pod to network"),
   // Answers of the kubelet or of a pod, which the API server relays.
   ...phrases(
     "unable to upgrade connection, error upgrading connection, pods/log, pods/exec, pods/attach, pods/portforward, pods/proxy",
