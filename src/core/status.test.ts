@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerResilienceStatus, RestartStatus } from "../api/controller-resilience";
-import { countConfirmed, joinRestarts } from "./restarts/history";
 import { boundStatus, cutMessage, isSameStatus } from "./status";
 
 const NOW = new Date("2025-06-01T12:00:00Z");
@@ -95,38 +94,5 @@ describe("a status", () => {
     expect(isSameStatus(undefined, {})).toBe(true);
     expect(isSameStatus({ ...a, restartsTotal: 1 }, b)).toBe(false);
     expect(isSameStatus({ restarts: [restart(1), restart(2)] }, { restarts: [restart(2), restart(1)] })).toBe(false);
-  });
-});
-
-describe("confirmed restarts", () => {
-  it("are those that are new, and requests of a crash that turned out to have been carried out", () => {
-    const before = [restart(5), restart(4, "Requested"), restart(3, "Requested")];
-    const after = [
-      restart(5, "Ineffective"),
-      restart(4, "Restarted"),
-      restart(3, "Requested"),
-      restart(1, "Restarted"),
-    ];
-    expect(countConfirmed(before, after)).toBe(2);
-    expect(countConfirmed(after, after)).toBe(0);
-    expect(countConfirmed(before, [])).toBe(0);
-  });
-});
-
-describe("restarts of several remedies", () => {
-  const token = (id: number, outcome?: RestartStatus["outcome"]) => ({
-    ...restart(id, outcome),
-    cause: "TokenTooLong",
-  });
-
-  it("are joined by time, each as its own remedy tells of it; those of nobody stay", () => {
-    const foreign = { ...restart(9), cause: "Somebody" };
-    const before = [restart(4, "Restarted"), token(3, "Requested"), foreign];
-    const told = [
-      { causes: ["Unknown"], restarts: [restart(4, "Recovered")] },
-      { causes: ["TokenTooLong"], restarts: [] },
-    ];
-    expect(joinRestarts(before, told)).toEqual([foreign, restart(4, "Recovered")]);
-    expect(joinRestarts(before, [])).toEqual([foreign, restart(4, "Restarted"), token(3, "Requested")]);
   });
 });

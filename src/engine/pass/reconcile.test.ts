@@ -367,7 +367,7 @@ describe("a restart", () => {
     expect(bench.current()).toMatchObject({ restarts: [{ outcome: "Restarted" }], restartsTotal: 1 });
   });
 
-  it("in the status of any object holds the storm pacer", async () => {
+  it("in the status of any object holds the restart pacer", async () => {
     const time = new Date(new FakeClock().now().getTime() + 10_000).toISOString();
     const restarts: RestartStatus[] = [
       { pod: "b", podUID: "b", workload: "Deployment/b", time, cause: "Unknown", outcome: "Restarted" },

@@ -16,7 +16,7 @@ function readyBrake() {
   return { clock, pacer };
 }
 
-describe("the storm pacer", () => {
+describe("the restart pacer", () => {
   it("begins with an empty bucket", () => {
     const clock = new FakeClock();
     const pacer = new RestartPacer(clock);

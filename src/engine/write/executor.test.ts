@@ -226,6 +226,7 @@ describe("a restart", () => {
     };
     expect(await bench.execute(makeEviction())).toEqual({ result: "NotLeader" });
     expect([bench.writer.written, outcomes(bench)]).toEqual([[], ["Requested"]]);
+    expect(await bench.isPacerFree()).toBe(true);
   });
 
   it("is refused within the cooldown, also by what this pass did", async () => {
@@ -263,7 +264,7 @@ describe("a restart", () => {
     expect(await bench.execute(makeEviction())).toEqual({ result: "Executed" });
   });
 
-  it("of another workload waits for the storm pacer", async () => {
+  it("of another workload waits for the restart pacer", async () => {
     const bench = makeBench();
     await bench.execute(makeEviction("app-1"));
     const other = makeEviction("b-1");

@@ -26,7 +26,7 @@ export class AdmissionScene extends Scene {
     super({ via: "Admission", ...spec });
   }
 
-  /** One pass; as the ledger does, adds restarts to status. */
+  /** One pass; adds its restarts to status, as the engine does. */
   override async pass(): Promise<ScenePass> {
     this.#requested = [];
     const result = await super.pass();
