@@ -7,6 +7,7 @@ import { nodeControllerImage, pythonControllerImage } from "../controllers/image
 import { operatorImage } from "../controllers/operator-image";
 import { bringDown } from "../lab/down";
 import { type Image, schedulerImage } from "../lab/images";
+import { ensurePackages, NODE_REQUIREMENTS } from "../lab/packages";
 import { bundleEntry } from "../operator/bundle";
 import { bringUp } from "./lab";
 
@@ -42,6 +43,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   try {
     // A killed run may have left labs behind.
     await Promise.all(names.map(name => bringDown(name)));
+    // The images need busybox, which is one of the packages.
+    await ensurePackages(NODE_REQUIREMENTS, line => console.log(`lab: ${line}`));
     project.provide("operatorBundle", await bundleEntry(folder));
     const images: Record<Name, Image> = {
       scheduler: await schedulerImage(),
