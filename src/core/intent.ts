@@ -46,8 +46,8 @@ export interface RestartClaim {
 export interface RenewalClaim {
   /** When the binding expires then; RFC 3339, in whole seconds. */
   readonly expiryTime: string;
-  /** Of the ControllerResilience that asks for it. */
-  readonly generation: number;
+  /** Hash of the spec.bindingRenewal that asks for it. */
+  readonly specHash: string;
 }
 
 /** A write that a remedy wants. Plans are data: Observe mode and tests print the very plan that Enforce runs. */

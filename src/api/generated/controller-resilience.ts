@@ -409,9 +409,9 @@ export interface BindingStatus {
    */
   renewedUntil?: string;
   /**
-   * Generation of this object at the last renewal. With a newer generation the operator renews a contested binding again.
+   * Hash of spec.bindingRenewal at the last renewal. With another spec.bindingRenewal the operator renews a contested binding again.
    */
-  renewedGeneration?: number;
+  specHash?: string;
   /**
    * Value of renewUntil that an Event has already announced.
    */

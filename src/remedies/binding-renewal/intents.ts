@@ -21,24 +21,24 @@ export function refOfGone({ kind, namespace, name }: BindingStatus): ObjectRef {
 interface Purpose {
   /** Note of the Event. */
   readonly why: string;
-  /** Of the ControllerResilience. */
-  readonly generation: number;
+  /** Of spec.bindingRenewal. */
+  readonly specHash: string;
 }
 
 /** Writes the expiry and nothing else. */
-export function buildRenewal(view: BindingView, renewal: Renewal, { why, generation }: Purpose): Intent {
+export function buildRenewal(view: BindingView, renewal: Renewal, { why, specHash }: Purpose): Intent {
   return {
     verb: "patch",
     target: refOf(view),
     body: { metadata: metadataOf(renewal.changes) },
     why,
     eventReason: "BindingRenewed",
-    renewal: { expiryTime: timeOf(renewal.expiryMs), generation },
+    renewal: { expiryTime: timeOf(renewal.expiryMs), specHash },
   };
 }
 
 /** Recreates the binding from its record with a new expiry. A create needs no precondition: it fails if the name exists. */
-export function buildRestore(record: BindingStatus, renewal: Renewal, { why, generation }: Purpose): Intent {
+export function buildRestore(record: BindingStatus, renewal: Renewal, { why, specHash }: Purpose): Intent {
   const { labels, annotations } = metadataOf(renewal.changes);
   return {
     verb: "create",
@@ -50,7 +50,7 @@ export function buildRestore(record: BindingStatus, renewal: Renewal, { why, gen
     },
     why,
     eventReason: "BindingRestored",
-    renewal: { expiryTime: timeOf(renewal.expiryMs), generation },
+    renewal: { expiryTime: timeOf(renewal.expiryMs), specHash },
   };
 }
 

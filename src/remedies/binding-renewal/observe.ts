@@ -3,6 +3,7 @@ import type { Readers, Right } from "../../core/readers";
 import { each, inSlices, type Steps } from "../../core/slices";
 import type { BindingView } from "../../core/views";
 import { describeTarget, readTarget } from "../kit/targets";
+import { hashOfBlock } from "./block";
 import { readExpiry } from "./conventions";
 import type { GoneBinding, LivingBinding, ObservedBindings, Scope } from "./observed";
 import { afterRenewal, bindingId, isBeforeExpiry, isFinal, isRecorded, isReverted, timeOf } from "./record";
@@ -14,7 +15,8 @@ import { assignSlots, type SlotOptions } from "./slots";
 /** What every step of one observation needs. */
 interface Context {
   readonly spec: BindingRenewalSpec;
-  readonly generation: number;
+  /** Hash of the block. */
+  readonly specHash: string;
   readonly scope: Scope;
   /** status.bindings by id. */
   readonly records: ReadonlyMap<string, BindingStatus>;
@@ -37,18 +39,19 @@ export async function observeBindings(
   spec: BindingRenewalSpec,
   readers: Readers,
 ): Promise<ObservedBindings> {
-  const { namespace, generation } = object.metadata;
+  const { namespace } = object.metadata;
+  const specHash = hashOfBlock(spec);
   const targets = namesBindings(spec) ? NO_TARGETS : await readTargets(object, readers);
   const scope = { namespace, ...targets };
   const records = new Map(object.status?.bindings?.map(record => [bindingId(record), record]));
-  const context = { spec, generation, scope, records, readers };
+  const context = { spec, specHash, scope, records, readers };
   const found = withoutFinal(await find(context), records);
   const slots = await inSlices(readers.clock, assignSlots(found.living, slotOptions(context)));
   const rest = await readUnfound(found.living, context);
   const accountedFor = new Set([...rest.living, ...rest.gone.map(({ record }) => record)].map(bindingId));
   return {
     mode: object.spec.mode,
-    generation,
+    specHash,
     ...scope,
     living: await livingBindings([...slots.withSlot, ...rest.living], context),
     gone: await Promise.all(rest.gone.map(gone => withRights(gone, readers))),
@@ -203,12 +206,12 @@ function withRecord(view: BindingView, context: Context): Recorded {
 }
 
 /** If the operator stopped between a renewal and its status, the binding has the expiry that status planned: it was renewed. */
-function recordOf(view: BindingView, { records, readers, generation }: Context): BindingStatus | undefined {
+function recordOf(view: BindingView, { records, readers, specHash }: Context): BindingStatus | undefined {
   const record = records.get(bindingId(view));
   if (record === undefined || !describes(record, view)) return undefined;
   const { renewingUntil } = record;
   if (renewingUntil === undefined || !expiresAsPlanned(record, view)) return record;
-  return afterRenewal(record, { expiryTime: renewingUntil, generation }, readers.clock.now());
+  return afterRenewal(record, { expiryTime: renewingUntil, specHash }, readers.clock.now());
 }
 
 /**
@@ -227,7 +230,7 @@ function expiresAsPlanned({ renewingUntil }: BindingStatus, view: BindingView): 
 /** A stale cache shows a renewed binding with its old expiry, so the binding is read live before its renewal counts as reverted. */
 function isSuspect(cached: BindingView, context: Context): boolean {
   const { earliest } = readExpiry(markedOf(cached));
-  return isReverted(recordOf(cached, context), earliest?.atMs ?? Infinity, context.generation);
+  return isReverted(recordOf(cached, context), earliest?.atMs ?? Infinity, context.specHash);
 }
 
 async function readLive(cached: BindingView, readers: Readers): Promise<BindingView> {

@@ -6,8 +6,8 @@ import type { WithoutSlot } from "./slots";
 /** What a plan is made from. */
 export interface ObservedBindings extends Scope {
   readonly mode: "Enforce" | "Observe";
-  /** Of the ControllerResilience. */
-  readonly generation: number;
+  /** Hash of spec.bindingRenewal. */
+  readonly specHash: string;
   /** Bindings that exist and have a slot in status: those listed, or those with an expiry whose subjects include a target's ServiceAccount. */
   readonly living: readonly LivingBinding[];
   /** Bindings in status that a live read did not find. */

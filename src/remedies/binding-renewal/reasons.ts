@@ -17,7 +17,7 @@ export const REASONS = {
   },
   RenewalContested: {
     event: "Warning",
-    help: "Another writer, such as a GitOps tool, reverted the renewal: take the key out of Git and change the object, or renew it in Git.",
+    help: "Another writer, such as a GitOps tool, reverted the renewal: take the key out of Git and change spec.bindingRenewal, or renew it in Git.",
   },
   BindingRefused: {
     event: "Warning",

@@ -31,11 +31,11 @@ export function isBeforeExpiry({ expiryTime }: BindingStatus, atMs: number): boo
 }
 
 /**
- * Reports whether another writer has reset the expiry since the renewal. Only a renewal for this generation of the object counts: after a
- * change of the object the operator tries again.
+ * Reports whether another writer has reset the expiry since the renewal. Only a renewal under this spec.bindingRenewal counts: after a change
+ * of the block the operator tries again. Entries of earlier versions have no hash, and count for every block.
  */
-export function isReverted(record: BindingStatus | undefined, expiryMs: number, generation: number): boolean {
-  if (record?.renewedUntil === undefined || record.renewedGeneration !== generation) return false;
+export function isReverted(record: BindingStatus | undefined, expiryMs: number, specHash: string): boolean {
+  if (record?.renewedUntil === undefined || (record.specHash ?? specHash) !== specHash) return false;
   return expiryMs < Date.parse(record.renewedUntil);
 }
 
@@ -48,7 +48,7 @@ export function withoutRenewalPlan(entry: BindingStatus): BindingStatus {
 }
 
 /** The entry after a renewal. */
-export function afterRenewal(entry: BindingStatus, { expiryTime, generation }: RenewalClaim, now: Date): BindingStatus {
-  const times = { lastRenewalTime: toSeconds(now), renewedUntil: expiryTime, renewedGeneration: generation };
+export function afterRenewal(entry: BindingStatus, { expiryTime, specHash }: RenewalClaim, now: Date): BindingStatus {
+  const times = { lastRenewalTime: toSeconds(now), renewedUntil: expiryTime, specHash };
   return { ...withoutRenewalPlan(entry), ...times };
 }

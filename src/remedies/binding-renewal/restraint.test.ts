@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { BindingRenewalSpec } from "../../api/controller-resilience";
 import { intentsOf } from "../../core/testing/remedy-sample";
 import type { BindingView } from "../../core/views";
-import { account, DAY, EDIT, Scene, web } from "./testing/scene";
+import { hashOfBlock } from "./block";
+import { account, DAY, DEFAULTS, EDIT, Scene, web } from "./testing/scene";
 
 // What must never happen: access that grows by itself, an undone revocation, a fight over a field, a loop of writes.
 
@@ -142,14 +143,44 @@ describe("an expiry that Git reverts", () => {
     scene.bindings = bindings;
   });
 
-  it("is renewed again after a change of the object", async () => {
+  it("is renewed again after a change of the block", async () => {
+    const scene = await aged(29);
+    await scene.act();
+    putBack(scene);
+    await scene.pass();
+    edit(scene, { warnBefore: "169h" });
+    await scene.act();
+    expect(scene.written).toHaveLength(2);
+  });
+
+  it.each<[string, (scene: Scene) => void]>([
+    ["another block", ({ object }) => void (object.spec = { ...object.spec, tokenRestart: {} as never })],
+    ["the targets", ({ object }) => void object.spec.targets.push({ kind: "Deployment", name: "web" })],
+    ["the generation alone", () => undefined],
+    ["a null that means nothing", ({ object }) => void (object.spec.bindingRenewal!.renewUntil = null)],
+  ])("stays contested after a change of %s", async (_, change) => {
     const scene = await aged(29);
     await scene.act();
     putBack(scene);
     await scene.pass();
     edit(scene, {});
+    change(scene);
+    expect(await scene.act()).toMatchObject({ status: "False", reason: "RenewalContested", intents: [] });
+    await scene.clock.run(2 * DAY);
+    scene.remove();
+    expect(await scene.act()).toMatchObject({ reason: "Expired", intents: [] });
+    expect(scene.written).toHaveLength(1);
+  });
+
+  it("that was contested under an earlier version of the operator stays contested", async () => {
+    const scene = await aged(29);
     await scene.act();
-    expect(scene.written).toHaveLength(2);
+    putBack(scene);
+    await scene.pass();
+    const bindings = scene.object.status?.bindings?.map(entry => ({ ...entry, specHash: undefined }) as never);
+    scene.object = { ...scene.object, status: { ...scene.object.status, bindings: bindings ?? [] } };
+    edit(scene, {});
+    expect(await scene.act()).toMatchObject({ reason: "RenewalContested", intents: [] });
   });
 });
 
@@ -173,7 +204,7 @@ describe("an operator that stops between a renewal and its status", () => {
     expect(scene.entry()).toMatchObject({
       lifeSeconds: 30 * 86_400,
       renewedUntil: "2025-03-02T00:00:00Z",
-      renewedGeneration: 1,
+      specHash: hashOfBlock(DEFAULTS),
       lastRenewalTime: "2025-01-30T00:00:00Z",
     });
     expect(scene.entry()).not.toHaveProperty("renewingUntil");

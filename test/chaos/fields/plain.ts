@@ -28,7 +28,7 @@ const HISTORY: Readonly<Record<string, string>> = {
   previousExpirationSeconds: "the same",
   lastRenewalTime: "a renewal is not taken back",
   renewedUntil: "the same",
-  renewedGeneration: "the same",
+  specHash: "the same",
 };
 
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;

@@ -103,7 +103,7 @@ function warningOnEntering({ binding }: LivingCase, state: BindingStatus["state"
 /** What status keeps in every state. The life above all: it cannot be derived from a renewed expiry. */
 export function basicEntry({ binding, expiry, spec }: LivingCase, state: BindingStatus["state"]): BindingStatus {
   const { kind, namespace, name, uid } = binding.view;
-  const { lifeSeconds, lastRenewalTime, renewedUntil, renewedGeneration, announcedEnd } = binding.record ?? {};
+  const { lifeSeconds, lastRenewalTime, renewedUntil, specHash, announcedEnd } = binding.record ?? {};
   return {
     kind,
     name,
@@ -114,7 +114,7 @@ export function basicEntry({ binding, expiry, spec }: LivingCase, state: Binding
     ...(lifeSeconds === undefined ? {} : { lifeSeconds }),
     ...(lastRenewalTime === undefined ? {} : { lastRenewalTime }),
     ...(renewedUntil === undefined ? {} : { renewedUntil }),
-    ...(renewedGeneration === undefined ? {} : { renewedGeneration }),
+    ...(specHash === undefined ? {} : { specHash }),
     ...(announcedEnd === undefined || !isRenewUntil(announcedEnd, spec) ? {} : { announcedEnd }),
   };
 }

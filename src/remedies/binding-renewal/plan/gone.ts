@@ -78,7 +78,7 @@ function blocker({ record, spec, observed, listed, renewal }: GoneCase): string 
   if (!spec.restoreExpired) return "spec.bindingRenewal.restoreExpired is false";
   const refusal = refusalOf(record, observed, listed);
   if (refusal !== undefined) return `it ${refusal}`;
-  if (isReverted(record, Date.parse(record.expiryTime ?? ""), observed.generation)) {
+  if (isReverted(record, Date.parse(record.expiryTime ?? ""), observed.specHash)) {
     return `another writer reverted its renewal until ${record.renewedUntil ?? ""}`;
   }
   if (renewal !== undefined) return undefined;
@@ -142,7 +142,7 @@ function restoreNotRecorded({ record, renewal, nowMs }: GoneCase): BindingFindin
 function restore({ record, observed, renewal }: GoneCase): BindingFinding | undefined {
   if (renewal === undefined) return undefined;
   const why = `${nameOf(record)} is recreated with the same role and subjects until ${timeOf(renewal.expiryMs)}; it expired at ${record.expiryTime ?? ""} and was deleted.`;
-  const intent = buildRestore(record, renewal, { why, generation: observed.generation });
+  const intent = buildRestore(record, renewal, { why, specHash: observed.specHash });
   return {
     status: "True",
     reason: "Current",

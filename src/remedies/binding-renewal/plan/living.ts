@@ -75,12 +75,12 @@ function terminating(expiring: ExpiringCase): BindingFinding | undefined {
 function renewalReverted(expiring: ExpiringCase): BindingFinding | undefined {
   const { binding, observed, schedule } = expiring;
   const { record, view } = binding;
-  if (!isReverted(record, schedule.expiryMs, observed.generation)) return undefined;
+  if (!isReverted(record, schedule.expiryMs, observed.specHash)) return undefined;
   const keys = schedule.sources.join(", ");
   const sentence =
     `${nameOf(view)}: another writer reverted the renewal until ${record?.renewedUntil ?? ""}, and the operator stops renewing it; ` +
     `it expires at ${timeOf(schedule.expiryMs)} (${keys}). ` +
-    `If Git contains ${keys}, renew it there, or remove it from Git and update this object.`;
+    `If Git contains ${keys}, renew it there, or remove it from Git and change spec.bindingRenewal.`;
   return {
     status: "False",
     reason: "RenewalContested",
@@ -173,7 +173,7 @@ function renew(expiring: ExpiringCase): BindingFinding | undefined {
   if (renewal === undefined) return undefined;
   const { view } = binding;
   const why = `${nameOf(view)} is renewed until ${timeOf(renewal.expiryMs)}; its previous expiry was ${timeOf(schedule.expiryMs)} (${schedule.sources.join(", ")}).`;
-  const intent = buildRenewal(view, renewal, { why, generation: observed.generation });
+  const intent = buildRenewal(view, renewal, { why, specHash: observed.specHash });
   return {
     ...expiringSoon(expiring, `${clause(expiring)}; the operator renews it next.`),
     reason: "Current",

@@ -83,7 +83,7 @@ const histories = fc.record({
   lifeSeconds: fc.nat({ max: 90 * 86_400 }),
   lastRenewalTime: maybe(rfc3339),
   renewedUntil: maybe(rfc3339),
-  renewedGeneration: fc.constantFrom(1, 2),
+  specHash: fc.constantFrom("this", "another"),
 });
 
 function recordOf(view: BindingView, history: Partial<BindingStatus>): BindingStatus {
@@ -127,7 +127,7 @@ export const observedBindings: fc.Arbitrary<ObservedBindings> = fc
   })
   .map(observed => ({
     ...observed,
-    generation: 1,
+    specHash: "this",
     namespace: "team",
     serviceAccounts: ["web"],
     absent: [],
