@@ -2,16 +2,16 @@ import { Agent, createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { Exchange } from "./exchange";
 
-/** Where the API server is, and with what certificate to stand before it. */
+/** The address of the API server, and the certificate that the proxy presents. */
 export interface Upstream {
   readonly server: string;
   readonly ca: string;
   readonly serving: { readonly key: string; readonly cert: string };
 }
 
-/** Stands between the operator and the API server, over TLS on both sides. {@link serve} decides what happens to each request. */
+/** A TLS proxy between the operator and the API server. {@link serve} decides what happens to each request. */
 export abstract class ApiProxy {
-  /** Connections that clients hold. */
+  /** Open connections of clients. */
   readonly sockets = new Set<Socket>();
   readonly #agent: Agent;
   readonly #server: Server;
@@ -34,7 +34,7 @@ export abstract class ApiProxy {
     });
   }
 
-  /** Does with a request what is to be done; a rejection breaks its connection. */
+  /** Handles one request; a rejection breaks its connection. */
   protected abstract serve(exchange: Exchange): Promise<void>;
 
   async start(): Promise<void> {
@@ -47,12 +47,12 @@ export abstract class ApiProxy {
     await new Promise(resolve => this.#server.close(resolve));
   }
 
-  /** Its own URL. */
+  /** URL of the proxy. */
   get url(): string {
     return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Waits until every write that has come is answered: what a process that has ended has asked for may still be carried out. */
+  /** Waits until every received write is answered: the API server may still carry out a write of a process that has exited. */
   async settled(): Promise<void> {
     await Promise.all(this.#inFlight);
   }

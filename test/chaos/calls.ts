@@ -1,23 +1,23 @@
-/** What a request is to whoever ends the operator at its writes. */
+/** Kinds of requests, as the suites that stop the operator at its writes tell them apart. */
 export type CallKind =
   | "write"
-  /** Its Lease, which says that it lives. */
+  /** Its Lease. */
   | "lease"
-  /** What it tells people. */
+  /** Events. */
   | "event"
-  /** Asks something by POST, and writes nothing. */
+  /** A POST that writes nothing, such as a review. */
   | "review"
-  /** The store of Pepr, the framework underneath. */
+  /** The store of Pepr, the framework of the operator. */
   | "framework"
   | "read";
 
-/** One request, as its method and path describe it. */
+/** One request, as described by its method and path. */
 export interface Call {
   readonly kind: CallKind;
   readonly method: string;
-  /** Plural, and the subresource after a slash: `controllerresiliences/status`. */
+  /** Plural, with the subresource after a slash: `controllerresiliences/status`. */
   readonly resource: string;
-  /** Undefined for what is cluster-scoped. */
+  /** Undefined for cluster-scoped objects. */
   readonly namespace?: string;
 }
 
@@ -31,7 +31,7 @@ const KINDS: Readonly<Record<string, CallKind>> = {
   "pepr.dev": "framework",
 };
 
-/** Reads a request's method and path. Pure and total. */
+/** Parses a request's method and path. Pure and total. */
 export function callOf(method: string, url: string): Call {
   const [root, ...rest] = url.replace(/\?.*$/s, "").split("/").filter(Boolean);
   const [group, place] = root === "apis" ? [rest[0] ?? "", rest.slice(2)] : ["", rest.slice(1)];
@@ -45,12 +45,12 @@ export function callOf(method: string, url: string): Call {
   };
 }
 
-/** Whether it writes what the operator knows and says of an object, and changes nothing else. */
+/** Whether the request changes only the status of a ControllerResilience. */
 export function isStatus({ resource }: Call): boolean {
   return resource === "controllerresiliences/status";
 }
 
-/** A call for people: `POST pods/eviction`. */
+/** Formats a call: `POST pods/eviction`. */
 export function describeCall({ method, resource }: Call): string {
   return `${method} ${resource}`;
 }

@@ -1,4 +1,4 @@
-// `npm run chaos`: faults in the middle of what the operator does, on a real API server, and their results.
+// `npm run chaos`: injects faults into a running operator on a real API server, and reports the results.
 import { Command, InvalidArgumentError, Option } from "commander";
 import { Lab } from "../lab";
 import { takeDownOnceGone } from "../lab/down-once-gone";
@@ -9,10 +9,10 @@ import { scenarios } from "./scenarios";
 import type { Finding, Stage, Suite } from "./suite";
 import { everything, suites } from "./suites";
 
-/** What is done where no suite is named. */
+/** Runs if no suite is named. */
 const ALL = "all";
 
-/** What ends the suites that are under way. */
+/** Cleanup functions of the running suites. */
 const ending = new Set<() => Promise<void>>();
 
 /** Labs that are being started. */
@@ -35,7 +35,7 @@ interface Flags {
   readonly full?: boolean;
 }
 
-/** Each on a control plane of its own, since a fault may leave one behind that is not as it was; those that measure at the end. An error of one does not stop the others. */
+/** Runs each suite on its own control plane, since a fault may damage it; suites that measure run last. An error in one does not stop the others. */
 async function inject(chosen: readonly Suite[], { seed, jobs = 1, full = false }: Flags): Promise<void> {
   const findings: Finding[] = [];
   const errors: string[] = [];
@@ -47,7 +47,7 @@ async function inject(chosen: readonly Suite[], { seed, jobs = 1, full = false }
       try {
         findings.push(...(await onStage(suite, { seed, isFull: full }, job)));
       } catch (error) {
-        errors.push(`${suite.name} could not be played: ${error instanceof Error ? error.message : String(error)}`);
+        errors.push(`${suite.name} could not run: ${error instanceof Error ? error.message : String(error)}`);
       }
       console.log(`${suite.name} took ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
     }
@@ -57,17 +57,17 @@ async function inject(chosen: readonly Suite[], { seed, jobs = 1, full = false }
   console.log(renderFindings(findings));
   errors.forEach(line => console.error(`FAILED ${line}`));
   const isAsPromised = errors.length === 0 && findings.every(({ failures }) => failures.length === 0);
-  console.log(`seed ${seed}: ${isAsPromised ? "all was as promised" : "NOT all was as promised"}`);
+  console.log(`seed ${seed}: ${isAsPromised ? "all promises kept" : "NOT all promises kept"}`);
   process.exitCode = isAsPromised ? 0 : 1;
 }
 
-/** Nothing of it outlives this, neither after a failure nor after an interrupt. */
+/** Runs one suite on its own lab, and cleans up after it, also after a failure or an interrupt. */
 async function onStage(suite: Suite, how: Pick<Stage, "seed" | "isFull">, job: number): Promise<readonly Finding[]> {
   const name = `${process.env["CHAOS_LAB"] ?? "chaos"}-${job}`;
   const isOurs = Lab.find(name) === undefined;
   const ends: (() => Promise<void>)[] = [];
   const end = async (): Promise<void> => {
-    // What can't be ended keeps nothing else from ending.
+    // A failed cleanup does not prevent the others.
     for (let last = ends.pop(); last !== undefined; last = ends.pop()) {
       await last().catch((error: unknown) => console.error(`${suite.name}: ${String(error)}`));
     }
@@ -96,16 +96,16 @@ function command(into: Command, name: string, about: string): Command {
   return into
     .command(name, { isDefault: name === ALL })
     .description(about)
-    .option("--seed <number>", "decides whatever is chosen at random", count, 1)
-    .option("--full", "leave the cluster alone for three minutes at the end, instead of half a minute");
+    .option("--seed <number>", "seed of all random choices", count, 1)
+    .option("--full", "run all cases, and observe the idle cluster for 3 minutes at the end instead of 30 seconds");
 }
 
 const program = new Command("npm run chaos --")
-  .description("Put the operator to the test by faults. Exit code 1 if anything came of it that was not promised.")
+  .description("Inject faults into the operator and check its promises. Exit code 1 if one is broken.")
   .configureHelp({ showGlobalOptions: true });
 
-command(program, ALL, "everything there is")
-  .option("--jobs <count>", "how many suites at once, each on a control plane of its own", count, 1)
+command(program, ALL, "all suites (default)")
+  .option("--jobs <count>", "number of concurrent suites, each with its own control plane", count, 1)
   .action((flags: Flags) => inject(everything(), flags));
 
 for (const suite of suites) {
@@ -114,7 +114,7 @@ for (const suite of suites) {
 
 const list = scenarios.map(({ name, about }) => `  ${name.padEnd(20)}${about}`);
 command(program, "crash", crash().about)
-  .addOption(new Option("--scenario <names...>", "only these").choices(scenarios.map(({ name }) => name)))
+  .addOption(new Option("--scenario <names...>", "only these scenarios").choices(scenarios.map(({ name }) => name)))
   .option("--at-most <count>", "crashes of each scenario, chosen by the seed (default: all)", count)
   .addHelpText("after", `\nScenarios:\n${list.join("\n")}`)
   .action(({ scenario, atMost, ...flags }: Flags & CrashChoice) =>

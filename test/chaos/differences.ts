@@ -4,7 +4,7 @@ import type { JsonObject } from "../../src/core/json";
 /** Longest value that a sentence shows. */
 const MOST_CHARACTERS = 300;
 
-/** Where two plain values differ, one sentence for each place. Pure. */
+/** Differences between two plain values, one sentence for each path. Pure. */
 export function differences(seen: unknown, expected: unknown, path = ""): string[] {
   if (isDeepStrictEqual(seen, expected)) return [];
   if (Array.isArray(seen) && Array.isArray(expected) && seen.length === expected.length) {

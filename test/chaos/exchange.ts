@@ -4,21 +4,21 @@ import type { Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
 import { type Call, callOf } from "./calls";
 
-/** An answer that no API server has given. */
+/** An answer that the proxy gives instead of the API server. */
 export interface Refusal {
   readonly code: number;
   /** The header Retry-After. */
   readonly retryAfter?: string;
 }
 
-/** What is answered in the API server's stead. */
+/** The content of an answer that the proxy gives. */
 export interface Reply {
   readonly code: number;
   readonly body: object;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One request on its way to the API server, and what can be done with it. */
+/** One request to the API server, and the ways to answer it. */
 export class Exchange {
   readonly call: Call;
   readonly isWatch: boolean;
@@ -37,23 +37,23 @@ export class Exchange {
     this.#body = body;
   }
 
-  /** Resolves when the request has wholly come. */
+  /** Resolves when the request body is complete. */
   static async of(given: Arrival): Promise<Exchange> {
     const body = given.request.method === "GET" ? undefined : await bytesOf(given.request);
     return new Exchange(given, body);
   }
 
-  /** Its path and query. */
+  /** Path and query of the request. */
   get url(): string {
     return this.#request.url ?? "/";
   }
 
-  /** The connection by which it came. */
+  /** The connection of the request. */
   get socket(): Socket {
     return this.#request.socket;
   }
 
-  /** Asks the API server; resolves with the head of its answer. */
+  /** Forwards the request to the API server; resolves with the head of the answer. */
   forward(): Promise<IncomingMessage> {
     const { method, url, headers } = this.#request;
     const { server, agent } = this.#upstream;
@@ -64,54 +64,54 @@ export class Exchange {
         resolve,
       );
       forwarded.on("error", reject);
-      // No client waits for a read any more; a write that has been sent is carried out.
+      // No client waits for a read any longer; a write that was sent is carried out.
       if (this.#body === undefined) this.#response.on("close", () => forwarded.destroy());
       forwarded.end(this.#body);
     });
   }
 
-  /** Gives that answer as it is, and as it comes. */
+  /** Forwards that answer unchanged, as it arrives. */
   async relay(answer: IncomingMessage): Promise<void> {
     this.#response.writeHead(codeOf(answer), without(HOP_HEADERS, answer.headers));
     this.#response.flushHeaders();
     await pipeline(answer, this.#response);
   }
 
-  /** Gives its head alone, and says nothing of how long the body is. */
+  /** Sends only the head, without the length of the body. */
   begin(answer: IncomingMessage): void {
     this.#response.writeHead(codeOf(answer), without([...HOP_HEADERS, "content-length"], answer.headers));
     this.#response.flushHeaders();
   }
 
-  /** Gives some of the body; resolves when it is sent, or the client has gone. */
+  /** Sends a part of the body; resolves when it is sent, or the client has disconnected. */
   async write(piece: Buffer): Promise<void> {
     if (this.#response.destroyed) return;
     await new Promise<void>(resolve => this.#response.write(piece, () => resolve()));
   }
 
-  /** A clean end of the body. */
+  /** Ends the body cleanly. */
   end(): void {
     this.#response.end();
   }
 
-  /** The connection breaks, whatever was said before. */
+  /** Breaks the connection, whatever was sent before. */
   cut(): void {
     this.#response.destroy();
   }
 
-  /** Answers without having asked. */
+  /** Answers with a status code, without forwarding the request. */
   refuse({ code, retryAfter }: Refusal): void {
     const headers = retryAfter === undefined ? {} : { "Retry-After": retryAfter };
     this.reply({ code, headers, body: { kind: "Status", code, message: "by the proxy" } });
   }
 
-  /** Answers that without having asked. */
+  /** Answers with a reply, without forwarding the request. */
   reply({ code, body, headers = {} }: Reply): void {
     this.#response.writeHead(code, { ...headers, "Content-Type": "application/json" }).end(JSON.stringify(body));
   }
 }
 
-/** What an exchange is made of. */
+/** The parts of an exchange. */
 export interface Arrival {
   readonly upstream: { readonly server: string; readonly agent: Agent };
   readonly request: IncomingMessage;
@@ -123,14 +123,14 @@ export function codeOf({ statusCode = 502 }: IncomingMessage): number {
   return statusCode;
 }
 
-/** A whole body. */
+/** The complete body. */
 export async function bytesOf(stream: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
-/** They concern one connection, and are not passed on to the other. */
+/** Headers of one connection, which a proxy does not forward. */
 const HOP_HEADERS: readonly string[] = ["connection", "keep-alive", "transfer-encoding"];
 
 function without(names: readonly string[], headers: IncomingHttpHeaders): IncomingHttpHeaders {

@@ -12,7 +12,7 @@ const EVICTION = `${PODS}/web/eviction`;
 const EVENT = '{"type":"ADDED","object":{}}\n';
 let server: Server;
 let proxy: FaultProxy;
-/** What the server was asked. */
+/** The requests that the server received. */
 let asked: string[];
 /** Sends an event to every watch. */
 let tell: () => void;
@@ -50,7 +50,7 @@ afterEach(() => {
   agent.destroy();
 });
 
-/** Status code and body, or what went wrong. */
+/** Status code and body, or the error. */
 function send(method: string, path: string, by = agent): Promise<string> {
   return new Promise(resolve => {
     const sent = request(new URL(path, proxy.url), { method, agent: by }, answer => {
@@ -64,7 +64,7 @@ function send(method: string, path: string, by = agent): Promise<string> {
   });
 }
 
-/** An open watch: the result of it so far. */
+/** An open watch, and what it has received so far. */
 function watch(): { said: string; over: Promise<string> } {
   const seen = { said: "", over: Promise.resolve("") };
   const own = new Agent({ ca: serving.cert });
@@ -85,7 +85,7 @@ async function isOpen(): Promise<void> {
   await sleep(50);
 }
 
-it("answers in the server's place, and only what the fault concerns", async () => {
+it("answers instead of the server, only for requests that the fault affects", async () => {
   proxy.begin({ code: 429, retryAfter: "2" }, ({ resource }) => resource === "pods");
   expect(await send("GET", PODS)).toMatch(/^429 .*"code":429/);
   expect(await send("POST", EVICTION)).toMatch(/^201 /);
@@ -99,7 +99,7 @@ it("answers in the server's place, and only what the fault concerns", async () =
 it.each([
   ["truncate", '{"item, then ECONNRESET'],
   ["cut", '201 {"item'],
-] as const)("breaks a body in the middle: %s", async (fault, seen) => {
+] as const)("breaks off a body: %s", async (fault, seen) => {
   proxy.begin(fault);
   expect(await send("GET", PODS)).toBe(seen);
 });
@@ -108,7 +108,7 @@ it.each([
   ["close", EVENT, "ended"],
   ["cut", EVENT.slice(0, 14), "ended"],
   ["truncate", EVENT.slice(0, 14), "broken"],
-] as const)("does to a watch that is open what the fault says: %s", async (fault, said, end) => {
+] as const)("applies the fault to an open watch: %s", async (fault, said, end) => {
   const seen = watch();
   await isOpen();
   proxy.begin(fault);
@@ -124,7 +124,7 @@ it("ends open watches when a refusal begins", async () => {
   expect(await seen.over).toBe("broken");
 });
 
-it("silences the connections that are open, for as long as they stay so, and no others", async () => {
+it("silences the open connections until they close, and no new ones", async () => {
   expect(await send("GET", PODS)).toMatch(/^201 /);
   const seen = watch();
   await isOpen();
@@ -140,7 +140,7 @@ it("silences the connections that are open, for as long as they stay so, and no 
   expect(await unanswered).toBe("ECONNRESET");
 });
 
-it("denies one write, before the server hears of it or after", async () => {
+it("denies one write, before or after the server has carried it out", async () => {
   proxy.plans.set("team", () => ({ moment: "before", denial: { code: 503 } }));
   proxy.writes.length = 0;
   expect(await send("POST", EVICTION)).toMatch(/^503 /);

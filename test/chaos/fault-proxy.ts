@@ -7,33 +7,33 @@ import { bytesOf, codeOf, type Exchange, type Refusal } from "./exchange";
 import { type Fault, isRefusal, pieceOf } from "./fault";
 import type { Write } from "./proxy";
 
-/** How late everything comes, in milliseconds. */
+/** Delay of every answer, in milliseconds. */
 const DELAY_MS = 3_000;
 
-/** What the operator hears in place of an answer. */
+/** The answer that the operator gets instead. */
 type Denial = Refusal | "reset" | "silence";
 
-/** What happens to one write alone. */
+/** A fault of a single write. */
 export interface WriteFault {
-  /** Before: the API server never sees it. After: it has carried it out. */
+  /** Before: the API server never receives the write. After: it has carried the write out. */
   readonly moment: "before" | "after";
   readonly denial: Denial;
 }
 
-/** Stands before a real API server, and does to its answers what a network, a load balancer or an overload would. */
+/** A proxy before a real API server that applies the faults of a network, a load balancer or an overload to its answers. */
 export class FaultProxy extends ApiProxy {
-  /** Every write, in the order in which they came. */
+  /** Every write, in order of arrival. */
   readonly writes: Write[] = [];
-  /** Every request, and when it came, in milliseconds of the monotonic clock. */
+  /** Every request and its time of arrival, in milliseconds of the monotonic clock. */
   readonly requests: { readonly call: Call; readonly atMs: number }[] = [];
-  /** By namespace: asked once of each write there, when it has come. */
+  /** By namespace: called once for each write there, on arrival. */
   readonly plans = new Map<string | undefined, (write: Write) => WriteFault | undefined>();
   readonly #watches = new Set<Exchange>();
   readonly #silent = new WeakSet<Socket>();
   #fault: Fault = "none";
   #concerns: (call: Call) => boolean = () => true;
 
-  /** From now on this happens to every call that it concerns. One that is about connections or answers ends open watches, so that it shows at once. */
+  /** Begins a fault for every request that it affects. A fault of connections or answers ends open watches, so that it shows at once. */
   begin(fault: Fault, concerns: (call: Call) => boolean = () => true): void {
     this.#fault = fault;
     this.#concerns = concerns;
@@ -42,7 +42,7 @@ export class FaultProxy extends ApiProxy {
     if (isRefusal(fault)) for (const watch of this.#watches) if (concerns(watch.call)) watch.cut();
   }
 
-  /** Everything goes its way again, but on connections that were silenced. */
+  /** Ends the fault, except on connections that were silenced. */
   end(): void {
     this.begin("none");
   }
@@ -83,7 +83,7 @@ export class FaultProxy extends ApiProxy {
     await give(exchange, fault, body);
   }
 
-  /** A fault that begins later happens to it, too. */
+  /** A fault that begins later affects this request, too. */
   async #passWatch(exchange: Exchange, answer: IncomingMessage): Promise<void> {
     exchange.begin(answer);
     this.#watches.add(exchange);
@@ -101,7 +101,7 @@ export class FaultProxy extends ApiProxy {
   }
 }
 
-/** Asks the API server, and keeps what it said of a write. */
+/** Forwards the request, and records the answer to a write. */
 async function forward(exchange: Exchange, write: Write | undefined): Promise<IncomingMessage> {
   const answer = await exchange.forward();
   if (write !== undefined) write.code = codeOf(answer);
@@ -113,7 +113,7 @@ function deny(exchange: Exchange, denial: Denial): void {
   else if (denial !== "silence") exchange.refuse(denial);
 }
 
-/** Whether the body goes on after it. */
+/** Whether the body continues afterwards. */
 async function give(exchange: Exchange, fault: Fault, chunk: Buffer): Promise<boolean> {
   const { sent, then } = pieceOf(fault, chunk, exchange.isWatch);
   for (const piece of sent) await exchange.write(piece);

@@ -1,32 +1,32 @@
 import type { Refusal } from "./exchange";
 
-/** What a network, a load balancer or an overload does to requests and their answers. */
+/** Faults of a network, a load balancer or an overload, which affect requests and their answers. */
 export type Fault =
   | "none"
-  /** Connections break, open ones and new ones. */
+  /** Connections break, both open and new ones. */
   | "reset"
   /** Bodies, and events of watches, break off in the middle of their JSON. */
   | "truncate"
   /** As truncate, but with a clean end. */
   | "cut"
-  /** Watches end cleanly as soon as something was sent. */
+  /** Watches end cleanly after the first event. */
   | "close"
-  /** Nothing is sent any more on connections that are open when it begins, for as long as they stay open. New ones are good. */
+  /** Connections that are open at the beginning deliver nothing any more until they close. New ones work. */
   | "silence"
-  /** As silence, and so are connections that are opened while it lasts: the process behind the proxy is cut off. */
+  /** As silence, also for new connections: the process behind the proxy is cut off. */
   | "unreachable"
-  /** Everything comes late. */
+  /** Everything is delayed. */
   | "delay"
-  /** Each event is followed by a line that is no JSON. */
+  /** Each event is followed by a line that is not JSON. */
   | "nonsense"
-  /** Watches say 410 within the stream. */
+  /** Watches report 410 within the stream. */
   | "gone-event"
-  /** Every byte comes in its own chunk. */
+  /** Every byte arrives in its own chunk. */
   | "drip"
-  /** Nothing is forwarded, and this is the answer. */
+  /** Nothing is forwarded; the proxy gives this answer. */
   | Refusal;
 
-/** What is sent in place of a piece of a body, and how the body goes on. */
+/** The replacement for a piece of a body, and how the body continues. */
 export interface Piece {
   readonly sent: readonly Buffer[];
   readonly then: "go on" | "end" | "cut";
@@ -35,7 +35,7 @@ export interface Piece {
 const NO_JSON = '{"type":"ADDED","object":\n';
 const GONE = '{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}\n';
 
-/** What such a fault makes of a piece. Of a watch, that is what has just come; of any other answer, the whole body. Pure. */
+/** Applies a fault to a piece: of a watch, the newly arrived bytes; of any other answer, the whole body. Pure. */
 export function pieceOf(fault: Fault, chunk: Buffer, isWatch: boolean): Piece {
   switch (fault) {
     case "truncate":
@@ -66,12 +66,12 @@ function halfOf(chunk: Buffer): Buffer {
   return chunk.subarray(0, chunk.length >> 1);
 }
 
-/** Whether it is the answer itself, so that no server is asked. */
+/** Whether the fault is an answer, so that the request is not forwarded. */
 export function isRefusal(fault: Fault): fault is Refusal {
   return typeof fault === "object";
 }
 
-/** For people. */
+/** Formats a fault. */
 export function describeFault(fault: Fault): string {
   if (!isRefusal(fault)) return fault;
   return fault.retryAfter === undefined ? String(fault.code) : `${fault.code}, Retry-After ${fault.retryAfter}`;

@@ -1,7 +1,7 @@
 import Table from "cli-table3";
 import type { Finding } from "./suite";
 
-/** All findings as a table, and below it one line for each thing that was not as promised. */
+/** Formats all findings as a table, followed by one line for each broken promise. */
 export function renderFindings(findings: readonly Finding[]): string {
   const head = ["fault", "times", "promised", "seen"];
   const made = new Table({

@@ -5,10 +5,10 @@ import type { Admin } from "../cluster/admin";
 import { type LogCall, StandInKubelet } from "../cluster/kubelet";
 
 const LOOK_MS = 300;
-/** The node lifecycle controller gives a node 50 s; in milliseconds. */
+/** The node lifecycle controller waits 50 s for a node; in milliseconds. */
 const HEARTBEAT_MS = 10_000;
 
-/** What a pod says: the log that a call asks for, in pieces. */
+/** The log of a pod, in pieces, as requested by a call. */
 export type Voice = (call: LogCall) => Iterable<string>;
 
 interface Pod {
@@ -22,16 +22,16 @@ interface Pod {
   readonly status: { readonly phase: string };
 }
 
-/** Stands in for a scheduler and a kubelet: every pod runs and is Ready at once, and says in its log whether its token is good. */
+/** Simulates a scheduler and a kubelet: every pod runs and is Ready at once, and its log shows whether its token is valid. */
 export class StandInNode {
   readonly name = `chaos-${process.pid}`;
-  /** How pods speak whose name begins so; all others say whether their token is good. */
+  /** Logs of the pods with this name prefix; all other pods log whether their token is valid. */
   readonly voices = new Map<string, Voice>();
   readonly #admin: Admin;
   readonly #kubelet = new StandInKubelet();
-  /** Uids: a successor in a StatefulSet has the name of the pod before it. */
+  /** By uid: the next pod of a StatefulSet has the name of the previous one. */
   readonly #rejected = new Set<string>();
-  /** Of the pods that were seen last, by name. */
+  /** The latest known pods, by name. */
   readonly #uids = new Map<string, string>();
   #ended = false;
   #loop: Promise<void> = Promise.resolve();
@@ -53,7 +53,7 @@ export class StandInNode {
     };
   }
 
-  /** All logs that were asked for, in order. */
+  /** All requested logs, in order. */
   get logCalls(): readonly LogCall[] {
     return this.#kubelet.calls;
   }
@@ -70,7 +70,7 @@ export class StandInNode {
     await this.#kubelet.stop();
   }
 
-  /** Every request of the pods that are there now, or of those with that label `app`, is answered 401 from now on, as their logs say. */
+  /** From now on the current pods, or those with that label `app`, log that every request is answered 401. */
   async reject(namespace: string, app?: string): Promise<void> {
     const query = app === undefined ? "" : `?labelSelector=app%3D${app}`;
     const { items } = await this.#admin.get<{ items: Pod[] }>(`/api/v1/namespaces/${namespace}/pods${query}`);
@@ -79,7 +79,7 @@ export class StandInNode {
 
   async #run(): Promise<void> {
     while (!this.#ended) {
-      // What fails is tried again: the world may have changed between look and write.
+      // Failures are retried: the objects may have changed between read and write.
       await this.#look().catch(() => undefined);
       await sleep(LOOK_MS);
     }

@@ -10,7 +10,7 @@ const EVICTION = "/api/v1/namespaces/team/pods/web/eviction";
 const STATUS = "/apis/controller-resilience.io/v1alpha1/namespaces/team/controllerresiliences/it/status";
 let server: Server;
 let proxy: CrashProxy;
-/** What the server was asked, and when the operator was killed. */
+/** The requests that the server received, and when the operator was killed. */
 let told: string[];
 
 beforeAll(async () => {
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 beforeEach(() => {
   told = [];
-  proxy.meddler = {};
+  proxy.interceptor = {};
 });
 
 /** Resolves when the operator is killed. */
@@ -44,7 +44,7 @@ function watch(point?: CrashPoint): Promise<void> {
   return proxy.watch({ namespace: "team", point, kill });
 }
 
-/** The status code, or what went wrong. */
+/** The status code, or the error. */
 function send(method: string, path: string): Promise<number | string> {
   return new Promise(resolve => {
     const sent = request(new URL(path, proxy.url), { method, ca: serving.cert }, (answer: IncomingMessage) => {
@@ -55,7 +55,7 @@ function send(method: string, path: string): Promise<number | string> {
   });
 }
 
-it("passes everything on, and knows each write with its answer", async () => {
+it("forwards everything, and records each write with its answer", async () => {
   void watch();
   expect(await send("GET", "/api/v1/namespaces/team/pods")).toBe(201);
   expect(await send("PUT", STATUS)).toBe(201);
@@ -66,7 +66,7 @@ it("passes everything on, and knows each write with its answer", async () => {
   expect(Object.fromEntries(proxy.others)).toEqual({ read: 1, event: 1 });
 });
 
-it("kills before: the server never hears of that write, and of those around it it does", async () => {
+it("kills before a write: the server never receives that write, but all others", async () => {
   const crashed = watch({ call: "POST pods/eviction", nth: 2, moment: "before" });
   expect(await send("POST", EVICTION)).toBe(201);
   expect(await send("PUT", STATUS)).toBe(201);
@@ -77,33 +77,33 @@ it("kills before: the server never hears of that write, and of those around it i
   expect(proxy.writes.map(({ code }) => code)).toEqual([201, 201, undefined, 201]);
 });
 
-it("kills after: the server has carried it out, and nobody hears of that", async () => {
+it("kills after a write: the server has carried it out, and the client gets no answer", async () => {
   const crashed = watch({ call: "POST pods/eviction", nth: 1, moment: "after" });
   expect(await send("POST", EVICTION)).toBe("ECONNRESET");
   await crashed;
   expect(told).toEqual([`POST ${EVICTION}`, "killed"]);
   expect(proxy.writes).toMatchObject([{ code: 201 }]);
-  // One crash for each point.
+  // One crash per point.
   expect(await send("POST", EVICTION)).toBe(201);
 });
 
-it("keeps a call from the server, or its answer from whoever has asked", async () => {
+it("keeps a call from the server, or its answer from the client", async () => {
   void watch();
-  proxy.meddler = { before: () => Promise.resolve({ code: 429, body: {} }) };
+  proxy.interceptor = { before: () => Promise.resolve({ code: 429, body: {} }) };
   expect(await send("POST", EVICTION)).toBe(429);
-  proxy.meddler = { before: () => Promise.reject(new Error("cut")) };
+  proxy.interceptor = { before: () => Promise.reject(new Error("cut")) };
   expect(await send("POST", EVICTION)).toBe("ECONNRESET");
   expect([told, proxy.writes.map(({ code }) => code)]).toEqual([[], [undefined, undefined]]);
-  proxy.meddler = { after: () => Promise.resolve(void told.push("answered")) };
+  proxy.interceptor = { after: () => Promise.resolve(void told.push("answered")) };
   expect(await send("POST", EVICTION)).toBe(201);
   expect(told).toEqual([`POST ${EVICTION}`, "answered"]);
 });
 
-it("breaks connections of what is being answered, and of nothing else", async () => {
+it("breaks the connections of requests in progress, and no others", async () => {
   void watch();
   let isHeld: () => void = () => undefined;
   const held = new Promise<void>(resolve => (isHeld = resolve));
-  proxy.meddler = { after: () => new Promise(() => isHeld()) };
+  proxy.interceptor = { after: () => new Promise(() => isHeld()) };
   const answered = send("GET", "/api/v1/namespaces/team/pods");
   await held;
   expect(proxy.cut(({ resource }) => resource === "leases")).toBe(0);

@@ -2,10 +2,10 @@ import { ApiProxy } from "./api-proxy";
 import { type Call, type CallKind, describeCall } from "./calls";
 import { bytesOf, codeOf, type Exchange, type Reply } from "./exchange";
 
-/** When the operator ends: just before its write is forwarded, which then never is, or when the API server has answered and no operator has received it. */
+/** When the operator is killed: just before its write is forwarded, which then never happens, or after the API server's answer and before it arrives. */
 export type Moment = "before" | "after";
 
-/** At which of its writes: told by what it is and how many such there were, since what is said in between may differ from run to run. */
+/** The write at which the operator is killed, identified by its call and its number among equal calls: other writes in between may vary. */
 export interface CrashPoint {
   readonly call: string;
   /** Counted from 1. */
@@ -15,56 +15,59 @@ export interface CrashPoint {
 
 /** A write as the proxy saw it. */
 export interface Write extends Call {
-  /** Of the API server's answer; undefined until it has come, and where it was never asked. */
+  /** Status code of the API server's answer; undefined before the answer, and if the write was not forwarded. */
   code?: number;
 }
 
-/** What of the operator is watched, and where it ends. */
+/** The scope of the watched writes, and the point of the crash. */
 export interface Watched {
-  /** Writes there and cluster-scoped ones are counted; all others are strays. */
+  /** Writes in this namespace and cluster-scoped writes are counted; all others are strays. */
   readonly namespace: string;
   readonly point?: CrashPoint | undefined;
-  /** Ends the operator; resolves when it has ended. */
+  /** Kills the operator; resolves when it has exited. */
   readonly kill: () => Promise<void>;
 }
 
-/** What befalls calls on their way, either way. Each may be kept waiting; what throws is cut off. */
-export interface Meddler {
-  /** Before the API server sees it. With a reply it never does. */
+/** Intercepts calls and answers. A promise delays the call; a rejection breaks its connection. */
+export interface Interceptor {
+  /** Called before the API server receives the call. With a reply it never does. */
   readonly before?: (call: Call, url: string) => Promise<Reply | undefined>;
-  /** When the API server has answered, and no operator has received it. */
+  /** Called after the API server's answer, before the operator receives it. */
   readonly after?: (call: Call, url: string, code: number) => Promise<void>;
 }
 
-const HANDS_OFF: Required<Meddler> = { before: () => Promise.resolve(undefined), after: () => Promise.resolve() };
+const PASS_THROUGH: Required<Interceptor> = {
+  before: () => Promise.resolve(undefined),
+  after: () => Promise.resolve(),
+};
 
-/** Knows each write of the operator, and ends it at one of them. */
+/** Records each write of the operator, and kills it at one of them. */
 export class CrashProxy extends ApiProxy {
-  /** Those that count, in the order in which they came. */
+  /** Writes that count, in order of arrival. */
   readonly writes: Write[] = [];
-  /** Of untouched objects. */
+  /** Writes to other objects. */
   readonly strays: Write[] = [];
-  /** How many of what is no write came: Leases and Events among them. */
+  /** Number of requests that are no counted writes, such as those of Leases and Events. */
   readonly others = new Map<CallKind, number>();
-  /** What is being answered. */
+  /** Requests in progress. */
   readonly #open = new Set<Exchange>();
-  #meddler = HANDS_OFF;
+  #interceptor = PASS_THROUGH;
   #watched: Watched | undefined;
   #onCrash: () => void = () => undefined;
 
-  /** In the way of every call that comes from now on. */
-  set meddler(meddler: Meddler) {
-    this.#meddler = { ...HANDS_OFF, ...meddler };
+  /** Intercepts every call that arrives from now on. */
+  set interceptor(interceptor: Interceptor) {
+    this.#interceptor = { ...PASS_THROUGH, ...interceptor };
   }
 
-  /** Breaks the connection of whatever is being answered, watches most of all; returns how many those were. */
+  /** Breaks the connections of matching requests in progress, mostly watches; returns their number. */
   cut(which: (call: Call) => boolean): number {
     const found = [...this.#open].filter(({ call }) => which(call));
     for (const exchange of found) exchange.cut();
     return found.length;
   }
 
-  /** Counts again from now on. Resolves when the operator has ended at its point; without one, never. */
+  /** Resets the counts. Resolves when the operator was killed at its point; without a point, never. */
   watch(watched: Watched): Promise<void> {
     this.writes.length = 0;
     this.strays.length = 0;
@@ -87,7 +90,7 @@ export class CrashProxy extends ApiProxy {
     const write = this.#note(call);
     const moment = write === undefined ? undefined : this.#momentOf(write);
     if (moment === "before") return this.#crash(exchange);
-    const own = await this.#meddler.before(call, url);
+    const own = await this.#interceptor.before(call, url);
     if (own !== undefined) {
       exchange.reply(own);
       return;
@@ -96,11 +99,11 @@ export class CrashProxy extends ApiProxy {
     if (moment === "after") await bytesOf(answer);
     if (write !== undefined) write.code = codeOf(answer);
     if (moment === "after") return this.#crash(exchange);
-    await this.#meddler.after(call, url, codeOf(answer));
+    await this.#interceptor.after(call, url, codeOf(answer));
     return exchange.relay(answer);
   }
 
-  /** The write, if it counts. */
+  /** Records the write, if it counts. */
   #note(call: Call): Write | undefined {
     if (call.kind !== "write") {
       this.others.set(call.kind, (this.others.get(call.kind) ?? 0) + 1);
@@ -112,7 +115,7 @@ export class CrashProxy extends ApiProxy {
     return isOwn ? write : undefined;
   }
 
-  /** Asked once of each write, when it is the newest. */
+  /** Called once for each write, on arrival. */
   #momentOf(write: Write): Moment | undefined {
     const point = this.#watched?.point;
     if (point === undefined || describeCall(write) !== point.call) return undefined;

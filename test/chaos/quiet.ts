@@ -3,7 +3,7 @@ import { describeCall } from "./calls";
 import type { CrashProxy } from "./proxy";
 import type { Finding } from "./suite";
 
-/** What was seen in a time in which nothing happened. */
+/** Counts of a period in which nothing happened. */
 export interface Quiet {
   readonly seconds: number;
   readonly writes: readonly string[];
@@ -11,9 +11,9 @@ export interface Quiet {
   readonly events: number;
 }
 
-/** Leaves the cluster alone; counts what operators do all the same. */
+/** Waits while nothing changes, and counts the operator's requests. */
 export async function leaveAlone(proxies: readonly CrashProxy[], ms: number): Promise<Quiet> {
-  // Cluster-scoped writes count with those of any namespace.
+  // Cluster-scoped writes count for every namespace.
   for (const proxy of proxies) void proxy.watch({ namespace: "", kill: () => Promise.resolve() });
   await sleep(ms);
   const count = (kind: "lease" | "event"): number =>
@@ -26,12 +26,12 @@ export async function leaveAlone(proxies: readonly CrashProxy[], ms: number): Pr
   };
 }
 
-/** The row that says so. */
+/** Formats the period as a row of the table. */
 export function quietFinding(suite: string, { seconds, writes, leases, events }: Quiet): Finding {
   return {
-    fault: `${suite}: left alone for ${seconds} s afterwards`,
+    fault: `${suite}: idle for ${seconds} s afterwards`,
     times: 1,
-    promised: "no writes but of the Lease",
+    promised: "no writes except of the Lease",
     seen: `${writes.length} writes, ${leases} of the Lease, ${events} of Events`,
     failures: writes,
   };

@@ -25,24 +25,24 @@ const CRES = "/apis/controller-resilience.io/v1alpha1";
 /** Longer than a run with every write of every scenario. */
 const TOKEN_LIFE = "12h";
 
-/** Until the operator has taken away what it made, also where it has just lost the lead for want of a processor; in milliseconds. */
+/** Time limit for the operator to clean up, even if it has just lost the lead on a busy machine; in milliseconds. */
 const CLEAR_MS = 180_000;
 
-/** Until a process has started, leads after another, and has looked at every object, on a machine with other work; in milliseconds. */
+/** Time limit for a process to start, to take over, and to reconcile every object, on a busy machine; in milliseconds. */
 const LEAD_MS = 180_000;
 
-/** An operator process, and the only way to the API server that it knows. */
+/** An operator process, and the proxy that is its only way to the API server. */
 export interface Replica {
   readonly proxy: CrashProxy;
   readonly operator: OperatorProcess;
 }
 
-/** A control plane, a proxy before it, and an operator process that knows no other way. */
+/** A control plane with a proxy, and an operator process that reaches the API server only through that proxy. */
 export class Rig implements Replica {
   operator: OperatorProcess;
-  /** Beside the first. */
+  /** Further replicas. */
   readonly #replicas: Replica[] = [];
-  /** Since when the operator is known to lead; by the monotonic clock. */
+  /** When the operator was first seen to lead, by the monotonic clock. */
   #ledFromMs = Infinity;
   #isDown = false;
 
@@ -81,7 +81,7 @@ export class Rig implements Replica {
     return rig;
   }
 
-  /** Ends all of it; nothing is started any more, whatever was about to be. */
+  /** Stops everything. No process can start afterwards. */
   async down(): Promise<void> {
     this.#isDown = true;
     for (const { operator, proxy } of [...this.#replicas, this]) {
@@ -93,7 +93,7 @@ export class Rig implements Replica {
     rmSync(this.way.folder, { recursive: true, force: true });
   }
 
-  /** Another operator process beside the first, behind its own proxy. It ends with the rig. */
+  /** Starts another operator process with its own proxy. It ends with the rig. */
   async replica(): Promise<Replica> {
     const proxy = new CrashProxy(this.way.upstream);
     await proxy.start();
@@ -103,22 +103,22 @@ export class Rig implements Replica {
     return replica;
   }
 
-  /** Its own namespace to play in. */
+  /** Creates a namespace for one run. */
   async scene(name: string): Promise<Scene> {
     const namespace = await this.hands.admin.namespace(`chaos-${name}`);
     const untilLedFor = (ms: number): Promise<void> => sleep(Math.max(0, this.#ledFromMs + ms - performance.now()));
     return { ...this.hands, namespace, untilLedFor };
   }
 
-  /** As a machine does that loses its power. */
+  /** Kills the process without a signal that it could handle, like a power failure. */
   readonly kill = async (): Promise<void> => {
     this.operator.signal("SIGKILL");
     while (this.operator.exitCode === undefined) await sleep(5);
   };
 
   /**
-   * Another process after one that was killed. Its Lease is handed back in its name, as it would have done itself, when nothing that it asked for is
-   * under way any more: what is waited for otherwise, the end of the Lease, has its own test (test/e2e/continuity.test.ts).
+   * Starts another process after a kill. Releases the Lease in the name of the killed one, once all its requests are finished: the wait for the Lease to
+   * expire has its own test (test/e2e/continuity.test.ts).
    */
   async succeed(): Promise<void> {
     await this.proxy.settled();
@@ -128,12 +128,12 @@ export class Rig implements Replica {
     await this.#taken();
   }
 
-  /** How many passes the operator has made, over all objects. */
+  /** Number of passes of the operator, over all objects. */
   async passes(): Promise<number> {
     return passesIn((await this.operator.probe("/metrics")).text);
   }
 
-  /** Deletes the objects of these namespaces, and the namespaces once the operator has taken away what it made for them. */
+  /** Deletes the objects of these namespaces, and the namespaces once the operator has cleaned up. */
   async clear(namespaces: readonly string[]): Promise<void> {
     for (const namespace of namespaces) {
       await this.hands.admin.delete(`${CRES}/namespaces/${namespace}/controllerresiliences`);
@@ -147,7 +147,7 @@ export class Rig implements Replica {
     for (const namespace of namespaces) await this.hands.admin.delete(`/api/v1/namespaces/${namespace}`);
   }
 
-  /** Waits until the operator leads and has looked at every object: before that, nothing that is so says anything of it. */
+  /** Waits until the operator leads and has reconciled every object: earlier observations mean nothing. */
   async #taken(): Promise<void> {
     const { length } = await this.#objects();
     const metrics = await eventually(
@@ -159,7 +159,7 @@ export class Rig implements Replica {
     this.#ledFromMs = performance.now();
   }
 
-  /** Where there are ControllerResiliences. */
+  /** Namespaces with ControllerResiliences. */
   async #objects(): Promise<string[]> {
     const path = `${CRES}/controllerresiliences`;
     const list = await eventually(
@@ -172,25 +172,25 @@ export class Rig implements Replica {
   }
 
   #start({ url } = this.proxy): OperatorProcess {
-    if (this.#isDown) throw new Error("it was interrupted");
+    if (this.#isDown) throw new Error("the run was interrupted");
     const path = join(this.way.folder, `${new URL(url).port}.kubeconfig`);
     writeFileSync(path, kubeconfigVia(url, this.way.kubeconfig), { mode: 0o600 });
     return OperatorProcess.start({ ...this.how, kubeconfig: path });
   }
 }
 
-/** Whether the process that these are of leads. */
+/** Whether the process with these metrics leads. */
 export function leads(metrics: string): boolean {
   return /^controller_resilience_leader 1$/m.test(metrics);
 }
 
-/** How many passes it has made. */
+/** Number of passes in these metrics. */
 export function passesIn(metrics: string): number {
   const found = metrics.matchAll(/^controller_resilience_reconciles_total\{.*\} (\d+)$/gm);
   return [...found].reduce((sum, [, passes]) => sum + Number(passes), 0);
 }
 
-/** The API server asks for patience for a moment after a kind was installed. */
+/** The API server answers 429 for a moment after a kind was installed. */
 function whileItBegins(error: unknown): undefined {
   if (!(error instanceof WaitError)) throw error;
 }

@@ -9,38 +9,38 @@ import { eventually } from "../cluster/admin";
 import type { ClusterClient } from "../cluster/client";
 import type { StandInNode } from "./node";
 
-/** Where a scenario is played. */
+/** The namespace in which a scenario runs. */
 export interface Scene {
   readonly namespace: string;
   readonly admin: Admin;
   readonly client: ClusterClient;
   readonly node: StandInNode;
-  /** Waits until the operator has led for so long, in milliseconds. */
+  /** Waits until the operator has led for this time, in milliseconds. */
   readonly untilLedFor: (ms: number) => Promise<void>;
 }
 
-/** Plain data without uids and times, so that what two runs came to can be compared. */
+/** The final state as plain data without uids and times, so that two runs can be compared. */
 export type State = Readonly<Record<string, unknown>>;
 
-/** Something that the operator does, write by write. */
+/** An action of the operator that consists of one or more writes. */
 export interface Scenario {
   readonly name: string;
   /** One line for `--help`. */
   readonly about: string;
-  /** What it makes is shared by all objects, so each run has to find nothing. */
+  /** The scenario changes objects that all namespaces share, so each run must start without them. */
   readonly isShared?: true;
-  /** Longer than any run by far, a crash at its worst moment included; in milliseconds. */
+  /** Much longer than any run, including a crash at the worst moment; in milliseconds. */
   readonly patienceMs: number;
   /** Creates the preconditions. Nothing is counted yet. */
   prepare(scene: Scene): Promise<void>;
-  /** What the operator acts on. */
+  /** Makes the change that the operator acts on. */
   trigger(scene: Scene): Promise<void>;
   describe(scene: Scene): Promise<State>;
-  /** Whether that is an end, good or bad. */
+  /** Whether the state is final, good or bad. */
   isOver(state: State): boolean;
 }
 
-/** Of the object and the workload that scenarios have. */
+/** Name of the object and the workload of all scenarios. */
 export const NAME = "web";
 
 const GROUP = "/apis/controller-resilience.io/v1alpha1";
@@ -50,10 +50,10 @@ export function objectPath(scene: Scene, name = NAME): string {
   return `${GROUP}/namespaces/${scene.namespace}/controllerresiliences/${name}`;
 }
 
-/** What scenarios have for a workload. */
+/** Kinds of workloads in scenarios. */
 export type WorkloadKind = "Deployment" | "StatefulSet" | "DaemonSet";
 
-/** Creates the scene's ControllerResilience, for the workload of its name; returns it as it was at first. */
+/** Creates the scene's ControllerResilience for the workload; returns the created object. */
 export function protect(
   scene: Scene,
   kind: WorkloadKind,
@@ -68,7 +68,7 @@ export function protect(
   });
 }
 
-/** The scene's ControllerResilience; undefined when it is gone. */
+/** Reads the scene's ControllerResilience; undefined if it does not exist. */
 export async function readObject(scene: Scene, name = NAME): Promise<ControllerResilience | undefined> {
   try {
     return await scene.admin.get<ControllerResilience>(objectPath(scene, name));
@@ -78,7 +78,7 @@ export async function readObject(scene: Scene, name = NAME): Promise<ControllerR
   }
 }
 
-/** What its status says, without what differs from run to run. */
+/** The status without the parts that differ from run to run. */
 export async function describeObject(scene: Scene): Promise<State> {
   const object = await readObject(scene);
   if (object === undefined) return { object: "gone" };
@@ -94,7 +94,7 @@ export async function describeObject(scene: Scene): Promise<State> {
   };
 }
 
-/** What the next renewal rests on among it: the binding's own life, and whether it is known that it was renewed. */
+/** Includes what the next renewal depends on: the binding's own life, and whether a renewal is recorded. */
 function describeBinding({ name, state, lifeSeconds = 0, renewedUntil }: BindingStatus): string {
   const life = `a life of ${Math.round(lifeSeconds / 3600)} hours`;
   return `${name} ${state}, ${life}, ${renewedUntil === undefined ? "not known to be renewed" : "renewed"}`;
@@ -106,15 +106,15 @@ export function says(state: State, type: string, reason: string): boolean {
   return conditions.some(text => text.startsWith(`${type}=`) && text.endsWith(` ${reason}`));
 }
 
-/** Waits until a scenario's preparation has come that far. */
+/** Waits for a step of the preparation. */
 export async function until(what: string, look: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
   if (!(await eventually(look, Boolean, withinMs))) throw new Error(`waited ${withinMs / 1000} s in vain for ${what}`);
 }
 
-/** How many pods of each kind of workload are there, in its status. */
+/** Number of pods that the status of each kind of workload reports. */
 const READY = { Deployment: "readyReplicas", StatefulSet: "readyReplicas", DaemonSet: "numberReady" } as const;
 
-/** A workload with no pods or one, whose ServiceAccount has its name. A DaemonSet without pods finds no node. */
+/** A workload with at most one pod, whose ServiceAccount has its name. A DaemonSet without pods matches no node. */
 export async function createWorkload(scene: Scene, kind: WorkloadKind, pods: 0 | 1 = 0, name = NAME): Promise<string> {
   const { admin, namespace } = scene;
   await admin.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } });
@@ -135,7 +135,7 @@ export async function createWorkload(scene: Scene, kind: WorkloadKind, pods: 0 |
     },
   });
   const path = `${plural}/${name}`;
-  await until(`${kind} ${name} to be settled`, async () => {
+  await until(`${kind} ${name} to settle`, async () => {
     const { status } = await admin.get<{ status: Readonly<Record<string, number>> }>(path);
     return status["observedGeneration"] === 1 && (status[READY[kind]] ?? 0) === pods;
   });
@@ -146,7 +146,7 @@ interface Pods {
   readonly items: readonly { readonly metadata: { readonly deletionTimestamp?: string } }[];
 }
 
-/** How many pods there are that are not being deleted. */
+/** Number of pods that are not being deleted. */
 export async function countPods({ admin, namespace }: Scene): Promise<number> {
   const { items } = await admin.get<Pods>(`/api/v1/namespaces/${namespace}/pods`);
   return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined).length;

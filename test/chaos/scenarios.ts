@@ -4,7 +4,7 @@ import { flowCleanup, flowIsolation } from "./scenarios/flow-isolation";
 import { rollout, staleToken } from "./scenarios/stale-token";
 import { tokenAdmission, tokenRollout, tokenTemplate } from "./scenarios/token-lifetime";
 
-/** Every scenario, the longest first: several are played at once. */
+/** All scenarios, the longest first, since several run at the same time. */
 export const scenarios: readonly Scenario[] = [
   rollout,
   staleToken,

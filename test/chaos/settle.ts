@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Scenario, Scene, State } from "./scenario";
 
-/** A run is over when nothing was written for this long after its end; in milliseconds. */
+/** A run is over when nothing was written for this long after its final state; in milliseconds. */
 const SETTLED_MS = 3_000;
 const LOOK_MS = 500;
 
-/** What is going on around a run. */
+/** The activity during a run. */
 export interface Activity {
-  /** How many there were so far. */
+  /** Number of writes so far. */
   readonly writes: number;
-  /** Nothing is over while that is so. */
+  /** A run can't be over while this is true. */
   readonly isBusy?: boolean;
 }
 
-/** Waits for a scenario's end, good or bad, and until nothing more is written; says what was wrong where neither came. */
+/** Waits for a scenario's final state, good or bad, and until nothing more is written; reports the reason if either never happens. */
 export async function untilSettled(
   scenario: Pick<Scenario, "describe" | "isOver" | "patienceMs">,
   scene: Scene,

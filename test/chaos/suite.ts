@@ -1,42 +1,42 @@
 import type { Lab } from "../lab";
 
-/** Where the faults of one suite are injected: a control plane of its own, and how much of it. */
+/** Where and how a suite injects its faults: each suite has its own control plane. */
 export interface Stage {
   readonly lab: Lab;
-  /** Decides whatever is chosen at random. */
+  /** Seed of all random choices. */
   readonly seed: number;
-  /** The long way: everything, and left alone for longer. */
+  /** A full run: all cases, and a longer idle period. */
   readonly isFull: boolean;
-  /** One line of progress. */
+  /** Prints one line of progress. */
   readonly print: (line: string) => void;
-  /** What has to end with the suite, however it ends: the last that was told is the first to be ended. */
+  /** Registers a cleanup that runs when the suite ends for any reason, in reverse order of registration. */
   readonly defer: (end: () => Promise<void>) => void;
 }
 
 /** One kind of fault, and its result. docs/reliability.md has the results. */
 export interface Finding {
   readonly fault: string;
-  /** How often it was injected. */
+  /** Number of injections. */
   readonly times: number;
   readonly promised: string;
-  /** With the counts that show it. */
+  /** The observed result with its counts. */
   readonly seen: string;
-  /** What was not as promised, one sentence each. Empty: all was. */
+  /** Broken promises, one sentence each. Empty if all were kept. */
   readonly failures: readonly string[];
 }
 
-/** Faults of one sort, with the oracle that tells what they may not do. */
+/** A group of faults, and the checks of their results. */
 export interface Suite {
   readonly name: string;
   /** One line for `--help`. */
   readonly about: string;
-  /** It measures, so no other is played at the same time. */
+  /** The suite measures, so no other suite runs at the same time. */
   readonly isAlone?: boolean;
-  /** Injects them; throws only where nothing can be said at all. */
+  /** Injects the faults. Throws only if there is no result at all. */
   run(stage: Stage): Promise<readonly Finding[]>;
 }
 
-/** How long the cluster is left alone at the end, in milliseconds: shorter than a full pass of the operator, and three of them. */
+/** Duration of the idle period at the end, in milliseconds: less than the interval of full passes, or three of them in a full run. */
 export function quietMs({ isFull }: Pick<Stage, "isFull">): number {
   return isFull ? 180_000 : 30_000;
 }

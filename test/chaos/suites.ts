@@ -9,16 +9,16 @@ import { shutdown } from "./shutdown";
 import { stale } from "./stale";
 import type { Suite } from "./suite";
 
-/** The operator is killed at each of its writes; a suite for each scenario, so that several can be played at once. */
+/** Kills the operator at each of its writes. One suite per scenario, so that several can run at the same time. */
 const crashes: readonly Suite[] = scenarios.map(({ name }) => crash({ scenario: [name] }));
 
-/** What else `npm run chaos` injects. */
+/** The other suites of `npm run chaos`. */
 export const suites: readonly Suite[] = [faults(), fields(), lease, frozen, stale, shutdown, bounds];
 
-/** In this order several at once end at about the same time: those that take longest come first. */
+/** The longest suites first, so that concurrent jobs end at about the same time. */
 const LONGEST: readonly string[] = ["faults", "crash rollout", "crash stale-token", "fields", "crash token-admission"];
 
-/** Everything there is, in the order in which it is to be begun. */
+/** All suites, in the order in which they start. */
 export function everything(): Suite[] {
   const rank = ({ name }: Suite): number => (LONGEST.includes(name) ? LONGEST.indexOf(name) : LONGEST.length);
   return [...crashes, ...suites].toSorted((a, b) => rank(a) - rank(b));

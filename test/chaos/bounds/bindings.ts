@@ -8,17 +8,17 @@ import { forEach } from "./many";
 
 const GROUP = "/apis/rbac.authorization.k8s.io/v1";
 
-/** What etcd takes by default, in bytes. */
+/** The default limit of etcd for an object, in bytes. */
 const ETCD_BYTES = 1.5 * 1024 * 1024;
 
-/** One of so many ends soon: it is due at once, and not again for 15 hours (a third of the extension before its end). */
+/** One of this many bindings is due at once, and then not again for 15 hours (renewals happen at a third of the extension before the expiry). */
 const DUE_EACH = 250;
 const [SOON_HOURS, LATER_HOURS, EXTEND_BY] = [7, 30 * 24, "24h"];
 
-/** Longer than a loaded machine takes for all of it; in milliseconds. */
+/** Longer than the whole measurement takes on a busy machine; in milliseconds. */
 const PATIENCE_MS = 240_000;
 
-/** One object whose ServiceAccount lives by so many RoleBindings. */
+/** One object whose ServiceAccount has this many RoleBindings. */
 export async function crowd(rig: Rig, count: number, print: (line: string) => void): Promise<Measured> {
   const scene = await rig.scene("crowd");
   await createWorkload(scene, "Deployment");
@@ -26,24 +26,24 @@ export async function crowd(rig: Rig, count: number, print: (line: string) => vo
   const due = count / DUE_EACH;
   const startedMs = performance.now();
   await forEach(count, i => scene.admin.create(bindings(scene), bindingOf(scene, i)));
-  print(`${count} RoleBindings are there after ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
+  print(`${count} RoleBindings created after ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
   await begin(rig.operator);
   void rig.proxy.watch({ namespace: scene.namespace, kill: rig.kill });
   await protect(scene, "Deployment", { bindingRenewal: { extendBy: EXTEND_BY } });
-  await until("what is due to be renewed", () => isRenewed(scene, due), PATIENCE_MS);
+  await until("the due bindings to be renewed", () => isRenewed(scene, due), PATIENCE_MS);
   const reading = await read(rig.operator);
   const renewals = rig.proxy.writes.filter(({ resource }) => resource === "rolebindings").length;
   const { bytes, told, message } = await described(scene);
-  print(`${told} have a place, ${renewals} renewals, ${bytes} bytes; ${describe(reading)}`);
+  print(`${told} in status, ${renewals} renewals, ${bytes} bytes; ${describe(reading)}`);
   const finding = {
     fault: `${count} RoleBindings for one object`,
     times: count,
-    promised: `the ${due} that are due are renewed once, no other; the object stays below ${ETCD_BYTES / 1024} KiB and says how many it has no room for`,
-    seen: `${renewals} renewals; ${told} have a place; ${Math.round(bytes / 1024)} KiB`,
+    promised: `only the ${due} due bindings are renewed, once; the object stays below ${ETCD_BYTES / 1024} KiB and reports how many bindings it omits`,
+    seen: `${renewals} renewals; ${told} in status; ${Math.round(bytes / 1024)} KiB`,
     failures: [
       ...(renewals === due ? [] : [`${renewals} renewals`]),
       ...(bytes < ETCD_BYTES ? [] : [`the object has ${bytes} bytes`]),
-      ...(message.includes(`no room for ${count - told} more`) ? [] : [`it says: ${message}`]),
+      ...(message.includes(`no room for ${count - told} more`) ? [] : [`the condition says: ${message}`]),
     ],
   };
   return { finding, reading };
@@ -55,7 +55,7 @@ async function letBind({ admin, client, namespace }: Scene): Promise<void> {
   await letOperatorBind(client, { kind: "Role", name: NAME, namespace });
 }
 
-/** Those that are due are neither the first nor the last of a list. */
+/** Due bindings are neither the first nor the last of a list. */
 function bindingOf({ namespace }: Scene, i: number): object {
   const isDue = i % DUE_EACH === DUE_EACH / 2;
   const endMs = Date.now() + 3_600_000 * (isDue ? SOON_HOURS : LATER_HOURS);

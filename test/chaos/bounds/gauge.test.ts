@@ -4,17 +4,17 @@ import { bounded, LIMIT_MIB, TURN_MS, valueOf } from "./gauge";
 const FINDING = { fault: "noise", times: 6, promised: "quiet is heard", seen: "it was", failures: [] };
 const WITHIN = { peakMiB: LIMIT_MIB, longestOwnMs: TURN_MS, longestMs: 1_000, garbageMs: 30, lagMs: 1_000 };
 
-it("what is within the bounds is as promised, whatever the clock says of a machine that has other work", () => {
+it("accepts a reading within the bounds, and ignores time spent waiting for a processor", () => {
   expect(bounded({ finding: FINDING, reading: WITHIN }).failures).toEqual([]);
 });
 
-it("what is beyond a bound is not, and what was not before stays so", () => {
+it("reports each exceeded bound, and keeps earlier failures", () => {
   const beyond = { ...WITHIN, peakMiB: LIMIT_MIB + 1, longestOwnMs: TURN_MS + 1 };
   const { failures } = bounded({ finding: { ...FINDING, failures: ["not heard"] }, reading: beyond });
-  expect(failures).toEqual(["not heard", "257 MiB were resident, of 256", "a turn took 51 ms, of 50"]);
+  expect(failures).toEqual(["not heard", "peak memory 257 MiB, limit 256 MiB", "a turn took 51 ms, limit 50 ms"]);
 });
 
-it("a metric is read with all its series, or with those of some labels", () => {
+it("reads a metric as the sum of all its series, or of those with some labels", () => {
   const metrics = [
     "# TYPE queue_depth gauge",
     'queue_depth{state="waiting"} 12',

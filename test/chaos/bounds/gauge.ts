@@ -6,46 +6,46 @@ import { operatorNodeOptions } from "../../controllers/operator-image";
 import type { Finding } from "../suite";
 import type { OperatorProcess } from "../../operator/process";
 
-/** What Node takes for its heap where a container may have 256 MiB. */
+/** The heap limit that Node.js chooses in a container with 256 MiB. */
 const HEAP_MIB = 128;
 
-/** What the operator's container is to be given. */
+/** Memory limit of the operator's container. */
 export const LIMIT_MIB = 256;
 
-/** Longest time that anything may hold up the event loop. */
+/** Longest time that anything may block the event loop. */
 export const TURN_MS = 50;
 
 const PROBE = pathToFileURL(join(__dirname, "probe.mjs")).href;
 
-/** Pepr lists all objects again that often, not every ten minutes: each stretch of work has such a list in it. In seconds. */
+/** Pepr's relist interval in seconds: short instead of ten minutes, so that each measurement includes a relist. */
 const RELIST_SECONDS = 15;
 
-/** The environment in which the operator is measured: with the heap that it would have in its container, and with a probe inside. */
+/** The environment in which the operator is measured: with the heap of its container, and with a probe inside. */
 export const MEASURED: Readonly<Record<string, string>> = {
   NODE_OPTIONS: [...operatorNodeOptions(), `--max-old-space-size=${HEAP_MIB}`, `--import ${PROBE}`].join(" "),
   PEPR_RELIST_INTERVAL_SECONDS: String(RELIST_SECONDS),
 };
 
-/** What a stretch of work took of the operator. */
+/** Memory and event loop use of the operator during one measurement. */
 export interface Reading {
-  /** Most memory that was resident. */
+  /** Peak resident memory. */
   readonly peakMiB: number;
-  /** Longest time that a turn of the event loop took: without what it waited for a processor, and by the clock. */
+  /** Longest turn of the event loop: without time spent waiting for a processor, and by the clock. */
   readonly longestOwnMs: number;
   readonly longestMs: number;
-  /** How much of the first of these was collecting garbage, by the clock. */
+  /** Garbage collection within the longest of these turns, by the clock. */
   readonly garbageMs: number;
-  /** The same by the operator's own metric. */
+  /** The longest turn by the operator's own metric. */
   readonly lagMs: number;
 }
 
-/** Begins a stretch. */
+/** Begins a measurement. */
 export async function begin(operator: OperatorProcess): Promise<void> {
   writeFileSync(`/proc/${operator.pid}/clear_refs`, "5");
   await read(operator);
 }
 
-/** What was seen since the beginning of the stretch, or since the last reading. */
+/** Returns the values since the beginning of the measurement, or since the last reading. */
 export async function read(operator: OperatorProcess): Promise<Reading> {
   const before = turnsIn(operator).length;
   operator.signal("SIGUSR2");
@@ -54,8 +54,7 @@ export async function read(operator: OperatorProcess): Promise<Reading> {
     lines => lines.length > before,
   );
   const turn = turns.at(-1);
-  if (turns.length === before || turn === undefined)
-    throw new Error("the operator does not say how long its turns are");
+  if (turns.length === before || turn === undefined) throw new Error("the operator does not log its longest turn");
   const { text } = await operator.probe("/metrics");
   return {
     peakMiB: peakOf(operator.pid),
@@ -66,19 +65,19 @@ export async function read(operator: OperatorProcess): Promise<Reading> {
   };
 }
 
-/** A reading for people. */
+/** Formats a reading. */
 export function describe({ peakMiB, longestOwnMs, longestMs, garbageMs, lagMs }: Reading): string {
-  const turn = `longest turn ${longestOwnMs.toFixed(0)} ms (collecting garbage took ${garbageMs.toFixed(0)} ms by the clock; ${longestMs.toFixed(0)} ms with what it waited for a processor, ${lagMs.toFixed(0)} ms by its own metric)`;
+  const turn = `longest turn ${longestOwnMs.toFixed(0)} ms (garbage collection ${garbageMs.toFixed(0)} ms; ${longestMs.toFixed(0)} ms including processor wait, ${lagMs.toFixed(0)} ms by its own metric)`;
   return `peak ${peakMiB.toFixed(0)} MiB, ${turn}`;
 }
 
-/** A finding, and what it took of the operator. */
+/** A finding, and the resources that the operator used for it. */
 export interface Measured {
   readonly finding: Finding;
   readonly reading: Reading;
 }
 
-/** With the bounds of memory and turn among what was promised. */
+/** Adds the bounds of memory and turn to a finding. */
 export function bounded({ finding, reading }: Measured): Finding {
   return {
     ...finding,
@@ -88,15 +87,15 @@ export function bounded({ finding, reading }: Measured): Finding {
   };
 }
 
-/** What of a reading is beyond the bounds. */
+/** One sentence for each exceeded bound. */
 function complaintsOf({ peakMiB, longestOwnMs }: Reading): string[] {
   return [
-    ...(peakMiB > LIMIT_MIB ? [`${peakMiB.toFixed(0)} MiB were resident, of ${LIMIT_MIB}`] : []),
-    ...(longestOwnMs > TURN_MS ? [`a turn took ${longestOwnMs.toFixed(0)} ms, of ${TURN_MS}`] : []),
+    ...(peakMiB > LIMIT_MIB ? [`peak memory ${peakMiB.toFixed(0)} MiB, limit ${LIMIT_MIB} MiB`] : []),
+    ...(longestOwnMs > TURN_MS ? [`a turn took ${longestOwnMs.toFixed(0)} ms, limit ${TURN_MS} ms`] : []),
   ];
 }
 
-/** The value of a metric; undefined where there is none. All its series together. */
+/** The value of a metric, summed over all its series; undefined if there is none. */
 export function valueOf(metrics: string, name: string): number | undefined {
   const found = [...metrics.matchAll(new RegExp(`^${name}(?:\\{.*\\})? ([0-9.e+-]+)$`, "gm"))];
   return found.length === 0 ? undefined : found.reduce((sum, [, value]) => sum + Number(value), 0);

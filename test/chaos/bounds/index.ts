@@ -11,7 +11,7 @@ import { flock } from "./objects";
 const BINDINGS = 10_000;
 const OBJECTS = 2_000;
 
-/** More of everything than anybody has: its memory, its event loop, its objects and its turns stay bounded. */
+/** Far more load than in real clusters. Memory, event loop turns, objects and queues must stay bounded. */
 export const bounds: Suite = {
   name: "bounds",
   isAlone: true,
@@ -40,7 +40,7 @@ async function inject(rig: Rig, stage: Stage): Promise<Finding[]> {
   return [...[loud, crowded, many, alone].map(bounded), await deleted(rig, many.scenes, print)];
 }
 
-/** The cluster is left alone. */
+/** Measures the operator while nothing changes. */
 async function quiet(rig: Rig, stage: Stage): Promise<Measured> {
   await begin(rig.operator);
   void rig.proxy.watch({ namespace: "", kill: rig.kill });
@@ -48,13 +48,13 @@ async function quiet(rig: Rig, stage: Stage): Promise<Measured> {
   const { writes, strays, others } = rig.proxy;
   const written = [...writes, ...strays].map(describeCall);
   const reading = await read(rig.operator);
-  stage.print(`left alone: ${written.length} writes, ${others.get("lease") ?? 0} of its Lease; ${describe(reading)}`);
+  stage.print(`idle: ${written.length} writes, ${others.get("lease") ?? 0} of the Lease; ${describe(reading)}`);
   const finding = {
-    fault: `left alone for ${quietMs(stage) / 1000} s with ${OBJECTS} objects and ${BINDINGS} bindings`,
+    fault: `idle for ${quietMs(stage) / 1000} s with ${OBJECTS} objects and ${BINDINGS} bindings`,
     times: 1,
-    promised: "no write but of its Lease",
-    seen: `${written.length} writes, ${others.get("lease") ?? 0} of its Lease`,
-    failures: [...new Set(written)].map(write => `left alone: ${write}`),
+    promised: "no writes except of the Lease",
+    seen: `${written.length} writes, ${others.get("lease") ?? 0} of the Lease`,
+    failures: [...new Set(written)].map(write => `idle: ${write}`),
   };
   return { finding, reading };
 }

@@ -4,30 +4,30 @@ import type { Rig } from "../rig";
 import { begin, describe, type Measured, read } from "./gauge";
 import { NOISES, stale } from "./voices";
 
-/** So many targets of each noise. */
+/** Number of targets for each kind of noise. */
 const EACH = 2;
 
-/** Reads of one container in one pass. */
+/** Containers that one pass reads at most. */
 const READS_PER_PASS = 4;
 
-/** What noise says is condemned nowhere; it only has to be read. */
+/** Noise never proves a stale token; it only has to be read. */
 const SPEC = { mode: "Observe", tokenRestart: { evidence: ["Logs"] } };
 
-/** Longer than a loaded machine takes for all of it; in milliseconds. */
+/** Longer than the whole measurement takes on a busy machine; in milliseconds. */
 const PATIENCE_MS = 180_000;
 
-/** How the 401s of one pod were found. */
+/** How the operator found the 401s of one pod. */
 interface Heard {
-  /** Reads of its log until then. */
+  /** Reads of the pod's log until then. */
   readonly reads: number;
-  /** Reads of other logs from the creation of its object to the first read of its own. */
+  /** Reads of other logs from the creation of its object to the first read of the pod's log. */
   readonly others: number;
 }
 
-/** One quiet pod whose token is dead, alone and among targets that log 10 MB/s each. */
+/** One quiet pod with a stale token, first alone, then among targets that log 10 MB/s each. */
 export async function noise(rig: Rig, print: (line: string) => void, prefix = "noise"): Promise<Measured> {
   const alone = await hear(await rig.scene(`${prefix}-alone`), "quiet-alone");
-  print(`alone, the 401s are found by ${alone.reads} reads`);
+  print(`without noise, the 401s are found with ${alone.reads} reads`);
   const scene = await rig.scene(prefix);
   const names = Object.keys(NOISES).flatMap(kind => Array.from({ length: EACH }, (_, i) => `noisy-${kind}-${i}`));
   for (const [kind, voice] of Object.entries(NOISES)) scene.node.voices.set(`noisy-${kind}-`, voice);
@@ -40,19 +40,19 @@ export async function noise(rig: Rig, print: (line: string) => void, prefix = "n
   const reading = await read(rig.operator);
   const noisy = names.map(readsOf);
   print(
-    `among ${names.length} noisy targets, by ${among.reads}, after ${among.others} reads of others; ${describe(reading)}`,
+    `among ${names.length} noisy targets, with ${among.reads}, after ${among.others} reads of others; ${describe(reading)}`,
   );
   await end(scene, names);
-  // Each noisy target may be in the middle of a pass, and begin another before a new one comes.
+  // Each noisy target may be in a pass already, and begin another before the new object's pass.
   const mostOthers = 2 * READS_PER_PASS * names.length;
   const finding = {
     fault: `${names.length} targets that log 10 MB/s each: words, lines with the 401s of others, lines of 5 MB`,
     times: names.length,
-    promised: `a quiet pod's 401s are found by as few reads as without noise, at most ${mostOthers} reads of others before`,
-    seen: `by ${among.reads} reads (${alone.reads} without), ${among.others} of others before; each noisy log was read ${Math.min(...noisy)} to ${Math.max(...noisy)} times`,
+    promised: `a quiet pod's 401s are found with as few reads as without noise, after at most ${mostOthers} reads of other logs`,
+    seen: `${among.reads} reads (${alone.reads} without noise), after ${among.others} reads of other logs; each noisy log was read ${Math.min(...noisy)} to ${Math.max(...noisy)} times`,
     failures: [
-      ...(among.reads > alone.reads + 1 ? [`it took ${among.reads} reads, and ${alone.reads} without noise`] : []),
-      ...(among.others > mostOthers ? [`${among.others} reads of others came before`] : []),
+      ...(among.reads > alone.reads + 1 ? [`${among.reads} reads, without noise ${alone.reads}`] : []),
+      ...(among.others > mostOthers ? [`${among.others} reads of other logs came first, limit ${mostOthers}`] : []),
     ],
   };
   return { finding, reading };
@@ -80,7 +80,7 @@ async function isCondemned(scene: Scene, name: string): Promise<boolean> {
   return targets.some(({ rejectedPods }) => rejectedPods > 0);
 }
 
-/** Silence again: what is read goes with what asked for it. */
+/** Stops the noise: without their object the logs are no longer read. */
 async function end({ admin, namespace, node }: Scene, names: readonly string[]): Promise<void> {
   await admin.delete(`/apis/controller-resilience.io/v1alpha1/namespaces/${namespace}/controllerresiliences`);
   for (const name of names) await admin.delete(`/apis/apps/v1/namespaces/${namespace}/deployments/${name}`);

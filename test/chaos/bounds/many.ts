@@ -1,7 +1,7 @@
-/** So many calls at once, which is what a small API server bears. */
+/** Number of concurrent calls that a small API server can handle. */
 const AT_ONCE = 16;
 
-/** Does something for each number below `count`, a few at a time. */
+/** Runs a function for each number below `count`, a few at a time. */
 export async function forEach(count: number, work: (i: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const worker = async (): Promise<void> => {

@@ -8,25 +8,25 @@ import type { Finding } from "../suite";
 
 const FLOW_SCHEMAS = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas";
 
-/** The API server's times are whole seconds, and a pod has to be older than its ServiceAccount by one; in milliseconds. */
+/** Timestamps of the API have whole seconds, and the pod must be older than its ServiceAccount; in milliseconds. */
 const A_SECOND_LATER_MS = 2_000;
 
-/** Lines of warnings and errors for one namespace: a handful of writes that come too late, and none of them again and again. */
+/** Allowed warnings and errors per namespace: a few writes come too late, but none is retried forever. */
 const MOST_COMPLAINTS = 20;
 
-/** Longer than a loaded machine takes; in milliseconds. */
+/** Longer than the measurement takes on a busy machine; in milliseconds. */
 const PATIENCE_MS = 240_000;
 
-/** A namespace is deleted while a pod in it is replaced and flows are isolated for it, and others with it. */
+/** Namespaces are deleted; in one of them a pod is being replaced and flows are being isolated. */
 export async function deleted(rig: Rig, others: readonly Scene[], print: (line: string) => void): Promise<Finding> {
   const scene = await rig.scene("deleted");
   const uid = await begin(scene);
   const complaintsBefore = complaints(rig).length;
   const all = [scene, ...others];
   await Promise.all(all.map(({ admin, namespace }) => admin.delete(`/api/v1/namespaces/${namespace}`)));
-  print(`${all.length} namespaces are being deleted, one in the middle of two remedies`);
+  print(`${all.length} namespaces are being deleted, one of them during two remedies`);
   await until(
-    "the namespaces to be gone",
+    "the namespaces to be deleted",
     async () => (await Promise.all(all.map(isGone))).every(Boolean),
     PATIENCE_MS,
   );
@@ -35,22 +35,24 @@ export async function deleted(rig: Rig, others: readonly Scene[], print: (line: 
   void rig.proxy.watch({ namespace: scene.namespace, kill: rig.kill });
   await sleep(A_SECOND_LATER_MS);
   const { writes } = rig.proxy;
-  print(`all are gone; ${left} FlowSchemas left, ${complained.length} warnings and errors`);
+  print(`all deleted; ${left} FlowSchemas left, ${complained.length} warnings and errors`);
   const most = MOST_COMPLAINTS * all.length;
   return {
-    fault: `${all.length} namespaces deleted, one in the middle of an eviction and an isolation`,
+    fault: `${all.length} namespaces deleted, one of them during an eviction and an isolation`,
     times: all.length,
-    promised: `they go, nothing is left, no more than ${most} complaints, no write after`,
-    seen: `all gone, ${left} FlowSchemas left, ${complained.length} complaints, ${writes.length} writes after`,
+    promised: `all are deleted, no FlowSchema is left, at most ${most} warnings and errors, no write afterwards`,
+    seen: `all deleted, ${left} FlowSchemas left, ${complained.length} warnings and errors, ${writes.length} writes afterwards`,
     failures: [
-      ...(left > 0 ? [`${left} FlowSchemas are left`] : []),
-      ...(complained.length > most ? [`${complained.length} complaints, such as ${complained.at(-1) ?? ""}`] : []),
-      ...writes.map(write => `after the namespace had gone: ${describeCall(write)}`),
+      ...(left > 0 ? [`${left} FlowSchemas left`] : []),
+      ...(complained.length > most
+        ? [`${complained.length} warnings and errors, such as ${complained.at(-1) ?? ""}`]
+        : []),
+      ...writes.map(write => `after the namespace was deleted: ${describeCall(write)}`),
     ],
   };
 }
 
-/** Returns the uid of the object when both remedies are under way. */
+/** Returns the uid of the object once both remedies have begun. */
 async function begin(scene: Scene): Promise<string> {
   const { admin, namespace, node } = scene;
   await createWorkload(scene, "Deployment", 1);
@@ -61,7 +63,7 @@ async function begin(scene: Scene): Promise<string> {
   await node.reject(namespace);
   await protect(scene, "Deployment", { tokenRestart: {}, flowIsolation: {} });
   let uid = "";
-  await until("both remedies to be under way", async () => {
+  await until("both remedies to begin", async () => {
     const object = await readObject(scene);
     uid = object?.metadata.uid ?? "";
     return (object?.status?.restarts?.length ?? 0) > 0 && (await flowSchemas(scene, uid)).length > 0;

@@ -8,25 +8,25 @@ import { forEach } from "./many";
 /** Namespaces among which the objects are spread. */
 const NAMESPACES = 20;
 
-/** Of the operator: passes at the same time. */
+/** Concurrent passes of the operator. */
 const WORKERS = 4;
 
-/** Of its queue. A new object has its turn after what is under way, and one of each other lane. */
+/** Lanes of the work queue. A new object waits for the running passes and for one pass of each other lane. */
 const LANES = 3;
 
-/** Passes that are begun while the object is made and its news are on their way, on any machine. */
+/** Passes that begin while the object is created and its watch event is delivered, on any machine. */
 const ON_THE_WAY = 100;
 
-/** New objects, one after the other. */
+/** New objects, created one by one. */
 const NEWCOMERS = 6;
 
-/** Between two looks at the metrics; in milliseconds. */
+/** Time between two reads of the metrics; in milliseconds. */
 const LOOK_MS = 500;
 
-/** Longer than a loaded machine takes for all of it; in milliseconds. */
+/** Longer than the whole measurement takes on a busy machine; in milliseconds. */
 const PATIENCE_MS = 600_000;
 
-/** So many ControllerResiliences, and some more, each in the middle of a full pass over them. Returns the namespaces they are in as well. */
+/** This many ControllerResiliences, and a few new ones during full passes over them. Returns their namespaces, too. */
 export async function flock(
   rig: Rig,
   count: number,
@@ -37,23 +37,23 @@ export async function flock(
   const startedMs = performance.now();
   const sceneOf = (i: number): Scene => scenes[i % NAMESPACES] ?? scenes[0]!;
   await forEach(count, i => createObject(sceneOf(i), `object-${i}`));
-  print(`${count} objects are there after ${secondsSince(startedMs)} s`);
-  await until("the last object to be looked at", () => isSeen(sceneOf(count - 1), `object-${count - 1}`), PATIENCE_MS);
-  print(`the last was looked at after ${secondsSince(startedMs)} s`);
+  print(`${count} objects created after ${secondsSince(startedMs)} s`);
+  await until("a pass of the last object", () => isSeen(sceneOf(count - 1), `object-${count - 1}`), PATIENCE_MS);
+  print(`the last object had its first pass after ${secondsSince(startedMs)} s`);
   const pass = await wholePass(rig, count);
   print(`a full pass takes ${pass.seconds.toFixed(0)} s, ${pass.requests} requests`);
   const turns: number[] = [];
   for (const scene of scenes.slice(0, NEWCOMERS)) turns.push(await turnOf(rig, scene, count));
-  print(`new objects had their turn ${turns.join(", ")} passes after they were made`);
+  print(`the first pass of each new object came after ${turns.join(", ")} passes of others`);
   const reading = await read(rig.operator);
   const mostPasses = WORKERS + LANES + ON_THE_WAY;
   const late = turns.filter(passes => passes > mostPasses);
   const finding = {
     fault: `${count} objects in ${NAMESPACES} namespaces`,
     times: count,
-    promised: `of ${NEWCOMERS} more in the middle of full passes each has its turn within ${mostPasses} passes`,
-    seen: `after ${turns.join(", ")} passes; a full pass took ${pass.seconds.toFixed(0)} s and ${pass.requests} requests (${(pass.requests / pass.seconds).toFixed(0)}/s)`,
-    failures: late.map(passes => `${passes} passes came before its own`),
+    promised: `each of ${NEWCOMERS} new objects during full passes waits for at most ${mostPasses} passes`,
+    seen: `waited for ${turns.join(", ")} passes; a full pass took ${pass.seconds.toFixed(0)} s and ${pass.requests} requests (${(pass.requests / pass.seconds).toFixed(0)}/s)`,
+    failures: late.map(passes => `${passes} passes came before the first pass of a new object`),
   };
   return { finding, reading, scenes };
 }
@@ -78,7 +78,7 @@ async function isSeen(scene: Scene, name: string): Promise<boolean> {
   return (await readObject(scene, name))?.status?.observedGeneration !== undefined;
 }
 
-/** Measured over the second half of one, and more. */
+/** Measured over at least the second half of a full pass. */
 async function wholePass(rig: Rig, count: number): Promise<{ seconds: number; requests: number }> {
   await sweep(rig, left => left > count / 2);
   const [startedMs, passesBefore, requestsBefore] = [performance.now(), await passes(rig), requests(rig)];
@@ -88,7 +88,10 @@ async function wholePass(rig: Rig, count: number): Promise<{ seconds: number; re
   return { seconds: share * seconds, requests: Math.round(share * (requests(rig) - requestsBefore)) };
 }
 
-/** Passes that are begun from the creation of an object in the middle of a full pass to its own. Each begins with a look at its object, which the proxy sees. */
+/**
+ * Counts the passes between the creation of an object during a full pass and its own first pass. Each pass begins with a read of its object, which
+ * the proxy sees.
+ */
 async function turnOf(rig: Rig, scene: Scene, count: number): Promise<number> {
   await sweep(rig, left => left > count / 2);
   const own = objectPath(scene);
@@ -98,17 +101,17 @@ async function turnOf(rig: Rig, scene: Scene, count: number): Promise<number> {
     if (!isOwn && method === "GET" && resource === "controllerresiliences" && namespace !== undefined) begun++;
     return Promise.resolve(undefined);
   };
-  rig.proxy.meddler = { before };
+  rig.proxy.interceptor = { before };
   try {
     await protect(scene, "Deployment", { tokenRestart: {} });
-    await until("the new object to be looked at", () => Promise.resolve(isOwn), PATIENCE_MS);
+    await until("the first pass of the new object", () => Promise.resolve(isOwn), PATIENCE_MS);
   } finally {
-    rig.proxy.meddler = {};
+    rig.proxy.interceptor = {};
   }
   return begun;
 }
 
-/** To look is work for the operator, which has thousands of series to write down. */
+/** Reading the metrics is expensive for the operator, which has thousands of series. */
 async function sweep(rig: Rig, isSo: (waiting: number) => boolean): Promise<void> {
   const look = async (): Promise<boolean> => {
     await sleep(LOOK_MS);

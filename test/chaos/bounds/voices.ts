@@ -2,19 +2,19 @@ import type { Voice } from "../node";
 
 const MIB = 1024 * 1024;
 
-/** Of a log that is written as fast as the noisy ones: bytes in a second. */
+/** Rate of a log that is written as fast as the noisy ones, in bytes per second. */
 export const NOISE_BYTES_PER_SECOND = 10 * MIB;
 
-/** Bytes that one call is answered with at most, whatever it asks for: nothing of it is endless. */
+/** Most bytes of one answer, whatever the call asks for, since these logs never end. */
 const MOST_BYTES = 8 * MIB;
 
-/** What is written at once, so that the log comes as fast as it is asked for. */
+/** Chunk size that delivers the log as fast as it is read. */
 const PIECE_BYTES = 256 * 1024;
 
-/** Where a call does not say how far back. */
+/** Used if a call has no start time. */
 const BACK_MS = 60_000;
 
-/** A log that repeats one line, as often as it takes for 10 MB/s; as a kubelet serves it: from a whole second on, or only its last lines. */
+/** A log that repeats one line at 10 MB/s, served as by a kubelet: from a whole second on, or only its last lines. */
 export function repeating(text: string): Voice {
   const bytes = text.length + 32;
   const everyMs = (1000 * bytes) / NOISE_BYTES_PER_SECOND;
@@ -35,7 +35,7 @@ export function repeating(text: string): Voice {
   };
 }
 
-/** Says every 20 seconds, for five minutes now, that its requests are answered 401, and little else. */
+/** A log with a 401 every 20 seconds for the last five minutes, and little else. */
 export const stale: Voice = function* ({ query }) {
   const nowMs = Date.now();
   const sinceMs = Date.parse(query.get("sinceTime") ?? "") || 0;
@@ -44,18 +44,18 @@ export const stale: Voice = function* ({ query }) {
   }
 };
 
-/** In nanoseconds, as kubelets write it. */
+/** A timestamp in nanoseconds, as kubelets write it. */
 function stamp(ms: number): string {
   const whole = Math.floor(ms);
   const rest = Math.floor((ms - whole) * 1e6);
   return new Date(whole).toISOString().replace("Z", `${String(rest).padStart(6, "0")}Z`);
 }
 
-/** Each a log of 10 MB/s, and each hard on another part of who reads it. */
+/** Logs of 10 MB/s; each kind is expensive for another part of the reader. */
 export const NOISES: Readonly<Record<string, Voice>> = {
   /** Plain words. */
   words: repeating('I1120 13:47:14.474533       1 controller.go:12] "Synced" object="team/web" duration="3ms"'),
-  /** The 401s answer another client's requests: each line must be read closely. */
+  /** The 401s answer another client's requests, so each line must be classified in full. */
   "access-log": repeating('10.0.0.1 - - "GET /api/v1/pods HTTP/1.1" 401 12 "-" "curl/8.0"'),
   /** Lines of 5 MB. */
   "long-lines": repeating("x".repeat(5 * MIB)),

@@ -1,16 +1,16 @@
 /**
- * The trouble of a run in which the write at which something was to happen never came: if nothing else is different, nothing was injected.
- * What status says in two writes is at times said in one, where the second of them comes soon enough.
+ * The failure of a run in which the planned write never came. Without another difference this means that nothing was injected: the operator at times
+ * merges two writes of status into one, if the second follows soon enough.
  */
-export const NEVER_CAME = "the write at which it was to happen never came";
+export const NEVER_CAME = "the write at which the fault was planned never came";
 
-/** So often is a run played whose write does not come. */
+/** Number of runs for a write that does not come. */
 const MOST_TRIES = 3;
 
-/** What a run did otherwise than the recorded one, as sentences. */
+/** Differences between a run and the recorded one, one sentence each. */
 type Differences = readonly string[];
 
-/** Plays until the write comes, or was waited for often enough; returns the differences of the last run. */
+/** Repeats the run until the write comes, or a limit is reached; returns the differences of the last run. */
 export async function untilInjected(play: () => Promise<Differences>): Promise<Differences> {
   for (let tries = 1; ; tries++) {
     const found = await play();
@@ -18,7 +18,7 @@ export async function untilInjected(play: () => Promise<Differences>): Promise<D
   }
 }
 
-/** Whether nothing was injected, and nothing else was different. */
+/** Whether nothing was injected, and there was no other difference. */
 export function isAbsent(found: Differences): boolean {
   return found.join() === NEVER_CAME;
 }

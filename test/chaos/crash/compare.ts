@@ -5,33 +5,33 @@ import type { State } from "../scenario";
 
 /** The result of one run of a scenario. */
 export interface Run {
-  /** Those of the scenario, as the proxy saw them. */
+  /** Writes of the scenario, as the proxy saw them. */
   readonly writes: readonly Write[];
-  /** Of objects that were at their end. */
+  /** Writes to objects of finished scenarios. */
   readonly strays: readonly Write[];
   readonly state: State;
-  /** Why it came to no end. */
+  /** Why the run did not end. */
   readonly trouble?: string | undefined;
 }
 
-/** What the API server has carried out, without status: each kind of write, and how often. Pure. */
-export function deedsOf(writes: readonly Write[]): Record<string, number> {
-  const deeds: Record<string, number> = {};
+/** Counts each kind of write that the API server has carried out, except of status. Pure. */
+export function actionsOf(writes: readonly Write[]): Record<string, number> {
+  const actions: Record<string, number> = {};
   for (const write of writes) {
     if (isStatus(write) || write.code === undefined || write.code >= 300) continue;
     const name = describeCall(write);
-    deeds[name] = (deeds[name] ?? 0) + 1;
+    actions[name] = (actions[name] ?? 0) + 1;
   }
-  return deeds;
+  return actions;
 }
 
-/** What a run did otherwise than the recorded one, as sentences; none if it came to the same. Pure. */
+/** Differences between a run and the recorded one, one sentence each. Pure. */
 export function differences(recorded: Run, run: Run): string[] {
   return [
     ...(run.trouble === undefined ? [] : [run.trouble]),
     ...differing(recorded.state, run.state),
-    ...differing(deedsOf(recorded.writes), deedsOf(run.writes)),
-    ...run.strays.map(write => `${describeCall(write)} in ${write.namespace ?? ""}, which was at its end`),
+    ...differing(actionsOf(recorded.writes), actionsOf(run.writes)),
+    ...run.strays.map(write => `${describeCall(write)} in ${write.namespace ?? ""}, which was finished`),
   ];
 }
 

@@ -4,19 +4,19 @@ import { type Finding, quietMs, type Suite } from "../suite";
 import { crashEverywhere, type CrashReport, everywhere } from "./play";
 import { complaints, render } from "./report";
 
-/** Which crashes there are. */
+/** Selects the crashes. */
 export interface CrashChoice {
   /** Names of scenarios; all if undefined. */
   readonly scenario?: readonly string[];
-  /** Crashes of each scenario, chosen by the seed; all if undefined. */
+  /** Number of crashes of each scenario, chosen by the seed; all if undefined. */
   readonly atMost?: number;
 }
 
-/** The operator is killed before and after each single write of each scenario. */
+/** Kills the operator before and after each single write of each scenario. */
 export function crash({ scenario: names, atMost }: CrashChoice = {}): Suite {
   return {
     name: names?.length === 1 ? `crash ${names.join("")}` : "crash",
-    about: "end the operator before and after each single write of each scenario",
+    about: "kill the operator before and after each single write of each scenario",
     async run({ lab, seed, print, defer, isFull }) {
       const rig = await Rig.up(lab);
       defer(() => rig.down());
@@ -44,8 +44,8 @@ function findingOf(report: CrashReport): Finding {
   return {
     fault: `${scenario}: killed around each of ${recorded.writes.length} writes`,
     times: injections.length,
-    promised: "the same end, nothing twice, quiet afterwards",
-    seen: `the same ${same} times${missing}; ${quiet.writes.length} writes in ${quiet.seconds} s of silence`,
+    promised: "the same end state, no action repeated, no writes afterwards",
+    seen: `the same ${same} times${missing}; ${quiet.writes.length} writes in ${quiet.seconds} s afterwards`,
     failures: complaints(report),
   };
 }

@@ -6,7 +6,7 @@ const STATUS = callOf("PUT", "/apis/controller-resilience.io/v1alpha1/namespaces
 const EVICTION = callOf("POST", "/api/v1/namespaces/team/pods/web/eviction");
 const WRITES = [STATUS, EVICTION, STATUS];
 
-it("there is a crash before and after each write, and each has a name of its own", () => {
+it("plans a crash before and after each write, with a unique name", () => {
   expect(everywhere(1)(WRITES).map(describePoint).toSorted()).toEqual([
     "after POST pods/eviction 1",
     "after PUT controllerresiliences/status 1",
@@ -17,7 +17,7 @@ it("there is a crash before and after each write, and each has a name of its own
   ]);
 });
 
-it("the seed decides their order, and so which there are if not all are wanted", () => {
+it("orders the crashes by the seed, which selects them if there is a limit", () => {
   expect(everywhere(1)(WRITES)).toEqual(everywhere(1)(WRITES));
   expect(new Set([1, 2, 3].map(seed => everywhere(seed)(WRITES).map(describePoint).join())).size).toBe(3);
   expect(everywhere(1, 2)(WRITES)).toEqual(everywhere(1)(WRITES).slice(0, 2));

@@ -10,9 +10,9 @@ import { untilSettled } from "../settle";
 
 const MOMENTS: readonly Moment[] = ["before", "after"];
 
-/** How scenarios are put to the test. */
+/** How to run the scenarios. */
 export interface CrashOptions {
-  /** At which of the recorded writes it is to end. */
+  /** The points, out of the recorded writes, at which to kill the operator. */
   readonly pointsOf: (writes: readonly Write[]) => readonly CrashPoint[];
   /** How long nothing may be written at the end; in milliseconds. */
   readonly quietMs: number;
@@ -26,18 +26,18 @@ export interface Injection {
   readonly seconds: number;
 }
 
-/** All of one scenario. */
+/** All results of one scenario. */
 export interface CrashReport {
   readonly scenario: string;
   readonly recorded: Run;
   readonly injections: readonly Injection[];
-  /** Where it could not be ended, since the write did not come again, however often the scenario was played. */
+  /** Points at which the operator was not killed, because the write did not come again in any run. */
   readonly absent: readonly CrashPoint[];
-  /** With how many objects that were at their end. */
+  /** Number of objects of finished scenarios at that time. */
   readonly quiet: Quiet & { readonly objects: number };
 }
 
-/** Plays a scenario once as it is, then once for each moment at which the operator could end. */
+/** Runs a scenario once without a crash, then once for each point at which to kill the operator. */
 export async function crashEverywhere(rig: Rig, scenario: Scenario, options: CrashOptions): Promise<CrashReport> {
   const scenes: string[] = [];
   const play = async (point?: CrashPoint): Promise<Run> => {
@@ -64,7 +64,7 @@ export async function crashEverywhere(rig: Rig, scenario: Scenario, options: Cra
   return { scenario: scenario.name, recorded, injections, absent, quiet };
 }
 
-/** Before and after each write, in an order that the seed decides; the first of them if there is a limit. */
+/** Points before and after each write, in an order that the seed decides, cut to the limit. */
 export function everywhere(seed: number, atMost = Infinity): CrashOptions["pointsOf"] {
   return writes => {
     const calls = writes.map(describeCall);
@@ -79,18 +79,18 @@ export function everywhere(seed: number, atMost = Infinity): CrashOptions["point
 
 function tell({ name }: Scenario, { point, seconds, ...injection }: Injection): string {
   const seen = injection.differences.length === 0 ? "the same" : `DIFFERENT: ${injection.differences.join("; ")}`;
-  return `${name}: ended ${describePoint(point)}: ${seen} (${seconds.toFixed(0)} s)`;
+  return `${name}: killed ${describePoint(point)}: ${seen} (${seconds.toFixed(0)} s)`;
 }
 
-/** A point for people: `after PATCH daemonsets 1`. */
+/** Formats a point: `after PATCH daemonsets 1`. */
 export function describePoint({ call, nth, moment }: CrashPoint): string {
   return `${moment} ${call} ${nth}`;
 }
 
-/** One run of a scenario in its own scene. */
+/** Runs a scenario once, in its own scene. */
 class Play {
   #isCrashed = false;
-  /** Nothing is over while no process looks at it. */
+  /** A run can't be over while no operator process runs. */
   #isSucceeding = false;
   #succession: Promise<void> = Promise.resolve();
 
@@ -119,7 +119,7 @@ class Play {
     this.#isCrashed = true;
     this.#isSucceeding = true;
     this.#succession = this.rig.succeed().finally(() => (this.#isSucceeding = false));
-    // The waiting code says what went wrong.
+    // The code that waits reports the error.
     this.#succession.catch(() => undefined);
   }
 

@@ -1,9 +1,9 @@
 import Table from "cli-table3";
 import { describeCall } from "../calls";
-import { deedsOf } from "./compare";
+import { actionsOf } from "./compare";
 import { type CrashReport, describePoint, type Injection } from "./play";
 
-/** What was injected, and what was counted, for a terminal. */
+/** Formats the injections and counts for a terminal. */
 export function render(reports: readonly CrashReport[]): string {
   return [table(reports), quietTable(reports)].join("\n");
 }
@@ -12,9 +12,9 @@ function table(reports: readonly CrashReport[]): string {
   const head = [
     "scenario",
     "its writes",
-    "done, status apart",
+    "writes, without status",
     "crashes before / after",
-    "came to the same",
+    "same end state",
     "seconds",
   ];
   const made = new Table({
@@ -24,14 +24,14 @@ function table(reports: readonly CrashReport[]): string {
     style: { head: [], border: [] },
   });
   for (const { scenario, recorded, injections } of reports) {
-    const deeds = Object.entries(deedsOf(recorded.writes)).map(([name, count]) => `${count} ${name}`);
+    const actions = Object.entries(actionsOf(recorded.writes)).map(([name, count]) => `${count} ${name}`);
     const at = (moment: string): number => injections.filter(({ point }) => point.moment === moment).length;
     const same = injections.filter(({ differences }) => differences.length === 0).length;
     const writes = recorded.writes.map(({ method, resource }) => `${method} ${resource}`);
     made.push([
       scenario,
       writes.join("\n"),
-      deeds.join("\n"),
+      actions.join("\n"),
       `${at("before")} / ${at("after")}`,
       `${same} of ${injections.length}`,
       secondsOf(injections),
@@ -46,7 +46,7 @@ function secondsOf(injections: readonly Injection[]): string {
 }
 
 function quietTable(reports: readonly CrashReport[]): string {
-  const head = ["left alone after", "objects", "seconds", "writes", "of its Lease", "Events"];
+  const head = ["idle after", "objects", "seconds", "writes", "Lease writes", "Events"];
   const made = new Table({ head, style: { head: [], border: [] } });
   for (const { scenario, quiet } of reports) {
     made.push([scenario, quiet.objects, quiet.seconds, quiet.writes.length, quiet.leases, quiet.events]);
@@ -54,10 +54,10 @@ function quietTable(reports: readonly CrashReport[]): string {
   return made.toString();
 }
 
-/** Of all points, at which the operator may not have been ended: more, and the recording describes something that does not happen. */
+/** Share of the points at which the operator may not have been killed. With more, the recorded run is not representative. */
 const MOST_ABSENT = 1 / 4;
 
-/** What was not as promised. */
+/** All broken promises, one sentence each. */
 export function complaints(report: CrashReport): string[] {
   const { scenario, recorded, injections, absent, quiet } = report;
   const isRecordedAmiss = absent.length > MOST_ABSENT * (absent.length + injections.length);
@@ -65,8 +65,8 @@ export function complaints(report: CrashReport): string[] {
     ...(isRecordedAmiss ? absent.map(point => `${scenario}: ${describePoint(point)} never came`) : []),
     ...recorded.strays.map(write => `${scenario}, without a crash: ${describeCall(write)} in ${write.namespace ?? ""}`),
     ...injections.flatMap(({ point, differences }) =>
-      differences.map(text => `${scenario}, ended ${describePoint(point)}: ${text}`),
+      differences.map(text => `${scenario}, killed ${describePoint(point)}: ${text}`),
     ),
-    ...quiet.writes.map(write => `${scenario}, left alone: ${write}`),
+    ...quiet.writes.map(write => `${scenario}, idle: ${write}`),
   ];
 }

@@ -8,22 +8,22 @@ const CRES = "/apis/controller-resilience.io/v1alpha1";
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
 
-/** How often each thing is done by the operator, whatever happens on the way: one pod is stale, one binding ends soon. */
-export const DEEDS: Readonly<Record<string, number>> = { "POST pods/eviction": 1, "PATCH rolebindings": 1 };
+/** How often the operator carries out each action, whatever the fault: one pod is stale, one binding expires soon. */
+export const ACTIONS: Readonly<Record<string, number>> = { "POST pods/eviction": 1, "PATCH rolebindings": 1 };
 
-/** Of the DaemonSet that is taken for the agent of a network plugin, and of its ServiceAccount. */
+/** Name of the DaemonSet that is labelled as the agent of a network plugin, and of its ServiceAccount. */
 export const AGENT = "agent";
 
-/** Of a Deployment whose pods come and go, and are well. */
+/** Name of a Deployment whose healthy pods are created and deleted. */
 export const CROWD = "crowd";
 
-/** Beyond a second, so that nothing was created in the same. In milliseconds. */
+/** More than a second, so that creation times differ. In milliseconds. */
 const OLDER_MS = 1_100;
 
-/** Label of a ServiceAccount that is not the one which its pod was made for. Times would not tell: they have whole seconds. */
+/** Label of a ServiceAccount that was created after its pod. Creation times can't prove this, since they have whole seconds. */
 export const RECREATED = "test.controller-resilience.io/recreated";
 
-/** Where the objects of one namespace are, by the names of their kinds. */
+/** Paths of the objects of one namespace, by kind. */
 export function pathsOf(namespace: string) {
   return {
     objects: `${CRES}/namespaces/${namespace}/controllerresiliences`,
@@ -37,7 +37,7 @@ export function pathsOf(namespace: string) {
   };
 }
 
-/** Makes an object of each kind that the operator watches, so that some can be changed and deleted later. */
+/** Creates an object of each kind that the operator watches, so that some can be changed and deleted later. */
 export async function prepare(scene: Scene): Promise<void> {
   const { admin, namespace } = scene;
   const paths = pathsOf(namespace);
@@ -56,14 +56,14 @@ export async function prepare(scene: Scene): Promise<void> {
   await admin.create(paths.objects, { ...objectOf(NAME), spec });
 }
 
-/** Creates, changes and deletes objects of each kind, some of which ask for something to be done. */
+/** Creates, changes and deletes objects of each kind; some of the changes require an action. */
 export async function change(scene: Scene): Promise<void> {
   const { admin, namespace, node } = scene;
   const paths = pathsOf(namespace);
   await admin.create(paths.objects, objectOf("made"));
   await admin.patch(`${paths.objects}/changed`, { spec: { tokenRestart: { maxRestarts: 2 } } });
   await admin.delete(`${paths.objects}/doomed`);
-  // Its pod is older than it now, also in the whole seconds of the API, and says that it is answered 401.
+  // The pod is now older than its ServiceAccount, also in whole seconds, and logs 401s.
   await sleep(OLDER_MS);
   await admin.delete(`${paths.accounts}/${NAME}`);
   await admin.create(paths.accounts, { metadata: { name: NAME, labels: { [RECREATED]: "true" } } });
@@ -80,7 +80,7 @@ export async function change(scene: Scene): Promise<void> {
   await admin.create(paths.events, sandboxEvent(scene));
 }
 
-/** Takes away what would be looked after for ever, and what is shared by all namespaces. */
+/** Deletes the objects that would need attention forever, and those that all namespaces share. */
 export async function remove({ admin, namespace }: Scene): Promise<void> {
   const paths = pathsOf(namespace);
   for (const name of ["changed", "made"]) await admin.delete(`${paths.clusterRoleBindings}/${namespace}-${name}`);
@@ -98,7 +98,7 @@ function objectOf(name: string): object {
   };
 }
 
-/** Of the workload's ServiceAccount, ending so long from now. */
+/** A binding of the workload's ServiceAccount that expires after this time. */
 async function bind(scene: Scene, kind: string, name: string, leftMs: number): Promise<void> {
   const { admin, namespace } = scene;
   const paths = pathsOf(namespace);
@@ -156,10 +156,10 @@ async function removeOneOf({ admin, namespace }: Scene, app: string): Promise<vo
   if (first !== undefined) await admin.delete(`${pods}/${first.metadata.name}`);
 }
 
-/** By how much that node's clock is ahead; in milliseconds. A single Event that is read late is of the past otherwise, and says nothing of now. */
+/** Time by which the clock of the Event's node is ahead, in milliseconds. Otherwise a single Event that is read late would be too old to count. */
 const AHEAD_MS = 600_000;
 
-/** As the kubelet's recorder writes it when a network plugin's credential is answered 401. */
+/** An Event as the kubelet's recorder writes it when a network plugin's credential is answered 401. */
 function sandboxEvent({ namespace, node }: Scene): object {
   const cause = "error getting ClusterInformation: connection is unauthorized: Unauthorized";
   return {

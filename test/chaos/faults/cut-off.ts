@@ -4,23 +4,23 @@ import { eventually } from "../../cluster/admin";
 import type { Fault } from "../fault";
 import { leads } from "../rig";
 import type { Finding } from "../suite";
-import { change, DEEDS, prepare, remove } from "./churn";
+import { change, ACTIONS, prepare, remove } from "./churn";
 import { untilActedOn } from "./pictures";
 import { untilDone } from "./watch-faults";
 import type { Replica, World } from "./world";
 
-/** How the leader is cut off: either way nothing of it reaches the API server. */
+/** How the leader is cut off. In both ways none of its requests reach the API server. */
 export const CUTS: readonly Fault[] = ["unreachable", "reset"];
 
-/** Until another leads, and until that has acted on everything; in milliseconds. */
+/** Until another replica leads and has acted on everything; in milliseconds. */
 const TAKEN_OVER_MS = 60_000;
 const PATIENCE_MS = 180_000;
 
-/** After the cut, before it is looked at who leads: longer than a candidate takes from one look at the Lease to the next. In milliseconds. */
+/** Wait after the cut before looking for the leader: longer than a candidate's interval between two reads of the Lease. In milliseconds. */
 const BACK_MS = 20_000;
 const LOOK_MS = 200;
 
-/** Cuts the leader off while objects change: the other replica takes over, and the first is a follower when it is back. */
+/** Cuts the leader off while objects change: the other replica takes over, and the first is a standby when it is back. */
 export async function playCutOff(world: World, cut: Fault): Promise<Finding> {
   const [leader, follower] = await rolesOf(world.replicas);
   const scene = await world.scene("cut-off");
@@ -37,26 +37,28 @@ export async function playCutOff(world: World, cut: Fault): Promise<Finding> {
   leader.proxy.end();
   const isBack = await eventually(() => isReady(leader), Boolean, PATIENCE_MS);
   await sleep(BACK_MS);
-  const deeds = await untilDone(() => world.deedsIn(scene.namespace));
+  const actions = await untilDone(() => world.actionsIn(scene.namespace));
   const failures = [
     ...(isTakenOver ? [] : ["the other replica did not take over"]),
     ...missed,
     ...(isBack ? [] : ["the first replica is not Ready again"]),
-    ...((await isLeader(leader)) || !(await isLeader(follower)) ? ["the lead has gone back"] : []),
-    ...((await together()) ? ["both have led at once"] : []),
-    ...(isDeepStrictEqual(deeds, DEEDS) ? [] : [`done ${JSON.stringify(deeds)}, and not ${JSON.stringify(DEEDS)}`]),
+    ...((await isLeader(leader)) || !(await isLeader(follower)) ? ["the first replica leads again"] : []),
+    ...((await together()) ? ["both replicas led at the same time"] : []),
+    ...(isDeepStrictEqual(actions, ACTIONS)
+      ? []
+      : [`done ${JSON.stringify(actions)}, and not ${JSON.stringify(ACTIONS)}`]),
   ];
   await remove(scene);
   return {
     fault: `the leader of two replicas is cut off: ${cut === "reset" ? "connections break" : "silence"}`,
     times: 1,
-    promised: "the other takes over, the first follows; never two leaders, nothing done twice",
-    seen: `taken over after ${seconds} s; all acted on; the first replica is Ready again, and follows`,
+    promised: "the standby takes over and stays leader; never two leaders, no action repeated",
+    seen: `taken over after ${seconds} s; all changes acted on; the first replica is Ready again, as a standby`,
     failures,
   };
 }
 
-/** The leader, and the other one. */
+/** Returns the leader and the standby. */
 async function rolesOf(replicas: readonly Replica[]): Promise<[Replica, Replica]> {
   const [one, other] = replicas;
   if (one === undefined || other === undefined) throw new Error("two replicas are needed");
@@ -71,7 +73,7 @@ async function isReady({ operator }: Replica): Promise<boolean> {
   return (await operator.probe("/readyz")).status === 200;
 }
 
-/** Looks at all of them again and again, until it is asked whether two have led at once. */
+/** Polls all replicas until called; then returns whether two led at the same time. */
 function watchLeaders(replicas: readonly Replica[]): () => Promise<boolean> {
   let isOver = false;
   let wereTwo = false;

@@ -11,21 +11,21 @@ import { CALM, inOrder, isSilent, playWatchFault, WATCH_FAULTS, type WatchFault 
 import { World } from "./world";
 import { playWriteFaults, WRITE_FAULTS, WRITE_SCENARIOS } from "./write-faults";
 
-/** Which faults there are; all if undefined. */
+/** Selects the faults; all if undefined. */
 export interface FaultChoice {
   readonly watchFaults?: readonly WatchFault[];
   readonly writeFaults?: readonly WriteFault[];
-  /** Whose writes meet them. */
+  /** Scenarios whose writes meet the faults. */
   readonly writeScenarios?: readonly Scenario[];
   /** How the leader of two replicas is cut off. */
   readonly cuts?: readonly Fault[];
 }
 
-/** The network, the API server, or what is between them, fails in every way, while the world changes. */
+/** The network, the API server, or a component between them fails in every way, while objects change. */
 export function faults(choice: FaultChoice = {}): Suite {
   return {
     name: "faults",
-    about: "break what is between the operator and the API server, while objects change",
+    about: "break the connection between the operator and the API server, while objects change",
     async run(stage) {
       const world = await World.up(stage);
       const findings: Finding[] = [];
@@ -46,7 +46,7 @@ export function faults(choice: FaultChoice = {}): Suite {
   };
 }
 
-/** Passes over what was removed a moment ago come to their end; in milliseconds. */
+/** Time for passes over recently deleted objects to end; in milliseconds. */
 const IN_FLIGHT_MS = 5_000;
 
 type Take = (...found: readonly Finding[]) => void;
@@ -56,13 +56,13 @@ async function playAll(world: World, { seed, print }: Stage, choice: FaultChoice
   const { writeFaults = WRITE_FAULTS, writeScenarios = WRITE_SCENARIOS } = choice;
   const calm = await playWatchFault(world, CALM, 0);
   take(calm.finding);
-  // Meanwhile, and apart from all others: where nobody knows whether a pod was evicted, they wait for minutes.
+  // These run meanwhile, separately from all others: they wait for minutes where the result of an eviction is unknown.
   const writes = playWriteFaults(world, { faults: writeFaults, scenarios: writeScenarios }, { seed, print });
-  // The waiting code says what went wrong.
+  // The code that waits reports the error.
   writes.catch(() => undefined);
   const memories: Memory[] = [];
   for (const fault of inOrder(watchFaults, seed)) {
-    // Connections are shared by all namespaces.
+    // All namespaces share the connections.
     if (isSilent(fault)) await writes;
     const { finding, memory } = await playWatchFault(world, fault, calm.begun);
     take(finding);
@@ -84,9 +84,9 @@ async function leaveAlone(world: World, ms: number): Promise<Finding> {
   const calls = written().slice(before);
   const changes = calls.length === 0 ? [] : differences(await world.statuses(), statuses);
   return {
-    fault: `none for ${ms / 1000} s, after all of these`,
+    fault: `no fault for ${ms / 1000} s, after all of these`,
     times: 1,
-    promised: "no writes but of its Lease",
+    promised: "no writes except of the Lease",
     seen: `${calls.length} writes`,
     failures: [...calls.map(call => `written: ${call}`), ...changes],
   };
@@ -95,10 +95,10 @@ async function leaveAlone(world: World, ms: number): Promise<Finding> {
 function memoryFinding(measured: readonly Memory[]): Finding {
   const told = measured.map(({ rss, heap }) => `${megabytes(rss)}/${megabytes(heap)}`);
   return {
-    fault: "memory, over all of these",
+    fault: "memory during all of these",
     times: measured.length,
     promised: "no growth from fault to fault",
-    seen: `rss/heap in MB, without garbage: ${told.join(", ")}`,
+    seen: `rss/heap in MB, after garbage collection: ${told.join(", ")}`,
     failures: growth(measured),
   };
 }

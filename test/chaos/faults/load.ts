@@ -1,15 +1,15 @@
-// What a fault may cost the API server, and the operator's machine. Pure.
+// The allowed load of a fault on the API server, and on the operator's machine. Pure.
 
-/** A token bucket: what an operator may ask for at once, and how fast it may go on. */
+/** A token bucket: the allowed burst, and the refill rate. */
 export interface Bucket {
   readonly burst: number;
   readonly perSecond: number;
 }
 
-/** What src/engine/rate-limiter.ts allows to be tried again, over all keys. Watches have no such bound of their own, and stay below it too. */
+/** The limit of src/engine/loop/rate-limiter.ts for retries, over all keys. Watches have no limit of their own, and must stay below this one, too. */
 export const RETRY_BOUND: Bucket = { burst: 100, perSecond: 10 };
 
-/** By how many requests they exceed the bucket at the worst moment; 0 if never. Times in milliseconds, in order. Pure. */
+/** Number of requests over the limit at the worst moment; 0 if never exceeded. Times in milliseconds, in order. Pure. */
 export function excessOf(requestsAtMs: readonly number[], { burst, perSecond }: Bucket): number {
   let [tokens, filledAtMs, worst] = [burst, requestsAtMs[0] ?? 0, 0];
   for (const atMs of requestsAtMs) {
@@ -20,7 +20,7 @@ export function excessOf(requestsAtMs: readonly number[], { burst, perSecond }: 
   return Math.ceil(worst);
 }
 
-/** The most requests within any second. Times in milliseconds, in order. Pure. */
+/** The largest number of requests within one second. Times in milliseconds, in order. Pure. */
 export function peakOf(requestsAtMs: readonly number[]): number {
   let [first, peak] = [0, 0];
   for (const [last, atMs] of requestsAtMs.entries()) {

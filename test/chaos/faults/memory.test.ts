@@ -4,11 +4,11 @@ import { growth } from "./memory";
 describe("memory", () => {
   const of = (...sizes: number[]) => sizes.map(heap => ({ rss: 100, heap }));
 
-  it("may go up and down", () => {
+  it("may rise and fall", () => {
     expect(growth(of(100, 130, 110, 140))).toEqual([]);
   });
 
-  it("may neither be half as much again in the end, nor rise every time", () => {
+  it("may neither grow by half, nor rise after each fault", () => {
     expect(growth(of(100, 90, 151))).toHaveLength(1);
     expect(growth(of(100, 102, 104, 106, 108, 110, 112, 114))).toHaveLength(1);
     expect(growth(of(100, 102, 104, 106, 108, 110, 114, 112))).toEqual([]);

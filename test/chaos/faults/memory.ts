@@ -6,27 +6,27 @@ import type { OperatorProcess } from "../../operator/process";
 
 const COLLECT = pathToFileURL(join(__dirname, "collect.mjs")).href;
 
-/** With this environment an operator's memory can be measured, and is what it would be in its container. */
+/** With this environment, memory can be measured, and has the limit of the operator's container. */
 export const MEASURABLE: Readonly<Record<string, string>> = {
   NODE_OPTIONS: [...operatorNodeOptions(), `--import ${COLLECT}`].join(" "),
 };
 
-/** Bytes of memory that are in use: what is garbage was collected. */
+/** Bytes of used memory after garbage collection. */
 export interface Memory {
   readonly rss: number;
   readonly heap: number;
 }
 
-/** Memory may be this many times of what it was after the first fault. */
+/** Limit of the growth, as a multiple of the memory after the first fault. */
 const MOST_TIMES = 1.5;
 
-/** A rise, as a share of what it was after the first: less is noise. */
+/** Smallest difference that counts as a rise, as a share of the memory after the first fault. */
 const RISE = 0.01;
 
-/** Of fewer, chance alone would have all in rising order too often: of four in one run of 24. */
+/** Fewer measurements would rise by chance too often: four do so in one of 24 runs. */
 const ENOUGH_TO_RISE = 8;
 
-/** What is wrong with these measurements, as sentences: one after each fault. Pure. */
+/** Failures of these measurements, one after each fault, as sentences. Pure. */
 export function growth(measured: readonly Memory[]): string[] {
   return (["rss", "heap"] as const).flatMap(what => {
     const bytes = measured.map(memory => memory[what]);
@@ -39,18 +39,18 @@ export function growth(measured: readonly Memory[]): string[] {
   });
 }
 
-/** For people. */
+/** Formats measurements. */
 export function megabytes(bytes: number): number {
   return Math.round(bytes / 1024 / 1024);
 }
 
-/** What the process says of its memory, when it has collected its garbage: when it does so by itself is chance. */
+/** The memory of the process right after garbage collection, which otherwise happens at random times. */
 export async function memoryOf(operator: OperatorProcess): Promise<Memory> {
   const collections = (): number => operator.log.filter(({ msg }) => msg === "garbage collected").length;
   const before = collections();
   operator.signal("SIGUSR2");
   if ((await eventually(collections, now => now > before)) === before)
-    throw new Error("the operator collects no garbage");
+    throw new Error("the operator did not run garbage collection");
   const { text } = await operator.probe("/metrics");
   const valueOf = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1] ?? NaN);
   return { rss: valueOf("process_resident_memory_bytes"), heap: valueOf("nodejs_heap_size_used_bytes") };

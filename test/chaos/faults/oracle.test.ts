@@ -11,12 +11,12 @@ const picture: Picture = {
   events: ["rejected"],
 };
 
-describe("what was missed", () => {
-  it("is nothing when the operator sees what the API server has", () => {
+describe("the missed changes", () => {
+  it("are empty when the operator's view equals the API server's", () => {
     expect(missed(picture, structuredClone(picture))).toEqual([]);
   });
 
-  it.each(KINDS)("is told of %s: an object that it does not know, and one that is gone", kind => {
+  it.each(KINDS)("include unknown and deleted objects of %s", kind => {
     expect(missed({ ...picture, [kind]: ["new"] }, { ...picture, [kind]: ["old"] })).toEqual([
       `${kind}: not acted on new; still acted on old`,
     ]);
@@ -26,7 +26,7 @@ describe("what was missed", () => {
 });
 
 describe("the order of faults", () => {
-  it("is all of them, as the seed says, and silence last", () => {
+  it("depends on the seed, with silence last", () => {
     const orders = [1, 1, 2].map(seed => inOrder(WATCH_FAULTS, seed));
     expect(orders[0]).toEqual(orders[1]);
     expect(orders[0]).not.toEqual(orders[2]);

@@ -1,4 +1,4 @@
-/** What the operator watches, by the names of the API. */
+/** The kinds that the operator watches, by their API names. */
 export const KINDS = [
   "controllerresiliences",
   "pods",
@@ -11,10 +11,10 @@ export const KINDS = [
 /** One of them. */
 export type Kind = (typeof KINDS)[number];
 
-/** One line for each object: what is so, or what the operator took it for. */
+/** One line per object: its actual state, or the state that the operator acted on. */
 export type Picture = Readonly<Record<Kind, readonly string[]>>;
 
-/** What the operator has not acted on, one sentence for each kind of which it sees another picture than the API server. Pure. */
+/** Changes that the operator has not acted on, one sentence for each kind whose two views differ. Pure. */
 export function missed(truth: Picture, acted: Picture): string[] {
   return KINDS.flatMap(kind => {
     const [unseen, imagined] = [without(truth[kind], acted[kind]), without(acted[kind], truth[kind])];

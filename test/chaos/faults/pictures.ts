@@ -19,7 +19,7 @@ interface Named {
 
 const REJECTED = "a sandbox was rejected";
 
-/** Waits until an operator has acted on what is so; returns what it has missed. */
+/** Waits until an operator has acted on the current state; returns the missed changes. */
 export async function untilActedOn(scene: Scene, { operator }: Replica, withinMs: number): Promise<string[]> {
   const look = async (): Promise<string[]> => {
     const { text } = await operator.probe("/metrics");
@@ -28,7 +28,7 @@ export async function untilActedOn(scene: Scene, { operator }: Replica, withinMs
   return eventually(look, found => found.length === 0, withinMs);
 }
 
-/** What the API server has in the scene's namespace. */
+/** The objects of the scene's namespace on the API server. */
 export async function truthOf({ admin, namespace }: Scene): Promise<Picture> {
   const paths = pathsOf(namespace);
   const list = async (path: string): Promise<readonly Named[]> => (await admin.get<{ items: Named[] }>(path)).items;
@@ -42,12 +42,12 @@ export async function truthOf({ admin, namespace }: Scene): Promise<Picture> {
     serviceaccounts: (accounts ?? []).filter(isRecreated).map(({ metadata }) => metadata.uid),
     rolebindings: expiries(roleBindings ?? []),
     clusterrolebindings: expiries(own ?? []),
-    // The operator's own Events are here, too.
+    // The operator's own Events are listed, too.
     events: events?.some(event => (event as { reason?: string }).reason === "FailedCreatePodSandBox") ? [REJECTED] : [],
   };
 }
 
-/** What the operator took it for, as its status, its restarts and its metrics tell. */
+/** The operator's view of the objects, taken from its status, restarts and metrics. */
 export async function actedOn(scene: Scene, metrics: string): Promise<Picture> {
   const { items } = await scene.admin.get<{ items: ControllerResilience[] }>(pathsOf(scene.namespace).objects);
   const status = (await readObject(scene))?.status ?? {};
@@ -76,7 +76,7 @@ function isPodOf({ metadata }: Named, app: string): boolean {
   return metadata.deletionTimestamp === undefined && metadata.labels?.["app"] === app;
 }
 
-/** Then a pod was stale, and is to be replaced. */
+/** Whether the ServiceAccount was recreated: then its pod was stale, and must be replaced. */
 function isRecreated({ metadata }: Named): boolean {
   return metadata.labels?.[RECREATED] !== undefined;
 }

@@ -6,33 +6,33 @@ import type { Call } from "../calls";
 import { describeFault, type Fault } from "../fault";
 import type { FaultProxy } from "../fault-proxy";
 import type { Finding } from "../suite";
-import { change, DEEDS, prepare, remove } from "./churn";
+import { change, ACTIONS, prepare, remove } from "./churn";
 import { excessOf, peakOf, RETRY_BOUND } from "./load";
 import { type Memory, memoryOf } from "./memory";
 import { KINDS } from "./oracle";
 import { untilActedOn } from "./pictures";
 import type { World } from "./world";
 
-/** How long a fault lasts; in milliseconds. */
+/** Duration of a fault; in milliseconds. */
 const FAULT_MS = 15_000;
 
-/** Until the operator has acted on everything; longer than the longest backoff, a full pass and the pace of restarts together. In milliseconds. */
+/** Time limit for the operator to act on everything: longer than the longest backoff, a full pass and the restart pace together. In milliseconds. */
 const PATIENCE_MS = 180_000;
 
-/** From what is written down to what is done; in milliseconds. */
+/** Time between the record of an action and the action; in milliseconds. */
 const DONE_MS = 30_000;
 
-/** Nobody tells the operator that a connection is silent: it finds that out after 150 s, of Events after 220 s (src/cluster/watch.ts). */
+/** The operator detects a silent connection only by a timeout: after 150 s, for Events after 220 s (src/cluster/watch). */
 const SILENT_PATIENCE_MS = 420_000;
 
-/** A fault that all watches meet at once, and with them whatever else is asked. */
+/** A fault that affects all watches and all other requests at the same time. */
 export interface WatchFault {
   readonly fault: Fault;
   readonly concerns: (call: Call) => boolean;
   readonly patienceMs: number;
 }
 
-/** How the Lease is lost has tests of its own; here the leader stays the same, so that nothing is hidden by a new term. */
+/** The loss of the Lease has its own suite. Here the leader stays the same, so that a new leader's first pass hides nothing. */
 const butTheLease = ({ resource }: Call): boolean => resource !== "leases";
 const writes = ({ kind }: Call): boolean => kind === "write" || kind === "event";
 
@@ -51,40 +51,40 @@ const everywhere: readonly Fault[] = [
   { code: 503 },
 ];
 
-/** All of them; silence, which takes longest, last. */
+/** All faults; silence takes longest and comes last. */
 export const WATCH_FAULTS: readonly WatchFault[] = [
   ...everywhere.map(fault => ({ fault, concerns: butTheLease, patienceMs: PATIENCE_MS })),
   { fault: { code: 409 }, concerns: writes, patienceMs: PATIENCE_MS },
   { fault: "silence", concerns: () => true, patienceMs: SILENT_PATIENCE_MS },
 ];
 
-/** In an order that the seed decides, but for silence. */
+/** The faults in an order that the seed decides, with silence last. */
 export function inOrder(faults: readonly WatchFault[], seed: number): readonly WatchFault[] {
   const [silent, others] = [faults.filter(isSilent), faults.filter(one => !isSilent(one))];
   const order = fc.shuffledSubarray(others, { minLength: others.length });
   return [...(fc.sample(order, { seed, numRuns: 1 })[0] ?? []), ...silent];
 }
 
-/** Whether it is about connections, which everything shares. */
+/** Whether the fault affects connections, which all scenes share. */
 export function isSilent({ fault }: WatchFault): boolean {
   return fault === "silence";
 }
 
-/** Nothing happens: what the changes themselves cost. */
+/** No fault, which measures the cost of the changes themselves. */
 export const CALM: WatchFault = { fault: "none", concerns: () => true, patienceMs: PATIENCE_MS };
 
 /** The result of one fault. */
 export interface WatchReport {
   readonly finding: Finding;
   readonly memory: Memory;
-  /** How many passes, lists and watches were begun while it lasted. */
+  /** Number of passes, lists and watches that began during the fault. */
   readonly begun: number;
 }
 
 /**
  * Changes objects of every kind during a fault, and waits until the operator has acted on them.
  *
- * @param calm how many passes, lists and watches the same changes take without a fault
+ * @param calm the number of passes, lists and watches that the same changes need without a fault
  */
 export async function playWatchFault(world: World, given: WatchFault, calm: number): Promise<WatchReport> {
   const { fault, patienceMs } = given;
@@ -103,7 +103,7 @@ export async function playWatchFault(world: World, given: WatchFault, calm: numb
   const missed = await untilActedOn(scene, world.first, patienceMs);
   const seconds = Math.round((performance.now() - endedMs) / 1000);
   const { text } = await operator.probe("/metrics");
-  const deeds = await untilDone(() => world.deedsIn(scene.namespace));
+  const actions = await untilDone(() => world.actionsIn(scene.namespace));
   await remove(scene);
   const ends = watchEnds(text) - endsBefore;
   return {
@@ -112,14 +112,14 @@ export async function playWatchFault(world: World, given: WatchFault, calm: numb
     finding: {
       fault: `${describeFault(fault)}, over ${KINDS.length} kinds of watches`,
       times: 1,
-      promised: "nothing missed, nothing done twice, no storm of requests",
-      seen: `all acted on after ${seconds} s; ${ends} watches ended; ${requests.length} requests (${begunIn(requests).length} begin a pass, a list or a watch), at most ${peakOf(requests.map(({ atMs }) => atMs))} in a second`,
-      failures: [...missed, ...failuresOf(deeds, begunIn(requests), calm)],
+      promised: "no change missed, no action repeated, no storm of requests",
+      seen: `all changes acted on after ${seconds} s; ${ends} watches ended; ${requests.length} requests (${begunIn(requests).length} begin a pass, a list or a watch), at most ${peakOf(requests.map(({ atMs }) => atMs))} in a second`,
+      failures: [...missed, ...failuresOf(actions, begunIn(requests), calm)],
     },
   };
 }
 
-/** Does something while the fault lasts; returns the requests that came meanwhile, but for those of namespaces that are apart. */
+/** Runs an action during the fault; returns the requests in that time, without those of separate namespaces. */
 async function during(world: World, given: WatchFault, work: () => Promise<void>): Promise<FaultProxy["requests"]> {
   const { apart, first } = world;
   const isConcerned = (call: Call): boolean => !apart.has(call.namespace);
@@ -135,22 +135,26 @@ async function during(world: World, given: WatchFault, work: () => Promise<void>
   return first.proxy.requests.slice(from).filter(({ call }) => isConcerned(call));
 }
 
-/** Those that a pass, a list or a watch begins with, or that one of these asks first when it is tried again. */
+/** Requests that begin a pass, a list or a watch, or that one of these sends first when it is retried. */
 function begunIn(requests: FaultProxy["requests"]): number[] {
   const isFirst = ({ method, resource }: Call): boolean => method === "GET" && KINDS.some(kind => kind === resource);
   return requests.filter(({ call }) => isFirst(call)).map(({ atMs }) => atMs);
 }
 
-/** What was written down first may still be under way. */
-export function untilDone(deeds: () => Record<string, number>): Promise<Record<string, number>> {
-  return eventually(deeds, done => isDeepStrictEqual(done, DEEDS), DONE_MS);
+/** The actions so far. One that is already recorded may still be in progress. */
+export function untilDone(actions: () => Record<string, number>): Promise<Record<string, number>> {
+  return eventually(actions, done => isDeepStrictEqual(done, ACTIONS), DONE_MS);
 }
 
-function failuresOf(deeds: Record<string, number>, begun: readonly number[], calm: number): string[] {
+function failuresOf(actions: Record<string, number>, begun: readonly number[], calm: number): string[] {
   const excess = excessOf(begun, { ...RETRY_BOUND, burst: RETRY_BOUND.burst + calm });
   return [
-    ...(isDeepStrictEqual(deeds, DEEDS) ? [] : [`done ${JSON.stringify(deeds)}, and not ${JSON.stringify(DEEDS)}`]),
-    ...(excess === 0 ? [] : [`begun ${excess} times more than the changes take and the bound of retries allows`]),
+    ...(isDeepStrictEqual(actions, ACTIONS)
+      ? []
+      : [`done ${JSON.stringify(actions)}, and not ${JSON.stringify(ACTIONS)}`]),
+    ...(excess === 0
+      ? []
+      : [`${excess} more passes, lists and watches than the changes need and the retry limit allows`]),
   ];
 }
 

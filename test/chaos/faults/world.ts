@@ -13,7 +13,7 @@ import { install, OPERATOR } from "../../cluster/installation";
 import { letOperatorBind } from "../../enforcers/rights";
 import { bundleEntry } from "../../operator/bundle";
 import { OperatorProcess } from "../../operator/process";
-import { deedsOf } from "../crash/compare";
+import { actionsOf } from "../crash/compare";
 import { FaultProxy } from "../fault-proxy";
 import { kubeconfigVia } from "../kubeconfig";
 import { StandInNode } from "../node";
@@ -25,31 +25,31 @@ import { MEASURABLE } from "./memory";
 /** Longer than the suite. */
 const TOKEN_LIFE = "4h";
 
-/** Every object is looked at again after this long. What only a watch can tell shows all the same: the objects of watches are never read by a pass itself. */
+/** Interval of full passes. A missed watch event still shows, since a pass never reads watched objects itself. */
 const FULL_PASS_SECONDS = "20";
 
-/** Between any two restarts: several namespaces are played in at once. */
+/** Minimum time between two restarts: several namespaces are active at the same time. */
 const RESTART_INTERVAL_SECONDS = "2";
 
-/** Until a process is ready, and until it leads, on a machine with a lot of other work; in milliseconds. */
+/** Until a process is ready, and until it leads, on a busy machine; in milliseconds. */
 const READY_MS = 180_000;
 const LEAD_MS = 120_000;
 
-/** The ClusterRole that bindings are made of here, which the operator may bind. */
+/** The ClusterRole of all bindings here, which the operator may bind. */
 export const ROLE = { kind: "ClusterRole", name: "view" } as const;
 
-/** An operator process, and the only way by which it reaches the API server. */
+/** An operator process, and the proxy through which it reaches the API server. */
 export interface Replica {
   readonly proxy: FaultProxy;
   readonly operator: OperatorProcess;
 }
 
-/** A control plane with the operator on it. Everything ends with the stage. */
+/** A control plane with the operator. Everything ends with the stage. */
 export class World {
   readonly replicas: Replica[] = [];
-  /** Namespaces in which nothing happens but what was planned for a single write there. */
+  /** Namespaces in which only a single planned write meets a fault. */
   readonly apart = new Set<string | undefined>();
-  /** Since when the first replica is known to lead; by the monotonic clock. */
+  /** When the first replica was first seen to lead, by the monotonic clock. */
   #ledFromMs = Infinity;
 
   private constructor(
@@ -101,7 +101,7 @@ export class World {
     return made;
   }
 
-  /** Its own namespace to play in. */
+  /** Creates a namespace for one case. */
   async scene(name: string): Promise<Scene> {
     const namespace = await this.hands.admin.namespace(`faults-${name}`);
     const untilLedFor = (ms: number): Promise<void> => sleep(Math.max(0, this.#ledFromMs + ms - performance.now()));
@@ -124,7 +124,7 @@ export class World {
     return first;
   }
 
-  /** What every object says, by its namespace and name. */
+  /** The status of every object, by namespace and name. */
   async statuses(): Promise<Record<string, unknown>> {
     const { items } = await this.hands.admin.get<{ items: ControllerResilience[] }>(
       "/apis/controller-resilience.io/v1alpha1/controllerresiliences",
@@ -132,8 +132,8 @@ export class World {
     return Object.fromEntries(items.map(({ metadata, status }) => [`${metadata.namespace}/${metadata.name}`, status]));
   }
 
-  /** What the API server has carried out for the operator in a namespace, whichever process asked for it; without status. */
-  deedsIn(namespace: string): Record<string, number> {
-    return deedsOf(this.replicas.flatMap(({ proxy }) => proxy.writes.filter(write => write.namespace === namespace)));
+  /** The writes that the API server has carried out in a namespace, for either process; without status. */
+  actionsIn(namespace: string): Record<string, number> {
+    return actionsOf(this.replicas.flatMap(({ proxy }) => proxy.writes.filter(write => write.namespace === namespace)));
   }
 }

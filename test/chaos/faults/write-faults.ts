@@ -13,16 +13,16 @@ import { untilSettled } from "../settle";
 import type { Finding, Stage } from "../suite";
 import type { World } from "./world";
 
-/** Of the writes of status that meet one fault, one of each scenario; more, and the recorded runs are amiss. */
+/** Allowed share of the writes of status, one per scenario, that never come again. With more, the recorded runs are not representative. */
 const MOST_ABSENT = 1;
 
-/** Scenarios at once: each write meets its fault in its own namespace. */
+/** Concurrent scenarios: each write meets its fault in its own namespace. */
 const AT_ONCE = 6;
 
-/** Those that share nothing with another run of themselves. */
+/** Scenarios that share nothing with another run of themselves. */
 export const WRITE_SCENARIOS: readonly Scenario[] = [bindingRenewal, tokenTemplate, staleToken];
 
-/** Whatever a write may be answered with, carried out or not. */
+/** Every possible answer to a write, carried out or not. */
 export const WRITE_FAULTS: readonly WriteFault[] = [
   { moment: "before", denial: { code: 409 } },
   { moment: "before", denial: { code: 429 } },
@@ -32,7 +32,7 @@ export const WRITE_FAULTS: readonly WriteFault[] = [
   { moment: "after", denial: { code: 500 } },
   { moment: "after", denial: { code: 503, retryAfter: "1" } },
   { moment: "after", denial: "reset" },
-  // The operator gives up by its own deadline.
+  // The operator gives up at its own deadline.
   { moment: "after", denial: "silence" },
 ];
 
@@ -41,7 +41,7 @@ interface Case {
   readonly scenario: Scenario;
   readonly recorded: Run;
   readonly fault: WriteFault;
-  /** What kind of write, and the how manyth of it; counted from 1. */
+  /** The kind of write, and its number among those of its kind, from 1. */
   readonly call: string;
   readonly nth: number;
   readonly isStatus: boolean;
@@ -53,7 +53,7 @@ interface Played {
   readonly differences: readonly string[];
 }
 
-/** Plays each scenario once as it is, and then with a fault at each of its writes but status, and at writes of status that the seed chooses. */
+/** Runs each scenario once without a fault, then with a fault at each write except of status, and at writes of status that the seed chooses. */
 export async function playWriteFaults(
   world: World,
   { faults, scenarios }: { readonly faults: readonly WriteFault[]; readonly scenarios: readonly Scenario[] },
@@ -113,7 +113,7 @@ async function play(world: World, scenario: Scenario, given?: Case): Promise<Run
   };
 }
 
-/** Plans the fault; returns how to ask whether it came. */
+/** Plans the fault; returns a function that tells whether it was injected. */
 function plan(plans: FaultPlans, { namespace }: Scene, { call, nth, fault }: Case): () => boolean {
   let seen = 0;
   plans.set(namespace, write => {
@@ -144,7 +144,7 @@ function findingOf(fault: WriteFault, played: readonly Played[]): Finding {
   return {
     fault: `${describeWriteFault(fault)}, at single writes`,
     times: met.length,
-    promised: "the same end, nothing twice",
+    promised: "the same end state, no action repeated",
     seen: `the same ${same} times${absent.length === 0 ? "" : `; ${absent.length} never came again`}`,
     failures: [
       ...met.flatMap(({ of, differences: different }) => different.map(text => `${describeCase(of)}: ${text}`)),
@@ -153,7 +153,7 @@ function findingOf(fault: WriteFault, played: readonly Played[]): Finding {
   };
 }
 
-/** Only what status says in two writes is at times said in one; any other write comes. */
+/** Only writes of status may be merged, so any other write must come again. */
 function wasAbsent({ of, differences: found }: Played): boolean {
   return of.isStatus && isAbsent(found);
 }
@@ -174,6 +174,6 @@ function describeCase({ scenario, call, nth, fault }: Case): string {
 
 function describeWriteFault({ moment, denial }: WriteFault): string {
   return moment === "before"
-    ? `${describeFault(denial)} in place of being carried out`
-    : `${describeFault(denial)} though it was carried out`;
+    ? `${describeFault(denial)} instead of carrying it out`
+    : `${describeFault(denial)} after carrying it out`;
 }

@@ -5,16 +5,16 @@ import { BINDINGS, LABEL, WORKLOADS } from "./world";
 export interface Base {
   readonly name: string;
   readonly spec: JsonObject;
-  /** Fields whose values do not all fit to the others of this spec. */
+  /** Fields with values that do not all fit the rest of this spec. */
   readonly conflicts: readonly string[];
 }
 
-/** Wide enough that each of its fields can take each of its own values. */
+/** So wide that each of its fields can take each of its values. */
 const TOKEN_RESTART = { window: "24h", minDuration: "10s", cooldown: "30s", maxRestartsWindow: "168h" };
 
 const WEB = { kind: "Deployment", name: WORKLOADS.Deployment };
 
-/** Between them every field has a place, and every remedy both ways of doing its work. */
+/** Together they have a place for every field, and cover both ways in which each remedy works. */
 export const bases: readonly Base[] = [
   {
     name: "template",
@@ -41,7 +41,7 @@ export const bases: readonly Base[] = [
         WEB,
       ],
       tokenRestart: TOKEN_RESTART,
-      // Due at once: the binding ends in seven hours, and a renewal comes eight before the end.
+      // Due at once: the binding expires in seven hours, and a renewal comes eight hours before the expiry.
       bindingRenewal: {
         bindings: [{ kind: "RoleBinding", name: Object.keys(BINDINGS)[0] }],
         warnBefore: "8760h",

@@ -5,7 +5,7 @@ import type { Admin } from "../../cluster/admin";
 import { NAME } from "../scenario";
 import { content, plain, type Raw } from "./plain";
 
-/** What the operator writes in namespaces, but for objects of its own kind. */
+/** Namespaced resources that the operator writes, except objects of its own kind. */
 const NAMESPACED = {
   deployments: "apps/v1",
   statefulsets: "apps/v1",
@@ -13,7 +13,7 @@ const NAMESPACED = {
   rolebindings: "rbac.authorization.k8s.io/v1",
 } as const;
 
-/** What it writes outside of them. */
+/** Cluster-scoped resources that the operator writes. */
 const CLUSTER_SCOPED = {
   clusterrolebindings: "rbac.authorization.k8s.io/v1",
   flowschemas: "flowcontrol.apiserver.k8s.io/v1",
@@ -22,7 +22,7 @@ const CLUSTER_SCOPED = {
   mutatingadmissionpolicybindings: "admissionregistration.k8s.io/v1",
 } as const;
 
-/** Resources that a census sees: a write to any other is one that no census would compare. */
+/** Resources that a census includes. Writes to other resources are reported, since no census compares them. */
 export const SEEN: readonly string[] = [
   ...Object.keys(NAMESPACED),
   ...Object.keys(CLUSTER_SCOPED),
@@ -30,24 +30,24 @@ export const SEEN: readonly string[] = [
   "controllerresiliences/status",
 ];
 
-/** One namespace as it is. */
+/** The state of one namespace. */
 export interface Plot {
   readonly object: ControllerResilience;
-  /** Its object, as far as it is the same wherever the same was asked for. */
+  /** Its ControllerResilience, without the parts that differ between objects with the same spec. */
   readonly told: JsonObject;
-  /** Everything else that the operator may have made or changed for it. By kind and name. */
+  /** All other objects that the operator may have created or changed for it. By kind and name. */
   readonly made: JsonObject;
 }
 
-/** All that the operator writes, at one moment. */
+/** All objects that the operator writes, at one moment. */
 export interface Census {
-  /** By namespace: where there is an object. */
+  /** By namespace, for namespaces with a ControllerResilience. */
   readonly plots: ReadonlyMap<string, Plot>;
-  /** Names of what was made outside of namespaces, whoever for. */
+  /** Names of all cluster-scoped objects that the operator created, for any owner. */
   readonly made: readonly string[];
 }
 
-/** Looks at everything. */
+/** Takes a census. */
 export async function takeCensus(admin: Admin): Promise<Census> {
   const objects = await list<ControllerResilience>(admin, "controllerresiliences", "controller-resilience.io/v1alpha1");
   const inside = await listAll(admin, NAMESPACED);
@@ -86,13 +86,13 @@ async function list<T>(admin: Admin, plural: string, version: string): Promise<T
   return (await admin.get<{ items: T[] }>(path)).items;
 }
 
-/** With the namespace of the object that it was made for; a ClusterRoleBinding has that namespace's name. */
+/** The namespace of the owner. A ClusterRoleBinding has the name of that namespace. */
 function placed([id, raw]: Named): readonly [string | undefined, string, Raw] {
   const owner = raw.metadata.annotations?.[OWNER_ANNOTATION];
   return [owner?.replace(new RegExp(`/${NAME}$`), "") ?? raw.metadata.name, id, raw];
 }
 
-/** The operator's own FlowSchemas, which its installer made, have another owner and no hash. */
+/** FlowSchemas of the operator's own requests, which its installer created, have another owner and no hash. */
 function isMade([id, { metadata }]: Named): boolean {
   const isCommon = [`${FLOW_PREFIX}shared`, `${FLOW_PREFIX}tar-pit`].includes(metadata.name);
   return isCommon || metadata.annotations?.[OWNER_ANNOTATION] !== undefined || id.includes("mutating");

@@ -6,25 +6,25 @@ import { hasPlaceFor, nameOf, withValues } from "./path";
 import type { Field } from "./schema";
 import { derivedValues, type Refused, type Value, type Values } from "./values";
 
-/** More values than this are left to other seeds. */
+/** Limit of values per course; other seeds choose other values. */
 const MOST_STEPS = 4;
 
-/** One value, and what is tried before it is set. */
+/** One value, and what happens before it is set. */
 export interface Step {
   readonly refused: readonly Refused[];
-  /** Set first, and not waited for. */
+  /** A value that is set first, without waiting for its effect. */
   readonly inPassing?: Value;
   readonly value: Value;
 }
 
-/** What one field of one object is put through. In the end it is set back. */
+/** The sequence of values of one field of one object. At the end the field is set back. */
 export interface Course {
   readonly field: string;
   readonly base: Base;
   readonly steps: readonly Step[];
 }
 
-/** What decides which courses there are. */
+/** Selects the courses. */
 export interface CourseOptions {
   readonly seed: number;
   /** Every value of every field in every base. */
@@ -32,9 +32,9 @@ export interface CourseOptions {
 }
 
 /**
- * A course for each field, in a base that the seed chooses, or in each. Pure.
+ * Returns a course for each field, in a base that the seed chooses, or in every base. Pure.
  *
- * @throws Error for a field of which nobody has said what it can be
+ * @throws Error for a field without known values
  */
 export function coursesOf(fields: readonly Field[], { seed, isFull }: CourseOptions): Course[] {
   return fields.flatMap((field, i) => {
@@ -44,7 +44,7 @@ export function coursesOf(fields: readonly Field[], { seed, isFull }: CourseOpti
   });
 }
 
-/** The spec with that value. Pure. */
+/** Returns the spec with that value. Pure. */
 export function specWith(
   { field, base }: Pick<Course, "field" | "base">,
   given: Pick<Value, "value" | "with">,
@@ -52,7 +52,7 @@ export function specWith(
   return withValues(base.spec, field, { ...given.with, [nameOf(field)]: given.value });
 }
 
-/** Whether its values are compared with an object that never had another. */
+/** Whether its values are compared with a fresh object that never had another value. */
 export function isCompared({ oracle = "fresh" }: Value): boolean {
   return oracle === "fresh";
 }
@@ -60,17 +60,17 @@ export function isCompared({ oracle = "fresh" }: Value): boolean {
 function placesOf({ path }: Field): readonly Base[] {
   const places = bases.filter(({ spec, conflicts }) => hasPlaceFor(spec, path) && !conflicts.includes(path));
   if (places.length === 0)
-    throw new Error(`spec.${path} has no place in any base: give it one (test/chaos/fields/bases.ts)`);
+    throw new Error(`spec.${path} has no place in any base: add it to one in test/chaos/fields/bases.ts`);
   return places;
 }
 
 function valuesOf(field: Field, seed: number): Values {
   const values = knownValues[field.path] ?? derivedValues(field, seed);
   if (values !== undefined) return values;
-  throw new Error(`nobody has said what spec.${field.path} can be: say it (test/chaos/fields/known-values.ts)`);
+  throw new Error(`spec.${field.path} has no known values: add them to test/chaos/fields/known-values.ts`);
 }
 
-/** Its last value is one that can be compared, if there is one. */
+/** The last value can be compared with a fresh object, if the field has such a value. */
 function courseOf(field: Field, base: Base, { seed, isFull }: CourseOptions): Course {
   const { valid, refused } = valuesOf(field, seed);
   const order = fc.shuffledSubarray([...valid], { minLength: valid.length });
@@ -82,7 +82,7 @@ function courseOf(field: Field, base: Base, { seed, isFull }: CourseOptions): Co
     field: field.path,
     base,
     steps: chosen.map((value, i): Step => {
-      // What is to leave all as it was is held against the end before it.
+      // A value that must leave the created objects unchanged is compared with the state before it.
       const isPassedTo = (seed + i) % 3 === 0 && value.oracle !== "before";
       const inPassing = isPassedTo ? valid[(seed + i) % valid.length] : undefined;
       return {

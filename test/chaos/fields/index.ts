@@ -12,7 +12,7 @@ import { fieldsOf, specSchema } from "./schema";
 import type { Tally } from "./tally";
 import { FOREIGN_LEVEL, ROLE } from "./world";
 
-/** Every field of the spec is put through valid, boundary and invalid values and back. */
+/** Every field of the spec takes valid, boundary and invalid values, and is set back. */
 export function fields(): Suite {
   return {
     name: "fields",
@@ -21,7 +21,7 @@ export function fields(): Suite {
   };
 }
 
-/** Plays these courses, leaves the cluster alone, then deletes every object. */
+/** Runs these courses, observes the idle cluster, then deletes every object. */
 export async function playFields(
   stage: Pick<Stage, "lab" | "print" | "defer" | "isFull">,
   courses: readonly Course[],
@@ -54,10 +54,10 @@ async function playOn(
   return [...findingsOf(play, courses, unseen), quiet, gone];
 }
 
-/** What was written that no census compares. */
+/** Writes that no census compares. */
 function unseenWrites({ proxy }: Rig): string[] {
   const all = [...proxy.writes, ...proxy.strays].filter(({ resource }) => !SEEN.includes(resource));
-  return [...new Set(all.map(write => `${describeCall(write)}: nobody has compared what came of it`))];
+  return [...new Set(all.map(write => `${describeCall(write)}: not covered by the comparison`))];
 }
 
 function findingsOf({ tallies }: Play, courses: readonly Course[], unseen: readonly string[]): Finding[] {
@@ -68,16 +68,20 @@ function findingsOf({ tallies }: Play, courses: readonly Course[], unseen: reado
   });
   return [
     row(
-      `each of ${fieldCount} fields of the spec goes through up to four values, some in passing`,
-      "the end of an object that has had the last one from the start",
+      `each of ${fieldCount} fields of the spec takes up to four values, some of them only briefly`,
+      "the same state as an object that always had the last value",
       tallies.fresh,
       unseen,
     ),
-    row("each is set back to what it was", "the end of an object in which it never was anything else", tallies.back),
-    row("Observe, suspend, a level that can't be used", "nothing that was made is touched", tallies.before),
-    row("a value that means nothing here", "a condition says so", tallies.told),
-    row("an invalid value", "refused by the API server with what it expected; nothing changes", tallies.refused),
-    row("(after each round)", "every object comes to rest", tallies.rest),
+    row(
+      "each is set back to its first value",
+      "the same state as an object in which it was never changed",
+      tallies.back,
+    ),
+    row("Observe, suspend, a level that can't be used", "the created objects stay unchanged", tallies.before),
+    row("a value that has no effect here", "a condition reports it", tallies.told),
+    row("an invalid value", "rejected by the API server with the expected values; nothing changes", tallies.refused),
+    row("(after each round)", "every object settles", tallies.rest),
   ];
 }
 
@@ -87,9 +91,9 @@ async function leftAlone(rig: Rig, { scenes }: Play, ms: number): Promise<Findin
   const { writes, strays, others } = rig.proxy;
   const all = [...writes, ...strays];
   return {
-    fault: `${scenes.length} objects are left alone for ${ms / 1000} s`,
+    fault: `${scenes.length} idle objects for ${ms / 1000} s`,
     times: 1,
-    promised: "nothing is written but the Lease",
+    promised: "no writes except of the Lease",
     seen: `${all.length} writes, ${others.get("lease") ?? 0} of the Lease, ${others.get("event") ?? 0} Events`,
     failures: all.map(write => `${describeCall(write)} ${write.namespace ?? ""}`),
   };
@@ -101,7 +105,7 @@ async function deleted(rig: Rig, admin: Admin, { scenes }: Play): Promise<Findin
   return {
     fault: "every object is deleted",
     times: scenes.length,
-    promised: "nothing that was made outside of its namespace is left",
+    promised: "no cluster-scoped object that was created for it is left",
     seen: `${made.length} are left`,
     failures: made.map(id => `${id} is left`),
   };

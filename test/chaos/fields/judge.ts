@@ -3,23 +3,23 @@ import { differences } from "../differences";
 import type { Course } from "./course";
 import type { Value } from "./values";
 
-/** The end that a value has come to, and what it is held against. */
+/** The final state after a value, and the states that it is compared with. */
 export interface Ends {
   readonly seen: Plot;
-  /** The end of the value before. */
+  /** The final state of the previous value. */
   readonly before: Plot;
-  /** The end of an object that never had another value; undefined where there is none. */
+  /** The final state of an object that never had another value; undefined if there is none. */
   readonly fresh?: Plot | undefined;
 }
 
-/** What is wrong about the end that a value has come to, by what was promised. */
+/** Differences from the promised final state, by promise. */
 export interface Judgement {
   readonly fresh?: readonly string[];
   readonly before?: readonly string[];
   readonly told?: readonly string[];
 }
 
-/** Holds the end of a value against what it has to be. Pure. */
+/** Compares the final state after a value with the promised state. Pure. */
 export function judge(field: string, { oracle = "fresh", says }: Value, { seen, before, fresh }: Ends): Judgement {
   return {
     ...(says === undefined ? {} : { told: tells(seen, says) }),
@@ -28,52 +28,52 @@ export function judge(field: string, { oracle = "fresh", says }: Value, { seen, 
   };
 }
 
-/** Something that rightly stays as it was when a field is changed. */
+/** A remnant of an earlier value that is correct. */
 interface Stays {
   readonly field: RegExp;
-  /** Of the places that differ. */
+  /** Matches the paths that may differ. */
   readonly place: RegExp;
   readonly why: string;
 }
 
-/** As few as can be. */
+/** Keep this list as short as possible. */
 const STAYS: readonly Stays[] = [
   {
     field: /^tokenLifetime$|^targets/,
     place: /^daemonsets.agent\.spec\.template/,
-    why: "a template that was changed stays as it is when its block or its target goes (docs/remedies/token-lifetime.md)",
+    why: "a changed template stays changed when its block or its target is removed (docs/remedies/token-lifetime.md)",
   },
   {
     field: /^tokenLifetime$/,
     place: /^status\.daemonSets\[0\]\.fingerprint/,
-    why: "with the block its list in status goes, and with that what stood in the template before",
+    why: "status loses the list with the block, and with it the record of the original template",
   },
   {
     field: /^targets/,
     place: /^status\.daemonSets: /,
-    why: "what stood in the template of a DaemonSet that is no target any more is remembered",
+    why: "status keeps the record of the original template of a DaemonSet that is no longer a target",
   },
   {
     field: /^bindingRenewal/,
     place:
       /^status\.(bindings\[\d\]\.state|conditions\[2\]\.(reason|message)): "(ExpiringSoon|Current|\w+ soon expires)/,
-    why: "when a binding ends depends on when it was renewed, and by what",
+    why: "the expiry of a binding depends on the time and the settings of its last renewal",
   },
   {
     field: /^bindingRenewal$|^bindingRenewal\.bindings/,
     place: /^status\.bindings\[\d\]\.lifeSeconds/,
-    why: "a binding that was out of the spec is new when it comes back: its life is what its expiry says then",
+    why: "a binding that was removed from the spec counts as new when it is added again: its life is derived from its current expiry",
   },
 ];
 
-/** Differences from an object in which the field never was anything else. Pure. */
+/** Differences from an object in which the field was never changed. Pure. */
 export function asFresh(field: string, seen: Plot, fresh: Plot): string[] {
   const stays = STAYS.filter(one => one.field.test(field));
   const all = differences({ ...seen.told, ...seen.made }, { ...fresh.told, ...fresh.made });
   return all.filter(line => !stays.some(({ place }) => place.test(line)));
 }
 
-/** A value for people. Pure. */
+/** Formats a value. Pure. */
 export function describeValue(
   { field, base }: Pick<Course, "field" | "base">,
   { value }: Pick<Value, "value">,

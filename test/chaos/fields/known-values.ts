@@ -1,7 +1,7 @@
 import type { Values } from "./values";
 import { FOREIGN_LEVEL, IN_THREE_DAYS, LABEL, NAMESPACE, WORKLOADS } from "./world";
 
-// What can't be derived from the schema: names, selectors, patterns, dates; and where a value does not mean what its type says.
+// Values that can't be derived from the schema: names, selectors, patterns, dates; and values with a meaning that their type does not show.
 
 const NOT_FOUND = { oracle: "none", says: ["TokensAccepted", "TargetNotFound"] } as const;
 const NOBODY = { [LABEL.key]: "nobody" };
@@ -21,7 +21,7 @@ const noBinding = (i: number) => ({ kind: "RoleBinding", name: `nowhere-${i}` })
 
 /** By path. */
 export const knownValues: Readonly<Record<string, Values>> = {
-  // Observe and suspend leave what was made as it is; that is what they are for.
+  // By design, Observe and suspend leave created objects unchanged.
   mode: {
     valid: [{ value: "Observe", oracle: "before" }, { value: "Enforce" }, { value: undefined }],
     refused: [{ value: "Maybe", words: /supported values: "Enforce", "Observe"/ }],
@@ -131,7 +131,7 @@ export const knownValues: Readonly<Record<string, Values>> = {
       { value: times(65, i => `other-${i}`), words: /at most 64 items/ },
     ],
   },
-  // One that no pod has makes the condition Unknown for as long as it is named, which is no rest; src/remedies/token-restart has tests of that.
+  // A container that no pod has keeps the condition Unknown, so the object never settles; src/remedies/token-restart has tests of that.
   "tokenRestart.containers": {
     valid: [{ value: [] }, { value: undefined }, { value: ["main"] }],
     refused: [
@@ -178,7 +178,7 @@ export const knownValues: Readonly<Record<string, Values>> = {
       { value: undefined },
       { value: null },
       { value: "2090-01-01T00:00:00Z" },
-      // What it comes to depends on whether an earlier value had the binding renewed beyond it, which is not taken back.
+      // The result depends on whether an earlier value renewed the binding beyond this date; renewals are not reverted.
       { value: IN_THREE_DAYS, oracle: "none" },
       { value: "2020-01-01T00:00:00Z", says: ["BindingsCurrent", "RenewalEnded"] },
     ],
@@ -190,7 +190,7 @@ export const knownValues: Readonly<Record<string, Values>> = {
       { value: undefined },
       { value: FOREIGN_LEVEL, with: { dedicated: undefined } },
       { value: "workload-low", with: { dedicated: undefined } },
-      // Of a level that can't be used nothing is made, and nothing is moved to it.
+      // If the level can't be used, no FlowSchema is created or moved.
       {
         value: "nowhere",
         with: { dedicated: undefined },

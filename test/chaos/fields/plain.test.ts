@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { content, plain } from "./plain";
 
-describe("what is compared of an object", () => {
-  it("is without the namespace's name, hashes and times", () => {
+describe("the comparable part of an object", () => {
+  it("has no namespace name, hashes and times", () => {
     const sentence =
       "FlowSchema controller-resilience-team-a-web-0123456789abcdef of team-a until 2026-11-21T20:00:00Z.";
     expect(plain([{ message: sentence }], "team-a")).toEqual([
@@ -10,12 +10,12 @@ describe("what is compared of an object", () => {
     ]);
   });
 
-  it("is without uids and what is counted for each generation, and keeps everything else", () => {
+  it("has no uids and counts per generation, and keeps all other fields", () => {
     const status = { uid: "1", changes: 1, generation: 7, outcome: "Bounded", flows: [{ state: "Normal" }] };
     expect(plain(status, "team")).toEqual({ outcome: "Bounded", flows: [{ state: "Normal" }] });
   });
 
-  it("is what somebody may have changed: labels, annotations, finalizers and what it is meant to be", () => {
+  it("includes labels, annotations, finalizers and spec of other objects", () => {
     const raw = {
       metadata: {
         name: "it",

@@ -1,7 +1,7 @@
 import { type JsonObject, objectOf } from "../../../src/core/json";
 import { NAMESPACE } from "./world";
 
-// What is left of an object when everything is taken away that differs from run to run, whatever has happened.
+// Removes the parts of an object that differ from run to run.
 
 /** An object as the API server returns it. */
 export interface Raw extends JsonObject {
@@ -15,34 +15,34 @@ export interface Raw extends JsonObject {
   };
 }
 
-/** What status rightly remembers of the way by which it came to where it is, and why. Everything else has to be as if nothing had been before. */
+/** Fields of status that record how the current state was reached. All other fields must not depend on earlier values. */
 const HISTORY: Readonly<Record<string, string>> = {
   uid: "other objects",
   podUID: "other pods",
   generation: "counts the changes of the spec",
   observedGeneration: "the same",
-  changes: "counted for each generation: what was right before it is not made again",
-  appliedTime: "when the operator changed a template, also once it was given back",
+  changes: "counted per generation: correct objects are not written again",
+  appliedTime: "the time of a template change, kept after its release",
   watchTime: "the same",
-  previous: "what stood in a template before the operator owned it, also where that stands there again",
+  previous: "the original template value, kept after its release",
   previousExpirationSeconds: "the same",
-  lastRenewalTime: "a renewal is not taken back",
+  lastRenewalTime: "renewals are not reverted",
   renewedUntil: "the same",
   specHash: "the same",
 };
 
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
 
-/** A life is a second longer where a binding was created a moment before the next full second; told in minutes. */
+/** In minutes: a life is a second longer if the binding was created just before a full second. */
 const LIFE = "lifeSeconds";
 
-/** Hashes of uids, at the end of names. */
+/** Hashes of uids at the end of names. */
 const HASH = /-[0-9a-f]{16}\b/g;
 
-/** What controllers of Kubernetes note on workloads. */
+/** Annotations and fields that Kubernetes controllers write to workloads. */
 const NOTED = ["deployment.kubernetes.io/revision", "deprecated.daemonset.template.generation"];
 
-/** A value without times, uids and the namespace's name. Pure. */
+/** Returns a value without times, uids and the namespace's name. Pure. */
 export function plain(value: unknown, namespace: string): unknown {
   if (typeof value === "string") {
     return value.replaceAll(namespace, NAMESPACE).replace(TIME, "TIME").replace(HASH, "-HASH");
@@ -55,7 +55,7 @@ export function plain(value: unknown, namespace: string): unknown {
   );
 }
 
-/** What somebody may have changed of an object: all but its status and what the API server keeps for itself. Pure. */
+/** Returns the parts of an object that a client can change: all but its status and the metadata that the API server manages. Pure. */
 export function content({ metadata, ...rest }: Raw, namespace: string): JsonObject {
   const { labels = {}, finalizers = [] } = metadata;
   const annotations = Object.fromEntries(

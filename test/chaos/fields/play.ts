@@ -10,22 +10,22 @@ import { type Rest, untilAtRest } from "./rest";
 import { Tally } from "./tally";
 import type { Refused } from "./values";
 
-/** Namespaces that are furnished at once. */
+/** Number of namespaces that are prepared concurrently. */
 const AT_ONCE = 8;
-/** What is set in passing is left standing for so long: too short for an end, long enough for a beginning. */
+/** How long a value in passing stays: too short to settle, long enough to have an effect. */
 const IN_PASSING_MS = 1_500;
 
-/** A course, and where it is played. */
+/** A course, and its namespaces. */
 interface Played {
   readonly course: Course;
   readonly scene: Scene;
-  /** Where its base is all that ever was. */
+  /** The namespace of an object that only ever has the base spec. */
   readonly base: Scene;
-  /** Where the last of its values is. */
+  /** The namespace of an object that only ever has the last value. */
   readonly fresh: Scene | undefined;
 }
 
-/** Plays all courses side by side, each in its own namespace: one value of each is set, then all are waited for. */
+/** Runs all courses concurrently, each in its own namespace: sets one value of each, then waits until all have settled. */
 export class Play {
   /** By what was promised. */
   readonly tallies = {
@@ -64,7 +64,7 @@ export class Play {
     for (const course of courses) {
       const last = course.steps.at(-1)?.value;
       specs.set(course, course.base.spec).set(course.base, course.base.spec);
-      // The steps stand for where their last value is the only one.
+      // The namespaces of each step serve as its reference from its last value on.
       if (last !== undefined && isCompared(last)) specs.set(course.steps, specWith(course, last));
     }
     const scenes = await this.#furnish(specs);
@@ -74,7 +74,7 @@ export class Play {
     });
   }
 
-  /** A namespace for each, with an object of that spec. */
+  /** Creates a namespace with an object for each spec. */
   async #furnish(specs: ReadonlyMap<unknown, JsonObject>): Promise<Map<unknown, Scene>> {
     const scenes = new Map<unknown, Scene>();
     const waiting = [...specs];
@@ -91,22 +91,22 @@ export class Play {
     return scenes;
   }
 
-  /** Says at once what is not as promised: much may follow. */
+  /** Prints broken promises at once, since many more may follow. */
   #note(promise: keyof Play["tallies"], name: string, failures: readonly string[]): void {
     this.tallies[promise].note(name, failures);
-    for (const line of failures) this.#print(`NOT AS PROMISED (${promise}): ${name}: ${line}`);
+    for (const line of failures) this.#print(`BROKEN PROMISE (${promise}): ${name}: ${line}`);
   }
 
   async #rest(what: string): Promise<Rest> {
     const rest = await untilAtRest(this.scenes[0]!.admin, this.#rig.proxy);
     const { census, restless, seconds } = rest;
-    this.#print(`${what}: ${census.plots.size} objects are at rest after ${seconds.toFixed(0)} s`);
+    this.#print(`${what}: ${census.plots.size} objects have settled after ${seconds.toFixed(0)} s`);
     for (const [namespace] of census.plots)
       this.#note("rest", `${this.#nameOf(namespace)}, ${what}`, restless.get(namespace) ?? []);
     return rest;
   }
 
-  /** Refused values first, then the next one; after the last the base's own. */
+  /** Tries the invalid values first, then sets the next value; after the last one, the value of the base. */
   async #step({ course, scene }: Played, round: number): Promise<void> {
     const step = course.steps[round];
     if (step === undefined) {
@@ -128,11 +128,11 @@ export class Play {
     const words = await refusalOf(scene, specWith(course, refused));
     const after = await readObject(scene);
     const failures = [
-      ...(words === undefined ? ["it was taken"] : []),
+      ...(words === undefined ? ["it was accepted"] : []),
       ...(words === undefined || refused.words.test(words)
         ? []
         : [`expected ${String(refused.words)}, found ${words}`]),
-      ...(before?.metadata.generation === after?.metadata.generation ? [] : ["the object was changed all the same"]),
+      ...(before?.metadata.generation === after?.metadata.generation ? [] : ["the object was changed nevertheless"]),
     ];
     this.#note("refused", describeValue(course, refused), failures);
   }
@@ -174,6 +174,6 @@ export class Play {
 
 function plotOf({ census }: Rest, { namespace }: Scene): Plot {
   const plot = census.plots.get(namespace);
-  if (plot === undefined) throw new Error(`the object of ${namespace} is gone`);
+  if (plot === undefined) throw new Error(`the object of ${namespace} does not exist`);
   return plot;
 }

@@ -11,7 +11,7 @@ const OBJECT = { apiVersion: "controller-resilience.io/v1alpha1", kind: "Control
 const HOUR_MS = 3_600_000;
 const THREE_DAYS_MS = 72 * HOUR_MS;
 
-/** Puts into a namespace what the operator is to look after: one workload of each kind, and bindings that end. */
+/** Creates the objects of a namespace for the operator: one workload of each kind, and expiring bindings. */
 export async function furnish({ admin, namespace }: Scene): Promise<void> {
   const core = `/api/v1/namespaces/${namespace}`;
   for (const name of Object.values(WORKLOADS)) {
@@ -23,7 +23,7 @@ export async function furnish({ admin, namespace }: Scene): Promise<void> {
   ]);
 }
 
-/** Says what the object is to be, as `kubectl apply --server-side` does: what is left out is taken away. */
+/** Applies the spec as `kubectl apply --server-side` does: omitted fields are removed. */
 export async function apply(scene: Scene, spec: JsonObject): Promise<void> {
   const path = objectPath(scene);
   await scene.admin.api.json({
@@ -34,7 +34,7 @@ export async function apply(scene: Scene, spec: JsonObject): Promise<void> {
   });
 }
 
-/** What the API server says to a spec that it refuses, as `kubectl replace` would show it; undefined if it takes it. */
+/** Replaces the spec as `kubectl replace` does. Returns the API server's error; undefined if it accepts the spec. */
 export async function refusalOf(scene: Scene, spec: JsonObject): Promise<string | undefined> {
   const path = objectPath(scene);
   const body = { ...(await scene.admin.get<JsonObject>(path)), spec: placed(spec, scene) };
@@ -48,7 +48,7 @@ export async function refusalOf(scene: Scene, spec: JsonObject): Promise<string 
   }
 }
 
-/** A level that is not the operator's, and a role that it may bind. */
+/** A level that the operator did not create, and a role that it may bind. */
 export async function furnishCluster(admin: Admin, level: string): Promise<void> {
   const limitResponse = { type: "Queue", queuing: { queues: 16, handSize: 4, queueLengthLimit: 50 } };
   await admin.create("/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations", {
@@ -66,7 +66,7 @@ function placed(spec: JsonObject, { namespace }: Scene): JsonObject {
   ) as JsonObject;
 }
 
-/** Only the Deployment has a pod. The DaemonSet's two containers get their tokens in the two ways that there are. */
+/** Only the Deployment has a pod. The two containers of the DaemonSet get their tokens in the two possible ways. */
 function workloads(): [plural: string, body: object][] {
   const main = { name: "main", image: "none" };
   const tolerations = [{ operator: "Exists" }];

@@ -5,23 +5,23 @@ import type { CrashProxy } from "../proxy";
 import { type Census, takeCensus } from "./census";
 
 const LOOK_MS = 2_000;
-/** Nothing was written for this long. */
+/** Time without writes after which the cluster counts as settled. */
 const STILL_MS = 6_000;
 /**
- * Longer than any way to an end: a policy counts as in effect 30 s after it was made, and a hundred others are under way as well. Two minutes on two
- * processors with nothing else to do; where there were eight for each piece of work, five were not enough.
+ * Longer than any change takes to settle: a policy counts as effective 30 s after its creation, beside a hundred other changes. On two idle
+ * processors it takes two minutes; five were not enough where eight runs shared them.
  */
 const PATIENCE_MS = 900_000;
 
-/** Everything at rest, and what did not come to rest. */
+/** The settled state, and the objects that did not settle. */
 export interface Rest {
   readonly census: Census;
-  /** By namespace: why its object is not. */
+  /** By namespace: why its object has not settled. */
   readonly restless: ReadonlyMap<string, readonly string[]>;
   readonly seconds: number;
 }
 
-/** Waits until every object was looked at, nothing is under way, and nothing is written any more. */
+/** Waits until every object was reconciled, no change is in progress, and nothing is written any more. */
 export async function untilAtRest(admin: Admin, proxy: CrashProxy): Promise<Rest> {
   const startedMs = performance.now();
   let stillFromMs = Infinity;
@@ -45,7 +45,7 @@ function restlessOf({ plots }: Census): Map<string, readonly string[]> {
 }
 
 function whyRestless({ metadata, spec, status = {} }: ControllerResilience): string[] {
-  if (status.observedGeneration !== metadata.generation) return ["its spec was not looked at"];
+  if (status.observedGeneration !== metadata.generation) return ["the spec was not reconciled"];
   const conditions = status.conditions ?? [];
   const unknown = conditions.filter(condition => condition.status === "Unknown" && !spec.suspend);
   const busy = conditions.filter(({ type, status: is }) => type === "Reconciling" && is === "True");

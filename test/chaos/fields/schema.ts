@@ -4,7 +4,7 @@ import { parse } from "yaml";
 
 const FILE = join(__dirname, "../../../crds/controllerresilience.yaml");
 
-/** An OpenAPI schema, as far as values can be told from it. */
+/** The parts of an OpenAPI schema that determine values. */
 export interface Schema {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -17,9 +17,9 @@ export interface Schema {
   readonly "x-kubernetes-validations"?: readonly { readonly rule: string; readonly message?: string }[];
 }
 
-/** Something of the spec that can be set by itself: a block, a list, or a single value. */
+/** A part of the spec that can be set separately: a block, a list, or a single value. */
 export interface Field {
-  /** As `tokenRestart.window` or `targets[].kind`; of a list it is the first item that is meant. */
+  /** Such as `tokenRestart.window` or `targets[].kind`; the latter means the first item of the list. */
   readonly path: string;
   readonly schema: Schema;
   readonly isRequired: boolean;
@@ -35,7 +35,7 @@ export function specSchema(): Schema {
   return version.schema.openAPIV3Schema.properties.spec;
 }
 
-/** Every field of an object, the outer ones before what is in them. Pure. */
+/** All fields of an object, outer fields before inner ones. Pure. */
 export function fieldsOf({ properties = {}, required = [] }: Schema, prefix = ""): Field[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const path = `${prefix}${name}`;

@@ -1,4 +1,4 @@
-/** How often something was put to the test, and what was not as promised: sentences. */
+/** The number of checks, and their failures as sentences. */
 export class Tally {
   readonly failures: string[] = [];
   #times = 0;
@@ -7,7 +7,7 @@ export class Tally {
     return this.#times;
   }
 
-  /** One more, with what was wrong about it. */
+  /** Adds a check with its failures. */
   note(name: string, failures: readonly string[]): void {
     this.#times++;
     this.failures.push(...failures.map(line => `${name}: ${line}`));

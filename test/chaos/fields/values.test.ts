@@ -14,37 +14,37 @@ const DURATION: Schema = {
   ],
 };
 
-describe("what a schema says of its values", () => {
-  it("an integer has both bounds and something between, and is refused beyond them", () => {
+describe("values that are derived from a schema", () => {
+  it("include both bounds of an integer and one between, and invalid values beyond them", () => {
     const schema = { type: "integer", minimum: 2, maximum: 100 };
     expect(validOf(schema).slice(0, 2)).toEqual([2, 100]);
     expect(refusedOf(schema)).toEqual([1, 101, "many"]);
   });
 
-  it("a duration has both bounds of its rule, and is refused a second beyond them", () => {
+  it("include both bounds of a duration, and invalid values a second beyond them", () => {
     expect(validOf(DURATION).slice(0, 2)).toEqual(["1m", "24h"]);
     expect(refusedOf(DURATION)).toEqual(expect.arrayContaining(["0h59s", "24h1s"]));
   });
 
-  it("an enumeration has each of its words, and says them where it refuses another", () => {
+  it("include each word of an enumeration; the expected error lists all of them", () => {
     const values = derive({ type: "string", enum: ["A", "B"] });
     expect(values?.valid.map(({ value }) => value)).toEqual(["A", "B"]);
     expect(values?.refused[0]?.words.test('supported values: "A", "B"')).toBe(true);
     expect(values?.refused[0]?.words.test('supported values: "A"')).toBe(false);
   });
 
-  it("a set of words has each alone, and several", () => {
+  it("include each word of a set alone, and several", () => {
     const values = validOf({ type: "array", items: { enum: ["A", "B", "C"] } }) as string[][];
     expect(values.slice(0, 3)).toEqual([["A"], ["B"], ["C"]]);
     expect(values[3]?.length).toBeGreaterThan(1);
   });
 
-  it("what is not required can be absent", () => {
+  it("include an absent value for an optional field", () => {
     expect(derive({ type: "boolean" }, false)?.valid).toContainEqual({ value: undefined });
     expect(derive({ type: "boolean" })?.valid).not.toContainEqual({ value: undefined });
   });
 
-  it("of a free text, and of a number without bounds, nothing is known", () => {
+  it("are unknown for free text and for a number without bounds", () => {
     expect(derive({ type: "string" })).toBeUndefined();
     expect(derive({ type: "integer", minimum: 1 })).toBeUndefined();
     expect(derive({ type: "object", properties: { a: {} }, required: ["a"] })).toBeUndefined();

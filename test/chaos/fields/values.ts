@@ -3,40 +3,40 @@ import type { JsonObject } from "../../../src/core/json";
 import { parseDuration } from "../../../src/core/duration";
 import type { Field, Schema } from "./schema";
 
-/** What a value is compared with once everything has come to rest. */
+/** The reference for the final state after a value. */
 export type Oracle =
   /** An object that never had another value. */
   | "fresh"
-  /** What had been made before: such a value is to leave all of it as it is. */
+  /** The state before: such a value must leave all created objects unchanged. */
   | "before"
-  /** Nothing: what was made for what is missing now is kept, and an object that never had it has nothing to keep. */
+  /** No reference: objects of a target that is missing now are kept, and a fresh object has none to keep. */
   | "none";
 
-/** A value that the API server takes. */
+/** A value that the API server accepts. */
 export interface Value {
   /** Undefined: the field is absent. */
   readonly value: unknown;
-  /** What else of the same object has to be so, for the value to make sense. */
+  /** Other fields of the same object that the value needs. */
   readonly with?: JsonObject;
-  /** Type and reason of the condition that has to describe it. */
+  /** Type and reason of the condition that must report the value. */
   readonly says?: readonly [type: string, reason: string];
   readonly oracle?: Oracle;
 }
 
-/** A value that the API server refuses, and what it has to say. */
+/** A value that the API server rejects, and a pattern of its error. */
 export interface Refused {
   readonly value: unknown;
   readonly with?: JsonObject;
   readonly words: RegExp;
 }
 
-/** What a field is put through. */
+/** The values of a field. */
 export interface Values {
   readonly valid: readonly Value[];
   readonly refused: readonly Refused[];
 }
 
-/** Derives what a field can and can't be from its schema alone; undefined where that does not tell. The seed decides what is between the bounds. Pure. */
+/** Derives values of a field from its schema; undefined if the schema does not suffice. The seed chooses values within the bounds. Pure. */
 export function derivedValues({ schema, isRequired }: Field, seed: number): Values | undefined {
   const values = ofSchema(schema, seed);
   if (values === undefined || isRequired) return values;
@@ -68,7 +68,7 @@ function ofInteger({ minimum, maximum }: Schema, seed: number): Values | undefin
   };
 }
 
-/** A block whose every field has a default. */
+/** A block in which every field has a default. */
 function ofBlock({ required = [] }: Schema): Values | undefined {
   if (required.length > 0) return undefined;
   return {
@@ -99,7 +99,7 @@ function ofSet(words: readonly string[], seed: number): Values {
   };
 }
 
-/** As every duration of the schema writes its bounds. */
+/** The format of the bounds in every duration of the schema. */
 const BOUNDS = /duration\(self\) >= duration\('(\w+)'\) && duration\(self\) <= duration\('(\w+)'\)/;
 
 function ofDuration({ "x-kubernetes-validations": rules = [] }: Schema, seed: number): Values | undefined {
@@ -122,7 +122,7 @@ function secondsOf(text: string): number {
   return parseDuration(text) / 1000;
 }
 
-/** Ten years in seconds alone would be too many digits for the schema. */
+/** Written with a unit: ten years in seconds would have too many digits for the schema. */
 function textOf(seconds: number): string {
   return `${Math.floor(seconds / 3600)}h${seconds % 3600}s`;
 }

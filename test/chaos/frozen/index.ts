@@ -4,10 +4,10 @@ import { type Finding, quietMs, type Suite } from "../suite";
 import { freeze, type Frozen } from "./play";
 import { describePoint, ONCE, pointsOf } from "./points";
 
-/** Of two replicas the leader is stopped in the middle of a remedy, past the end of its Lease, and wakes up when the other has taken over. */
+/** Freezes the leader of two replicas during a remedy until its Lease has expired; it wakes up after the other has taken over. */
 export const frozen: Suite = {
   name: "frozen",
-  about: "freeze the leader of two replicas past its Lease in the middle of what it does, and wake it up",
+  about: "freeze the leader of two replicas during an action until its Lease has expired, then wake it up",
   async run({ lab, seed, isFull, print, defer }) {
     const rig = await Rig.up(lab);
     defer(() => rig.down());
@@ -26,11 +26,14 @@ export const frozen: Suite = {
       pair.map(({ proxy }) => proxy),
       quietMs({ isFull }),
     );
-    return [...ONCE.map(({ scenario, deed }) => findingOf(scenario.name, deed, all)), quietFinding("frozen", quiet)];
+    return [
+      ...ONCE.map(({ scenario, action }) => findingOf(scenario.name, action, all)),
+      quietFinding("frozen", quiet),
+    ];
   },
 };
 
-function findingOf(name: string, deed: string, all: readonly Frozen[]): Finding {
+function findingOf(name: string, action: string, all: readonly Frozen[]): Finding {
   const own = all.filter(({ point }) => point.scenario === name);
   const good = own.filter(({ failures }) => failures.length === 0).length;
   const sent = own.reduce((sum, { afterwards }) => sum + afterwards.sent, 0);
@@ -38,8 +41,8 @@ function findingOf(name: string, deed: string, all: readonly Frozen[]): Finding 
   return {
     fault: `${name}: the leader is frozen past its Lease, and wakes up`,
     times: own.length,
-    promised: `one ${deed}, whoever does it`,
-    seen: `one ${good} times; of ${sent} writes after it woke up ${refused} were refused`,
+    promised: `exactly one ${action} by the two replicas together`,
+    seen: `exactly one in ${good} runs; of ${sent} writes after it woke up ${refused} were refused`,
     failures: own.flatMap(({ point, failures }) => failures.map(text => `${describePoint(point)}: ${text}`)),
   };
 }

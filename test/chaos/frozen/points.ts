@@ -5,34 +5,34 @@ import { staleToken } from "../scenarios/stale-token";
 import { tokenTemplate } from "../scenarios/token-lifetime";
 
 /**
- * What becomes of the call at which a leader is frozen. `late`: the API server sees it when its sender wakes up; `lost`: never; `done`:
- * it is carried out at once, and its sender sees that when it wakes up.
+ * The fate of the call at which a leader is frozen. `late`: the API server receives it when the sender wakes up; `lost`: never; `done`: the
+ * API server carries it out at once, and the sender receives the answer when it wakes up.
  */
 export type Fate = "late" | "lost" | "done";
 
-/** Where a leader is frozen. */
+/** The point at which a leader is frozen. */
 export interface FreezePoint {
   readonly scenario: string;
-  /** The first of that kind: `PATCH daemonsets`. */
+  /** The first call of that kind: `PATCH daemonsets`. */
   readonly call: string;
   readonly fate: Fate;
-  /** It wakes up as soon as another leads. Otherwise the other has come to an end before that. */
+  /** The replica wakes up as soon as another leads. Otherwise the other finishes the scenario first. */
   readonly isEarly?: true;
   /** Takes more than five minutes. */
   readonly isLong?: true;
 }
 
-/** Scenarios in which something is done that may be done once, and what the world is like after that. */
+/** Scenarios with an action that may be carried out only once, and their final state. */
 export const ONCE = [
-  { scenario: staleToken, deed: "POST pods/eviction", state: { restartsTotal: 1, pods: 1 } },
-  { scenario: bindingRenewal, deed: "PATCH rolebindings", state: { hours: 31 } },
-  { scenario: tokenTemplate, deed: "PATCH daemonsets", state: { generation: 2 } },
+  { scenario: staleToken, action: "POST pods/eviction", state: { restartsTotal: 1, pods: 1 } },
+  { scenario: bindingRenewal, action: "PATCH rolebindings", state: { hours: 31 } },
+  { scenario: tokenTemplate, action: "PATCH daemonsets", state: { generation: 2 } },
 ] as const;
 
 const STATUS = "PUT controllerresiliences/status";
 
 const POINTS: readonly FreezePoint[] = [
-  // An eviction that was written down and not sent is settled after five minutes (docs/adr/0004): meanwhile the late one may come.
+  // An eviction that was recorded but not sent is settled after five minutes (docs/adr/0004); until then the late one may arrive.
   { scenario: "stale-token", call: "POST pods/eviction", fate: "late", isEarly: true },
   { scenario: "stale-token", call: "POST pods/eviction", fate: "late", isLong: true },
   { scenario: "stale-token", call: "POST pods/eviction", fate: "lost", isLong: true },
@@ -49,7 +49,7 @@ const POINTS: readonly FreezePoint[] = [
   { scenario: "token-template", call: "GET daemonsets", fate: "done" },
 ];
 
-/** Two of each scenario, chosen by the seed; all of them in full. Pure. */
+/** Two points of each scenario, chosen by the seed; all points in a full run. Pure. */
 export function pointsOf(seed: number, isFull: boolean): readonly FreezePoint[] {
   if (isFull) return POINTS;
   return ONCE.flatMap(({ scenario: { name } }) => {
@@ -61,19 +61,19 @@ export function pointsOf(seed: number, isFull: boolean): readonly FreezePoint[] 
 
 /** Differences from a run without a frozen leader, as sentences. Pure. */
 export function complaintsOf(
-  { deed, state }: { readonly deed: string; readonly state: State },
-  seen: { readonly deeds: Readonly<Record<string, number>>; readonly state: State },
+  { action, state }: { readonly action: string; readonly state: State },
+  seen: { readonly actions: Readonly<Record<string, number>>; readonly state: State },
 ): string[] {
-  const deeds = Object.entries({ [deed]: 0, ...seen.deeds });
+  const actions = Object.entries({ [action]: 0, ...seen.actions });
   return [
-    ...deeds.filter(([, times]) => times !== 1).map(([name, times]) => `${name} was carried out ${times} times`),
+    ...actions.filter(([, times]) => times !== 1).map(([name, times]) => `${name} was carried out ${times} times`),
     ...Object.keys(state)
       .filter(key => seen.state[key] !== state[key])
       .map(key => `${key} is ${JSON.stringify(seen.state[key])}, not ${JSON.stringify(state[key])}`),
   ];
 }
 
-/** For people: `token-template at PATCH daemonsets (late)`. */
+/** Formats a point: `token-template at PATCH daemonsets (late)`. */
 export function describePoint({ scenario, call, fate, isEarly }: FreezePoint): string {
   return `${scenario} at ${call} (${fate}${isEarly === true ? ", while the other waits" : ""})`;
 }

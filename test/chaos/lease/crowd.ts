@@ -7,17 +7,17 @@ import { ConflictError, WaitError } from "../../../src/core/errors";
 import type { Admin } from "../../cluster/admin";
 import type { Lab } from "../../lab";
 
-/** Who they are, in each namespace of theirs. */
+/** Names of these leaders in each of their namespaces. */
 export const CROWD = "crowd";
 
-/** One asks again at once when it was answered, and after this when it was not; in milliseconds. */
+/** A leader renews again right after an answer, and after this time if there was none; in milliseconds. */
 const PAUSE_MS = 20;
-/** It ends by itself, whatever becomes of whoever has started it; in milliseconds. */
+/** The process exits after this time, even if its parent is gone; in milliseconds. */
 const MAX_MS = 240_000;
 /** Longer than a request waits in a queue of the API server, in milliseconds. */
 const DEADLINE_MS = 20_000;
 
-/** Leaders by the dozen: each renews its own Lease, again and again, as if each of them were a hundred that do so every two seconds. */
+/** Dozens of leaders that renew their own Leases without pause. Each makes as many requests as a hundred leaders that renew every two seconds. */
 export class Crowd {
   answered = 0;
   refused = 0;
@@ -37,7 +37,7 @@ export class Crowd {
     this.#members = Array.from({ length: size }, (_, i) => this.#renew(`${leases}/${CROWD}-${i}`, endsAtMs));
   }
 
-  /** Of so many, in a namespace of their own. */
+  /** Starts this many leaders, in their own namespaces. */
   static async gather(lab: Lab, admin: Admin, namespace: string, size: number): Promise<Crowd> {
     const metadata = { name: CROWD };
     await admin.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata });
@@ -70,7 +70,7 @@ export class Crowd {
     }
   }
 
-  /** Any other error is one of the API server's bad days, and no refusal. */
+  /** Any other error is an unrelated failure of the API server, and no refusal. */
   async #bear(error: unknown): Promise<void> {
     if (error instanceof WaitError) this.refused++;
     if (!(error instanceof ConflictError)) await sleep(PAUSE_MS);

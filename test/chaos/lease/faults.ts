@@ -2,28 +2,28 @@ import type { Lab } from "../../lab";
 import { OPERATOR } from "../../cluster/installation";
 import { eventually } from "../../cluster/admin";
 import type { Reply } from "../exchange";
-import type { Meddler } from "../proxy";
+import type { Interceptor } from "../proxy";
 import { LEASE } from "../rig";
 import type { Scene } from "../scenario";
 import { Crowd, CROWD } from "./crowd";
 
-/** What a fault of the lease API may lay hands on. */
+/** What a fault of the lease API may change. */
 export interface Place {
   readonly lab: Lab;
   readonly scene: Scene;
 }
 
-/** A fault that is going on. */
+/** A fault in progress. */
 export interface Ongoing {
-  /** What befalls calls of its Lease at the proxy. */
-  readonly befalls?: NonNullable<Meddler["before"]>;
-  /** Ends it; returns what it counted, for people. */
+  /** Intercepts calls of the Lease at the proxy. */
+  readonly interceptor?: NonNullable<Interceptor["before"]>;
+  /** Ends the fault; returns its counts as text. */
   end(): Promise<string>;
-  /** Requests of others that it has refused until now. */
+  /** Requests of other leaders that the fault has refused so far. */
   readonly refusals?: () => number;
 }
 
-/** Why a leader can't renew its Lease. */
+/** A reason why a leader can't renew its Lease. */
 export interface LeaseFault {
   readonly name: string;
   begin(place: Place): Promise<Ongoing>;
@@ -31,28 +31,28 @@ export interface LeaseFault {
 
 const FLOWS = "/apis/flowcontrol.apiserver.k8s.io/v1";
 const STARVED = "chaos-starved-leases";
-/** Before every FlowSchema of the operator's. */
+/** Precedes every FlowSchema of the operator. */
 const PRECEDENCE = 10;
-/** The API server takes a FlowSchema into account after a moment; in milliseconds. */
+/** The API server applies a FlowSchema after a short delay; in milliseconds. */
 const IN_EFFECT_MS = 30_000;
 
 const ROLE = `/apis/rbac.authorization.k8s.io/v1/namespaces/${OPERATOR.namespace}/roles/controller-resilience`;
 
-/** One place in a queue that nobody is taken out of. */
+/** One place in a queue that is never served. */
 const ONE_PLACE = { type: "Queue", queuing: { queues: 1, handSize: 1, queueLengthLimit: 1 } };
 
-/** Two are enough to keep one place full; so many never leave a moment in which nobody of the level is served. */
+/** Two requests fill the place; more keep it filled at all times, so no request of the level is ever served. */
 const [FEW, MANY] = [3, 32];
 
-/** All of them, each for real where the API server can be made to do it. */
+/** All faults. The API server itself causes them where it can be made to do so. */
 export const LEASE_FAULTS: readonly LeaseFault[] = [
   { name: "a priority level without seats, its queue full", begin: place => starve(place, ONE_PLACE, FEW) },
-  { name: "its rights on the Lease are taken away (403)", begin: takeRights },
+  { name: "the rights on the Lease are removed (403)", begin: takeRights },
   { name: "every call is answered 429", begin: () => Promise.resolve(answering(TOO_MANY)) },
   { name: "no call is ever answered", begin: () => Promise.resolve(silent()) },
 ];
 
-/** Serves one at a time, and rejects whoever comes meanwhile: whether that is so often that a Lease is lost is chance. */
+/** Serves one request at a time and rejects all others. Whether it rejects so many that the Lease is lost is random. */
 export const COLLISIONS: LeaseFault = {
   name: "a priority level without seats that rejects, and many leaders",
   begin: place => starve(place, { type: "Reject" }, MANY),
@@ -66,8 +66,8 @@ const TOO_MANY: Reply = {
 
 function answering(reply: Reply): Ongoing {
   let times = 0;
-  const befalls = (): Promise<Reply> => Promise.resolve((times++, reply));
-  return { befalls, end: () => Promise.resolve(`${times} calls answered ${reply.code}`) };
+  const interceptor = (): Promise<Reply> => Promise.resolve((times++, reply));
+  return { interceptor, end: () => Promise.resolve(`${times} calls answered ${reply.code}`) };
 }
 
 function silent(): Ongoing {
@@ -75,16 +75,16 @@ function silent(): Ongoing {
   let end: () => void = () => undefined;
   const over = new Promise<void>(resolve => (end = resolve));
   return {
-    befalls: async () => {
+    interceptor: async () => {
       times++;
       await over;
-      throw new Error("nobody waits for it any more");
+      throw new Error("the client no longer waits");
     },
     end: () => Promise.resolve((end(), `${times} calls never answered`)),
   };
 }
 
-/** Leases of the operator and of a crowd are sent to a level of their own that has no seats, and can't borrow any. */
+/** Routes the Leases of the operator and of a crowd to their own level, which has no seats and can't borrow any. */
 async function starve({ lab, scene }: Place, limitResponse: object, size: number): Promise<Ongoing> {
   const { admin, namespace } = scene;
   const crowd = await Crowd.gather(lab, admin, namespace, size);
@@ -111,7 +111,7 @@ interface Schema {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-/** The level was found, and so the schema is among those that requests are held against. */
+/** Whether the level is in use, which means that the API server matches requests against the schema. */
 function isInEffect({ status }: Schema): boolean {
   return (status?.conditions ?? []).some(({ type, status: is }) => type === "Dangling" && is === "False");
 }
@@ -139,7 +139,7 @@ async function takeRights({ scene: { admin } }: Place): Promise<Ongoing> {
   return {
     end: async () => {
       await admin.create(ROLE.slice(0, ROLE.lastIndexOf("/")), { metadata: { name: "controller-resilience" }, rules });
-      return "the Role was deleted and made again";
+      return "the Role was deleted and created again";
     },
   };
 }

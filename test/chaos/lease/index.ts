@@ -4,7 +4,7 @@ import { type Finding, quietMs, type Suite } from "../suite";
 import { LEASE_FAULTS } from "./faults";
 import { collide, lose, type Loss } from "./play";
 
-/** The Lease can't be renewed: the lead is lost before another has it, the process stays, and leads again afterwards. */
+/** The leader can't renew its Lease: it stops leading before another leads, the process stays, and leads again afterwards. */
 export const lease: Suite = {
   name: "lease",
   about: "keep the leader from its Lease: by a starved priority level, without rights, by 429, by silence",
@@ -22,7 +22,7 @@ export const lease: Suite = {
         "stops before another leads, writes nothing, stays alive and ready, asks less often, leads again";
       note(await lose(rig, lab, fault), promised);
     }
-    note(await collide(rig, lab), "stays ready, and leads in the end");
+    note(await collide(rig, lab), "stays ready, and leads at the end");
     return [...findings, quietFinding("lease", await leaveAlone([rig.proxy], quietMs({ isFull })))];
   },
 };
@@ -30,5 +30,5 @@ export const lease: Suite = {
 function describe({ counted, asked, seconds, codes }: Loss): string {
   const answers = Object.entries(codes).map(([code, times]) => `${times} x ${code}`);
   const list = answers.length === 0 ? "none" : answers.join(", ");
-  return `${counted}; answers to its own: ${list}; ${asked} requests in ${seconds.toFixed(0)} s`;
+  return `${counted}; answers to the leader: ${list}; ${asked} requests in ${seconds.toFixed(0)} s`;
 }

@@ -7,48 +7,48 @@ import type { Admin } from "../../cluster/admin";
 import { OPERATOR } from "../../cluster/installation";
 import type { Lab } from "../../lab";
 import { describeCall } from "../calls";
-import { deedsOf } from "../crash/compare";
-import type { Meddler } from "../proxy";
+import { actionsOf } from "../crash/compare";
+import type { Interceptor } from "../proxy";
 import { LEASE, type Rig } from "../rig";
 import { until } from "../scenario";
 import { bindingRenewal } from "../scenarios/binding-renewal";
 import { untilSettled } from "../settle";
 import { COLLISIONS, isOfLease, type LeaseFault, type Ongoing } from "./faults";
-import { troubles } from "./judge";
+import { brokenPromises } from "./judge";
 
-/** A Lease runs out, and another takes it; or it is taken again after backoff. In milliseconds. */
+/** Time limit for a Lease to expire and be acquired by another, or by its holder again after backoff. In milliseconds. */
 const PATIENCE_MS = 120_000;
 /** Long enough to see two attempts with the longest backoff, in milliseconds. */
 const WITHOUT_MS = 30_000;
 
-/** What was seen of one loss. */
+/** Observations of one loss. */
 export interface Loss {
   readonly fault: string;
-  /** What the fault itself has counted. */
+  /** Counts of the fault itself. */
   readonly counted: string;
-  /** Requests for the Lease while the fault lasted, after the loss if there was one, and in how many seconds. */
+  /** Requests for the Lease during the fault, after the loss if there was one, and the duration in seconds. */
   readonly asked: number;
   readonly seconds: number;
-  /** Answers to requests for the Lease while the fault lasted, by status code. */
+  /** Answers to requests for the Lease during the fault, by status code. */
   readonly codes: Readonly<Record<number, number>>;
   readonly failures: readonly string[];
 }
 
-/** The leader loses its Lease to a rival, has work to do that it may not do, and does it when it leads again. */
+/** The leader loses its Lease to a rival, must not do the work that comes up meanwhile, and does it when it leads again. */
 export async function lose(rig: Rig, lab: Lab, fault: LeaseFault): Promise<Loss> {
   const scene = await rig.scene("lease");
   const { operator, proxy } = rig;
   await bindingRenewal.prepare(scene);
-  await until("it to lead", () => operator.leads(), PATIENCE_MS);
+  await until("the operator to lead", () => operator.leads(), PATIENCE_MS);
   const eventsBefore = await eventsOf(scene.admin);
   const logFrom = operator.log.length;
   const lease = new LeaseCalls();
   const ongoing = await fault.begin({ lab, scene });
-  proxy.meddler = lease.through(ongoing);
+  proxy.interceptor = lease.through(ongoing);
   const rival = new Rival(scene.admin);
   const seen = await rival.while(async () => {
-    await until("it to lose the lead", async () => !(await operator.leads()), PATIENCE_MS);
-    // What it wrote until then it did as the leader.
+    await until("the operator to lose the lead", async () => !(await operator.leads()), PATIENCE_MS);
+    // Until then it wrote as the leader.
     void proxy.watch({ namespace: scene.namespace, kill: rig.kill });
     await until("a rival to lead", () => Promise.resolve(rival.leads), PATIENCE_MS);
     const stillLed = await operator.leads();
@@ -65,14 +65,14 @@ export async function lose(rig: Rig, lab: Lab, fault: LeaseFault): Promise<Loss>
   });
   const codes = { ...lease.codes };
   const counted = await ongoing.end();
-  proxy.meddler = {};
-  await until("it to lead again", () => operator.leads(), PATIENCE_MS);
+  proxy.interceptor = {};
+  await until("the operator to lead again", () => operator.leads(), PATIENCE_MS);
   const { trouble } = await untilSettled(bindingRenewal, scene, () => ({ writes: proxy.writes.length }));
   if (trouble !== undefined) throw new Error(trouble);
   const lines = operator.log.slice(logFrom);
   const stopped = lines.find(({ msg }) => msg === "stopped leading");
   const events = await eventsOf(scene.admin);
-  const failures = troubles({
+  const failures = brokenPromises({
     ...seen,
     stoppedAtMs: Date.parse(String(stopped?.["time"])),
     rivalAtMs: rival.sinceMs,
@@ -80,38 +80,38 @@ export async function lose(rig: Rig, lab: Lab, fault: LeaseFault): Promise<Loss>
     leastSecondsBetween: DEFAULT_TIMING.retryPeriodMs / 1000,
     told: events - eventsBefore,
     lost: lines.filter(({ msg }) => msg === "Event lost").length,
-    deeds: deedsOf(proxy.writes),
+    actions: actionsOf(proxy.writes),
   });
   return { fault: fault.name, counted, asked: seen.asked, seconds: seen.seconds, codes, failures };
 }
 
-/** Leases of many collide with its own: it leads on while it can renew in time, stays in any case, and leads in the end. */
+/** Leases of many other leaders compete with the operator's: it leads while it can renew in time, stays alive, and leads at the end. */
 export async function collide(rig: Rig, lab: Lab): Promise<Loss> {
   const { operator, proxy } = rig;
   const scene = await rig.scene("lease");
-  await until("it to lead", () => operator.leads(), PATIENCE_MS);
+  await until("the operator to lead", () => operator.leads(), PATIENCE_MS);
   const logFrom = operator.log.length;
   const lease = new LeaseCalls();
   const ongoing = await COLLISIONS.begin({ lab, scene });
-  proxy.meddler = lease.through(ongoing);
+  proxy.interceptor = lease.through(ongoing);
   const startedMs = performance.now();
   await sleep(WITHOUT_MS);
   const [ready, seconds] = [await operator.probe("/readyz"), (performance.now() - startedMs) / 1000];
   const counted = await ongoing.end();
-  proxy.meddler = {};
-  await until("it to lead in the end", () => operator.leads(), PATIENCE_MS);
+  proxy.interceptor = {};
+  await until("the operator to lead at the end", () => operator.leads(), PATIENCE_MS);
   const lost = operator.log.slice(logFrom).filter(({ msg }) => msg === "stopped leading").length;
   const failures = [
     ...(ready.status === 200 ? [] : [`/readyz said ${ready.status}`]),
-    ...(ongoing.refusals?.() === 0 ? ["nobody was refused"] : []),
+    ...(ongoing.refusals?.() === 0 ? ["no request was refused"] : []),
   ];
   const { asked, codes } = lease;
   return { fault: COLLISIONS.name, counted: `${counted}; lead lost ${lost} times`, asked, seconds, codes, failures };
 }
 
-/** Another candidate, which the fault does not reach. */
+/** Another candidate, which the fault does not affect. */
 class Rival {
-  /** When it began to lead, by the machine's clock. */
+  /** When the rival began to lead, by the machine's clock. */
   sinceMs = NaN;
   readonly #elector: LeaderElector;
 
@@ -131,7 +131,7 @@ class Rival {
     return this.#elector.isLeader();
   }
 
-  /** It competes for so long. */
+  /** Competes for the Lease during an action. */
   async while<T>(work: () => Promise<T>): Promise<T> {
     this.#elector.start();
     try {
@@ -142,7 +142,7 @@ class Rival {
   }
 }
 
-/** Counts what is asked of the Lease, on its way through a fault. */
+/** Counts the calls of the Lease that pass through a fault. */
 class LeaseCalls {
   asked = 0;
   codes: Record<number, number> = {};
@@ -151,12 +151,12 @@ class LeaseCalls {
     this.asked = 0;
   }
 
-  through({ befalls }: Ongoing): Meddler {
+  through({ interceptor }: Ongoing): Interceptor {
     return {
       before: async (call, url) => {
         if (!isOfLease(url)) return undefined;
         this.asked++;
-        return befalls?.(call, url);
+        return interceptor?.(call, url);
       },
       after: (_call, url, code) => {
         if (isOfLease(url)) this.codes[code] = (this.codes[code] ?? 0) + 1;
@@ -166,7 +166,7 @@ class LeaseCalls {
   }
 }
 
-/** How often it was told on the Lease that the lead was lost. */
+/** Number of Events on the Lease that report a loss of the lead. */
 async function eventsOf(admin: Admin): Promise<number> {
   interface Told {
     readonly reason: string;

@@ -21,22 +21,22 @@ import {
 const GROUP = "rbac.authorization.k8s.io";
 const HOUR_MS = 3_600_000;
 
-/** A renewal comes a third of the extension before the end, so this binding is due at once, and not again for 15 hours. */
+/** Renewals happen at a third of the extension before the expiry, so this binding is due at once, and then not again for 15 hours. */
 const [LEFT_MS, EXTEND_BY] = [7 * HOUR_MS, "24h"];
 
-/** Time enough to be known. */
+/** Long enough for the operator to record the binding. */
 const ENDS_AFTER_MS = 10_000;
-/** Ends are told in whole seconds. */
+/** Expiries have whole seconds. */
 const A_SECOND_LATER_MS = 1_000;
 
 interface Marked {
   readonly metadata: { readonly creationTimestamp: string; readonly annotations: Readonly<Record<string, string>> };
 }
 
-/** A RoleBinding that ends soon is renewed. */
+/** Renews a RoleBinding that expires soon. */
 export const bindingRenewal: Scenario = {
   name: "binding-renewal",
-  about: "a RoleBinding that ends soon is renewed",
+  about: "renew a RoleBinding that expires soon",
   patienceMs: 120_000,
 
   prepare: scene => bind(scene, LEFT_MS),
@@ -52,21 +52,24 @@ export const bindingRenewal: Scenario = {
   isOver: state => says(state, "BindingsCurrent", "Current"),
 };
 
-/** A RoleBinding that ended, and was deleted for that, is created again. */
+/** Restores a RoleBinding that was deleted at its expiry. */
 export const bindingRestored: Scenario = {
   ...bindingRenewal,
   name: "binding-restored",
-  about: "a RoleBinding that was deleted at its end is created again",
+  about: "restore a RoleBinding that was deleted at its expiry",
 
-  // It is known, and nobody renews it; the operator may act when it is gone.
+  // The binding is recorded but not renewed; the operator may restore it after its deletion.
   async prepare(scene) {
     await bind(scene, ENDS_AFTER_MS);
     const endedMs = performance.now() + ENDS_AFTER_MS + A_SECOND_LATER_MS;
     await protect(scene, "Deployment", { mode: "Observe", bindingRenewal: { extendBy: EXTEND_BY } });
-    await until("the binding to be known", async () => ((await readObject(scene))?.status?.bindings ?? []).length > 0);
+    await until(
+      "the binding to be recorded",
+      async () => ((await readObject(scene))?.status?.bindings ?? []).length > 0,
+    );
     await sleep(Math.max(0, endedMs - performance.now()));
     await scene.admin.delete(`${bindingsOf(scene)}/${NAME}`);
-    await until("its end to be known", async () => isGone(await readObject(scene)));
+    await until("its expiry to be recorded", async () => isGone(await readObject(scene)));
   },
 
   async trigger(scene) {
@@ -78,7 +81,7 @@ function isGone(object: ControllerResilience | undefined): boolean {
   return (object?.status?.conditions ?? []).some(({ message }) => message.includes("expired at"));
 }
 
-/** A workload, and a binding of its ServiceAccount that ends after so long, to a role that the operator may bind. */
+/** Creates a workload, and a binding of its ServiceAccount to a role that the operator may bind, which expires after this time. */
 async function bind(scene: Scene, leftMs: number): Promise<void> {
   const { admin, client, namespace } = scene;
   await createWorkload(scene, "Deployment");
@@ -92,7 +95,7 @@ async function bind(scene: Scene, leftMs: number): Promise<void> {
   await admin.create(bindingsOf(scene), binding({ ...options, annotations: { [EXPIRY.ownExpiresAt]: end } }));
 }
 
-/** The life that the binding was given; "gone" when it is. */
+/** The current life of the binding; "gone" after its deletion. */
 async function hoursOf(scene: Scene): Promise<number | "gone"> {
   try {
     const { metadata } = await scene.admin.get<Marked>(`${bindingsOf(scene)}/${NAME}`);
@@ -109,7 +112,7 @@ export function bindingsOf({ namespace }: Scene): string {
   return `/apis/${GROUP}/v1/namespaces/${namespace}/rolebindings`;
 }
 
-/** API servers apply a right a moment after it was given. */
+/** API servers apply a new right after a short delay. */
 async function mayBind({ admin, namespace }: Scene): Promise<boolean> {
   const user = `system:serviceaccount:${OPERATOR.namespace}:${OPERATOR.serviceAccount}`;
   const resourceAttributes = { namespace, verb: "bind", group: GROUP, resource: "roles", name: NAME };

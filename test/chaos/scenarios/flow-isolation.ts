@@ -18,10 +18,10 @@ interface Named {
 
 const isIsolated = (state: State): boolean => says(state, "FlowsIsolated", "Isolated");
 
-/** A controller gets flows of its own, on the level that all share. */
+/** Gives a controller its own flows, on the shared level. */
 export const flowIsolation: Scenario = {
   name: "flow-isolation",
-  about: "a ServiceAccount gets a flow of its own",
+  about: "isolate the requests of a ServiceAccount in its own flow",
   isShared: true,
   patienceMs: 180_000,
 
@@ -40,11 +40,11 @@ export const flowIsolation: Scenario = {
   isOver: isIsolated,
 };
 
-/** Everything that was made for an object goes with it. */
+/** Deletes everything that was created for an object when the object is deleted. */
 export const flowCleanup: Scenario = {
   ...flowIsolation,
   name: "flow-cleanup",
-  about: "flows and levels go with the object, before its finalizer does",
+  about: "delete the flows and levels of a deleted object before its finalizer is removed",
 
   async prepare(scene) {
     await flowIsolation.prepare(scene);
@@ -59,7 +59,7 @@ export const flowCleanup: Scenario = {
   isOver: state => state["object"] === "gone",
 };
 
-/** The operator's own FlowSchemas, which its installer made, are not among them. */
+/** Without the FlowSchemas of the operator's own requests, which its installer created. */
 async function made({ admin, namespace }: Scene): Promise<string[]> {
   const kinds = ["flowschemas", "prioritylevelconfigurations"];
   const lists = await Promise.all(kinds.map(kind => admin.get<Named>(`${FLOWS}/${kind}`)));

@@ -1,24 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { countPods, createWorkload, describeObject, NAME, protect, type Scenario } from "../scenario";
 
-/** The API server's times are whole seconds, and a pod has to be older than its ServiceAccount by one; in milliseconds. */
+/** Timestamps of the API have whole seconds, and the pod must be older than its ServiceAccount; in milliseconds. */
 const A_SECOND_LATER_MS = 2_000;
 
-/** A new leader restarts nothing for ten seconds, and says so; in milliseconds. */
+/** A new leader restarts nothing for ten seconds, and reports that; in milliseconds. */
 const BRAKE_MS = 11_000;
 
-/** A ServiceAccount is recreated; its pod, answered 401 since, is evicted and followed by another. */
+/** Evicts a pod that gets 401s after its ServiceAccount was recreated. */
 export const staleToken = staleTokenOf("Deployment");
 
-/** The same, of a workload of that kind. */
+/** The same for a workload of that kind. */
 export function staleTokenOf(kind: "Deployment" | "StatefulSet"): Scenario {
   return {
     name: "stale-token",
-    about: "a pod whose ServiceAccount was recreated is replaced",
-    // An eviction that was written down and never sent is settled after 5 minutes (docs/adr/0004).
+    about: "replace a pod whose ServiceAccount was recreated",
+    // An eviction that was recorded but never sent is settled after 5 minutes (docs/adr/0004).
     patienceMs: 480_000,
 
-    // The operator is asked when all of that has happened: whatever it sees in between, and says of it, would differ from run to run.
+    // The object is created after all changes: status and Events of the steps in between would differ from run to run.
     async prepare(scene) {
       const { admin, namespace, node } = scene;
       await createWorkload(scene, kind, 1);
@@ -42,11 +42,11 @@ export function staleTokenOf(kind: "Deployment" | "StatefulSet"): Scenario {
   };
 }
 
-/** The same, with a rollout of the whole Deployment instead of an eviction. */
+/** The same with a rollout of the Deployment instead of an eviction. */
 export const rollout: Scenario = {
   ...staleToken,
   name: "rollout",
-  about: "the same, healed by a rollout of its Deployment",
+  about: "the same, with a rollout of the Deployment",
 
   async trigger(scene) {
     await protect(scene, "Deployment", { tokenRestart: { strategy: "RolloutRestart" } });

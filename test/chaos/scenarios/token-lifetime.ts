@@ -19,10 +19,10 @@ interface Named {
 
 const isBounded = (state: State): boolean => says(state, "TokenLifetimeBounded", "Bounded");
 
-/** The template of a DaemonSet, which has no pods here, is changed once. */
+/** Changes the template of a DaemonSet without pods once. */
 export const tokenTemplate: Scenario = {
   name: "token-template",
-  about: "the tokens of a DaemonSet are bounded in its template",
+  about: "bound the tokens of a DaemonSet in its template",
   patienceMs: 120_000,
 
   async prepare(scene) {
@@ -40,11 +40,11 @@ export const tokenTemplate: Scenario = {
   isOver: isBounded,
 };
 
-/** Its pod is replaced by one with a short token, as the change of the template wants it. */
+/** The template change replaces the pod by one with a short token. */
 export const tokenRollout: Scenario = {
   ...tokenTemplate,
   name: "token-rollout",
-  about: "the same where the DaemonSet has a pod, which is replaced by its controller",
+  about: "the same with a pod, which the DaemonSet controller replaces",
 
   async prepare(scene) {
     await createWorkload(scene, "DaemonSet", 1);
@@ -55,11 +55,11 @@ export const tokenRollout: Scenario = {
   },
 };
 
-/** A policy and its binding are made for a DaemonSet, which has no pods to be replaced here. */
+/** Creates a policy and its binding for a DaemonSet without pods. */
 export const tokenAdmission: Scenario = {
   ...tokenTemplate,
   name: "token-admission",
-  about: "the tokens of a DaemonSet are bounded at admission",
+  about: "bound the tokens of a DaemonSet at admission",
 
   async trigger(scene) {
     await protect(scene, "DaemonSet", { tokenLifetime: { via: "Admission" } });

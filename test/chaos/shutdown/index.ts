@@ -4,11 +4,10 @@ import { type Finding, quietMs, type Suite } from "../suite";
 import { momentsOf } from "./moments";
 import { stopAt, type Stopped, stopWaiting } from "./play";
 
-/** SIGTERM at any moment: what has begun is finished and accounted for, the Lease is handed back, and that takes less than five seconds. */
+/** Sends SIGTERM at any moment: work in progress is finished and recorded, the Lease is released, and the process exits within five seconds. */
 export const shutdown: Suite = {
   name: "shutdown",
-  about:
-    "end the operator by SIGTERM in the middle of reading, of writing, of following, and while it waits for its Lease",
+  about: "stop the operator with SIGTERM while it reads, writes, watches a rollout, or waits for the Lease",
   async run({ lab, seed, isFull, print, defer }) {
     const rig = await Rig.up(lab);
     defer(() => rig.down());
@@ -16,7 +15,9 @@ export const shutdown: Suite = {
     const note = (stopped: Stopped): void => {
       all.push(stopped);
       const { moment, ms, failures } = stopped;
-      print(`${moment}: ended in ${ms.toFixed(0)} ms: ${failures.length === 0 ? "as promised" : failures.join("; ")}`);
+      print(
+        `${moment}: exited in ${ms.toFixed(0)} ms: ${failures.length === 0 ? "all promises kept" : failures.join("; ")}`,
+      );
     };
     for (const moment of momentsOf(seed)) note(await stopAt(rig, moment));
     note(await stopWaiting(rig));
@@ -27,9 +28,9 @@ export const shutdown: Suite = {
 function findingOf(all: readonly Stopped[]): Finding {
   const times = all.map(({ ms }) => ms / 1000);
   return {
-    fault: `SIGTERM, and answers that are late by 2 s: ${all.map(({ moment }) => moment).join("; ")}`,
+    fault: `SIGTERM with answers delayed by 2 s: ${all.map(({ moment }) => moment).join("; ")}`,
     times: all.length,
-    promised: "ends in under 5 s with code 0, what it did is accounted for and done once, the Lease is free",
+    promised: "exits in under 5 s with code 0; actions are recorded and not repeated; the Lease is free",
     seen: `${Math.min(...times).toFixed(1)} to ${Math.max(...times).toFixed(1)} s`,
     failures: all.flatMap(({ moment, failures }) => failures.map(text => `${moment}: ${text}`)),
   };

@@ -7,31 +7,31 @@ import { bindingRenewal } from "../scenarios/binding-renewal";
 import { staleToken } from "../scenarios/stale-token";
 import { tokenTemplate } from "../scenarios/token-lifetime";
 
-/** How long an answer is kept back while the operator ends, in milliseconds. */
+/** How long an answer is delayed while the operator exits, in milliseconds. */
 const HELD_MS = 2_000;
-/** Longer than any process waits that is about to end; in milliseconds. */
+/** Longer than any exiting process waits; in milliseconds. */
 const LOST_MS = 10_000;
 const COMES_WITHIN_MS = 60_000;
 
-/** What an operator is in the middle of when it is asked to end. */
+/** The activity of the operator when it receives SIGTERM. */
 export interface StopMoment {
   readonly name: string;
   readonly scenario: Scenario;
-  /** What is carried out once, if it was carried out at all. */
-  readonly deed: string;
-  /** Whether what it has begun has to stand in status when it has ended. */
+  /** The write that must happen exactly once. */
+  readonly action: string;
+  /** Whether status must record the interrupted action after the exit. */
   readonly isAccountedFor?: (state: State) => boolean;
-  /** The Lease can't be handed back: others have to wait until it runs out, and the exit code says so. */
+  /** The Lease can't be released: others must wait until it expires, and the exit code reports it. */
   readonly isLeaseOut?: true;
-  /** Resolves when it is in the middle of it. The scenario is prepared; this triggers it. */
+  /** Triggers the prepared scenario; resolves when the operator is in the middle of the activity. */
   reach(rig: Rig, scene: Scene): Promise<void>;
 }
 
-/** Keeps back the answer to the first such call; it goes on by itself. */
+/** Delays the answer to the first such call; later the answer is forwarded. */
 function duringCall(call: string): StopMoment["reach"] {
   return async ({ proxy }, scene) => {
     let isHeld = false;
-    proxy.meddler = {
+    proxy.interceptor = {
       after: async ({ namespace, ...what }, url) => {
         const isIt = describeCall(what) === call && namespace === scene.namespace && !url.includes("watch=true");
         if (isHeld || !isIt) return;
@@ -43,15 +43,15 @@ function duringCall(call: string): StopMoment["reach"] {
   };
 }
 
-/** No server answers for the Lease from its next renewal on, and the work is done by then. */
+/** From the next renewal on, the server does not answer requests for the Lease; all other work is finished. */
 async function withoutLease(rig: Rig, scene: Scene): Promise<void> {
   await untilRenewed(rig, scene);
   let isHeld = false;
-  rig.proxy.meddler = {
+  rig.proxy.interceptor = {
     before: ({ resource }) => {
       if (resource !== "leases") return Promise.resolve(undefined);
       isHeld = true;
-      return sleep(LOST_MS).then(() => Promise.reject(new Error("nobody waits for it any more")));
+      return sleep(LOST_MS).then(() => Promise.reject(new Error("the client no longer waits")));
     },
   };
   return until("a renewal of the Lease", () => Promise.resolve(isHeld), COMES_WITHIN_MS);
@@ -61,9 +61,9 @@ function untilRenewed(_rig: Rig, scene: Scene): Promise<void> {
   return until("the end", async () => isRenewed(await bindingRenewal.describe(scene)), COMES_WITHIN_MS);
 }
 
-const EVICTION = { scenario: staleToken, deed: "POST pods/eviction" };
-const RENEWAL = { scenario: bindingRenewal, deed: "PATCH rolebindings" };
-const TEMPLATE = { scenario: tokenTemplate, deed: "PATCH daemonsets" };
+const EVICTION = { scenario: staleToken, action: "POST pods/eviction" };
+const RENEWAL = { scenario: bindingRenewal, action: "PATCH rolebindings" };
+const TEMPLATE = { scenario: tokenTemplate, action: "PATCH daemonsets" };
 
 const isEvicted = ({ restarts }: State): boolean => /Restarted|Recovered/.test(String(restarts));
 const isRenewed = (state: State): boolean => state["hours"] === 31 && says(state, "BindingsCurrent", "Current");
@@ -85,13 +85,13 @@ export const MOMENTS: readonly StopMoment[] = [
   { ...RENEWAL, name: "status in flight", reach: duringCall("PUT controllerresiliences/status") },
   {
     ...TEMPLATE,
-    name: "following a change of a template",
+    name: "watching the rollout of a template change",
     reach: (_rig, scene) =>
       until("the change", async () => (await tokenTemplate.describe(scene))["generation"] === 2, COMES_WITHIN_MS),
   },
 ];
 
-/** In an order that the seed decides. Pure. */
+/** The moments in an order that the seed decides. Pure. */
 export function momentsOf(seed: number): readonly StopMoment[] {
   return fc.sample(fc.shuffledSubarray([...MOMENTS], { minLength: MOMENTS.length }), { seed, numRuns: 1 })[0] ?? [];
 }

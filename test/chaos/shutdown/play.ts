@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { OperatorProcess } from "../../operator/process";
-import { deedsOf } from "../crash/compare";
+import { actionsOf } from "../crash/compare";
 import { LEASE, type Rig } from "../rig";
 import type { Scene } from "../scenario";
 import { untilSettled } from "../settle";
 import type { StopMoment } from "./moments";
 
-/** What is promised; in milliseconds. */
+/** The promised time limit; in milliseconds. */
 export const ENDS_WITHIN_MS = 5_000;
-/** When nobody waits for it any longer. */
+/** The process is killed after this time. */
 const PATIENCE_MS = 20_000;
 
 /** The result of one SIGTERM. */
@@ -18,9 +18,9 @@ export interface Stopped {
   readonly failures: readonly string[];
 }
 
-/** Ends the operator by SIGTERM in the middle of that; another takes over and finishes what it left. */
+/** Stops the operator with SIGTERM at that moment; another process takes over and finishes its work. */
 export async function stopAt(rig: Rig, moment: StopMoment): Promise<Stopped> {
-  const { scenario, deed } = moment;
+  const { scenario, action } = moment;
   const scene = await rig.scene("shutdown");
   await scenario.prepare(scene);
   void rig.proxy.watch({ namespace: scene.namespace, kill: rig.kill });
@@ -28,24 +28,24 @@ export async function stopAt(rig: Rig, moment: StopMoment): Promise<Stopped> {
   await scenario.trigger(scene);
   await reached;
   const { ms, exitCode } = await terminate(rig.operator);
-  rig.proxy.meddler = {};
+  rig.proxy.interceptor = {};
   await rig.proxy.settled();
   const holder = await holderOf(scene);
   const state = await scenario.describe(scene);
   await rig.succeed();
   const { trouble } = await untilSettled(scenario, scene, () => ({ writes: rig.proxy.writes.length }));
-  const times = deedsOf(rig.proxy.writes)[deed] ?? 0;
+  const times = actionsOf(rig.proxy.writes)[action] ?? 0;
   const checks: readonly (readonly [boolean, string])[] = [
     ...endingChecks(ms, exitCode, moment.isLeaseOut === true ? 1 : 0),
     [moment.isLeaseOut !== true && holder !== "", `the Lease is still held by ${holder}`],
-    [moment.isAccountedFor?.(state) === false, `what it had done was not accounted for: ${JSON.stringify(state)}`],
+    [moment.isAccountedFor?.(state) === false, `status does not record the action: ${JSON.stringify(state)}`],
     [trouble !== undefined, trouble ?? ""],
-    [times !== 1, `${deed} was carried out ${times} times`],
+    [times !== 1, `${action} was carried out ${times} times`],
   ];
   return { moment: moment.name, ms, failures: checks.flatMap(([isSo, text]) => (isSo ? [text] : [])) };
 }
 
-/** Ends one that waits for the Lease, which is another's. */
+/** Stops a replica that waits for the Lease while another holds it. */
 export async function stopWaiting(rig: Rig): Promise<Stopped> {
   const scene = await rig.scene("shutdown");
   const { operator } = await rig.replica();
@@ -61,8 +61,8 @@ export async function stopWaiting(rig: Rig): Promise<Stopped> {
 
 function endingChecks(ms: number, exitCode: number | undefined, promised = 0): readonly (readonly [boolean, string])[] {
   return [
-    [exitCode !== promised, `it ended with ${exitCode ?? "nothing, and was killed"}`],
-    [ms >= ENDS_WITHIN_MS, `it took ${ms.toFixed(0)} ms to end`],
+    [exitCode !== promised, `exit code ${exitCode ?? "none (killed after the time limit)"}, expected ${promised}`],
+    [ms >= ENDS_WITHIN_MS, `the exit took ${ms.toFixed(0)} ms`],
   ];
 }
 

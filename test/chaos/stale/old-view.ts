@@ -3,12 +3,12 @@ import type { Reply } from "../exchange";
 import type { CrashProxy } from "../proxy";
 import { objectPath, type Scene } from "../scenario";
 
-/** A list of the API, as far as it matters here. */
+/** The relevant parts of an API list. */
 interface List {
   readonly metadata: { readonly resourceVersion: string };
 }
 
-/** Collections of a scene's namespace that can be shown as they were. */
+/** Collections of a scene's namespace of which old lists can be shown. */
 export type Collection = "pods" | "rolebindings";
 
 const ROOTS: Readonly<Record<Collection, string>> = {
@@ -16,19 +16,19 @@ const ROOTS: Readonly<Record<Collection, string>> = {
   rolebindings: "/apis/rbac.authorization.k8s.io/v1",
 };
 
-/** Nobody gets to see what came after that. */
+/** The answer to a watch that asks for changes after the old list. */
 const GONE: Reply = {
   code: 410,
   body: { kind: "Status", status: "Failure", code: 410, reason: "Expired", message: "too old resource version" },
 };
 
 /**
- * What an API server shows whose watch cache is behind: an old list, and no change since, until it has caught up; then everything since, in
- * order. A real second API server can't be made to do this at a chosen moment, and would not do it to the operator's lists, which ask
- * for the newest there is. So the lists were remembered, and the proxy shows them; what follows comes from the real one.
+ * Simulates an API server whose watch cache is behind: it returns an old list and no later change, until it has caught up; then it sends all changes in
+ * order. A real second API server can't be made to do this at a chosen moment, and not for the operator's lists, which ask for the newest data. So the
+ * proxy returns recorded lists; everything else comes from the real API server.
  */
 export class OldView {
-  /** How often an old list was shown. */
+  /** How often an old list was returned. */
   shown = 0;
   readonly #path: string;
   readonly #list: List;
@@ -45,18 +45,18 @@ export class OldView {
     this.#list = list;
   }
 
-  /** As it is now. */
+  /** Records the current list. */
   static async remember(scene: Scene, collection: Collection): Promise<OldView> {
     const path = `${ROOTS[collection]}/namespaces/${scene.namespace}/${collection}`;
     return new OldView(path, await scene.admin.get<List>(path), scene);
   }
 
-  /** From now on, to any client that asks and to any client that watches. With an object: reads of the scene's own show that one. */
+  /** Returns the recorded list to all clients from now on. With an object, reads of the scene's ControllerResilience return that one. */
   show(proxy: CrashProxy, object?: object): void {
     this.shown = 0;
     this.#isBehind = true;
     this.#caughtUp = new Promise(resolve => (this.#catchUp = resolve));
-    proxy.meddler = {
+    proxy.interceptor = {
       before: async (call, url) => {
         if (!this.#isBehind || call.method !== "GET") return undefined;
         const asked = new URL(url, "https://api");
@@ -67,7 +67,7 @@ export class OldView {
     proxy.cut(call => this.#concerns(call));
   }
 
-  /** Shows what there is from now on. */
+  /** Returns current data from now on. */
   catchUp(): void {
     this.#isBehind = false;
     this.#catchUp();

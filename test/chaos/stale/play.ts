@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeCall } from "../calls";
-import { deedsOf } from "../crash/compare";
+import { actionsOf } from "../crash/compare";
 import { passesIn, type Rig } from "../rig";
 import { objectPath, type Scene, type State, until } from "../scenario";
 import { untilSettled } from "../settle";
@@ -10,16 +10,16 @@ import type { Story } from "./stories";
 
 /** How the operator comes to see the old list. */
 export type Way =
-  /** From before the deed: what it does is not to be seen for long after it was done. */
+  /** The list lags from before the action until long after it. */
   | "lag"
-  /** Its watch is broken off, and its next list is old. */
+  /** Its watch breaks, and the next list is old. */
   | "relist"
-  /** It has just been started, and knows nothing else. */
+  /** The operator has just started, so the old list is its first. */
   | "start"
-  /** The same, and its own object is shown without a status. */
+  /** As start, and its ControllerResilience is returned without a status. */
   | "start, object too";
 
-/** In this order, on one story. */
+/** In this order, in one story. */
 export const WAYS: readonly Way[] = ["lag", "relist", "start", "start, object too"];
 
 /** A new leader restarts nothing for ten seconds; in milliseconds. */
@@ -29,17 +29,17 @@ const COOLDOWN_MS = 35_000;
 /** Until an end comes, in milliseconds. */
 const PATIENCE_MS = 120_000;
 
-/** The result of one old view. */
+/** The result of one old list. */
 export interface Seen {
   readonly way: Way;
-  /** How often the old list was shown. */
+  /** How often the old list was returned. */
   readonly shown: number;
-  /** Writes that the API server has refused, status among them. */
+  /** Writes that the API server has refused, including those of status. */
   readonly refused: number;
   readonly failures: readonly string[];
 }
 
-/** Lets a story happen while the list lags, and shows afterwards, in each other way, that it has not happened yet. */
+/** Runs a story while the list lags, then returns the old list in each other way. */
 export async function tell(rig: Rig, story: Story, ways: readonly Way[] = WAYS): Promise<readonly Seen[]> {
   const scene = await rig.scene("stale");
   await story.scenario.prepare(scene);
@@ -62,16 +62,16 @@ interface Stage {
   readonly view: OldView;
 }
 
-/** It acts on what the list says, and goes on to see it so. */
+/** The operator acts on the lagging list, and keeps seeing the state before its action. */
 async function whileItLags(rig: Rig, stage: Stage): Promise<Seen> {
   const { story, view } = stage;
-  const times = (): number => deedsOf(rig.proxy.writes)[story.deed] ?? 0;
-  await until(story.deed, () => Promise.resolve(times() > 0), PATIENCE_MS);
+  const times = (): number => actionsOf(rig.proxy.writes)[story.action] ?? 0;
+  await until(story.action, () => Promise.resolve(times() > 0), PATIENCE_MS);
   await sleep(story.collection === "pods" ? COOLDOWN_MS : 0);
   await lookTwice(rig, stage);
   view.catchUp();
   await settled(rig, stage, story.scenario);
-  const failures = times() === 1 ? [] : [`${story.deed} was carried out ${times()} times`];
+  const failures = times() === 1 ? [] : [`${story.action} was carried out ${times()} times`];
   return { way: "lag", shown: view.shown, refused: refused(rig), failures };
 }
 
@@ -85,15 +85,15 @@ async function replay(
   void rig.proxy.watch({ namespace: scene.namespace, kill: rig.kill });
   view.show(rig.proxy, way === "start, object too" ? object : undefined);
   if (way !== "relist") await rig.succeed();
-  await until("the old list to be asked for", () => Promise.resolve(view.shown > 0), PATIENCE_MS);
+  await until("a request for the old list", () => Promise.resolve(view.shown > 0), PATIENCE_MS);
   await scene.untilLedFor(BRAKE_MS);
   await lookTwice(rig, stage);
   const meanwhile = await story.scenario.describe(scene);
   view.catchUp();
   const after = await settled(rig, stage, story);
   const failures = [
-    ...differing(state, meanwhile, story.fixed).map(text => `while it was shown: ${text}`),
-    ...Object.entries(deedsOf(rig.proxy.writes)).map(([deed, times]) => `${deed} was carried out ${times} times`),
+    ...differing(state, meanwhile, story.fixed).map(text => `while the old list was shown: ${text}`),
+    ...Object.entries(actionsOf(rig.proxy.writes)).map(([action, times]) => `${action} was carried out ${times} times`),
     ...rig.proxy.strays.map(write => `${describeCall(write)} in ${write.namespace ?? ""}`),
     ...differing(state, after, Object.keys(state)),
   ];
@@ -106,7 +106,7 @@ function differing(before: State, after: State, keys: readonly string[]): string
     .map(key => `${key} was ${JSON.stringify(before[key])} and is ${JSON.stringify(after[key])}`);
 }
 
-/** Two passes that begin after this. */
+/** Waits for two passes that begin after this call. */
 async function lookTwice({ operator }: Rig, { scene }: Stage): Promise<void> {
   const passes = async (): Promise<number> => passesIn((await operator.probe("/metrics")).text);
   for (const look of ["first", "second"]) {
@@ -114,11 +114,11 @@ async function lookTwice({ operator }: Rig, { scene }: Stage): Promise<void> {
     await scene.admin.patch(objectPath(scene), {
       metadata: { annotations: { "chaos.test/look": `${look} ${Date.now()}` } },
     });
-    await until(`a ${look} look`, async () => (await passes()) > before);
+    await until(`the ${look} pass`, async () => (await passes()) > before);
   }
 }
 
-/** An end, when nothing is written any more. */
+/** Waits for the final state, and until nothing is written any more. */
 async function settled({ proxy }: Rig, { scene, story }: Stage, { isOver }: Pick<Story, "isOver">): Promise<State> {
   const end = { ...story.scenario, isOver, patienceMs: PATIENCE_MS };
   const { state, trouble } = await untilSettled(end, scene, () => ({ writes: proxy.writes.length }));

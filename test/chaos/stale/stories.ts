@@ -5,23 +5,23 @@ import { bindingRenewal, bindingsOf } from "../scenarios/binding-renewal";
 import { staleTokenOf } from "../scenarios/stale-token";
 import type { Collection } from "./old-view";
 
-/** Something that happens once, and that an old list says has not happened yet. */
+/** A one-time action that an old list does not show yet. */
 export interface Story {
   readonly name: string;
   readonly scenario: Scenario;
   readonly collection: Collection;
-  readonly deed: string;
-  /** The operator is asked to see to it; returns the object as it is before it knows anything. */
+  readonly action: string;
+  /** Creates the object that asks for the action; returns it without a status. */
   trigger(scene: Scene): Promise<ControllerResilience>;
-  /** What somebody does after it was done. */
+  /** A change by another client after the action. */
   afterwards?(scene: Scene): Promise<void>;
-  /** What of the state holds also while the old list is shown. */
+  /** Parts of the state that must not change while the old list is shown. */
   readonly fixed: readonly string[];
-  /** When all has happened. */
+  /** Whether the story has reached its final state. */
   isOver(state: State): boolean;
 }
 
-/** The shortest that there is: whoever believes the old list may evict again soon. */
+/** The shortest cooldown: an operator that trusts the old list may evict again soon. */
 const TOKEN_RESTART = { cooldown: "30s" };
 const BINDING_RENEWAL = { extendBy: "24h" };
 const TEN_DAYS_MS = 240 * 3_600_000;
@@ -29,18 +29,18 @@ const TEN_DAYS_MS = 240 * 3_600_000;
 const renewal = {
   scenario: bindingRenewal,
   collection: "rolebindings",
-  deed: "PATCH rolebindings",
+  action: "PATCH rolebindings",
   fixed: ["hours"],
   trigger: (scene: Scene) => protect(scene, "Deployment", { bindingRenewal: BINDING_RENEWAL }),
   isOver: (state: State) => bindingRenewal.isOver(state),
 } as const;
 
-/** Each of them ends in a state that the old list contradicts. */
+/** Each story ends in a state that contradicts the old list. */
 export const STORIES: readonly Story[] = [
   { ...renewal, name: "a binding was renewed" },
   {
     ...renewal,
-    name: "a binding was renewed, and then given a later end by a person",
+    name: "a binding was renewed, then extended by a person",
     afterwards: async scene => {
       const annotations = {
         [EXPIRY.ownExpiresAt]: new Date(Date.now() + TEN_DAYS_MS).toISOString().replace(/\.\d+/, ""),
@@ -55,7 +55,7 @@ export const STORIES: readonly Story[] = [
     afterwards: scene => scene.admin.delete(`${bindingsOf(scene)}/${NAME}`),
     isOver: state => says(state, "BindingsCurrent", "Revoked"),
   },
-  restart("StatefulSet", "a pod was replaced by one of its name"),
+  restart("StatefulSet", "a pod was replaced by one with the same name"),
   restart("Deployment", "a pod was replaced"),
 ];
 
@@ -65,7 +65,7 @@ function restart(kind: "Deployment" | "StatefulSet", name: string): Story {
     name,
     scenario,
     collection: "pods",
-    deed: "POST pods/eviction",
+    action: "POST pods/eviction",
     fixed: ["pods", "restartsTotal"],
     trigger: scene => protect(scene, kind, { tokenRestart: TOKEN_RESTART }),
     isOver: state => scenario.isOver(state),
