@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { clusterObjectView } from "../../src/cluster/read/cluster-object-view";
 import { ApiWriter } from "../../src/cluster/write/writer";
+import { viewIn } from "../../src/core/desired";
 import { ConflictError, ForbiddenError } from "../../src/core/errors";
 import { makeObject } from "../../src/core/testing/objects";
 import type { ClusterKind, ClusterObjectView, DaemonSetView } from "../../src/core/views";
@@ -284,7 +285,7 @@ describe("the operator's writes", () => {
     return pairOf({ namespace, name: "written" } as DaemonSetView, { owner, admission }, DEFAULTS);
   }
 
-  const states = async (): Promise<string[]> => (await seen()).halves.map(({ state }) => state);
+  const states = async (): Promise<string[]> => (await seen()).halves.map(({ state }) => state.is);
   const intents = async () => buildPair(await seen(), "written", owner, "test");
 
   async function write(by = writer): Promise<void> {
@@ -292,41 +293,41 @@ describe("the operator's writes", () => {
   }
 
   it("create a policy and a binding that are read back unchanged, with the declared permissions only", async () => {
-    expect(await states()).toEqual(["Missing", "Missing"]);
+    expect(await states()).toEqual(["missing", "missing"]);
     await write();
-    expect(await states()).toEqual(["Right", "Right"]);
+    expect(await states()).toEqual(["right", "right"]);
     expect(await intents()).toEqual([]);
   });
 
   it("restore an object that another client has changed, only under its uid", async () => {
     const { name } = await seen();
     await admin.patch(`${POLICIES}/${name}`, { spec: { reinvocationPolicy: "Never" } });
-    expect(await states()).toEqual(["Drifted", "Right"]);
+    expect(await states()).toEqual(["different", "right"]);
     const [outdated] = await intents();
     await admin.patch(`${POLICIES}/${name}`, { spec: { failurePolicy: "Fail" } });
     await expect(writer.write(outdated!)).rejects.toThrow(ConflictError);
     await write();
-    expect(await states()).toEqual(["Right", "Right"]);
+    expect(await states()).toEqual(["right", "right"]);
   });
 
   it("delete only objects that were read before", async () => {
-    const views = (await seen()).halves.flatMap(({ view }) => view ?? []);
+    const views = (await seen()).halves.flatMap(({ state }) => viewIn(state) ?? []);
     const [binding, policy] = buildRemoval(views, "test");
     const successor = { ...binding!, target: { ...binding!.target, uid: "00000000-0000-4000-8000-000000000000" } };
     await expect(writer.write(successor)).rejects.toThrow(ConflictError);
     await writer.write(binding!);
     await writer.write(policy!);
-    expect(await states()).toEqual(["Missing", "Missing"]);
+    expect(await states()).toEqual(["missing", "missing"]);
   });
 
   it("never adopt an existing object of that name", async () => {
     const early = await intents();
     const { name } = await seen();
     await pair(name, policySpec({ namespace, daemonSet: "theirs", expirationSeconds: 700 }));
-    expect(await states()).toEqual(["Foreign", "Foreign"]);
+    expect(await states()).toEqual(["foreign", "foreign"]);
     expect(await intents()).toEqual([]);
     for (const intent of early) await expect(writer.write(intent)).rejects.toThrow(ConflictError);
-    expect(await states()).toEqual(["Foreign", "Foreign"]);
+    expect(await states()).toEqual(["foreign", "foreign"]);
   });
 
   it("are refused without the right to create, also by server-side apply", async () => {

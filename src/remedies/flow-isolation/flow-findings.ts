@@ -1,3 +1,4 @@
+import { viewIn } from "../../core/desired";
 import { formatDuration } from "../../core/duration";
 import type { Intent } from "../../core/intent";
 import { isRunaway } from "./breaker";
@@ -14,11 +15,10 @@ import {
   measured,
   nameOf,
   piecesOf,
+  refersToQuarantine,
   timeOf,
   type Flow,
 } from "./flow";
-import { QUARANTINE_LEVEL } from "./levels";
-import { levelOf } from "./desired";
 import { homeLevel } from "./wanted";
 
 type Check = (flow: Flow) => Finding | undefined;
@@ -114,7 +114,7 @@ function probation(flow: Flow): Finding | undefined {
 function nameTaken(flow: Flow): Finding | undefined {
   const piece = piecesOf(flow).find(({ state }) => state.is === "foreign");
   if (piece === undefined) return undefined;
-  const isHeld = "view" in piece.state && levelOf(piece.state.view) === QUARANTINE_LEVEL;
+  const isHeld = refersToQuarantine(piece);
   const wayOut = isHeld ? ` It is in quarantine. ${howToRelease(flow)}` : "";
   const sentence = `${nameOf(flow)}: FlowSchema ${piece.wanted.name} was not made by the operator, which leaves it alone. Delete it, or restore its labels.${wayOut}`;
   return { status: "False", reason: "NameTaken", sentence, isStalled: true };
@@ -124,7 +124,7 @@ function contested(flow: Flow): Finding | undefined {
   const piece = piecesOf(flow).find(({ state }) => state.is === "different" || state.is === "missing");
   if (piece === undefined || !isContested(flow)) return undefined;
   const { state, wanted } = piece;
-  const manager = "view" in state ? state.view.lastManager : undefined;
+  const manager = viewIn(state)?.lastManager;
   const who = manager === undefined ? "" : `; field manager ${manager} wrote it last`;
   const sentence = `${nameOf(flow)}: FlowSchema ${wanted.name} was restored ${MAX_CHANGES} times and changed again each time${who}. The operator does not restore it again before this object changes.`;
   return { status: "False", reason: "FlowContested", sentence, isStalled: true };

@@ -1,25 +1,19 @@
 import type { FlowStatus } from "../../api/controller-resilience";
 import { toSeconds } from "../../core/time";
+import { viewIn } from "../../core/desired";
 import { parseDuration } from "../../core/duration";
 import { isOwnedBy } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
 import type { AccountFacts, FlowIsolationFacts, Spec } from "./facts";
-import { DRAINED_MS, QUARANTINE_LEVEL } from "./levels";
+import { DRAINED_MS, levelOf, QUARANTINE_LEVEL } from "./levels";
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, readRate, type Reading } from "./rate";
 import { shadowOf } from "./shadow";
 import { shownRate } from "./shown-rate";
-import { compare, levelOf, type DesiredState } from "./desired";
-import { flowSchemaName, homeLevel, wantedFlow, wantedLeaseFlow, wantedLevels, type Wanted } from "./wanted";
+import { flowSchemaName, homeLevel, pieceOf, wantedFlow, wantedLeaseFlow, wantedLevels, type Piece } from "./wanted";
 
 /** How often the operator restores what another field manager changes, for one generation of the object. */
 export const MAX_CHANGES = 2;
-
-/** A wanted object, compared with the cluster. */
-export interface Piece {
-  readonly wanted: Wanted;
-  readonly state: DesiredState;
-}
 
 /** One ServiceAccount's flow, before its findings. */
 export interface Flow {
@@ -46,7 +40,7 @@ export interface Flow {
 /** The flow of one ServiceAccount in this pass. */
 export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: Spec, nowMs: number): Flow {
   const { owner } = facts;
-  const lease = spec.protectLeases ? pieceOf(wantedLeaseFlow(owner, account.name, spec), facts) : undefined;
+  const lease = spec.protectLeases ? pieceOf(wantedLeaseFlow(owner, account.name, spec), facts.schemas) : undefined;
   const match = matchOf(account, facts);
   const limits = limitsOf(facts, spec, isInPlace(match, facts, lease));
   const before = breakerOf(account.record);
@@ -59,7 +53,7 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
     ...(before === undefined ? {} : { before }),
     ...(rate === undefined ? {} : { rate }),
     ...(match.shadow === undefined ? {} : { shadow: match.shadow }),
-    own: pieceOf(wantedFlow(owner, account.name, spec, level), facts),
+    own: pieceOf(wantedFlow(owner, account.name, spec, level), facts.schemas),
     ...(lease === undefined ? {} : { lease }),
   };
 }
@@ -75,10 +69,6 @@ function matchOf({ name }: AccountFacts, { owner, schemas }: FlowIsolationFacts)
   if (own === undefined) return {};
   const shadow = shadowOf(own, schemas ?? [], { ...owner.metadata, name });
   return shadow === undefined ? { own } : { own, shadow };
-}
-
-function pieceOf(wanted: Wanted, { schemas }: FlowIsolationFacts): Piece {
-  return { wanted, state: compare(wanted, schemas ?? []) };
 }
 
 /** A throttled client must not lose its leases, and a foreign FlowSchema measures nothing of it. */
@@ -103,7 +93,7 @@ function limitsOf(facts: FlowIsolationFacts, spec: Spec, isReady: boolean): Brea
   const { threshold, for: over, release } = spec.requestRate;
   // With onRunaway: Report there is no quarantine level.
   const quarantine = wantedLevels(facts, spec).find(({ name }) => name === QUARANTINE_LEVEL);
-  const state = quarantine === undefined ? undefined : compare(quarantine, facts.levels ?? []).is;
+  const state = quarantine === undefined ? undefined : pieceOf(quarantine, facts.levels).state.is;
   return {
     threshold,
     forMs: parseDuration(over),
@@ -144,7 +134,13 @@ export function piecesOf({ own, lease }: Flow): Piece[] {
 
 /** Reports whether its FlowSchema refers to the quarantine level now. */
 export function isInQuarantine({ own }: Flow): boolean {
-  return "view" in own.state && own.state.is !== "foreign" && levelOf(own.state.view) === QUARANTINE_LEVEL;
+  return own.state.is !== "foreign" && refersToQuarantine(own);
+}
+
+/** Reports whether the FlowSchema of that name refers to the quarantine level; it can be foreign. */
+export function refersToQuarantine({ state }: Piece): boolean {
+  const view = viewIn(state);
+  return view !== undefined && levelOf(view) === QUARANTINE_LEVEL;
 }
 
 /** Its FlowSchema was right for this generation before: a difference now is another manager's change. */

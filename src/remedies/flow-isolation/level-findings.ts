@@ -1,13 +1,13 @@
+import { viewIn } from "../../core/desired";
 import type { ClusterObjectView } from "../../core/views";
 import { buildWrite, EVENT } from "./writes";
 import type { FlowIsolationFacts, Spec } from "./facts";
 import { levelId, type FlowItem } from "./item";
 import type { Finding } from "./reasons";
-import { changesOf, MAX_CHANGES, type Flow, type Piece } from "./flow";
+import { changesOf, MAX_CHANGES, type Flow } from "./flow";
 import { isCommon, isReserved, QUARANTINE_LEVEL } from "./levels";
-import { compare } from "./desired";
 import { isUsed } from "./surplus";
-import { homeLevel, wantedLevels, type Wanted } from "./wanted";
+import { homeLevel, pieceOf, wantedLevels, type Piece, type Wanted } from "./wanted";
 
 /** What to do about the levels. */
 export interface LevelPlan {
@@ -24,7 +24,7 @@ export interface LevelPlan {
 export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonly Flow[]): LevelPlan {
   const levels = facts.levels ?? [];
   const named = spec.priorityLevel === "" ? undefined : namedLevel(spec.priorityLevel, levels);
-  const all = wantedLevels(facts, spec).map(wanted => ({ wanted, state: compare(wanted, levels) }));
+  const all = wantedLevels(facts, spec).map(wanted => pieceOf(wanted, levels));
   const home = all.find(({ wanted }) => wanted.name === homeLevel(facts.owner, spec));
   const isUsable = named === undefined && home?.state.is !== "foreign";
   // A throttled flow gets its FlowSchema back in quarantine, wherever it goes afterwards.
@@ -92,7 +92,7 @@ function levelFinding(piece: Piece, facts: FlowIsolationFacts): Finding | undefi
 }
 
 function contested({ wanted, state }: Piece): Finding {
-  const manager = "view" in state ? state.view.lastManager : undefined;
+  const manager = viewIn(state)?.lastManager;
   const who = manager === undefined ? "" : `; field manager ${manager} wrote it last`;
   const sentence = `PriorityLevelConfiguration ${wanted.name} was restored ${MAX_CHANGES} times and changed again each time${who}. The operator does not restore it again before this object changes.`;
   return { status: "False", reason: "FlowContested", sentence, isStalled: true };

@@ -4,8 +4,7 @@ import { isManaged, isOwnedBy, isOwnedName } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { buildDelete } from "./writes";
 import type { Owner } from "./facts";
-import { isCommon } from "./levels";
-import { levelOf } from "./desired";
+import { isCommon, levelOf } from "./levels";
 
 /** The FlowSchemas and levels in the cluster. */
 export interface Existing {

@@ -1,5 +1,7 @@
 import { FLOW_PREFIX, LEVELS_ANNOTATION, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
+import { compareDesired, covers, type DesiredObject, type DesiredState } from "../../core/desired";
 import { ownedName, ownerAnnotations, ownerLabels } from "../../core/owned";
+import type { ClusterObjectView } from "../../core/views";
 import type { FlowIsolationFacts, Owner, Spec } from "./facts";
 import {
   LEASE_LEVEL,
@@ -14,13 +16,20 @@ import {
 /** API group and version of both kinds. */
 export const FLOW_CONTROL = "flowcontrol.apiserver.k8s.io/v1";
 
-/** An object as the operator wants it. */
-export interface Wanted {
+/** An object of flow control as the operator wants it. */
+export interface Wanted extends DesiredObject {
   readonly kind: "FlowSchema" | "PriorityLevelConfiguration";
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly spec: object;
+}
+
+/** A wanted object, compared with the cluster. */
+export interface Piece {
+  readonly wanted: Wanted;
+  readonly state: DesiredState;
+}
+
+/** Compares a wanted object with all objects of its kind. The API server defaults further fields. */
+export function pieceOf(wanted: Wanted, views: readonly ClusterObjectView[] | null): Piece {
+  return { wanted, state: compareDesired(wanted, views ?? [], covers) };
 }
 
 /** A built-in FlowSchema of precedence 900 (kube-system-service-accounts) matches the ServiceAccounts of this namespace. */

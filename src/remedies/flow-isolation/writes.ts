@@ -1,9 +1,9 @@
+import type { DesiredState } from "../../core/desired";
 import type { Intent, ObjectRef } from "../../core/intent";
 import { ownerAnnotations } from "../../core/owned";
 import type { ClusterObjectView, WorkloadView } from "../../core/views";
 import { OWNER_ANNOTATION, REPLICAS_BEFORE_ANNOTATION } from "../../api/names";
 import type { Owner } from "./facts";
-import type { DesiredState } from "./desired";
 import { FLOW_CONTROL, type Wanted } from "./wanted";
 
 /** Reasons of the Events about writes. */

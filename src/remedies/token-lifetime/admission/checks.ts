@@ -47,7 +47,7 @@ function unavailable(subject: AdmissionSubject): DaemonSetFinding | undefined {
 }
 
 function nameTaken(subject: AdmissionSubject): DaemonSetFinding | undefined {
-  const foreign = subject.pair.halves.find(({ state }) => state === "Foreign");
+  const foreign = subject.pair.halves.find(({ state }) => state.is === "foreign");
   if (foreign === undefined) return undefined;
   return {
     status: "False",

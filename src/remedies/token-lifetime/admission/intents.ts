@@ -1,11 +1,12 @@
 import { Cause } from "../../../api/conditions";
 import { DAEMON_SET_ANNOTATION } from "../../../api/names";
+import { viewIn } from "../../../core/desired";
 import type { Intent, RestartLimits } from "../../../core/intent";
 import { ownerAnnotations, ownerLabels } from "../../../core/owned";
 import type { ClusterObjectView, DaemonSetView, PodView } from "../../../core/views";
 import { RESTORED, SHORTENED } from "../intents";
 import type { Observed } from "../observed";
-import type { Half, Pair } from "./pair";
+import { isDrifted, type Pair } from "./pair";
 import { ADMISSION_API } from "./policy";
 
 /** Event reason of an eviction, the same for every remedy. */
@@ -22,8 +23,9 @@ export function buildPair({ name, halves }: Pair, daemonSet: string, owner: Obse
   const annotations = { ...ownerAnnotations(owner), [DAEMON_SET_ANNOTATION]: daemonSet };
   const metadata = { labels: ownerLabels(owner), annotations };
   return halves
-    .filter(({ state }) => state === "Missing" || state === "Drifted")
-    .map(({ kind, spec, view }: Half): Intent => {
+    .filter(half => half.state.is === "missing" || isDrifted(half))
+    .map(({ kind, spec, state }): Intent => {
+      const view = viewIn(state);
       const known = view === undefined ? {} : { uid: view.uid, resourceVersion: view.resourceVersion };
       return {
         verb: view === undefined ? "create" : "apply",

@@ -1,7 +1,8 @@
-import { isOwnedBy, ownedName } from "../../../core/owned";
+import { compareDesired, equals, viewIn, type DesiredState } from "../../../core/desired";
+import type { JsonObject } from "../../../core/json";
+import { ownedName, ownerLabels } from "../../../core/owned";
 import type { ClusterObjectView, DaemonSetView } from "../../../core/views";
 import type { Observed, Spec } from "../observed";
-import { canonical, type JsonObject } from "../template";
 import { bindingSpec, policySpec } from "./policy";
 
 /** Prefix of the names of all pairs. */
@@ -12,10 +13,7 @@ export interface Half {
   readonly kind: "MutatingAdmissionPolicy" | "MutatingAdmissionPolicyBinding";
   /** The spec that the operator wants. */
   readonly spec: JsonObject;
-  /** The object with this name, if there is one. */
-  readonly view?: ClusterObjectView;
-  /** Foreign: the object belongs to another owner. Drifted: another manager changed it. */
-  readonly state: "Missing" | "Foreign" | "Drifted" | "Right";
+  readonly state: DesiredState;
 }
 
 /** A policy and its binding, which have the same name. */
@@ -33,10 +31,9 @@ export function pairOf(
   const identity = [owner.metadata.uid, daemonSet, `${expirationSeconds}`];
   const name = ownedName(PREFIX, [namespace, daemonSet], identity);
   const half = (kind: Half["kind"], spec: JsonObject, all: readonly ClusterObjectView[] = []): Half => {
-    const view = all.find(one => one.name === name);
-    if (view === undefined) return { kind, spec, state: "Missing" };
-    if (!isOwnedBy(view, owner)) return { kind, spec, view, state: "Foreign" };
-    return { kind, spec, view, state: canonical(view.spec) === canonical(spec) ? "Right" : "Drifted" };
+    const desired = { kind, name, labels: ownerLabels(owner), annotations: {}, spec };
+    // A field that another manager adds, such as a match condition, can make the policy ineffective.
+    return { kind, spec, state: compareDesired(desired, all, equals) };
   };
   const policy = policySpec({ namespace, daemonSet, expirationSeconds });
   return {
@@ -50,10 +47,20 @@ export function pairOf(
 
 /** Reports whether both halves exist with the wanted spec. */
 export function isComplete({ halves }: Pair): boolean {
-  return halves.every(({ state }) => state === "Right");
+  return halves.every(({ state }) => isRight(state));
+}
+
+/** Reports whether the operator's object has another spec than the wanted one. */
+export function isDrifted({ state }: Half): boolean {
+  return state.is !== "missing" && state.is !== "foreign" && !isRight(state);
+}
+
+/** The policy is in force until its deletion is done. */
+function isRight(state: DesiredState): boolean {
+  return state.is === "right" || (state.is === "deleting" && state.isRight);
 }
 
 /** When the operator last wrote a half. */
 export function writtenMs({ halves }: Pair): number {
-  return Math.max(...halves.map(({ view }) => view?.writtenAtMs ?? view?.createdAtMs ?? -Infinity));
+  return Math.max(...halves.map(({ state }) => viewIn(state)?.writtenAtMs ?? viewIn(state)?.createdAtMs ?? -Infinity));
 }

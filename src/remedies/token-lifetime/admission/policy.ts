@@ -1,4 +1,5 @@
-import { DEFAULT_SECONDS, type JsonObject } from "../template";
+import type { JsonObject } from "../../../core/json";
+import { DEFAULT_SECONDS } from "../template";
 
 /** Served since Kubernetes 1.36. */
 export const ADMISSION_API = "admissionregistration.k8s.io/v1";

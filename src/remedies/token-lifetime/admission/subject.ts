@@ -63,7 +63,7 @@ export function withPolicy(entry: DaemonSetStatus, subject: AdmissionSubject, is
   const ms = pairWrittenMs(subject);
   return {
     ...entry,
-    ...((isWritten || pair.halves.some(({ view }) => view !== undefined)) && { policy: pair.name }),
+    ...((isWritten || pair.halves.some(({ state }) => state.is !== "missing")) && { policy: pair.name }),
     ...(ms !== undefined && { appliedTime: toSeconds(new Date(ms)) }),
     ...(isUnrecorded(subject) && { changes: (entry.changes ?? 0) + 1 }),
   };

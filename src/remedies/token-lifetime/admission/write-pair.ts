@@ -1,9 +1,10 @@
+import { viewIn } from "../../../core/desired";
 import { blockerOf, staleTokenWarning, waitingFor } from "../checks/shared";
 import { IMMEDIATE_MS, RECHECK_MS, type DaemonSetFinding } from "../finding";
 import { buildRelease } from "../intents";
 import { changesOf, entryOf, lifetimeOf, MAX_CHANGES, nameOf } from "../subject";
 import { buildPair } from "./intents";
-import { isComplete } from "./pair";
+import { isComplete, isDrifted } from "./pair";
 import { hasTemplateChange, inEffectMs, type AdmissionSubject } from "./subject";
 
 /** The pair is missing or drifted. */
@@ -15,7 +16,8 @@ export function writingPair(subject: AdmissionSubject): DaemonSetFinding | undef
 function contested(subject: AdmissionSubject): DaemonSetFinding | undefined {
   if (changesOf(subject) < MAX_CHANGES) return undefined;
   const { halves, name } = subject.pair;
-  const manager = halves.find(({ state }) => state === "Drifted")?.view?.lastManager;
+  const drifted = halves.find(isDrifted);
+  const manager = drifted && viewIn(drifted.state)?.lastManager;
   const writer = manager === undefined ? "" : `; field manager ${manager} wrote it last`;
   return {
     status: "False",
@@ -28,7 +30,7 @@ function contested(subject: AdmissionSubject): DaemonSetFinding | undefined {
 
 /** A pair that was drifted is repaired immediately: pods already rely on it. */
 function delayed(subject: AdmissionSubject): DaemonSetFinding | undefined {
-  const isNew = subject.pair.halves.every(({ state }) => state === "Missing");
+  const isNew = subject.pair.halves.every(({ state }) => state.is === "missing");
   const blocker = isNew ? blockerOf(subject) : undefined;
   return blocker === undefined ? undefined : waitingFor(subject, blocker);
 }

@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { RESTARTED_AT_ANNOTATION } from "../../../api/names";
 import { readTemplate, type Reading } from "./arrange";
 import { CONTAINER_LISTS, withoutOurMount } from "./containers";
-import { arrayOf, type JsonObject, objectIn, objectOf } from "../../../core/json";
-import { canonical } from "./json";
+import { arrayOf, canonical, type JsonObject, objectIn, objectOf } from "../../../core/json";
 import { podSpecOf, type PreviousSeconds, type TemplateInput } from "./model";
 import { withSeconds } from "./sources";
 

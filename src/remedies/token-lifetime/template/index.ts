@@ -1,6 +1,5 @@
 export { fingerprint } from "./fingerprint";
 export type { JsonObject } from "../../../core/json";
-export { canonical } from "./json";
 export type {
   ContainerPatch,
   LeftAloneReason,

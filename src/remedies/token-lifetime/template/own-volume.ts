@@ -1,5 +1,4 @@
-import { canonical } from "./json";
-import { type JsonObject, objectOf } from "../../../core/json";
+import { canonical, type JsonObject, objectOf } from "../../../core/json";
 import type { VolumePatch } from "./model";
 import { sourcesOf, withSeconds } from "./sources";
 

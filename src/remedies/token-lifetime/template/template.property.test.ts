@@ -12,8 +12,7 @@ import {
   type TemplateSpec,
   VOLUME_NAME,
 } from "./";
-import { canonical } from "./json";
-import { objectOf } from "../../../core/json";
+import { canonical, objectOf } from "../../../core/json";
 import { admit, tokenLives, withToken } from "./testing/admission";
 import { applyPatch, created, type Managed, ownedVolumesOf, serverSideApply, US } from "./testing/apply";
 import { automounts, junkInputs, specs, templates } from "./testing/arbitrary";

@@ -1,5 +1,5 @@
-import { arrayOf, type JsonObject, objectIn, objectOf } from "../../../../core/json";
-import { canonical, namedOf } from "../json";
+import { arrayOf, canonical, type JsonObject, objectIn, objectOf } from "../../../../core/json";
+import { namedOf } from "../json";
 import type { TemplatePatch } from "../model";
 import { VOLUME_NAME } from "../own-volume";
 
