@@ -1,4 +1,4 @@
-// `npm run demo`: a controller comes to harm on a real cluster, and is healed.
+// `npm run demo`: breaks a controller on a real cluster, and shows how the operator heals it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,13 +18,13 @@ interface DemoOptions {
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Its own lab, unless the user has named a cluster. */
+/** The demonstration's own lab, unless the user has named a cluster. */
 function clusterOf(context: string | undefined, timeline: Timeline, folder: string): Promise<DemoCluster> {
   if (context === undefined) return labCluster(line => timeline.say("lab", line));
   return contextCluster(context, folder);
 }
 
-/** In the cluster, where that is a lab; elsewhere, and where it was asked for, on this machine. */
+/** Runs the operator in the cluster if that is a lab; otherwise, or if requested, as a process on this machine. */
 function operatorOf(cluster: DemoCluster, timeline: Timeline, hostProcess: boolean): DemoOperator {
   const { lab } = cluster;
   if (lab !== undefined && !hostProcess) return new OperatorInCluster(lab, line => timeline.say("lab", line));
@@ -60,21 +60,21 @@ async function demo(scenario: Scenario, { context, hostProcess = false, keep = f
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
   try {
-    timeline.heading("A cluster");
+    timeline.heading("Start a cluster");
     cluster = await clusterOf(context, timeline, folder);
     timeline.say("cluster", cluster.description, "good");
 
     operator = operatorOf(cluster, timeline, hostProcess);
     timeline.heading(operator.description);
     await operator.start();
-    timeline.say("operator", "is ready", "good");
+    timeline.say("operator", "the operator is ready", "good");
 
     play = scenario.start(cluster, timeline, operator);
     await play.prepare();
     const ending = await play.play();
     await play.show();
     timeline.heading(ending);
-    if (keep) timeline.quote(`The cluster stays open (${operator.afterwards}): ${cluster.hint}`);
+    if (keep) timeline.quote(`The cluster keeps running (${operator.afterwards}): ${cluster.hint}`);
   } catch (error) {
     if (operator !== undefined && !state.interrupted) await printComplaints(operator);
     throw error;
@@ -88,20 +88,20 @@ const [usual] = scenarios;
 const list = scenarios.map(({ name, about }) => `  ${name.padEnd(20)}${about}`);
 
 const program = new Command("npm run demo --")
-  .description("Show on a real cluster what becomes of a controller, and how it is healed.")
+  .description("Break a controller on a real cluster, and watch the operator heal it.")
   .addArgument(
-    new Argument("[scenario]", "what to show").choices(scenarios.map(({ name }) => name)).default(usual?.name),
+    new Argument("[scenario]", "the failure to show").choices(scenarios.map(({ name }) => name)).default(usual?.name),
   )
   .addHelpText("after", `\nScenarios:\n${list.join("\n")}`)
   .option(
     "--context <name>",
-    "a context of your kubeconfig (default: a lab of its own, which needs Linux and root); implies --host-process",
+    "use this context of your kubeconfig (default: start a lab, which needs Linux and root); implies --host-process",
   )
-  .option("--host-process", "run the operator as a process on this machine (default: in the lab, by its Helm chart)")
-  .option("--keep", "leave the cluster open at the end")
+  .option("--host-process", "run the operator as a process on this machine (default: in the lab, from its Helm chart)")
+  .option("--keep", "keep the cluster and its objects at the end")
   .action(async (name: string, options: DemoOptions) => {
     try {
-      // Commander lets no other name through.
+      // Commander rejects other names.
       await demo(scenarios.find(scenario => scenario.name === name)!, options);
     } catch (error) {
       console.error(`\nThe demonstration failed: ${error instanceof Error ? error.message : String(error)}`);

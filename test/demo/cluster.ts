@@ -6,50 +6,50 @@ import { OPERATOR } from "../cluster/installation";
 import { Lab } from "../lab";
 import { schedulerImage } from "../lab/images";
 
-/** The cluster that a demonstration runs on: its own lab, or one that the user named. */
+/** The cluster of a demonstration: its own lab, or a cluster that the user named. */
 export interface DemoCluster {
   readonly description: string;
   readonly schedulerImage: string;
-  /** Where it is a lab: for what can't be done to a cluster that is not ours. */
+  /** Set if the cluster is a lab: for changes that are allowed only on our own cluster. */
   readonly lab?: Lab;
   readonly kubectl: Kubectl;
   /** Kubeconfig with the rights of the operator's own ServiceAccount. */
   operatorKubeconfig(): Promise<string>;
-  /** How a user reaches it while it is kept open. */
+  /** How a user accesses the cluster if it is kept. */
   readonly hint: string;
   close(): Promise<void>;
 }
 
-/** Name of the lab that a demonstration makes for itself. */
+/** Name of the lab that a demonstration starts. */
 export const DEMO_LAB = "demo";
 
-/** Its own lab. */
+/** Starts the demonstration's own lab. */
 export async function labCluster(onProgress: (line: string) => void, name = DEMO_LAB): Promise<DemoCluster> {
   const lab = await Lab.up({ name, onProgress });
   if (!lab.hasNode) {
     await lab.down();
     throw new Error(
-      "the demonstration needs a real node, which needs Linux and root; without these, name a cluster with --context",
+      "the demonstration needs a real node, which requires Linux and root; without them, name a cluster with --context",
     );
   }
   onProgress("loading the image of kube-scheduler");
   const image = await schedulerImage();
   await lab.loadImage(image.tar);
   return {
-    description: `a lab of its own (${lab.server})`,
+    description: `a new lab (${lab.server})`,
     schedulerImage: image.reference,
     lab,
     kubectl: (args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }),
     operatorKubeconfig: () => lab.serviceAccountKubeconfig(OPERATOR.namespace, OPERATOR.serviceAccount),
-    hint: `npm run lab -- shell --name ${name}   (and when you are done: npm run lab -- down --name ${name})`,
+    hint: `npm run lab -- shell --name ${name}   (to remove it: npm run lab -- down --name ${name})`,
     close: async () => {
       await lab.down();
-      onProgress(`the lab "${name}" is gone`);
+      onProgress(`the lab "${name}" is removed`);
     },
   };
 }
 
-/** The cluster of a context of the user's kubeconfig. */
+/** Uses the cluster of a context of the user's kubeconfig. */
 export async function contextCluster(context: string, folder: string): Promise<DemoCluster> {
   const kubectl = (args: readonly string[], stdin?: string): Promise<Said> =>
     runKubectl(["--context", context, ...args], stdin);

@@ -1,4 +1,4 @@
-// The demonstration of Events: the credential that a CNI agent has left on its node is dead, and no pod can start there.
+// Demonstrates evidence from Events: the credential that a CNI agent left on its node is rejected, so no pod can start there.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { StatusCondition } from "../../src/api/controller-resilience";
 import { ClusterClient, isReady, type Pod } from "../cluster/client";
@@ -14,14 +14,14 @@ import type { Timeline } from "./timeline";
 const NAME = "my-network";
 const SHOP = "cni-credential-shop";
 const APP = "web";
-/** The API server remembers for up to 10 s that a token was good; until then pods still start. */
+/** The API server caches for up to 10 s that a token was valid; until then pods still start. */
 const REMEMBERED_MS = 11_000;
-/** Longer than any healthy run by far; then it says what it saw and fails. */
+/** Time limit, much longer than any healthy run; then the demonstration fails and prints what it saw. */
 const PATIENCE_MS = 360_000;
 
 const SPEC = { targets: [{ kind: "DaemonSet", name: NAME }], tokenRestart: {} };
 
-/** Plays the scenario on a lab, since it changes how the node's pods get their network. */
+/** Runs the scenario on a lab, since it changes how the node's pods get their network. */
 export class CniCredential implements Play {
   private readonly client: ClusterClient;
   private readonly lab: Lab;
@@ -34,15 +34,15 @@ export class CniCredential implements Play {
     private readonly namespace = "cni-credential",
   ) {
     if (cluster.lab === undefined)
-      throw new Error("this demonstration changes how a node's pods get their network, so it needs a lab of its own");
+      throw new Error("this demonstration changes how a node's pods get their network, so it runs only in its own lab");
     this.lab = cluster.lab;
     this.client = new ClusterClient(cluster.kubectl);
     this.teller = new ConditionTeller(timeline);
   }
 
-  /** The agent, the plugin, and the object that protects them. */
+  /** Creates the agent, the plugin, and the object that protects them. */
   async prepare(): Promise<void> {
-    this.timeline.heading("A network plugin: its agent, a DaemonSet in the node's network, leaves it a credential");
+    this.timeline.heading("A network plugin: its agent, a DaemonSet, writes the plugin's credential to the node");
     const image = await nodeControllerImage();
     await this.lab.loadImage(image.tar);
     this.image = image.reference;
@@ -57,16 +57,18 @@ export class CniCredential implements Play {
     await this.tellCondition();
   }
 
-  /** Breaks it and watches until it is healed. */
+  /** Breaks the credential, and watches until the node is healed. */
   async play(): Promise<string> {
     const { evictedAfter, startedAfter } = await this.breakAndWatch();
-    return `Healed: the agent's pod was replaced ${evictedAfter.toFixed(1)} s after its credential had died, and the waiting pod was Ready after ${startedAfter.toFixed(1)} s.`;
+    return `Healed: the agent's pod was replaced ${evictedAfter.toFixed(1)} s after its credential became invalid, and the waiting pod was Ready after ${startedAfter.toFixed(1)} s.`;
   }
 
   /** Returns the seconds until the agent's pod was replaced, and until the waiting pod was Ready. */
   async breakAndWatch(): Promise<{ evictedAfter: number; startedAfter: number }> {
     const [before] = await this.client.readyPods(this.namespace, NAME);
-    this.timeline.heading("The credential dies: its ServiceAccount, which is not the agent's own, is recreated");
+    this.timeline.heading(
+      "Failure: the ServiceAccount of the credential is recreated, so the credential becomes invalid",
+    );
     await this.client.recreateServiceAccount(this.namespace, pluginAccount({ name: NAME }));
     this.timeline.setZero();
     this.timeline.say("you", `recreated ServiceAccount ${this.namespace}/${pluginAccount({ name: NAME })}`);
@@ -84,12 +86,12 @@ export class CniCredential implements Play {
     return { evictedAfter: evictedAfter ?? NaN, startedAfter: startedAfter ?? NaN };
   }
 
-  /** The conditions as kubectl prints them. */
+  /** Prints the conditions as kubectl does. */
   async show(): Promise<void> {
     await quoteObject(this.client, this.timeline, { namespace: this.namespace, name: NAME });
   }
 
-  /** Takes away what prepare() made. */
+  /** Deletes what prepare() created. */
   async cleanUp(): Promise<void> {
     unchainPlugin(this.lab);
     for (const name of [this.namespace, SHOP]) await this.client.deleteNamespace(name);
@@ -99,11 +101,11 @@ export class CniCredential implements Play {
     return { namespace: this.namespace, name: NAME, image: this.image };
   }
 
-  /** Another team's Deployment. */
+  /** Creates a Deployment of another team. */
   private async startApp(): Promise<void> {
     const command = ["node", "/app/controller.js"];
     await this.client.apply(smallController({ namespace: SHOP, name: APP, image: this.image, command }));
-    this.timeline.say("you", `started Deployment ${SHOP}/${APP}, as any team may at any time`);
+    this.timeline.say("you", `started Deployment ${SHOP}/${APP}, as another team might at any time`);
   }
 
   private async tellFailures(): Promise<void> {
@@ -114,9 +116,9 @@ export class CniCredential implements Play {
     if (first !== undefined) {
       const cause = first.message.replace(/^.*failed \(add\): /, "");
       this.timeline.say("kubelet", `FailedCreatePodSandBox: ... ${cause}`, "bad");
-      this.timeline.say("pod", "the agent is Ready, and has logged nothing", "plain");
+      this.timeline.say("pod", "the agent stays Ready and logs nothing", "plain");
     }
-    if (failed.length >= 3) this.timeline.say("kubelet", "three of them and more", "bad");
+    if (failed.length >= 3) this.timeline.say("kubelet", "at least three such failures", "bad");
   }
 
   private async tellCondition(): Promise<void> {
@@ -142,7 +144,7 @@ export class CniCredential implements Play {
   private async appIsReady(): Promise<number | undefined> {
     const pods = await this.client.pods(SHOP, APP);
     if (pods.length !== 1 || !pods.every(isReady)) return undefined;
-    this.timeline.say("pod", `${pods[0]?.metadata.name ?? "?"}, which could not start, is Ready`, "good");
+    this.timeline.say("pod", `${pods[0]?.metadata.name ?? "?"}, which could not start before, is Ready`, "good");
     return this.timeline.seconds;
   }
 

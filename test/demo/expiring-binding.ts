@@ -1,5 +1,5 @@
-// The demonstration: a real kube-scheduler that may hold its Lease for a minute, by a RoleBinding with Kyverno's label; a twin of it that
-// nobody looks after; and a second RoleBinding, which a person revokes.
+// Demonstrates binding renewal: a real kube-scheduler whose RoleBinding has Kyverno's label and a life of one minute; a twin without protection;
+// and a second RoleBinding, which a person revokes.
 import type { BindingStatus, StatusCondition } from "../../src/api/controller-resilience";
 import { ClusterClient, type Binding, type Pod } from "../cluster/client";
 import { kubeScheduler, type SchedulerOptions } from "../controllers/kube-scheduler";
@@ -18,11 +18,11 @@ const NAMESPACE = "expiring-binding";
 const TWIN = "expiring-binding-twin";
 const TTL = "60s";
 const SPEC = { targets: [{ kind: "Deployment", name: NAME }], bindingRenewal: {} };
-/** Longer than any healthy run by far; then it says what it saw and fails. */
+/** Time limit, much longer than any healthy run; then the demonstration fails and prints what it saw. */
 const PATIENCE_MS = 180_000;
 const TELL_EVERY_S = 10;
 
-/** Plays the scenario on one cluster and shows it on one timeline. */
+/** Runs the scenario on one cluster and prints it on one timeline. */
 export class ExpiringBinding implements Play {
   private readonly client: ClusterClient;
   private readonly teller: ConditionTeller;
@@ -39,38 +39,40 @@ export class ExpiringBinding implements Play {
     this.image = cluster.schedulerImage;
   }
 
-  /** Two controllers without a right to their Lease, and the object that protects one of them. */
+  /** Creates two controllers without a right to their Lease, and the object that protects one of them. */
   async prepare(): Promise<void> {
-    this.timeline.heading("Two controllers: kube-scheduler, with leader election, in Deployments of their own");
+    this.timeline.heading("Two controllers: two Deployments of kube-scheduler with leader election");
     for (const namespace of [NAMESPACE, TWIN]) {
       await this.client.createNamespace(namespace);
       await this.client.apply(schedulerWithoutLease({ namespace, name: NAME, image: this.image }));
     }
     for (const namespace of [NAMESPACE, TWIN]) {
       const pod = await this.until(`the scheduler in ${namespace} to run`, () => this.runningPod(namespace));
-      this.timeline.say("pod", `${namespace}/${pod.metadata.name} is running, and may not hold its Lease yet`);
+      this.timeline.say("pod", `${namespace}/${pod.metadata.name} is running, without the right to hold its Lease`);
     }
-    this.timeline.heading(`The one in ${NAMESPACE} is protected; its twin in ${TWIN} is not`);
+    this.timeline.heading(
+      `A ControllerResilience protects the controller in ${NAMESPACE}, but not its twin in ${TWIN}`,
+    );
     this.timeline.quote(JSON.stringify(SPEC));
     this.timeline.quote(
-      `and, as the installer of the operator: it may bind Role ${NAME} in ${NAMESPACE}, nothing else`,
+      `The installer also grants the operator the right to bind Role ${NAME} in ${NAMESPACE}, and no other role.`,
     );
     await this.operator.letBind({ kind: "Role", name: NAME, namespace: NAMESPACE });
     await this.client.protect(NAMESPACE, NAME, SPEC);
-    await this.until("condition BindingsCurrent to be there", () => this.condition());
+    await this.until("condition BindingsCurrent to be set", () => this.condition());
   }
 
-  /** Lets a minute and more pass. */
+  /** Waits for more than a minute. */
   async play(): Promise<string> {
     this.timeline.heading(
-      `Both get the right to their Lease for a minute: RoleBindings with ${EXPIRY.kyverno}: ${TTL}`,
+      `Both get the right to hold their Lease for one minute: RoleBindings with ${EXPIRY.kyverno}: ${TTL}`,
     );
     const [kept, extra, twin] = await this.grant();
     this.timeline.setZero();
     const scope = { namespaces: [NAMESPACE, TWIN] };
     const enforcer = Enforcer.start(this.client, scope);
     this.timeline.say("you", `created RoleBindings ${pathOf(kept)}, ${pathOf(extra)} and ${pathOf(twin)}`);
-    this.timeline.say("enforcer", `deletes from now on what is due, in ${scope.namespaces.join(" and ")}`);
+    this.timeline.say("enforcer", `from now on deletes expired RoleBindings in ${scope.namespaces.join(" and ")}`);
     try {
       const leader = await this.bothLead();
       await this.announced();
@@ -80,13 +82,13 @@ export class ExpiringBinding implements Play {
       await this.survives(kept, extra, enforcer);
       await this.stayedUp(leader);
       const seconds = (deletion.deletedMs - Date.parse(twin.metadata.creationTimestamp)) / 1000;
-      return `Renewed and alive. The twin's right was deleted ${seconds.toFixed(0)} s after it was given; the revoked one stayed gone.`;
+      return `Renewed: the protected controller kept running. The twin's RoleBinding was deleted after ${seconds.toFixed(0)} s; the revoked RoleBinding stayed deleted.`;
     } finally {
       await enforcer.stop();
     }
   }
 
-  /** The bindings and conditions as kubectl prints them. */
+  /** Prints the bindings and conditions as kubectl does. */
   async show(): Promise<void> {
     for (const namespace of [NAMESPACE, TWIN]) {
       const args = ["get", "rolebindings", "-n", namespace, "-L", EXPIRY.kyverno];
@@ -95,7 +97,7 @@ export class ExpiringBinding implements Play {
     await quoteObject(this.client, this.timeline, { namespace: NAMESPACE, name: NAME });
   }
 
-  /** Takes away what prepare() and play() made. */
+  /** Deletes what prepare() and play() created. */
   async cleanUp(): Promise<void> {
     for (const namespace of [NAMESPACE, TWIN]) {
       const objects = schedulerWithoutLease({ namespace, name: NAME, image: this.image });
@@ -124,21 +126,21 @@ export class ExpiringBinding implements Play {
     return Promise.all([kept!, extra!, twin!]);
   }
 
-  /** Returns the pod of the protected one. */
+  /** Returns the pod of the protected controller. */
   private async bothLead(): Promise<Pod> {
     for (const namespace of [NAMESPACE, TWIN]) {
       await this.until(`the scheduler in ${namespace} to lead`, async () => (await this.leaseHolder(namespace)) !== "");
       this.timeline.say("pod", `the scheduler in ${namespace} holds its Lease`, "good");
     }
-    return this.until("its pod", () => this.runningPod(NAMESPACE));
+    return this.until("the pod of the protected scheduler", () => this.runningPod(NAMESPACE));
   }
 
   private async announced(): Promise<void> {
-    await this.until("the end to be announced (ExpiringSoon, and still True)", async () => {
+    await this.until("the condition ExpiringSoon with status True", async () => {
       const condition = await this.condition();
       return condition?.status === "True" && condition.reason === "ExpiringSoon";
     });
-    this.timeline.say("status", `${NAME} is announced to expire soon`, "good");
+    this.timeline.say("status", `RoleBinding ${NAME} is reported as expiring soon`, "good");
   }
 
   private async revoke({ metadata: { uid } }: Binding): Promise<void> {
@@ -146,16 +148,16 @@ export class ExpiringBinding implements Play {
     if (!(await this.client.deleteBinding("RoleBinding", EXTRA, NAMESPACE))) {
       throw new Error(`RoleBinding ${NAMESPACE}/${EXTRA} was gone before it could be revoked`);
     }
-    this.timeline.say("you", `deleted RoleBinding ${NAMESPACE}/${EXTRA}, before its end: a revocation`);
-    await this.until("the revocation to be noticed", async () => (await this.entry(EXTRA))?.state === "Revoked");
+    this.timeline.say("you", `deleted RoleBinding ${NAMESPACE}/${EXTRA} before its expiry: a revocation`);
+    await this.until("the state Revoked in status", async () => (await this.entry(EXTRA))?.state === "Revoked");
     await this.condition();
-    this.timeline.say("status", `${EXTRA} is Revoked: it is never brought back`, "good");
+    this.timeline.say("status", `${EXTRA} is Revoked: the operator never restores it`, "good");
   }
 
   private async renewed(kept: Binding, enforcer: Enforcer): Promise<void> {
     const now = await this.until(`RoleBinding ${pathOf(kept)} to be renewed`, () => this.later(kept, enforcer));
     const [from, to] = [kept, now].map(({ metadata }) => metadata.labels?.[EXPIRY.kyverno] ?? "nothing");
-    this.timeline.say("binding", `${pathOf(kept)} is renewed: ${EXPIRY.kyverno} was ${from} and is ${to}`, "good");
+    this.timeline.say("binding", `${pathOf(kept)} is renewed: ${EXPIRY.kyverno} was ${from}, now ${to}`, "good");
     await this.until("an Event BindingRenewed on the binding and on the object", async () => {
       const events = (await this.client.events(NAMESPACE)).filter(({ reason }) => reason === "BindingRenewed");
       for (const { involvedObject, message } of events) {
@@ -174,30 +176,33 @@ export class ExpiringBinding implements Play {
     const find = (): Deletion | undefined =>
       enforcer.deletions.find(({ binding: { metadata } }) => metadata.uid === twin.metadata.uid);
     const deletion = await this.until("the enforcer to delete the twin's binding", () => Promise.resolve(find()));
-    this.timeline.say("enforcer", `deleted RoleBinding ${pathOf(twin)}, as its label says`, "bad");
+    this.timeline.say(
+      "enforcer",
+      `deleted RoleBinding ${pathOf(twin)}, since its label says that it has expired`,
+      "bad",
+    );
     await this.until("the twin to lose its Lease", async () => {
       const [pod] = await this.client.pods(TWIN);
       return (pod?.status.containerStatuses?.[0]?.restartCount ?? 0) > 0;
     });
-    this.timeline.say("pod", `the scheduler in ${TWIN} could not renew its Lease and has ended`, "bad");
+    this.timeline.say("pod", `the scheduler in ${TWIN} could not renew its Lease and exited`, "bad");
     return deletion;
   }
 
-  /** Past the moment at which both bindings would have ended, and past the next renewal: then the operator has looked again, too. */
+  /** Waits until after the original expiry of both bindings, and after the next renewal, so that the operator has certainly run again. */
   private async survives(kept: Binding, extra: Binding, enforcer: Enforcer): Promise<void> {
     await enforcer.lookedAfter(Math.max(dueMs(kept), dueMs(extra)), PATIENCE_MS);
     await this.condition();
     const survivor = await this.bindingNow(NAMESPACE, NAME);
-    this.timeline.say("enforcer", `looked past the first end of ${pathOf(kept)}, and had to leave it alone`, "good");
-    const again = await this.until("it to be renewed once more", () => this.later(survivor, enforcer));
-    if (again.metadata.uid !== kept.metadata.uid)
-      throw new Error(`${pathOf(kept)} is another one than at the beginning`);
-    this.timeline.say("binding", `${pathOf(kept)} is renewed once more, and is still the same object`, "good");
+    this.timeline.say("enforcer", `does not delete ${pathOf(kept)} after its original expiry`, "good");
+    const again = await this.until("the second renewal of the RoleBinding", () => this.later(survivor, enforcer));
+    if (again.metadata.uid !== kept.metadata.uid) throw new Error(`${pathOf(kept)} is not the original object`);
+    this.timeline.say("binding", `${pathOf(kept)} is renewed again, and is still the same object`, "good");
     const state = (await this.entry(EXTRA))?.state;
     if (state !== "Revoked" || (await this.client.binding("RoleBinding", EXTRA, NAMESPACE)) !== undefined) {
-      throw new Error(`the revoked RoleBinding ${pathOf(extra)} should stay gone; status says of it: ${state}`);
+      throw new Error(`the revoked RoleBinding ${pathOf(extra)} should stay deleted; its state in status is ${state}`);
     }
-    this.timeline.say("binding", `${pathOf(extra)} is still gone, past what would have been its end`, "good");
+    this.timeline.say("binding", `${pathOf(extra)} is still deleted after its original expiry`, "good");
   }
 
   private async stayedUp(leader: Pod): Promise<void> {
@@ -208,17 +213,17 @@ export class ExpiringBinding implements Play {
         `the protected scheduler should have run on; its pod is ${pod.metadata.name}, restarted ${restarts} times`,
       );
     }
-    this.timeline.say("pod", `the scheduler in ${NAMESPACE} has run all the time`, "good");
+    this.timeline.say("pod", `the scheduler in ${NAMESPACE} never stopped`, "good");
   }
 
-  /** The same object with a later end, or undefined. */
+  /** Returns the same object if it has a later expiry. */
   private async later(then: Binding, enforcer: Enforcer): Promise<Binding | undefined> {
-    if (enforcer.deleted(then.metadata.uid)) throw new Error("the enforcer has deleted it");
+    if (enforcer.deleted(then.metadata.uid)) throw new Error("the enforcer deleted the protected RoleBinding");
     const now = await this.bindingNow(NAMESPACE, then.metadata.name);
     return now.metadata.uid === then.metadata.uid && dueMs(now) > dueMs(then) ? now : undefined;
   }
 
-  /** Shows that the demo is running. */
+  /** Prints the remaining life from time to time, to show progress. */
   private async tellTime(): Promise<void> {
     const { seconds } = this.timeline;
     if (seconds - this.toldSeconds < TELL_EVERY_S) return;
@@ -271,7 +276,7 @@ interface Named {
   readonly metadata: { readonly name: string };
 }
 
-/** All that it needs, but the right to hold its Lease. */
+/** All objects of the scheduler, without the right to hold its Lease. */
 function schedulerWithoutLease(options: SchedulerOptions): Named[] {
   return (kubeScheduler(options) as Named[]).filter(({ kind }) => kind !== "RoleBinding");
 }

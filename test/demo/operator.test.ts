@@ -11,13 +11,13 @@ function operatorWhoseLogsAre(said: Partial<Said>): OperatorInCluster {
 
 const line = (level: string | number, msg: string): string => JSON.stringify({ level, msg });
 
-it("tells the warnings and errors of its pods' logs, then what is no line of a log", async () => {
+it("returns the warnings and errors of the pods' logs, then lines that are not JSON", async () => {
   const lines = [line("info", "started"), line("warn", "late"), "Error: at once", line(50, "Pepr's"), line(30, "calm")];
   const operator = operatorWhoseLogsAre({ stdout: `${lines.join("\n")}\n` });
   expect(await operator.complaints()).toEqual([line("warn", "late"), line(50, "Pepr's"), "Error: at once"]);
 });
 
-it("tells what kubectl says where there is no log", async () => {
+it("returns kubectl's error if there is no log", async () => {
   const operator = operatorWhoseLogsAre({ code: 1, stderr: "container is waiting to start: ImagePullBackOff\n" });
   expect(await operator.complaints()).toEqual(["container is waiting to start: ImagePullBackOff"]);
 });

@@ -8,26 +8,26 @@ import { complaintsIn, parseLine } from "../operator/log";
 import { OperatorProcess } from "../operator/process";
 import type { DemoCluster } from "./cluster";
 
-/** The operator of a demonstration, wherever it runs. */
+/** The operator of a demonstration, in the cluster or on this machine. */
 export interface DemoOperator {
-  /** Where it runs, and with which rights. */
+  /** Where the operator runs, and with which rights. */
   readonly description: string;
-  /** What happens to it if the cluster is kept open. */
+  /** What happens to the operator if the cluster is kept. */
   readonly afterwards: string;
-  /** Installs what it needs, and it; it is ready when this returns. */
+  /** Installs the operator and its prerequisites; resolves when it is ready. */
   start(): Promise<void>;
-  /** Lets it renew bindings of a role, as its installer does; the role's namespace is there. */
+  /** Grants the right to renew bindings of a role, as an installer does; the namespace of the role must exist. */
   letBind(role: BindableRole): Promise<void>;
-  /** The last lines of its log that describe trouble. */
+  /** The last warnings and errors of its log. */
   complaints(): Promise<string[]>;
-  /** Ends whatever of it would outlive the cluster. */
+  /** Stops everything that would outlive the cluster. */
   stop(): Promise<void>;
 }
 
-/** Where a user has it: in the cluster, by its chart. Only a lab has its image, which is in no registry. */
+/** Runs the operator in the cluster, installed with its chart, as users do. Only a lab has its image, which is in no registry. */
 export class OperatorInCluster implements DemoOperator {
-  readonly description = "The operator: its Helm chart, two pods of which one leads";
-  readonly afterwards = "with the operator in it";
+  readonly description = "Install the operator with its Helm chart: two pods, one of which leads";
+  readonly afterwards = "with the operator";
   private readonly bindable: BindableRole[] = [];
 
   constructor(
@@ -36,7 +36,7 @@ export class OperatorInCluster implements DemoOperator {
   ) {}
 
   async start(): Promise<void> {
-    // A lab that was kept open may have what an operator outside of it needs.
+    // A lab that was kept may contain the installation for operators outside the cluster.
     await installChart(this.lab, ["--take-ownership", "--force-conflicts"], this.progress);
   }
 
@@ -53,27 +53,27 @@ export class OperatorInCluster implements DemoOperator {
     return [...complaintsIn(lines.flatMap(line => parseLine(line) ?? [])), ...noise, stderr.trim()].filter(Boolean);
   }
 
-  /** It goes with its cluster, and stays where that is kept. */
+  /** Nothing to stop: the operator is deleted with its cluster, or kept with it. */
   stop(): Promise<void> {
     return Promise.resolve();
   }
 }
 
-/** As a process on this machine, which works on any cluster. */
+/** Runs the operator as a process on this machine, which works with any cluster. */
 export class OperatorOnHost implements DemoOperator {
   readonly description: string;
-  readonly afterwards = "the operator has ended";
+  readonly afterwards = "without the operator, which has stopped";
   private readonly client: ClusterClient;
   private process: OperatorProcess | undefined;
 
   constructor(private readonly cluster: DemoCluster) {
     this.client = new ClusterClient(cluster.kubectl);
-    const why = cluster.lab === undefined ? " (its image is in no registry that this cluster could pull it from)" : "";
-    this.description = `The operator: a process on this machine${why}, with the rights of its own ServiceAccount`;
+    const why = cluster.lab === undefined ? " (this cluster can't pull its image, which is in no registry)" : "";
+    this.description = `Start the operator as a process on this machine${why}, with the rights of its own ServiceAccount`;
   }
 
   async start(): Promise<void> {
-    // A lab that was kept open may have one, which would lead.
+    // A lab that was kept may contain an operator, which would lead.
     if (this.cluster.lab !== undefined) await this.endTheOneInside();
     await install(this.client);
     this.process = OperatorProcess.start({ kubeconfig: await this.cluster.operatorKubeconfig() });

@@ -9,7 +9,7 @@ function second(index: number, ms?: number): Second {
   return { fromMs: 1_000 * index, toMs: 1_000 * (index + 1), answers: {}, latencies };
 }
 
-it("draws the worst of two seconds as a bar, on a scale from the best to the worst, with what happened beside it", () => {
+it("draws one bar per two seconds, scaled between the best and the worst latency, with the marks beside it", () => {
   const plot = new LatencyPlot();
   plot.mark(3_000, "the flood begins");
   const drawn = plot.draw([second(0, 1), second(1, 1), second(2, 1), second(3, 100), second(4), second(5)]);
@@ -22,7 +22,7 @@ it("draws the worst of two seconds as a bar, on a scale from the best to the wor
   ]);
 });
 
-it("draws something where all is the same, and nothing where there is nothing", () => {
+it("draws bars for equal values, and nothing for no values", () => {
   expect(new LatencyPlot().draw([second(0, 5)])).toContain("█");
   expect(new LatencyPlot().draw([])).toBe("");
 });

@@ -8,16 +8,16 @@ interface Mark {
 const WIDTH = 48;
 const EVERY_SECONDS = 2;
 
-/** A client's latency over time, a row for each two seconds, with what happened beside it. */
+/** A client's latency over time: one row per two seconds, with marks for events. */
 export class LatencyPlot {
   private readonly marks: Mark[] = [];
 
-  /** Something that happened, milliseconds since the epoch. */
+  /** Adds a mark; time in milliseconds since the epoch. */
   mark(atMs: number, what: string): void {
     this.marks.push({ atMs, what });
   }
 
-  /** Rows of text; the scale is logarithmic, since a flood is a hundred times worse than none. */
+  /** Draws the rows. The scale is logarithmic, since a flood makes latency a hundred times worse. */
   draw(seconds: readonly Second[]): string {
     const rows = seconds
       .filter((_, index) => index % EVERY_SECONDS === 0)

@@ -1,4 +1,4 @@
-// The demonstration of flows: a controller without backoff loses its rights and loops on 403, and another client is measured beside it.
+// Demonstrates flow isolation: a controller without backoff loses its rights and loops on 403, while another client's latency is measured.
 import type { FlowStatus, StatusCondition } from "../../src/api/controller-resilience";
 import { ClusterClient } from "../cluster/client";
 import { nodeControllerImage } from "../controllers/images";
@@ -14,28 +14,28 @@ import type { Timeline } from "./timeline";
 
 const NAME = "my-controller";
 const OTHER = "other";
-/** The shortest release there is, so that users need not wait five minutes for the end. */
+/** The shortest possible release, so that users need not wait five minutes for the end. */
 const REQUEST_RATE = { threshold: 100, for: "30s", onRunaway: "Throttle", release: "30s" } as const;
 const SPEC = { targets: [{ kind: "Deployment", name: NAME }], flowIsolation: { requestRate: REQUEST_RATE } };
-/** How long the other client is measured where nothing happens. */
+/** How long the other client is measured under constant conditions. */
 const QUIET_MS = 10_000;
-/** Longer than any healthy run by far; then it says what it saw and fails. */
+/** Time limit, much longer than any healthy run; then the demonstration fails and prints what it saw. */
 const PATIENCE_MS = 240_000;
 
-/** Seconds from the loss of the rights to what was seen first. */
+/** Seconds from the loss of the rights to the first report and to the throttle. */
 export interface RunawayTimes {
   readonly reportedAfter: number;
   readonly throttledAfter: number;
 }
 
-/** The other client's figures, in milliseconds and requests per second. */
+/** Latency of the other client in milliseconds, and its requests per second. */
 export interface Beside {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly perSecond: number;
 }
 
-/** Plays the scenario on a lab: a flood has no business on any other cluster. */
+/** Runs the scenario on a lab only: no other cluster may be flooded. */
 export class Runaway implements Play {
   private readonly client: ClusterClient;
   private readonly lab: Lab;
@@ -49,16 +49,16 @@ export class Runaway implements Play {
     private readonly namespace = "runaway",
   ) {
     if (cluster.lab === undefined)
-      throw new Error("this demonstration floods an API server with requests, so it needs a lab of its own");
+      throw new Error("this demonstration floods an API server with requests, so it runs only in its own lab");
     this.lab = cluster.lab;
     this.client = new ClusterClient(cluster.kubectl);
     this.teller = new ConditionTeller(timeline);
     this.plot = new LatencyPlot();
   }
 
-  /** The controller, with its rights and protected, and the other client beside it. */
+  /** Creates the controller with its rights and its protection, and starts the other client. */
   async prepare(): Promise<void> {
-    this.timeline.heading("A controller of 64 workers without backoff, and another client that is measured");
+    this.timeline.heading("A controller with 64 workers without backoff, and another client whose latency is measured");
     const image = await nodeControllerImage();
     await this.lab.loadImage(image.tar);
     await this.client.createNamespace(this.namespace);
@@ -78,22 +78,24 @@ export class Runaway implements Play {
     this.other = await LoopingClient.start({ kubeconfig, path: readablePath(namespace, OTHER), connections: 2 });
   }
 
-  /** Takes the rights away, and watches until all is as before. */
+  /** Removes the rights, and watches until everything is normal again. */
   async play(): Promise<string> {
     const alone = await this.measure(QUIET_MS);
     this.tellOther("alone", alone);
     const times = await this.loseRights();
-    const held = await this.measure(QUIET_MS);
-    this.tellOther("beside the flow that is held still", held);
-    await this.letGo();
-    this.timeline.heading("The other client's latency, second by second: the slowest hundredth (p99)");
+    const beside = await this.measure(QUIET_MS);
+    this.tellOther("while the flow is throttled", beside);
+    await this.release();
+    this.timeline.heading("The other client's latency (p99), one row per two seconds");
     this.timeline.quote(this.plot.draw(this.other?.seconds ?? []));
-    return `Reported ${times.reportedAfter.toFixed(1)} s after it began, held still after ${times.throttledAfter.toFixed(1)} s, and let go again.`;
+    return `Healed: the flood was reported after ${times.reportedAfter.toFixed(1)} s, throttled after ${times.throttledAfter.toFixed(1)} s, and released after its end.`;
   }
 
-  /** The controller loops on 403 until it is throttled. Returns when that was seen. */
+  /** The controller loops on 403 until it is throttled. Returns when this was first seen. */
   async loseRights(): Promise<RunawayTimes> {
-    this.timeline.heading("Its RoleBinding is deleted: every answer is a 403 from now on, and it asks again at once");
+    this.timeline.heading(
+      "Failure: the controller's RoleBinding is deleted: each request is answered 403, and it retries at once",
+    );
     await this.client.deleteBinding("RoleBinding", NAME, this.namespace);
     this.timeline.setZero();
     this.mark("rights lost");
@@ -107,9 +109,9 @@ export class Runaway implements Play {
     return { reportedAfter: reportedAfter ?? throttledAfter, throttledAfter };
   }
 
-  /** Its rights come back, the throttle ends by itself, and probation after it. */
-  async letGo(): Promise<void> {
-    this.timeline.heading("Its rights come back");
+  /** The rights are restored; then the throttle and the probation end by themselves. */
+  async release(): Promise<void> {
+    this.timeline.heading("The controller's RoleBinding is restored");
     const { namespace } = this;
     const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: NAME };
     const subjects = [{ kind: "ServiceAccount", namespace, name: NAME }];
@@ -118,12 +120,12 @@ export class Runaway implements Play {
     await this.client.apply([{ apiVersion, kind: "RoleBinding", metadata, roleRef, subjects }]);
     this.mark("rights back");
     await this.until("the flow to be on probation", async () => (await this.tell())?.state === "Probation");
-    this.mark("let go");
+    this.mark("released");
     await this.until("the flow to be normal", async () => (await this.tell())?.state === "Normal");
     this.mark("normal");
   }
 
-  /** The other client's figures over a span of time from now on. */
+  /** Measures the other client from now on. */
   async measure(ms: number): Promise<Beside> {
     const fromMs = Date.now();
     await new Promise(resolve => setTimeout(resolve, ms));
@@ -135,7 +137,7 @@ export class Runaway implements Play {
     return { p50Ms, p99Ms, perSecond };
   }
 
-  /** The flow, the object and its Events as kubectl prints them. */
+  /** Prints the flow, the object and its Events as kubectl does. */
   async show(): Promise<void> {
     const columns =
       "NAME:.metadata.name,LEVEL:.spec.priorityLevelConfiguration.name,PRECEDENCE:.spec.matchingPrecedence";
@@ -151,7 +153,7 @@ export class Runaway implements Play {
     await quoteObject(this.client, this.timeline, { namespace: this.namespace, name: NAME });
   }
 
-  /** Takes away what prepare() made. */
+  /** Deletes what prepare() created. */
   async cleanUp(): Promise<void> {
     await this.other?.stop();
     await this.client.deleteNamespace(this.namespace);
@@ -166,7 +168,7 @@ export class Runaway implements Play {
     this.timeline.say("other client", `${when}: ${figures}`, "plain");
   }
 
-  /** Reports the condition and the flow's state. */
+  /** Prints the condition and the flow's state. */
   private async tell(): Promise<FlowStatus | undefined> {
     const { status } = await this.client.resilience(this.namespace, NAME);
     this.teller.tell(status?.conditions?.find(({ type }) => type === "FlowsIsolated"));

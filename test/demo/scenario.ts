@@ -2,19 +2,19 @@ import type { DemoCluster } from "./cluster";
 import type { DemoOperator } from "./operator";
 import type { Timeline } from "./timeline";
 
-/** What is played on one cluster, and shown on one timeline. */
+/** A scenario on one cluster, printed on one timeline. */
 export interface Play {
   /** Creates the preconditions. */
   prepare(): Promise<void>;
-  /** What happens. Returns the sentence that it ends with; throws if it was not seen as it should be. */
+  /** Runs the scenario. Returns its closing sentence; throws if an expected step was not seen. */
   play(): Promise<string>;
-  /** What a user sees with kubectl afterwards. */
+  /** Prints what a user sees with kubectl afterwards. */
   show(): Promise<void>;
-  /** Takes away what it made, however far it came. */
+  /** Deletes what the scenario created, also after a failure. */
   cleanUp(): Promise<void>;
 }
 
-/** Something that `npm run demo` can show. */
+/** A failure that `npm run demo` can show. */
 export interface Scenario {
   readonly name: string;
   /** One line for `--help`. */

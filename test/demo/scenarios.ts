@@ -5,26 +5,26 @@ import type { Scenario } from "./scenario";
 import { StaleToken } from "./stale-token";
 import { TokenLifetime } from "./token-lifetime";
 
-/** Every scenario; the first is what `npm run demo` shows. */
+/** All scenarios; `npm run demo` shows the first by default. */
 export const scenarios: readonly Scenario[] = [
   {
     name: "stale-token",
-    about: "a ServiceAccount is recreated",
+    about: "a recreated ServiceAccount makes a controller's token invalid",
     start: (cluster, timeline) => new StaleToken(cluster, timeline),
   },
   {
     name: "expiring-binding",
-    about: "a RoleBinding lives for a minute",
+    about: "a controller's RoleBinding expires after one minute",
     start: (...on) => new ExpiringBinding(...on),
   },
   {
     name: "cni-credential",
-    about: "no pod can start on a node",
+    about: "a network plugin's credential is rejected, so no pod can start on a node",
     start: (cluster, timeline) => new CniCredential(cluster, timeline),
   },
   {
     name: "token-lifetime",
-    about: "a token is good for a year",
+    about: "a DaemonSet's token is valid for a year",
     start: (cluster, timeline) => new TokenLifetime(cluster, timeline),
   },
   {

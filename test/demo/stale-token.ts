@@ -1,4 +1,4 @@
-// The demonstration: a real kube-scheduler whose ServiceAccount is recreated, which is how a controller dies without a word.
+// Demonstrates token restarts: the ServiceAccount of a real kube-scheduler is recreated, so all its requests are answered 401.
 import type { ControllerResilienceStatus, StatusCondition } from "../../src/api/controller-resilience";
 import { classify } from "../../src/logs/classifier/index";
 import { ClusterClient, isReady, type Pod } from "../cluster/client";
@@ -9,12 +9,12 @@ import { ConditionTeller, quoteObject } from "./telling";
 import type { Timeline } from "./timeline";
 
 const NAME = "my-scheduler";
-/** Longer than any healthy run by far; then it says what it saw and fails. */
+/** Time limit, much longer than any healthy run; then the demonstration fails and prints what it saw. */
 const PATIENCE_MS = 240_000;
 
 const SPEC = { targets: [{ kind: "Deployment", name: NAME }], tokenRestart: {} };
 
-/** Plays the scenario on one cluster and shows it on one timeline. */
+/** Runs the scenario on one cluster and prints it on one timeline. */
 export class StaleToken implements Play {
   private readonly options: SchedulerOptions;
   private readonly client: ClusterClient;
@@ -30,9 +30,9 @@ export class StaleToken implements Play {
     this.options = { namespace, name: NAME, image: cluster.schedulerImage };
   }
 
-  /** The controller and the object that protects it. */
+  /** Creates the controller and the object that protects it. */
   async prepare(): Promise<void> {
-    this.timeline.heading("A controller to protect: kube-scheduler, with leader election, in a Deployment of its own");
+    this.timeline.heading("A controller to protect: a Deployment of kube-scheduler with leader election");
     await this.client.createNamespace(this.namespace);
     await this.client.apply(kubeScheduler(this.options));
     await this.client.protect(this.namespace, NAME, SPEC);
@@ -47,11 +47,11 @@ export class StaleToken implements Play {
     await this.tellCondition();
   }
 
-  /** Breaks it and watches until it is healed. */
+  /** Breaks the controller, and watches until it is healed. */
   async play(): Promise<string> {
     const seconds = await this.breakAndWatch();
     const confirmed = this.timeline.seconds.toFixed(1);
-    return `Healed: the new pod was Ready ${seconds.toFixed(1)} s after its ServiceAccount was recreated, and known to be well after ${confirmed} s.`;
+    return `Healed: the new pod was Ready ${seconds.toFixed(1)} s after its ServiceAccount was recreated, and its recovery was confirmed after ${confirmed} s.`;
   }
 
   /** Returns the seconds until the new pod was Ready. */
@@ -59,7 +59,9 @@ export class StaleToken implements Play {
     const before = await this.runningPod();
     if (!before) throw new Error("the scheduler has no running pod");
     const oldHolder = await this.leaseHolder();
-    this.timeline.heading("Its ServiceAccount is deleted and created again, as a reinstalled chart does");
+    this.timeline.heading(
+      "Failure: the controller's ServiceAccount is deleted and created again, as when a chart is reinstalled",
+    );
     await this.client.recreateServiceAccount(this.namespace, NAME);
     this.timeline.setZero();
     this.timeline.say("you", `recreated ServiceAccount ${this.namespace}/${NAME}`);
@@ -75,12 +77,12 @@ export class StaleToken implements Play {
     return readyAfter ?? NaN;
   }
 
-  /** The conditions as kubectl prints them. */
+  /** Prints the conditions as kubectl does. */
   async show(): Promise<void> {
     await quoteObject(this.client, this.timeline, { namespace: this.namespace, name: NAME });
   }
 
-  /** Takes away what prepare() made. */
+  /** Deletes what prepare() created. */
   async cleanUp(): Promise<void> {
     const objects = kubeScheduler(this.options) as { kind: string; metadata: { name: string } }[];
     const bindings = objects.filter(({ kind }) => kind === "ClusterRoleBinding").map(({ metadata }) => metadata.name);
@@ -93,8 +95,8 @@ export class StaleToken implements Play {
     if (code !== 0) return;
     const rejected = stdout.split("\n").filter(line => classify(line) === "unauthorized");
     if (rejected.length > 0)
-      this.timeline.say("log", "the first 401 of its own requests; the pod stays Running", "bad");
-    if (rejected.length >= 10) this.timeline.say("log", "ten of them and more", "bad");
+      this.timeline.say("log", "the controller logs its first 401; the pod stays Running", "bad");
+    if (rejected.length >= 10) this.timeline.say("log", "the controller has logged at least ten 401s", "bad");
   }
 
   private async tellCondition(): Promise<void> {
@@ -111,10 +113,10 @@ export class StaleToken implements Play {
   private async tellPods(before: Pod, readyAfter: number | undefined): Promise<number | undefined> {
     for (const pod of await this.client.pods(this.namespace)) {
       if (pod.metadata.uid === before.metadata.uid) {
-        if (pod.metadata.deletionTimestamp) this.timeline.say("pod", `${pod.metadata.name} is going`, "busy");
+        if (pod.metadata.deletionTimestamp) this.timeline.say("pod", `${pod.metadata.name} is terminating`, "busy");
         continue;
       }
-      this.timeline.say("pod", `${pod.metadata.name} is its successor, with a new token`, "busy");
+      this.timeline.say("pod", `${pod.metadata.name} replaces it, with a new token`, "busy");
       if (!isReady(pod)) continue;
       const seconds = readyAfter ?? this.timeline.seconds;
       this.timeline.say("pod", `${pod.metadata.name} is Ready`, "good");

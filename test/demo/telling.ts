@@ -4,13 +4,13 @@ import type { Timeline } from "./timeline";
 
 const TONES = { True: "good", False: "bad", Unknown: "busy" } as const;
 
-/** Reports one condition. Messages carry running numbers; one line per reason tells the story. */
+/** Prints one condition. Messages contain changing numbers, so it prints one line per status and reason. */
 export class ConditionTeller {
   private last = "";
 
   constructor(private readonly timeline: Timeline) {}
 
-  /** A line, if its status or reason is another than last time. */
+  /** Prints a line if the status or the reason has changed. */
   tell(condition: StatusCondition | undefined): void {
     if (!condition) return;
     const { type, status, reason, message } = condition;
@@ -20,13 +20,13 @@ export class ConditionTeller {
   }
 }
 
-/** Prints what kubectl prints. */
+/** Prints a kubectl command and its output. */
 export async function quoteKubectl(client: ClusterClient, timeline: Timeline, args: readonly string[]): Promise<void> {
   timeline.heading(`$ kubectl ${args.map(arg => (/[\s{]/.test(arg) ? `'${arg}'` : arg)).join(" ")}`);
   timeline.quote(await client.output(args));
 }
 
-/** The one object of a namespace, its conditions, and the Events of whatever has its name, as kubectl prints them. */
+/** Prints the only object of a namespace, its conditions, and the Events of all objects with its name, as kubectl does. */
 export async function quoteObject(
   client: ClusterClient,
   timeline: Timeline,

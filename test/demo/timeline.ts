@@ -5,14 +5,14 @@ export type Tone = "plain" | "bad" | "good" | "busy";
 
 const STYLES = { plain: "reset", bad: "red", good: "green", busy: "yellow" } as const;
 
-/** Prints what happens, with the seconds since the zero that was set; each line once. */
+/** Prints each line once, with the seconds since zero. */
 export class Timeline {
   private zeroMs: number | undefined;
   private readonly said = new Set<string>();
 
   constructor(private readonly print: (line: string) => void = line => process.stdout.write(`${line}\n`)) {}
 
-  /** What is printed from now on carries seconds since this moment. */
+  /** Sets zero: later lines show the seconds since this moment. */
   setZero(): void {
     this.zeroMs = performance.now();
   }
@@ -22,7 +22,7 @@ export class Timeline {
     return this.zeroMs === undefined ? 0 : (performance.now() - this.zeroMs) / 1000;
   }
 
-  /** One line: who, and what happened. Said before: not said again. Returns whether it was new. */
+  /** Prints who did what, unless the same line was printed before. Returns whether it was new. */
   say(who: string, what: string, tone: Tone = "plain"): boolean {
     const key = `${who}|${what}`;
     if (this.said.has(key)) return false;
@@ -37,7 +37,7 @@ export class Timeline {
     this.print(`\n${paint(text, "plain", true)}`);
   }
 
-  /** Text as it is, indented. */
+  /** Prints text unchanged, indented. */
   quote(text: string): void {
     text
       .trimEnd()

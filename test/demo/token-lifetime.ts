@@ -1,4 +1,4 @@
-// The demonstration: a real kube-scheduler in a DaemonSet, whose token lives for a year, and for ten minutes once it is protected.
+// Demonstrates bounded tokens: a real kube-scheduler in a DaemonSet, whose token is valid for a year, and for ten minutes once it is protected.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,14 +13,14 @@ import type { Timeline } from "./timeline";
 const NAME = "my-agent";
 const NAMESPACE = "token-lifetime";
 const SHELL = "shell";
-/** The published image of kube-scheduler has no shell; the lab's has one. */
+/** The published image of kube-scheduler has no shell; the image of the lab has one. */
 const PUBLISHED_SHELL = "registry.k8s.io/e2e-test-images/agnhost:2.53";
 const SPEC = { targets: [{ kind: "DaemonSet", name: NAME }], tokenLifetime: {} };
 const ASKED_SECONDS = 600;
-/** Longer than any healthy run by far; then it says what it saw and fails. */
+/** Time limit, much longer than any healthy run; then the demonstration fails and prints what it saw. */
 const PATIENCE_MS = 240_000;
 
-/** Plays the scenario on one cluster and shows it on one timeline. */
+/** Runs the scenario on one cluster and prints it on one timeline. */
 export class TokenLifetime implements Play {
   private readonly options: SchedulerOptions;
   private readonly client: ClusterClient;
@@ -39,29 +39,29 @@ export class TokenLifetime implements Play {
     this.options = { namespace: NAMESPACE, name: NAME, image, kind: "DaemonSet", beside: [shell] };
   }
 
-  /** The DaemonSet, with the token that admission mounts. */
+  /** Creates the DaemonSet, with the default token. */
   async prepare(): Promise<void> {
-    this.timeline.heading("A DaemonSet: kube-scheduler, with leader election, and a container with a shell beside it");
+    this.timeline.heading("A DaemonSet: kube-scheduler with leader election, and a second container with a shell");
     await this.client.createNamespace(NAMESPACE);
     await this.client.apply(kubeScheduler(this.options));
-    await this.until("it to lead", async () => (await this.leaseHolder()) !== "");
-    for (const pod of await this.until("its pods to be Ready", () => this.readyPods())) {
+    await this.until("the scheduler to lead", async () => (await this.leaseHolder()) !== "");
+    for (const pod of await this.until("the DaemonSet's pods to be Ready", () => this.readyPods())) {
       this.timeline.say("pod", `${pod.metadata.name} is Ready`, "good");
       this.timeline.say("token", await this.describeYear(pod), "bad");
     }
   }
 
-  /** Has the tokens bounded, and uses one. */
+  /** Bounds the tokens, and uses one of them. */
   async play(): Promise<string> {
     const before = await this.client.daemonSet(NAMESPACE, NAME);
     const old = await this.readyPods();
-    if (old === undefined) throw new Error("its pods are not Ready any more");
-    this.timeline.heading("It is protected");
+    if (old === undefined) throw new Error("the DaemonSet's pods are no longer Ready");
+    this.timeline.heading("A ControllerResilience bounds the life of its tokens");
     this.timeline.quote(JSON.stringify(SPEC));
     await this.client.protect(NAMESPACE, NAME, SPEC);
     this.timeline.setZero();
     this.timeline.say("you", `created ControllerResilience ${NAMESPACE}/${NAME}`);
-    await this.until("its tokens to be bounded", () => this.isBounded(before.metadata.generation, old));
+    await this.until("the tokens to be bounded", () => this.isBounded(before.metadata.generation, old));
     const seconds = this.timeline.seconds;
     const [pod] = await this.newPods(old);
     await this.tellTokens(pod!);
@@ -70,11 +70,11 @@ export class TokenLifetime implements Play {
       const now = await this.leaseHolder();
       return (await this.newPods(old)).some(({ metadata }) => now.startsWith(metadata.name)) && now;
     });
-    this.timeline.say("pod", `${holder.split("_")[0] ?? holder} leads, with its new token`, "good");
-    return `Bounded ${seconds.toFixed(1)} s after it was asked for: what is stolen is worth ten minutes, no longer a year.`;
+    this.timeline.say("pod", `${holder.split("_")[0] ?? holder} leads with its new token`, "good");
+    return `Bounded after ${seconds.toFixed(1)} s: a stolen token is now valid for ten minutes at most, no longer for a year.`;
   }
 
-  /** The volume that was added, the object and its conditions as kubectl prints them. */
+  /** Prints the added volume, the object and its conditions as kubectl does. */
   async show(): Promise<void> {
     const volume = '{range .spec.template.spec.volumes[?(@.projected)]}{.name}: {.projected}{"\\n"}{end}';
     const args = ["get", "daemonset", NAME, "-n", NAMESPACE, "-o", `jsonpath=${volume}`];
@@ -82,7 +82,7 @@ export class TokenLifetime implements Play {
     await quoteObject(this.client, this.timeline, { namespace: NAMESPACE, name: NAME });
   }
 
-  /** Takes away what prepare() made. */
+  /** Deletes what prepare() created. */
   async cleanUp(): Promise<void> {
     const objects = kubeScheduler(this.options) as { kind: string; metadata: { name: string } }[];
     const bindings = objects.filter(({ kind }) => kind === "ClusterRoleBinding").map(({ metadata }) => metadata.name);
@@ -93,19 +93,19 @@ export class TokenLifetime implements Play {
   private async describeYear(pod: Pod): Promise<string> {
     const { claims, lifeSeconds } = await this.token(pod);
     const { warnafter } = claims["kubernetes.io"];
-    if (lifeSeconds <= ASKED_SECONDS) throw new Error(`its token lives for ${lifeSeconds} s already`);
-    const asked = warnafter === undefined ? "" : `${warnafter - claims.iat} s were asked for; `;
-    return `${asked}the API server accepts it for ${lifeSeconds} s, which is ${Math.round(lifeSeconds / 86_400)} days`;
+    if (lifeSeconds <= ASKED_SECONDS) throw new Error(`the default token is already limited to ${lifeSeconds} s`);
+    const asked = warnafter === undefined ? "" : `requested for ${warnafter - claims.iat} s, but `;
+    return `${asked}the API server accepts it for ${lifeSeconds} s (${Math.round(lifeSeconds / 86_400)} days)`;
   }
 
-  /** Reports everything until then. */
+  /** Prints each change; returns whether all tokens are bounded. */
   private async isBounded(generation: number, old: readonly Pod[]): Promise<boolean> {
     const condition = await this.client.condition(NAMESPACE, NAME, "TokenLifetimeBounded");
     this.teller.tell(condition);
     const { metadata } = await this.client.daemonSet(NAMESPACE, NAME);
     if (metadata.generation > generation) {
       const times = metadata.generation - generation;
-      this.timeline.say("daemonset", `its template was changed ${times === 1 ? "once" : `${times} times`}`, "busy");
+      this.timeline.say("daemonset", `the pod template was changed ${times === 1 ? "once" : `${times} times`}`, "busy");
     }
     for (const pod of await this.client.pods(NAMESPACE)) this.tellPod(pod, old);
     return condition?.status === "True" && condition.reason === "Bounded" && (await this.areReplaced(old));
@@ -113,9 +113,9 @@ export class TokenLifetime implements Play {
 
   private tellPod(pod: Pod, old: readonly Pod[]): void {
     const { name, uid, deletionTimestamp } = pod.metadata;
-    if (deletionTimestamp !== undefined) this.timeline.say("pod", `${name} is going`, "busy");
+    if (deletionTimestamp !== undefined) this.timeline.say("pod", `${name} is terminating`, "busy");
     if (old.some(({ metadata }) => metadata.uid === uid)) return;
-    this.timeline.say("pod", `${name} is new`, "busy");
+    this.timeline.say("pod", `${name} is created`, "busy");
     if (isReady(pod)) this.timeline.say("pod", `${name} is Ready`, "good");
   }
 
@@ -130,11 +130,11 @@ export class TokenLifetime implements Play {
       throw new Error(`${pod.metadata.name} still has the default token`);
     const { claims, lifeSeconds } = await this.token(pod);
     if (lifeSeconds > ASKED_SECONDS || claims["kubernetes.io"].pod?.uid !== pod.metadata.uid)
-      throw new Error(`the token in ${pod.metadata.name} lives for ${lifeSeconds} s`);
-    this.timeline.say("token", `the one in ${pod.metadata.name} is accepted for ${lifeSeconds} s`, "good");
+      throw new Error(`the token in ${pod.metadata.name} is valid for ${lifeSeconds} s`);
+    this.timeline.say("token", `the token in ${pod.metadata.name} is valid for ${lifeSeconds} s`, "good");
   }
 
-  /** Requests with what is in the pod, and nothing else: its token and its ca.crt. */
+  /** Sends requests with only the token and the ca.crt of the pod. */
   private async use(pod: Pod): Promise<void> {
     const folder = mkdtempSync(join(tmpdir(), "controller-resilience-token-"));
     try {
@@ -144,10 +144,11 @@ export class TokenLifetime implements Play {
       const me = JSON.parse(await this.client.output([...as, "auth", "whoami", "-o", "json"])) as WhoAmI;
       const { username, extra } = me.status.userInfo;
       const [of = "?"] = extra?.["authentication.kubernetes.io/pod-name"] ?? [];
-      if (of !== pod.metadata.name) throw new Error(`the API server took the token for one of ${username} in ${of}`);
-      this.timeline.say("request", `with it: the API server knows ${username} in pod ${of}`, "good");
+      if (of !== pod.metadata.name)
+        throw new Error(`the API server identified the token as that of ${username} in pod ${of}`);
+      this.timeline.say("request", `with this token, the API server identifies ${username} in pod ${of}`, "good");
       await this.client.output([...as, "get", "lease", NAME, "-n", NAMESPACE]);
-      this.timeline.say("request", `with it: it may read Lease ${NAMESPACE}/${NAME}, as before`, "good");
+      this.timeline.say("request", `with this token, Lease ${NAMESPACE}/${NAME} can be read, as before`, "good");
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
@@ -181,7 +182,7 @@ export class TokenLifetime implements Play {
     return (await this.client.pods(NAMESPACE)).filter(({ metadata }) => !gone.has(metadata.uid));
   }
 
-  /** All of them, once there is none that is not Ready or is going. */
+  /** Returns all pods once each is Ready and none is terminating. */
   private async readyPods(): Promise<Pod[] | undefined> {
     const pods = await this.client.pods(NAMESPACE);
     const areReady = pods.every(pod => isReady(pod) && pod.metadata.deletionTimestamp === undefined);
@@ -198,7 +199,7 @@ export class TokenLifetime implements Play {
   }
 }
 
-/** What `kubectl auth whoami` answers. */
+/** Output of `kubectl auth whoami`. */
 interface WhoAmI {
   readonly status: {
     readonly userInfo: { readonly username: string; readonly extra?: Readonly<Record<string, readonly string[]>> };
