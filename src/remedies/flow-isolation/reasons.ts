@@ -63,7 +63,7 @@ export const REASONS = {
   },
   Isolated: {
     event: "Normal",
-    help: "All is well.",
+    help: "No action required.",
   },
   NoServiceAccounts: {
     event: "Normal",

@@ -68,7 +68,7 @@ export const REASONS = {
     event: "Normal",
     help: "The skip annotation is set.",
   },
-  Bounded: { event: "Normal", help: "All is well." },
+  Bounded: { event: "Normal", help: "No action required." },
   NoDaemonSets: { event: "Normal", help: "No DaemonSet is among the targets." },
 } as const satisfies Record<string, ReasonRule>;
 
