@@ -16,7 +16,7 @@ interface ObjectRestarts {
 /**
  * The restarts in the status of all objects that this process has read. A budget belongs to the workload, not to the object that names it: two
  * objects with one target share it, and an object that is deleted and created again does not reset it
- * (docs/adr/0010-budgets-belong-to-the-workload.md).
+ * (docs/adr/0010-budget-restarts-per-workload.md).
  */
 export class WorkloadRestarts {
   readonly #clock: Clock;
