@@ -14,22 +14,22 @@ export function nameOfLimit(limit: LimitReason): string {
   return LIMITS[limit];
 }
 
-/** Outcomes of writes that were not done, the most severe first. */
-const BLOCKERS = ["Forbidden", "Failed", "Blocked", "Limited", "Conflict"] as const;
+/** Results of writes that are still pending, the most severe first. */
+const PENDING = ["Forbidden", "Failed", "Blocked", "Limited", "Conflict"] as const;
 
-/** Returns the writes that were not done, the most severe outcome first. */
-export function undone(executions: readonly Execution[]): Execution[] {
-  return BLOCKERS.flatMap(result => executions.filter(({ outcome }) => outcome.result === result));
+/** Returns the writes that are still pending, the most severe outcome first. */
+export function pendingWrites(executions: readonly Execution[]): Execution[] {
+  return PENDING.flatMap(result => executions.filter(({ outcome }) => outcome.result === result));
 }
 
-/** Describes a write that was not done, and why. Contains no times, since each new message causes a write of status. */
-export function describeUndone({ intent, outcome }: Execution): string {
+/** Describes a pending write and its outcome, such as `evict Pod a: held back by the cooldown`. Contains no times, since each new message causes a write of status. */
+export function describePending({ intent, outcome }: Execution): string {
   const { verb, target } = intent;
-  return `${verb} ${target.kind} ${target.name}: ${describeObstacle({ outcome })}`;
+  return `${verb} ${target.kind} ${target.name}: ${describeOutcome({ outcome })}`;
 }
 
-/** Describes why a write was not done. */
-export function describeObstacle({ outcome }: Pick<Execution, "outcome">): string {
+/** Describes why a write is still pending. */
+export function describeOutcome({ outcome }: Pick<Execution, "outcome">): string {
   if ("message" in outcome) return outcome.message;
   return outcome.result === "Limited" ? `held back by ${nameOfLimit(outcome.limit)}` : outcome.result;
 }

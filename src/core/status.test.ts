@@ -55,11 +55,11 @@ describe("a status", () => {
       return boundStatus({ targets, conditions: [{ ...ready, message: text }] }, NOW).conditions?.[0]?.message;
     };
     expect(message("All is well.")).toBe(
-      "All is well. status.targets tells of 5000 of 10000: there is no room for all of them.",
+      "All is well. status.targets lists 5000 of 10000 entries: status has reached its size limit.",
     );
     expect(message("x".repeat(5_000))).toHaveLength(4_096);
     expect(message("x".repeat(5_000))).toMatch(
-      /… status\.targets tells of 5000 of 10000: there is no room for all of them\.$/,
+      /… status\.targets lists 5000 of 10000 entries: status has reached its size limit\.$/,
     );
   });
 

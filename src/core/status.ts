@@ -4,14 +4,14 @@ import { ConditionType } from "../api/conditions";
 import { pruneRestarts } from "./restarts/budget";
 import { RESTARTS_COUNTED_MS } from "./restarts/history";
 
-/** A condition's message is for people; the schema's 32768 would let seven of them fill a screen for ever. */
+/** Longest message of a condition. The schema allows 32768 characters, far more than a terminal shows. */
 const MAX_MESSAGE = 4_096;
-/** Far below the 1.5 MB that etcd takes for one object, with room for managedFields. */
+/** Far below the 1.5 MB that etcd accepts for one object, which includes managedFields. */
 const MAX_STATUS_BYTES = 512 * 1024;
 /** Lists that are shortened when status grows beyond that. Restarts are not: budgets rest on them, and they have a limit of their own. */
 const SHORTENED = ["targets", "bindings", "daemonSets", "flows"] as const;
 
-/** Status as it may be written: restarts pruned, messages and lists cut so that the object always fits. */
+/** Returns the status to write: restarts pruned, messages and lists cut to fit into one object. */
 export function boundStatus(status: ControllerResilienceStatus, now: Date): ControllerResilienceStatus {
   const bounded: ControllerResilienceStatus = {
     ...status,
@@ -24,26 +24,26 @@ export function boundStatus(status: ControllerResilienceStatus, now: Date): Cont
     if (Buffer.byteLength(JSON.stringify(bounded)) <= MAX_STATUS_BYTES) break;
     Object.assign(bounded, { [longest]: bounded[longest]?.slice(0, Math.floor((bounded[longest]?.length ?? 0) / 2)) });
   }
-  return tellShortened(bounded, status);
+  return withCutLists(bounded, status);
 }
 
-/** Whoever reads a list that was cut has to know that it was. */
-function tellShortened(bounded: ControllerResilienceStatus, whole: ControllerResilienceStatus) {
+/** Adds to the message of Ready which lists were cut. */
+function withCutLists(bounded: ControllerResilienceStatus, whole: ControllerResilienceStatus) {
   const sentences = SHORTENED.flatMap(list => {
     const [left, all] = [bounded[list]?.length ?? 0, whole[list]?.length ?? 0];
-    return left === all ? [] : [` status.${list} tells of ${left} of ${all}: there is no room for all of them.`];
+    return left === all ? [] : [` status.${list} lists ${left} of ${all} entries: status has reached its size limit.`];
   });
   if (sentences.length === 0) return bounded;
-  const told = sentences.join("");
+  const cuts = sentences.join("");
   const conditions = bounded.conditions?.map(condition =>
     condition.type === ConditionType.Ready
-      ? { ...condition, message: cutMessage(condition.message, MAX_MESSAGE - told.length) + told }
+      ? { ...condition, message: cutMessage(condition.message, MAX_MESSAGE - cuts.length) + cuts }
       : condition,
   );
   return { ...bounded, ...(conditions && { conditions }) };
 }
 
-/** Cuts at a whole character, and says that it did. */
+/** Cuts a message at a whole character and ends it with an ellipsis. */
 export function cutMessage(message: string, most = MAX_MESSAGE): string {
   if (message.length <= most) return message;
   const end = /[\uD800-\uDBFF]/.test(message.charAt(most - 2)) ? most - 2 : most - 1;
@@ -56,7 +56,7 @@ function longestList(status: ControllerResilienceStatus): (typeof SHORTENED)[num
   return sizes[0] && sizes[0].length > 0 ? sizes[0].list : undefined;
 }
 
-/** Whether two statuses are the same to the API server: the order of keys and absent values make no difference. */
+/** Reports whether two statuses are the same to the API server: the order of keys and absent values make no difference. */
 export function isSameStatus(
   a: ControllerResilienceStatus | undefined,
   b: ControllerResilienceStatus | undefined,

@@ -23,8 +23,8 @@ export function nextOf(error: unknown): PassResult {
   return { next: "retry", conflict: error instanceof ConflictError || error instanceof GoneError };
 }
 
-/** When one part of a pass wants the next pass. */
-export interface Wish {
+/** When one part of a pass needs the next pass. */
+export interface RequeueRequest {
   readonly recheckAfterMs?: number;
   readonly retry?: Retry;
 }
@@ -35,11 +35,11 @@ export interface Wish {
  */
 const MIN_AFTER_FAILURE_MS = 5_000;
 
-/** Combines the wishes of all remedies and the outcomes of all writes: the earliest requeue wins. */
-export function nextAfter(parts: readonly Wish[], executions: readonly Execution[]): PassResult {
-  const afterMs = soonest(parts, executions);
+/** Combines the requests of all remedies and the outcomes of all writes: the earliest requeue wins. */
+export function nextAfter(requests: readonly RequeueRequest[], executions: readonly Execution[]): PassResult {
+  const afterMs = soonest(requests, executions);
   const results = executions.map(({ outcome }) => outcome.result);
-  const hasFailed = results.includes("Failed") || parts.some(({ retry }) => retry?.kind === "backoff");
+  const hasFailed = results.includes("Failed") || requests.some(({ retry }) => retry?.kind === "backoff");
   if (hasFailed || results.includes("Conflict")) {
     const latest = afterMs === undefined ? {} : { afterMs: Math.max(afterMs, MIN_AFTER_FAILURE_MS) };
     return { next: "retry", conflict: !hasFailed, ...latest };
@@ -48,11 +48,11 @@ export function nextAfter(parts: readonly Wish[], executions: readonly Execution
 }
 
 /** Returns the earliest requested delay; undefined if there is none. */
-function soonest(parts: readonly Wish[], executions: readonly Execution[]): number | undefined {
+function soonest(requests: readonly RequeueRequest[], executions: readonly Execution[]): number | undefined {
   const times = [
-    ...parts.map(({ recheckAfterMs }) => recheckAfterMs),
+    ...requests.map(({ recheckAfterMs }) => recheckAfterMs),
     ...executions.map(({ outcome }) => ("retryAfterMs" in outcome ? outcome.retryAfterMs : undefined)),
-    ...parts.map(({ retry }) => (retry?.kind === "wait" ? retry.afterMs : undefined)),
+    ...requests.map(({ retry }) => (retry?.kind === "wait" ? retry.afterMs : undefined)),
   ].filter(time => time !== undefined && Number.isFinite(time));
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times.map(Number)));
 }

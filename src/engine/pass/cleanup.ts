@@ -9,7 +9,7 @@ import type { ExecutionScope, Executor } from "../write/executor";
 import { retryAfter } from "../../core/retry";
 import type { ObjectSession } from "../object/object-session";
 import { OBSERVE_DEADLINE_MS, type RemedyPass, withReport } from "./remedy-pass";
-import type { Wish } from "../loop/pass-result";
+import type { RequeueRequest } from "../loop/pass-result";
 
 /** Objects without leftovers of absent blocks that are remembered; beyond that the oldest are checked again. */
 const MAX_REMEMBERED = 10_000;
@@ -29,7 +29,7 @@ export interface CleanupResult {
   /** Every remedy was asked, and none has anything left to delete. */
   readonly isDone: boolean;
   /** When to check again. */
-  readonly wishes: readonly Wish[];
+  readonly requeues: readonly RequeueRequest[];
   /** A sentence about what could not be read. */
   readonly problem?: string;
 }
@@ -72,8 +72,8 @@ export class Cleanup {
    */
   async sweep(object: ControllerResilience, scope: ExecutionScope): Promise<CleanupResult> {
     const { uid, generation } = object.metadata;
-    if (!hasFinalizer(object) || object.spec.suspend) return { executions: [], isDone: false, wishes: [] };
-    if (this.#clean.get(uid) === generation) return { executions: [], isDone: true, wishes: [] };
+    if (!hasFinalizer(object) || object.spec.suspend) return { executions: [], isDone: false, requeues: [] };
+    if (this.#clean.get(uid) === generation) return { executions: [], isDone: true, requeues: [] };
     const absent = this.#ports.remedies.filter(({ block }) => object.spec[block] === undefined);
     const result = await this.#cleanUp(absent, object, { ...scope, isCleanup: true });
     if (result.isDone) this.#remember(uid, generation);
@@ -106,7 +106,7 @@ export class Cleanup {
     scope: ExecutionScope,
   ): Promise<CleanupResult> {
     const executions: Execution[] = [];
-    const wishes: Wish[] = [];
+    const requeues: RequeueRequest[] = [];
     let problem: string | undefined;
     for (const remedy of remedies) {
       try {
@@ -114,13 +114,13 @@ export class Cleanup {
       } catch (error) {
         problem = `Failed to check for leftovers of ${remedy.name}: ${publicMessage(error)}.`;
         scope.log.warn({ remedy: remedy.name, error: publicMessage(error) }, "failed to check for leftovers");
-        wishes.push({ retry: retryAfter(error) ?? { kind: "backoff" } });
+        requeues.push({ retry: retryAfter(error) ?? { kind: "backoff" } });
       }
     }
     const isChanged = executions.some(({ outcome }) => outcome.result === "Executed");
-    if (isChanged) wishes.push({ recheckAfterMs: LOOK_AGAIN_MS });
+    if (isChanged) requeues.push({ recheckAfterMs: LOOK_AGAIN_MS });
     const isDone = executions.length === 0 && problem === undefined;
-    return { executions, isDone, wishes, ...(problem === undefined ? {} : { problem }) };
+    return { executions, isDone, requeues, ...(problem === undefined ? {} : { problem }) };
   }
 
   async #cleanUpOne(remedy: Remedy, object: ControllerResilience, scope: ExecutionScope): Promise<Execution[]> {

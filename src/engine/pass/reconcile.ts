@@ -95,8 +95,8 @@ export class Reconciler {
     this.#report(pass, status, passes);
     if (!pass.mayWrite()) return { next: "recheck" };
     await this.#cleanup.release(pass.session, passes, swept);
-    const wishes = passes.map(({ reported, retry }) => ({ ...reported, ...(retry && { retry }) }));
-    return nextAfter([...wishes, ...swept.wishes], executions);
+    const requeues = passes.map(({ reported, retry }) => ({ ...reported, ...(retry && { retry }) }));
+    return nextAfter([...requeues, ...swept.requeues], executions);
   }
 
   /** Deletes what was made for an object that is being deleted, then removes the finalizer. */
@@ -122,7 +122,7 @@ export class Reconciler {
     );
     await session.writeStatus(boundStatus({ ...status, conditions }, this.#now()));
     this.#reporter.conditions(key, object, conditions);
-    return nextAfter(result.wishes, result.executions);
+    return nextAfter(result.requeues, result.executions);
   }
 
   #planAll({ session: { object }, log }: Pass): Promise<RemedyPass[]> {

@@ -1,7 +1,7 @@
 import { Cause, ConditionType } from "../../api/conditions";
 import type { ControllerResilience, RestartStatus } from "../../api/controller-resilience";
 import type { Execution, Intent } from "../../core/intent";
-import { describeUndone, undone } from "../../core/outcomes";
+import { describePending, pendingWrites } from "../../core/outcomes";
 import type { Readers } from "../../core/readers";
 import { defineRemedy, type Remedy, type RemedyDeclaration, type Report, type StatusLists } from "../../core/remedy";
 import type { Steps } from "../../core/slices";
@@ -80,10 +80,10 @@ function reportOf(decision: Decision, executions: readonly Execution[], conclude
 }
 
 function withBlocker(decision: Decision, executions: readonly Execution[]): Decision {
-  const [worst] = undone(executions);
+  const [worst] = pendingWrites(executions);
   if (worst === undefined) return decision;
   const isForbidden = worst.outcome.result === "Forbidden";
-  const message = describeUndone(worst);
+  const message = describePending(worst);
   return {
     ...decision,
     status: decision.status === "True" ? "Unknown" : decision.status,

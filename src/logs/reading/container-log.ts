@@ -31,16 +31,10 @@ export class ContainerLog {
   #trace: UnauthorizedTrace = NO_TRACE;
   /** The last record, which the next read may continue. It is searched twice; a repeated 401 changes nothing. */
   #unfinished: Buffer = Buffer.alloc(0);
-  #gaps = 0;
 
   /** The 401s found so far. */
   get trace(): UnauthorizedTrace {
     return this.#trace;
-  }
-
-  /** How often lines were lost because the log was written too fast or was gone. */
-  get gaps(): number {
-    return this.#gaps;
   }
 
   /**
@@ -52,7 +46,7 @@ export class ContainerLog {
     this.#cursor ??= firstCursor(container, source.clock.now().getTime() - search.windowMs);
     const followed = followLife(this.#cursor, container);
     this.#cursor = followed.cursor;
-    if (followed.gap) this.#lose();
+    if (followed.gap) this.#dropUnfinished();
     for (let reads = 0; reads < READS_PER_PASS; reads++) {
       const cursor = this.#cursor;
       const isMore = await source.logs.read(nextRequest(cursor, container, pod), async chunk => {
@@ -67,10 +61,10 @@ export class ContainerLog {
   }
 
   *#fold(taken: Taken, life: number, options: FoldOptions): Steps {
-    if (taken.gap) this.#lose();
+    if (taken.gap) this.#dropUnfinished();
     this.#cursor = taken.cursor;
     if (taken.fresh.length > 0) yield* this.#foldLines(taken, life, options);
-    if (taken.cursor.life !== life) this.#unfinished = Buffer.alloc(0);
+    if (taken.cursor.life !== life) this.#dropUnfinished();
   }
 
   /** Updates the trace only at the end, so that `trace` is consistent between the steps. */
@@ -94,8 +88,7 @@ export class ContainerLog {
     this.#unfinished = lastRecord(text);
   }
 
-  #lose(): void {
-    this.#gaps++;
+  #dropUnfinished(): void {
     this.#unfinished = Buffer.alloc(0);
   }
 

@@ -1,6 +1,6 @@
 import type { BindingStatus } from "../../api/controller-resilience";
 import type { Execution } from "../../core/intent";
-import { describeObstacle } from "../../core/outcomes";
+import { describeOutcome } from "../../core/outcomes";
 import type { EventRequest, Outcomes, Report } from "../../core/remedy";
 import { worstFirst } from "../kit/severity";
 import { summarize } from "../kit/summarize";
@@ -66,7 +66,7 @@ function executed(finding: BindingFinding, { action, intent }: PlannedWrite, now
 
 /** A binding whose renewal failed still gives access; one whose restore failed does not. */
 function failed(finding: BindingFinding, { action, expiry }: PlannedWrite, execution: Execution): BindingFinding {
-  const sentence = `${expiry}; the ${nounOf(action)} failed and is retried: ${describeObstacle(execution)}.`;
+  const sentence = `${expiry}; the ${nounOf(action)} failed and is retried: ${describeOutcome(execution)}.`;
   const progress = { ...finding, sentence, isProgressing: true };
   return action === "renew"
     ? { ...progress, status: "True", reason: "Renewing" }
@@ -77,7 +77,7 @@ function failed(finding: BindingFinding, { action, expiry }: PlannedWrite, execu
 function forbidden(finding: BindingFinding, { action, expiry }: PlannedWrite, execution: Execution): BindingFinding {
   const { entry } = finding;
   const rights = entry === undefined ? [] : rightsFor(entry, action === "renew" ? "patch" : "create");
-  const sentence = `${expiry}; the ${nounOf(action)} was forbidden: ${describeObstacle(execution)}. Required permissions: ${rulesOf(rights)}.`;
+  const sentence = `${expiry}; the ${nounOf(action)} was forbidden: ${describeOutcome(execution)}. Required permissions: ${rulesOf(rights)}.`;
   return { ...finding, status: "False", reason: "RenewalForbidden", sentence, isStalled: true };
 }
 

@@ -1,6 +1,6 @@
 import type { FlowStatus } from "../../api/controller-resilience";
 import type { Execution } from "../../core/intent";
-import { describeUndone, undone } from "../../core/outcomes";
+import { describePending, pendingWrites } from "../../core/outcomes";
 import type { Outcomes, Report } from "../../core/remedy";
 import { worstFirst } from "../kit/severity";
 import { summarize } from "../kit/summarize";
@@ -25,7 +25,7 @@ export function reportFlows(plan: FlowPlan, outcomes: Outcomes): Report<Reason |
     events,
     recheckAfterMs: Math.min(recheckAfterMs, isWritten ? WRITTEN_MS : Infinity),
   };
-  const [worst] = undone(executions);
+  const [worst] = pendingWrites(executions);
   return worst === undefined ? report : blocked(report, worst);
 }
 
@@ -65,7 +65,7 @@ function written(entry: FlowStatus, plan: FlowPlan, outcomes: Outcomes): FlowSta
   const level = isFlowSchemaWritten(entry, outcomes) ? plan.levels[entry.serviceAccount] : undefined;
   const isPutBack = of("PutBack").some(isExecuted);
   return {
-    ...unfinished(entry, undone(of("Provision"))),
+    ...unfinished(entry, pendingWrites(of("Provision"))),
     ...(level === undefined ? {} : { priorityLevel: level }),
     ...(isPutBack ? { changes: (entry.changes ?? 0) + 1 } : {}),
   };
@@ -88,7 +88,7 @@ function unfinished(entry: FlowStatus, failed: readonly Execution[]): FlowStatus
 }
 
 function blocked(report: Report<Reason | "Forbidden">, worst: Execution): Report<Reason | "Forbidden"> {
-  const message = `${report.message} Not written yet: ${describeUndone(worst)}.`;
+  const message = `${report.message} Not written yet: ${describePending(worst)}.`;
   const waiting = { ...report, message, recheckAfterMs: Math.min(FAILED_MS, report.recheckAfterMs ?? FAILED_MS) };
   if (worst.outcome.result !== "Forbidden") return { ...waiting, progressing: true };
   const reason = "Forbidden";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { matchesSelector } from "./targets";
+import { describeTarget, matchesSelector } from "./targets";
 
 describe("a label selector", () => {
   const labels = { app: "web", tier: "front" };
@@ -14,5 +14,13 @@ describe("a label selector", () => {
     [{ matchLabels: { app: "web" }, matchExpressions: [{ key: "app", operator: "DoesNotExist" }] }, false],
   ] as const)("%j matches: %s", (selector, matches) => {
     expect(matchesSelector(labels, structuredClone(selector) as never)).toBe(matches);
+  });
+});
+
+describe("a target in a message", () => {
+  it("is its kind and name, or the path of its selector", () => {
+    expect(describeTarget({ kind: "Deployment", name: "web" }, 0)).toBe("Deployment/web");
+    const selector = { matchLabels: { app: "web" } };
+    expect(describeTarget({ kind: "Deployment", selector }, 1)).toBe("Deployment matching spec.targets[1].selector");
   });
 });

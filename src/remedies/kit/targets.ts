@@ -3,29 +3,29 @@ import type { Readers } from "../../core/readers";
 import type { WorkloadView } from "../../core/views";
 
 /**
- * The workloads of one target, read live; none when there is none (yet).
+ * Reads the workloads of one target, live; there may be none yet.
  *
- * @throws whatever the reader throws
+ * @throws any error of the reader
  */
-export async function readTarget(target: TargetSelector, namespace: string, from: Readers): Promise<WorkloadView[]> {
+export async function readTarget(target: TargetSelector, namespace: string, readers: Readers): Promise<WorkloadView[]> {
   if (target.name !== undefined) {
-    const workload = await from.workload(target.kind, namespace, target.name);
+    const workload = await readers.workload(target.kind, namespace, target.name);
     return workload === null ? [] : [workload];
   }
   const { selector } = target;
   if (selector === undefined) return [];
-  const all = await from.workloads(target.kind, namespace);
+  const all = await readers.workloads(target.kind, namespace);
   return all.filter(workload => matchesSelector(workload.labels, selector));
 }
 
-/** A target for people: `Deployment/web`, or which selector it is; `index` counts from 0. */
+/** Returns a target for messages: `Deployment/web`, or `Deployment matching spec.targets[0].selector`. */
 export function describeTarget(target: TargetSelector, index: number): string {
   return target.name === undefined
-    ? `any ${target.kind} that the selector of target ${index + 1} matches`
+    ? `${target.kind} matching spec.targets[${index}].selector`
     : `${target.kind}/${target.name}`;
 }
 
-/** Whether labels match a selector, as the API server would say. */
+/** Reports whether labels match a selector, by the rules of the API server. */
 export function matchesSelector(labels: Readonly<Record<string, string>>, selector: LabelSelector): boolean {
   const all = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
   return all && (selector.matchExpressions ?? []).every(requirement => meets(labels, requirement));

@@ -1,6 +1,6 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import type { Execution, Intent, Outcome } from "../../core/intent";
-import { describeUndone, undone } from "../../core/outcomes";
+import { describePending, pendingWrites } from "../../core/outcomes";
 import type { Outcomes, Report } from "../../core/remedy";
 import { toSeconds } from "../../core/time";
 import { type Finding, targetNotFound } from "../kit/finding";
@@ -42,7 +42,7 @@ export function reportTokenLifetime(plan: TokenLifetimePlan, outcomes: Outcomes,
     ...daemonSets.flatMap(({ hindrance }) => hindrance ?? []),
     ...(blockedRemoval === undefined ? [] : [hindranceOf(blockedRemoval)]),
   ];
-  const isBlocked = undone([...outcomes.values()].flat()).length > 0;
+  const isBlocked = pendingWrites([...outcomes.values()].flat()).length > 0;
   const report = { ...summaryOf(plan), ...recheckOf(plan, daemonSets, isBlocked), lists: { daemonSets } };
   return withHindrances(report, hindrances);
 }
@@ -69,7 +69,7 @@ function recheckOf(
 /** Reports whether a change that shortens tokens was made in full. */
 function isShortened({ finding }: DaemonSetItem, executions: readonly Execution[]): boolean {
   const isExecuted = executions.some(({ outcome }) => outcome.result === "Executed");
-  return finding.shortens !== undefined && isExecuted && undone(executions).length === 0;
+  return finding.shortens !== undefined && isExecuted && pendingWrites(executions).length === 0;
 }
 
 function shortened({ finding: { entry, shortens } }: DaemonSetItem, now: Date): DaemonSetStatus {
@@ -79,7 +79,7 @@ function shortened({ finding: { entry, shortens } }: DaemonSetItem, now: Date): 
 /** The entry after these executions, which are all of its DaemonSet. */
 function withExecutions(entry: DaemonSetStatus, executions: readonly Execution[], now: Date): DaemonSetStatus {
   if (executions.length === 0) return entry;
-  const [worst] = undone(executions);
+  const [worst] = pendingWrites(executions);
   if (worst !== undefined) return { ...entry, hindrance: hindranceOf(worst) };
   const isExecuted = executions.every(({ outcome }) => outcome.result === "Executed");
   return entry.outcome === "Reverting" && isExecuted ? reverted(entry, now) : entry;
@@ -100,12 +100,12 @@ function firstOtherBlocked(plan: TokenLifetimePlan, outcomes: Outcomes): Executi
   const entries = [...plan.daemonSets.map(({ finding }) => finding.entry), ...plan.formerEntries];
   const named = new Set(entries.map(({ policy }) => policy));
   const others = plan.removals.filter(({ policy }) => !named.has(policy));
-  return undone(others.flatMap(({ id }) => outcomes.get(id) ?? []))[0];
+  return pendingWrites(others.flatMap(({ id }) => outcomes.get(id) ?? []))[0];
 }
 
 function hindranceOf(execution: Execution): Hindrance {
   const reason = hindranceReason(execution.intent, execution.outcome);
-  return { ...(reason && { reason }), message: describeUndone(execution) };
+  return { ...(reason && { reason }), message: describePending(execution) };
 }
 
 function hindranceReason({ verb }: Intent, outcome: Outcome): Hindrance["reason"] {
