@@ -1,17 +1,26 @@
 import type { Answer } from "./answer";
 import type { Denial } from "./denial";
 import { carriesErrors } from "./field-names";
+import type { Sentence } from "./parse-record";
+import { isWholeBody } from "./response-body";
 import { codeAnswers } from "./status-codes";
 import { isExplanation, hypotheticalFrom } from "./hypothetical";
-import { includesAny, indexOfWord, isSpaceCode, isWordCode, lowerCase, wordBefore } from "./text";
+import { includesAny, indexOfWord, isOpening, isSpaceCode, isWordCode, lowerCase, wordBefore } from "./text";
 
 /** Finds every answer of this kind in a sentence, from left to right. */
-export function answersIn(key: string, sentence: string, denial: Denial): Answer[] {
-  const lower = lowerCase(sentence);
+export function answersIn({ key, text, body }: Sentence, denial: Denial): Answer[] {
+  const lower = lowerCase(text);
   if (isExplanation(lower)) return [];
-  const answers = [...wordAnswers(key, sentence, lower, denial), ...codeAnswers(key, lower, denial)];
+  const answers = [...wordAnswers(key, text, lower, denial), ...codeAnswers(key, lower, denial)];
   const hypothetical = hypotheticalFrom(lower);
-  return answers.filter(answer => answer.kind === "bare" || answer.at < hypothetical);
+  return answers
+    .filter(answer => answer.kind === "bare" || answer.at < hypothetical)
+    .map(answer => (answer.kind === "bare" && (body || isWholeBody(key, lower, answer.at)) ? ofBody(answer) : answer));
+}
+
+/** The API server's body is a Status object, so any server may have sent the bare word. */
+function ofBody(answer: Answer): Answer {
+  return { ...answer, kind: "http" };
 }
 
 function wordAnswers(key: string, sentence: string, lower: string, denial: Denial): Answer[] {
@@ -63,8 +72,6 @@ const FAILING = [
   "fatal",
   "panic",
 ];
-/** Opening quotes and brackets between the chain and the word. */
-const OPENING = new Set("\"'`([{< \t");
 const CHAINING = new Set(":=,;-|>│!]");
 /** Words after which the reason is part of a description. */
 const DESCRIBING = new Set([
@@ -88,7 +95,7 @@ const DESCRIBING = new Set([
 
 function headOf(key: string, lower: string, at: number, denial: Denial): Head {
   let i = at - 1;
-  while (i >= 0 && OPENING.has(lower.charAt(i))) i--;
+  while (i >= 0 && isOpening(lower.charAt(i))) i--;
   if (i < 0) return at > 0 || carriesErrors(key) ? "chain" : "name";
   if (isNamed(lower, i)) return "name";
   if (precededByCode(lower, at, denial)) return "code";

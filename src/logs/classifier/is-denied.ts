@@ -31,8 +31,8 @@ const MOST_ANSWERS = 32;
 /** Finds the answers in a record, each with the index of its sentence. */
 function answersOf(record: ParsedRecord, denial: Denial): { index: number; answer: Answer }[] {
   const found: { index: number; answer: Answer }[] = [];
-  for (const [index, { key, text }] of record.sentences.entries()) {
-    for (const answer of answersIn(key, text, denial)) found.push({ index, answer });
+  for (const [index, sentence] of record.sentences.entries()) {
+    for (const answer of answersIn(sentence, denial)) found.push({ index, answer });
     if (found.length >= MOST_ANSWERS) break;
   }
   return found.slice(0, MOST_ANSWERS);

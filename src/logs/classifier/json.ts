@@ -1,9 +1,12 @@
+import { isBody, isBodyKey } from "./response-body";
 import { isSpaceCode } from "./text";
 
 /** A leaf of a JSON document: its nearest key, and its value as text. */
 export interface Leaf {
   readonly key: string;
   readonly value: string;
+  /** Whether it is part of a server's answer that is no Status object. */
+  readonly body: boolean;
 }
 
 /** A text with a JSON object in it: the text before, the leaves of the object, the text after. */
@@ -74,15 +77,33 @@ function parseLeaves(document: string): Leaf[] | null {
     return null;
   }
   const leaves: Leaf[] = [];
-  collect(value, "", 0, leaves);
+  collect(value, { key: "", depth: 0, body: false }, leaves);
   return leaves;
 }
 
-function collect(value: unknown, key: string, depth: number, leaves: Leaf[]): void {
+/** The position of a value in a document. */
+interface Position {
+  readonly key: string;
+  readonly depth: number;
+  /** Whether an object around it is a body. */
+  readonly body: boolean;
+}
+
+function collect(value: unknown, at: Position, leaves: Leaf[]): void {
+  const { key, depth, body } = at;
   if (value === null || depth > MAX_DEPTH) return;
-  if (typeof value === "object") {
-    const list = Array.isArray(value);
-    for (const [name, child] of Object.entries(value)) collect(child, list ? key : name, depth + 1, leaves);
-  } else if (typeof value === "string") leaves.push({ key, value });
-  else leaves.push({ key, value: JSON.stringify(value) });
+  if (typeof value !== "object") {
+    leaves.push({ key, value: typeof value === "string" ? value : JSON.stringify(value), body });
+    return;
+  }
+  const list = Array.isArray(value);
+  const entries = Object.entries(value);
+  const inside = body || (!list && startsBody(at, entries));
+  for (const [name, child] of entries)
+    collect(child, { key: list ? key : name, depth: depth + 1, body: inside }, leaves);
+}
+
+/** A body is a whole document or the value of a field for bodies; any other object is part of a log record. */
+function startsBody({ key, depth }: Position, entries: readonly (readonly [string, unknown])[]): boolean {
+  return (depth === 0 || isBodyKey(key)) && isBody(entries);
 }

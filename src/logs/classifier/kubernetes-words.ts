@@ -35,7 +35,7 @@ export const KUBERNETES_PAIRS: ReadonlySet<string> = new Set([
     "update status, status update, patch status, status patch, updating status, patching status",
     "status subresource",
     // A TokenReview or SubjectAccessReview of this process, answered by the API server.
-    "webhook authenticator, webhook authorizer",
+    "openapi spec, webhook authenticator, webhook authorizer",
   ),
 ]);
 

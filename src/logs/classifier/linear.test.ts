@@ -60,6 +60,8 @@ const UNITS: Readonly<Record<string, string>> = {
   kinds: "image informer ",
   "opening braces": '{"',
   objects: '{"error":"401"} ',
+  bodies: 'body: "Unauthorized" ',
+  "objects that are bodies": '{"type":"error","code":"Unauthorized"} ',
   "broken objects": '{"error":"401} ',
   quotes: '"',
   pairs: 'err="401" ',

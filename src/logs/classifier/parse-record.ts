@@ -9,6 +9,8 @@ export interface Sentence {
   readonly key: string;
   /** The text, unquoted and unescaped. */
   readonly text: string;
+  /** Whether it is part of a server's answer that is no Status object. */
+  readonly body: boolean;
 }
 
 /** A record split into its parts. */
@@ -34,7 +36,7 @@ export function parseRecord(record: string): ParsedRecord {
   // Escaped colors appear only after unescaping.
   const text = stripColors(unescapeAll(plain));
   const parts: Parts = { sentences: [], fields: new Map(), thrower: "" };
-  readText(plain, "", 0, parts);
+  readText(plain, { key: "", depth: 0, body: false }, parts);
   return { text, lower: lowerCase(text), ...parts };
 }
 
@@ -44,18 +46,28 @@ interface Parts {
   thrower: string;
 }
 
-function readText(text: string, key: string, depth: number, parts: Parts): void {
-  const json = depth <= MAX_QUOTING ? takeJson(text) : null;
-  if (json === null) {
-    readLines(text, key, depth, parts);
-    return;
-  }
-  readLines(json.before, key, depth, parts);
-  for (const leaf of json.leaves) readField(leaf.key || key, leaf.value, depth + 1, parts);
-  readText(json.after, key, depth + 1, parts);
+/** The field that a text is the value of. */
+interface Place extends Omit<Sentence, "text"> {
+  /** Levels of quoting around it. */
+  readonly depth: number;
 }
 
-function readLines(text: string, key: string, depth: number, parts: Parts): void {
+function readText(text: string, place: Place, parts: Parts): void {
+  const json = place.depth <= MAX_QUOTING ? takeJson(text) : null;
+  if (json === null) {
+    readLines(text, place, parts);
+    return;
+  }
+  const inner = { ...place, depth: place.depth + 1 };
+  readLines(json.before, place, parts);
+  for (const { key, value, body } of json.leaves) {
+    readField(value, { ...inner, key: key || place.key, body: body || place.body }, parts);
+  }
+  readText(json.after, inner, parts);
+}
+
+function readLines(text: string, place: Place, parts: Parts): void {
+  const { key, body } = place;
   for (const line of text.split("\n")) {
     if (isFrame(line)) {
       parts.thrower ||= frameOf(line);
@@ -65,18 +77,18 @@ function readLines(text: string, key: string, depth: number, parts: Parts): void
     // An unquoted name is one word; the sentence continues after it.
     const tails = pairs.filter(pair => SPEAKER_KEYS.has(lowerCase(pair.key))).map(pair => pair.tail);
     for (const sentence of unescapeAll([free, ...tails].join(" ")).split("\n")) {
-      if (sentence.trim() !== "") parts.sentences.push({ key, text: sentence.trim() });
+      if (sentence.trim() !== "") parts.sentences.push({ key, body, text: sentence.trim() });
     }
-    for (const pair of pairs) readField(pair.key, pair.value, depth + 1, parts);
+    for (const pair of pairs) readField(pair.value, { key: pair.key, body, depth: place.depth + 1 }, parts);
   }
 }
 
-function readField(rawKey: string, value: string, depth: number, parts: Parts): void {
-  const key = lowerCase(rawKey);
+function readField(value: string, place: Place, parts: Parts): void {
+  const key = lowerCase(place.key);
   if (!parts.fields.has(key)) parts.fields.set(key, value);
   if (SPEAKER_KEYS.has(key) || value === "") return;
-  if (depth <= MAX_QUOTING) readText(stripColors(value), key, depth, parts);
-  else parts.sentences.push({ key, text: value });
+  if (place.depth <= MAX_QUOTING) readText(stripColors(value), { ...place, key }, parts);
+  else parts.sentences.push({ key, body: place.body, text: value });
 }
 
 /** Whether a line is a stack frame (or empty). It names code and is no sentence. */

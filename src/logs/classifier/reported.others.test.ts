@@ -5,6 +5,38 @@ import { classify } from "./classify";
 // Records that public threads report as innocent or as another class, written after these programs' structure.
 
 const RECORDS: Readonly<Record<string, readonly [LogClass, ...string[]]>> = {
+  "a body that is no Status object": [
+    "none",
+    `{"type":"error","status":401,"code":"Unauthorized","message":"Unauthorized"}`,
+    `{"baseType":"error","code":"Unauthorized","message":"Unauthorized","status":401,"type":"error"}`,
+    `{"type":"error","error":{"type":"authentication_error","message":"Unauthorized"}}`,
+    `{"type":"error","code":"Unauthorized"}`,
+    `{"code":"Unauthorized","message":"Unauthorized","requestId":"7f1c"}`,
+    `{"error":"Unauthorized","message":"Unauthorized","statusCode":401,"type":"error"}`,
+    `{"errors":[{"code":"Unauthorized","title":"Unauthorized"}]}`,
+    `{"status":"error","code":401,"message":"Unauthorized"}`,
+    `{"success":false,"code":401,"message":"Unauthorized"}`,
+    `failed to load quota: {"type":"error","code":"Unauthorized","message":"Unauthorized"}`,
+    `usage report failed: {"code":"Unauthorized","message":"Unauthorized"}`,
+    `2025-11-04T07:21:09Z ERROR billing sync failed, response {"type":"error","message":"Unauthorized","code":401}`,
+    `time="2025-11-04T07:21:09Z" level=error msg="sync of plans failed" response="{\\"type\\":\\"error\\",\\"code\\":\\"Unauthorized\\",\\"message\\":\\"Unauthorized\\"}"`,
+    `{"level":"error","msg":"sync of plans failed","body":"{\\"code\\":\\"Unauthorized\\",\\"message\\":\\"Unauthorized\\"}"}`,
+    `{"level":"error","msg":"sync of plans failed","response":{"type":"error","code":"Unauthorized","message":"Unauthorized"}}`,
+    `level=error msg="Error looking up token." error="HTTP error: 401 Unauthorized, 401"`,
+    `Bad response statusCode [401]. Status [401 Unauthorized]. Body: [code=Unauthorized, message=Unauthorized, baseType=error] from [http://platform.example/v1]`,
+  ],
+  "the bare word as a body": [
+    "none",
+    `failed to send report, body: Unauthorized`,
+    `sync failed with body: "Unauthorized"`,
+    `request failed: 401, body: Unauthorized`,
+    `unexpected answer, response body: Unauthorized`,
+    `time="2025-11-04T07:21:09Z" level=error msg="upload failed" body=Unauthorized`,
+    `{"level":"error","msg":"upload failed","statusCode":401,"body":"Unauthorized"}`,
+    `{"level":"error","msg":"upload failed","responseBody":"Unauthorized"}`,
+    `error: POST failed; response body="Unauthorized"`,
+    `request failed - "401 Unauthorized", response: "Unauthorized"`,
+  ],
   "a network plugin's failure, reported by dockershim or CRI-O": [
     "none",
     `networkPlugin cni failed to set up pod "web-1_shop" network: error getting ClusterInformation: connection is unauthorized: Unauthorized`,

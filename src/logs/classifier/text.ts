@@ -69,3 +69,10 @@ export function words(...lines: string[]): string[] {
 export function phrases(...lines: string[]): string[] {
   return lines.flatMap(line => line.split(", "));
 }
+
+/** Whether a character is an opening quote, an opening bracket or a blank. */
+export function isOpening(character: string): boolean {
+  return OPENING.has(character);
+}
+
+const OPENING = new Set("\"'`([{< \t");

@@ -1,0 +1,49 @@
+import { isOpening, lowerCase, wordBefore, words } from "./text";
+
+// The API server answers with a Status object. A body without one comes from another server.
+
+/** Whether a field of this name holds the body of an answer. */
+export function isBodyKey(key: string): boolean {
+  const lower = lowerCase(key);
+  return lower.endsWith("body") || lower === "response" || lower === "resp";
+}
+
+/** Keys of the error objects that servers answer with. Log records have others too: a time, a level, a logger. */
+const BODY_KEYS = new Set(
+  words(
+    "type basetype status statuscode status_code code error errors message title detail details success ok",
+    "requestid request_id error_code errorcode error_description description instance trace_id",
+  ),
+);
+/** Keys that say what went wrong. */
+const SAYING = new Set(["message", "code", "title"]);
+/** Keys that log records without a time and a level do not have. */
+const MARKING = new Set(words("type basetype status statuscode status_code code success ok requestid request_id"));
+
+/** Whether a JSON object is the body of an answer that is no Status object: `{"type":"error","message":"Unauthorized"}`. */
+export function isBody(entries: readonly (readonly [string, unknown])[]): boolean {
+  const fields = entries.map(([key, value]) => [lowerCase(key), value] as const);
+  if (fields.length === 0 || !fields.every(([key]) => BODY_KEYS.has(key))) return false;
+  if (fields.some(([key, value]) => key === "errors" || (TYPES.has(key) && value === "error"))) return true;
+  const saying = fields.filter(([key, value]) => SAYING.has(key) && typeof value === "string");
+  return saying.some(([said]) => fields.some(([key]) => key !== said && MARKING.has(key)));
+}
+
+/** Keys whose value may be just "error". */
+const TYPES = new Set(["type", "basetype"]);
+
+/** `body: Unauthorized`, `response: "Unauthorized"`, `body=Unauthorized`: the word is all that the server sent. */
+export function isWholeBody(key: string, lower: string, at: number): boolean {
+  let i = at - 1;
+  while (i >= 0 && isOpening(lower.charAt(i))) i--;
+  if (i < 0) return isBodyKey(key);
+  if (lower.charAt(i) !== ":" && lower.charAt(i) !== "=") return false;
+  // client-go prints the message of the Status object.
+  const isClientGo = lower.slice(Math.max(0, i - HEADER_REACH), i).includes("request.go:");
+  return BODIES.has(wordBefore(lower, i)) && !isClientGo;
+}
+
+/** Longest distance from the source file in klog's header to the end of a short message. */
+const HEADER_REACH = 32;
+
+const BODIES = new Set(["body", "response"]);
