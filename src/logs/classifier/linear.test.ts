@@ -55,6 +55,7 @@ const UNITS: Readonly<Record<string, string>> = {
   "callers without an address": " for 1",
   "unbelieved fields": "unauthorized user=x ",
   participles: "is rejecting x ",
+  "terse statuses": "get pods 401 ",
   explanations: "token expired ",
   suppositions: "if 401 Unauthorized ",
   kinds: "image informer ",

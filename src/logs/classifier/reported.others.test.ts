@@ -49,6 +49,42 @@ const RECORDS: Readonly<Record<string, readonly [LogClass, ...string[]]>> = {
     `E1104 07:21:09.114233    1204 pod_workers.go:190] Error syncing pod 4c ("web-1_shop(4c)"), skipping: failed to "KillPodSandbox" for "4c" with KillPodSandboxError: "rpc error: code = Unknown desc = connection is unauthorized: Unauthorized"`,
     `failed to clean up sandbox container "8f2d" network for pod "web-1": networkPlugin cni failed to teardown pod "web-1_shop" network: Unauthorized`,
   ],
+  "an authenticator that could not be asked, or another authenticator": [
+    "none",
+    `E1104 07:21:09.114233       1 webhook.go:154] Failed to make webhook authenticator request: Post "https://10.96.0.1:443/apis/authentication.k8s.io/v1/tokenreviews": dial tcp 10.96.0.1:443: i/o timeout`,
+    `E1104 07:21:09.114233       1 auth.go:47] Unable to authenticate the request due to an error: [invalid bearer token, Unauthorized]`,
+    `failed to call the payment webhook: Unauthorized`,
+    `failed to make webhook request to https://hooks.example/deploy: Unauthorized`,
+    `github webhook authentication failed: Unauthorized`,
+    `webhook authorizer at https://authz.example/v1/check: Unauthorized`,
+    `Error: admission webhook "authorizer.policy.example" denied the request: Unauthorized`,
+  ],
+  "another service's 401 in the words above": [
+    "none",
+    `Vault API authorization failure, status 401`,
+    `Get orders 401`,
+    `[billing] list invoices 401`,
+    `[vault] Get secrets 401`,
+    `GET /api/v1/namespaces/shop/pods 401 3.1 ms`,
+    `Connection Error: Requesting "https://10.20.7.9:8443" failed: "HTTP 401: Unauthorized"`,
+    `Registry Connection Error: Requesting "https://10.20.7.9:443" failed: "HTTP 401: Unauthorized"`,
+    `Router login: requesting https://10.0.0.1 failed with 401 Unauthorized`,
+    `Traceback (most recent call last):
+  File "/venv/lib/python3.12/site-packages/hvac/utils.py", line 37, in raise_for_error
+    raise exceptions.Unauthorized(message, errors=errors)
+hvac.exceptions.Unauthorized: 401 Unauthorized`,
+    `Traceback (most recent call last):
+  File "/venv/lib/python3.12/site-packages/stripe/_api_requestor.py", line 421, in handle_error
+    raise AuthenticationError(message)
+AuthenticationError: 401 Unauthorized`,
+    `Traceback (most recent call last):
+  File "/opt/kubernetes/jobs/report.py", line 41, in upload
+    raise UploadError(response.status_code)
+UploadError: 401 Unauthorized`,
+    `java.net.ProtocolException: Expected HTTP 101 response but was '401 Unauthorized'
+\tat okhttp3.internal.ws.RealWebSocket.checkUpgradeSuccess(RealWebSocket.java:224)
+\tat com.example.chat.Socket.open(Socket.java:41)`,
+  ],
 };
 
 describe.each(Object.entries(RECORDS))("%s", (_, [cls, ...records]) => {

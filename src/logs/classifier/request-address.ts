@@ -41,9 +41,8 @@ export function sideOfAddress(token: string): Side | null {
   if (MANUALS.some(m => authority.startsWith(m))) return null;
   const host = hostSide(authority);
   if (host !== null) return host;
-  // Discovery of an API server begins at /api, but so do the paths of many other services.
-  if (slash >= 0 && isBareApi(rest.slice(slash))) return null;
-  return (slash < 0 ? null : pathSide(rest.slice(slash))) ?? "other";
+  const path = slash < 0 ? "" : rest.slice(slash);
+  return isUnclear(authority, path) ? null : (pathSide(path) ?? "other");
 }
 
 /** Returns `kubernetes` for a path that only an API server serves. */
@@ -60,8 +59,11 @@ function pathSide(path: string): "kubernetes" | null {
   return isGroupPath(bare) ? "kubernetes" : null;
 }
 
-function isBareApi(path: string): boolean {
-  return path === "/api" || path === "/api/";
+function isUnclear(authority: string, path: string): boolean {
+  // Discovery of an API server begins at /api, but so do the paths of many other services.
+  if (path === "/api" || path === "/api/") return true;
+  // 10.43.0.1 is an API server or a router.
+  return (path === "" || path === "/") && isFirstAddress(authority);
 }
 
 /** `/apis/<group>/<version>...` */
@@ -101,6 +103,14 @@ function isApiServerName(name: string): boolean {
   // 10.96.0.1 is the first address of kubeadm's default service range.
   if (name === "kubernetes" || name.startsWith("kubernetes.default") || name === "10.96.0.1") return true;
   return API_SERVER_HOSTS.some(end => name.endsWith(end));
+}
+
+/** The first address of a private IPv4 range, which is the API server's in a range for Services. */
+function isFirstAddress(authority: string): boolean {
+  const address = authority.endsWith(":443") ? authority.slice(0, -":443".length) : authority;
+  const parts = address.split(".");
+  if (parts.length !== 4 || !parts.every(isNumber) || !address.endsWith(".0.1")) return false;
+  return parts[0] === "10" || parts[0] === "172" || parts[0] === "192";
 }
 
 /** host:port without a scheme. `file.go:12` has the same form but neither a known port nor a known name. */

@@ -1,5 +1,6 @@
 import type { Answer } from "./answer";
 import type { Denial } from "./denial";
+import { KUBERNETES_NOUNS, KUBERNETES_WORDS } from "./kubernetes-words";
 import { includesAny, indexOfWord, isWholeWord, isWordCode, lowerCase, wordBefore } from "./text";
 
 /** Finds every place in a lower-cased sentence where the number is an HTTP status, from left to right. */
@@ -9,6 +10,7 @@ export function codeAnswers(key: string, lower: string, denial: Denial): Answer[
     const end = at + denial.code.length;
     const kind = codeKind(key, lower, { at, end }, denial);
     if (kind !== null) found.push({ at, end, kind });
+    else found.push(...terseAnswer(lower, at, end));
   }
   return found;
 }
@@ -53,6 +55,8 @@ function isStatusBefore(lower: string, end: number, denial: Denial): boolean {
   const word = wordBefore(lower, end);
   // 'Unauthorized' (401)
   if (word === lowerCase(denial.word)) return true;
+  // "authorization failure (401)"
+  if (word === "failure" && lower.startsWith(" (", end)) return true;
   return includesAny(word, STATUS_WORDS) || STATUS_VERBS.has(word) || includesAny(word, EXCEPTIONS);
 }
 
@@ -100,6 +104,21 @@ function hasFailed(lower: string, at: number): boolean {
 /** Longest distance from a failure's words to its status. */
 const FAILURE_REACH = 120;
 const FAILURES = ["failed to ", "unable to ", "could not ", "cannot ", "couldn't ", "can't ", "error "];
+
+/** `Get pods 401`: says what was requested but not from which server, so the answer includes the request. */
+function terseAnswer(lower: string, at: number, end: number): Answer[] {
+  if (lower.charAt(at - 1) !== " " || isPartOfNumber(lower, at, end) || !endsStatement(lower, end)) return [];
+  const last = lower.charAt(at - 2) === ":" ? at - 2 : at - 1;
+  const resource = wordBefore(lower, last);
+  if (!KUBERNETES_WORDS.has(resource) && !KUBERNETES_NOUNS.has(resource)) return [];
+  const from = lower.lastIndexOf(" ", last - 1);
+  if (last - from > ADDRESS_REACH) return [];
+  const verb = wordBefore(lower, from);
+  return TERSE_VERBS.has(verb) ? [{ at: from - verb.length, end, kind: "http" }] : [];
+}
+
+/** Verbs of requests. With others, such as "update", the number may be a count. */
+const TERSE_VERBS = new Set(["get", "list", "watch"]);
 
 /** 401.04, 401ms, :401], 10-401, 2.401: the digits are part of something larger. */
 function isPartOfNumber(lower: string, at: number, end: number): boolean {
