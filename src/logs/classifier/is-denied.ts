@@ -74,7 +74,8 @@ class EvidenceFinder {
       if (address !== undefined) return address;
       nearest ??= found.findLast(e => e.side !== "noun") ?? null;
     }
-    return nearest ?? this.#thrower();
+    // A word for a kind only hints at the server; the code that threw the error is clearer.
+    return nearest === null || isHint(nearest) ? (this.#thrower() ?? nearest) : nearest;
   }
 
   /** Evidence in the stack frame that threw the error, the last resort. */
@@ -126,6 +127,10 @@ function outweighs(right: Evidence | undefined, left: Evidence): boolean {
 /** "kubernetes: could not read pod web": the clearest evidence for the API server after the last other service. */
 function strongest(before: readonly Evidence[]): Evidence | undefined {
   return before.slice(before.findLastIndex(e => e.side === "other") + 1).findLast(isClear);
+}
+
+function isHint(evidence: Evidence): boolean {
+  return evidence.side === "kubernetes" && evidence.weight === "word";
 }
 
 function isClear(evidence: Evidence): boolean {

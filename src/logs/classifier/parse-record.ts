@@ -23,7 +23,7 @@ export interface ParsedRecord {
   readonly sentences: readonly Sentence[];
   /** First value of every key, keys in lower case. */
   readonly fields: ReadonlyMap<string, string>;
-  /** The first stack frame, which threw the error; "" without one. */
+  /** The stack frame that threw the error; "" without one. Of Python only frames in a Kubernetes client. */
   readonly thrower: string;
 }
 
@@ -68,11 +68,14 @@ function readText(text: string, place: Place, parts: Parts): void {
 
 function readLines(text: string, place: Place, parts: Parts): void {
   const { key, body } = place;
+  let frame = "";
   for (const line of text.split("\n")) {
     if (isFrame(line)) {
+      frame = line;
       parts.thrower ||= frameOf(line);
       continue;
     }
+    if (isRaise(line)) parts.thrower ||= clientFileOf(frame);
     const { free, pairs } = pairsOf(messageColumn(line));
     // An unquoted name is one word; the sentence continues after it.
     const tails = pairs.filter(pair => SPEAKER_KEYS.has(lowerCase(pair.key))).map(pair => pair.tail);
@@ -108,6 +111,23 @@ function frameOf(line: string): string {
   const frame = line.trim();
   return frame.startsWith("at ") ? frame : "";
 }
+
+/** Whether a line is Python's source line below the frame that raised the exception. */
+function isRaise(line: string): boolean {
+  const source = line.trim();
+  return line.startsWith(" ") && (source === "raise" || source.startsWith("raise "));
+}
+
+/** Returns the file of a frame inside a Kubernetes client for Python, from the package's folder on; "" for others. */
+function clientFileOf(frame: string): string {
+  const at = frame.indexOf(PACKAGES);
+  const file = at < 0 ? "" : frame.slice(at + PACKAGES.length);
+  return PYTHON_CLIENTS.has(file.split("/", 1)[0] ?? "") ? file : "";
+}
+
+/** `site-packages/`, or `dist-packages/` of Debian. */
+const PACKAGES = "-packages/";
+const PYTHON_CLIENTS = new Set(["kubernetes", "kubernetes_asyncio", "pykube", "lightkube", "kr8s"]);
 
 /** Returns the last of tab-separated columns (time, level, logger, caller, message); other lines unchanged. */
 function messageColumn(line: string): string {

@@ -62,7 +62,7 @@ function isContinuation(bytes: Buffer, line: number, previous: number): boolean 
   if (startsWithAny(bytes, start, ALIGNED_LEVELS)) return false;
   if (first <= BLANK || CLOSING.has(first) || startsWithAny(bytes, start, BORDERS)) return first !== ESCAPE;
   if (startsWithAny(bytes, start, SECOND_LINES)) return true;
-  const raises = startsWithAny(bytes, start, TRACEBACKS) || isException(bytes, start);
+  const raises = startsWithAny(bytes, start, TRACEBACKS) || isException(bytes, start, isRaise(bytes, previous));
   return raises && isSameMoment(bytes, line, previous) && !isAccessLine(bytes, previous, line);
 }
 
@@ -103,13 +103,24 @@ const LONGEST_TIMESTAMP = 36;
 const STREAMS = ["stdout F ", "stderr F "].map(b => Buffer.from(b));
 const STREAM_LENGTH = 9;
 
-/** `some.package.NameOfException: message`, as Java and Python print it. */
-function isException(bytes: Buffer, start: number): boolean {
+/** Whether a line is the source line that raised an exception, as Python's tracebacks end. */
+function isRaise(bytes: Buffer, line: number): boolean {
+  let start = skipEnvelope(bytes, line);
+  if (bytes[start] !== BLANK) return false;
+  while (bytes[start] === BLANK && start - line < LONGEST_INDENT) start++;
+  return startsWithAny(bytes, start, RAISES);
+}
+
+const RAISES = ["raise ", "raise\n"].map(b => Buffer.from(b));
+const LONGEST_INDENT = 64;
+
+/** `some.package.NameOfException: message`, as Java and Python print it; without a package after a line with `raise`. */
+function isException(bytes: Buffer, start: number, raised: boolean): boolean {
   const head = bytes.toString("latin1", start, start + LONGEST_NAME);
   let end = 0;
   while (end < head.length && isNameCharacter(head.charCodeAt(end))) end++;
   const name = head.slice(0, end);
-  if (!name.includes(".") || !(name.includes("Exception") || name.includes("Error"))) return false;
+  if (!(raised || name.includes(".")) || !(name.includes("Exception") || name.includes("Error"))) return false;
   return end < head.length && (head.charAt(end) === ":" || head.charCodeAt(end) <= BLANK);
 }
 

@@ -49,6 +49,46 @@ const UNAUTHORIZED: Readonly<Record<string, readonly string[]>> = {
     `[k8s] GET namespaces/shop/pods 401`,
     `kube-apiserver list configmaps: 401`,
   ],
+  "a Python exception whose raise line names the client": [
+    `Traceback (most recent call last):
+  File "/app/sync.py", line 41, in tick
+    pods = api.list_namespaced_pod("shop")
+  File "/usr/local/lib/python3.11/site-packages/kubernetes/client/rest.py", line 238, in request
+    raise ApiException(http_resp=r)
+ApiException: 401 Unauthorized`,
+    `Traceback (most recent call last):
+  File "/app/main.py", line 7, in <module>
+    main()
+  File "/venv/lib/python3.12/site-packages/pykube/http.py", line 441, in raise_for_status
+    raise
+  File "/venv/lib/python3.12/site-packages/pykube/http.py", line 437, in raise_for_status
+    raise requests.exceptions.HTTPError(resp.status_code)
+requests.exceptions.HTTPError: 401 Unauthorized`,
+    `Traceback (most recent call last):
+  File "/app/watch.py", line 12, in run
+  File "/usr/lib/python3/dist-packages/kubernetes_asyncio/client/rest.py", line 207, in request
+    raise ApiException(http_resp=r)
+ApiException: 401 Unauthorized`,
+    `Traceback (most recent call last):
+  File "/app/main.py", line 7, in <module>
+    main()
+  File "/venv/lib/python3.12/site-packages/pykube/http.py", line 437, in raise_for_status
+    raise HTTPError(resp.status_code, payload["message"])
+HTTPError: 401 Unauthorized`,
+    `Traceback (most recent call last):
+  File "/venv/lib/python3.12/site-packages/kr8s/_api.py", line 176, in call_api
+    raise ServerError(str(e), status=status, response=e.response) from e
+ServerError: 401 Unauthorized`,
+    `ERROR:root:sync failed
+Traceback (most recent call last):
+  File "/opt/sync/main.py", line 9, in sync
+    raise kubernetes.client.exceptions.ApiException(status=401, reason="Unauthorized")
+Exception: 401 Unauthorized`,
+    `Traceback (most recent call last):
+  File "/venv/lib/python3.10/site-packages/lightkube/core/generic_client.py", line 188, in raise_for_status
+    raise transform_exception(e)
+HTTPStatusError: 401 Unauthorized`,
+  ],
 };
 
 /** The classes of the records of a log with this record in the middle. */
