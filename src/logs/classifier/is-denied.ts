@@ -14,10 +14,21 @@ export function isDenied(record: ParsedRecord, denial: Denial): boolean {
   if (isExplanation(lowerCase(record.sentences[0]?.text ?? ""))) return false;
   if (includesAny(record.lower, denial.phrases)) return true;
   if (hasStatusObject(record.text, denial)) return true;
+  if (isRefusedUpgrade(record.lower, denial)) return true;
   if (isBodyOnly(record, denial)) return false;
   const evidence = new EvidenceFinder(record);
   return answersOf(record, denial).some(({ index, answer }) => isFromApiServer(answer, evidence.near(index, answer)));
 }
+
+/** fabric8 watches through a WebSocket. OkHttp reports the refused upgrade, and only the logger or a frame names fabric8. */
+function isRefusedUpgrade(lower: string, { code, word }: Denial): boolean {
+  return (
+    lower.includes(`expected http 101 response but was '${code} ${lowerCase(word)}'`) && includesAny(lower, FABRIC8)
+  );
+}
+
+/** fabric8's package in full, and as Logback and JBoss shorten it. */
+const FABRIC8 = ["io.fabric8.kubernetes", " i.f.k", "[i.f.k", "io.fab.kub."];
 
 /** `{"statusCode":401,"message":"Unauthorized"}`: the body of an answer that is no Status object. It may be any server's. */
 function isBodyOnly({ sentences }: ParsedRecord, denial: Denial): boolean {
