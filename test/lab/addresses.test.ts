@@ -7,7 +7,7 @@ const index = fc.integer({ min: 0, max: LAB_LIMIT - 1 });
 const portNumbers = (lab: number): number[] => Object.values({ ...portsOf(lab) });
 
 describe("addresses of a lab", () => {
-  it("gives two labs neither an address nor a port in common", () => {
+  it("gives two labs no common address or port", () => {
     fc.assert(
       fc.property(index, index, (one, other) => {
         fc.pre(one !== other);
@@ -17,22 +17,22 @@ describe("addresses of a lab", () => {
     );
   });
 
-  it("keeps below the ports of outgoing connections", () => {
+  it("uses ports below the range of outgoing connections", () => {
     expect(Math.max(...portNumbers(LAB_LIMIT - 1))).toBeLessThan(32_768);
   });
 
-  it("starts at 10.86.0.0/30 and goes on at 198.18.0.0/30", () => {
+  it("starts at 10.86.0.0/30 and continues at 198.18.0.0/30", () => {
     expect(jointOf(0)).toEqual({ hostAddress: "10.86.0.1", labAddress: "10.86.0.2", prefixLength: 30 });
     expect(jointOf(256)).toEqual({ hostAddress: "198.18.0.1", labAddress: "198.18.0.2", prefixLength: 30 });
   });
 });
 
 describe("freeIndex", () => {
-  it("takes the smallest that is neither held nor unusable", async () => {
+  it("returns the smallest free and usable index", async () => {
     expect(await freeIndex(new Set([0, 1, 3]), candidate => candidate !== 2)).toBe(4);
   });
 
-  it("says how many were tried when none is left", async () => {
+  it("throws with the number of tried indices if none is left", async () => {
     await expect(freeIndex(new Set(), () => false)).rejects.toThrow(`${LAB_LIMIT} were tried, 0 are held`);
   });
 });

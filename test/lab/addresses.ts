@@ -3,19 +3,19 @@
  * only the /30 that joins it to the host, and the ports of a control plane on the loopback, must differ.
  */
 
-/** Inside a lab's namespace: the node's address, which pods and host processes reach alike. */
+/** Inside a lab's namespace: the address of the node, for pods and host processes. */
 export const NODE_ADDRESS = "10.85.0.1";
 export const POD_RANGE = "10.85.0.0/24";
 export const SERVICE_RANGE = "10.96.0.0/16";
-/** The first address of SERVICE_RANGE is the API server's: the bridge carries it, so no kube-proxy is needed. */
+/** The first address of SERVICE_RANGE belongs to the API server. The bridge has this address, so no kube-proxy is needed. */
 export const API_SERVICE_ADDRESS = "10.96.0.1";
-/** Nothing answers here: on the bridge, so that a look-up is refused at once instead of timing out. */
+/** Nothing listens at this address of the bridge, so a DNS look-up is refused at once instead of timing out. */
 export const DNS_SERVICE_ADDRESS = "10.96.0.10";
 
 const LABS_PER_PREFIX = 256;
-/** 198.18.0.0/15 is reserved for tests (RFC 2544): the way out when the host routes all of 10.0.0.0/8 somewhere. */
+/** 198.18.0.0/15 is reserved for tests (RFC 2544); used if the host routes all of 10.0.0.0/8 elsewhere. */
 const JOINT_PREFIXES = ["10.86", "198.18"];
-/** Below the range from which Linux takes the ports of outgoing connections (32768 and up). */
+/** Below the range of ports that Linux uses for outgoing connections (32768 and up). */
 const FIRST_PORT = 21_000;
 const PORTS_PER_LAB = 10;
 
@@ -36,7 +36,7 @@ export interface Ports {
 
 export const LAB_LIMIT = LABS_PER_PREFIX * JOINT_PREFIXES.length;
 
-/** The joint of the lab with this index. */
+/** The two ends of the veth pair of the lab with this index. */
 export function jointOf(index: number): Joint {
   const network = `${JOINT_PREFIXES[Math.floor(index / LABS_PER_PREFIX)] ?? ""}.${index % LABS_PER_PREFIX}`;
   return { hostAddress: `${network}.1`, labAddress: `${network}.2`, prefixLength: 30 };
@@ -48,7 +48,7 @@ export function portsOf(index: number): Ports {
   return { apiServer: first, etcdClient: first + 1, etcdPeer: first + 2, kwok: first + 3 };
 }
 
-/** The smallest index that no lab holds and that is usable on this host; throws when there is none. */
+/** The smallest index that no lab uses and that is usable on this host; throws if there is none. */
 export async function freeIndex(
   held: ReadonlySet<number>,
   usable: (index: number) => Promise<boolean> | boolean,
@@ -58,7 +58,7 @@ export async function freeIndex(
   }
   throw new Error(
     `no free address or port for another lab: ${LAB_LIMIT} were tried, ${held.size} are held by labs; ` +
-      "`npm run lab -- status` lists those, `npm run lab -- down --all` ends them",
+      "`npm run lab -- status` lists them, `npm run lab -- down --all` removes them",
   );
 }
 

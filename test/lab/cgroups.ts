@@ -14,7 +14,7 @@ export interface Hierarchy {
 
 const END_TIMEOUT_MS = 15_000;
 const POLL_MS = 20;
-/** The first of these that is mounted holds the lab's own processes; none of them limits anything by itself. */
+/** The first mounted hierarchy of these holds the lab's own processes; none of them limits anything by itself. */
 const OWN_HIERARCHY = ["pids", "freezer", "name=systemd"];
 const V1_CONTROLLERS =
   /^(blkio|cpu|cpuacct|cpuset|devices|freezer|hugetlb|memory|net_cls|net_prio|perf_event|pids|rdma|misc|name=.+)$/;
@@ -54,12 +54,12 @@ export function ownProcs(lab: LabState): string {
   return join(ownHierarchy().mountPoint, lab.cgroup, "system", "cgroup.procs");
 }
 
-/** Ends every process in the lab's cgroups, pods and shims included, and removes the cgroups; runc makes some too. */
+/** Kills all processes in the lab's cgroups, including pods and shims, and removes the cgroups; runc creates some too. */
 export async function endCgroups(lab: LabState): Promise<void> {
   const roots = hierarchies().map(({ mountPoint }) => join(mountPoint, lab.cgroup));
   const deadline = Date.now() + END_TIMEOUT_MS;
   while (roots.some(root => existsSync(root))) {
-    if (Date.now() > deadline) throw new Error(`cgroups do not go away: ${roots.filter(existsSync).join(", ")}`);
+    if (Date.now() > deadline) throw new Error(`cgroups can't be removed: ${roots.filter(existsSync).join(", ")}`);
     const folders = roots.flatMap(foldersBelow);
     for (const pid of folders.flatMap(members)) {
       const record = recordOfPid(pid);
@@ -85,10 +85,10 @@ function foldersBelow(folder: string): string[] {
 function members(folder: string): number[] {
   try {
     const pids = readFileSync(join(folder, "cgroup.procs"), "utf8").split("\n");
-    // 0 stands for a process that is outside of our own process namespace.
+    // 0 stands for a process outside our process namespace.
     return pids.map(Number).filter(pid => pid > 0);
   } catch {
-    // It has just been removed, or is of a kind that has threads only.
+    // The cgroup has just been removed, or contains only threads.
     return [];
   }
 }
@@ -97,7 +97,7 @@ function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Busy until its processes have really ended: the next round tries again, until its time is over.
+    // Busy until its processes have exited: the next round tries again, until the deadline.
   }
 }
 
@@ -108,7 +108,7 @@ function inheritCpuset(parent: string, folder: string): void {
   }
 }
 
-/** Where the kubelet looks: beside hierarchies of version 1, that of version 2 has no controllers. */
+/** The kubelet needs a hierarchy with controllers; beside hierarchies of version 1, that of version 2 has none. */
 function usedHierarchies(): Hierarchy[] {
   const all = hierarchies();
   const first = all.filter(({ version }) => version === 1);

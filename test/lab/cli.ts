@@ -23,23 +23,23 @@ function command(name: string, description: string): Command {
   return program
     .command(name)
     .description(description)
-    .option("--name <name>", "which lab; several can run side by side", "lab");
+    .option("--name <name>", "name of the lab; several labs can run at the same time", "lab");
 }
 
 const program = new Command("lab")
-  .description("A real Kubernetes cluster on this machine, without Docker: for trying things out, and for the tests.")
+  .description("Run a real Kubernetes cluster on this machine without Docker, for experiments and for the tests.")
   .showHelpAfterError("(`npm run lab -- --help` lists the commands)");
 
-command("up", "start a lab; if it runs already, only what is missing of it")
+command("up", "start a lab; for a running lab, start only the missing components")
   .option(
     "--control-plane-only",
-    "etcd, API server and controller-manager on the loopback: no root, no pods, a few seconds",
+    "start only etcd, API server and controller-manager: needs no root, runs no pods, takes seconds",
     false,
   )
   .addHelpText(
     "after",
-    "\nThe first time, the programs are built from Go modules (some 10 minutes on 2 cores), or taken from" +
-      "\nKUBEBUILDER_ASSETS if that is set. What is missing of Debian's containerd, runc and CNI plugins is installed.",
+    "\nThe first start builds the programs from Go modules (about 10 minutes on 2 cores), or uses those of" +
+      "\nKUBEBUILDER_ASSETS if that is set. Missing Debian packages (containerd, runc, CNI plugins) are installed.",
   )
   .action(async ({ name, controlPlaneOnly }: NameOption & { controlPlaneOnly: boolean }) => {
     const flag = name === "lab" ? "" : ` --name ${name}`;
@@ -47,24 +47,24 @@ command("up", "start a lab; if it runs already, only what is missing of it")
     const lab = await Lab.up({ name, controlPlaneOnly, onProgress: progress });
     progress(`the lab "${name}" is up`);
     console.log(
-      `export KUBECONFIG=${lab.kubeconfigPath}\n# a shell with kubectl: npm run lab -- shell${flag}; to end it: npm run lab -- down${flag}`,
+      `export KUBECONFIG=${lab.kubeconfigPath}\n# shell with kubectl: npm run lab -- shell${flag}; remove the lab: npm run lab -- down${flag}`,
     );
   });
 
-command("down", "end a lab, also one whose start was interrupted, and remove everything it made")
+command("down", "stop a lab and remove everything it created, also after an interrupted start")
   .option("--all", "all labs of this user", false)
   .action(async ({ name, all }: NameOption & { all: boolean }) => {
     const names = all ? labNames() : [name];
     for (const each of names) {
       const was = await bringDown(each, progress);
-      console.log(was ? `the lab "${each}" is gone` : `there is no lab "${each}"`);
+      console.log(was ? `the lab "${each}" is removed` : `there is no lab "${each}"`);
     }
     if (names.length === 0) console.log("there are no labs");
   });
 
 program
   .command("status")
-  .description("what runs in each lab, since when, and where its log is; fails if something that should run does not")
+  .description("show the components of each lab, their age and log files; fails if a component does not run")
   .option("--name <name>", "only this lab")
   .action(async ({ name }: Partial<NameOption>) => {
     const names = name === undefined ? labNames() : [name];
@@ -72,13 +72,13 @@ program
     for (const each of names) await printStatus(each);
   });
 
-command("shell", "a shell (or, after --, a command) with KUBECONFIG set and the lab's kubectl on the PATH")
+command("shell", "start a shell (or, after --, a command) with KUBECONFIG set and kubectl on the PATH")
   .argument("[command...]", "the command to run instead of $SHELL")
   .action(async (argv: string[], { name }: NameOption) => {
     const lab = find(name);
     const [file = process.env["SHELL"] ?? "sh", ...args] = argv;
     process.exitCode = await new Promise<number>((ended, reject) => {
-      // The shell and what runs in it get the keyboard's interrupts; we wait for its end.
+      // The shell and its commands handle keyboard interrupts; this process waits for their end.
       process.on("SIGINT", () => undefined);
       spawn(file, args, { stdio: "inherit", env: lab.environment })
         .once("error", reject)
@@ -88,21 +88,21 @@ command("shell", "a shell (or, after --, a command) with KUBECONFIG set and the 
 
 command(
   "restart-apiserver",
-  "restart the API server with other arguments, or with another key for ServiceAccount tokens",
+  "restart the API server with other arguments, or with a new signing key for ServiceAccount tokens",
 )
-  .argument("[args...]", "after --: extra arguments, which replace those of before, such as --v=4")
-  .option("--new-signing-key", "sign tokens with a new key: all earlier tokens are dead at once", false)
+  .argument("[args...]", "after --: extra arguments, such as --v=4; they replace earlier extra arguments")
+  .option("--new-signing-key", "sign tokens with a new key: all earlier tokens become invalid", false)
   .action(async (extraArgs: string[], { name, newSigningKey }: NameOption & { newSigningKey: boolean }) => {
     await find(name).restartApiServer({ extraArgs, newSigningKey });
     progress("the API server is ready again");
   });
 
-command("restart-kubelet", "restart the node's kubelet; its pods run on").action(async ({ name }: NameOption) => {
+command("restart-kubelet", "restart the node's kubelet; its pods keep running").action(async ({ name }: NameOption) => {
   await find(name).restartKubelet();
-  progress("the kubelet works again");
+  progress("the kubelet is ready again");
 });
 
-command("load-image", "give the node an image; pods use it with imagePullPolicy: Never")
+command("load-image", "load an image into the node; pods use it with imagePullPolicy: Never")
   .argument("<tar>", "as written by `docker save` or an OCI archive")
   .action(async (tar: string, { name }: NameOption) => {
     await find(name).loadImage(tar);
@@ -111,22 +111,22 @@ command("load-image", "give the node an image; pods use it with imagePullPolicy:
 
 command(
   "deploy-scheduler",
-  "deploy a controller to protect: a real kube-scheduler, my-scheduler in a namespace of that name",
+  "deploy a controller to protect: a real kube-scheduler as Deployment my-scheduler in namespace my-scheduler",
 ).action(async ({ name }: NameOption) => {
   const image = await deployScheduler(find(name), progress);
-  progress(`my-scheduler is ready (${image}); docs/examples/first-object.yaml protects it`);
+  progress(`my-scheduler is ready (${image}); protect it with docs/examples/first-object.yaml`);
 });
 
-command("install", "put the operator's image together, load it, and install the chart in deploy/, or upgrade it")
-  .argument("[args...]", "after --: more for Helm, such as --set replicas=1")
+command("install", "build and load the operator's image, and install or upgrade the chart in deploy/")
+  .argument("[args...]", "after --: more arguments for Helm, such as --set replicas=1")
   .action(async (args: string[], { name }: NameOption) => {
     await installChart(find(name), args, progress);
-    progress("the operator is ready; `helm` is in the lab's shell, too");
+    progress("the operator is ready; the lab's shell has `helm`, too");
   });
 
-command("add-nodes", "add simulated nodes (kwok), for which the first time another program is built")
+command("add-nodes", "add simulated nodes (kwok); the first time, this builds kwok")
   .argument("<count>", "how many", parseCount)
-  .option("--config <file...>", "kwok configuration beside the usual: stages, ClusterLogs and the like")
+  .option("--config <file...>", "additional kwok configuration: stages, ClusterLogs and so on")
   .action(async (count: number, { name, config }: NameOption & { config?: string[] }) => {
     const lab = find(name);
     if (config !== undefined) await lab.configureKwok(config.map(file => resolve(file)));
@@ -140,14 +140,14 @@ function parseCount(text: string): number {
   throw new InvalidArgumentError(`expected a whole number from 1 to ${MOST_NODES}`);
 }
 
-/** An interrupted start is left as it is, so that ending takes no time; `down` finds all of it. */
+/** An interrupted start leaves everything in place, so that it ends at once; `down` finds and removes it. */
 function sayHowToCleanUp(flag: string): void {
   for (const [signal, number] of [
     ["SIGINT", 2],
     ["SIGTERM", 15],
   ] as const) {
     process.once(signal, () => {
-      console.error(`\ninterrupted; this removes what was made so far: npm run lab -- down${flag}`);
+      console.error(`\ninterrupted; remove everything created so far with: npm run lab -- down${flag}`);
       process.exit(128 + number);
     });
   }
@@ -156,7 +156,7 @@ function sayHowToCleanUp(flag: string): void {
 async function printStatus(name: string): Promise<void> {
   const lab = readState(name);
   if (lab === undefined) {
-    console.log(`${name}: no such lab, or interrupted before it had anything`);
+    console.log(`${name}: no such lab, or its start was interrupted before it created anything`);
     process.exitCode = 1;
     return;
   }

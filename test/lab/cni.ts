@@ -5,14 +5,14 @@ import { cniConfig } from "./components";
 import { foldersOf } from "./folders";
 import type { LabState } from "./state";
 
-/** A CNI plugin beside the machine's own: a program that runs where containerd runs, with the lab's files and network. */
+/** A CNI plugin beside the machine's own: a program that runs with containerd, with the lab's files and network. */
 export interface CniPlugin {
   readonly name: string;
-  /** Its text, with a shebang. */
+  /** The text of the script, with a shebang. */
   readonly program: string;
 }
 
-/** The folder that containerd looks into for plugins: links to those of the machine, so that a lab can have more without touching it. */
+/** containerd's folder of plugins: links to those of the machine, so that a lab can add some without changing the machine. */
 export function linkPlugins(lab: LabState, plugins: string): string {
   const folder = pluginFolder(lab);
   rmSync(folder, { recursive: true, force: true });
@@ -21,7 +21,7 @@ export function linkPlugins(lab: LabState, plugins: string): string {
   return folder;
 }
 
-/** Writes the pod network's configuration, with that plugin after the bridge if there is one. containerd sees it by itself. */
+/** Writes the configuration of the pod network, with that plugin after the bridge if there is one. containerd reloads it. */
 export function writeCniConfig(lab: LabState, plugin?: CniPlugin): void {
   const folder = join(foldersOf(lab.name).node, "cni");
   mkdirSync(folder, { recursive: true });

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 
-/** What a command that has ended left behind. */
+/** The result of a command. */
 export interface CommandResult {
   stdout: string;
   stderr: string;
-  /** The exit code; 137 if a signal or our own time limit ended it, 127 if it could not be started. */
+  /** The exit code; 137 after a signal or our own time limit, 127 if the command could not be started. */
   code: number;
 }
 
@@ -18,7 +18,7 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 const KILLED = 128 + 9;
 const NOT_STARTED = 127;
 
-/** Runs a command to its end and returns what it said, also when it failed. */
+/** Runs a command to its end and returns its output, also after a failure. */
 export function run(argv: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   const { stdin = "", env = process.env, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   return new Promise(resolve => {
@@ -34,13 +34,13 @@ export function run(argv: readonly string[], options: CommandOptions = {}): Prom
     };
     child.once("error", error => end(NOT_STARTED, error.message));
     child.once("close", (code, signal) => end(code ?? KILLED, signal === null ? "" : `ended by ${signal}`));
-    // A command that does not read its input closes the pipe; its exit code says what matters.
+    // A command that does not read its input closes the pipe; only its exit code matters.
     child.stdin.on("error", () => undefined);
     child.stdin.end(stdin);
   });
 }
 
-/** Runs a command that must succeed; throws with the command and what it said. */
+/** Runs a command that must succeed; throws with the command and its output. */
 export async function must(argv: readonly string[], options: CommandOptions = {}): Promise<string> {
   const { stdout, stderr, code } = await run(argv, options);
   if (code === 0) return stdout;

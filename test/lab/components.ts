@@ -4,7 +4,7 @@ import { foldersOf } from "./folders";
 import { API_SERVER_NAME, NODE_NAME, pkiFiles } from "./pki";
 import type { LabState } from "./state";
 
-/** How each component is called in this lab, as pure functions of its state; the order is that of starting. */
+/** Command lines and configurations of the components of a lab, as pure functions of its state, in the order of starting. */
 
 export const COMPONENTS = [
   "etcd",
@@ -42,7 +42,7 @@ export function etcdArgs(lab: LabState): string[] {
     `--listen-peer-urls=${peer}`,
     `--initial-advertise-peer-urls=${peer}`,
     `--initial-cluster=default=${peer}`,
-    // A lab need not survive a power cut.
+    // A lab need not survive a power failure.
     "--unsafe-no-fsync",
   ];
 }
@@ -61,7 +61,7 @@ export function apiServerArgs(lab: LabState): string[] {
     `--client-ca-file=${files.ca}`,
     `--token-auth-file=${files.tokens}`,
     `--cert-dir=${files.folder}`,
-    // How aggregated API servers, and every controller that serves HTTPS, know whom the API server speaks for.
+    // Tells aggregated API servers, and every controller that serves HTTPS, on whose behalf the API server calls.
     `--requestheader-client-ca-file=${files.ca}`,
     `--requestheader-allowed-names=${API_SERVER_NAME}`,
     "--requestheader-username-headers=X-Remote-User",
@@ -80,15 +80,15 @@ export function apiServerArgs(lab: LabState): string[] {
 function nodeApiServerArgs(lab: LabState): string[] {
   const files = pkiFiles(lab);
   return [
-    // Also on the address of the service `kubernetes`, so that pods reach it there without kube-proxy.
+    // The API server also listens on the address of the service `kubernetes`, so that pods reach it without kube-proxy.
     "--bind-address=0.0.0.0",
     `--secure-port=${HTTPS_PORT}`,
     `--advertise-address=${NODE_ADDRESS}`,
     `--kubelet-client-certificate=${files.clientCertificate}`,
     `--kubelet-client-key=${files.clientKey}`,
-    // By default it looks up the node's name, which no resolver knows.
+    // By default it looks up the node's name, which no resolver has.
     "--kubelet-preferred-address-types=InternalIP",
-    // Without kube-proxy the services of webhooks are reached by their endpoints alone.
+    // Without kube-proxy, the API server reaches webhook services only through their endpoints.
     "--enable-aggregator-routing=true",
   ];
 }
@@ -154,10 +154,10 @@ export function kubeletConfig(lab: LabState): object {
     volumePluginDir: join(node, "volume-plugins"),
     makeIPTablesUtilChains: false,
     enforceNodeAllocatable: [],
-    // A full disk of the developer's must not evict the pods under test.
+    // A full disk of the machine must not evict the pods under test.
     evictionHard: { "nodefs.available": "1Mi", "imagefs.available": "1Mi", "memory.available": "10Mi" },
     imageGCHighThresholdPercent: 100,
-    // Its way of measuring needs quotas that a folder does not have.
+    // The kubelet's way of measuring needs quotas, which a folder does not have.
     localStorageCapacityIsolation: false,
     shutdownGracePeriod: "0s",
     fileCheckFrequency: "0s",
@@ -192,7 +192,7 @@ state = "${node}/containerd/state"
 
 export const PAUSE_IMAGE = "lab.local/pause:1";
 
-/** The pod network: a bridge that carries the node's address too, and what is chained after it. */
+/** The pod network: a bridge that has the node's address too, and the chained plugins. */
 export function cniConfig(podRange: string, chained: readonly string[] = []): object {
   const ipam = {
     type: "host-local",
@@ -206,8 +206,8 @@ export function cniConfig(podRange: string, chained: readonly string[] = []): ob
 export const BRIDGE = "pods";
 
 /**
- * The bridge's for good. Without one of its own it takes that of one of its pods, and another when that pod goes: the others then
- * send to an address that nobody has, until they ask for it again, some 40 s later.
+ * A fixed hardware address. Without one the bridge takes that of one of its pods, and another when that pod is deleted: other pods then
+ * keep sending to the old address until they resolve it again, some 40 s later.
  */
 const BRIDGE_HARDWARE_ADDRESS = "02:00:0a:55:00:01";
 

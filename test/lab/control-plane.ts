@@ -22,19 +22,19 @@ import { waitFor } from "./wait";
 
 const READY_TIMEOUT_MS = 120_000;
 const REQUEST_TIMEOUT_MS = 5000;
-/** An API server waits for open requests to end; no lab needs that. */
+/** Time until SIGKILL: the API server would wait for open requests, which a lab does not need. */
 const GRACE_MS = 1000;
 
-/** Makes the namespaces and cgroups of a lab with a node, unless they are there. */
+/** Creates the namespaces and cgroups of a lab with a node, unless they exist. */
 export async function startSandbox(lab: LabState, progress: Progress): Promise<void> {
   if (running(lab, SANDBOX) !== undefined) return;
-  progress("making the lab's network and cgroups");
+  progress("creating the lab's network and cgroups");
   await makeSandbox(lab, makeCgroups(lab));
 }
 
 /**
- * Starts what does not run of etcd, API server, controller-manager and scheduler, and waits until the API server is
- * ready. The controllers need some time more: `waitForControllers`.
+ * Starts the missing ones of etcd, API server, controller-manager and scheduler, and waits until the API server is
+ * ready. The controllers need more time: `waitForControllers`.
  */
 export async function startControlPlane(lab: LabState, progress: Progress): Promise<void> {
   if (running(lab, "kube-apiserver") === undefined) progress("starting etcd and the API server");
@@ -44,9 +44,9 @@ export async function startControlPlane(lab: LabState, progress: Progress): Prom
 }
 
 export interface ApiServerChange {
-  /** Replaces the extra arguments of before; undefined keeps them. */
+  /** Replaces the earlier extra arguments; undefined keeps them. */
   extraArgs?: readonly string[];
-  /** With true, ServiceAccount tokens are signed by a new key, and every earlier one is dead. */
+  /** If true, ServiceAccount tokens are signed with a new key, and all earlier tokens become invalid. */
   newSigningKey?: boolean;
 }
 
@@ -56,7 +56,7 @@ export async function restartApiServer(lab: LabState, change: ApiServerChange, p
   if (change.newSigningKey === true) {
     lab.signingKey += 1;
     await makeSigningKey(lab);
-    // Its controllers speak with tokens of the old key, and it signs with the key it was started with.
+    // The controller-manager has tokens of the old key, and signs with the key that it was started with.
     await stop(lab, "kube-controller-manager", GRACE_MS);
   }
   writeState(lab);
@@ -65,20 +65,20 @@ export async function restartApiServer(lab: LabState, change: ApiServerChange, p
   await waitForControllers(lab);
 }
 
-/** Waits until the controller-manager works, as far as pods depend on it. */
+/** Waits until the controller-manager provides what pods depend on. */
 export async function waitForControllers(lab: LabState): Promise<void> {
   if (programPath(lab, "kube-controller-manager") === undefined) return;
-  const what = "the controller-manager to make the first ServiceAccount";
+  const what = "the controller-manager to create the first ServiceAccount";
   await waitForPath(lab, what, "/api/v1/namespaces/default/serviceaccounts/default", "kube-controller-manager");
 }
 
-/** The kubeconfig that one of the lab's own components uses. */
+/** The kubeconfig of one of the lab's components. */
 export function componentKubeconfig(lab: LabState, user: User): string {
   const path = join(foldersOf(lab.name).kubeconfigs, `${user}.kubeconfig`);
   return writeKubeconfig(path, kubeconfig(lab, innerApiServerUrl(lab), tokenOf(lab, user)));
 }
 
-/** The status code of a GET as admin, and the body. */
+/** Returns status code and body of a GET as admin. */
 export function get(lab: LabState, path: string): Promise<{ status: number; body: string }> {
   const options = {
     ca: readFileSync(pkiFiles(lab).ca),
@@ -114,13 +114,13 @@ export async function waitForPath(lab: LabState, what: string, path: string, com
   });
 }
 
-/** Starts a component of the lab's if it does not run. */
+/** Starts a component of the lab unless it runs. */
 export async function startProgram(lab: LabState, program: Program, args: readonly string[]): Promise<void> {
   const path = programPath(lab, program);
   if (path !== undefined) await startComponent(lab, program, [path, ...args]);
 }
 
-/** Starts a process in the lab's network if it does not run. */
+/** Starts a process in the lab's network unless it runs. */
 export async function startComponent(
   lab: LabState,
   name: string,
@@ -132,7 +132,7 @@ export async function startComponent(
   await start(lab, { name, argv: entered, group: lab.kind === "node" ? ownProcs(lab) : "" });
 }
 
-/** Throws if a component that should run does not. */
+/** Throws if a component does not run but should. */
 export function mustRun(lab: LabState, component: string): void {
   if (running(lab, component) === undefined) throw new Error(`${component} has ended`);
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const RUN = join(__dirname, "..", "..", "scripts", "run.mjs");
 
-/** Takes a lab down that this process is still starting, as soon as this process has ended: only then it releases the lab. */
+/** Removes a lab that this process is still starting, right after this process has exited: only then the lab's lock is free. */
 export function takeDownOnceGone(name: string): void {
   const down = [RUN, join(__dirname, "cli.ts"), "down", "--name", name];
   spawn(process.execPath, down, { detached: true, stdio: "inherit" }).unref();

@@ -4,16 +4,16 @@ import { mountsBelow } from "./down";
 const mount = (point: string) => `40 24 0:30 / ${point} rw - tmpfs tmpfs rw`;
 
 describe("mountsBelow", () => {
-  it("lists what is mounted at or below the folder, the innermost first", () => {
+  it("lists the mounts at or below the folder, the innermost first", () => {
     const mountinfo = [mount("/"), mount("/labs/a"), mount("/labs/a/x"), mount("/labs/a/x/y")].join("\n");
     expect(mountsBelow(mountinfo, "/labs/a")).toEqual(["/labs/a/x/y", "/labs/a/x", "/labs/a"]);
   });
 
-  it("leaves a folder alone whose name only begins the same", () => {
+  it("skips a folder whose name only has the same prefix", () => {
     expect(mountsBelow(mount("/labs/ab"), "/labs/a")).toEqual([]);
   });
 
-  it("understands the kernel's way to write a space", () => {
+  it("decodes the kernel's escape of a space", () => {
     expect(mountsBelow(mount("/labs/a/my\\040disk"), "/labs/a")).toEqual(["/labs/a/my disk"]);
   });
 });

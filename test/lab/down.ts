@@ -9,17 +9,17 @@ import { type Progress, silent } from "./progress";
 import { removeLink } from "./sandbox";
 import { labNames, readState } from "./state";
 
-/** An `up` that is at work ends within this time, or was stopped by the `down` that waits for it. */
+/** A running `up` ends within this time, or was stopped by the `down` that waits for it. */
 const LOCK_TIMEOUT_MS = 60_000;
 
-/** Takes a lab down, whole or half-made; false if there was none. */
+/** Removes a lab, complete or partial; returns false if there was none. */
 export async function bringDown(name: string, progress: Progress = silent): Promise<boolean> {
   const { folder, lock: path } = foldersOf(name);
   if (!existsSync(folder) && !existsSync(path)) return false;
   const lock = await takeLock({
     path,
     timeoutMs: LOCK_TIMEOUT_MS,
-    onWait: () => progress(`another run is at work on the lab "${name}"; waiting for it`),
+    onWait: () => progress(`another process is changing the lab "${name}"; waiting for it`),
   });
   try {
     await takeDown(name);
@@ -31,7 +31,7 @@ export async function bringDown(name: string, progress: Progress = silent): Prom
   return true;
 }
 
-/** Ends and removes everything that the lab's state names; its lock must be held. */
+/** Stops and removes everything in the lab's state; the caller must hold its lock. */
 export async function takeDown(name: string): Promise<void> {
   const lab = readState(name);
   const { folder } = foldersOf(name);
@@ -51,8 +51,8 @@ export function mountsBelow(mountinfo: string, folder: string): string[] {
 }
 
 /**
- * A lab's mounts are in its own mount namespace and end with it. Should one have come here all the same,
- * it must go before the folder does: deleting must never reach through a mount.
+ * A lab's mounts are in its own mount namespace and end with it. Should one exist in this namespace nevertheless,
+ * it must be unmounted before the folder is deleted: deleting must never reach through a mount.
  */
 async function unmountBelow(folder: string): Promise<void> {
   const mountinfo = "/proc/self/mountinfo";
@@ -60,7 +60,7 @@ async function unmountBelow(folder: string): Promise<void> {
   for (const point of mountsBelow(readFileSync(mountinfo, "utf8"), folder)) await must(["umount", "--lazy", point]);
 }
 
-/** The kernel writes space, tab, newline and backslash in octal. */
+/** The kernel escapes space, tab, newline and backslash in octal. */
 function unescapeMount(path: string): string {
   return path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }

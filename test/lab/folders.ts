@@ -1,15 +1,15 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** The name that every folder, cgroup and interface of ours can be told by. */
+/** The common prefix of every folder, cgroup and interface of a lab. */
 export const PROJECT = "controller-resilience";
 
 const NAME = /^[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?$/;
 
-/** Where one lab keeps everything it makes; all of it is inside `folder`, but the lock. */
+/** The folders of one lab. All of them are inside `folder`, except the lock. */
 export interface LabFolders {
   folder: string;
-  /** Held while a lab goes up or down; beside the folder, since the folder comes and goes. */
+  /** Held while a lab goes up or down; beside the folder, since `down` deletes the folder. */
   lock: string;
   state: string;
   processes: string;
@@ -19,28 +19,28 @@ export interface LabFolders {
   kubeconfigs: string;
   adminKubeconfig: string;
   etcd: string;
-  /** What the kubelet and containerd see as /var/lib, /var/log and /run, and their configuration. */
+  /** /var/lib, /var/log and /run as the kubelet and containerd see them, and their configuration. */
   node: string;
   containerdSocket: string;
 }
 
-/** The folder of all labs: XDG_STATE_HOME, or what the XDG specification puts in its place. */
+/** The folder of all labs: XDG_STATE_HOME, or its default. */
 export function labsFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(env["XDG_STATE_HOME"] ?? join(homedir(), ".local", "state"), PROJECT, "labs");
 }
 
-/** The folder of what is built once and kept: programs and images. */
+/** The folder of the build cache: programs and images. */
 export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), PROJECT);
 }
 
-/** Says why a name can't be a lab's, or undefined if it can. */
+/** Returns why a name is not valid for a lab, or undefined if it is. */
 export function problemWithName(name: string): string | undefined {
   if (NAME.test(name)) return undefined;
-  return `"${name}" can't be a lab's name: expected 1 to 20 lower-case letters, digits and hyphens, no hyphen at either end`;
+  return `"${name}" is not a valid lab name: expected 1 to 20 lower-case letters, digits and hyphens, no hyphen at either end`;
 }
 
-/** The folders of the lab of this name; throws if the name can't be one. */
+/** Returns the folders of the lab of this name; throws if the name is not valid. */
 export function foldersOf(name: string, labs: string = labsFolder()): LabFolders {
   const problem = problemWithName(name);
   if (problem !== undefined) throw new Error(problem);

@@ -19,17 +19,17 @@ import { takeLock } from "./lock";
 import { MARKER } from "./processes";
 import type { Progress } from "./progress";
 
-/** A Go program of the lab's, or one that a Go module offers. */
+/** A Go program with sources in this repository, or from a Go module. */
 export interface GoProgram {
-  /** The name of the file that is made. */
+  /** The name of the built file. */
   name: string;
   version: string;
-  /** The folder with go.mod and go.sum, and the sources if they are ours. */
+  /** The folder with go.mod and go.sum, and with the sources if they are ours. */
   sources: string;
-  /** The package to build, as `go build` wants it. */
+  /** The package to build, in the format of `go build`. */
   package: string;
   ldflags: string;
-  /** Files of a Go module that are kept, one after the other, in one file beside the program. */
+  /** Files of a Go module that are concatenated into one file beside the program. */
   keep?: { module: string; files: readonly string[]; as: string };
 }
 
@@ -37,7 +37,7 @@ const BUILD_TIMEOUT_MS = 3_600_000;
 const TELL_EVERY_MS = 1000;
 const KEPT_MS = 7 * 24 * 3_600_000;
 
-/** The Kubernetes that a lab runs; go.mod of the control plane names the same. */
+/** The Kubernetes version of a lab; go.mod of the control plane has the same. */
 export const KUBERNETES_VERSION = "v1.36.3";
 
 const INSTEAD =
@@ -59,7 +59,7 @@ export const CONTROL_PLANE: GoProgram = {
   ].join(" "),
 };
 
-/** Where a program is, or will be, once built: its sources are part of the name, where they lie is not. */
+/** The path of a program, built or not. It contains a hash of the sources, but not of their location. */
 export function builtPath(program: GoProgram): string {
   const recipe = { ...program, sources: "" };
   const hash = createHash("sha256").update(JSON.stringify([recipe, process.arch, process.platform]));
@@ -72,19 +72,19 @@ export async function hasGo(): Promise<boolean> {
   return (await run(["go", "version"])).code === 0;
 }
 
-/** The path of a program; builds it if that was not done before. Two runs never build the same at once. */
+/** Returns the path of a program; builds it if necessary. Two processes never build the same program at the same time. */
 export async function built(program: GoProgram, labId: string, progress: Progress): Promise<string> {
   const path = builtPath(program);
   if (existsSync(path)) return path;
   if (!(await hasGo())) {
     throw new Error(
-      `${program.name} ${program.version} has to be built, and there is no \`go\`: install Go 1.26 or later (${INSTEAD})`,
+      `${program.name} ${program.version} must be built, but \`go\` was not found: install Go 1.26 or later (${INSTEAD})`,
     );
   }
   const lock = await takeLock({
     path: join(cacheFolder(), `${program.name}.lock`),
     timeoutMs: BUILD_TIMEOUT_MS,
-    onWait: () => progress(`another run is building ${program.name}; waiting for it`),
+    onWait: () => progress(`another process is building ${program.name}; waiting for it`),
   });
   try {
     if (!existsSync(path)) await build({ program, path, labId, progress });
@@ -128,11 +128,11 @@ async function keepFiles(sources: string, keep: NonNullable<GoProgram["keep"]>, 
 interface GoRun {
   program: GoProgram;
   env: NodeJS.ProcessEnv;
-  /** Called every second with the number of lines that it has said so far: modules, or packages. */
+  /** Called every second with the number of output lines so far: modules, or packages. */
   onTick: (said: number) => void;
 }
 
-/** Runs `go`, and returns the lines it printed; the kernel ends it when we end. */
+/** Runs `go` and returns its output lines; the kernel kills it when this process exits. */
 async function go(args: string[], { program, env, onTick }: GoRun): Promise<string[]> {
   const bound = process.platform === "linux" ? ["setpriv", "--pdeathsig", "TERM"] : [];
   const argv = [...bound, "go", "-C", program.sources, ...args];
@@ -153,7 +153,7 @@ async function go(args: string[], { program, env, onTick }: GoRun): Promise<stri
   throw new Error(`\`go ${args.join(" ")}\` in ${program.sources} failed:\n${said.slice(-20).join("\n")}`);
 }
 
-/** Programs of other sources; young ones may belong to another checkout, or to a lab that is up. */
+/** Programs of other sources; recent ones may belong to another checkout, or to a running lab. */
 function removeOlder(program: GoProgram, path: string): void {
   for (const folder of readdirSync(cacheFolder())) {
     const other = join(cacheFolder(), folder);

@@ -4,7 +4,7 @@ import { cacheFolder } from "./folders";
 import { built, type GoProgram } from "./go-build";
 import { type Progress, silent } from "./progress";
 
-/** Helm, which renders and installs the chart in deploy/. Its Kubernetes libraries are those of the control plane, so that most is built already. */
+/** Helm, which renders and installs the chart in deploy/. It uses the control plane's Kubernetes libraries, so most of it is built already. */
 export const HELM: GoProgram = {
   name: "helm",
   version: "v4.2.4",
@@ -16,12 +16,12 @@ export const HELM: GoProgram = {
 /** An upgrade waits for a rollout. */
 const TIMEOUT_MS = 300_000;
 
-/** The path of Helm; builds it if that was never done. */
+/** Returns the path of Helm; builds it if necessary. */
 export function helmProgram(progress: Progress = silent): Promise<string> {
   return built(HELM, "helm", progress);
 }
 
-/** Runs Helm to its end. A user's own plugins, repositories and settings count for nothing. */
+/** Runs Helm to its end, without the user's own plugins, repositories and settings. */
 export async function helm(
   args: readonly string[],
   { progress = silent, env = process.env }: { progress?: Progress; env?: NodeJS.ProcessEnv } = {},

@@ -15,7 +15,7 @@ export const KWOK: GoProgram = {
   sources: join(__dirname, "kwok"),
   package: "sigs.k8s.io/kwok/cmd/kwok",
   ldflags: "-s -w -X sigs.k8s.io/kwok/pkg/consts.Version=v0.8.0",
-  // What its nodes and pods do in the course of their life; kwok itself knows none.
+  // The lifecycle of its nodes and pods; kwok itself has no default.
   keep: {
     module: "sigs.k8s.io/kwok",
     files: [
@@ -29,18 +29,18 @@ export const KWOK: GoProgram = {
   },
 };
 
-/** On a simulated node, so that kwok finds it; as a taint it keeps pods away that do not ask for such a node. */
+/** An annotation by which kwok finds simulated nodes; as a taint it keeps away pods that do not tolerate it. */
 export const KWOK_KEY = "kwok.x-k8s.io/node";
 
-/** Beside the port of the real kubelet, in a lab with a node. */
+/** Next to the port of the real kubelet, in a lab with a node. */
 const NODE_LAB_PORT = 10_247;
 const LEASE_SECONDS = 40;
 const GRACE_MS = 2000;
 const READY_TIMEOUT_MS = 120_000;
-/** No route leads to it. */
+/** An address range without a route. */
 const POD_RANGE = "10.88.0.0/16";
 
-/** Starts kwok, if it does not run, with what the state says. */
+/** Starts kwok with the settings in the state, unless it runs. */
 export async function startKwok(lab: LabState, progress: Progress): Promise<void> {
   const program = await built(KWOK, lab.id, progress);
   const { apiServerCertificate, apiServerKey } = pkiFiles(lab);
@@ -59,7 +59,7 @@ export async function startKwok(lab: LabState, progress: Progress): Promise<void
   ]);
 }
 
-/** Restarts kwok with further configuration files: stages, ClusterLogs and the like. */
+/** Restarts kwok with additional configuration files: stages, ClusterLogs and so on. */
 export async function configureKwok(lab: LabState, configs: readonly string[], progress: Progress): Promise<void> {
   lab.kwokConfigs = [...configs];
   writeState(lab);
@@ -67,7 +67,7 @@ export async function configureKwok(lab: LabState, configs: readonly string[], p
   await startKwok(lab, progress);
 }
 
-/** The simulated nodes of these numbers. */
+/** The simulated nodes with these numbers. */
 export function kwokNodes(first: number, count: number): object[] {
   return Array.from({ length: count }, (_, offset) => {
     const name = `kwok-${first + offset}`;

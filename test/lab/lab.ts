@@ -17,30 +17,30 @@ import { type LabState, readState, writeState } from "./state";
 import { bringUp } from "./up";
 
 export interface LabOptions {
-  /** "lab" if left out. */
+  /** "lab" by default. */
   name?: string;
   controlPlaneOnly?: boolean;
   onProgress?: Progress;
 }
 
 const TOKEN_DURATION = "1h";
-/** Longer than building kwok. */
+/** Longer than building kwok takes. */
 const CHANGE_TIMEOUT_MS = 1_800_000;
 const FIELD_MANAGER = "lab";
 
-/** Its own cluster, made of the real components. */
+/** A cluster of real Kubernetes components on this machine. */
 export class Lab {
   private constructor(
     private readonly state: LabState,
     private readonly progress: Progress,
   ) {}
 
-  /** Brings a lab up; if it is up already, this takes a moment. */
+  /** Brings a lab up; quick if it is up already. */
   static async up({ name = "lab", controlPlaneOnly = false, onProgress = silent }: LabOptions = {}): Promise<Lab> {
     return new Lab(await bringUp({ name, controlPlaneOnly, progress: onProgress }), onProgress);
   }
 
-  /** A lab that is up already; undefined if there is none of this name. */
+  /** Returns a lab that is up; undefined if there is none of this name. */
   static find(name = "lab", onProgress: Progress = silent): Lab | undefined {
     const state = readState(name);
     return state?.phase === "ready" ? new Lab(state, onProgress) : undefined;
@@ -50,7 +50,7 @@ export class Lab {
     return this.state.name;
   }
 
-  /** True if it has a kubelet and runs pods. */
+  /** Whether the lab has a kubelet and runs pods. */
   get hasNode(): boolean {
     return this.state.kind === "node";
   }
@@ -70,14 +70,14 @@ export class Lab {
     return readFileSync(this.kubeconfigPath, "utf8");
   }
 
-  /** What the API server proves itself with, and who vouches for it: for what stands before it on this machine. PEM. */
+  /** The API server's certificate and key, and their authority, for proxies on this machine. PEM. */
   get certificates(): { readonly ca: string; readonly key: string; readonly cert: string } {
     const { ca, apiServerKey, apiServerCertificate } = pkiFiles(this.state);
     const read = (path: string): string => readFileSync(path, "utf8");
     return { ca: read(ca), key: read(apiServerKey), cert: read(apiServerCertificate) };
   }
 
-  /** The environment in which `kubectl`, and every client that reads KUBECONFIG, speaks to this lab. */
+  /** The environment in which `kubectl`, and every client that reads KUBECONFIG, uses this lab. */
   get environment(): NodeJS.ProcessEnv {
     const host = new URL(this.server).hostname;
     const noProxy = [process.env["NO_PROXY"], host].filter(Boolean).join(",");
@@ -95,19 +95,19 @@ export class Lab {
     return join(foldersOf(this.name).logs, `${component}.log`);
   }
 
-  /** Runs the lab's kubectl as administrator; a failure is a result, not an exception. */
+  /** Runs the lab's kubectl as administrator; a failure is returned, not thrown. */
   kubectl(args: readonly string[], options: Pick<CommandOptions, "stdin" | "timeoutMs"> = {}): Promise<CommandResult> {
     const program = programPath(this.state, "kubectl") ?? "kubectl";
     return run([program, ...args], { ...options, env: this.environment });
   }
 
-  /** Runs Helm as administrator; a failure is a result. From then on it is on the PATH of {@link environment}. */
+  /** Runs Helm as administrator; a failure is returned. From then on Helm is on the PATH of {@link environment}. */
   async helm(args: readonly string[]): Promise<CommandResult> {
     link(await helmProgram(this.progress), join(foldersOf(this.name).programs, "helm"));
     return helm(args, { env: this.environment });
   }
 
-  /** Applies manifests (YAML text, or objects) by server-side apply; throws with what kubectl said. */
+  /** Applies manifests (YAML text, or objects) with server-side apply; throws with kubectl's output. */
   async apply(manifests: string | object | readonly object[]): Promise<void> {
     const stdin = typeof manifests === "string" ? manifests : asList(manifests);
     const args = ["apply", "--server-side", "--force-conflicts", `--field-manager=${FIELD_MANAGER}`, "--filename=-"];
@@ -124,33 +124,33 @@ export class Lab {
     return writeKubeconfig(path, kubeconfig(this.state, this.server, stdout.trim()));
   }
 
-  /** Restarts the API server with other arguments or another key for tokens, and waits until it is ready. */
+  /** Restarts the API server with other arguments or another signing key, and waits until it is ready. */
   async restartApiServer(change: ApiServerChange = {}): Promise<void> {
     await this.change(state => restartApiServer(state, change, this.progress));
   }
 
-  /** Restarts the node's kubelet under its pods, and waits until it works again. */
+  /** Restarts the node's kubelet while its pods keep running, and waits until it is ready again. */
   async restartKubelet(): Promise<void> {
     await this.change(state => restartKubelet(state, this.progress));
   }
 
-  /** Gives the node an image from a tar; pods name it with `imagePullPolicy: Never`. */
+  /** Loads an image from a tar into the node; pods use it with `imagePullPolicy: Never`. */
   async loadImage(tar: string): Promise<void> {
     await loadImage(this.state, tar);
   }
 
-  /** Chains a CNI plugin after the bridge, for every pod from now on; without one, the bridge is alone again. */
+  /** Chains a CNI plugin after the bridge for all new pods; without a plugin, removes it. */
   chainCniPlugin(plugin?: CniPlugin): void {
     if (!this.hasNode) throw new Error(`the lab "${this.name}" has no node`);
     writeCniConfig(this.state, plugin);
   }
 
-  /** Where this machine keeps what the lab's node has in a folder below /var/lib. */
+  /** The folder on this machine of a folder below /var/lib of the lab's node. */
   nodeFolder(name: string): string {
     return join(foldersOf(this.name).node, "lib", name);
   }
 
-  /** Adds simulated nodes, tainted so that only pods that tolerate `kwok.x-k8s.io/node` land there; waits until they are Ready. */
+  /** Adds simulated nodes and waits until they are Ready. A taint keeps away pods that do not tolerate `kwok.x-k8s.io/node`. */
   async addKwokNodes(count: number): Promise<void> {
     await this.change(async state => {
       await startKwok(state, this.progress);
@@ -161,17 +161,17 @@ export class Lab {
     });
   }
 
-  /** Restarts kwok with these configuration files (stages, ClusterLogs, ...) beside its usual ones. */
+  /** Restarts kwok with these configuration files (stages, ClusterLogs, ...) in addition to its default ones. */
   async configureKwok(files: readonly string[]): Promise<void> {
     await this.change(state => configureKwok(state, files, this.progress));
   }
 
-  /** Ends everything that belongs to the lab, and removes what it made. */
+  /** Stops all processes of the lab, and removes everything it created. */
   async down(): Promise<void> {
     await bringDown(this.name);
   }
 
-  /** Alone with the lab, and with its state as others may have changed it since. */
+  /** Runs an action under the lab's lock, with its current state. */
   private async change(action: (state: LabState) => Promise<void>): Promise<void> {
     const lock = await takeLock({ path: foldersOf(this.name).lock, timeoutMs: CHANGE_TIMEOUT_MS });
     try {

@@ -15,11 +15,11 @@ describe("takeLock", () => {
 
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it("lets one in at a time, and tells who has to wait", async () => {
+  it("admits one holder at a time, and notifies those who must wait", async () => {
     const first = await takeLock({ path, timeoutMs: 60_000 });
     const order: string[] = [];
     let waiting: Promise<Lock> | undefined;
-    // The first goes on when the second has been told, however long that takes.
+    // The first releases the lock after the second was notified, however long that takes.
     await new Promise<void>((resolve, reject) => {
       const onWait = (): void => {
         order.push("told");
@@ -31,21 +31,21 @@ describe("takeLock", () => {
       });
       waiting.catch(reject);
     });
-    await expect(takeLock({ path, timeoutMs: 0 })).rejects.toThrow(/another run held .*lock/);
+    await expect(takeLock({ path, timeoutMs: 0 })).rejects.toThrow(/another process held .*lock/);
     order.push("first done");
     first.release();
     (await waiting)?.release();
     expect(order).toEqual(["told", "first done", "second"]);
   });
 
-  it("is that of the new file when its holder has deleted the old one", async () => {
+  it("moves to the new file after its holder has deleted the old one", async () => {
     const first = await takeLock({ path, timeoutMs: 60_000 });
     const waiting = takeLock({ path, timeoutMs: 60_000 });
     rmSync(path);
     first.release();
     const second = await waiting;
     expect(existsSync(path)).toBe(true);
-    await expect(takeLock({ path, timeoutMs: 0 })).rejects.toThrow("another run");
+    await expect(takeLock({ path, timeoutMs: 0 })).rejects.toThrow("another process");
     second.release();
   });
 });

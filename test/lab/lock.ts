@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { closeSync, fstatSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** A lock that the kernel takes back when its holder dies, however it dies. */
+/** A lock that the kernel releases when its holder dies for any reason. */
 export interface Lock {
   release: () => void;
 }
@@ -15,8 +15,8 @@ export interface LockWish {
 }
 
 /**
- * Takes an exclusive lock on a file, which is made if there is none. The file may be deleted by its holder:
- * the process that waited for it then starts again with the new file. Throws when the time is over.
+ * Takes an exclusive lock on a file, which is created if missing. The holder may delete the file:
+ * a waiting process then starts again with the new file. Throws after the time limit.
  */
 export async function takeLock(wish: LockWish): Promise<Lock> {
   const deadline = Date.now() + wish.timeoutMs;
@@ -31,13 +31,13 @@ export async function takeLock(wish: LockWish): Promise<Lock> {
     if (!taken && !told) wish.onWait?.();
     told = told || !taken;
     if (Date.now() >= deadline)
-      throw new Error(`another run held ${wish.path} for more than ${wish.timeoutMs / 1000} s`);
+      throw new Error(`another process held ${wish.path} for more than ${wish.timeoutMs / 1000} s`);
   }
 }
 
 /**
- * flock(1) locks the open file that we share with it; the lock stays ours when it has ended. Children do not
- * inherit the file, so it is freed with this process.
+ * flock(1) locks the open file that this process shares with it, so the lock remains after flock has exited. Children do not
+ * inherit the file, so the lock is released when this process exits.
  */
 function flock(file: number, seconds: number): Promise<boolean> {
   return new Promise((resolve, reject) => {

@@ -20,7 +20,7 @@ const NODE_TIMEOUT_MS = 120_000;
 const IMPORT_TIMEOUT_MS = 300_000;
 const GRACE_MS = 5_000;
 
-/** Starts containerd, if it does not run; it needs no API server. */
+/** Starts containerd, unless it runs; it needs no API server. */
 export async function startContainerd(lab: LabState): Promise<void> {
   if (running(lab, "containerd") !== undefined) return;
   const { node } = foldersOf(lab.name);
@@ -34,7 +34,7 @@ export async function startContainerd(lab: LabState): Promise<void> {
   await startComponent(lab, "containerd", ["containerd", "--config", config], "network-and-mounts");
 }
 
-/** Starts the kubelet, if it does not run, and waits until the node is Ready. */
+/** Starts the kubelet, unless it runs, and waits until the node is Ready. */
 export async function startNode(lab: LabState, progress: Progress): Promise<void> {
   const kubelet = programPath(lab, "kubelet");
   if (kubelet === undefined) throw new Error("no kubelet among the programs of this lab");
@@ -53,9 +53,9 @@ export async function startNode(lab: LabState, progress: Progress): Promise<void
   });
 }
 
-/** Restarts the kubelet under its pods, which run on, and waits until it has told the API server of itself. */
+/** Restarts the kubelet while its pods keep running, and waits until it has renewed the node's Lease. */
 export async function restartKubelet(lab: LabState, progress: Progress): Promise<void> {
-  if (lab.kind !== "node") throw new Error(`the lab "${lab.name}" is a control plane alone: it has no kubelet`);
+  if (lab.kind !== "node") throw new Error(`the lab "${lab.name}" has only a control plane, and no kubelet`);
   await stop(lab, "kubelet", GRACE_MS);
   const endedMs = Date.now();
   await startNode(lab, progress);
@@ -68,10 +68,10 @@ export async function restartKubelet(lab: LabState, progress: Progress): Promise
   });
 }
 
-/** Gives the node an image, so that pods can name it with `imagePullPolicy: Never`. */
+/** Loads an image into the node; pods use it with `imagePullPolicy: Never`. */
 export async function loadImage(lab: LabState, tar: string): Promise<void> {
   if (lab.kind !== "node")
-    throw new Error(`the lab "${lab.name}" is a control plane alone: it has no node that could hold an image`);
+    throw new Error(`the lab "${lab.name}" has only a control plane, and no node to load an image into`);
   const argv = [...ctr(lab), "images", "import", tar];
   await must(argv, { timeoutMs: IMPORT_TIMEOUT_MS });
 }
@@ -96,7 +96,7 @@ function writeKubeletFiles(lab: LabState): void {
   const { node } = foldersOf(lab.name);
   writeFileSync(join(node, "kubelet.json"), JSON.stringify(kubeletConfig(lab), undefined, 2));
   const resolv = join(node, "resolv.conf");
-  // The host's own is often a link into /run, which the kubelet does not see.
+  // The host's own file is often a link into /run, which the kubelet does not see.
   if (existsSync("/etc/resolv.conf")) copyFileSync("/etc/resolv.conf", resolv);
   else writeFileSync(resolv, "");
 }
@@ -110,7 +110,7 @@ async function nodeIsReady(lab: LabState): Promise<boolean> {
   throw new Error(ready?.message ?? "the node has no status yet");
 }
 
-/** What the node's own status says may be what the kubelet before has said. */
+/** The node's status may still be that of the previous kubelet. */
 async function hasRenewedLease(lab: LabState, sinceMs: number): Promise<boolean> {
   const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${NODE_NAME}`;
   const { status, body } = await get(lab, path);
@@ -119,7 +119,7 @@ async function hasRenewedLease(lab: LabState, sinceMs: number): Promise<boolean>
   return Date.parse(spec.renewTime) > sinceMs;
 }
 
-/** Layers can't be stacked where the lab's folder is itself on a stack, as in a container. */
+/** Overlay mounts do not work if the lab's folder is itself on an overlay, as in a container. */
 async function canOverlay(lab: LabState): Promise<boolean> {
   const probe = join(foldersOf(lab.name).node, "overlay-probe");
   for (const name of ["lower", "upper", "work", "merged"]) mkdirSync(join(probe, name), { recursive: true });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isDebian, missingPackages, NODE_REQUIREMENTS } from "./packages";
 
 describe("missingPackages", () => {
-  it("asks for files, so that another maker's containerd is good enough", () => {
+  it("checks files, so that a containerd from another source suffices", () => {
     const found = (file: string) => !["bridge", "busybox"].includes(file);
     expect(missingPackages(NODE_REQUIREMENTS, found)).toEqual(["containernetworking-plugins", "busybox-static"]);
   });

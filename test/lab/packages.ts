@@ -5,15 +5,15 @@ import { takeLock } from "./lock";
 import { cacheFolder } from "./folders";
 import type { Progress } from "./progress";
 
-/** Something a node needs that is not built: found by its files, however they were installed. */
+/** A prerequisite of a node that is not built: found by its files, however they were installed. */
 export interface Requirement {
-  /** The Debian package that has it. */
+  /** The Debian package that contains it. */
   package: string;
-  /** Programs on PATH, or absolute paths, of which all must be there. */
+  /** Programs on PATH, or absolute paths; all of them must exist. */
   files: readonly string[];
 }
 
-/** Debian has the plugins here, the CNI project's own archive is usually unpacked there. */
+/** Debian installs the plugins here; the archive of the CNI project is usually unpacked there. */
 export const CNI_FOLDERS = ["/usr/lib/cni", "/opt/cni/bin"];
 
 export const NODE_REQUIREMENTS: readonly Requirement[] = [
@@ -26,10 +26,10 @@ export const NODE_REQUIREMENTS: readonly Requirement[] = [
 ];
 
 const INSTALL_TIMEOUT_MS = 600_000;
-/** Never takes away what is there, such as Docker's own containerd. */
+/** Never removes other packages, such as Docker's own containerd. */
 const INSTALL = ["apt-get", "install", "--yes", "--no-install-recommends", "--no-remove"];
 
-/** The packages whose files are not all there. */
+/** Returns the packages with missing files. */
 export function missingPackages(requirements: readonly Requirement[], found: (file: string) => boolean): string[] {
   return requirements.filter(({ files }) => !files.every(found)).map(requirement => requirement.package);
 }
@@ -45,14 +45,14 @@ export function isThere(file: string): boolean {
   return folders.some(folder => existsSync(join(folder, file)));
 }
 
-/** True on Debian and what calls itself like it, such as Ubuntu. */
+/** Whether this is Debian or a derivative, such as Ubuntu. */
 export function isDebian(osRelease: string): boolean {
   return /^ID(_LIKE)?=.*\b(debian|ubuntu)\b/m.test(osRelease);
 }
 
 /**
- * Sees to it that the packages a node needs are there: installs them when root on Debian or Ubuntu, else throws
- * with the command that does. A service that a package brings along is neither used nor touched.
+ * Ensures that the packages of a node are installed: installs them as root on Debian or Ubuntu, otherwise throws
+ * with the necessary command. Services of these packages are neither used nor changed.
  */
 export async function ensurePackages(requirements: readonly Requirement[], progress: Progress): Promise<void> {
   if (missingPackages(requirements, isThere).length === 0) return;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { serialNumber } from "./pki";
 
-it("a serial number is positive and as short as it can be, whatever was drawn", () => {
+it("creates positive serial numbers without leading zeros from any random bytes", () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 8, maxLength: 8 }), random => {
       expect(serialNumber(random)).toMatch(/^[4-7][0-9a-f]{15}$/);

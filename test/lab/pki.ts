@@ -9,10 +9,10 @@ import type { LabState } from "./state";
 
 const generate = promisify(generateKeyPair);
 const VALID_DAYS = 365;
-/** How forge is to compute the identifier of a key: as it computes `subjectKeyIdentifier` itself. */
+/** Makes forge compute the key identifier as it computes `subjectKeyIdentifier` itself. */
 const BIT_STRING = { type: "RSAPublicKey" } as const;
 
-/** Who may speak to the API server by its own token: name in the token file -> [user, group]. */
+/** Users with their own token for the API server: name in the token file -> [user, group]. */
 const USERS = {
   admin: ["admin", "system:masters"],
   "kube-controller-manager": ["system:kube-controller-manager", ""],
@@ -21,8 +21,8 @@ const USERS = {
 } as const;
 
 /**
- * What makes a certificate an authority's; strict verifiers (Python 3.13) want all three. New ones each time,
- * for forge writes the identifier of the key into them.
+ * Extensions of an authority's certificate; strict verifiers (Python 3.13) require all three. New objects each time,
+ * since forge writes the identifier of the key into them.
  */
 function authority(): object[] {
   return [
@@ -34,13 +34,13 @@ function authority(): object[] {
 
 export type User = keyof typeof USERS;
 
-/** The name of the lab's node; the kubelet's user name ends in it, as the Node authorizer wants it. */
+/** The name of the lab's node; the kubelet's user name ends in it, as the Node authorizer requires. */
 export const NODE_NAME = "node";
 
 /** The common name in the API server's certificates. */
 export const API_SERVER_NAME = "kube-apiserver";
 
-/** Files in the pki folder that components are pointed at. */
+/** Files in the pki folder that components use. */
 export function pkiFiles(lab: LabState) {
   const { pki: folder } = foldersOf(lab.name);
   return {
@@ -48,7 +48,7 @@ export function pkiFiles(lab: LabState) {
     ca: join(folder, "ca.crt"),
     apiServerCertificate: join(folder, "apiserver.crt"),
     apiServerKey: join(folder, "apiserver.key"),
-    // With these the API server speaks to kubelets and to aggregated API servers.
+    // The API server uses these as a client of kubelets and aggregated API servers.
     clientCertificate: join(folder, "apiserver-client.crt"),
     clientKey: join(folder, "apiserver-client.key"),
     tokens: join(folder, "tokens.csv"),
@@ -57,7 +57,7 @@ export function pkiFiles(lab: LabState) {
   };
 }
 
-/** Makes everything that proves an identity in this lab, once. */
+/** Creates all keys, certificates and tokens of this lab, once. */
 export async function makePki(lab: LabState): Promise<void> {
   const files = pkiFiles(lab);
   const [ca, server, client] = await Promise.all([newKey(), newKey(), newKey(), makeSigningKey(lab)]);
@@ -72,7 +72,7 @@ export async function makePki(lab: LabState): Promise<void> {
   write(files.tokens, `${lines.join("\n")}\n`);
 }
 
-/** Makes the key that the state's `signingKey` counts. */
+/** Creates the key with the number in the state's `signingKey`. */
 export async function makeSigningKey(lab: LabState): Promise<void> {
   const files = pkiFiles(lab);
   const key = await newKey();
@@ -89,7 +89,7 @@ export function tokenOf(lab: LabState, user: User): string {
   return line.split(",")[0] ?? "";
 }
 
-/** A kubeconfig that needs no other file; `server` is the URL as its user reaches it. */
+/** A kubeconfig that needs no other file; `server` is the URL from the user's point of view. */
 export function kubeconfig(lab: LabState, server: string, token: string): string {
   const ca = readFileSync(pkiFiles(lab).ca).toString("base64");
   const config = {
@@ -123,7 +123,7 @@ function certificate(subject: Party, issuer: Party, extensions: object[]): strin
   const hour = 3_600_000;
   made.validity.notBefore = new Date(Date.now() - hour);
   made.validity.notAfter = new Date(Date.now() + VALID_DAYS * 24 * hour);
-  // The API server's own client certificate is that of a superuser, so that kubelets obey it.
+  // The API server's own client certificate is that of a superuser, so that kubelets accept it.
   made.setSubject([
     { name: "commonName", value: subject.name },
     { name: "organizationName", value: "system:masters" },
@@ -164,8 +164,8 @@ function write(path: string, content: string | Buffer): void {
 }
 
 /**
- * Eight bytes as the serial number of a certificate, in hexadecimal digits. Its first byte lies between 0x40 and 0x7f, so that it is
- * positive and needs no leading zero: Go refuses one too many ("malformed serial number"), and node-forge writes it down as it is.
+ * Makes a serial number of a certificate from eight bytes, in hexadecimal digits. Its first byte lies between 0x40 and 0x7f, so it is
+ * positive and needs no leading zero: Go rejects a superfluous one ("malformed serial number"), and node-forge writes the digits unchanged.
  */
 export function serialNumber(random: Uint8Array): string {
   const [first = 0, ...rest] = random;

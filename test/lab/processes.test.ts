@@ -27,7 +27,7 @@ describe("parseRecord", () => {
 });
 
 describe("isAlive", () => {
-  it("knows a process by its start time, not by its number alone", () => {
+  it("identifies a process by its start time, too", () => {
     const self = recordOfPid(process.pid);
     if (self === undefined) return; // No /proc on this system.
     expect(isAlive(self)).toBe(true);

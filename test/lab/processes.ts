@@ -5,10 +5,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { foldersOf } from "./folders";
 import type { LabState } from "./state";
 
-/** Stands in the environment of every process that a lab starts, with the lab's id. */
+/** In the environment of every process that a lab starts, with the lab's id. */
 export const MARKER = "CONTROLLER_RESILIENCE_LAB";
 
-/** A process that can't be mistaken for a later one with the same number. */
+/** A process, identified so that a later one with the same number is not mistaken for it. */
 export interface ProcessRecord {
   pid: number;
   /** In clock ticks since boot: field 22 of /proc/PID/stat. */
@@ -20,8 +20,8 @@ const KILL_TIMEOUT_MS = 10_000;
 const COLLECT_TIMEOUT_MS = 6000;
 
 /**
- * Runs before the program, in the process that becomes it: joins the cgroup and writes down its own number,
- * so that there is never a process of ours that is not on record.
+ * Runs before the program, in the same process: joins the cgroup and records its own number,
+ * so that every process of a lab is on record.
  */
 const PRELUDE = `
 set -e
@@ -41,7 +41,7 @@ export interface Start {
   group: string;
 }
 
-/** Starts a program that outlives us, with its output in the lab's log folder. */
+/** Starts a program that outlives this process, with its output in the lab's log folder. */
 export async function start(lab: LabState, { name, argv, group }: Start): Promise<void> {
   const { processes, logs } = foldersOf(lab.name);
   mkdirSync(processes, { recursive: true });
@@ -78,36 +78,36 @@ export function recordedNames(lab: LabState): string[] {
   return existsSync(processes) ? readdirSync(processes).filter(name => !name.endsWith(".new")) : [];
 }
 
-/** Ends one component: politely, and after `graceMs` with SIGKILL. Nothing happens if it does not run. */
+/** Stops one component with SIGTERM, and with SIGKILL after `graceMs`. Does nothing if it does not run. */
 export async function stop(lab: LabState, name: string, graceMs: number): Promise<void> {
   const record = running(lab, name);
   if (record === undefined) return;
   signal(record, "SIGTERM");
   if (await isGone(record, graceMs)) return;
   signal(record, "SIGKILL");
-  if (!(await isGone(record, KILL_TIMEOUT_MS))) throw new Error(`${name} (process ${record.pid}) does not end`);
+  if (!(await isGone(record, KILL_TIMEOUT_MS))) throw new Error(`${name} (process ${record.pid}) does not exit`);
 }
 
-/** Ends every process that carries the lab's marker or stands in its records. */
+/** Kills all processes that have the lab's marker or are in its records. */
 export async function killAll(lab: LabState): Promise<void> {
   const deadline = Date.now() + KILL_TIMEOUT_MS;
   for (;;) {
     const recorded = recordedNames(lab).flatMap(name => running(lab, name) ?? []);
     const alive = [...recorded, ...marked(lab.id)];
     if (alive.length === 0) return collected(recordedNames(lab).flatMap(name => recordOf(lab, name) ?? []));
-    if (Date.now() > deadline) throw new Error(`processes do not end: ${alive.map(({ pid }) => pid).join(", ")}`);
+    if (Date.now() > deadline) throw new Error(`processes do not exit: ${alive.map(({ pid }) => pid).join(", ")}`);
     for (const record of alive) signal(record, "SIGKILL");
     await sleep(POLL_MS);
   }
 }
 
-/** Processes whose environment holds this lab's id; those of other users can't be read and are not ours. */
+/** Processes with this lab's id in their environment; those of other users can't be read and do not belong to us. */
 export function marked(id: string): ProcessRecord[] {
   const wanted = `${MARKER}=${id}`;
   return allProcesses().filter(({ pid }) => readProc(pid, "environ")?.split("\0").includes(wanted) ?? false);
 }
 
-/** True if this very process runs; one that has ended and was not yet collected does not. */
+/** Whether exactly this process runs; a zombie does not. */
 export function isAlive(record: ProcessRecord): boolean {
   const stat = readProc(record.pid, "stat");
   if (stat === undefined) return false;
@@ -115,7 +115,7 @@ export function isAlive(record: ProcessRecord): boolean {
   return now.startTime === record.startTime && now.state !== "Z" && now.state !== "X";
 }
 
-/** Sends a signal to this very process, if it still runs. */
+/** Sends a signal to exactly this process, if it still runs. */
 export function signal(record: ProcessRecord, name: NodeJS.Signals): void {
   if (!isAlive(record)) return;
   try {
@@ -125,7 +125,7 @@ export function signal(record: ProcessRecord, name: NodeJS.Signals): void {
   }
 }
 
-/** Reads a line of /proc/PID/stat; the name in it is in parentheses and may hold anything, also ")". */
+/** Parses a line of /proc/PID/stat; the name in parentheses may contain anything, even ")". */
 export function parseStat(stat: string): { pid: number; state: string; startTime: number } {
   const afterName = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   // The state is field 3 of the line and 0 here, the start time field 22.
@@ -138,7 +138,7 @@ export function parseRecord(text: string): ProcessRecord | undefined {
   return match === null ? undefined : { pid: Number(match[1]), startTime: Number(match[2]) };
 }
 
-/** The record of a process that runs now. */
+/** The record of a process that is running. */
 export function recordOfPid(pid: number): ProcessRecord | undefined {
   const stat = readProc(pid, "stat");
   return stat === undefined ? undefined : { pid, startTime: parseStat(stat).startTime };
@@ -154,14 +154,14 @@ function readProc(pid: number, file: "stat" | "environ"): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "utf8");
   } catch {
-    // It has ended, or is another user's.
+    // The process has exited, or belongs to another user.
     return undefined;
   }
 }
 
 /**
- * Waits until those that have ended are off the process table as well: they are collected by process 1, which
- * in a container may take its time. Not waiting for ever: it is no longer in our hands.
+ * Waits until exited processes have left the process table, too: process 1 collects them, which in a
+ * container may take time. The wait has a limit, since this process can't influence it.
  */
 async function collected(records: readonly ProcessRecord[]): Promise<void> {
   const deadline = Date.now() + COLLECT_TIMEOUT_MS;

@@ -22,14 +22,14 @@ describe("choosePrograms", () => {
     expect(choice).toMatchObject({ fromAssets: envtest, build: ["kube-controller-manager"], missing: [] });
   });
 
-  it("does not mix minor versions: builds all, and says so", () => {
+  it("does not mix minor versions: builds all programs, and notes that", () => {
     const assets = { folder: "/assets", has: envtest, version: "v1.30.0" };
     const choice = choosePrograms({ wanted, assets, canBuild: true });
     expect(choice).toMatchObject({ fromAssets: [], build: wanted, missing: [] });
-    expect(choice.note).toContain("all are built");
+    expect(choice.note).toContain("all programs are built");
   });
 
-  it("names what is missing when it can't be built", () => {
+  it("lists missing programs that can't be built", () => {
     const assets = { folder: "/assets", has: envtest, version: "v1.30.0" };
     const choice = choosePrograms({ wanted, assets, canBuild: false });
     expect(choice).toMatchObject({ fromAssets: envtest, build: [], missing: ["kube-controller-manager"] });

@@ -6,20 +6,20 @@ import { built, builtPath, CONTROL_PLANE, hasGo, KUBERNETES_VERSION } from "./go
 import type { Progress } from "./progress";
 import type { LabState } from "./state";
 
-/** Without these there is no lab at all. They are what envtest lays out, too. */
+/** A lab needs all of these. envtest provides the same. */
 const NEEDED = ["etcd", "kube-apiserver", "kubectl"] as const;
 const FOR_ANY = [...NEEDED, "kube-controller-manager"] as const;
 const FOR_NODE = [...FOR_ANY, "kube-scheduler", "kubelet"] as const;
 
 export type Program = (typeof FOR_NODE)[number];
 
-/** Which file is which program. A program that is not there can't be run in this lab. */
+/** The path of each program. A program without a path can't run in this lab. */
 export interface Programs {
   version: string;
   paths: Partial<Record<Program, string>>;
 }
 
-/** What is known when it is decided where programs come from. */
+/** Input of the decision where programs come from. */
 export interface Sources {
   wanted: readonly Program[];
   /** KUBEBUILDER_ASSETS: its programs, and the version of its API server; undefined if it is not set. */
@@ -31,13 +31,13 @@ export interface Choice {
   fromAssets: Program[];
   build: Program[];
   missing: Program[];
-  /** To be said to the user; "" if there is nothing to say. */
+  /** A note for the user; "" if there is none. */
   note: string;
 }
 
 /**
- * Decides where each program comes from: KUBEBUILDER_ASSETS first; what is not in there is built, but only to
- * go with an API server of the same minor version, since a controller-manager may not be newer than that.
+ * Decides where each program comes from: KUBEBUILDER_ASSETS first; missing programs are built, but only to
+ * match an API server of the same minor version, since a controller-manager may not be newer than the API server.
  */
 export function choosePrograms({ wanted, assets, canBuild }: Sources): Choice {
   if (assets === undefined) return { fromAssets: [], build: [...wanted], missing: [], note: "" };
@@ -46,7 +46,7 @@ export function choosePrograms({ wanted, assets, canBuild }: Sources): Choice {
   const fromAssets = wanted.filter(program => assets.has.includes(program));
   if (lacking.length === 0) return { fromAssets, build: [], missing: [], note: `all programs are from ${where}` };
   if (!canBuild) {
-    const note = `${where} has no ${lacking.join(", ")}, and without Go nothing can be built`;
+    const note = `${where} has no ${lacking.join(", ")}, and without Go they can't be built`;
     return { fromAssets, build: [], missing: lacking, note };
   }
   if (minorOf(assets.version) === minorOf(KUBERNETES_VERSION)) {
@@ -54,14 +54,14 @@ export function choosePrograms({ wanted, assets, canBuild }: Sources): Choice {
       fromAssets,
       build: lacking,
       missing: [],
-      note: `built: ${lacking.join(", ")}; from ${where}: the others`,
+      note: `built: ${lacking.join(", ")}; all others are from ${where}`,
     };
   }
-  const note = `${where} has no ${lacking.join(", ")}, and those of ${KUBERNETES_VERSION} don't go with it: all are built`;
+  const note = `${where} has no ${lacking.join(", ")}, and those of ${KUBERNETES_VERSION} don't match its version: all programs are built`;
   return { fromAssets: [], build: [...wanted], missing: [], note };
 }
 
-/** True if there is a kubelet, or one can be built. */
+/** Whether there is a kubelet, or one can be built. */
 export async function canHaveKubelet(): Promise<boolean> {
   const assets = await findAssets();
   return assets === undefined || assets.has.includes("kubelet") || (await canBuild());
@@ -94,14 +94,14 @@ function refuseIfUseless({ missing }: Choice): void {
   throw new Error(`no ${needed.join(", ")} in KUBEBUILDER_ASSETS, and there is no Go to build it`);
 }
 
-/** Puts the programs into the lab's bin folder, under their own names, which is how they know what to be. */
+/** Links the programs into the lab's bin folder. The name of the link tells the program which component to run. */
 export function linkPrograms(lab: LabState, { paths }: Programs): void {
   const { programs } = foldersOf(lab.name);
   mkdirSync(programs, { recursive: true });
   for (const [program, path] of Object.entries(paths)) link(path, join(programs, program));
 }
 
-/** The path of a program of this lab, or undefined if the lab has to do without it. */
+/** The path of a program of this lab, or undefined if the lab does not have it. */
 export function programPath(lab: LabState, program: Program): string | undefined {
   const path = join(foldersOf(lab.name).programs, program);
   return existsSync(path) ? path : undefined;
@@ -119,7 +119,7 @@ function minorOf(version: string): string {
   return version.split(".").slice(0, 2).join(".");
 }
 
-/** Points a name to a program, in the place of what it pointed to. */
+/** Links a name to a program, replacing an earlier link. */
 export function link(path: string, name: string): void {
   if (existsSync(name) && readlinkSync(name) === path) return;
   symlinkSync(path, `${name}.new`);

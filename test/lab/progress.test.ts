@@ -8,7 +8,7 @@ function stream(isTTY: boolean): { out: NodeJS.WriteStream; text: () => string }
 }
 
 describe("printer", () => {
-  it("writes over what passes on a terminal, and keeps it on one line", () => {
+  it("overwrites temporary text on a terminal, and keeps it on one line", () => {
     const { out, text } = stream(true);
     const progress = printer(out, () => 0);
     progress("compiling 1 of 2806 packages", true);

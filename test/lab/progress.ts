@@ -1,15 +1,15 @@
-/** Receives what is going on; `passing` says that the next text replaces this one ("compiling 12 of 900"). */
+/** Receives progress messages; `passing` means that the next text replaces this one ("compiling 12 of 900"). */
 export type Progress = (text: string, passing?: boolean) => void;
 
-/** For callers who don't want to hear. */
+/** For callers without interest in progress. */
 export const silent: Progress = () => undefined;
 
 const LINE_EVERY_MS = 15_000;
 const CLEAR_LINE = "\r\u001B[K";
 
 /**
- * Prints progress for people: on a terminal what passes is written over, elsewhere (CI) it becomes a line
- * every 15 s, so that a log shows that something still happens. Every line starts with the seconds so far.
+ * Prints progress: on a terminal, passing text is overwritten; elsewhere (CI) it becomes a line
+ * every 15 s, so that a log shows that the process still works. Every line starts with the elapsed seconds.
  */
 export function printer(out: NodeJS.WriteStream, now: () => number = Date.now): Progress {
   const start = now();

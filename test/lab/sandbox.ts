@@ -8,18 +8,18 @@ import { recordOf, running, start } from "./processes";
 import type { LabState } from "./state";
 import { waitFor } from "./wait";
 
-/** The process that holds the lab's network and mount namespace, and with its death ends them. */
+/** The process that holds the lab's network and mount namespaces; they end with it. */
 export const SANDBOX = "sandbox";
 
 /**
- * What the kubelet writes to, wherever its own folder is: it, containerd and CNI see folders of the lab there.
- * All their mounts live in the same mount namespace, so none is left when the lab's last process has ended.
+ * Folders that the kubelet writes to, besides its own. The kubelet, containerd and CNI see folders of the lab there.
+ * All their mounts are in one mount namespace, so none remains after the lab's last process.
  */
 const MASKED = { lib: "/var/lib", log: "/var/log", run: "/run" };
 
 /**
- * The kubelet sets these for the whole machine unless they have the value it wants already. It finds
- * files there that say so; the machine keeps its own.
+ * The kubelet sets these for the whole machine, unless they have its wanted value already. It reads files of the
+ * lab with that value instead; the machine keeps its own settings.
  */
 const KERNEL_SETTINGS = {
   "vm/overcommit_memory": "1",
@@ -31,8 +31,8 @@ const KERNEL_SETTINGS = {
 };
 
 /**
- * Runs in the new namespaces, with the lab's node folder as $1; the folders after it stay visible even if they are
- * inside a masked one. All sources are named from where we stand, since a mask may hide their full path.
+ * Runs in the new namespaces, with the lab's node folder as $1; the other folders stay visible even if they are
+ * inside a masked one. All sources are relative paths, since a mask may hide their full path.
  */
 const HOLD = `
 set -e
@@ -66,7 +66,7 @@ exec sleep infinity
 
 const READY_TIMEOUT_MS = 10_000;
 
-/** Makes the lab's namespaces, and its network in them. */
+/** Creates the lab's namespaces, and the network in them. */
 export async function makeSandbox(lab: LabState, group: string): Promise<void> {
   const { folder, node, logs } = foldersOf(lab.name);
   mkdirSync(join(node, "sys"), { recursive: true });
@@ -87,17 +87,17 @@ export async function makeSandbox(lab: LabState, group: string): Promise<void> {
   await makeNetwork(lab);
 }
 
-/** Argv to run a program inside the lab's network, and unless it needs the host's files, its mounts. */
+/** Returns the argv that runs a program inside the lab's network and, unless it needs the host's files, its mounts. */
 export function inside(lab: LabState, namespaces: "network" | "network-and-mounts"): string[] {
   const mounts = namespaces === "network" ? [] : ["--mount"];
   return ["nsenter", "--target", String(holder(lab)), "--net", ...mounts, "--"];
 }
 
-/** Deletes the host's end of the veth pair, and with it the other one. */
+/** Deletes the host's end of the veth pair, and the other end with it. */
 export async function removeLink(lab: LabState): Promise<void> {
   if (!existsSync(join("/sys/class/net", lab.link))) return;
   const { stderr } = await run(["ip", "link", "delete", lab.link]);
-  // It goes by itself with its namespace, maybe just now.
+  // The link is deleted with its namespace, maybe just now.
   if (existsSync(join("/sys/class/net", lab.link))) throw new Error(`${lab.link} can't be deleted: ${stderr}`);
 }
 
@@ -117,6 +117,6 @@ function holder(lab: LabState): number {
   const record = running(lab, SANDBOX);
   if (record !== undefined) return record.pid;
   throw new Error(
-    `the process that holds the lab's namespaces has ended (it was ${recordOf(lab, SANDBOX)?.pid ?? "never there"})`,
+    `the process that holds the lab's namespaces has ended (process ${recordOf(lab, SANDBOX)?.pid ?? "never started"})`,
   );
 }

@@ -20,15 +20,17 @@ const lab: LabState = {
 const now = new Date("2026-01-01T01:00:00Z");
 
 describe("renderStatus", () => {
-  it("says what the lab is, where it is reached, and how each component does", () => {
+  it("shows the version, the URL, and the state of each component", () => {
     const since = new Date("2026-01-01T00:59:30Z");
     const text = renderStatus(lab, [{ component: "etcd", pid: 12, state: "ended", since, log: "/logs/etcd.log" }], now);
-    expect(text).toContain("mine: Kubernetes v1.36.3, control plane alone, https://127.0.0.1:21020");
+    expect(text).toContain("mine: Kubernetes v1.36.3, control plane only, https://127.0.0.1:21020");
     expect(text).toMatch(/COMPONENT +PID +STATE +FOR +LOG FILE\s+etcd +12 +ended +30s +etcd\.log/);
   });
 
-  it("says that a start was interrupted", () => {
-    expect(renderStatus({ ...lab, phase: "creating" }, [], now)).toContain("its start was interrupted, or is going on");
+  it("reports an interrupted start", () => {
+    expect(renderStatus({ ...lab, phase: "creating" }, [], now)).toContain(
+      "its start was interrupted, or is still in progress",
+    );
   });
 });
 

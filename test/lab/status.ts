@@ -16,7 +16,7 @@ export interface ComponentStatus {
   log: string;
 }
 
-/** How each component of a lab is, in the order of starting. */
+/** The state of each component of a lab, in the order of starting. */
 export async function statusOf(lab: LabState): Promise<ComponentStatus[]> {
   const order: string[] = [SANDBOX, ...COMPONENTS];
   const names = recordedNames(lab).sort((a, b) => rank(order, a) - rank(order, b));
@@ -35,19 +35,19 @@ export async function statusOf(lab: LabState): Promise<ComponentStatus[]> {
   });
 }
 
-/** A table for people, with a line above that says what the lab is. */
+/** Formats a table with a heading that describes the lab. */
 export function renderStatus(lab: LabState, components: readonly ComponentStatus[], now: Date): string {
   const table = new Table({ head: ["COMPONENT", "PID", "STATE", "FOR", "LOG FILE"], ...PLAIN });
   for (const { component, pid, state, since, log } of components) {
     table.push([component, pid ?? "-", state, since === undefined ? "-" : age(since, now), basename(log)]);
   }
-  const kind = lab.kind === "node" ? "with a node" : "control plane alone";
-  const phase = lab.phase === "ready" ? "" : "; its start was interrupted, or is going on";
+  const kind = lab.kind === "node" ? "with a node" : "control plane only";
+  const phase = lab.phase === "ready" ? "" : "; its start was interrupted, or is still in progress";
   const head = `${lab.name}: Kubernetes ${lab.version === "" ? "(not known yet)" : lab.version}, ${kind}, ${apiServerUrl(lab)}${phase}`;
   return components.length === 0 ? head : `${head}\nlog files in ${foldersOf(lab.name).logs}\n${table.toString()}`;
 }
 
-/** A duration as kubectl prints it: the largest unit, and the next below while the number is small. */
+/** Formats a duration as kubectl does: the largest unit, and the next one while the number is small. */
 export function age(since: Date, now: Date): string {
   const seconds = Math.max(0, Math.floor((now.getTime() - since.getTime()) / 1000));
   if (seconds < 120) return `${seconds}s`;
@@ -73,7 +73,7 @@ async function isReady(lab: LabState): Promise<boolean> {
   try {
     return (await get(lab, "/readyz")).status === 200;
   } catch {
-    // Not ready is an answer here; why, its log says.
+    // Not ready is a valid answer; the log has the reason.
     return false;
   }
 }

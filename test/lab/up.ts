@@ -23,16 +23,16 @@ export interface UpOptions {
   progress: Progress;
 }
 
-/** Longer than building everything on a slow machine. */
+/** Longer than building everything takes on a slow machine. */
 const LOCK_TIMEOUT_MS = 3_600_000;
 const ALLOCATION_TIMEOUT_MS = 30_000;
 
-/** Brings a lab up, or what is missing of it if it is up already; a lab whose start was interrupted is made again. */
+/** Brings a lab up, or starts its missing components; a lab whose start was interrupted is created again. */
 export async function bringUp(options: UpOptions): Promise<LabState> {
   const lock = await takeLock({
     path: foldersOf(options.name).lock,
     timeoutMs: LOCK_TIMEOUT_MS,
-    onWait: () => options.progress(`another run is at work on the lab "${options.name}"; waiting for it`),
+    onWait: () => options.progress(`another process is changing the lab "${options.name}"; waiting for it`),
   });
   try {
     return await bringUpLocked(options);
@@ -45,7 +45,7 @@ async function bringUpLocked({ name, controlPlaneOnly, progress }: UpOptions): P
   await removeRemains(name, progress);
   const lab = readState(name) ?? (await create(name, await kindOf(controlPlaneOnly, progress)));
   if (lab.kind === "control-plane" && !controlPlaneOnly && (await whyNoNode()) === undefined) {
-    throw new Error(`the lab "${name}" is a control plane alone; take it down first, or choose another name`);
+    throw new Error(`the lab "${name}" has only a control plane; remove it first (down), or choose another name`);
   }
   if (lab.phase === "creating") await prepare(lab, progress);
   if (lab.kind === "node") {
@@ -61,17 +61,17 @@ async function bringUpLocked({ name, controlPlaneOnly, progress }: UpOptions): P
   return lab;
 }
 
-/** What an interrupted start or a restart of the machine left is of no use. */
+/** Removes the remains of an interrupted start or of a restart of the machine. */
 async function removeRemains(name: string, progress: Progress): Promise<void> {
   const before = readState(name);
   if (before === undefined || (before.phase === "ready" && isWhole(before))) return;
-  progress(`an earlier start of "${name}" was interrupted: taking away what it left`);
+  progress(`an earlier start of "${name}" was interrupted: removing its remains`);
   await takeDown(name);
 }
 
 /** Why a node can't run on this machine, or undefined if it can. */
 export async function whyNoNode(): Promise<string | undefined> {
-  if (process.platform !== "linux") return `a kubelet needs Linux, and this is ${process.platform}`;
+  if (process.platform !== "linux") return `a kubelet needs Linux, found ${process.platform}`;
   if (process.getuid?.() !== 0) return "a kubelet needs root";
   return (await canHaveKubelet()) ? undefined : "KUBEBUILDER_ASSETS has no kubelet, and without Go none can be built";
 }
@@ -80,11 +80,11 @@ async function kindOf(controlPlaneOnly: boolean, progress: Progress): Promise<La
   if (controlPlaneOnly) return "control-plane";
   const why = await whyNoNode();
   if (why === undefined) return "node";
-  progress(`${why}: this lab is the control plane alone (etcd, API server, controller-manager). Pods will not run.`);
+  progress(`${why}: this lab has only a control plane (etcd, API server, controller-manager) and runs no pods`);
   return "control-plane";
 }
 
-/** Writes down what the lab will own, before any of it exists. */
+/** Records the resources of the lab before any of them is created. */
 async function create(name: string, kind: LabState["kind"]): Promise<LabState> {
   const lock = await takeAllocation();
   try {
@@ -98,7 +98,7 @@ async function create(name: string, kind: LabState["kind"]): Promise<LabState> {
       createdAt: new Date().toISOString(),
       version: "",
       cgroup: kind === "node" ? `${PROJECT}-${name}-${id}` : "",
-      // An interface's name has 15 characters at most.
+      // Interface names have at most 15 characters.
       link: kind === "node" ? `crlab-${id.slice(0, 8)}` : "",
       extraApiServerArgs: [],
       signingKey: 1,
@@ -120,12 +120,12 @@ async function prepare(lab: LabState, progress: Progress): Promise<void> {
   writeState(lab);
 }
 
-/** Held while an index is chosen, by all labs of this user. */
+/** Lock for all labs of this user, held while an index is chosen. */
 export function takeAllocation(): Promise<Lock> {
   return takeLock({ path: join(labsFolder(), ".allocation"), timeoutMs: ALLOCATION_TIMEOUT_MS });
 }
 
-/** False after a restart of the machine: then nothing of the lab runs any more. */
+/** False after a restart of the machine: then no process of the lab runs any more. */
 function isWhole(lab: LabState): boolean {
   return lab.kind === "control-plane" || existsSync(join("/sys/class/net", lab.link));
 }

@@ -2,21 +2,21 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Wait {
-  /** What is waited for, as the error will say it: "the API server to be ready". */
+  /** The awaited state, as in the error: "the API server to be ready". */
   what: string;
   timeoutMs: number;
-  /** True when it has come; undefined or false to ask again. What it throws is kept for the error. */
+  /** Returns true once the state is reached; undefined or false to poll again. A thrown error becomes part of the final error. */
   until: () => Promise<boolean> | boolean;
-  /** Throws when there is no sense in waiting on: the process has ended. */
+  /** Throws if waiting is pointless, such as after the exit of the process. */
   check?: () => void;
-  /** Its last lines go into the error. */
+  /** A log file, whose last lines become part of the error. */
   log?: string;
 }
 
 const POLL_MS = 50;
 const TAIL_BYTES = 16_384;
 
-/** Waits until something has come; on giving up, throws with what was waited for and the end of the log. */
+/** Waits for a state; after the time limit, throws with the awaited state and the end of the log. */
 export async function waitFor(wait: Wait): Promise<void> {
   const deadline = Date.now() + wait.timeoutMs;
   let last: unknown;

@@ -9,20 +9,20 @@ import { type Entry, folderEntries } from "./image";
 
 const DOWNLOAD_TIMEOUT_MS = 600_000;
 
-/** What a container has no use for: the package system itself, dialogs, Perl, and time zones. */
+/** Packages that a container does not need: the package system itself, dialogs, Perl, and time zones. */
 const NOT_IN_IMAGES =
   /^(cdebconf|debconf|dpkg|gcc-\d+-base|install-info|lib(debian-installer|newt|perl|slang|textwrap|db5).*|mailcap|media-types|mime-support|openssl|perl.*|readline-common|tar|tzdata)$/;
 const NOT_FOR_READING = /^\/usr\/share\/(doc|man|locale|lintian|info|bug|menu|pixmaps|applications)$/;
 
 export interface DebianFiles {
   packages: readonly string[];
-  /** Shell commands that finish what package scripts would have done, inside the unpacked files. */
+  /** Shell commands that replace the package scripts, run inside the unpacked files. */
   finish?: string;
   progress: Progress;
 }
 
 /**
- * The files of Debian packages and of all they need, unpacked and not installed: this machine stays as it is.
+ * The files of Debian packages and their dependencies, unpacked but not installed on this machine.
  * Kept in the cache.
  */
 export async function debianEntries({ packages, finish = "", progress }: DebianFiles): Promise<Entry[]> {
@@ -40,14 +40,14 @@ export async function debianEntries({ packages, finish = "", progress }: DebianF
   return folderEntries(root, "", path => !NOT_FOR_READING.test(path));
 }
 
-/** Package names in the output of `apt-cache depends --recurse`, without those that are of no use in an image. */
+/** Returns the package names in the output of `apt-cache depends --recurse`, without those that an image does not need. */
 export function parseClosure(output: string): string[] {
   const names = output.split("\n").filter(line => /^[a-z0-9]/.test(line));
   return [...new Set(names.map(name => name.trim()))].filter(name => !NOT_IN_IMAGES.test(name)).sort();
 }
 
 async function unpack(root: string, { packages, finish = "", progress }: DebianFiles): Promise<void> {
-  progress(`downloading ${packages.join(", ")} and what they need from Debian`);
+  progress(`downloading ${packages.join(", ")} and their dependencies from Debian`);
   const unfinished = `${root}.unfinished`;
   const downloads = join(unfinished, "downloads");
   rmSync(unfinished, { recursive: true, force: true });
@@ -67,7 +67,7 @@ async function closure(packages: readonly string[]): Promise<string[]> {
   const argv = ["apt-cache", "depends", "--recurse", ...without, ...packages];
   const first = await run(argv);
   if (first.code === 0) return parseClosure(first.stdout);
-  if (first.code === 127) throw new Error("images with Python are made of Debian packages, and there is no apt here");
+  if (first.code === 127) throw new Error("images with Python are built from Debian packages, which needs apt");
   // The list of packages may be empty, as in a fresh container.
   await must(["apt-get", "update"], { timeoutMs: DOWNLOAD_TIMEOUT_MS });
   return parseClosure(await must(argv));

@@ -4,7 +4,7 @@ import { lastStage } from "./dockerfile";
 const FROM = "FROM scratch\n";
 
 describe("lastStage", () => {
-  it("reads what the last stage says, and the arguments before the first", () => {
+  it("reads the last stage, and the arguments before the first stage", () => {
     const text = [
       "# a comment",
       "ARG VERSION=1.2",
@@ -30,16 +30,16 @@ describe("lastStage", () => {
   });
 
   it.each([
-    ["what would run in it", "RUN apk add curl"],
-    ["copies from the sources", "COPY . /app"],
+    ["a RUN instruction", "RUN apk add curl"],
+    ["a copy from the sources", "COPY . /app"],
     ["several variables at once", "ENV A=1 B=2"],
     ["a shell around the program", "ENTRYPOINT node /app"],
-    ["what it has never heard of", "HEALTHCHECK NONE"],
-  ])("refuses %s, and quotes it", (_what, line) => {
+    ["an unknown instruction", "HEALTHCHECK NONE"],
+  ])("rejects %s, and quotes it", (_what, line) => {
     expect(() => lastStage(FROM + line)).toThrow(`not understood in the last stage of the Dockerfile: ${line}`);
   });
 
-  it("refuses a file without a stage", () => {
+  it("rejects a file without a stage", () => {
     expect(() => lastStage("ARG A=1\n")).toThrow("no FROM in the Dockerfile");
   });
 });

@@ -1,8 +1,8 @@
-/** What the last stage of a Dockerfile puts into an image and says of it. */
+/** The files and metadata that the last stage of a Dockerfile adds to an image. */
 export interface DockerfileStage {
-  /** Of `ARG NAME=default` before the first stage. */
+  /** Defaults of `ARG NAME=default` before the first stage. */
   args: Record<string, string>;
-  /** Paths in the stage before, and where they go; both as they are written. */
+  /** Paths in the earlier stage, and their targets; both as written in the file. */
   copies: { from: string; to: string }[];
   env: Record<string, string>;
   user: string;
@@ -10,14 +10,14 @@ export interface DockerfileStage {
   entrypoint: string[];
 }
 
-/** Says something about the image, or the build, and changes nothing of what runs. */
+/** Instructions about the image or the build, which do not affect what runs. */
 const WITHOUT_EFFECT = ["EXPOSE", "LABEL"];
 
 /**
- * Reads the last stage of a Dockerfile that keeps to one instruction a line, and to what can be done without Docker:
+ * Reads the last stage of a Dockerfile with one instruction per line that can be built without Docker:
  * no RUN, and copies from other stages only.
  *
- * @throws Error that quotes the line that it does not understand
+ * @throws Error that quotes the line that is not supported
  */
 export function lastStage(text: string): DockerfileStage {
   const lines = text.split("\n").filter(line => /^[A-Z]/.test(line));
@@ -71,7 +71,7 @@ function assignment(instruction: string, line: string): Record<string, string> {
   return { [name]: value };
 }
 
-/** The other form would put a shell between the program and its signals. */
+/** The other form would run a shell between the program and its signals. */
 function execForm(line: string, rest: string): string[] {
   if (!rest.startsWith("[")) throw notUnderstood(line);
   return JSON.parse(rest) as string[];

@@ -6,7 +6,7 @@ import { extract } from "tar-stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { buildImage, type ImageSource } from "./image";
 
-/** Of the layer below, on every machine; it changes only if tar-stream comes to write headers in another way. */
+/** The digest of the layer below, on every machine; it changes only if tar-stream writes headers differently. */
 const LAYER_DIGEST = "sha256:1273d3d11ea6025ba1c0e0f97009aa9794eb9db8d710a4e016d129e8b2e126a3";
 
 describe("buildImage", () => {
@@ -37,7 +37,7 @@ describe("buildImage", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("writes manifest, configuration and a layer whose digest the configuration names", async () => {
+  it("writes manifest, configuration and a layer with the digest in the configuration", async () => {
     const { tar } = await buildImage(source);
     const files = await contents(tar);
     const [manifest] = JSON.parse(text(files, "manifest.json")) as [
@@ -53,7 +53,7 @@ describe("buildImage", () => {
     });
   });
 
-  it("puts folders before what is in them, keeps modes and links, and knows no user and no time", async () => {
+  it("writes folders before their content, keeps modes and links, and omits users and times", async () => {
     const { tar } = await buildImage(source);
     writeFileSync(join(folder, "layer.tar"), (await contents(tar)).get("layer.tar")?.data ?? "");
     const entries = [...(await contents(join(folder, "layer.tar"))).entries()];
@@ -70,7 +70,7 @@ describe("buildImage", () => {
     expect(`sha256:${sha256(readFileSync(join(folder, "layer.tar")))}`).toBe(LAYER_DIGEST);
   });
 
-  it("takes the same image from the cache, and another when a file's content has changed", async () => {
+  it("returns the cached image, and a new one after a change of a file's content", async () => {
     const { tar } = await buildImage(source);
     const { ino } = statSync(tar);
     expect(statSync((await buildImage(source)).tar).ino).toBe(ino);

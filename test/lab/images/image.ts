@@ -16,7 +16,7 @@ import { pipeline } from "node:stream/promises";
 import { type Headers, pack, type Pack } from "tar-stream";
 import { cacheFolder } from "../folders";
 
-/** One thing in an image; folders above it need not be named. */
+/** An entry of an image; parent folders are created automatically. */
 export type Entry =
   | { path: string; content: string | Buffer; mode?: number }
   | { path: string; /** A file of this machine. */ copy: string; mode?: number }
@@ -24,13 +24,13 @@ export type Entry =
 
 /** A container image of one layer. */
 export interface ImageSource {
-  /** Name and tag by which a pod names it, such as "lab.local/pause:1". */
+  /** Name and tag of the image, such as "lab.local/pause:1". */
   reference: string;
   entries: readonly Entry[];
-  /** What always runs; `command` is its arguments then. */
+  /** The program that always runs; `command` is its arguments then. */
   entrypoint?: readonly string[];
   command: readonly string[];
-  /** Numbers, as `65532:65532`; root if nothing is said. */
+  /** User and group ids, such as `65532:65532`; root by default. */
   user?: string;
   env?: Readonly<Record<string, string>>;
   workingDir?: string;
@@ -48,7 +48,7 @@ const SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 
 /**
  * Writes an image in the format of `docker save`: manifest.json, a configuration and one layer. The same source
- * gives the same bytes, and what was written once is taken from the cache.
+ * gives the same bytes, and an existing image is taken from the cache.
  */
 export async function buildImage(source: ImageSource): Promise<Image> {
   const images = join(cacheFolder(), "images");
@@ -76,7 +76,7 @@ function nameOf({ reference }: ImageSource): string {
   return reference.replace(/[^a-z0-9.-]+/gi, "_");
 }
 
-/** Earlier contents of an image, once nobody has asked for them for a while. */
+/** Deletes earlier contents of an image that have not been used for a while. */
 function removeUnused(images: string, prefix: string): void {
   for (const name of readdirSync(images).filter(file => file.startsWith(prefix))) {
     const path = join(images, name);
@@ -85,7 +85,7 @@ function removeUnused(images: string, prefix: string): void {
   }
 }
 
-/** Entries for everything in a folder of this machine; the order is that of the names. */
+/** Entries for all files in a folder of this machine, ordered by name. */
 export function folderEntries(folder: string, path: string, wanted: (path: string) => boolean = () => true): Entry[] {
   const names = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
   return names.flatMap(item => {
@@ -126,7 +126,7 @@ async function archive(source: ImageSource, layer: string): Promise<Entry[]> {
   ];
 }
 
-/** Tells sources apart by their content, wherever on this machine it is. */
+/** Hashes the content of the sources, independent of their location. */
 async function fingerprint(source: ImageSource): Promise<string> {
   const hash = createHash("sha256").update(JSON.stringify({ ...source, entries: [] }));
   for (const entry of source.entries) {
@@ -152,7 +152,7 @@ function withFolders(entries: readonly Entry[]): (Entry | Folder)[] {
     const parts = path.split("/").filter(part => part !== "");
     for (let depth = 1; depth < parts.length; depth += 1) folders.add(parts.slice(0, depth).join("/"));
   }
-  // Programs write there, and pods with a tmpfs over it need it.
+  // Programs write to /tmp, and pods that mount a tmpfs there need the folder.
   folders.add("tmp");
   return [...[...folders].sort().map(path => ({ path, folder: true as const })), ...entries];
 }
@@ -160,7 +160,7 @@ function withFolders(entries: readonly Entry[]): (Entry | Folder)[] {
 async function writeTar(file: string, entries: readonly (Entry | Folder)[]): Promise<void> {
   const tar = pack();
   const written = pipeline(tar, createWriteStream(file));
-  // Failing to read an entry must end the writing as well.
+  // A failure to read an entry must stop the writing, too.
   const fed = (async () => {
     for (const entry of entries) await add(tar, entry);
     tar.finalize();

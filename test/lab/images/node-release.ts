@@ -9,7 +9,7 @@ import { type Progress, silent } from "../progress";
 /** The Node.js of the operator's image; deploy/image/Dockerfile and .nvmrc name the same. */
 export const NODE_VERSION = "24.21.0";
 
-/** What `npm view node-linux-ARCH@VERSION dist.integrity` says; held against what is downloaded. */
+/** The output of `npm view node-linux-ARCH@VERSION dist.integrity`; the download is checked against it. */
 const INTEGRITY: Partial<Record<string, string>> = {
   x64: "sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==",
   arm64: "sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==",
@@ -17,7 +17,7 @@ const INTEGRITY: Partial<Record<string, string>> = {
 
 const DOWNLOAD_TIMEOUT_MS = 600_000;
 
-/** Path of that Node.js for Linux, which the npm registry carries as a package. Downloaded once, checked, and kept in the cache. */
+/** Path of that Node.js for Linux, a package of the npm registry. Downloaded once, checked, and kept in the cache. */
 export async function nodeRelease(progress: Progress = silent): Promise<string> {
   const folder = join(cacheFolder(), `node-${NODE_VERSION}-${process.arch}`);
   const lock = await takeLock({ path: `${folder}.lock`, timeoutMs: DOWNLOAD_TIMEOUT_MS });
@@ -31,7 +31,7 @@ export async function nodeRelease(progress: Progress = silent): Promise<string> 
 
 async function download(folder: string, progress: Progress): Promise<void> {
   const wanted = INTEGRITY[process.arch];
-  if (wanted === undefined) throw new Error(`no Node.js ${NODE_VERSION} is known here for ${process.arch}`);
+  if (wanted === undefined) throw new Error(`no checksum of Node.js ${NODE_VERSION} for ${process.arch}`);
   progress(`downloading Node.js ${NODE_VERSION} from the npm registry`);
   const unfinished = `${folder}.unfinished`;
   rmSync(unfinished, { recursive: true, force: true });

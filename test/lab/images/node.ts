@@ -6,14 +6,14 @@ import { busyboxEntries } from "./pause";
 export interface NodeImageSource {
   /** The image's name and tag, such as "lab.local/node-controller:1". */
   reference: string;
-  /** The program, and what it reads. */
+  /** The program and its files. */
   entries: readonly Entry[];
-  /** What `node` is called with. */
+  /** Arguments of `node`. */
   args: readonly string[];
   env?: Readonly<Record<string, string>>;
 }
 
-/** An image with the Node.js that runs now, the libraries it is linked to, and a shell. */
+/** Builds an image with the running Node.js, its shared libraries, and a shell. */
 export async function nodeImage({ reference, entries, args, env = {} }: NodeImageSource): Promise<Image> {
   const node: Entry[] = [
     { path: "usr/local/bin/node", copy: process.execPath },
@@ -24,12 +24,12 @@ export async function nodeImage({ reference, entries, args, env = {} }: NodeImag
   return buildImage({ reference, entries: all, command: ["node", ...args], env });
 }
 
-/** The libraries of this machine that a program is linked to. */
+/** The shared libraries of a program on this machine. */
 export async function libraryEntries(program: string): Promise<Entry[]> {
   return parseLdd(await must(["ldd", program])).map(path => ({ path, copy: path }));
 }
 
-/** A TypeScript or JavaScript program and all its imports, as one file for Node.js. */
+/** Bundles a TypeScript or JavaScript program with all its imports into one file for Node.js. */
 export async function bundle(entryPoint: string): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [entryPoint],
@@ -43,7 +43,7 @@ export async function bundle(entryPoint: string): Promise<string> {
   return outputFiles[0]?.text ?? "";
 }
 
-/** The files that `ldd` names; what the kernel itself provides (linux-vdso) has none. */
+/** The files in the output of `ldd`; the kernel's own library (linux-vdso) has none. */
 export function parseLdd(output: string): string[] {
   const paths = output.split("\n").map(line => /(?:=> |^\s*)(\/\S+) \(0x/.exec(line)?.[1]);
   return paths.filter(path => path !== undefined);

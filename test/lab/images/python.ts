@@ -5,20 +5,20 @@ import { buildImage, type Entry, type Image } from "./image";
 export interface PythonImageSource {
   /** The image's name and tag, such as "lab.local/python-controller:1". */
   reference: string;
-  /** The program, and what it needs beside Python and its `kubernetes` package. */
+  /** The program, and its files besides Python and the `kubernetes` package. */
   entries: readonly Entry[];
   command: readonly string[];
   progress?: Progress;
 }
 
 /**
- * Without compiled modules every start takes seconds, as the client has hundreds of them; they must not depend on
- * the sources' time of change, which an image does not keep.
+ * Without compiled modules every start takes seconds, since the client has hundreds of them. They must not depend on
+ * the modification times of the sources, which an image does not keep.
  */
 const COMPILE =
   "python3 -m compileall -q --invalidation-mode unchecked-hash /usr/lib/python3 /usr/lib/python3.* || true";
 
-/** An image with Debian's Python and its Kubernetes client. */
+/** Builds an image with Debian's Python and its Kubernetes client. */
 export async function pythonImage(source: PythonImageSource): Promise<Image> {
   const { reference, entries, command, progress = silent } = source;
   const python = await debianEntries({

@@ -3,7 +3,7 @@ import { parseClosure } from "./debian";
 import { parseLdd } from "./node";
 
 describe("parseLdd", () => {
-  it("finds the libraries and the loader, and not what the kernel provides", () => {
+  it("finds the libraries and the loader, but not the kernel's own library", () => {
     const output = `\tlinux-vdso.so.1 (0x00007f0c95460000)
 \tlibdl.so.2 => /lib/x86_64-linux-gnu/libdl.so.2 (0x00007f0c9544a000)
 \t/lib64/ld-linux-x86-64.so.2 (0x00007f0c95462000)
@@ -13,7 +13,7 @@ describe("parseLdd", () => {
 });
 
 describe("parseClosure", () => {
-  it("keeps the names of real packages, each once, without what an image has no use for", () => {
+  it("returns each real package once, without those that an image does not need", () => {
     const output = `python3-yaml
   Depends: python3
   Depends: <python3:any>
