@@ -63,6 +63,21 @@ describe("a status", () => {
     );
   });
 
+  it("has the list of any remedy cut, and says so in a stable order", () => {
+    const list = Array.from({ length: 40_000 }, (_, i) => ({ name: `entry-${i}` }));
+    const ready = { type: "Ready", status: "True", lastTransitionTime: "2025-01-01T00:00:00Z", reason: "AllHold" };
+    const conditions = [{ ...ready, message: "All is well." }];
+    const statuses = [
+      { toys: list, flows: list, conditions },
+      { conditions, flows: list, toys: list },
+    ] as unknown as ControllerResilienceStatus[];
+    const messages = statuses.map(status => boundStatus(status, NOW).conditions?.[0]?.message);
+    expect(messages[0]).toBe(
+      "All is well. status.toys lists 10000 of 40000 entries: status has reached its size limit. status.flows lists 10000 of 40000 entries: status has reached its size limit.",
+    );
+    expect(messages[1]).toBe(messages[0]);
+  });
+
   it("of usual size is left as it is", () => {
     const status: ControllerResilienceStatus = {
       targets: [{ kind: "Deployment", name: "app", pods: 1, rejectedPods: 0 }],

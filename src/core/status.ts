@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ControllerResilienceStatus } from "../api/controller-resilience";
 import { ConditionType } from "../api/conditions";
+import type { StatusList } from "./remedy";
 import { pruneRestarts } from "./restarts/budget";
 import { RESTARTS_COUNTED_MS } from "./restarts/history";
 
@@ -8,8 +9,8 @@ import { RESTARTS_COUNTED_MS } from "./restarts/history";
 const MAX_MESSAGE = 4_096;
 /** Far below the 1.5 MB that etcd accepts for one object, which includes managedFields. */
 const MAX_STATUS_BYTES = 512 * 1024;
-/** Lists that are shortened when status grows beyond that. Restarts are not: budgets rest on them, and they have a limit of their own. */
-const SHORTENED = ["targets", "bindings", "daemonSets", "flows"] as const;
+/** Lists of the engine. They are not shortened: budgets depend on restarts, which have a limit of their own. */
+const KEPT: ReadonlySet<string> = new Set(["conditions", "restarts"] satisfies (keyof ControllerResilienceStatus)[]);
 
 /** Returns the status to write: restarts pruned, messages and lists cut to fit into one object. */
 export function boundStatus(status: ControllerResilienceStatus, now: Date): ControllerResilienceStatus {
@@ -29,7 +30,7 @@ export function boundStatus(status: ControllerResilienceStatus, now: Date): Cont
 
 /** Adds to the message of Ready which lists were cut. */
 function withCutLists(bounded: ControllerResilienceStatus, whole: ControllerResilienceStatus) {
-  const sentences = SHORTENED.flatMap(list => {
+  const sentences = listsOf(whole).flatMap(list => {
     const [left, all] = [bounded[list]?.length ?? 0, whole[list]?.length ?? 0];
     return left === all ? [] : [` status.${list} lists ${left} of ${all} entries: status has reached its size limit.`];
   });
@@ -50,8 +51,17 @@ export function cutMessage(message: string, most = MAX_MESSAGE): string {
   return `${message.slice(0, end)}…`;
 }
 
-function longestList(status: ControllerResilienceStatus): (typeof SHORTENED)[number] | undefined {
-  const sizes = SHORTENED.map(list => ({ list, length: status[list]?.length ?? 0 }));
+/** Returns the names of the remedies' lists. Of equally long lists the first is cut first: bindings, which renewals depend on, are last. */
+function listsOf(status: ControllerResilienceStatus): StatusList[] {
+  const lists = Object.entries(status).filter(([key, value]) => Array.isArray(value) && !KEPT.has(key));
+  return lists
+    .map(([key]) => key as StatusList)
+    .sort()
+    .reverse();
+}
+
+function longestList(status: ControllerResilienceStatus): StatusList | undefined {
+  const sizes = listsOf(status).map(list => ({ list, length: status[list]?.length ?? 0 }));
   sizes.sort((a, b) => b.length - a.length);
   return sizes[0] && sizes[0].length > 0 ? sizes[0].list : undefined;
 }
