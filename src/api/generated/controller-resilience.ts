@@ -374,7 +374,7 @@ export interface BindingStatus {
    */
   uid?: string;
   /**
-   * Current: expires later than warnBefore. ExpiringSoon: expires within warnBefore. Forbidden: the operator lacks a permission. Contested: another client has reset the renewed expiry. Ended: expires and is not renewed, because of renewUntil. Expired: was deleted at or after its expiry and was not restored. Revoked: was deleted before its expiry. The operator never recreates Expired and Revoked bindings. Refused: not renewed because of its subjects or owner reference. Malformed: its expiry cannot be parsed. Skipped: has the skip annotation. Never: has no expiry.
+   * Current: expires later than warnBefore. ExpiringSoon: expires within warnBefore. Forbidden: the operator lacks a permission. Contested: another client has moved the expiry to an earlier time. Ended: expires and is not renewed, because of renewUntil. Expired: was deleted at or after its expiry and was not restored. Revoked: was deleted before its expiry. The operator never recreates Expired and Revoked bindings. Refused: not renewed because of its subjects or owner reference. Malformed: its expiry cannot be parsed. Skipped: has the skip annotation. Never: has no expiry.
    */
   state:
     | "Current"
@@ -409,7 +409,11 @@ export interface BindingStatus {
    */
   renewedUntil?: string;
   /**
-   * Hash of spec.bindingRenewal at the last renewal. With another spec.bindingRenewal the operator renews a contested binding again.
+   * Latest expiry of this object that the operator has observed or written. An earlier expiry counts as a revocation.
+   */
+  latestExpiryTime?: string;
+  /**
+   * Hash of spec.bindingRenewal when latestExpiryTime was recorded. With another spec.bindingRenewal the operator renews a contested binding again.
    */
   specHash?: string;
   /**

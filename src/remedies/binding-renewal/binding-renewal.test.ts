@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { BindingRenewalSpec } from "../../api/controller-resilience";
 import type { BindingView } from "../../core/views";
-import { account, DAY, EDIT, HOUR, Scene, web } from "./testing/scene";
+import { hashOfBlock } from "./block";
+import { account, DAY, DEFAULTS, EDIT, HOUR, Scene, web } from "./testing/scene";
 
 const OWN = "controller-resilience.io/expires-at";
 const TTL = "janitor/ttl";
@@ -31,6 +32,8 @@ describe("a binding that expires", () => {
       uid: "uid-1",
       state: "Current",
       expiryTime: GONE_AT,
+      latestExpiryTime: GONE_AT,
+      specHash: hashOfBlock(DEFAULTS),
       renewTime: "2025-01-30T00:00:00Z",
       lifeSeconds: 30 * 86_400,
       roleRef: EDIT,

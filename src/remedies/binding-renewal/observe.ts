@@ -6,7 +6,7 @@ import { describeTarget, readTarget } from "../kit/targets";
 import { hashOfBlock } from "./block";
 import { readExpiry } from "./conventions";
 import type { GoneBinding, LivingBinding, ObservedBindings, Scope } from "./observed";
-import { afterRenewal, bindingId, isBeforeExpiry, isFinal, isRecorded, isReverted, timeOf } from "./record";
+import { afterRenewal, bindingId, isBeforeExpiry, isFinal, isRecorded, isContested, timeOf } from "./record";
 import { rightsFor } from "./rights";
 import { markedOf, scheduleOf } from "./schedule";
 import { bindsTarget, isInScope, isListed, refusalOf } from "./scope";
@@ -227,10 +227,11 @@ function expiresAsPlanned({ renewingUntil }: BindingStatus, view: BindingView): 
   return earliest !== undefined && timeOf(earliest.atMs) === renewingUntil;
 }
 
-/** A stale cache shows a renewed binding with its old expiry, so the binding is read live before its renewal counts as reverted. */
+/** A stale cache shows a renewed binding with its old expiry, so the binding is read live before its expiry counts as shortened. */
 function isSuspect(cached: BindingView, context: Context): boolean {
   const { earliest } = readExpiry(markedOf(cached));
-  return isReverted(recordOf(cached, context), earliest?.atMs ?? Infinity, context.specHash);
+  if (earliest === undefined) return false;
+  return isContested(recordOf(cached, context), { uid: cached.uid, expiryMs: earliest.atMs }, context.specHash);
 }
 
 async function readLive(cached: BindingView, readers: Readers): Promise<BindingView> {

@@ -17,7 +17,7 @@ export const REASONS = {
   },
   RenewalContested: {
     event: "Warning",
-    help: "Another writer, such as a GitOps tool, reverted the renewal: take the key out of Git and change spec.bindingRenewal, or renew it in Git.",
+    help: "Another writer moved the expiry to an earlier time: a person who revokes access, or a GitOps tool that reverts a renewal. The message says how to resume.",
   },
   BindingRefused: {
     event: "Warning",

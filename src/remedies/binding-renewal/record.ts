@@ -1,6 +1,6 @@
 import type { BindingStatus } from "../../api/controller-resilience";
 import type { RenewalClaim } from "../../core/intent";
-import { toSeconds } from "../../core/time";
+import { CLOCK_SKEW_MS, toSeconds } from "../../core/time";
 
 /** 0000-01-01T00:00:00Z, the first time in RFC 3339. */
 const FIRST_MS = -62_167_219_200_000;
@@ -30,13 +30,51 @@ export function isBeforeExpiry({ expiryTime }: BindingStatus, atMs: number): boo
   return atMs < Date.parse(expiryTime ?? "");
 }
 
+/** Which object has which expiry. */
+export interface Expiring {
+  /** Absent if the binding is gone. */
+  readonly uid?: string | undefined;
+  /** In milliseconds since the epoch. */
+  readonly expiryMs: number;
+}
+
 /**
- * Reports whether another writer has reset the expiry since the renewal. Only a renewal under this spec.bindingRenewal counts: after a change
- * of the block the operator tries again. Entries of earlier versions have no hash, and count for every block.
+ * Reports whether another writer has moved the expiry to an earlier time than status records: a revocation, or a tool that resets the
+ * binding. Only a time recorded under this spec.bindingRenewal counts: after a change of the block the operator renews again. Entries of
+ * earlier versions have no hash, and count for every block.
  */
-export function isReverted(record: BindingStatus | undefined, expiryMs: number, specHash: string): boolean {
-  if (record?.renewedUntil === undefined || (record.specHash ?? specHash) !== specHash) return false;
-  return expiryMs < Date.parse(record.renewedUntil);
+export function isContested(record: BindingStatus | undefined, expiring: Expiring, specHash: string): boolean {
+  if (record === undefined || (record.specHash ?? specHash) !== specHash) return false;
+  return wholeSecondsMs(expiring.expiryMs) < latestMs(record) - slackMs(record, expiring);
+}
+
+/** The latest expiry of the binding under this spec.bindingRenewal, as an entry records it. */
+export function latestExpiry(
+  record: BindingStatus | undefined,
+  expiring: Expiring | undefined,
+  specHash: string,
+): Pick<BindingStatus, "latestExpiryTime" | "specHash"> {
+  const isNewer = record !== undefined && (record.specHash ?? specHash) === specHash;
+  const recordedMs = isNewer ? latestMs(record) : -Infinity;
+  const isCurrent = expiring !== undefined && !(isNewer && isContested(record, expiring, specHash));
+  const ms = isCurrent ? expiring.expiryMs : recordedMs;
+  return Number.isFinite(ms) ? { latestExpiryTime: timeOf(ms), specHash } : {};
+}
+
+/** Entries of earlier versions have no latestExpiryTime. -Infinity without any expiry. */
+export function latestMs({ latestExpiryTime, renewedUntil, expiryTime }: BindingStatus): number {
+  const times = latestExpiryTime === undefined ? [renewedUntil, expiryTime] : [latestExpiryTime];
+  return Math.max(...times.map(time => Date.parse(time ?? "")).filter(ms => !Number.isNaN(ms)));
+}
+
+/** A restored binding is planned by the operator's clock, and an expiry may count from its creation by the API server's. */
+function slackMs({ uid }: BindingStatus, expiring: Expiring): number {
+  return expiring.uid === undefined || uid === expiring.uid ? 0 : CLOCK_SKEW_MS;
+}
+
+/** As status records it. */
+function wholeSecondsMs(ms: number): number {
+  return Date.parse(timeOf(ms));
 }
 
 /** The entry without a planned renewal. */
@@ -49,6 +87,6 @@ export function withoutRenewalPlan(entry: BindingStatus): BindingStatus {
 
 /** The entry after a renewal. */
 export function afterRenewal(entry: BindingStatus, { expiryTime, specHash }: RenewalClaim, now: Date): BindingStatus {
-  const times = { lastRenewalTime: toSeconds(now), renewedUntil: expiryTime, specHash };
+  const times = { lastRenewalTime: toSeconds(now), renewedUntil: expiryTime, latestExpiryTime: expiryTime, specHash };
   return { ...withoutRenewalPlan(entry), ...times };
 }

@@ -28,6 +28,7 @@ const HISTORY: Readonly<Record<string, string>> = {
   previousExpirationSeconds: "the same",
   lastRenewalTime: "renewals are not reverted",
   renewedUntil: "the same",
+  latestExpiryTime: "the same",
   specHash: "the same",
 };
 

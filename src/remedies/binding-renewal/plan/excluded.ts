@@ -3,7 +3,7 @@ import { type Check, firstMatch } from "../../kit/checks";
 import type { Expiry } from "../conventions";
 import { refOf } from "../intents";
 import type { LivingBinding, ObservedBindings } from "../observed";
-import { timeOf } from "../record";
+import { latestExpiry, timeOf } from "../record";
 import { renewUntilMs, type Schedule } from "../schedule";
 import { isUndecided, refusalOf } from "../scope";
 import { nameOf } from "../wording";
@@ -101,9 +101,13 @@ function warningOnEntering({ binding }: LivingCase, state: BindingStatus["state"
 }
 
 /** What status keeps in every state. The life above all: it cannot be derived from a renewed expiry. */
-export function basicEntry({ binding, expiry, spec }: LivingCase, state: BindingStatus["state"]): BindingStatus {
+export function basicEntry(
+  { binding, expiry, spec, observed }: LivingCase,
+  state: BindingStatus["state"],
+): BindingStatus {
   const { kind, namespace, name, uid } = binding.view;
-  const { lifeSeconds, lastRenewalTime, renewedUntil, specHash, announcedEnd } = binding.record ?? {};
+  const expiring = expiry.earliest && { uid, expiryMs: expiry.earliest.atMs };
+  const { lifeSeconds, lastRenewalTime, renewedUntil, announcedEnd } = binding.record ?? {};
   return {
     kind,
     name,
@@ -114,7 +118,7 @@ export function basicEntry({ binding, expiry, spec }: LivingCase, state: Binding
     ...(lifeSeconds === undefined ? {} : { lifeSeconds }),
     ...(lastRenewalTime === undefined ? {} : { lastRenewalTime }),
     ...(renewedUntil === undefined ? {} : { renewedUntil }),
-    ...(specHash === undefined ? {} : { specHash }),
+    ...latestExpiry(binding.record, expiring, observed.specHash),
     ...(announcedEnd === undefined || !isRenewUntil(announcedEnd, spec) ? {} : { announcedEnd }),
   };
 }

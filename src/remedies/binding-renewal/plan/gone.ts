@@ -2,7 +2,7 @@ import type { BindingRenewalSpec, BindingStatus } from "../../../api/controller-
 import { type Check, firstMatch } from "../../kit/checks";
 import { buildRestore, refOfGone } from "../intents";
 import type { GoneBinding, ObservedBindings } from "../observed";
-import { isBeforeExpiry, isReverted, timeOf, withoutRenewalPlan } from "../record";
+import { isBeforeExpiry, isContested, latestMs, timeOf, withoutRenewalPlan } from "../record";
 import { planRestore, renewUntilMs, type Restoring } from "../schedule";
 import { isListed, refusalOf } from "../scope";
 import { deletionOf, nameOf, rulesOf } from "../wording";
@@ -78,8 +78,8 @@ function blocker({ record, spec, observed, listed, renewal }: GoneCase): string 
   if (!spec.restoreExpired) return "spec.bindingRenewal.restoreExpired is false";
   const refusal = refusalOf(record, observed, listed);
   if (refusal !== undefined) return `it ${refusal}`;
-  if (isReverted(record, Date.parse(record.expiryTime ?? ""), observed.specHash)) {
-    return `another writer reverted its renewal until ${record.renewedUntil ?? ""}`;
+  if (isContested(record, { expiryMs: Date.parse(record.expiryTime ?? "") }, observed.specHash)) {
+    return `an earlier expiry than ${timeOf(latestMs(record))} counts as a revocation`;
   }
   if (renewal !== undefined) return undefined;
   const untilMs = renewUntilMs(spec);

@@ -4,7 +4,7 @@ import { type Check, firstMatch } from "../../kit/checks";
 import { readExpiry } from "../conventions";
 import { buildRenewal, refOf } from "../intents";
 import type { LivingBinding, ObservedBindings } from "../observed";
-import { isReverted, timeOf, withoutRenewalPlan } from "../record";
+import { isContested, latestMs, timeOf, withoutRenewalPlan } from "../record";
 import { markedOf, planRenewal, renewUntilMs, scheduleOf, type Renewal, type Schedule } from "../schedule";
 import { isListed } from "../scope";
 import { expiryOf, nameOf, rulesOf } from "../wording";
@@ -22,7 +22,7 @@ interface ExpiringCase extends LivingCase {
 /** If no check applies, the operator renews the binding. */
 const CHECKS: readonly Check<ExpiringCase, BindingFinding>[] = [
   terminating,
-  renewalReverted,
+  expiryShortened,
   renewalEnded,
   beforeWarning,
   // Reported from the first warning on, so that there is time to add the permission.
@@ -72,15 +72,12 @@ function terminating(expiring: ExpiringCase): BindingFinding | undefined {
   return { status: "True", reason: "ExpiringSoon", sentence, entry };
 }
 
-function renewalReverted(expiring: ExpiringCase): BindingFinding | undefined {
+function expiryShortened(expiring: ExpiringCase): BindingFinding | undefined {
   const { binding, observed, schedule } = expiring;
   const { record, view } = binding;
-  if (!isReverted(record, schedule.expiryMs, observed.specHash)) return undefined;
-  const keys = schedule.sources.join(", ");
-  const sentence =
-    `${nameOf(view)}: another writer reverted the renewal until ${record?.renewedUntil ?? ""}, and the operator stops renewing it; ` +
-    `it expires at ${timeOf(schedule.expiryMs)} (${keys}). ` +
-    `If Git contains ${keys}, renew it there, or remove it from Git and change spec.bindingRenewal.`;
+  const { expiryMs } = schedule;
+  if (record === undefined || !isContested(record, { uid: view.uid, expiryMs }, observed.specHash)) return undefined;
+  const sentence = `${nameOf(view)}: ${contest(record, schedule)}`;
   return {
     status: "False",
     reason: "RenewalContested",
@@ -89,6 +86,17 @@ function renewalReverted(expiring: ExpiringCase): BindingFinding | undefined {
     isStalled: true,
     ...onEntering(expiring, "Contested", { type: "Warning", reason: "BindingContested", note: sentence }),
   };
+}
+
+/** Who moved the expiry is unknown: a person who revokes access, or a tool that reverts a renewal. */
+function contest(record: BindingStatus, { expiryMs, sources }: Schedule): string {
+  const [keys, latest, present] = [sources.join(", "), timeOf(latestMs(record)), timeOf(expiryMs)];
+  const resume = "set that expiry or a later one, recreate the binding, or change spec.bindingRenewal.";
+  return record.renewedUntil === latest
+    ? `another writer reverted the renewal until ${latest}, and the operator stops renewing it; it expires at ${present} (${keys}). ` +
+        `To renew it again, ${resume} If Git contains ${keys}, first remove it there, or renew it in Git.`
+    : `another writer moved the expiry to ${present}: an earlier expiry counts as a revocation, so the operator does not renew the binding. ` +
+        `The expiry was ${latest} (${keys}). To renew it again, ${resume}`;
 }
 
 /** renewUntil has passed, or no later time can be written. */
