@@ -1,8 +1,8 @@
 // `npm test` runs every check and test of this project: types, lint, formatting and generated files; unit tests; the Pepr build; integration tests
 // against a real control plane; end-to-end tests on a real node. A test that cannot run is a failure; none is skipped.
 //
-// The end-to-end tests mostly wait, and the checks mostly compute. So there are two tracks that run side by side: the end-to-end tests, and everything
-// else, step by step. The build comes before both, since the end-to-end tests run an image of it.
+// The end-to-end tests mostly wait, and the checks mostly compute. So two tracks run side by side: the end-to-end tests, and all other steps one by
+// one. The build runs before both, since the end-to-end tests use an image of it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -112,7 +112,7 @@ const steps: Record<string, Step[]> = {
   e2e: [{ name: "End-to-end tests: a real node", run: vitestOf("e2e", E2E_WORKERS) }],
 };
 
-/** The groups of each track. All tracks of a stage run side by side, and a stage begins when the one before has ended. */
+/** The groups of each track. All tracks of a stage run side by side; a stage begins after the previous one has ended. */
 const STAGES: readonly (readonly string[])[][] = [[["build"]], [["static", "unit", "integration"], ["e2e"]]];
 
 const total = { ...none };
@@ -177,7 +177,7 @@ async function main(only: readonly string[]): Promise<number> {
     const tracks = stage.map(groups => groups.filter(isChosen).flatMap(group => steps[group] ?? []));
     await runStage(tracks.filter(({ length }) => length > 0));
   }
-  console.log(`\nAll of it took ${seconds(started)} s.`);
+  console.log(`\nTotal time: ${seconds(started)} s.`);
   problems.forEach(problem => console.log(`FAILED ${problem}`));
   console.log(`${total.passed} passed, ${total.failed + problems.length} failed`);
   return total.failed + problems.length === 0 ? 0 : 1;

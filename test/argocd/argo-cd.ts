@@ -4,13 +4,13 @@ import { must } from "../lab/commands";
 import { built, type GoProgram } from "../lab/go-build";
 import type { Progress } from "../lab/progress";
 
-/** What Argo CD says of an object. */
+/** Argo CD's assessment of an object. */
 export interface Health {
   readonly status: string;
   readonly message: string;
 }
 
-/** Health, or why the script failed. */
+/** The health status, or why the script failed. */
 export interface Opinion {
   readonly health?: Health;
   readonly error?: string;
@@ -18,7 +18,7 @@ export interface Opinion {
 
 const ARGO_CD_VERSION = "v3.2.12";
 
-/** Argo CD's own library for health checks, and its API. The newest version whose parts can all be had as Go modules. */
+/** Argo CD's own library for health checks, and its API: the newest version whose parts are all available as Go modules. */
 const ARGO_CD: GoProgram = {
   name: "argocd-health",
   version: ARGO_CD_VERSION,
@@ -32,7 +32,7 @@ const ARGO_CD: GoProgram = {
   },
 };
 
-/** The folder of the health check, in Argo CD's own layout. */
+/** The folder of the health check, in Argo CD's layout. */
 export const HEALTH_FOLDER = join(
   ...[__dirname, "..", "..", "deploy", "argocd", "resource_customizations"],
   ...["controller-resilience.io", "ControllerResilience"],
@@ -40,7 +40,7 @@ export const HEALTH_FOLDER = join(
 
 const RESOURCE = "controller-resilience.io/ControllerResilience";
 
-/** Builds what asks Argo CD's library, if that was never done: some minutes, once. */
+/** Builds the program that runs Argo CD's library, if necessary; takes some minutes. */
 export async function argoHealth(
   progress: Progress,
   script = join(HEALTH_FOLDER, "health.lua"),

@@ -3,7 +3,7 @@ import { pathOf, resourceOf } from "../../src/cluster/http/resources";
 import { GoneError } from "../../src/core/errors";
 import type { Admin } from "../cluster/admin";
 
-/** What stands in Git. */
+/** An object in Git. */
 export interface GitObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -11,18 +11,18 @@ export interface GitObject {
   readonly [field: string]: unknown;
 }
 
-/** An object as the API server has it. */
+/** An object as the API server returns it. */
 type Live = GitObject & { readonly status?: unknown };
 
-/** Makes of what Git says what is applied, given what is there: what `ignoreDifferences` does with RespectIgnoreDifferences=true. */
+/** Derives the applied object from that in Git and that in the cluster, as `ignoreDifferences` does with RespectIgnoreDifferences=true. */
 export type Ignore = (wanted: GitObject, live: Live) => GitObject;
 
 /**
- * Applies what stands in Git, again and again, as Argo CD does: by server-side apply as its field manager, with force. What it had to change is what
- * Argo CD calls drift. Nothing of Argo CD itself runs here.
+ * Applies objects from Git repeatedly, as Argo CD does: by server-side apply as its field manager, with force. Changes by such an apply are what
+ * Argo CD calls drift. No part of Argo CD itself runs here.
  */
 export class GitOps {
-  /** Kind and name of each object that was not as Git has it, once for each time it was put back. */
+  /** Kind and name of each object that differed from Git, once for each time it was restored. */
   readonly putBack: string[] = [];
 
   constructor(
@@ -58,15 +58,15 @@ export class GitOps {
   }
 }
 
-/** Where it is. */
+/** Path of the object. */
 export function pathTo(object: GitObject): string {
   return pathOf(resourceOf(object), object.metadata);
 }
 
-/** What the API server notes of an object. */
+/** Metadata that the API server manages. */
 const NOTES = ["managedFields", "resourceVersion", "generation"];
 
-/** All that somebody wants of it; not what the API server notes, nor what is seen of it. */
+/** The desired state of the object: without status and the metadata that the API server manages. */
 function contentOf(object: Live): object {
   const copy = structuredClone(object);
   Reflect.deleteProperty(copy, "status");

@@ -22,7 +22,7 @@ const WORDS = ["reconciled", "synced", "updated", "skipped", "queued", "released
 
 type Next = (below: number) => number;
 
-/** One line of every kind of log there is in a cluster, none of them about a 401. */
+/** A line of every common log format; none of them about a 401. */
 const LINES: readonly ((n: Next, time: string) => string)[] = [
   (n, t) =>
     `${t} I1120 13:4${n(10)}:1${n(10)}.${n(1e6)}       1 controller.go:${100 + n(300)}] "Reconciled" ${pick(n, OBJECTS)}="ns-${n(99)}/obj-${n(1e5)}" took="${n(900)}ms"`,
@@ -48,14 +48,14 @@ function hex(n: Next, digits: number): string {
   return Array.from({ length: digits }, () => n(16).toString(16)).join("");
 }
 
-/** A log as pods/log gives it with timestamps, with nothing in it that `GREP` finds. */
+/** A log in the format of pods/log with timestamps, in which `GREP` matches nothing. */
 function buildLog(bytes: number): Buffer {
   const next = sequence(20251120);
   const parts: Buffer[] = [];
   for (let size = 0; size < bytes; ) {
     const time = `2025-11-20T1${next(10)}:${10 + next(50)}:${10 + next(50)}.${100000000 + next(899999999)}Z`;
     const line = pickLine(next)(next, time);
-    // Random digits make a 401 now and then; this log has none.
+    // Random digits sometimes form a 401; this log must not contain one.
     const part = Buffer.from(`${line.replaceAll("401", "402")}\n`);
     parts.push(part);
     size += part.length;
@@ -67,7 +67,7 @@ function pickLine(next: Next): (n: Next, time: string) => string {
   return LINES[next(LINES.length)] ?? (() => "");
 }
 
-/** The best of several rounds, in seconds: other work on the machine only ever slows a round down. */
+/** The fastest of several rounds, in seconds: other work on the machine only makes a round slower. */
 function fastest(run: () => void): number {
   let best = Number.POSITIVE_INFINITY;
   for (let i = 0; i < ROUNDS; i++) {

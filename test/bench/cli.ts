@@ -1,5 +1,5 @@
-// `npm run bench`: the figures that the documentation quotes. Times vary from machine to machine, so what counts are the ratios, and
-// those of one run. Nothing here decides a test.
+// `npm run bench`: prints the figures in the documentation. Times depend on the machine, so compare ratios within one run. No test depends
+// on these results.
 import { Command } from "commander";
 import { benchClassifier } from "./classifier";
 import { benchFlow } from "./flow";
@@ -11,21 +11,24 @@ import { benchQueue } from "./queue";
 interface Benchmark {
   readonly run: (print: (line: string) => void) => Promise<void>;
   readonly about: string;
-  /** Run only when it is named: a search, or a question that is answered once. */
+  /** Runs only if named: a parameter search, or a one-time measurement. */
   readonly onlyNamed?: true;
 }
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
-  classifier: { run: benchClassifier, about: "the 401 classifier over a mixed log, against grep" },
-  queue: { run: benchQueue, about: "the work queue" },
-  healing: { run: benchHealing, about: "from a recreated ServiceAccount to a healed pod, in the lab" },
-  flow: { run: benchFlow, about: "what a flood does to others, alone, isolated and in the tar pit, in the lab" },
-  "flow-levels": { run: benchFlowLevels, about: "settings of the isolation level, compared", onlyNamed: true },
-  "flow-tar-pit": { run: benchTarPit, about: "places in the tar pit, and what they cost", onlyNamed: true },
+  classifier: { run: benchClassifier, about: "speed of the 401 classifier on a mixed log, compared with grep" },
+  queue: { run: benchQueue, about: "speed and memory of the work queue" },
+  healing: { run: benchHealing, about: "time from a recreated ServiceAccount to a healed pod, in the lab" },
+  flow: {
+    run: benchFlow,
+    about: "effect of a flood on other clients: not isolated, isolated, and throttled, in the lab",
+  },
+  "flow-levels": { run: benchFlowLevels, about: "comparison of settings of the isolation level", onlyNamed: true },
+  "flow-tar-pit": { run: benchTarPit, about: "queue lengths of the quarantine level, and their cost", onlyNamed: true },
 };
 
 const program = new Command("npm run bench --")
-  .description("Measure, and print what was measured.")
+  .description("Run benchmarks and print the results.")
   .argument(
     "[names...]",
     `which: ${Object.entries(benchmarks)

@@ -11,7 +11,7 @@ const NAME = "bench-shared";
 
 const plain = { lendablePercent: 0, borrowingLimitPercent: 0 } as const;
 
-/** Levels that were tried for isolation; docs/adr/0015-use-few-seats-and-long-queues.md says why these. */
+/** Candidates for the isolation level; docs/adr/0015-use-few-seats-and-long-queues.md explains them. */
 const CANDIDATES: Readonly<Record<string, Level>> = {
   "20 shares, borrowing, 64/6 x 50": {
     shares: 20,
@@ -29,7 +29,7 @@ const CANDIDATES: Readonly<Record<string, Level>> = {
   "1 share, 128/1 x 250": { ...plain, shares: 1, queuing: { queues: 128, handSize: 1, queueLengthLimit: 250 } },
 };
 
-/** What a client without backoff may ask for: something cheap, or something that is work. */
+/** Paths that a client without backoff requests: a cheap one, and an expensive one. */
 const FLOODS = {
   "every answer a 403": FORBIDDEN_PATH,
   "every answer a LIST of 500 ConfigMaps": expensivePath(NAMESPACE),
@@ -40,7 +40,7 @@ const FLOODED = "flooded, not isolated";
 
 type Row = readonly [name: string, phase: Phase];
 
-/** The search for the settings of the level on which custom controllers are isolated. */
+/** Compares settings of the level on which custom controllers are isolated. */
 export async function benchFlowLevels(print: (line: string) => void): Promise<void> {
   const lab = await flowLab(print);
   try {
@@ -65,7 +65,7 @@ async function compare(lab: Lab, flood: string, path: string, print: (line: stri
   for (const line of tableOf(rounds).split("\n")) print(line);
 }
 
-/** Each round begins with another candidate, so that none always has the same ones before it. */
+/** Each round begins with another candidate, so that no candidate always follows the same ones. */
 async function play(scene: FlowScene, path: string, round: number): Promise<Row[]> {
   const rows: Row[] = [[ALONE, await scene.measure(SECONDS)]];
   const note = async (name: string): Promise<unknown> => rows.push([name, await scene.measure(SECONDS)]);

@@ -5,34 +5,34 @@ import { summarize, type Summary } from "../flood/seconds";
 import { Lab } from "../lab";
 import { flowSchema, priorityLevel, type Level } from "./levels";
 
-/** Where everybody has an account. */
+/** The namespace of all accounts. */
 export const NAMESPACE = "bench-flow";
-/** What is left of the phase before. */
+/** Time for the effects of the previous phase to end. */
 const SETTLE_MS = 1_000;
 
 const ACCOUNTS = {
-  /** Loops; it may list ConfigMaps and nothing else. */
+  /** The flooding client; it may list ConfigMaps and nothing else. */
   flood: "bench-flood",
-  /** Never isolated: it stands for everybody else. */
+  /** Never isolated: represents all other clients. */
   other: "bench-other",
   /** Isolated in the same level as the flood. */
   neighbour: "bench-neighbour",
 } as const;
 
-/** What everybody was answered in one phase. */
+/** The measurements of all clients in one phase. */
 export interface Phase {
   readonly other: Summary;
   readonly neighbour: Summary;
-  /** Nobody's, unless it has broken out. */
+  /** Empty, unless the flood has started. */
   readonly flood: Summary;
 }
 
-/** A lab for one benchmark: a control plane is enough. */
+/** A lab for one benchmark: a control plane suffices. */
 export function flowLab(print: (line: string) => void): Promise<Lab> {
   return Lab.up({ name: "bench-flow", controlPlaneOnly: true, onProgress: line => print(`lab: ${line}`) });
 }
 
-/** A flooding client and two that are measured beside it, in one lab. */
+/** A flooding client and two measured clients, in one lab. */
 export class FlowScene {
   private flood: LoopingClient | undefined;
 
@@ -42,7 +42,7 @@ export class FlowScene {
     private readonly neighbour: LoopingClient,
   ) {}
 
-  /** Makes the accounts, and starts the two that are measured. */
+  /** Creates the accounts, and starts the two measured clients. */
   static async start(lab: Lab): Promise<FlowScene> {
     await lab.apply([
       { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } },
@@ -58,7 +58,7 @@ export class FlowScene {
         ...how,
       });
     const other = await start(ACCOUNTS.other, { connections: 2 });
-    // At most 50 requests per second, so that it is no second flood to the other.
+    // At most 50 requests per second, so that this client is not a second flood for the other.
     const neighbour = await start(ACCOUNTS.neighbour, { pauseMs: 20 });
     return new FlowScene(lab, other, neighbour);
   }
@@ -73,13 +73,13 @@ export class FlowScene {
     });
   }
 
-  /** Ends the flood. */
+  /** Stops the flood. */
   async calm(): Promise<void> {
     await this.flood?.stop();
     this.flood = undefined;
   }
 
-  /** Puts the flood on one level and its neighbour on another, or on the same; applies the levels too. */
+  /** Assigns the flood to one level and its neighbour to another, or the same; creates the levels, too. */
   async isolate(
     levels: Readonly<Record<string, Level>>,
     floodLevel: string,
@@ -92,19 +92,19 @@ export class FlowScene {
     ]);
   }
 
-  /** Takes the schemas away, so that everybody is where every ServiceAccount is. */
+  /** Deletes the schemas, so that all clients are on the default level of ServiceAccounts. */
   async mix(): Promise<void> {
     const names = [ACCOUNTS.flood, ACCOUNTS.neighbour];
     const { code, stderr } = await this.lab.kubectl(["delete", "flowschemas", ...names, "--ignore-not-found"]);
     if (code !== 0) throw new Error(`the schemas are still there: ${stderr.trim()}`);
   }
 
-  /** Waits until what was before is over, and measures for that long. */
+  /** Waits until the effects of the previous phase have ended, then measures for that long. */
   async measure(seconds: number, settleMs = SETTLE_MS): Promise<Phase> {
     await sleep(settleMs);
     const fromMs = Date.now();
     await sleep(seconds * 1000);
-    // The second that is under way counts too.
+    // Include the second in progress.
     const toMs = Date.now() + 1_000;
     await sleep(1_200);
     const of = (client: LoopingClient): Summary => client.between(fromMs, toMs);
@@ -112,7 +112,7 @@ export class FlowScene {
     return { other: of(this.other), neighbour: of(this.neighbour), flood };
   }
 
-  /** Ends everybody. */
+  /** Stops all clients. */
   async stop(): Promise<void> {
     await Promise.all([this.calm(), this.other.stop(), this.neighbour.stop()]);
   }

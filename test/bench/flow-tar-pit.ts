@@ -4,14 +4,14 @@ import { flowLab, FlowScene, type Phase } from "./flow-scene";
 import { SHARED, TAR_PIT } from "./levels";
 
 const ALONE_SECONDS = 8;
-/** As long as a request waits, so that every place in the queue is given away once. */
+/** The maximum wait of a request, so that every place in the queue is used once. */
 const SECONDS = 15;
-/** Some thousand connections are not opened at once. */
+/** Time to open some thousand connections. */
 const OPENING_MS = 8_000;
 const SHARED_NAME = "bench-shared";
 const TAR_PIT_NAME = "bench-tar-pit";
 
-/** How many requests want to wait, and for how many there is room. */
+/** Number of connections, and of places in the queue. */
 const CASES = [
   { connections: 64, places: 2000 },
   { connections: 64, places: 50 },
@@ -21,14 +21,14 @@ const CASES = [
   { connections: 2200, places: 10_000 },
 ] as const;
 
-/** What the API server has in its memory. */
+/** Memory use of the API server. */
 interface Memory {
   readonly goroutines: number;
-  /** Of the heap and of the stacks. */
+  /** Memory of the heap and the stacks. */
   readonly bytes: number;
 }
 
-/** What the quarantine does to the flood, to others and to the API server's memory, by the length of its queue. */
+/** Measures how the queue length of the quarantine affects the flood, other clients and the API server's memory. */
 export async function benchTarPit(print: (line: string) => void): Promise<void> {
   const lab = await flowLab(print);
   const table = new Table({
@@ -61,7 +61,7 @@ async function holdStill(scene: FlowScene, places: number): Promise<void> {
   await scene.isolate({ [SHARED_NAME]: SHARED, [TAR_PIT_NAME]: tarPit }, TAR_PIT_NAME, SHARED_NAME);
 }
 
-/** What took less than half of the wait was refused for want of a place. */
+/** Requests that took less than half of the wait were refused because the queue was full. */
 function columns(alone: Phase, { other, flood }: Phase): string[] {
   return [
     flood.perSecond.toFixed(0),

@@ -5,18 +5,18 @@ import { median } from "./median";
 
 const ROUNDS = 5;
 const SECONDS = 8;
-/** As long as a request waits in the quarantine, so that every connection of the flood is refused once in it. */
+/** The maximum wait of a request in the quarantine, so that every connection of the flood is refused once. */
 const TAR_PIT_SECONDS = 15;
 const SHARED_NAME = "bench-shared";
 const TAR_PIT_NAME = "bench-tar-pit";
 const LEVELS = { [SHARED_NAME]: SHARED, [TAR_PIT_NAME]: TAR_PIT };
 
-/** In the order in which one round goes through them. */
+/** In the order of the phases of a round. */
 const PHASES = ["alone", "flooded", "isolated", "tar pit", "alone again"] as const;
 
 type Round = Readonly<Record<(typeof PHASES)[number], Phase>>;
 
-/** What a flood without backoff does to others: with nothing against it, on its own level, and in the quarantine. */
+/** Measures the effect of a flood without backoff on other clients: without isolation, on its own level, and in the quarantine. */
 export async function benchFlow(print: (line: string) => void): Promise<void> {
   const lab = await flowLab(print);
   try {
@@ -44,7 +44,7 @@ async function play(scene: FlowScene): Promise<Round> {
   const flooded = await scene.measure(SECONDS);
   await scene.isolate(LEVELS, SHARED_NAME);
   const isolated = await scene.measure(SECONDS);
-  // As the remedy does it: the flood is moved, its neighbours stay where they are.
+  // As the remedy does: it moves the flood, and its neighbours stay.
   await scene.isolate(LEVELS, TAR_PIT_NAME, SHARED_NAME);
   const tarPit = await scene.measure(TAR_PIT_SECONDS);
   await scene.calm();

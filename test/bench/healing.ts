@@ -7,7 +7,7 @@ import { OperatorProcess } from "../operator/process";
 
 const RUNS = 5;
 
-/** Seconds from a recreated ServiceAccount to the Ready successor, at the default spec: five controllers, one after the other. */
+/** Seconds from a recreated ServiceAccount to the next Ready pod, with the default spec: five controllers, one by one. */
 export async function benchHealing(print: (line: string) => void): Promise<void> {
   const cluster = await labCluster(line => print(`lab: ${line}`), "bench");
   let operator: OperatorProcess | undefined;
@@ -17,7 +17,7 @@ export async function benchHealing(print: (line: string) => void): Promise<void>
     await operator.ready();
     const seconds: number[] = [];
     for (let run = 1; run <= RUNS; run++) {
-      // Its own namespace each time: the cooldown of a healed controller is ten minutes.
+      // A new namespace each time, since the cooldown of a healed controller is ten minutes.
       const scenario = new StaleToken(cluster, new Timeline(() => undefined), `bench-${run}`);
       await scenario.prepare();
       const took = await scenario.breakAndWatch();

@@ -1,9 +1,9 @@
-// Levels and schemas as this benchmark makes them by plain applies: those of the remedy flowIsolation, and others to compare them with.
+// Levels and schemas of the benchmarks, created by plain applies: those of the remedy flowIsolation, and others for comparison.
 import { SHARED_SETTINGS, QUARANTINE_SETTINGS, type LevelSettings } from "../../src/remedies/flow-isolation/levels";
 
 const API_VERSION = "flowcontrol.apiserver.k8s.io/v1";
 
-/** Of a PriorityLevelConfiguration of the type Limited; without queues, what has no seat is rejected. */
+/** Spec of a PriorityLevelConfiguration of the type Limited; without queues, requests without a seat are rejected. */
 export interface Level {
   readonly shares: number;
   readonly lendablePercent: number;
@@ -11,10 +11,10 @@ export interface Level {
   readonly queuing?: { readonly queues: number; readonly handSize: number; readonly queueLengthLimit: number };
 }
 
-/** Where custom controllers are isolated. */
+/** The level of isolated custom controllers. */
 export const SHARED = levelOf(SHARED_SETTINGS);
 
-/** Where a runaway is throttled. */
+/** The level of throttled runaways. */
 export const TAR_PIT = levelOf(QUARANTINE_SETTINGS);
 
 function levelOf({
@@ -26,7 +26,7 @@ function levelOf({
   return { shares: nominalConcurrencyShares, lendablePercent, borrowingLimitPercent, queuing };
 }
 
-/** A level of that name. */
+/** A level with this name. */
 export function priorityLevel(name: string, level: Level): object {
   const { shares: nominalConcurrencyShares, lendablePercent, borrowingLimitPercent, queuing } = level;
   const limitResponse = queuing === undefined ? { type: "Reject" } : { type: "Queue", queuing };
@@ -39,7 +39,7 @@ export function priorityLevel(name: string, level: Level): object {
   };
 }
 
-/** Sends all that a ServiceAccount asks for to a level. The schema has the account's name. */
+/** Assigns all requests of a ServiceAccount to a level. The schema has the account's name. */
 export function flowSchema(namespace: string, name: string, level: string): object {
   const any = { verbs: ["*"] };
   const rule = {

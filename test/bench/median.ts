@@ -1,4 +1,4 @@
-/** The middle one; of an even number the upper of the two in the middle. NaN of none. */
+/** The median; the upper one of two. NaN for no values. */
 export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }

@@ -6,14 +6,14 @@ import { WorkQueue } from "../../src/engine/loop/work-queue";
 const KEYS = 1_000_000;
 const ROUNDS = 5;
 
-/** The queue needs time for delayed keys only, and these are never awaited here. */
+/** The queue uses the clock for delayed keys only, and these are never awaited here. */
 const clock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),
   after: () => () => undefined,
 };
 
-/** Prints how many keys per second go through the work queue, and what a waiting key costs. */
+/** Prints the throughput of the work queue in keys per second, and the memory of a waiting key. */
 // eslint-disable-next-line @typescript-eslint/require-await -- every benchmark has this shape
 export async function benchQueue(print: (line: string) => void): Promise<void> {
   print(`work queue: best of ${ROUNDS} rounds, ${format(KEYS)} keys or turns each; one operation is add + take + done`);
@@ -57,7 +57,7 @@ function fill(queue: WorkQueue): void {
   for (const name of names) queue.add(name);
 }
 
-/** In an order that is bad for a heap: each earlier than all before. */
+/** Delays in the worst order for a heap: each is earlier than all before. */
 function delay(queue: WorkQueue): void {
   for (let i = 0; i < KEYS; i++) queue.addAfter(nameOf(i), 10_000_000 - i);
 }

@@ -3,10 +3,10 @@ import { Api } from "../../src/cluster/http/api";
 import type { Connection } from "../../src/cluster/http/connection";
 import { systemClock } from "../../src/cluster/system";
 
-/** User agent of what tests ask themselves. */
+/** User agent of the tests' own requests. */
 export const options = { userAgent: "controller-resilience/test" };
 
-/** An administrator's hands, over one connection. */
+/** Reads and writes as an administrator, over one connection. */
 export class Admin {
   readonly api: Api;
 
@@ -36,7 +36,7 @@ export class Admin {
     await this.api.json({ what: `DELETE ${path}`, method: "DELETE", path });
   }
 
-  /** Its own namespace for one test file; without a controller-manager it is never collected, so names are unique. */
+  /** Creates a namespace for one test file. Without a controller-manager it is never deleted, so names are unique. */
   async namespace(prefix: string): Promise<string> {
     const { metadata } = await this.create<{ metadata: { name: string } }>("/api/v1/namespaces", {
       metadata: { generateName: `${prefix}-` },
@@ -45,7 +45,7 @@ export class Admin {
   }
 }
 
-/** Polls until the value is what is hoped for; returns the last value, so that a failure shows what it was. */
+/** Polls until the value meets a condition; returns the last value, so that a failure shows it. */
 export async function eventually<T>(
   read: () => T | Promise<T>,
   hoped: (value: T) => boolean,

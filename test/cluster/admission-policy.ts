@@ -3,18 +3,18 @@ import { shipped } from "./installation";
 
 const API = "/apis/admissionregistration.k8s.io/v1";
 
-/** The policy that judges authors, then its binding. */
+/** The policy that checks authors, then its binding. */
 const KINDS = [
   { kind: "ValidatingAdmissionPolicy", path: `${API}/validatingadmissionpolicies` },
   { kind: "ValidatingAdmissionPolicyBinding", path: `${API}/validatingadmissionpolicybindings` },
 ] as const;
 
-/** Installs the policy that judges authors, as it is shipped. It takes effect a moment later. */
+/** Installs the shipped policy that checks authors. It takes effect after a short delay. */
 export async function installAdmissionPolicy(admin: Admin): Promise<void> {
   for (const { kind, path } of KINDS) for (const one of shipped(kind)) await admin.create(path, one);
 }
 
-/** Takes it away again: the binding first. */
+/** Deletes the policy again, its binding first. */
 export async function removeAdmissionPolicy(admin: Admin): Promise<void> {
   for (const { kind, path } of KINDS.toReversed()) {
     for (const { metadata } of shipped(kind)) await admin.delete(`${path}/${metadata.name}`);

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { md, pki } from "node-forge";
 
-/** A certificate of 127.0.0.1, which vouches for itself, and its key. PEM. */
+/** A self-signed certificate of 127.0.0.1, and its key. PEM. */
 export function selfSigned(): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync("rsa", {
     modulusLength: 2048,

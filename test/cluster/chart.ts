@@ -13,14 +13,14 @@ export const CHART = join(__dirname, "..", "..", "deploy", "chart");
 /** Name of the release, as in docs/install.md. */
 export const RELEASE = "controller-resilience";
 
-/** An object that the chart makes. */
+/** An object of the chart. */
 export interface ChartObject {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string; readonly annotations?: object };
   readonly [field: string]: unknown;
 }
 
-/** The text that Helm renders, without a cluster; throws with what Helm says. */
+/** Renders the chart with Helm, without a cluster; throws with Helm's output. */
 export async function renderChart(args: readonly string[], progress: Progress = silent): Promise<string> {
   const how = ["template", RELEASE, CHART, "--namespace", OPERATOR.namespace, "--kube-version", KUBERNETES_VERSION];
   const { code, stdout, stderr } = await helm([...how, ...args], { progress });
@@ -36,7 +36,7 @@ export function bindValue(roles: readonly BindableRole[]): string[] {
   return ["--set-json", `bindingRenewal.bind=${JSON.stringify(roles)}`];
 }
 
-/** Loads the operator's image into a lab with a node and installs the chart there, or upgrades it; its pods are ready when this returns. */
+/** Loads the operator's image into a lab with a node, and installs or upgrades the chart; its pods are ready when this returns. */
 export async function installChart(lab: Lab, args: readonly string[] = [], progress: Progress = silent): Promise<void> {
   if (!lab.hasNode) throw new Error(`the lab "${lab.name}" has no node, so no pod can run in it`);
   await lab.loadImage((await operatorImage(progress)).tar);
@@ -44,7 +44,7 @@ export async function installChart(lab: Lab, args: readonly string[] = [], progr
   await upgradeChart(lab, args);
 }
 
-/** The same with the image that is loaded already. */
+/** The same with the already loaded image. */
 export async function upgradeChart(lab: Lab, args: readonly string[]): Promise<void> {
   const namespace = ["--namespace", OPERATOR.namespace, "--create-namespace"];
   const how = ["upgrade", "--install", RELEASE, CHART, ...namespace, ...LAB_VALUES, "--wait", "--timeout", "3m"];

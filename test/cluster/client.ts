@@ -16,7 +16,7 @@ export interface Said {
 /** Runs kubectl against one cluster; a failure is a result. */
 export type Kubectl = (args: readonly string[], stdin?: string) => Promise<Said>;
 
-/** A pod, as far as tests look at it. */
+/** The fields of a pod that tests use. */
 export interface Pod {
   readonly metadata: { name: string; uid: string; creationTimestamp: string; deletionTimestamp?: string };
   readonly spec: { volumes?: { name: string }[] };
@@ -27,7 +27,7 @@ export interface Pod {
   };
 }
 
-/** A DaemonSet, as far as tests look at it. */
+/** The fields of a DaemonSet that tests use. */
 export interface DaemonSet {
   readonly metadata: { readonly name: string; readonly uid: string; readonly generation: number };
   readonly spec: { readonly template: object };
@@ -58,23 +58,23 @@ export interface Binding {
   readonly subjects?: readonly object[];
 }
 
-/** What demonstrations and tests ask of a cluster, in words. They see it as a user does: through kubectl. */
+/** Operations on a cluster for demonstrations and tests. They use kubectl, as a user does. */
 export class ClusterClient {
   constructor(readonly kubectl: Kubectl) {}
 
-  /** Of a lab, as its administrator. */
+  /** A client of a lab, as its administrator. */
   static of(lab: Pick<Lab, "kubectl">): ClusterClient {
     return new ClusterClient((args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }));
   }
 
-  /** Standard output of a call that must succeed. */
+  /** Returns the standard output of a call that must succeed. */
   async output(args: readonly string[], stdin?: string): Promise<string> {
     const { code, stdout, stderr } = await this.kubectl(args, stdin);
     if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr.trim()}`);
     return stdout;
   }
 
-  /** Server-side apply of objects, or of YAML text. */
+  /** Applies objects, or YAML text, with server-side apply. */
   async apply(manifests: string | readonly object[]): Promise<void> {
     const text =
       typeof manifests === "string" ? manifests : JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests });
@@ -85,12 +85,12 @@ export class ClusterClient {
     await this.apply([{ apiVersion: "v1", kind: "Namespace", metadata: { name } }]);
   }
 
-  /** Without waiting, and whether or not it is there. */
+  /** Deletes without waiting; a missing object is no error. */
   async deleteNamespace(name: string): Promise<void> {
     await this.output(["delete", "namespace", name, "--ignore-not-found", "--wait=false"]);
   }
 
-  /** How a controller's token dies: the same name, another uid. */
+  /** Makes the tokens of a ServiceAccount invalid: the same name, another uid. */
   async recreateServiceAccount(namespace: string, name: string): Promise<void> {
     await this.output(["delete", "serviceaccount", name, "-n", namespace]);
     await this.apply([{ apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name } }]);
@@ -107,7 +107,7 @@ export class ClusterClient {
     return JSON.parse(await this.output(["get", "daemonset", name, "-n", namespace, "-o", "json"])) as DaemonSet;
   }
 
-  /** Standard output of a command that is run in a container. */
+  /** Runs a command in a container; returns its standard output. */
   async exec(
     { namespace, pod, container }: { namespace: string; pod: string; container: string },
     command: readonly string[],
@@ -143,29 +143,29 @@ export class ClusterClient {
     return list.items.filter(({ reportingComponent }) => reportingComponent === "controller-resilience");
   }
 
-  /** Undefined if there is none. */
+  /** Returns undefined if there is none. */
   async binding(kind: Binding["kind"], name: string, namespace?: string): Promise<Binding | undefined> {
     const args = ["get", kind.toLowerCase(), name, ...inNamespace(namespace), "--ignore-not-found", "-o", "json"];
     const text = await this.output(args);
     return text.trim() === "" ? undefined : (JSON.parse(text) as Binding);
   }
 
-  /** Every RoleBinding and ClusterRoleBinding. */
+  /** Returns every RoleBinding and ClusterRoleBinding. */
   async allBindings(): Promise<Binding[]> {
     const args = ["get", "rolebindings,clusterrolebindings", "--all-namespaces", "-o", "json"];
     return (JSON.parse(await this.output(args)) as { items: Binding[] }).items;
   }
 
-  /** False if there was none. */
+  /** Returns false if there was none. */
   async deleteBinding(kind: Binding["kind"], name: string, namespace?: string): Promise<boolean> {
     const args = ["delete", kind.toLowerCase(), name, ...inNamespace(namespace), "--ignore-not-found", "-o", "name"];
     return (await this.output(args)).trim() !== "";
   }
 
-  /** Looks twice a second until it is so; throws with what it saw last when it never is. */
+  /** Polls twice a second until `look` returns a value; after the time limit, throws with the last error. */
   async until<T>(what: string, look: () => Promise<T | false | undefined>, timeoutMs = 60_000): Promise<T> {
     const deadline = performance.now() + timeoutMs;
-    let trouble = "it was not so";
+    let trouble = "condition not met";
     for (;;) {
       try {
         const seen = await look();
@@ -173,18 +173,18 @@ export class ClusterClient {
       } catch (error) {
         trouble = error instanceof Error ? error.message : String(error);
       }
-      if (performance.now() > deadline) throw new Error(`waited ${timeoutMs / 1000} s in vain for ${what}: ${trouble}`);
+      if (performance.now() > deadline) throw new Error(`timed out after ${timeoutMs / 1000} s waiting for ${what}: ${trouble}`);
       await sleep(500);
     }
   }
 
-  /** Waits until these kinds are served, each named as `crd/...`. Asked again: kubectl fails at once at a definition that has no status yet. */
+  /** Waits until these kinds are served, each named as `crd/...`. Retried, since kubectl fails at once for a definition without a status. */
   async untilServed(definitions: readonly string[]): Promise<void> {
     const wait = ["wait", "--for=condition=Established", "--timeout=5s", ...definitions];
     await this.until(`${definitions.join(", ")} to be served`, () => this.output(wait));
   }
 
-  /** Waits until exactly that many pods of an app are Ready and none is going. */
+  /** Waits until exactly this many pods of an app are Ready and none is terminating. */
   async readyPods(namespace: string, app: string, count = 1, timeoutMs = 90_000): Promise<Pod[]> {
     return this.until(
       `${count} ready pods of ${namespace}/${app}`,
@@ -196,7 +196,7 @@ export class ClusterClient {
     );
   }
 
-  /** Waits until a condition has one of these reasons; says what it says instead when it never has. */
+  /** Waits until a condition has one of these reasons; after the time limit, throws with its last reason. */
   async untilCondition(
     { namespace, name, type }: { namespace: string; name: string; type: string },
     reasons: readonly string[],

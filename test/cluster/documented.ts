@@ -19,7 +19,7 @@ export function documentedCommands(page: string, heading: string): string {
   return blocks.join("\n");
 }
 
-/** Runs such commands as a reader would, as administrator of a lab, from the top of this repository; throws at the first that fails. */
+/** Runs such commands as a reader would: as administrator of a lab, from the top of this repository. Throws at the first failure. */
 export async function follow(lab: Lab, commands: string): Promise<string> {
   const { PATH = "", ...env } = lab.environment;
   const path = `${dirname(await helmProgram())}:${PATH}`;

@@ -9,28 +9,28 @@ const manifest = (path: string): string => readFileSync(join(__dirname, "..", ".
 /** Namespace and name of the operator's own ServiceAccount. */
 export const OPERATOR = { namespace: "controller-resilience-system", serviceAccount: "controller-resilience" } as const;
 
-/** What an operator outside of the cluster needs on it, in order: its API; its rights, its own flows and Pepr's store. */
+/** Manifests that an operator outside the cluster needs, in order: its API; its rights, its own flows and Pepr's store. */
 export const installation = ["crds/controllerresilience.yaml", "deploy/host-process.yaml"];
 
-/** Installs what an operator outside of the cluster needs on it. */
+/** Installs what an operator outside the cluster needs. */
 export async function install(client: ClusterClient): Promise<void> {
   for (const path of installation) await client.apply(manifest(path));
   await client.untilServed(["crd/controllerresiliences.controller-resilience.io", "crd/peprstores.pepr.dev"]);
 }
 
-/** One object of what is shipped. */
+/** An object of the shipped manifests. */
 export interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string };
   readonly rules?: readonly object[];
 }
 
-/** The rules of the shipped ClusterRoles: no more than what an installer gives. */
+/** The rules of the shipped ClusterRoles: exactly those that an installer grants. */
 export function shippedRules(): object[] {
   return shipped("ClusterRole").flatMap(({ rules = [] }) => rules);
 }
 
-/** What of that kind an operator outside of the cluster needs on it. */
+/** The objects of that kind that an operator outside the cluster needs. */
 export function shipped(kind: string): Manifest[] {
   return parseAllDocuments(manifest("deploy/host-process.yaml"))
     .map(document => document.toJS() as Manifest | null)

@@ -1,9 +1,9 @@
 import type { ClusterClient } from "./client";
 
-/** Objects that describe the past, and what the controller-manager keeps for others and takes away in its own time. */
+/** Short-lived kinds: records of the past, and objects that the controller-manager creates and deletes by itself. */
 const PASSING = /^(events|pods|endpoints|endpointslices|replicasets|controllerrevisions)\b/;
 
-/** Kind, namespace and name of every object of a cluster that lasts. */
+/** Kind, namespace and name of every long-lived object of a cluster. */
 export async function inventory(client: ClusterClient): Promise<string[]> {
   const kinds = (await client.output(["api-resources", "--verbs=list", "-o", "name"])).trim().split("\n");
   const lasting = kinds.filter(kind => !PASSING.test(kind)).join(",");

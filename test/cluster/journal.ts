@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Lab } from "../lab";
 
-/** An object, as far as every object is alike. */
+/** The fields that every object has. */
 export interface Kept {
   readonly metadata: { readonly name: string; readonly uid: string; readonly generation?: number };
 }
 
-/** A change of an object, as the API server has reported it. */
+/** A change of an object, as reported by the API server. */
 export interface Change<T extends Kept> {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly object: T;
@@ -16,7 +16,7 @@ export interface Change<T extends Kept> {
   readonly heardMs: number;
 }
 
-/** Everything that the API server reports about a collection: its objects, then each change. Unlike polling, it has no gaps. */
+/** All objects and changes of a collection, as the API server reports them. Unlike polling, a watch has no gaps. */
 export class Journal<T extends Kept> {
   private readonly heard: Change<T>[] = [];
   private trouble = "";
@@ -31,24 +31,24 @@ export class Journal<T extends Kept> {
     child.on("error", error => (this.trouble += error.message));
   }
 
-  /** Begins to listen, at a path such as /api/v1/namespaces/default/pods. */
+  /** Starts a watch, at a path such as /api/v1/namespaces/default/pods. */
   static start<T extends Kept>(lab: Lab, path: string): Journal<T> {
     const url = `${path}${path.includes("?") ? "&" : "?"}watch=true&timeoutSeconds=3600`;
     return new Journal<T>(path, spawn("kubectl", ["get", "--raw", url], { env: lab.environment }));
   }
 
-  /** Every change in the order in which it happened; throws if some may have been missed. */
+  /** All changes in order; throws if some may have been missed. */
   changes(): readonly Change<T>[] {
     if (!this.isStopping && this.child.exitCode === null && this.child.signalCode === null) return this.heard;
-    throw new Error(`nobody listens at ${this.path} any more: ${this.trouble.trim()}`);
+    throw new Error(`the watch of ${this.path} has ended: ${this.trouble.trim()}`);
   }
 
-  /** Every object that was ever there, as it was last. */
+  /** Every object so far, in its last state. */
   objects(): T[] {
     return [...new Map(this.changes().map(({ object }) => [object.metadata.uid, object])).values()];
   }
 
-  /** Ends it, and what it runs. */
+  /** Stops the watch and its process. */
   async stop(): Promise<void> {
     this.isStopping = true;
     if (this.child.exitCode !== null || this.child.signalCode !== null || this.child.pid === undefined) return;

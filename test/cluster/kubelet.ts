@@ -4,21 +4,21 @@ import type { AddressInfo } from "node:net";
 import type { Admin } from "./admin";
 import { selfSigned } from "./certificate";
 
-/** What the kubelet is asked for. */
+/** A request to the kubelet. */
 export interface LogCall {
   readonly pod: string;
   readonly container: string;
   readonly query: URLSearchParams;
 }
 
-/** A stand-in for a kubelet, which can hang and fail at will, behind a real API server. */
+/** A fake kubelet behind a real API server, which can hang and fail on command. */
 export class StandInKubelet {
   readonly calls: LogCall[] = [];
   answer: (call: LogCall, response: ServerResponse) => void = (_, response) => response.end();
-  /** The API server takes any certificate of a kubelet unless it is told an authority. */
+  /** The API server accepts any certificate of a kubelet unless it has an authority to check it. */
   readonly #server: Server = createServer(selfSigned(), (request, response) => this.#serve(request, response));
 
-  /** Listens, and makes a Node of that name whose kubelet it is. */
+  /** Listens, and creates a Node of that name with this kubelet. */
   async start(admin: Admin, node: string): Promise<void> {
     await new Promise<void>(resolve => this.#server.listen(0, "127.0.0.1", resolve));
     const { port } = this.#server.address() as AddressInfo;

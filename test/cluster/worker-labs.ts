@@ -3,7 +3,7 @@ import { MOST_WORKERS } from "./workers";
 
 /**
  * Returns the name of this vitest worker's lab. Test files that run at the same time have a lab each, so that a test may restart the API server or
- * uninstall the operator. vitest numbers its workers from 1, and uses a number again only when the worker before has ended.
+ * uninstall the operator. vitest numbers its workers from 1, and reuses a number only after the previous worker has ended.
  */
 export function workerLabName(suite: string): string {
   return labName(suite, Number(process.env["VITEST_POOL_ID"]));

@@ -1,8 +1,8 @@
-/** End-to-end test files that run at the same time. Three starve each other on two cores: the operator then reads request rates too seldom to act. */
+/** Concurrent end-to-end test files. On two cores, three slow each other down so much that the operator reads request rates too rarely to act. */
 export const E2E_WORKERS = 2;
 
-/** Integration test files that run at the same time. */
+/** Concurrent integration test files. */
 export const INTEGRATION_WORKERS = 2;
 
-/** The most test files of a cluster suite that run at the same time. */
+/** The largest number of concurrent test files of a cluster suite. */
 export const MOST_WORKERS = Math.max(E2E_WORKERS, INTEGRATION_WORKERS);

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import type { Lab } from "../lab";
 import { bundle } from "../lab/images";
 
-// A network plugin to break, with the agent that leaves its credential on the node. The credential is of another ServiceAccount than the
-// agent's own, as with Calico: when that is recreated, the agent stays Ready and has nothing to complain of, and no pod can start.
+// A network plugin to break, and its agent, which writes the plugin's credential to the node. The credential belongs to another ServiceAccount than
+// the agent's, as with Calico: when that ServiceAccount is recreated, the agent stays Ready and logs nothing, but no pod can start.
 
-/** The folder on the node that both know, below /var/lib. */
+/** The folder on the node that agent and plugin share, below /var/lib. */
 const FOLDER = "lab-cni";
 
-/** Where the agent says that it is Ready, in the node's network. */
+/** Port of the agent's readiness probe, in the node's network. */
 const PORT = 9099;
 
 /** Where and with which image the agent runs. */
@@ -19,12 +19,12 @@ export interface CniAgentOptions {
   readonly image: string;
 }
 
-/** The ServiceAccount whose token the plugin uses. Delete and recreate it to kill the credential. */
+/** The ServiceAccount whose token the plugin uses. Recreate it to make the credential invalid. */
 export function pluginAccount({ name }: Pick<CniAgentOptions, "name">): string {
   return `${name}-plugin`;
 }
 
-/** Everything that the agent needs but its namespace. */
+/** All objects of the agent except its namespace. */
 export function cniAgent(options: CniAgentOptions): object[] {
   const { namespace, name } = options;
   const group = "rbac.authorization.k8s.io";
@@ -76,19 +76,19 @@ function daemonSet({ namespace, name, image }: CniAgentOptions): object {
   };
 }
 
-/** Makes every new pod of the lab's node depend on the agent's credential. */
+/** Makes every new pod on the lab's node depend on the agent's credential. */
 export async function chainPlugin(lab: Lab): Promise<void> {
   const program = await bundle(join(__dirname, "programs", "cni-plugin.ts"));
   lab.chainCniPlugin({ name: "lab-credential", program: `#!${process.execPath}\n${program}` });
 }
 
-/** The lab's node without that plugin, as it was, and without what its agent left. */
+/** Removes the plugin from the lab's node, and the files of its agent. */
 export function unchainPlugin(lab: Lab): void {
   lab.chainCniPlugin();
   rmSync(lab.nodeFolder(FOLDER), { recursive: true, force: true });
 }
 
-/** Lets the plugin fail with another message, or no longer. */
+/** Makes the plugin fail with another message, or succeed again. */
 export function failOtherwise(lab: Lab, message?: string): void {
   const path = join(lab.nodeFolder(FOLDER), "failure");
   if (message === undefined) rmSync(path, { force: true });

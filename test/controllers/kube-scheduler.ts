@@ -1,5 +1,5 @@
-// A real controller to break: kube-scheduler in its own workload, with its own ServiceAccount, scheduling for a name that
-// nobody uses. It is written on client-go: informers, leader election, the lot.
+// A real controller to break: kube-scheduler in its own workload, with its own ServiceAccount and an unused scheduler name. Like most controllers,
+// it is written on client-go, with informers and leader election.
 
 /** Where and with which image it runs. */
 export interface SchedulerOptions {
@@ -7,13 +7,13 @@ export interface SchedulerOptions {
   readonly name: string;
   readonly image: string;
   readonly replicas?: number;
-  /** A Deployment, if nothing else is said; a DaemonSet has no replicas. */
+  /** A Deployment by default; a DaemonSet has no replicas. */
   readonly kind?: "Deployment" | "DaemonSet";
-  /** More containers of its pods. */
+  /** Additional containers of its pods. */
   readonly beside?: readonly object[];
 }
 
-/** Everything that it needs but its namespace. Delete and recreate `serviceAccount()` to kill its token. */
+/** All its objects except the namespace. Recreate `serviceAccount()` to make its token invalid. */
 export function kubeScheduler(options: SchedulerOptions): object[] {
   return [serviceAccount(options), ...rights(options), configuration(options), workload(options)];
 }
@@ -75,7 +75,7 @@ function workload(options: SchedulerOptions): object {
         metadata: { labels },
         spec: {
           serviceAccountName: name,
-          // The lab's node ends it at once, so that a demonstration is about the cure and not about waiting.
+          // The pod ends at once, so that a demonstration need not wait for its termination.
           terminationGracePeriodSeconds: 1,
           containers: [
             {

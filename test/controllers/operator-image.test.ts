@@ -23,14 +23,14 @@ describe("the operator's Dockerfile", () => {
     expect(stage.env).toEqual({ RESILIENCE_HEALTH_HOST: "*" });
   });
 
-  it("copies Node.js and what the build has made, and nothing else", () => {
+  it("copies only Node.js and the output of the build", () => {
     expect(stage.copies).toEqual([
       { from: "/usr/local/bin/node", to: "/usr/local/bin/node" },
       { from: "/build/dist/image/", to: "/app/" },
     ]);
   });
 
-  it("builds from the lock file by the command that the lab uses as well", () => {
+  it("builds from the lock file, with the same command as the lab", () => {
     expect(dockerfile).toMatch(/^RUN npm ci .*\nCOPY \. \.\nRUN npm run build$/m);
   });
 });
@@ -42,11 +42,11 @@ describe("developmentPackages", () => {
   const used = (...paths: string[]) =>
     developmentPackages({ inputs: Object.fromEntries(paths.map(path => [path, { bytes: 1, imports: [] }])) }, lock);
 
-  it("lets pass what is ours and what the lock file has for production", () => {
+  it("accepts own files and production packages of the lock file", () => {
     expect(used("src/main.ts", "node_modules/pino/lib/a.js", "node_modules/a/node_modules/@b/c/d.js")).toEqual([]);
   });
 
-  it("names what is there for development, and what the lock file does not know", () => {
+  it("lists development packages, and packages that are not in the lock file", () => {
     expect(used("node_modules/tsx/a.js", "node_modules/tsx/b.js", "node_modules/@b/c/d.js")).toEqual([
       "node_modules/tsx",
       "node_modules/@b/c",

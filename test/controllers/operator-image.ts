@@ -18,14 +18,14 @@ const root = join(__dirname, "..", "..");
 /** The name of the operator's image on a lab's node. */
 export const OPERATOR_IMAGE = "controller-resilience:lab";
 
-/** Where the Dockerfile's first stage has this repository, and its Node.js. */
+/** Paths of this repository and of Node.js in the Dockerfile's first stage. */
 const BUILD_FOLDER = "/build/";
 const BUILD_NODE = "/usr/local/bin/node";
 
-/** What the operator is built of: newer than what was built of it, it is built again. */
+/** The sources of the operator: if one is newer than the build, the operator is built again. */
 const SOURCES = ["pepr.ts", "capabilities", "src", "scripts", "package.json", "package-lock.json"];
 
-/** A minute or two, and many times that on a machine that is busy. */
+/** A minute or two, and many times that on a busy machine. */
 const BUILD_TIMEOUT_MS = 1_800_000;
 
 const TELL_EVERY_MS = 10_000;
@@ -35,14 +35,14 @@ export function operatorStage(): DockerfileStage {
   return lastStage(readFileSync(join(root, "deploy", "image", "Dockerfile"), "utf8"));
 }
 
-/** What its image gives Node beside the program. */
+/** Options that the image passes to Node.js. */
 export function operatorNodeOptions(): readonly string[] {
   return operatorStage().entrypoint.slice(1, -1);
 }
 
 /**
- * The operator's image, as its Dockerfile says, put together without Docker: built if the sources are newer, with the Node.js that the
- * Dockerfile names. In the place of the image that the Dockerfile starts from are the libraries of this machine that Node.js is linked to.
+ * Builds the image as its Dockerfile describes, but without Docker: builds the operator if the sources are newer, and uses the Node.js that the
+ * Dockerfile names. Instead of the Dockerfile's base image it uses the shared libraries of this machine that Node.js needs.
  */
 export async function operatorImage(progress: Progress = silent): Promise<Image> {
   const { copies, env, user, workingDir, entrypoint } = operatorStage();
@@ -59,7 +59,7 @@ export async function operatorImage(progress: Progress = silent): Promise<Image>
   return buildImage({ reference: OPERATOR_IMAGE, entries, entrypoint, command: [], user, env, workingDir });
 }
 
-/** `pepr build` says nothing while it works. */
+/** `pepr build` prints nothing while it works, so this prints progress. */
 async function build(progress: Progress): Promise<void> {
   const startedMs = Date.now();
   progress("building the operator, which takes a minute or two");
@@ -73,10 +73,11 @@ async function build(progress: Progress): Promise<void> {
   }
 }
 
-/** What one COPY of the Dockerfile is on this machine. */
+/** The path on this machine of a COPY in the Dockerfile. */
 function entriesOf({ from, to }: DockerfileStage["copies"][number], node: string): Entry[] {
   if (from === BUILD_NODE) return [{ path: to, copy: node }];
-  if (!from.startsWith(BUILD_FOLDER)) throw new Error(`the Dockerfile copies ${from}, and nothing here stands for it`);
+  if (!from.startsWith(BUILD_FOLDER))
+    throw new Error(`the Dockerfile copies ${from}, which has no counterpart on this machine`);
   return folderEntries(join(root, from.slice(BUILD_FOLDER.length)), to.replace(/\/$/, ""));
 }
 

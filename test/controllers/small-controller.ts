@@ -5,12 +5,12 @@ export interface SmallControllerOptions {
   readonly image: string;
   readonly command: readonly string[];
   readonly replicas?: number;
-  /** Without it, its requests are answered 403. */
+  /** If false, its requests are answered 403. */
   readonly mayRead?: boolean;
   readonly kind?: "Deployment" | "StatefulSet" | "DaemonSet";
 }
 
-/** Everything that it needs but its namespace. */
+/** All its objects except the namespace. */
 export function smallController(options: SmallControllerOptions): object[] {
   const { namespace, name, mayRead = true } = options;
   const group = "rbac.authorization.k8s.io";

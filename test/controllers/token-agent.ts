@@ -1,14 +1,14 @@
-// A DaemonSet as agents of nodes are: an init container and two containers, all of which have the ServiceAccount's token.
+// A DaemonSet like those of node agents: an init container and two containers, all with the ServiceAccount's token.
 import type { ClusterClient } from "../cluster/client";
 import { smallController } from "./small-controller";
 
-/** Where every container expects its token. */
+/** The usual path of the token in every container. */
 export const TOKEN_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** What each of them finds there. */
+/** The files in that folder. */
 export const TOKEN_FILES = ["ca.crt", "namespace", "token"];
 
-/** Names of the containers that run on. */
+/** Names of the containers that keep running. */
 export const AGENT_CONTAINERS = ["agent", "beside"] as const;
 
 /** Where and with which image it runs. */
@@ -16,23 +16,23 @@ export interface TokenAgentOptions {
   readonly namespace: string;
   readonly name: string;
   readonly image: string;
-  /** Of the container `agent`. */
+  /** Command of the container `agent`. */
   readonly command: readonly string[];
-  /** Image of the others: one with a shell. */
+  /** Image of the other containers: one with a shell. */
   readonly shellImage?: string;
-  /** Seconds that an explicit volume of the template asks for; without it, admission mounts the default token. */
+  /** Seconds that an explicit volume of the template requests; by default, admission mounts the default token. */
   readonly explicitSeconds?: number;
   readonly automount?: boolean;
 }
 
-/** Everything that it needs but its namespace. */
+/** All its objects except the namespace. */
 export function tokenAgent(options: TokenAgentOptions): object[] {
   const { namespace, name, image, command } = options;
   const small = smallController({ namespace, name, image, command }) as { kind: string }[];
   return [...small.filter(({ kind }) => kind !== "Deployment"), tokenAgentSet(options)];
 }
 
-/** The DaemonSet alone. */
+/** Only the DaemonSet. */
 export function tokenAgentSet(options: TokenAgentOptions): object {
   const { namespace, name, image, command, shellImage = image, explicitSeconds, automount } = options;
   const labels = { "app.kubernetes.io/name": name };
@@ -83,19 +83,19 @@ function explicitVolume(expirationSeconds: number): object {
   };
 }
 
-/** What a token says of itself, as far as tests look at it. */
+/** The claims of a token that tests use. */
 export interface TokenClaims {
   readonly iat: number;
   readonly exp: number;
   readonly sub: string;
   readonly "kubernetes.io": {
     readonly pod?: { readonly name: string; readonly uid: string };
-    /** Where the API server grants more than was asked for: when that ends. */
+    /** Set if the API server grants more than requested: the requested expiry. */
     readonly warnafter?: number;
   };
 }
 
-/** A token that a container has, and what it says. */
+/** A token of a container, and its claims. */
 export interface MountedToken {
   readonly text: string;
   readonly claims: TokenClaims;

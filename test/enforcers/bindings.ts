@@ -6,7 +6,7 @@ const GROUP = "rbac.authorization.k8s.io";
 /** A binding of one ServiceAccount to a role. */
 export interface BindingOptions {
   readonly name: string;
-  /** Without it, it is a ClusterRoleBinding. */
+  /** Without a namespace, the binding is a ClusterRoleBinding. */
   readonly namespace?: string | undefined;
   readonly role: { readonly kind: "Role" | "ClusterRole"; readonly name: string };
   readonly serviceAccount: { readonly namespace: string; readonly name: string };
@@ -14,7 +14,7 @@ export interface BindingOptions {
   readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
 
-/** As it is applied. */
+/** A binding as it is applied. */
 export function binding(options: BindingOptions): object {
   const { name, namespace, role, serviceAccount, labels = {}, annotations = {} } = options;
   return {
@@ -26,23 +26,23 @@ export function binding(options: BindingOptions): object {
   };
 }
 
-/** Its kind, which follows from where it is. */
+/** The kind of the binding, which depends on whether it has a namespace. */
 export function kindOf({ namespace }: { readonly namespace?: string | undefined }): Binding["kind"] {
   return namespace === undefined ? "ClusterRoleBinding" : "RoleBinding";
 }
 
-/** A way to say that something ends soon. */
+/** A way to declare an expiry. */
 export interface Life {
-  /** Fit for the name of an object. */
+  /** Valid as an object name. */
   readonly name: string;
   readonly key: string;
-  /** Whether it is counted from the creation of the binding, so that the same words say it again of a new one. */
+  /** Whether the life counts from the creation of the binding, so that the same value can be used again. */
   readonly fromCreation: boolean;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** A life of so many seconds, from now or from creation, in every convention that can say so short a time. */
+/** A life of this many seconds, from now or from creation, in every convention that supports it. */
 export function lives(seconds: number, nowMs = Date.now()): Life[] {
   const moment = new Date(nowMs + seconds * 1000).toISOString().replace(/\.\d+/, "");
   const annotation = (name: string, key: string, value: string, fromCreation: boolean): Life => ({

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Binding, ClusterClient } from "../cluster/client";
 import { deadlinesOf, type Deadline } from "./rules";
 
-/** What an enforcer may delete. It never looks at anything else. */
+/** The bindings that an enforcer may delete. It never reads any others. */
 export interface EnforcerScope {
   /** RoleBindings of these namespaces. */
   readonly namespaces: readonly string[];
@@ -10,26 +10,26 @@ export interface EnforcerScope {
   readonly clusterRoleBindings?: readonly string[];
 }
 
-/** A binding that was deleted, as it was then. */
+/** A deleted binding, in its last state. */
 export interface Deletion extends Deadline {
   readonly binding: Binding;
-  /** When the API server had confirmed it. */
+  /** When the API server confirmed the deletion. */
   readonly deletedMs: number;
 }
 
 const INTERVAL_MS = 1_000;
 
 /**
- * Stands in for kube-janitor, Kyverno's cleanup controller, k8s-ttl-controller and an enforcer of this project's own convention: looks
- * at an interval, and deletes what is due by their published rules. As they do, it deletes by name, without a precondition.
+ * Simulates kube-janitor, Kyverno's cleanup controller, k8s-ttl-controller and an enforcer of this project's own convention: periodically
+ * deletes due bindings by their published rules. Like them, it deletes by name, without a precondition.
  */
 export class Enforcer {
-  /** In the order in which it happened. */
+  /** In order of deletion. */
   readonly deletions: Deletion[] = [];
   private readonly stopping = new AbortController();
   private readonly running: Promise<void>;
   private lastPassMs = 0;
-  private trouble = "it has not looked yet";
+  private trouble = "no pass has ended yet";
 
   private constructor(
     private readonly client: ClusterClient,
@@ -39,12 +39,12 @@ export class Enforcer {
     this.running = this.run(intervalMs);
   }
 
-  /** Starts it; it looks at once. */
+  /** Starts the enforcer; its first pass begins at once. */
   static start(client: ClusterClient, scope: EnforcerScope, intervalMs = INTERVAL_MS): Enforcer {
     return new Enforcer(client, scope, intervalMs);
   }
 
-  /** Ends it, after the pass that it is in. */
+  /** Stops the enforcer after its current pass. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
@@ -55,13 +55,13 @@ export class Enforcer {
     return this.deletions.some(({ binding }) => binding.metadata.uid === uid);
   }
 
-  /** Waits until a pass that began after this moment has come to its end: what is left then was not due. */
+  /** Waits for the end of a pass that began after this moment: the remaining bindings were not due then. */
   async lookedAfter(momentMs: number, timeoutMs = 60_000): Promise<void> {
     const look = (): Promise<true> => {
       if (this.lastPassMs > momentMs) return Promise.resolve(true);
       return Promise.reject(new Error(this.trouble));
     };
-    await this.client.until(`the enforcer to look after ${new Date(momentMs).toISOString()}`, look, timeoutMs);
+    await this.client.until(`a pass of the enforcer after ${new Date(momentMs).toISOString()}`, look, timeoutMs);
   }
 
   private async run(intervalMs: number): Promise<void> {
@@ -71,11 +71,11 @@ export class Enforcer {
       try {
         await this.pass(beganMs);
         this.lastPassMs = beganMs;
-        this.trouble = "its passes began earlier";
+        this.trouble = "its last pass began earlier";
       } catch (error) {
         this.trouble = error instanceof Error ? error.message : String(error);
       }
-      // An end while it sleeps is an end.
+      // The abort may interrupt the sleep.
       await sleep(intervalMs, undefined, { signal }).catch(() => undefined);
     }
   }

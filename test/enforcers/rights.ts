@@ -5,12 +5,12 @@ import { OPERATOR } from "../cluster/installation";
 export interface BindableRole {
   readonly kind: "Role" | "ClusterRole";
   readonly name: string;
-  /** Of a Role; the right is then given in this namespace only. */
+  /** Namespace of a Role; the right is then granted in this namespace only. */
   readonly namespace?: string;
 }
 
 /**
- * Lets the operator renew bindings of a role, as an installer does: the API server demands `bind` on it of whoever changes as much as an
+ * Grants the operator the right to renew bindings of a role, as an installer does: the API server requires `bind` even for a change of an
  * annotation of such a binding.
  */
 export async function letOperatorBind(client: ClusterClient, role: BindableRole): Promise<void> {

@@ -57,7 +57,7 @@ describe("the rules", () => {
     ["2days", "2024-03-01T12:00:00.000Z"],
     ["0", "2024-02-28T12:00:00.000Z"],
     ["-1h", "2024-02-28T11:00:00.000Z"],
-    // It takes the whole numbers with a unit that it finds, and is silent about the rest.
+    // Kyverno adds up the whole numbers with a unit, and ignores the rest.
     ["1.5d", "2024-03-04T12:00:00.000Z"],
     ["-1d", "2024-02-29T12:00:00.000Z"],
     ["1M", "2024-02-28T12:01:00.000Z"],
@@ -109,17 +109,17 @@ describe("the rules", () => {
     [EXPIRY.ownSeconds, "1e3", "never"],
   ])("this project's own, %s: %j", (key, value, due) => expect(dueBy(key, value)).toBe(due));
 
-  it("of two conventions the earlier one counts", () => {
+  it("use the earlier one of two deadlines", () => {
     const annotations = { [EXPIRY.janitorTtl]: "2h", [EXPIRY.ownSeconds]: "60", [EXPIRY.ownExpiresAt]: "soon" };
     expect(deadlinesOf(made({ annotations })).map(({ key }) => key)).toEqual([EXPIRY.ownSeconds, EXPIRY.janitorTtl]);
   });
 
-  it("a label is no annotation, nor the other way round", () => {
+  it("distinguish labels from annotations", () => {
     expect(dueMs(made({ annotations: { [EXPIRY.kyverno]: "1m" } }))).toBe(Infinity);
     expect(dueMs(made({ labels: { [EXPIRY.ownSeconds]: "60" } }))).toBe(Infinity);
   });
 
-  it("kube-janitor leaves what is in no namespace alone, the others do not", () => {
+  it("kube-janitor ignores cluster-scoped bindings; the others do not", () => {
     const ways = [EXPIRY.janitorTtl, EXPIRY.kyverno, EXPIRY.ttlController].map(key => dueBy(key, "60s", ""));
     expect(ways).toEqual(["never", "2024-02-28T12:01:00.000Z", "2024-02-28T12:01:00.000Z"]);
   });

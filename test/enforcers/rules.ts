@@ -1,5 +1,5 @@
-// When a binding is due, by the rules that the enforcers publish. Written from these rules, and on purpose not from the code of
-// src/remedies/binding-renewal: an enforcer that shares the mistakes of the operator would never show them.
+// When a binding is due, by the published rules of the enforcers. Written from these rules, and deliberately not from the code of
+// src/remedies/binding-renewal: an enforcer with the operator's mistakes would not detect them.
 //
 //   kube-janitor         README of codeberg.org/hjacobs/kube-janitor
 //   Kyverno              kyverno.io/docs/guides/ttl-cleanup, and pkg/controllers/ttl of v1.19
@@ -8,7 +8,7 @@
 import type { Binding } from "../cluster/client";
 import { janitorDuration, kyvernoDuration, ttlControllerDuration } from "./durations";
 
-/** The label or annotation that says when a binding ends. */
+/** The label or annotation that declares the expiry of a binding. */
 export const EXPIRY = {
   janitorTtl: "janitor/ttl",
   janitorExpires: "janitor/expires",
@@ -19,9 +19,9 @@ export const EXPIRY = {
   ownSeconds: "controller-resilience.io/expiration-seconds",
 } as const;
 
-/** That an enforcer would delete a binding, and when. */
+/** When an enforcer would delete a binding, and why. */
 export interface Deadline {
-  /** The label or annotation that says so. */
+  /** The label or annotation that declares it. */
   readonly key: string;
   readonly dueMs: number;
 }
@@ -31,7 +31,7 @@ type Rule = (value: string, binding: Binding) => number | "never" | undefined;
 interface Convention {
   readonly key: string;
   readonly in: "labels" | "annotations";
-  /** kube-janitor leaves objects alone that are in no namespace. */
+  /** kube-janitor ignores cluster-scoped objects. */
   readonly clusterScoped: boolean;
   readonly rule: Rule;
 }
@@ -50,7 +50,7 @@ const conventions: readonly Convention[] = [
   { key: EXPIRY.ownSeconds, in: "annotations", clusterScoped: true, rule: fromCreation(wholeSeconds) },
 ];
 
-/** Every deadline of a binding, the earliest first. What an enforcer can't read is none: they all leave such objects alone. */
+/** All deadlines of a binding, the earliest first. Invalid values have none, since the enforcers ignore them. */
 export function deadlinesOf(binding: Binding): Deadline[] {
   return conventions
     .flatMap(({ key, in: where, clusterScoped, rule }) => {
@@ -62,7 +62,7 @@ export function deadlinesOf(binding: Binding): Deadline[] {
     .sort((a, b) => a.dueMs - b.dueMs);
 }
 
-/** When the first of the enforcers deletes a binding; Infinity if none ever does. */
+/** When the first enforcer deletes a binding; Infinity if none ever does. */
 export function dueMs(binding: Binding): number {
   return deadlinesOf(binding)[0]?.dueMs ?? Infinity;
 }
@@ -81,7 +81,7 @@ function fromCreation(parse: (value: string) => number | "never" | undefined): R
 function fromRefreshed(value: string, binding: Binding): number | undefined {
   const ms = ttlControllerDuration(value);
   if (ms === undefined) return undefined;
-  // One that it can't read is as good as none.
+  // An invalid value counts as missing.
   const refreshed = rfc3339(binding.metadata.annotations?.[EXPIRY.ttlControllerRefreshed] ?? "");
   return (refreshed ?? createdMs(binding)) + ms;
 }
@@ -108,14 +108,14 @@ function rfc3339(value: string): number | undefined {
   return moment + Number(fraction) * 1000 - (sign === "-" ? -offsetMs : offsetMs);
 }
 
-/** Year, month, day, hour, minute, second, as matched; undefined if there is no such moment: 30 February, 25 o'clock. */
+/** Year, month, day, hour, minute, second, as matched; undefined for an invalid time: 30 February, 25 o'clock. */
 function utc(found: RegExpExecArray | null): number | undefined {
   if (!found) return undefined;
-  // Parts that were left out are midnight.
+  // Missing parts mean midnight.
   const parts = found.slice(1, 7).map((part: string | undefined) => (part ?? "").padStart(2, "0"));
   const [year, month, day, hour, minute, second] = parts;
   const text = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;
   const ms = Date.parse(text);
-  // A moment that does not exist is none, or another one.
+  // JavaScript turns an invalid time into NaN or into another time.
   return Number.isNaN(ms) || new Date(ms).toISOString() !== text ? undefined : ms;
 }

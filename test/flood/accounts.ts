@@ -1,8 +1,8 @@
-// The ServiceAccounts that flood and are flooded.
+// The ServiceAccounts of the flooding and of the measured clients.
 
 const RBAC = "rbac.authorization.k8s.io";
 
-/** What a client without rights asks for: every answer is a 403. */
+/** The path that a client without rights requests: every answer is a 403. */
 export const FORBIDDEN_PATH = "/api/v1/pods?limit=1";
 
 /** ServiceAccount without rights. */
@@ -43,12 +43,12 @@ export function lister(namespace: string, name: string): object[] {
   ];
 }
 
-/** What the lister asks for. */
+/** The path that the lister requests. */
 export function expensivePath(namespace: string): string {
   return `/api/v1/namespaces/${namespace}/configmaps`;
 }
 
-/** What the reader asks for. */
+/** The path that the reader requests. */
 export function readablePath(namespace: string, name: string): string {
   return `/api/v1/namespaces/${namespace}/configmaps/${name}`;
 }

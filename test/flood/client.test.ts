@@ -73,7 +73,7 @@ async function untilEnded(pid: number): Promise<void> {
   expect(isRunning(pid)).toBe(false);
 }
 
-it("asks again and again on connections that it keeps, whatever the answer", async () => {
+it("repeats its request on persistent connections, whatever the answer", async () => {
   const client = await LoopingClient.start({ kubeconfig, path: "/forbidden", connections: 8 });
   await sleep(1_500);
   expect(await client.stop()).toBe(0);
@@ -87,14 +87,14 @@ it("asks again and again on connections that it keeps, whatever the answer", asy
   expect(isRunning(client.pid)).toBe(false);
 });
 
-it("pauses where it is told to", async () => {
+it("pauses between requests if configured", async () => {
   const client = await LoopingClient.start({ kubeconfig, path: "/allowed", pauseMs: 400 });
   await client.stop();
-  // At most one more than the pauses that fit in, however long it ran: it ran for a second at least.
+  // At most one more than the number of pauses that fit; it ran for at least a second.
   expect(client.between(0, Date.now()).perSecond).toBeLessThan(1000 / 400 + 1.1);
 });
 
-it("ends by itself after so many requests, and after so long", async () => {
+it("exits after its number of requests, and after its time limit", async () => {
   const counted = await LoopingClient.start({ kubeconfig, path: "/forbidden", connections: 4, mostRequests: 10 });
   await untilEnded(counted.pid);
   expect(counted.between(0, Date.now()).answers).toEqual({ 403: 10 });
@@ -102,7 +102,7 @@ it("ends by itself after so many requests, and after so long", async () => {
   await untilEnded(timed.pid);
 });
 
-it("ends when the process that started it is killed", async () => {
+it("exits when its parent process is killed", async () => {
   const options = JSON.stringify({ kubeconfig, path: "/forbidden" });
   const script = `require("./client.ts").LoopingClient.start(${options}).then(client => console.log(client.pid))`;
   const parent = spawn(process.execPath, ["--import", "tsx", "-e", script], {
@@ -115,14 +115,14 @@ it("ends when the process that started it is killed", async () => {
   await untilEnded(Number(pid));
 });
 
-it("says what keeps it from starting", async () => {
+it("reports why it could not start", async () => {
   const nowhere = join(folder, "nowhere");
   await expect(LoopingClient.start({ kubeconfig: nowhere, path: "/forbidden" })).rejects.toThrow(
     "/forbidden has not reported",
   );
 });
 
-it("counts what is never answered", async () => {
+it("counts requests without an answer", async () => {
   const closed = join(folder, "closed");
   const cluster = { server: "https://127.0.0.1:1" };
   writeFileSync(closed, JSON.stringify({ clusters: [{ cluster }], users: [{ user: { token: "the-token" } }] }));
@@ -130,6 +130,6 @@ it("counts what is never answered", async () => {
   await client.stop();
   const { answers, perSecond } = client.between(0, Date.now());
   expect(Object.keys(answers)).toEqual(["none"]);
-  // It waits for 100 ms after each.
+  // The client waits for 100 ms after each.
   expect(perSecond).toBeLessThan(1000 / 100 + 2);
 });

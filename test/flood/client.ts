@@ -6,19 +6,19 @@ import { Latencies } from "./latencies";
 import type { Order } from "./program";
 import { summarize, type Second, type Summary } from "./seconds";
 
-/** What a client needs to be told, and what it may be. */
+/** The parameters of a client. */
 export type ClientOptions = Pick<Order, "kubeconfig" | "path"> & Partial<Order>;
 
-/** A runaway: as many connections as a client without any limit of its own was seen to use. */
+/** A runaway: the number of connections that was observed for a client without a limit. */
 export const FLOOD = { connections: 64 } as const;
 
 const DEFAULTS = { connections: 1, pauseMs: 0, longestSeconds: 600, mostRequests: 10_000_000 } as const;
 const FIRST_REPORT_MS = 20_000;
 const STOP_MS = 10_000;
 
-/** A client that asks again as soon as it is answered, in its own process: a runaway, or one that is measured beside it. */
+/** A client in its own process that repeats its request right after each answer: a runaway, or a measured client. */
 export class LoopingClient {
-  /** What it has reported so far, about a second each; may be read while it runs. */
+  /** The reports so far, one per second; may be read while it runs. */
   readonly seconds: Second[] = [];
 
   private complaint = "";
@@ -29,11 +29,11 @@ export class LoopingClient {
     }
   }
 
-  /** Starts it and waits for its first report; throws with what it said if there is none. */
+  /** Starts the client and waits for its first report; throws with its output if there is none. */
   static async start(options: ClientOptions): Promise<LoopingClient> {
     const order: Order = { ...DEFAULTS, ...options };
     const script = [join(__dirname, "..", "..", "scripts", "run.mjs"), join(__dirname, "program.ts")];
-    // It ends when its standard input does, which is when this process goes, however it goes.
+    // The client exits at the end of its standard input, which comes when this process dies for any reason.
     const child = spawn(process.execPath, [...script, JSON.stringify(order)], { stdio: "pipe" });
     const client = new LoopingClient(child);
     const deadline = performance.now() + FIRST_REPORT_MS;
@@ -47,7 +47,7 @@ export class LoopingClient {
     );
   }
 
-  /** Of its process. */
+  /** Process id of the client. */
   get pid(): number {
     return this.child.pid ?? 0;
   }
@@ -57,12 +57,12 @@ export class LoopingClient {
     return this.seconds.map(({ fromMs, toMs, latencies }) => (latencies.count / (toMs - fromMs)) * 1000);
   }
 
-  /** What it was answered within a span of time, in milliseconds since the epoch. */
+  /** Measurements within a span of time, in milliseconds since the epoch. */
   between(fromMs: number, toMs: number): Summary {
     return summarize(this.seconds, fromMs, toMs);
   }
 
-  /** Ends it, if need be with SIGKILL after 10 s, and waits until it has ended. Returns its exit code, 128 if a signal ended it. */
+  /** Stops the client, after 10 s with SIGKILL. Returns its exit code, 128 if a signal killed it. */
   async stop(): Promise<number> {
     if (this.child.exitCode === null && this.child.signalCode === null) {
       const exit = once(this.child, "exit");

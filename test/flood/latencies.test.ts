@@ -10,7 +10,7 @@ function of(ms: readonly number[]): Latencies {
   return latencies;
 }
 
-it("reads back every quantile, never too short and at most 2 % too long", () => {
+it("returns every quantile, never too low and at most 2 % too high", () => {
   fc.assert(
     fc.property(times, fc.double({ min: 0.01, max: 1, noNaN: true }), (ms, share) => {
       const exact = [...ms].sort((a, b) => a - b)[Math.ceil(share * ms.length) - 1]!;
@@ -21,7 +21,7 @@ it("reads back every quantile, never too short and at most 2 % too long", () => 
   );
 });
 
-it("is the same after a way through JSON, and in parts", () => {
+it("is the same after serialization, and when merged from parts", () => {
   fc.assert(
     fc.property(times, times, (some, others) => {
       const parts = [of(some), of(others)].map(part =>

@@ -1,23 +1,23 @@
-/** Each bucket is wider than the one before by this: what is read back is at most 2 % too long. */
+/** Each bucket is wider than the previous one by this factor, so results are at most 2 % too high. */
 const STEP = Math.log(1.02);
-/** Milliseconds at which the buckets begin; no answer comes faster. */
+/** Lower bound of the first bucket, in milliseconds; no answer is faster. */
 const SHORTEST_MS = 0.01;
 
-/** How many answers took how long, in buckets that grow by 2 %, so that millions of answers need little room. */
+/** A histogram of latencies in buckets that grow by 2 %, so that millions of answers need little memory. */
 export class Latencies {
   private readonly counts = new Map<number, number>();
 
-  /** Answers in all. */
+  /** Number of answers. */
   count = 0;
 
-  /** Those of `toJSON`. */
+  /** Parses the output of `toJSON`. */
   static of(buckets: readonly (readonly [bucket: number, count: number])[]): Latencies {
     const latencies = new Latencies();
     for (const [bucket, count] of buckets) latencies.put(bucket, count);
     return latencies;
   }
 
-  /** All that several have. */
+  /** Merges several histograms. */
   static sum(all: readonly Latencies[]): Latencies {
     return Latencies.of(all.flatMap(latencies => latencies.toJSON()));
   }
@@ -27,7 +27,7 @@ export class Latencies {
     this.put(Math.max(0, Math.ceil(Math.log(ms / SHORTEST_MS) / STEP)), 1);
   }
 
-  /** Milliseconds within which that share of the answers came, 0.99 for the 99th percentile; NaN without answers. */
+  /** The latency of this quantile in milliseconds, such as 0.99 for the 99th percentile; NaN without answers. */
   quantile(share: number): number {
     let left = Math.ceil(share * this.count);
     for (const [bucket, count] of this.toJSON()) {
@@ -37,7 +37,7 @@ export class Latencies {
     return NaN;
   }
 
-  /** What it holds, shortest first. */
+  /** The buckets, shortest first. */
   toJSON(): [bucket: number, count: number][] {
     return [...this.counts].sort(([a], [b]) => a - b);
   }

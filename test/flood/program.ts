@@ -1,21 +1,21 @@
-// A client that asks again as soon as it is answered, whatever the answer: what a controller without backoff is. It runs in its own process,
-// started by client.ts with an `Order` as its argument. It ends after the order's time or number of requests, and when the process that started
-// it goes, which it knows by the end of its standard input.
+// A client that repeats its request right after each answer, whatever the answer, like a controller without backoff. It runs in its own process,
+// which client.ts starts with an `Order` as its argument. It exits after the order's time or number of requests, and at the end of its standard
+// input, which comes when the parent process dies.
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { parse } from "yaml";
 import { Latencies } from "./latencies";
 import type { Second } from "./seconds";
 
-/** What the program is to do. */
+/** The parameters of the program. */
 export interface Order {
   /** Path of a kubeconfig with a token. */
   readonly kubeconfig: string;
-  /** What it asks for, as /api/v1/pods. */
+  /** The requested path, such as /api/v1/pods. */
   readonly path: string;
-  /** Requests under way at any time, each on its own connection. */
+  /** Concurrent requests, each on its own connection. */
   readonly connections: number;
-  /** Between an answer and the next request on the same connection. */
+  /** Pause between an answer and the next request on the same connection. */
   readonly pauseMs: number;
   readonly longestSeconds: number;
   readonly mostRequests: number;
@@ -26,11 +26,11 @@ interface Kubeconfig {
   readonly users: readonly [{ user: { token: string } }];
 }
 
-/** So that a connection that is refused does not keep a processor busy; an answer is never waited upon. */
+/** Pause after a refused connection, so that retries do not use a whole processor; there is no pause after an answer. */
 const AFTER_FAILURE_MS = 100;
 const REPORT_MS = 1000;
 
-/** Asks once; "none" if there was no answer. */
+/** Sends one request; returns "none" if there was no answer. */
 type Ask = () => Promise<string>;
 
 function asker({ kubeconfig, path, connections }: Order): Ask {

@@ -8,7 +8,7 @@ function second(fromMs: number, answers: Record<string, number>, latencyMs: numb
   return { fromMs, toMs: fromMs + 1000, answers, latencies };
 }
 
-it("sums up the seconds that lie wholly within", () => {
+it("sums up the seconds that are completely within the span", () => {
   const seconds = [
     second(0, { 200: 1 }, 500),
     second(1000, { 200: 98 }, 2),
@@ -21,6 +21,6 @@ it("sums up the seconds that lie wholly within", () => {
   expect(p99Ms / 9).toBeCloseTo(1, 1);
 });
 
-it("is nothing where there were no seconds", () => {
+it("is empty without seconds", () => {
   expect(summarize([], 0, 1000)).toEqual({ perSecond: 0, p50Ms: NaN, p99Ms: NaN, answers: {} });
 });

@@ -1,16 +1,16 @@
 import { Latencies } from "./latencies";
 
-/** What a client was answered within about a second. */
+/** Answers to a client within about a second. */
 export interface Second {
   /** Milliseconds since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** How many answers had which status, as "403"; those that never came are "none". */
+  /** Number of answers by status, such as "403"; "none" for missing answers. */
   readonly answers: Readonly<Record<string, number>>;
   readonly latencies: Latencies;
 }
 
-/** What a client was answered within a span of time. */
+/** Answers to a client within a span of time. */
 export interface Summary {
   readonly perSecond: number;
   /** Milliseconds; NaN without answers. */
@@ -19,7 +19,7 @@ export interface Summary {
   readonly answers: Readonly<Record<string, number>>;
 }
 
-/** The seconds that lie within a span of time, in one. */
+/** Merges the seconds within a span of time. */
 export function summarize(seconds: readonly Second[], fromMs: number, toMs: number): Summary {
   const within = seconds.filter(second => second.fromMs >= fromMs && second.toMs <= toMs);
   const tookMs = within.reduce((sum, second) => sum + second.toMs - second.fromMs, 0);

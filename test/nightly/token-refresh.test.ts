@@ -4,12 +4,12 @@ import { AGENT_CONTAINERS, tokenAgent, tokenIn, type MountedToken } from "../con
 import { startOperator, suiteClient } from "../e2e/operator";
 import type { OperatorProcess } from "../operator/process";
 
-// The kubelet renews a token once 80 % of its life are over: of ten minutes, after eight, when it next looks at the volumes of the pod,
-// which it does every minute or so. Too long for every day.
+// The kubelet renews a token after 80 % of its life: for ten minutes, after eight, when it next checks the volumes of the pod, which it does
+// about every minute. This takes too long for every run.
 
 const NAMESPACE = "token-refresh";
 const NAME = "agent";
-/** The life of the first token and as much again: by then it is renewed, or it never is. */
+/** Twice the life of the first token: if it is not renewed by then, it never is. */
 const PATIENCE_MS = 1_200_000;
 
 let client: ClusterClient;
@@ -26,7 +26,7 @@ afterAll(async () => {
   await client.deleteNamespace(NAMESPACE);
 });
 
-it("a bounded token is renewed by the kubelet before its end, and the pod works on", async () => {
+it("the kubelet renews a bounded token before its expiry, and the pod keeps working", async () => {
   const command = ["node", "/app/controller.js"];
   await client.apply(tokenAgent({ namespace: NAMESPACE, name: NAME, image: inject("images").node, command }));
   await client.readyPods(NAMESPACE, NAME);
@@ -42,7 +42,7 @@ it("a bounded token is renewed by the kubelet before its end, and the pod works 
     async (): Promise<MountedToken> => {
       const now = await tokenIn(client, where);
       if (now.text !== first.text) return now;
-      throw new Error(`${Math.round(Date.now() / 1000) - first.claims.iat} s old, it is still the first`);
+      throw new Error(`${Math.round(Date.now() / 1000) - first.claims.iat} s old, and not renewed yet`);
     },
     PATIENCE_MS,
   );

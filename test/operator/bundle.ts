@@ -4,7 +4,7 @@ import { ENTRY } from "./process";
 
 const root = join(__dirname, "..", "..");
 
-/** Makes one file of the operator in that folder, as in its image, and returns its path. It starts in a fraction of the time that the sources take, which are compiled at each start. */
+/** Bundles the operator into one file, as in its image, and returns its path. It starts faster than the sources, which are compiled each time. */
 export async function bundleEntry(folder: string): Promise<string> {
   const bundle = join(folder, "operator.cjs");
   await build({

@@ -1,6 +1,6 @@
 /** One line of the operator's log. */
 export interface LogLine {
-  /** Pepr's own lines have numbers, ours have words. */
+  /** Pepr's own lines have numbers, the operator's have words. */
   readonly level: string | number;
   readonly msg: string;
   readonly [field: string]: unknown;
@@ -8,7 +8,7 @@ export interface LogLine {
 
 const MOST = 10;
 
-/** A line of its log; undefined if it is something else: a crash, mostly. */
+/** Parses a line of the log; undefined if it is not JSON, such as a crash report. */
 export function parseLine(line: string): LogLine | undefined {
   try {
     return JSON.parse(line) as LogLine;

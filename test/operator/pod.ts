@@ -1,19 +1,19 @@
 import { OPERATOR } from "../cluster/installation";
 
-/** Where the kubelet puts a ServiceAccount's files, and every client looks for them. */
+/** Where the kubelet mounts a ServiceAccount's files, and every client reads them. */
 const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /** The port of /healthz, /readyz and /metrics in a pod. */
 export const HEALTH_PORT = 9440;
 
-/** How the operator's pod is told apart, and what is set in its environment. */
+/** The labels of the operator's pod, and its environment. */
 export interface PodOptions {
   readonly image: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly restartPolicy?: "Always" | "Never";
 }
 
-/** The operator's pod: nothing that the level `restricted` forbids, nothing that it could write to, a token of ten minutes. */
+/** The operator's pod: complies with the level `restricted`, has no writable volume, and a token of ten minutes. */
 export function operatorPodSpec({ image, env = {}, restartPolicy = "Always" }: PodOptions): object {
   const probe = (path: string): object => ({
     httpGet: { path, port: "health" },
@@ -39,7 +39,7 @@ export function operatorPodSpec({ image, env = {}, restartPolicy = "Always" }: P
         ports: [{ name: "health", containerPort: HEALTH_PORT }],
         readinessProbe: { ...probe("/readyz"), periodSeconds: 2 },
         livenessProbe: probe("/healthz"),
-        // What it says before it has a log, such as that a setting is wrong, stands in the pod's status.
+        // Output before the log exists, such as an invalid setting, becomes part of the pod's status.
         terminationMessagePolicy: "FallbackToLogsOnError",
         volumeMounts: [{ name: "service-account", mountPath: SERVICE_ACCOUNT, readOnly: true }],
       },

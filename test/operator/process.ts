@@ -6,7 +6,7 @@ import { complaintsIn, type LogLine, parseLine } from "./log";
 
 const root = join(__dirname, "..", "..");
 
-/** What `npm start` runs. */
+/** The entry point of `npm start`. */
 export const ENTRY = "src/cli/start.ts";
 
 /** How to run the operator as a host process. */
@@ -15,14 +15,14 @@ export interface OperatorOptions {
   readonly kubeconfig: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** A bundle of {@link ENTRY} that is run as it is; by default the sources are, as by `npm start`. */
+  /** A bundle of {@link ENTRY} to run; by default the sources run, as with `npm start`. */
   readonly bundle?: string | undefined;
 }
 
-/** The operator, run by `npm start`'s own entry point, with a free health port. */
+/** The operator as a host process, run by the entry point of `npm start`, with a free health port. */
 export class OperatorProcess {
   readonly log: LogLine[] = [];
-  /** Whatever it wrote that is no JSON line: a crash, mostly. */
+  /** Output lines that are not JSON, such as a crash report. */
   readonly noise: string[] = [];
   private port: number | undefined;
   private exit: { code: number | null; signal: NodeJS.Signals | null } | undefined;
@@ -34,7 +34,7 @@ export class OperatorProcess {
     child.on("exit", (code, signal) => (this.exit = { code, signal }));
   }
 
-  /** Starts it; it may not be ready yet. */
+  /** Starts the operator, without waiting until it is ready. */
   static start({ kubeconfig, args = [], env = {}, bundle }: OperatorOptions): OperatorProcess {
     const program = bundle === undefined ? [join(root, "scripts", "run.mjs"), ENTRY] : [bundle];
     const command = [...program, "--health-port", "0", ...args];
@@ -50,12 +50,12 @@ export class OperatorProcess {
     return this.child.pid ?? 0;
   }
 
-  /** Undefined while it runs. */
+  /** Undefined while the operator runs. */
   get exitCode(): number | undefined {
     return this.exit === undefined ? undefined : (this.exit.code ?? 128);
   }
 
-  /** Status and text of /healthz, /readyz or /metrics. Status 0: no server answers. */
+  /** Status and text of /healthz, /readyz or /metrics. Status 0 means that no server answers. */
   async probe(path: string): Promise<{ status: number; text: string }> {
     if (this.port === undefined) return { status: 0, text: "the health port is not open yet" };
     try {
@@ -66,12 +66,12 @@ export class OperatorProcess {
     }
   }
 
-  /** Whether it leads, as its metrics say; false while they can't be read. */
+  /** Whether the operator leads, according to its metrics; false if they can't be read. */
   async leads(): Promise<boolean> {
     return /^controller_resilience_leader 1$/m.test((await this.probe("/metrics")).text);
   }
 
-  /** Waits until /readyz says 200; throws with the end of its log if it doesn't, or ends before. */
+  /** Waits until /readyz returns 200; throws with the end of its log after a time limit or if it exits. */
   async ready(timeoutMs = 60_000): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     let last = { status: 0, text: "" };
@@ -96,7 +96,7 @@ export class OperatorProcess {
     this.child.kill(name);
   }
 
-  /** Ends it with SIGTERM, and after 10 s with SIGKILL. Returns its exit code. */
+  /** Stops the operator with SIGTERM, and after 10 s with SIGKILL. Returns its exit code. */
   async stop(): Promise<number> {
     if (this.exit === undefined) this.child.kill("SIGTERM");
     for (let waitedMs = 0; this.exit === undefined && waitedMs < 10_000; waitedMs += 50) await sleep(50);

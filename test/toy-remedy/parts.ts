@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import type { RemedyDeclaration } from "../../src/core/remedy";
 
-/** The parts of remedies that no type checks. */
+/** The parts of a remedy that the type checker does not check. */
 export interface Parts {
   /** The CRD's schema of spec and status. */
   readonly schema: { readonly spec: Properties; readonly status: Properties };
@@ -26,7 +26,7 @@ interface Crd {
   };
 }
 
-/** The parts of the remedies in a checkout of this project. */
+/** Reads the parts of the remedies in a checkout of this project. */
 export function partsIn(root: string): Parts {
   const crd = parse(readFileSync(join(root, "crds/controllerresilience.yaml"), "utf8")) as Crd;
   const [version] = crd.spec.versions;
@@ -41,7 +41,7 @@ export function partsIn(root: string): Parts {
   };
 }
 
-/** A sentence for each part of a remedy that is missing. src/rights.test.ts compares the chart's rights. */
+/** One sentence for each missing part of a remedy. src/rights.test.ts compares the chart's rights. */
 export function missingParts(remedy: RemedyDeclaration, { schema, columns, page }: Parts): string[] {
   const { name, block, owns, condition, reasons } = remedy;
   const text = page(name);

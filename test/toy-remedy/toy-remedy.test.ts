@@ -10,8 +10,8 @@ import { makeObject, MemoryObjects, RecordingWriter } from "../../src/engine/tes
 import { makeReconciler } from "../../src/engine/testing/reconciler";
 import { missingParts, partsIn } from "./parts";
 
-// A fifth remedy from its parts: a folder (files/), a block in the schema, a registry line, a sample, rights and a page. The engine runs it as it
-// is, and a missing part is a type error or a failure of the contract test that names it. CONTRIBUTING.md lists the same parts.
+// Adds a fifth remedy from its parts: a folder (files/), a block in the schema, a registry line, a sample, rights and a page. The engine runs it
+// unchanged, and a missing part is a type error or a failure of the contract test that names it. CONTRIBUTING.md lists the same parts.
 
 const ROOT = join(__dirname, "../..");
 const KEY = "team/app";
@@ -24,7 +24,7 @@ class OneWorkload extends EmptyReaders {
   override workload = (): Promise<WorkloadView> => Promise.resolve(this.workloadView);
 }
 
-/** The type checker knows the block only once it is in the schema; the engine never asks. */
+/** The type checker knows the block only after it is in the schema; the engine does not depend on it. */
 async function createToy(): Promise<Remedy> {
   const path = "./files/remedy";
   const { createToy: create } = (await import(path)) as { createToy: () => Remedy };
@@ -125,7 +125,7 @@ describe("a toy remedy without one of its parts", () => {
     delete options.declarationMap;
   });
 
-  /** Type errors of the project with the toy, whose parts are changed by `edits`, as `file: message`. */
+  /** Type errors of the project with the toy, after `edits` to its parts, as `file: message`. */
   function typeErrors(edits: ReadonlyMap<string, string>): string[] {
     const host = ts.createCompilerHost(options);
     const readSource = host.getSourceFile.bind(host);

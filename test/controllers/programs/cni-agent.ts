@@ -1,5 +1,5 @@
-// An agent as those of network plugins are: it leaves a credential of another ServiceAccount on its node, with which the plugin asks the API
-// server whenever a pod is started. It writes it once, when it starts, is Ready from then on, and has nothing more to say.
+// An agent as network plugins have them: it writes a credential of another ServiceAccount to its node, which the plugin uses for a request to the API
+// server whenever a pod starts. It writes the credential once, at its start; after that it is Ready and logs nothing more.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { request } from "node:https";

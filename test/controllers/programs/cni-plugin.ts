@@ -1,5 +1,5 @@
-// A CNI plugin that is chained after the bridge. As Calico's does, it asks the API server before a pod gets its network, with the
-// credential that its agent has left on the node, and says what Calico's says when it is answered 401. A file tells it to fail otherwise.
+// A CNI plugin that is chained after the bridge. Like Calico's, it sends a request to the API server before a pod gets its network, with the
+// credential that its agent wrote to the node. After a 401 it fails with Calico's message. A file makes it fail with another message.
 import { existsSync, readFileSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ function ask({ server, ca, token }: Credential): Promise<number> {
   });
 }
 
-/** Why this pod gets no network; undefined if it does. */
+/** Why this pod gets no network; undefined if it gets one. */
 async function trouble(): Promise<string | undefined> {
   const other = join(FOLDER, "failure");
   if (existsSync(other)) return readFileSync(other, "utf8").trim();

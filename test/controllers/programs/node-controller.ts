@@ -1,5 +1,5 @@
-// A small controller on @kubernetes/client-node, written as its own examples are: an informer that is started again after an error.
-// The end-to-end tests bundle it into an image and let its token die.
+// A small controller on @kubernetes/client-node, in the style of its examples: an informer that restarts after an error.
+// The end-to-end tests bundle it into an image and make its token invalid.
 import { CoreV1Api, KubeConfig, makeInformer, type V1ConfigMap } from "@kubernetes/client-node";
 
 const config = new KubeConfig();

@@ -1,5 +1,5 @@
-// A controller without backoff: 64 workers that look at ConfigMaps every two seconds each while they may, and at once again when they may
-// not. It ends by itself after ten minutes of refusals in a row, so that nothing is left of it if no test ends it.
+// A controller without backoff: 64 workers that read ConfigMaps every two seconds each, and retry at once when they are forbidden to.
+// It exits after ten minutes of continuous refusals, in case no test stops it.
 import { readFileSync } from "node:fs";
 import { Agent, get } from "node:https";
 

@@ -1,6 +1,6 @@
-// A controller that reads its token once, when it starts, and keeps it. Such a client lives by the year that the API server grants to
-// default tokens, and dies with shorter ones. Waiting for that takes ten minutes, so with a token of less than an hour it makes its
-// requests at once with what it would be left with: one that the API server accepts no more.
+// A controller that reads its token once, at its start, and keeps it. Such a client depends on the year of validity that the API server grants to
+// default tokens, and fails with shorter ones. Since waiting for the expiry takes ten minutes, it uses an invalid token at once if its own token
+// is valid for less than an hour.
 import { readFileSync } from "node:fs";
 import { CoreV1Api, KubeConfig } from "@kubernetes/client-node";
 

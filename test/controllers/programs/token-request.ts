@@ -1,4 +1,4 @@
-// One request as a client in a pod makes it, with what is mounted at the usual place: prints the status of the answer.
+// Sends one request as a client in a pod does, with the mounted credentials; prints the status of the answer.
 import { readFileSync } from "node:fs";
 import { get } from "node:https";
 
