@@ -108,7 +108,8 @@ export function says(state: State, type: string, reason: string): boolean {
 
 /** Waits for a step of the preparation. */
 export async function until(what: string, look: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
-  if (!(await eventually(look, Boolean, withinMs))) throw new Error(`timed out after ${withinMs / 1000} s waiting for ${what}`);
+  if (!(await eventually(look, Boolean, withinMs)))
+    throw new Error(`timed out after ${withinMs / 1000} s waiting for ${what}`);
 }
 
 /** Number of pods that the status of each kind of workload reports. */

@@ -173,7 +173,8 @@ export class ClusterClient {
       } catch (error) {
         trouble = error instanceof Error ? error.message : String(error);
       }
-      if (performance.now() > deadline) throw new Error(`timed out after ${timeoutMs / 1000} s waiting for ${what}: ${trouble}`);
+      if (performance.now() > deadline)
+        throw new Error(`timed out after ${timeoutMs / 1000} s waiting for ${what}: ${trouble}`);
       await sleep(500);
     }
   }
