@@ -36,6 +36,8 @@ export interface RestartClaim {
   readonly workload: string;
   readonly pod: string;
   readonly podUID: string;
+  /** Creation of the pod. Absent when the whole workload is rolled: then no other pod of the incident is left. */
+  readonly podCreatedAtMs?: number;
   readonly cause: Cause;
   /** The ServiceAccount that the pod can't know, where that is proven: restarts of one incident share it. */
   readonly serviceAccountUID?: string;

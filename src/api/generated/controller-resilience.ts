@@ -325,6 +325,10 @@ export interface TargetStatus {
    * Generation of this object at which the restarts of the workload were used up. A newer generation or accepted tokens reset it.
    */
   exhaustedGeneration?: number;
+  /**
+   * Incident whose restarts were used up: a cause, with the UID of the ServiceAccount where the cause is proven. Restarts for another incident are still allowed.
+   */
+  exhaustedIncident?: string;
 }
 export interface RestartStatus {
   /**

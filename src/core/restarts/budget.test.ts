@@ -81,11 +81,19 @@ describe("the cooldown", () => {
 });
 
 describe("maxRestarts", () => {
-  const three = [entry(50), entry(35), entry(20)];
+  const recreated = (minutes: number): RestartStatus =>
+    entry(minutes, { cause: Cause.ServiceAccountRecreated, serviceAccountUID: `sa of ${minutes}` });
+  const next = claim({ cause: Cause.ServiceAccountRecreated, serviceAccountUID: "sa-2" });
 
-  it("defers restarts until the oldest one leaves the window", () => {
-    expect(checkRestartBudget(three, claim(), NOW)).toEqual(refused("MaxRestarts", 10));
-    expect(checkRestartBudget([entry(60), entry(35), entry(20)], claim(), NOW)).toEqual({ allowed: true });
+  it("defers restarts until the oldest incident leaves the window", () => {
+    expect(checkRestartBudget([50, 35, 20].map(recreated), next, NOW)).toEqual(refused("MaxRestarts", 10));
+    expect(checkRestartBudget([60, 35, 20].map(recreated), next, NOW)).toEqual({ allowed: true });
+  });
+
+  it("counts each restart that did not help", () => {
+    const limits = { ...claim().limits, cooldownMs: 0 };
+    const failed = [50, 35, 20].map(minutes => entry(minutes, { outcome: "Ineffective" }));
+    expect(checkRestartBudget(failed, claim({ limits }), NOW)).toEqual(refused("MaxRestarts", 10));
   });
 
   it("counts pods of one proven incident once if each replacement helped", () => {
@@ -97,20 +105,50 @@ describe("maxRestarts", () => {
   });
 });
 
-describe("pods of one proven incident", () => {
-  const incident = { serviceAccountUID: "sa-2", cause: Cause.ServiceAccountRecreated };
+describe("pods of one incident", () => {
+  const proven = { serviceAccountUID: "sa-2", cause: Cause.ServiceAccountRecreated };
+  const podCreatedAtMs = NOW.getTime() - 60 * MINUTE;
 
-  it("restart without a cooldown after the previous one has recovered", () => {
-    expect(checkRestartBudget([entry(1, incident)], claim(incident), NOW)).toEqual({ allowed: true });
+  it.each<[string, Partial<RestartStatus>, Partial<RestartClaim>]>([
+    ["a recreated ServiceAccount", proven, proven],
+    ["a CNI credential", { cause: Cause.CniCredentialRejected }, { cause: Cause.CniCredentialRejected }],
+    ["logs alone", {}, {}],
+    ["logs, before and after others began", { cause: Cause.SigningKeyRotated }, { cause: Cause.Unknown }],
+  ])("restart without a cooldown after the previous one has recovered: %s", (_why, before, next) => {
+    const many = Array.from({ length: 20 }, (_, i) => entry(i + 1, before));
+    expect(checkRestartBudget(many, claim({ ...next, podCreatedAtMs }), NOW)).toEqual({ allowed: true });
   });
 
   it.each<[string, Partial<RestartStatus>, Partial<RestartClaim>]>([
-    ["the previous pod has not recovered yet", { ...incident, outcome: "Restarted" }, incident],
-    ["the previous pod had another ServiceAccount", { ...incident, serviceAccountUID: "sa-1" }, incident],
-    ["it is the same pod", { ...incident, podUID: "uid-new" }, incident],
-    ["the cause is not proven", incident, { ...incident, cause: Cause.Unknown }],
+    ["the previous pod has not recovered yet", { ...proven, outcome: "Restarted" }, proven],
+    ["the previous pod had another ServiceAccount", { ...proven, serviceAccountUID: "sa-1" }, proven],
+    ["it is the same pod", { ...proven, podUID: "uid-new" }, proven],
+    ["the pod is younger than that restart", {}, { podCreatedAtMs: NOW.getTime() - 30_000 }],
+    ["the pod is as old as that restart", {}, { podCreatedAtMs: NOW.getTime() - MINUTE }],
+    ["the time of that restart is unreadable", { time: "yesterday" }, {}],
   ])("wait like others when %s", (_why, before, next) => {
-    expect(checkRestartBudget([entry(1, before)], claim(next), NOW).allowed).toBe(false);
+    expect(checkRestartBudget([entry(1, before)], claim({ podCreatedAtMs, ...next }), NOW).allowed).toBe(false);
+  });
+
+  it("wait when the whole workload is rolled", () => {
+    expect(checkRestartBudget([entry(1, proven)], claim(proven), NOW)).toEqual(refused("Cooldown", 9));
+  });
+});
+
+describe("restarts for another cause", () => {
+  const proven = claim({ serviceAccountUID: "sa-2", cause: Cause.ServiceAccountRecreated });
+
+  it("do not delay a restart once they have an outcome", () => {
+    const failed = [30, 20, 1].map(minutes => entry(minutes, { outcome: "Ineffective" }));
+    expect(checkRestartBudget(failed, proven, NOW)).toEqual({ allowed: true });
+  });
+
+  it("delay a restart while they have none", () => {
+    expect(checkRestartBudget([entry(1, { outcome: "Restarted" })], proven, NOW)).toEqual(refused("Cooldown", 9));
+  });
+
+  it("delay the restart of the same pod", () => {
+    expect(checkRestartBudget([entry(1, { podUID: "uid-new" })], proven, NOW)).toEqual(refused("Cooldown", 9));
   });
 });
 

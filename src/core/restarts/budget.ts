@@ -1,10 +1,10 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import type { LimitReason, RestartClaim } from "../intent";
-import { restartsOf } from "./history";
+import { isCreatedAfter } from "./settle";
 
 // Budgets are computed from status alone, so a restarted operator or a new leader continues where the last one stopped.
-// "Restart" means a restart within one workload. Pods of one proven incident, replaced one after the other, count as one restart
+// "Restart" means a restart within one workload. Each cause has its own budget, and the pods of one incident count as one restart
 // as long as each replacement helped (docs/adr/0005-count-restarts-by-incident.md). Planned replacements of healthy pods (TokenTooLong) do
 // not delay other restarts once they have helped, and do not count as evidence of whether restarts of rejected pods help.
 
@@ -21,11 +21,13 @@ export type BudgetDecision =
 
 /** Reports whether the history allows this restart now. An entry later than `now` counts as made now. Pure. */
 export function checkRestartBudget(history: readonly RestartStatus[], claim: RestartClaim, now: Date): BudgetDecision {
-  const ofWorkload = restartsOf(claim.workload, history);
-  const relevant = ofWorkload.filter(entry => !isSameIncident(entry, claim) && !isDonePlan(entry));
-  const ofSameKind = ofWorkload.filter(entry => isPlanned(entry) === isPlanned(claim));
+  const ofWorkload = history.filter(entry => entry.workload === claim.workload);
+  const relevant = ofWorkload.filter(
+    entry => countsAgainst(entry, claim) && !isHelpedSibling(entry, claim) && !isDonePlan(entry),
+  );
   const sinceLast = age(lastTime(relevant), now);
-  const cooldownMs = claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, trailingIneffective(ofSameKind));
+  const failures = trailingIneffective(ofWorkload.filter(entry => isOfCause(entry, claim)));
+  const cooldownMs = claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, failures);
   if (sinceLast < cooldownMs) return { allowed: false, limit: "Cooldown", retryAfterMs: cooldownMs - sinceLast };
 
   const counted = relevant.filter(entry => age(timeMs(entry), now) < claim.limits.maxRestartsWindowMs);
@@ -35,25 +37,38 @@ export function checkRestartBudget(history: readonly RestartStatus[], claim: Res
   return { allowed: false, limit: "MaxRestarts", retryAfterMs: claim.limits.maxRestartsWindowMs - age(oldest, now) };
 }
 
-/** A restart of the same proven incident that helped does not delay the restart of another pod. */
-function isSameIncident(entry: RestartStatus, claim: RestartClaim): boolean {
-  return isOfIncident(entry, claim) && entry.outcome === "Recovered" && entry.podUID !== claim.podUID;
+/**
+ * Returns the incident that a restart belongs to: its cause and, where the cause is proven, the ServiceAccount. Unknown and
+ * SigningKeyRotated are one incident: both rest on logs alone, and the operator may change its mind between them.
+ */
+export function incidentOf({
+  cause,
+  serviceAccountUID = "",
+}: Pick<RestartStatus, "cause" | "serviceAccountUID">): string {
+  if (cause === Cause.Unknown || cause === Cause.SigningKeyRotated) return "unproven";
+  return cause === Cause.ServiceAccountRecreated ? `${cause} ${serviceAccountUID}` : cause;
 }
 
-function isOfIncident(entry: RestartStatus, claim: RestartClaim): boolean {
-  return (
-    claim.cause === Cause.ServiceAccountRecreated &&
-    claim.serviceAccountUID !== undefined &&
-    entry.serviceAccountUID === claim.serviceAccountUID
-  );
+/** Reports whether a restart has the cause of the claim, so that it says something about whether the claimed restart helps. */
+export function isOfCause(entry: Pick<RestartStatus, "cause">, claim: Pick<RestartStatus, "cause">): boolean {
+  return incidentOf({ cause: entry.cause }) === incidentOf({ cause: claim.cause });
+}
+
+/** Restarts of another cause count only while their outcome is open. Planned and other restarts count against each other. */
+function countsAgainst(entry: RestartStatus, claim: RestartClaim): boolean {
+  const isSamePod = entry.podUID === claim.podUID;
+  return isOfCause(entry, claim) || isPlanned(entry) || isPlanned(claim) || isOpen(entry) || isSamePod;
 }
 
 /**
- * Reports whether the claim's incident still waits for the outcome of this restart. Such an entry counts against the budget, but is not an
- * ineffective restart yet.
+ * A restart of the same incident that helped does not delay the restart of another pod. A pod that is younger than that restart may be
+ * its successor, so it waits: the restart did not help for long.
  */
-export function isAwaited(entry: RestartStatus, claim: RestartClaim): boolean {
-  return isOpen(entry) && (entry.podUID === claim.podUID || isOfIncident(entry, claim));
+function isHelpedSibling(entry: RestartStatus, claim: RestartClaim): boolean {
+  const { podCreatedAtMs } = claim;
+  const isOlder = podCreatedAtMs !== undefined && timeMs(entry) !== Infinity && !isCreatedAfter(podCreatedAtMs, entry);
+  if (!isOlder) return false;
+  return incidentOf(entry) === incidentOf(claim) && entry.outcome === "Recovered" && entry.podUID !== claim.podUID;
 }
 
 function isPlanned({ cause }: Pick<RestartStatus, "cause">): boolean {
@@ -65,9 +80,15 @@ function isDonePlan(entry: RestartStatus): boolean {
 }
 
 function incidentKey(entry: RestartStatus): string {
-  if (isDonePlan(entry)) return "plan";
-  const proven = entry.outcome === "Recovered" && entry.serviceAccountUID !== undefined;
-  return proven ? `incident ${entry.serviceAccountUID}` : `pod ${entry.podUID ?? entry.pod} ${entry.time}`;
+  const hasHelped = entry.outcome === "Recovered";
+  return hasHelped ? `incident ${incidentOf(entry)}` : `pod ${entry.podUID ?? entry.pod} ${entry.time}`;
+}
+
+/** A later restart with the same key makes an entry superfluous. Unproven ones stay: each may still turn out to have helped only for a while. */
+function replaceableKey(entry: RestartStatus): string {
+  const isCertain = isDonePlan(entry) || entry.serviceAccountUID !== undefined;
+  const key = isCertain ? incidentKey(entry) : `pod ${entry.podUID ?? entry.pod} ${entry.time}`;
+  return `${entry.workload} ${key}`;
 }
 
 function trailingIneffective(entries: readonly RestartStatus[]): number {
@@ -141,10 +162,10 @@ export function pruneRestarts(
   limit = 400,
 ): RestartStatus[] {
   const byTime = sortedByTime(history);
-  const newest = new Map(byTime.map((entry, index) => [`${entry.workload} ${incidentKey(entry)}`, index]));
+  const newest = new Map(byTime.map((entry, index) => [replaceableKey(entry), index]));
   const kept = byTime.filter((entry, index) => {
     if (index >= byTime.length - RESTARTS_KEPT) return true;
-    if (newest.get(`${entry.workload} ${incidentKey(entry)}`) !== index) return false;
+    if (newest.get(replaceableKey(entry)) !== index) return false;
     return isOpen(entry) || age(timeMs(entry), now) < countedMs;
   });
   return kept.slice(-limit);

@@ -52,12 +52,30 @@ function hasNothingToRenew(pod: ObservedPod, state: WorkloadState): boolean {
   return pod.view.mountsToken === false && causeFor(pod, state, certain) === Cause.Unknown;
 }
 
-/** The candidate that is replaced first: one that is not Ready, then the oldest. */
+/**
+ * The candidate that is replaced first: one whose restart the API server has not just refused, with proof, not Ready, oldest. So a pod
+ * that a PodDisruptionBudget protects, or that no restart helps, does not keep the others from being healed.
+ */
 export function nextCandidate(state: WorkloadState): ObservedPod | undefined {
-  return candidatesOf(state).toSorted(
-    ({ view: a }, { view: b }) =>
-      Number(a.ready) - Number(b.ready) || a.createdAtMs - b.createdAtMs || (a.name < b.name ? -1 : 1),
-  )[0];
+  const rank = (pod: ObservedPod): readonly number[] => [
+    Number(refusedRestart(pod, state) !== undefined),
+    Number(pod.proof === undefined),
+    Number(pod.view.ready),
+    pod.view.createdAtMs,
+  ];
+  return candidatesOf(state).toSorted((a, b) => byRank(rank(a), rank(b)) || (a.view.name < b.view.name ? -1 : 1))[0];
+}
+
+function byRank(a: readonly number[], b: readonly number[]): number {
+  return a.map((value, i) => value - (b[i] ?? 0)).find(difference => difference !== 0) ?? 0;
+}
+
+/** The API server's refusal of the restart of this pod, by the same kind of write, while it is in backoff. */
+export function refusedRestart({ view }: ObservedPod, { pending, spec, now }: WorkloadState): PendingWrite | undefined {
+  return pending.find(({ verb, restart, outcome, untilMs }) => {
+    const isSameWrite = restart?.podUID === view.uid && (verb === "evict") === (spec.strategy === "Evict");
+    return isSameWrite && outcome.result === "Blocked" && untilMs > now.getTime();
+  });
 }
 
 /** Claim of a restart by this remedy. */
@@ -73,10 +91,9 @@ export function nextClaim(state: WorkloadState): TokenClaim | undefined {
     pod: view.name,
     podUID: view.uid,
     cause: causeFor(candidate, state),
+    ...(proof === undefined ? {} : { serviceAccountUID: proof.serviceAccountUID }),
     // A rollout replaces every pod, so no sibling of the incident is left that could be exempt from the cooldown.
-    ...(proof === undefined || state.spec.strategy === "RolloutRestart"
-      ? {}
-      : { serviceAccountUID: proof.serviceAccountUID }),
+    ...(state.spec.strategy === "RolloutRestart" ? {} : { podCreatedAtMs: view.createdAtMs }),
     limits: limitsOf(state.spec),
   };
 }

@@ -1,9 +1,15 @@
 import { RESTARTED_AT_ANNOTATION, SKIP_ANNOTATION } from "../../api/names";
 import type { Intent, RestartClaim } from "../../core/intent";
-import type { PendingWrite } from "../../core/remedy";
 import { firstMatch } from "../kit/checks";
 import type { Assessment, WorkloadCheck } from "./assessment";
-import { candidatesOf, nextCandidate, nextClaim, type TokenClaim, type WorkloadState } from "./candidates";
+import {
+  candidatesOf,
+  nextCandidate,
+  nextClaim,
+  refusedRestart,
+  type TokenClaim,
+  type WorkloadState,
+} from "./candidates";
 import { cooldownActive, downPods, missedByRollout, restartsExhausted, tooManyDown } from "./limits";
 import { isSuspected, workloadId, type ObservedPod } from "./observed";
 import { count, describeBlock, describeCause, describeEvidence, describeShare } from "./wording";
@@ -51,9 +57,14 @@ function accepted({ workload }: WorkloadState): Assessment {
   return { status: "True", reason: "Accepted", sentence };
 }
 
-function serviceAccountMissing({ workload }: WorkloadState): Assessment | undefined {
-  const orphan = workload.pods.find(pod => isOrphan(pod));
+/** Pods of another ServiceAccount that exists are healed first, unless the workload's new pods would lack theirs. */
+function serviceAccountMissing(state: WorkloadState): Assessment | undefined {
+  const { workload } = state;
+  const orphans = workload.pods.filter(pod => isOrphan(pod));
+  const orphan = orphans.find(({ view }) => view.serviceAccountName === workload.view.serviceAccountName) ?? orphans[0];
   if (orphan === undefined || workload.view.skip) return undefined;
+  const isNeeded = orphan.view.serviceAccountName === workload.view.serviceAccountName;
+  if (!isNeeded && candidatesOf(state).length > 0) return undefined;
   const { name, serviceAccountName } = orphan.view;
   const sentence = `ServiceAccount ${serviceAccountName} of pod ${name} does not exist: the token is invalid and a restart cannot help; create the ServiceAccount.`;
   return { status: "False", reason: "ServiceAccountMissing", sentence, isStalled: true };
@@ -89,24 +100,14 @@ function noTokenToRenew(state: WorkloadState): Assessment | undefined {
 }
 
 function restartBlocked(state: WorkloadState): Assessment | undefined {
-  const { pending, workload, rejected, now } = state;
+  const { workload, rejected, now } = state;
   const candidate = nextCandidate(state);
-  const write = pending.find(one => candidate !== undefined && isRefusedRestart(one, candidate, state));
+  const write = candidate && refusedRestart(candidate, state);
   if (write?.outcome.result !== "Blocked") return undefined;
   const block = describeBlock(write.outcome.message, write.untilMs);
   const sentence = `${describeShare(workload, rejected)}; ${block}.`;
   const retryAfterMs = write.untilMs - now.getTime();
   return { status: "False", reason: "RestartBlocked", sentence, isProgressing: true, retryAfterMs };
-}
-
-/** Reports whether the API server has refused the restart of this pod, by the same kind of write, for now. */
-function isRefusedRestart(
-  { verb, restart, outcome, untilMs }: PendingWrite,
-  { view }: ObservedPod,
-  { spec, now }: WorkloadState,
-): boolean {
-  const isSameWrite = restart?.podUID === view.uid && (verb === "evict") === (spec.strategy === "Evict");
-  return isSameWrite && outcome.result === "Blocked" && untilMs > now.getTime();
 }
 
 function restartNeeded(state: WorkloadState): Assessment | undefined {

@@ -1,45 +1,56 @@
+import { Cause } from "../../api/conditions";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { RestartClaim } from "../../core/intent";
-import { type BudgetDecision, checkRestartBudget, isAwaited, isOpen } from "../../core/restarts";
+import { type BudgetDecision, checkRestartBudget, incidentOf, isOfCause, isOpen } from "../../core/restarts";
 import type { Assessment } from "./assessment";
 import { candidatesOf, limitsOf, nextClaim, type WorkloadState } from "./candidates";
 import type { ObservedWorkload } from "./observed";
 import { rolloutThatMissed } from "./settle";
-import { count, describeShare, describeTime } from "./wording";
+import { describeShare, describeTime } from "./wording";
 
 // Checks against budgets: reasons for a restart that can help to wait. Pure.
 
 /** The restarts did not help often enough. */
 export function restartsExhausted(state: WorkloadState): Assessment | undefined {
-  const { workload, rejected, spec, history, isCooling } = state;
+  const { workload, rejected, isCooling } = state;
   if (rejected.length === 0 || isCooling || !isExhausted(state)) return undefined;
-  const helped = history.some(({ outcome }) => outcome === "Recovered");
-  const share = describeShare(workload, rejected);
-  const result = `${helped ? "again" : "still"} after ${count(spec.maxRestarts, "restart")}`;
-  const sentence = `${share} ${result}; find out why its requests get 401 responses. A change of the spec allows more restarts after the cooldown.`;
+  const sentence = `${describeShare(workload, rejected)}; restarts did not help; find out why its requests get 401 responses. A change of the spec allows more restarts after the cooldown.`;
   return { status: "False", reason: "RestartsExhausted", sentence, isStalled: true };
 }
 
 /**
- * Reports whether the restarts are used up: at this generation, by the budget now, or by that many restarts in a row that did not help
- * (the cooldown doubles after each of them, so the budget's window alone would soon miss them). Restarts that the current incident still
- * waits for do not count (docs/adr/0005-count-restarts-by-incident.md).
+ * This many restarts that rest on logs alone and did not help are enough, also if others helped for a while: another one will not help
+ * either. Where the cause is proven, maxRestarts in a row are enough.
+ */
+const UNPROVEN_RESTARTS = 2;
+
+/**
+ * Reports whether the restarts for the incident of the next candidate are used up: at this generation, or because the last ones did not
+ * help. The cooldown doubles after each of them, so they are remembered for longer than the budget's window. Restarts that helped, and
+ * restarts of other incidents, never use up anything (docs/adr/0005-count-restarts-by-incident.md).
  */
 function isExhausted(state: WorkloadState): boolean {
   const { observed, previous, history, spec, now } = state;
-  if (previous?.exhaustedGeneration !== undefined && previous.exhaustedGeneration >= observed.generation) return true;
   const claim = nextClaim(state);
+  const isKnown = previous?.exhaustedGeneration !== undefined && previous.exhaustedGeneration >= observed.generation;
+  const known = previous?.exhaustedIncident;
+  if (isKnown && (claim === undefined || known === undefined || known === incidentOf(claim))) return true;
   if (claim === undefined) return false;
-  const withoutCooldown = { ...claim, limits: { ...claim.limits, cooldownMs: 0 } };
-  // A rollout restarts every pod, so the next candidate can be another pod.
-  const isWaitedFor = (entry: RestartStatus): boolean =>
-    spec.strategy === "RolloutRestart" ? isOpen(entry) : isAwaited(entry, claim);
-  const counted = history.filter(entry => !isWaitedFor(entry));
-  const budget = checkRestartBudget(counted, withoutCooldown, now);
-  if (!budget.allowed && budget.limit === "MaxRestarts") return true;
   const memoryMs = claim.limits.maxRestartsWindowMs + claim.limits.cooldownMs * 2 ** spec.maxRestarts;
-  const recent = history.filter(entry => now.getTime() - Date.parse(entry.time) < memoryMs).slice(-spec.maxRestarts);
-  return recent.length === spec.maxRestarts && recent.every(entry => entry.outcome === "Ineffective");
+  const recent = history
+    .filter(entry => incidentOf(entry) === incidentOf(claim) && !isOpen(entry))
+    .filter(entry => now.getTime() - Date.parse(entry.time) < memoryMs);
+  if (!isProven(claim)) return failures(recent) >= Math.min(UNPROVEN_RESTARTS, spec.maxRestarts);
+  return failures(recent.slice(-spec.maxRestarts)) === spec.maxRestarts;
+}
+
+function failures(restarts: readonly RestartStatus[]): number {
+  return restarts.filter(({ outcome }) => outcome === "Ineffective").length;
+}
+
+/** Restarts for CNI credentials count as proven: the node's Events name the agent. */
+function isProven(claim: RestartClaim): boolean {
+  return !isOfCause(claim, { cause: Cause.Unknown });
 }
 
 /** The last rollout has ended without replacing a rejected pod. */

@@ -4,7 +4,7 @@ import { isOpen, oldestFirst, restartsOf } from "../../core/restarts";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../logs/reading/read-schedule";
 import { targetNotFound, type Finding } from "../kit/finding";
 import type { Assessment } from "./assessment";
-import { rejectedPods, type WorkloadState } from "./candidates";
+import { limitsOf, rejectedPods, type WorkloadState } from "./candidates";
 import { assess } from "./checks";
 import { coolingMs } from "./limits";
 import {
@@ -80,7 +80,8 @@ function stateOf(
   const { kind, name } = workload.view;
   const previous = observed.previousTargets.find(target => target.kind === kind && target.name === name);
   const ofWorkload = restartsOf(workloadId(workload.view), observed.restarts);
-  const strategy = { isRollout: spec.strategy === "RolloutRestart" };
+  const relapseMs = limitsOf(spec).maxRestartsWindowMs;
+  const strategy = { isRollout: spec.strategy === "RolloutRestart", relapseMs };
   const settle = (entries: readonly RestartStatus[]): RestartStatus[] =>
     settleRestarts(entries, workload, strategy, now.getTime());
   const settled = settle(ofWorkload);

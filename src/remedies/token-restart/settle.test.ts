@@ -8,6 +8,7 @@ import { workload } from "./testing/scene";
 
 const T = Date.parse("2025-01-01T12:00:00.400Z");
 const MINUTE = 60_000;
+const PROVEN = { cause: "ServiceAccountRecreated", serviceAccountUID: "sa-2" } as const;
 
 function entry(over: Partial<RestartStatus> = {}): RestartStatus {
   const time = new Date(T).toISOString();
@@ -36,7 +37,12 @@ function outcomes(
   over: Partial<ObservedWorkload["view"]> = {},
 ) {
   const isRollout = over.restartedAtMs !== undefined;
-  const settled = settleRestarts([restart], { view: workload(over), pods }, { isRollout }, T + afterMs);
+  const settled = settleRestarts(
+    [restart],
+    { view: workload(over), pods },
+    { isRollout, relapseMs: 60 * MINUTE },
+    T + afterMs,
+  );
   return settled.map(({ outcome }) => outcome);
 }
 
@@ -49,6 +55,41 @@ describe("an eviction", () => {
   it("is Ineffective after ten minutes without a successor", () => {
     expect(outcomes(entry(), [], 10 * MINUTE - 1)).toEqual(["Restarted"]);
     expect(outcomes(entry(), [], 10 * MINUTE)).toEqual(["Ineffective"]);
+  });
+
+  const again = (createdAtMs: number): ObservedPod => ({
+    ...healthy(createdAtMs),
+    logs: { state: "persistent", occasions: 9, firstMs: createdAtMs, lastMs: createdAtMs },
+  });
+
+  it.each<{ why: string; over?: Partial<RestartStatus>; rejected: ObservedPod; minutes: number; outcome: string }>([
+    {
+      why: "did not help when its successor is rejected within the window",
+      rejected: again(T + 1_000),
+      minutes: 59,
+      outcome: "Ineffective",
+    },
+    {
+      why: "stays Recovered when its successor is rejected later",
+      rejected: again(T + 1_000),
+      minutes: 61,
+      outcome: "Recovered",
+    },
+    {
+      why: "stays Recovered when an older pod is rejected",
+      rejected: again(T - MINUTE),
+      minutes: 30,
+      outcome: "Recovered",
+    },
+    {
+      why: "stays Recovered when its cause was proven",
+      over: PROVEN,
+      rejected: again(T + 1_000),
+      minutes: 30,
+      outcome: "Recovered",
+    },
+  ])("$why", ({ over, rejected, minutes, outcome }) => {
+    expect(outcomes(entry({ outcome: "Recovered", ...over }), [rejected], minutes * MINUTE)).toEqual([outcome]);
   });
 
   it("stays open while its successor is not Ready", () => {

@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
-import { isCreatedAfter, isOpen, settleOpenRestarts } from "../../core/restarts";
-import { isRejected, type ObservedPod, type ObservedWorkload } from "./observed";
+import { isCreatedAfter, isOfCause, isOpen, settleOpenRestarts } from "../../core/restarts";
+import { isBySandbox, isRejected, type ObservedPod, type ObservedWorkload } from "./observed";
 
 // Outcomes of the restarts in status. Pure: history in, history out. The rules for an executed restart differ from those of
 // token-lifetime: the pod was rejected, so its restart stays open while the successor is not Ready, which proves nothing about the token.
@@ -33,9 +33,14 @@ const WRITTEN_WITHIN_MS = 60_000;
 /** How pods are restarted, as far as it matters for the outcome. */
 export interface Strategy {
   readonly isRollout: boolean;
+  /** A restart did not help if its successor is rejected again within this time. */
+  readonly relapseMs: number;
 }
 
-/** Settles the entries of one workload by its pods. */
+/**
+ * Settles the entries of one workload by its pods. A restart that rests on logs alone, and after which the successor's requests are rejected
+ * again within `relapseMs`, did not help.
+ */
 export function settleRestarts(
   entries: readonly RestartStatus[],
   workload: ObservedWorkload,
@@ -47,7 +52,25 @@ export function settleRestarts(
     wasExecuted: (entry: RestartStatus) => wasExecuted(entry, context),
     outcomeOf: (entry: RestartStatus) => outcomeOf(entry, context),
   };
-  return settleOpenRestarts(entries, evidence, nowMs);
+  const settled = settleOpenRestarts(entries, evidence, nowMs);
+  const relapsed = new Set(workload.pods.map(pod => relapsedRestart(pod, settled, nowMs - strategy.relapseMs)));
+  return settled.map(entry => (relapsed.has(entry) ? { ...entry, outcome: "Ineffective" } : entry));
+}
+
+/** The last restart before a rejected pod was created: the pod is its successor, or it had the same chance to be accepted. */
+function relapsedRestart(
+  pod: ObservedPod,
+  history: readonly RestartStatus[],
+  sinceMs: number,
+): RestartStatus | undefined {
+  const isUnproven = isRejected(pod) && pod.proof === undefined;
+  const last = history.findLast(entry => isSameEvidence(entry, pod) && isCreatedAfter(pod.view.createdAtMs, entry));
+  return isUnproven && last?.outcome === "Recovered" && Date.parse(last.time) >= sinceMs ? last : undefined;
+}
+
+function isSameEvidence({ cause }: RestartStatus, pod: ObservedPod): boolean {
+  const expected = isBySandbox(pod) ? Cause.CniCredentialRejected : Cause.Unknown;
+  return isOfCause({ cause }, { cause: expected });
 }
 
 interface Context {

@@ -1,6 +1,7 @@
 import type { TargetStatus } from "../../api/controller-resilience";
+import { incidentOf } from "../../core/restarts";
 import type { Assessment } from "./assessment";
-import type { WorkloadState } from "./candidates";
+import { limitsOf, nextClaim, type WorkloadState } from "./candidates";
 import { isRejected, isSuspected, type ObservedPod } from "./observed";
 import { describeTime } from "./wording";
 
@@ -8,30 +9,45 @@ import { describeTime } from "./wording";
 export function targetStatus(state: WorkloadState, assessment: Assessment): TargetStatus {
   const { view, pods } = state.workload;
   const lastUnauthorizedTime = lastUnauthorized(state);
-  const generation = exhaustedGeneration(state, assessment);
   return {
     kind: view.kind,
     name: view.name,
     pods: pods.length,
     rejectedPods: state.rejected.length,
     ...(lastUnauthorizedTime === undefined ? {} : { lastUnauthorizedTime }),
-    ...(generation === undefined ? {} : { exhaustedGeneration: generation }),
+    ...exhaustion(state, assessment),
   };
 }
 
+type Exhaustion = Pick<TargetStatus, "exhaustedGeneration" | "exhaustedIncident">;
+
 /** During the cooldown the earlier generation is kept: later passes have to know that its restarts are forgiven. */
-function exhaustedGeneration(state: WorkloadState, { reason }: Assessment): number | undefined {
+function exhaustion(state: WorkloadState, { reason }: Assessment): Exhaustion {
   const { observed, previous, isCooling } = state;
-  if (isCooling) return previous?.exhaustedGeneration;
-  return reason === "RestartsExhausted" || isStillExhausted(state) ? observed.generation : undefined;
+  const { exhaustedGeneration, exhaustedIncident } = previous ?? {};
+  const isNew = reason === "RestartsExhausted";
+  if (!isNew && !isCooling && !isStillExhausted(state)) return {};
+  const generation = isCooling ? exhaustedGeneration : observed.generation;
+  const claim = isNew ? nextClaim(state) : undefined;
+  const incident = claim === undefined ? exhaustedIncident : incidentOf(claim);
+  return {
+    ...(generation === undefined ? {} : { exhaustedGeneration: generation }),
+    ...(incident === undefined ? {} : { exhaustedIncident: incident }),
+  };
 }
 
-/** Used-up restarts are remembered until all logs were read and found quiet: an unread log is no sign of recovery. */
-function isStillExhausted({ workload, previous, observed, spec }: WorkloadState): boolean {
+/**
+ * Used-up restarts are remembered until all logs were read and have been quiet for the budget's window: an unread log is no sign of
+ * recovery, and a pause between two rejections is none either.
+ */
+function isStillExhausted(state: WorkloadState): boolean {
+  const { workload, previous, observed, spec, now } = state;
   if (!((previous?.exhaustedGeneration ?? -Infinity) >= observed.generation)) return false;
   const present = workload.pods.filter(({ view }) => view.deletedAtMs === undefined);
   const readsLogs = spec.evidence.includes("Logs");
-  return present.length === 0 || !present.every(pod => isQuiet(pod) && (wasRead(pod) || !readsLogs));
+  if (present.length === 0 || !present.every(pod => isQuiet(pod) && (wasRead(pod) || !readsLogs))) return true;
+  const quietMs = now.getTime() - Date.parse(lastUnauthorized(state) ?? "");
+  return quietMs < limitsOf(spec).maxRestartsWindowMs;
 }
 
 function wasRead({ readMs, unreadable }: ObservedPod): boolean {

@@ -262,20 +262,6 @@ describe("after a restart", () => {
     expect(pass.recheckAfterMs).toBeGreaterThan(20_000);
   });
 
-  it("reports pods that are rejected again after successful restarts", async () => {
-    const { scene } = await sick();
-    const restarts = [50, 35, 20].map(minutesAgo => ({
-      pod: "web-x",
-      podUID: `uid-${minutesAgo}`,
-      workload: "Deployment/web",
-      time: new Date(scene.clock.now().getTime() - minutesAgo * 60_000).toISOString(),
-      cause: "Unknown",
-      outcome: "Recovered",
-    }));
-    scene.object = { ...scene.object, status: { restarts: restarts as never } };
-    expect((await scene.pass()).message).toContain("1 of 1 pod rejected again after 3 restarts");
-  });
-
   it("drops a request that a crash left behind when the pod still exists, and counts it otherwise", async () => {
     const { scene, pass } = await sick();
     scene.noteRestart(pass.intents[0]!, "Requested");
