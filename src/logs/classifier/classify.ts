@@ -36,7 +36,7 @@ const CHECKLIST: readonly Check[] = [
   // The answer comes from another server.
   { class: "none", holds: isOthersAnswer },
   // "connection is unauthorized: pods is forbidden" is a 403 in the words of a 401.
-  { class: "forbidden", holds: record => includesAny(record.lower, FORBIDDEN.phrases) },
+  { class: "forbidden", holds: record => includesAny(record.lower, FORBIDDEN.phrases) || isRbacSentence(record) },
   // Before lease-lost: a lease that is lost because of a 401 is a 401.
   { class: "unauthorized", holds: record => isDenied(record, UNAUTHORIZED) },
   { class: "forbidden", holds: record => isDenied(record, FORBIDDEN) || isUnreadableForbidden(record) },
@@ -49,6 +49,14 @@ const CHECKLIST: readonly Check[] = [
 function isClientThrottled(record: ParsedRecord): boolean {
   return record.lower.includes("client-side throttling");
 }
+
+/** `User "alice" cannot list pods at the cluster scope`: RBAC before Kubernetes 1.8, without the word "forbidden". */
+function isRbacSentence({ lower }: ParsedRecord): boolean {
+  return lower.includes('user "') && includesAny(lower, RBAC_VERBS) && includesAny(lower, RBAC_SCOPES);
+}
+
+const RBAC_VERBS = ["get", "list", "watch", "create", "update", "patch", "delete"].map(verb => `" cannot ${verb} `);
+const RBAC_SCOPES = [" at the cluster scope", ' in the namespace "', ' in project "'];
 
 /** What apimachinery prints for a 403 without a Status object on an open watch. */
 function isUnreadableForbidden(record: ParsedRecord): boolean {

@@ -85,6 +85,29 @@ UploadError: 401 Unauthorized`,
 \tat okhttp3.internal.ws.RealWebSocket.checkUpgradeSuccess(RealWebSocket.java:224)
 \tat com.example.chat.Socket.open(Socket.java:41)`,
   ],
+  "403s of programs whose 401s are found": [
+    "forbidden",
+    `Exception encountered fetching metadata from Kubernetes API endpoint: 403 Forbidden`,
+    `fetching pod metadata failed: unexpected status code 403 from Kubernetes API`,
+    `received 403 from Kubernetes API while listing pods`,
+    `Invalid response from Kubernetes API when querying '/api/v1/namespaces/shop/pods': <Response [403]>`,
+    `[2025/11/04 07:21:09] [ warn] [filter:kubernetes:kubernetes.0] could not get meta for POD web-1, HTTP status: 403`,
+    `Kubernetes API authorization failure, status 403`,
+    `Kubernetes Connection Error: Requesting "https://10.254.0.1:443" failed: "HTTP 403: Forbidden"`,
+    `#0 unexpected error error_class=Kubeclient::HttpError error="HTTP status code 403, Forbidden"`,
+    `java.net.ProtocolException: Expected HTTP 101 response but was '403 Forbidden'
+\tat io.fabric8.kubernetes.client.okhttp.OkHttpWebSocketImpl.open(OkHttpWebSocketImpl.java:66)`,
+    `E1104 07:21:09.114233       1 webhook.go:154] Failed to make webhook authenticator request: tokenreviews.authentication.k8s.io is forbidden: User "system:serviceaccount:shop:proxy" cannot create resource "tokenreviews" in API group "authentication.k8s.io" at the cluster scope`,
+  ],
+  "RBAC's sentence before Kubernetes 1.8, in every quoting": [
+    "forbidden",
+    `Failed to list *v1.Pod: User "system:serviceaccount:shop:web" cannot list pods at the cluster scope. (get pods)`,
+    `{"level":"error","msg":"User \\"system:serviceaccount:shop:web\\" cannot list pods at the cluster scope. (get pods)"}`,
+    `{"log":"{\\"error\\":\\"User \\\\\\"system:serviceaccount:shop:web\\\\\\" cannot watch services in the namespace \\\\\\"shop\\\\\\".\\"}\\n"}`,
+    `Error in workloop { [Error: User "system:serviceaccount:shop:web" cannot list pods in the namespace "shop".] statusCode: 403 }`,
+    `level=error msg="User \\"alice\\" cannot list pods at the cluster scope"`,
+    `User "system:serviceaccount:shop:web" cannot get endpoints in project "shop"`,
+  ],
 };
 
 describe.each(Object.entries(RECORDS))("%s", (_, [cls, ...records]) => {
