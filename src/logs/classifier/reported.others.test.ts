@@ -108,6 +108,19 @@ UploadError: 401 Unauthorized`,
     `level=error msg="User \\"alice\\" cannot list pods at the cluster scope"`,
     `User "system:serviceaccount:shop:web" cannot get endpoints in project "shop"`,
   ],
+  "a lock that could not be reached, with a timeout in its URL only": [
+    "none",
+    `E1104 07:21:09.114233       1 leaderelection.go:332] error retrieving resource lock shop/web: Get "https://10.96.0.1:443/apis/coordination.k8s.io/v1/namespaces/shop/leases/web?timeout=5s": dial tcp 10.96.0.1:443: connect: connection refused`,
+    `{"level":"error","msg":"error retrieving resource lock shop/web: Get \\"https://10.96.0.1:443/apis/coordination.k8s.io/v1/namespaces/shop/leases/web?timeout=10s\\": EOF"}`,
+    `error initially creating lease: Post "https://10.96.0.1:443/apis/coordination.k8s.io/v1/namespaces/shop/leases?timeout=5s": no route to host`,
+    `error retrieving lease lock shop/web: Get "https://10.96.0.1:443/apis/coordination.k8s.io/v1/namespaces/shop/leases/web?pretty=false&timeout=5s": connection reset by peer`,
+  ],
+  "a lock that timed out": [
+    "lease-lost",
+    `error retrieving resource lock shop/web: Get "https://10.96.0.1:443/apis/coordination.k8s.io/v1/namespaces/shop/leases/web?timeout=5s": net/http: request canceled (Client.Timeout exceeded while awaiting headers)`,
+    `error retrieving resource lock shop/web: Get "https://10.96.0.1:443/apis/coordination.k8s.io/v1/namespaces/shop/leases/web": dial tcp 10.96.0.1:443: i/o timeout`,
+    `error retrieving resource lock shop/web: etcdserver: request timed out`,
+  ],
 };
 
 describe.each(Object.entries(RECORDS))("%s", (_, [cls, ...records]) => {

@@ -8,7 +8,8 @@ export function isLeaseLost(record: ParsedRecord): boolean {
   // Two candidates wrote at the same time; the next attempt succeeds.
   if (lower.includes("operation cannot be fulfilled")) return false;
   if (includesAny(lower, LOCK_NOT_RENEWED)) return true;
-  return includesAny(lower, LOCK_NOT_READ) && includesAny(lower, TOO_LATE);
+  // `?timeout=5s` in the URL is the limit and no outcome.
+  return includesAny(lower, LOCK_NOT_READ) && includesAny(lower.replaceAll("timeout=", ""), TOO_LATE);
 }
 
 const LEADERSHIP_LOST = [
