@@ -1,5 +1,5 @@
 import type { Steps } from "../core/slices";
-import { classify, compilePatterns, scanInSteps } from "./classifier/index";
+import { classify, compilePatterns, isFromOtherPod, scanInSteps, type PodName } from "./classifier/index";
 import { recordEnd } from "./classifier/records";
 import type { FindUnauthorized } from "./reading/container-log";
 
@@ -25,18 +25,24 @@ export function createFinder(extraPatterns: readonly string[]): Finder {
   if (extraPatterns.length === 0) return { find: findByClass, isUnauthorized };
   return {
     isUnauthorized,
-    *find(text, onRecord) {
-      yield* findByClass(text, onRecord);
-      yield* findByPattern(text, compiled.match, onRecord);
+    *find(text, onRecord, pod) {
+      yield* findByClass(text, onRecord, pod);
+      const isMatch = (record: string): boolean => compiled.match(record) && isOwn(record, pod);
+      yield* findByPattern(text, isMatch, onRecord);
     },
   };
 }
 
 /** Finds 401s with the classifier only. */
-export const findByClass: FindUnauthorized = (text, onRecord) =>
-  scanInSteps(text, (cls, start) => {
-    if (cls === "unauthorized") onRecord(start);
+export const findByClass: FindUnauthorized = (text, onRecord, pod) =>
+  scanInSteps(text, (cls, start, end) => {
+    if (cls === "unauthorized" && isOwn(text.toString("utf8", start, end), pod)) onRecord(start);
   });
+
+/** Whether a record is not one that a log shipper printed for another pod; true if the pod is not known. */
+function isOwn(record: string, pod: PodName | undefined): boolean {
+  return pod === undefined || !isFromOtherPod(record, pod);
+}
 
 /** May report a record that the classifier has reported; a repeated 401 changes nothing. */
 function* findByPattern(text: Buffer, match: (record: string) => boolean, onRecord: (start: number) => void): Steps {

@@ -3,3 +3,4 @@ export { classify } from "./classify";
 export { RecordStream, scanInSteps, scanRecords, type OnRecord, type OnStreamRecord } from "./scan-log";
 export { MAX_RECORD_BYTES, MAX_RECORD_LINES } from "./records";
 export { compilePatterns, type CompiledPatterns, type PatternError } from "./patterns";
+export { isFromOtherPod, type PodName } from "./other-pod";

@@ -23,12 +23,25 @@ const MAX_ATTEMPTS = 4;
 
 /** Returns the first JSON object in a text, or null. Never throws. */
 export function takeJson(text: string): TakenJson | null {
+  const taken = takeObject(text);
+  if (taken === null) return null;
+  const leaves: Leaf[] = [];
+  collect(taken.value, { key: "", depth: 0, body: false }, leaves);
+  return { before: text.slice(0, taken.start), leaves, after: text.slice(taken.end) };
+}
+
+/** Returns the first JSON object in a text as JSON.parse does, or null. Never throws. */
+export function objectIn(text: string): unknown {
+  return takeObject(text)?.value ?? null;
+}
+
+function takeObject(text: string): { value: unknown; start: number; end: number } | null {
   let start = objectStart(text, 0);
   for (let i = 0; i < MAX_ATTEMPTS && start >= 0; i++) {
     const end = objectEnd(text, start);
     if (end < 0) return null;
-    const leaves = parseLeaves(text.slice(start, end));
-    if (leaves !== null) return { before: text.slice(0, start), leaves, after: text.slice(end) };
+    const value = parsed(text.slice(start, end));
+    if (value !== undefined) return { value, start, end };
     start = objectStart(text, end);
   }
   return null;
@@ -69,16 +82,12 @@ export function closingQuote(text: string, start: number, quote: string): number
   return -1;
 }
 
-function parseLeaves(document: string): Leaf[] | null {
-  let value: unknown;
+function parsed(document: string): unknown {
   try {
-    value = JSON.parse(document);
+    return JSON.parse(document);
   } catch {
-    return null;
+    return undefined;
   }
-  const leaves: Leaf[] = [];
-  collect(value, { key: "", depth: 0, body: false }, leaves);
-  return leaves;
 }
 
 /** The position of a value in a document. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { classify } from "./classify";
+import { isFromOtherPod } from "./other-pod";
 
 // Work is counted, not timed: every function of a string that looks at characters adds the characters it looked at.
 
@@ -13,7 +14,7 @@ const COUNTED: readonly Counted[] = [
   ...ofArrays.map((name): Counted => [Array.prototype as unknown as Record<string, Method>, name]),
 ];
 
-/** Characters and findings that classifying these records looks at. */
+/** Characters and findings that classifying and attributing these records looks at. */
 function workOf(records: readonly string[]): number {
   let work = 0;
   const originals = COUNTED.map(([owner, name]) => ({ owner, name, original: owner[name]! }));
@@ -25,7 +26,10 @@ function workOf(records: readonly string[]): number {
     };
   }
   try {
-    for (const record of records) classify(record);
+    for (const record of records) {
+      classify(record);
+      isFromOtherPod(record, { namespace: "shop", name: "web-1" });
+    }
   } finally {
     for (const { owner, name, original } of originals) owner[name] = original;
   }

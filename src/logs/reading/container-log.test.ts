@@ -46,6 +46,18 @@ describe("a container's log", () => {
     expect(log.trace.occasions).toHaveLength(1);
   });
 
+  it("leaves out what a log shipper prints for other pods", async () => {
+    const { clock, logs, log, write } = setUp();
+    const shipped = (name: string): string =>
+      JSON.stringify({ log: UNAUTHORIZED, kubernetes: { pod_name: name, namespace_name: pod().namespace } });
+    write(shipped("another-pod"), "all is well");
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    expect(log.trace.occasions).toHaveLength(0);
+    write(shipped(pod().name), "all is well");
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    expect(log.trace.occasions).toHaveLength(1);
+  });
+
   it("counts the last lines of the previous life, then those of the new one", async () => {
     const { clock, logs, log, write } = setUp();
     write("all is well");

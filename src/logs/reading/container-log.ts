@@ -2,7 +2,7 @@ import type { Clock } from "../../core/clock";
 import type { LogReader } from "../../core/readers";
 import { inSlices, type Steps } from "../../core/slices";
 import type { ContainerView, PodView } from "../../core/views";
-import { MAX_RECORD_BYTES } from "../classifier/index";
+import { MAX_RECORD_BYTES, type PodName } from "../classifier/index";
 import { headBefore } from "../classifier/records";
 import { firstCursor, followLife, jumping, nextRequest, takeChunk, type Cursor, type Taken } from "./cursor";
 import { NO_TRACE, withGap, withLine, withUnauthorized, type UnauthorizedTrace } from "../persistence";
@@ -16,8 +16,11 @@ const BEHIND_MS = 120_000;
 
 const NEWLINE = 0x0a;
 
-/** Finds the records that are 401s of the container's own requests, and calls `onRecord` with the offset of each. */
-export type FindUnauthorized = (text: Buffer, onRecord: (start: number) => void) => Steps;
+/**
+ * Finds the records that are 401s of the container's own requests, and calls `onRecord` with the offset of each. With the
+ * pod of the log it skips records that carry another pod's metadata.
+ */
+export type FindUnauthorized = (text: Buffer, onRecord: (start: number) => void, pod?: PodName) => Steps;
 
 /** The ports that reading needs. */
 export interface LogSource {
@@ -51,7 +54,7 @@ export class ContainerLog {
       const cursor = this.#cursor;
       const isMore = await source.logs.read(nextRequest(cursor, container, pod), async chunk => {
         const taken = await inSlices(source.clock, takeChunk(cursor, container, chunk));
-        const options = { nowMs: source.clock.now().getTime(), find: search.find };
+        const options = { nowMs: source.clock.now().getTime(), find: search.find, pod };
         await inSlices(source.clock, this.#fold(taken, cursor.life, options));
         return taken.more;
       });
@@ -79,10 +82,11 @@ export class ContainerLog {
     if (firstMs !== undefined && taken.gap) trace = withGap(trace, firstMs);
     if (firstMs !== undefined) trace = withLine(trace, firstMs, life);
     const text = this.#unfinished.length === 0 ? taken.fresh : Buffer.concat([this.#unfinished, taken.fresh]);
-    yield* options.find(text, start => {
+    const onRecord = (start: number): void => {
       const atMs = timeAt(text, start);
       if (atMs !== undefined) trace = withUnauthorized(trace, atMs, life);
-    });
+    };
+    yield* options.find(text, onRecord, options.pod);
     const lastMs = timeAt(text, lastLine(text));
     this.#trace = lastMs === undefined ? trace : withLine(trace, lastMs, life);
     this.#unfinished = lastRecord(text);
@@ -101,6 +105,7 @@ export class ContainerLog {
 interface FoldOptions {
   readonly nowMs: number;
   readonly find: FindUnauthorized;
+  readonly pod: PodName;
 }
 
 /** What to search for, and how far back to start. */
