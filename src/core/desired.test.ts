@@ -50,7 +50,7 @@ describe("compareDesired", () => {
     expect(compareDesired(desired, [right], equals).is).toBe("right");
   });
 
-  it("says whether an object that is being deleted is right until then", () => {
+  it("reports whether an object that is being deleted is right until then", () => {
     const going = { ...right, deletedAtMs: 1 };
     expect(compareDesired(desired, [going], covers)).toEqual({ is: "deleting", view: going, isRight: true });
     const other = { ...going, spec: {} };

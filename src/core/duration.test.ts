@@ -13,7 +13,7 @@ describe("parsing a duration", () => {
     ["007s", 7_000],
   ])("reads %s", (text, ms) => expect(parseDuration(text)).toBe(ms));
 
-  it.each(["", "s", "5", "1d", "1.5h", "-1s", "1h 30m", "1H", "10ms", "1hm", "٣s"])("refuses '%s' by name", text => {
+  it.each(["", "s", "5", "1d", "1.5h", "-1s", "1h 30m", "1H", "10ms", "1hm", "٣s"])("rejects '%s' by name", text => {
     expect(() => parseDuration(text)).toThrow(RangeError);
     expect(() => parseDuration(text)).toThrow(`"${text}"`);
   });
@@ -30,7 +30,7 @@ describe("parsing a duration", () => {
   });
 });
 
-describe("a duration for people", () => {
+describe("a formatted duration", () => {
   it.each([
     [0, "0s"],
     [-5_000, "0s"],

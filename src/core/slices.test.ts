@@ -12,21 +12,21 @@ function* count(to: number, onStep: (step: number) => void = () => undefined): S
 }
 
 describe("work in steps", () => {
-  it("is done at once where that takes no time", async () => {
+  it("runs at once if it takes no time", async () => {
     const clock = new FakeClock();
     expect(await inSlices(clock, count(1_000))).toBe("counted to 1000");
     expect(clock.pendingTimers).toBe(0);
     expect(runToEnd(count(3))).toBe("counted to 3");
   });
 
-  it("lets others have their turn every ten milliseconds", async () => {
+  it("yields to the event loop every ten milliseconds", async () => {
     const clock = new BusyClock(new FakeClock());
     expect(await inSlices(clock, count(100))).toBe("counted to 100");
-    // What follows has one more for itself.
+    // One more yield precedes the code that follows.
     expect(clock.turns).toBe(11);
   });
 
-  it("has what follows on long work begin with a turn of its own, and nothing else", async () => {
+  it("yields once more after long work, so that the following code starts a new slice", async () => {
     const clock = new BusyClock(new FakeClock());
     await inSlices(clock, count(15));
     expect(clock.turns).toBe(2);
@@ -34,7 +34,7 @@ describe("work in steps", () => {
     expect(clock.turns).toBe(2);
   });
 
-  it("is done one at a step with each of many", async () => {
+  it("processes one item per step", async () => {
     const clock = new BusyClock(new FakeClock());
     const doubled = await inSlices(
       clock,
@@ -44,7 +44,7 @@ describe("work in steps", () => {
     expect([...each([1, 2, 3], () => undefined)]).toHaveLength(3);
   });
 
-  it("takes turns with other work of that sort, one piece at a time", async () => {
+  it("alternates with other sliced work, one slice at a time", async () => {
     const clock = new BusyClock(new FakeClock());
     const done: string[] = [];
     const works = ["a", "b", "c"].map(name =>
@@ -55,12 +55,12 @@ describe("work in steps", () => {
     );
     await Promise.all(works);
     expect(done).toHaveLength(75);
-    // None begins while another waits for its turn; from then on they go round.
+    // None begins while another waits; then they alternate.
     const order = done.filter((name, i) => i === 0 || name[0] !== done[i - 1]?.[0]).map(name => name[0]);
     expect(order.join("")).toBe("abcabcbc");
   });
 
-  it("fails as the work does", async () => {
+  it("rejects with the error of the work", async () => {
     const failing = function* (): Steps {
       throw new Error("no more");
     };

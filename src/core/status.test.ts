@@ -10,7 +10,7 @@ function restart(id: number, outcome: RestartStatus["outcome"] = "Recovered"): R
 }
 
 describe("a status", () => {
-  it("stays far below what etcd takes, whatever it holds", () => {
+  it("stays far below the size limit of etcd, whatever its content", () => {
     const long = "x".repeat(253);
     const status: ControllerResilienceStatus = {
       conditions: [
@@ -38,7 +38,7 @@ describe("a status", () => {
     expect(bounded.conditions?.[0]?.message).toHaveLength(4_096);
   });
 
-  it("says which of its lists was cut, and where", () => {
+  it("names each list that was cut, and its length", () => {
     const targets = Array.from({ length: 10_000 }, (_, i) => ({
       kind: "Deployment",
       name: `web-${i}`,
@@ -63,7 +63,7 @@ describe("a status", () => {
     );
   });
 
-  it("has the list of any remedy cut, and says so in a stable order", () => {
+  it("cuts the list of any remedy, and reports that in a stable order", () => {
     const list = Array.from({ length: 40_000 }, (_, i) => ({ name: `entry-${i}` }));
     const ready = { type: "Ready", status: "True", lastTransitionTime: "2025-01-01T00:00:00Z", reason: "AllHold" };
     const conditions = [{ ...ready, message: "All is well." }];
@@ -78,7 +78,7 @@ describe("a status", () => {
     expect(messages[1]).toBe(messages[0]);
   });
 
-  it("of usual size is left as it is", () => {
+  it("of usual size stays unchanged", () => {
     const status: ControllerResilienceStatus = {
       targets: [{ kind: "Deployment", name: "app", pods: 1, rejectedPods: 0 }],
       restarts: [restart(1)],
@@ -86,14 +86,14 @@ describe("a status", () => {
     expect(boundStatus(status, NOW)).toEqual(status);
   });
 
-  it("is cut at whole characters", () => {
+  it("is cut between characters", () => {
     const cut = cutMessage("a" + "😀".repeat(5_000));
     expect(cut.length).toBeLessThanOrEqual(4_096);
     expect(cut).not.toMatch(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])/);
     expect(cut.endsWith("…")).toBe(true);
   });
 
-  it("is compared without regard to the order of keys and to absent values, but to that of lists", () => {
+  it("is compared independent of the order of keys and of absent values, but not of the order of lists", () => {
     const a = {
       observedGeneration: 1,
       restartsTotal: 0,

@@ -14,7 +14,7 @@ import { loadKubeConfigFile } from "../testing/kubeconfig";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A stand-in for what a real API server can't be made to do at will. */
+/** A fake server for behavior that a real API server does not show on demand. */
 class StandIn {
   readonly sockets = new Set<Socket>();
   readonly requests: IncomingMessage[] = [];
@@ -86,7 +86,7 @@ function answer(code: number, body: object, headers: Record<string, string> = {}
 }
 
 describe("a call", () => {
-  it("sends what it should", async () => {
+  it("sends the method, path, query and headers", async () => {
     standIn.handler = answer(201, { ok: true });
     const body = { grüße: "🙂" };
     const result = await api.json({
@@ -114,7 +114,7 @@ describe("a call", () => {
     expect(standIn.requests[0]?.url).toBe("/k8s/clusters/c-1/things");
   });
 
-  it("tells of each answer, whatever it is", async () => {
+  it("reports each answer, whatever its status", async () => {
     const heads: unknown[] = [];
     const onAnswer = (head: unknown, sentAtMs: number): void => void heads.push([head, sentAtMs]);
     api = new Api(connection, clock, { userAgent: "t", onAnswer });
@@ -127,19 +127,19 @@ describe("a call", () => {
     expect(heads).toEqual([[{ code: 404, date: "Wed, 01 Jan 2025 12:00:00 GMT" }, sentAtMs]]);
   });
 
-  it("opens few sockets, however many calls", async () => {
+  it("opens few sockets for many calls", async () => {
     for (let i = 0; i < 100; i++) await Promise.all(Array.from({ length: 10 }, () => api.json(call)));
     expect(standIn.requests).toHaveLength(1_000);
     expect(standIn.opened).toBeLessThanOrEqual(4);
   });
 
-  it("makes null of a 404 where that is asked for", async () => {
+  it("returns null for a 404 if the caller asks for that", async () => {
     standIn.handler = answer(404, { kind: "Status", message: "no such thing" });
     expect(await api.jsonOrNull(call)).toBeNull();
     await expect(api.json(call)).rejects.toThrow(GoneError);
   });
 
-  it("makes an error of core of whatever else is said", async () => {
+  it("turns any other answer into an error type of core", async () => {
     standIn.handler = answer(503, {}, { "Retry-After": "3" });
     await expect(api.json(call)).rejects.toMatchObject({ constructor: UnavailableError, afterMs: 3_000 });
     standIn.handler = (_, response) => response.end("<html>");
@@ -148,7 +148,7 @@ describe("a call", () => {
     await expect(api.json(call)).rejects.toThrow(/^get things: HTTP 502$/);
   });
 
-  it("takes no more than it was told to", async () => {
+  it("rejects an answer above the size limit", async () => {
     standIn.handler = (_, response) => response.end("x".repeat(2_000));
     await expect(api.send({ ...call, maxBytes: 1_000 })).rejects.toThrow(TerminalError);
   });
@@ -164,7 +164,7 @@ describe("a call", () => {
 });
 
 describe("a kept connection that breaks just as it is used", () => {
-  /** Carries the first request out and dies before the answer, as a server does that is stopped at that moment. */
+  /** Carries out the first request and closes the connection before the answer, like a server that is stopped at that moment. */
   async function breakOnce(): Promise<void> {
     await api.json(call);
     let broken = false;
@@ -176,7 +176,7 @@ describe("a kept connection that breaks just as it is used", () => {
     };
   }
 
-  it("is nothing that a read would notice", async () => {
+  it("is retried for a read", async () => {
     await api.json(call);
     let broken = false;
     standIn.handler = (request, response) => {
@@ -214,7 +214,7 @@ describe("the deadline", () => {
     await refused;
   });
 
-  it("counts waiting for a turn", async () => {
+  it("includes the wait for a free slot", async () => {
     standIn.handler = () => undefined;
     const hanging = Array.from({ length: 4 }, () => expect(api.json(call)).rejects.toThrow(TimeoutError));
     const waiting = expect(api.json({ ...call, deadlineMs: 1_000 })).rejects.toThrow("timed out after 1 s");
@@ -225,7 +225,7 @@ describe("the deadline", () => {
     await Promise.all(hanging);
   });
 
-  it("ends credentials that never come", async () => {
+  it("ends a wait for credentials that never arrive", async () => {
     const config = configWith({ name: "u" });
     config.applyToHTTPSOptions = () => new Promise(() => undefined);
     use(() => config);
@@ -245,7 +245,7 @@ describe("the deadline", () => {
     await expect(stream.toArray()).rejects.toThrow();
   });
 
-  it("leaves nothing on the signal of the one who asks, however many pages that asks for", async () => {
+  it("leaves no listener on the caller's signal after many pages", async () => {
     const { signal } = new AbortController();
     await api.json(call, signal);
     standIn.handler = answer(500, {});
@@ -253,7 +253,7 @@ describe("the deadline", () => {
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
-  it("says why a stream was refused", async () => {
+  it("reports why a stream was refused", async () => {
     standIn.handler = answer(403, { kind: "Status", message: "no right" });
     await expect(api.open(call, new AbortController().signal)).rejects.toThrow("get things: forbidden (403): no right");
   });
@@ -270,7 +270,7 @@ describe("rejected credentials", () => {
     return file;
   }
 
-  it("are read anew once, at once, though client-node would keep them for a minute", async () => {
+  it("are read again once, immediately, although client-node would cache them for a minute", async () => {
     const file = tokenFile();
     await api.json(call);
     writeFileSync(file, "second");
@@ -299,7 +299,7 @@ describe("rejected credentials", () => {
     expect(loads).toBe(2);
   });
 
-  it("are not told to anybody when the kubeconfig is broken", async () => {
+  it("are not revealed when the kubeconfig is broken", async () => {
     const file = join(folder, "config");
     writeFileSync(file, "users:\n- name: me\n  user:\n    token: opaque-secret\n   username: x\n");
     use(() => loadKubeConfigFile(file));

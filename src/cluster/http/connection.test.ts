@@ -20,7 +20,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** What client-node makes of a pod's own files. */
+/** The kubeconfig that client-node derives from a pod's own files. */
 function podConfig(namespace?: string): () => KubeConfig {
   const pod = join(folder, String(namespace?.length));
   mkdirSync(join(pod, SERVICE_ACCOUNT), { recursive: true });
@@ -41,18 +41,18 @@ function kubeconfig(text: string): () => KubeConfig {
 }
 
 describe("locateCluster", () => {
-  it("knows the namespace of the pod that it is in", () => {
+  it("returns the namespace of its own pod", () => {
     expect(locateCluster(podConfig("operators\n"))).toEqual({
       server: "https://10.96.0.1:443",
       podNamespace: "operators",
     });
   });
 
-  it("does without it where the pod has no such file", () => {
+  it("omits the namespace if the pod has no such file", () => {
     expect(locateCluster(podConfig())).toEqual({ server: "https://10.96.0.1:443" });
   });
 
-  it("takes nothing but the server of a kubeconfig: its namespace is where its owner works", () => {
+  it("takes only the server of a kubeconfig, not the namespace of its owner", () => {
     const config = {
       clusters: [{ name: "c", cluster: { server: "https://a:6443" } }],
       contexts: [{ name: "x", context: { cluster: "c", user: "u", namespace: "somewhere" } }],
@@ -62,7 +62,7 @@ describe("locateCluster", () => {
     expect(locateCluster(kubeconfig(JSON.stringify(config)))).toEqual({ server: "https://a:6443" });
   });
 
-  it("says what it expected when there is nothing", () => {
+  it("throws with what it expected if there is no configuration", () => {
     const nothing = (): KubeConfig => {
       const config = new KubeConfig();
       config.loadFromClusterAndUser(

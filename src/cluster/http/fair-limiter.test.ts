@@ -5,7 +5,7 @@ import { FairLimiter } from "./fair-limiter";
 const never = new AbortController().signal;
 const share = (key: string, limit = 10) => [{ key, limit }];
 
-/** Asks for a place and notes when it is given. */
+/** Asks for a slot, and records when it is granted. */
 function ask(limiter: FairLimiter, key: string, given: string[], name = key): Promise<() => void> {
   return limiter.acquire(share(key), never).then(release => {
     given.push(name);
@@ -55,7 +55,7 @@ describe("FairLimiter", () => {
     await limiter.acquire(share("next"), never);
   });
 
-  it("passes over a waiter whose other share is full", async () => {
+  it("skips a waiter whose other share is full", async () => {
     const limiter = new FairLimiter(10);
     const node = { key: "node", limit: 1 };
     const release = await limiter.acquire([{ key: "a", limit: 5 }, node], never);
@@ -68,7 +68,7 @@ describe("FairLimiter", () => {
     await blocked;
   });
 
-  it("forgets who gives up, and counts a second release as none", async () => {
+  it("removes a waiter that gives up, and ignores a second release", async () => {
     const limiter = new FairLimiter(1);
     const release = await limiter.acquire(share("a"), never);
     const impatient = new AbortController();

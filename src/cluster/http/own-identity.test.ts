@@ -4,7 +4,7 @@ import { issuedAt } from "./own-identity";
 const encode = (claims: unknown) => Buffer.from(JSON.stringify(claims)).toString("base64url");
 
 describe("the age of a token", () => {
-  it("is told by its claim iat", () => {
+  it("is derived from its claim iat", () => {
     expect(issuedAt(`Bearer e30.${encode({ iat: 1_700_000_000, exp: 1_700_000_600 })}.sig`)).toBe(1_700_000_000_000);
   });
 
@@ -16,5 +16,5 @@ describe("the age of a token", () => {
     "Basic dTpw",
     `Bearer x.${encode({ iat: "soon" })}.y`,
     `Bearer x.${encode(3)}.y`,
-  ])("is not known of %j", header => expect(issuedAt(header)).toBeUndefined());
+  ])("is unknown for %j", header => expect(issuedAt(header)).toBeUndefined());
 });

@@ -3,7 +3,7 @@ import { FakeClock } from "../../core/testing/fake-clock";
 import { Reachability } from "./reachability";
 
 describe("reachability", () => {
-  it("rests on successful answers of the last minute, whatever else is refused", () => {
+  it("depends on successful answers of the last minute, whatever other requests are refused", () => {
     const clock = new FakeClock();
     const reachability = new Reachability(clock);
     reachability.answered(401);

@@ -4,7 +4,7 @@ import { describeCall, pathOf, resourceOf } from "./resources";
 import { KINDS } from "../../core/kinds";
 
 describe("pathOf", () => {
-  it("knows the core group and the others", () => {
+  it("supports the core group and the others", () => {
     expect(pathOf(KINDS.Pod, { namespace: "kai", name: "a", subresource: "log" })).toBe(
       "/api/v1/namespaces/kai/pods/a/log",
     );
@@ -14,7 +14,7 @@ describe("pathOf", () => {
     ).toBe("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/a%3Ab");
   });
 
-  it("lets no name lead elsewhere", () => {
+  it("escapes names, so that none changes the path", () => {
     expect(pathOf(KINDS.Pod, { namespace: "kai", name: "../secrets/a?x#y" })).toBe(
       "/api/v1/namespaces/kai/pods/..%2Fsecrets%2Fa%3Fx%23y",
     );
@@ -22,13 +22,13 @@ describe("pathOf", () => {
 });
 
 describe("resourceOf", () => {
-  it("refuses a kind that the operator never writes", () => {
+  it("rejects a kind that the operator never writes", () => {
     expect(() => resourceOf({ apiVersion: "v1", kind: "Secret" })).toThrow(TerminalError);
   });
 });
 
 describe("describeCall", () => {
-  it("speaks as kubectl does", () => {
+  it("formats calls as kubectl does", () => {
     expect(describeCall("list", KINDS.Pod)).toBe("list pods");
     expect(describeCall("list", KINDS.Pod, { namespace: "kai" })).toBe("list pods in kai");
     expect(describeCall("create", KINDS.Pod, { namespace: "kai", name: "a", subresource: "eviction" })).toBe(

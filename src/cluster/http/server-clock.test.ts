@@ -8,7 +8,7 @@ function makeBench() {
   const offsets: number[] = [];
   const log = { warn: (fields: object) => void warnings.push(fields) };
   const clock = new ServerClock(machine, { log: () => log, clockOffset: seconds => void offsets.push(seconds) });
-  /** The server's clock is ahead by that much; the request takes `tripMs`, and the server looks at its clock half way. */
+  /** The server's clock is ahead by `offset`; the request takes `tripMs`, and the server reads its clock halfway. */
   const hear = (aheadMs: number, tripMs = 0) => {
     const sentAtMs = machine.monotonicMs();
     const date = new Date(machine.now().getTime() + tripMs / 2 + aheadMs).toUTCString();
@@ -20,7 +20,7 @@ function makeBench() {
 }
 
 describe("the server's clock", () => {
-  it("is this machine's until the server says otherwise", () => {
+  it("equals this machine's clock before the first answer", () => {
     const bench = makeBench();
     expect(bench.aheadMs()).toBe(0);
     for (const offset of [0, 900, -900]) bench.hear(offset);
@@ -29,13 +29,16 @@ describe("the server's clock", () => {
     expect([bench.aheadMs(), bench.warnings]).toEqual([0, []]);
   });
 
-  it.each([2_000, -2_000, 45_000, -3_600_000])("follows one that differs by %d ms to about half a second", offset => {
-    const bench = makeBench();
-    bench.hear(offset, 40);
-    expect(Math.abs(bench.aheadMs() - offset)).toBeLessThanOrEqual(520);
-    expect(bench.offsets.at(-1)).toBe(bench.aheadMs() / 1000);
-    expect(bench.warnings).toEqual([{ offsetSeconds: bench.aheadMs() / 1000 }]);
-  });
+  it.each([2_000, -2_000, 45_000, -3_600_000])(
+    "follows a clock that differs by %d ms to within about half a second",
+    offset => {
+      const bench = makeBench();
+      bench.hear(offset, 40);
+      expect(Math.abs(bench.aheadMs() - offset)).toBeLessThanOrEqual(520);
+      expect(bench.offsets.at(-1)).toBe(bench.aheadMs() / 1000);
+      expect(bench.warnings).toEqual([{ offsetSeconds: bench.aheadMs() / 1000 }]);
+    },
+  );
 
   it("trusts a quick answer more than a slow one, for five minutes", () => {
     const bench = makeBench();
@@ -49,7 +52,7 @@ describe("the server's clock", () => {
     expect(bench.aheadMs()).not.toBe(quickMs);
   });
 
-  it("follows at once when one of the two clocks is set, and says so once", () => {
+  it("follows at once when one of the two clocks is set, and logs that once", () => {
     const bench = makeBench();
     bench.hear(0, 10);
     bench.machine.jumpWall(10_000);
@@ -62,7 +65,7 @@ describe("the server's clock", () => {
     expect([bench.aheadMs(), bench.warnings.at(-1)]).toEqual([0, { offsetSeconds: 0 }]);
   });
 
-  it("stays with one of several servers whose clocks differ by seconds, whoever answers", () => {
+  it("follows one of several servers whose clocks differ by seconds", () => {
     const bench = makeBench();
     bench.hear(3_000, 10);
     const firstMs = bench.aheadMs();
@@ -74,7 +77,7 @@ describe("the server's clock", () => {
     expect(bench.warnings).toHaveLength(1);
   });
 
-  it("follows the others when that one answers no more", () => {
+  it("follows another server when that one no longer answers", () => {
     const bench = makeBench();
     bench.hear(3_000, 10);
     for (let i = 0; i < 61; i++) {
@@ -86,13 +89,13 @@ describe("the server's clock", () => {
     expect(bench.aheadMs()).toBe(0);
   });
 
-  it("warns again when it gets alarming", () => {
+  it("warns again when the offset becomes critical", () => {
     const bench = makeBench();
     for (const offset of [5_000, 6_500, 40_000, 42_000, -5_000]) bench.hear(offset);
     expect(bench.warnings).toHaveLength(3);
   });
 
-  it("leaves durations and timers alone", () => {
+  it("does not affect durations and timers", () => {
     const bench = makeBench();
     bench.hear(60_000);
     expect(bench.clock.monotonicMs()).toBe(bench.machine.monotonicMs());

@@ -26,16 +26,16 @@ describe("errorOfRefusal", () => {
     [429, WaitError],
     [500, TransientError],
     [503, TransientError],
-  ])("takes a %i for what it is", (code, type) => {
+  ])("maps a %i to its error type", (code, type) => {
     expect(refuse(code).constructor).toBe(type);
   });
 
-  it("names the call, and what the API server said", () => {
+  it("names the call and the API server's message", () => {
     const said = 'pods "a" is forbidden: User "u" cannot get resource "pods" in API group "" in the namespace "kai"';
     expect(refuse(403, { message: said }).message).toBe(`get pods kai/a: forbidden (403): ${said}`);
   });
 
-  it("waits as long as it is told to, within reason", () => {
+  it("respects Retry-After up to a limit", () => {
     expect(refuse(429, {}, "7")).toMatchObject({ afterMs: 7_000 });
     expect(refuse(503, {}, "2")).toMatchObject({ afterMs: 2_000 });
     expect(refuse(429, { details: { retryAfterSeconds: 10 } })).toMatchObject({ afterMs: 10_000 });
@@ -44,26 +44,26 @@ describe("errorOfRefusal", () => {
     expect(refuse(429, {}, "soon")).toMatchObject({ afterMs: 1_000 });
   });
 
-  it("tells a server that has trouble from one that has refused", () => {
+  it("distinguishes a failing server from a refusal", () => {
     expect(refuse(503, {}, "2")).toBeInstanceOf(UnavailableError);
     expect(refuse(500, { details: { retryAfterSeconds: 1 } })).toBeInstanceOf(UnavailableError);
     expect(refuse(429, {}, "2")).not.toBeInstanceOf(UnavailableError);
   });
 
-  it("tells a namespace that is going from a right that is missing", () => {
+  it("distinguishes a terminating namespace from a missing right", () => {
     const going = { details: { causes: [{ reason: "NamespaceTerminating", field: "metadata.namespace" }] } };
     expect(refuse(403, going)).toBeInstanceOf(TerminatingError);
     expect(refuse(403, {})).not.toBeInstanceOf(TerminatingError);
   });
 
-  it("takes the wrong uid in a patch for a conflict", () => {
+  it("treats a wrong uid in a patch as a conflict", () => {
     expect(refuse(422, { details: { causes: [{ field: "metadata.uid" }] } })).toBeInstanceOf(ConflictError);
     expect(refuse(422, { details: { causes: [{ field: "spec.replicas" }] } })).toBeInstanceOf(TerminalError);
   });
 });
 
 describe("parseStatus", () => {
-  it("lets nothing through that is no Status", () => {
+  it("accepts only a Status", () => {
     expect(parseStatus('{"kind":"Status","message":"m"}')).toMatchObject({ message: "m" });
     expect(parseStatus('{"kind":"Pod","message":"m"}')).toEqual({});
     expect(parseStatus("E0101 token=secret")).toEqual({});

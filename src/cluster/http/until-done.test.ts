@@ -20,25 +20,25 @@ function setUp(answers: (Error | undefined)[]) {
 }
 
 describe("untilDone", () => {
-  it("does it once if it works at once", async () => {
+  it("runs the action once if it succeeds", async () => {
     const { done, tries, told } = setUp([undefined]);
     expect([await done, tries(), told()]).toEqual([true, 1, []]);
   });
 
-  it("tries again until it works, and tells of each failure that is another one", async () => {
+  it("retries until the action succeeds, and reports each different failure once", async () => {
     const refused = new TransientError("refused");
     const { clock, done, tries, told } = setUp([refused, refused, new TransientError("forbidden"), undefined]);
     await clock.run(60_000);
     expect([await done, tries(), told()]).toEqual([true, 4, ["refused", "forbidden"]]);
   });
 
-  it("quotes nobody else's errors", async () => {
+  it("does not quote foreign errors", async () => {
     const { clock, told } = setUp([new Error("secret"), undefined]);
     await clock.run(60_000);
     expect(told()).toEqual(["an unexpected Error"]);
   });
 
-  it("ends when it is told to, in the middle of a wait", async () => {
+  it("stops on abort, also during a wait", async () => {
     const { clock, stopping, done, tries } = setUp([new TransientError("refused")]);
     await clock.run(10_000);
     const before = tries();

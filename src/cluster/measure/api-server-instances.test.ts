@@ -29,14 +29,14 @@ describe("the instances of the API server", () => {
     ]);
   });
 
-  it("are none where nothing is said of them, or nothing that makes sense", () => {
+  it("are empty without valid endpoints", () => {
     const endpoint = { addresses: ["10.0.0.1"] };
     for (const odd of [null, {}, { endpoints: [endpoint] }, slice([endpoint], [{ name: "http", port: 80 }])])
       expect(instancesIn(odd)).toEqual([]);
     expect(instancesIn(slice([{}, { addresses: [] }, { addresses: [7] }, { addresses: [""] }]))).toEqual([]);
   });
 
-  it("stand in the EndpointSlice of the service kubernetes", async () => {
+  it("come from the EndpointSlice of the service kubernetes", async () => {
     const paths: string[] = [];
     const jsonOrNull = <T>({ path }: { path: string }): Promise<T | null> => {
       paths.push(path);

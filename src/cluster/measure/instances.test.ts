@@ -10,7 +10,7 @@ import { FakeClock } from "../../core/testing/fake-clock";
 import { Api } from "../http/api";
 import { Connection } from "../http/connection";
 
-// One API server of several, at an address that the kubeconfig does not know.
+// One of several API servers, at an address that is not in the kubeconfig.
 
 interface Party {
   readonly key: string;
@@ -64,7 +64,7 @@ afterEach(async () => {
   await new Promise(resolve => server.close(resolve));
 });
 
-/** Starts the instance, and a client whose kubeconfig leads elsewhere. */
+/** Starts the instance, and a client whose kubeconfig has another server. */
 async function start(party: Party, cluster: object = {}) {
   server = createServer({ key: party.key, cert: party.certificate }, (request, response) => {
     requests.push(request);
@@ -91,14 +91,14 @@ async function start(party: Party, cluster: object = {}) {
 }
 
 describe("an instance of the API server", () => {
-  it("is asked at its address, known by the name that all have, with the credentials of the kubeconfig", async () => {
+  it("is read at its own address, with the common server name and the credentials of the kubeconfig", async () => {
     const { ask } = await start(usual);
     expect((await ask()).code).toBe(200);
     expect(requests[0]?.url).toBe("/metrics");
     expect(requests[0]?.headers).toMatchObject({ authorization: "Bearer first", "user-agent": "t" });
   });
 
-  it("is shown no credentials if it has another name or another authority, whatever the kubeconfig says", async () => {
+  it("gets no credentials if its certificate has another name or authority, whatever the kubeconfig says", async () => {
     for (const party of [nameless, foreign]) {
       for (const cluster of [{}, { skipTLSVerify: true }, { tlsServerName: "api.example.com" }]) {
         const { ask } = await start(party, cluster);
@@ -110,20 +110,20 @@ describe("an instance of the API server", () => {
     expect(requests).toEqual([]);
   });
 
-  it("is asked once more with credentials read anew when it rejects them", async () => {
+  it("is read once more with newly read credentials after a 401", async () => {
     const { ask, loads } = await start(usual);
     accepted = "Bearer second";
     expect((await ask()).code).toBe(200);
     expect([requests.length, loads()]).toEqual([2, 2]);
   });
 
-  it("says nothing of the way to the server of the kubeconfig", async () => {
+  it("does not affect the reachability of the server of the kubeconfig", async () => {
     const { ask, answers } = await start(usual);
     await ask();
     expect(answers).toEqual([]);
   });
 
-  it("is asked over one connection, again and again", async () => {
+  it("reuses one connection", async () => {
     const { ask } = await start(usual);
     for (let i = 0; i < 10; i++) await ask();
     expect(opened).toBe(1);

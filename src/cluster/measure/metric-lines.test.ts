@@ -9,7 +9,7 @@ import { Api, TimeoutError } from "../http/api";
 import { Connection } from "../http/connection";
 import { metricLines } from "./metric-lines";
 
-// A stand-in for what a real API server can't be made to do at will.
+// A fake server for behavior that a real API server does not show on demand.
 
 let server: Server;
 let handler: RequestListener;
@@ -51,7 +51,7 @@ const TEXT = "a 1\nb 2\n\nc 3\n";
 const LINES = ["a 1", "b 2", "c 3"];
 
 describe("the lines of an API server's metrics", () => {
-  it("are unpacked if the server packs them, and taken as they are if it does not", async () => {
+  it("are decompressed if the server compresses them", async () => {
     handler = (request, response) => {
       expect([request.url, request.headers["accept-encoding"]]).toEqual(["/metrics", "gzip"]);
       response.writeHead(200, { "Content-Encoding": "gzip" }).end(gzipSync(TEXT));
@@ -61,7 +61,7 @@ describe("the lines of an API server's metrics", () => {
     expect(await all()).toEqual(LINES);
   });
 
-  it.each(["plain", "gzip"])("come as the server sends them, and no more than are asked for: %s", async kind => {
+  it.each(["plain", "gzip"])("are streamed, and the stream stops when the reader stops: %s", async kind => {
     let closed: Promise<unknown> = Promise.resolve();
     handler = (_, response) => {
       closed = new Promise(resolve => response.on("close", resolve));
@@ -83,7 +83,7 @@ describe("the lines of an API server's metrics", () => {
       "get /metrics: aborted",
     ],
     [
-      "a body that ends too early without saying so",
+      "a body that ends early without an error",
       (_, response) => {
         response.useChunkedEncodingByDefault = false;
         response.writeHead(200, { Connection: "close" }).end("a 1\nb ");
@@ -92,7 +92,7 @@ describe("the lines of an API server's metrics", () => {
       "get /metrics: expected a line break at the end, got a truncated line",
     ],
     [
-      "a packed body that is cut off",
+      "a compressed body that is cut off",
       (_, response) => {
         const packed = gzipSync(TEXT);
         response.writeHead(200, { "Content-Encoding": "gzip" }).end(packed.subarray(0, packed.length - 9));
@@ -101,7 +101,7 @@ describe("the lines of an API server's metrics", () => {
       "get /metrics: unexpected end of file",
     ],
     [
-      "a body that is not what it says",
+      "a body that is not in its declared encoding",
       (_, response) => response.writeHead(200, { "Content-Encoding": "gzip" }).end(TEXT),
       TransientError,
       "get /metrics: incorrect header check",
@@ -119,12 +119,12 @@ describe("the lines of an API server's metrics", () => {
       "expected lines of at most 65536 bytes, got a longer one",
     ],
     [
-      "a small body that unpacks to a huge one",
+      "a small body that decompresses to a huge one",
       (_, response) => {
         const line = Buffer.alloc(60_000, "x").fill("\n", 59_999);
         const packed = gzipSync(Buffer.concat(Array.from({ length: 500 }, () => line)));
         response.writeHead(200, { "Content-Encoding": "gzip" });
-        // Members one after the other are one body.
+        // Concatenated gzip members form one body.
         response.end(Buffer.concat(Array.from({ length: 9 }, () => packed)));
       },
       TerminalError,
@@ -141,13 +141,13 @@ describe("the lines of an API server's metrics", () => {
     ["never answers", () => undefined],
     ["stops in the middle", (_, response) => void response.write("a 1\nb")],
     [
-      "trickles for ever",
+      "sends bytes slowly forever",
       (_, response) => {
         const timer = setInterval(() => response.write("a 1\n"), 1);
         response.on("close", () => clearInterval(timer));
       },
     ],
-  ])("don't wait for a server that %s", async (_, listener) => {
+  ])("time out for a server that %s", async (_, listener) => {
     handler = listener;
     const refused = expect(all()).rejects.toThrow(TimeoutError);
     await arrived;

@@ -43,7 +43,7 @@ describe("a line of Prometheus' text format", () => {
     '{"a.b",c="d"} 1',
     "1a 1",
     'a{b="c"} 1 # {trace="x"} 1',
-  ])("is no sample: %s", line => {
+  ])("is not a sample: %s", line => {
     expect(parseSample(line)).toBeNull();
   });
 
@@ -53,7 +53,7 @@ describe("a line of Prometheus' text format", () => {
   const labels = fc.uniqueArray(fc.tuple(label, text), { selector: ([key]) => key, maxLength: 5 });
   const escaped = (value: string) => value.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n");
 
-  it("says what was written, whatever is in the labels and in whatever order they come", () => {
+  it("parses any label values in any order", () => {
     fc.assert(
       fc.property(name, labels, fc.double({ noDefaultInfinity: true, noNaN: true }), (metric, pairs, value) => {
         const written = pairs.map(([key, content]) => `${key}="${escaped(content)}"`).join(",");
@@ -65,7 +65,7 @@ describe("a line of Prometheus' text format", () => {
     );
   });
 
-  it("is read without an error and in no time, whatever stands in it", () => {
+  it("is parsed without an error in linear time, whatever its content", () => {
     const piece = fc.constantFrom("a", "{", "}", '"', "\\", ",", "=", " ", "1", "e", "n", "é");
     fc.assert(fc.property(fc.array(piece, { maxLength: 200 }), pieces => void parseSample(pieces.join(""))));
     const started = performance.now();

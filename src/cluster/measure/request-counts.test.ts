@@ -7,16 +7,16 @@ import { FakeClock, settle } from "../../core/testing/fake-clock";
 import type { ApiRequest } from "../http/api";
 import { RequestCounts } from "./request-counts";
 
-/** Servers by address, and whichever answers at the kubeconfig's address, that count requests of one FlowSchema. */
+/** Servers by address, and the one that answers at the kubeconfig's address, which count requests of one FlowSchema. */
 class Servers {
   readonly clock = new FakeClock();
   readonly counts = new RequestCounts({ api: this, clock: this.clock });
-  /** Of each: when it was started and what it has counted; null where it can't be reached. */
+  /** Start time and counts of each server; null if it can't be reached. */
   readonly instances = new Map<string, [start: number, count: number] | null>();
   ordinary: [start: number, count: number] | Error = [1, 0];
   slice: Error | null = null;
   asked: string[] = [];
-  /** Answers wait for this. */
+  /** Answers wait for this promise. */
   gate: Promise<void> = Promise.resolve();
 
   jsonOrNull = async <T>(): Promise<T | null> => {
@@ -42,7 +42,7 @@ class Servers {
     return Promise.resolve(Object.assign(body, { headers: {} }) as IncomingMessage);
   };
 
-  /** Lets ten seconds go by, then reads. */
+  /** Advances time by ten seconds, then reads. */
   async read(): Promise<RequestRates> {
     this.asked = [];
     this.clock.advance(10_000);
@@ -69,7 +69,7 @@ describe("the rates of requests", () => {
     expect(servers.asked).toEqual(["slice", "10.0.0.1", "10.0.0.2"]);
   });
 
-  it.each([0, 1])("come the ordinary way where %i instances are written down", async count => {
+  it.each([0, 1])("come from the kubeconfig's server where %i instances are listed", async count => {
     for (let i = 0; i < count; i++) servers.instances.set(`10.0.0.${i}`, null);
     await servers.read();
     expect(servers.asked).toEqual(["slice", "ordinary"]);
@@ -79,7 +79,7 @@ describe("the rates of requests", () => {
     expect(servers.asked).toEqual(["slice", "ordinary"]);
   });
 
-  it("are lower bounds while an instance can't be reached, and make up for it afterwards", async () => {
+  it("are lower bounds while an instance can't be reached, and include its requests afterwards", async () => {
     servers.instances.set("10.0.0.1", [1, 0]).set("10.0.0.2", [2, 0]);
     await servers.read();
     servers.instances.set("10.0.0.1", [1, 3]).set("10.0.0.2", null);
@@ -89,7 +89,7 @@ describe("the rates of requests", () => {
     expect(requestsIn(await servers.read())).toEqual([1_004]);
   });
 
-  it("come the ordinary way where no instance can be reached, which is tried again after a minute", async () => {
+  it("come from the kubeconfig's server if no instance can be reached, which is retried after a minute", async () => {
     servers.instances.set("10.0.0.1", null).set("10.0.0.2", null);
     await servers.read();
     expect(servers.asked).toEqual(["slice", "10.0.0.1", "10.0.0.2", "ordinary"]);
@@ -97,7 +97,7 @@ describe("the rates of requests", () => {
     const rates = await servers.read();
     expect([requestsIn(rates), rates.servers]).toEqual([[5], { found: 2, read: 1 }]);
     expect(servers.asked).toEqual(["slice", "ordinary"]);
-    // What the ordinary way has told is not told once more by the same server at its own address.
+    // Counts that were read at the kubeconfig's server are not counted again at the server's own address.
     servers.instances.set("10.0.0.1", [1, 9]).set("10.0.0.2", [2, 0]);
     servers.clock.advance(50_000);
     expect((await servers.read()).servers).toEqual({ found: 2, read: 2 });
@@ -105,7 +105,7 @@ describe("the rates of requests", () => {
     expect(requestsIn(await servers.read())).toEqual([5, 0, 1]);
   });
 
-  it("are not known where the operator lacks a right, and say which; what was known is still told", async () => {
+  it("are unknown without a right, and name it; earlier rates are still returned", async () => {
     await servers.read();
     servers.ordinary = [1, 5];
     const { readMs } = await servers.read();
@@ -150,7 +150,7 @@ describe("the rates of requests", () => {
 });
 
 describe("a reading", () => {
-  it("is used again as long as it is young enough, never within a second, also if it failed", async () => {
+  it("is reused while it is recent; within a second always, also after a failure", async () => {
     await servers.read();
     const first = servers.asked.length;
     servers.clock.advance(999);
@@ -169,7 +169,7 @@ describe("a reading", () => {
     expect(servers.asked).toHaveLength(2 * first);
   });
 
-  it("is shared by all who ask meanwhile", async () => {
+  it("is shared by concurrent callers", async () => {
     let open = (): void => undefined;
     servers.gate = new Promise(resolve => (open = resolve));
     const all = Promise.all([servers.counts.rates(0), servers.counts.rates(0), servers.counts.rates(60_000)]);

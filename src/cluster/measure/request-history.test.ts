@@ -23,7 +23,7 @@ function history(...readings: ServerCounts[][]) {
 }
 
 describe("the requests between two readings", () => {
-  it("are what the counters of all servers grew by; what they had counted before is nobody's", () => {
+  it("are the growth of all servers' counters since their first reading", () => {
     const spans = history(
       [told("a", 1, 0, { s: 1_000 }), told("b", 2, 0, { s: 500 })],
       [told("a", 1, 10_000, { s: 1_030 }), told("b", 2, 10_000, { s: 507 })],
@@ -32,17 +32,17 @@ describe("the requests between two readings", () => {
     expect(spans()).toEqual(["0-10: 37", "10-20: 1"]);
   });
 
-  it("begin at zero for a FlowSchema that a server has not told of before", () => {
+  it("start at zero for a FlowSchema that is new on a server", () => {
     const spans = history([told("a", 1, 0, {})], [told("a", 1, 10_000, { s: 12 })], [told("a", 1, 20_000, { s: 15 })]);
     expect(spans()).toEqual(["0-10: 12", "10-20: 3"]);
   });
 
-  it("are none of a FlowSchema without requests", () => {
+  it("are empty for a FlowSchema without requests", () => {
     const spans = history([told("a", 1, 0, { s: 5 })], [told("a", 1, 10_000, { s: 5 })]);
     expect(spans()).toEqual([]);
   });
 
-  it("are not negative, not huge and not invented when a server is restarted, comes or goes", () => {
+  it("are correct when a server is restarted, added or removed", () => {
     const spans = history(
       [told("a", 1, 0, { s: 1_000 })],
       [told("a", 1, 10_000, { s: 1_010 })],
@@ -53,7 +53,7 @@ describe("the requests between two readings", () => {
     expect(spans()).toEqual(["0-10: 10", "10-20: 0", "20-30: 5", "30-40: 2"]);
   });
 
-  it("are not counted again when a counter falls and comes back", () => {
+  it("are not counted twice when a counter falls and recovers", () => {
     const spans = history(
       [told("a", 1, 0, { s: 1_000 })],
       [told("a", 1, 10_000, { s: 10 })],
@@ -63,7 +63,7 @@ describe("the requests between two readings", () => {
     expect(spans()).toEqual(["0-10: 0", "10-20: 0", "20-30: 1"]);
   });
 
-  it("are known of a longer time where a server was missed", () => {
+  it("cover a longer span if a server was missed", () => {
     const spans = history(
       [told("a", 1, 0, { s: 0 }), told("b", 2, 0, { s: 0 })],
       [told("a", 1, 10_000, { s: 1 }), told("b", 2, 10_000, { s: 1 })],
@@ -73,7 +73,7 @@ describe("the requests between two readings", () => {
     expect(spans()).toEqual(["0-10: 2", "10-30: 1099"]);
   });
 
-  it("stay apart where a server that was missed has nothing to add, or was missed for too long", () => {
+  it("are not merged if a missed server has no requests, or was missed for too long", () => {
     const missed = (atMs: number, requests: number) => [
       told("a", 1, atMs, { s: atMs / 1000 }),
       told("b", 2, atMs, { s: requests }),
@@ -84,7 +84,7 @@ describe("the requests between two readings", () => {
     expect(late()).toEqual(["0-50: 50", "50-91: 41", "91-100: 10"]);
   });
 
-  it("are known behind an address that leads to one server after the other", () => {
+  it("are correct behind an address that alternates between servers", () => {
     const spans = history(
       [told("", 1, 0, { s: 0 })],
       [told("", 2, 10_000, { s: 0 })],
@@ -105,7 +105,7 @@ describe("the requests between two readings", () => {
     expect(turns()).toEqual([]);
   });
 
-  it("end with the latest answer, and are not told of no time at all", () => {
+  it("end with the latest answer, and have no empty span", () => {
     const spans = history(
       [told("a", 1, 0, { s: 0 }), told("b", 2, 400, { s: 0 })],
       [told("a", 1, 400, { s: 1_000 })],
@@ -114,7 +114,7 @@ describe("the requests between two readings", () => {
     expect(spans()).toEqual(["0.4-10.4: 30"]);
   });
 
-  it("are forgotten after 15 minutes, also while nothing can be read, and with them the servers", () => {
+  it("are forgotten after 15 minutes, also while nothing can be read, and so are the servers", () => {
     const memory = new RequestHistory();
     for (let i = 0; i <= 100; i++) memory.add([told("a", 1, i * 10_000, { s: i })]);
     expect(lines(memory.spans(1_000_000, 0)["s"])).toHaveLength(90);
@@ -124,13 +124,13 @@ describe("the requests between two readings", () => {
     expect(memory.spans(2_000_000, 0)).toEqual({});
   });
 
-  it("are bounded in number, however often is read", () => {
+  it("are bounded in number, however frequent the readings", () => {
     const memory = new RequestHistory();
     for (let i = 0; i <= 1_000; i++) memory.add([told("a", 1, i * 100, { s: i })]);
     expect(memory.spans(100_000, 0)["s"]).toHaveLength(240);
   });
 
-  it("are told in the time of the wall clock, whole milliseconds without gaps", () => {
+  it("have wall clock times in whole milliseconds without gaps", () => {
     const memory = new RequestHistory();
     for (let i = 0; i < 50; i++) memory.add([told("a", 1, i * 10.37, { s: i })]);
     const spans = memory.spans(600, 1_700_000_000_000.5)["s"] ?? [];
@@ -144,10 +144,10 @@ describe("the requests between two readings", () => {
   });
 });
 
-describe("whatever servers do and however they can be read", () => {
+describe("any behavior of servers and any failures of readings", () => {
   interface Step {
     readonly afterMs: number;
-    /** What each server is asked for in the meantime. */
+    /** Requests to each server during the step. */
     readonly made: readonly number[];
     readonly restarts: readonly boolean[];
     readonly read: readonly boolean[];
@@ -161,7 +161,7 @@ describe("whatever servers do and however they can be read", () => {
     read: each(fc.boolean()),
   });
 
-  /** Plays the steps; all requests of a step are made in the middle of it. */
+  /** Runs the steps; all requests of a step happen in the middle of it. */
   function play(steps: readonly Step[]) {
     const memory = new RequestHistory();
     const made: { readonly atMs: number; readonly requests: number }[] = [];
@@ -186,7 +186,7 @@ describe("whatever servers do and however they can be read", () => {
     return { spans, between };
   }
 
-  it("no span tells of more requests than were made in it, and spans are contiguous", () => {
+  it("never give a span more requests than were made in it, and keep spans contiguous", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), steps => {
         const { spans, between } = play(steps);
@@ -200,7 +200,7 @@ describe("whatever servers do and however they can be read", () => {
     );
   });
 
-  it("nothing is missing while all servers live and each is read every time", () => {
+  it("lose no request while all servers run and every reading succeeds", () => {
     const calm = step.map(one => ({ ...one, restarts: one.restarts.map(() => false), read: one.read.map(() => true) }));
     fc.assert(
       fc.property(fc.array(calm, { maxLength: 30 }), steps => {

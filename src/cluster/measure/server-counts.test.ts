@@ -13,8 +13,8 @@ function counted(...lines: string[]) {
   return { startSeconds, requests: Object.fromEntries(requests) };
 }
 
-describe("what an API server has counted", () => {
-  it("is added up over counters, levels and reasons, for the FlowSchemas of the operator alone", () => {
+describe("the counts of an API server", () => {
+  it("are summed over counters, levels and reasons, for the operator's FlowSchemas only", () => {
     const lines = [
       `# HELP ${DISPATCHED} [BETA] Number of requests executed`,
       `${DISPATCHED}{flow_schema="controller-resilience-kai",priority_level="a"} 1.5e+03`,
@@ -32,21 +32,21 @@ describe("what an API server has counted", () => {
     });
   });
 
-  it.each(["NaN", "+Inf", "-1", "many"])("is not known where a count is %s, unless it is somebody else's", value => {
+  it.each(["NaN", "+Inf", "-1", "many"])("are unknown if a count of an own FlowSchema is %s", value => {
     const take = () => counted(`${DISPATCHED}{flow_schema="controller-resilience-kai"} ${value}`);
     expect(take).toThrow(TransientError);
     const others = `${DISPATCHED}{flow_schema="exempt"} ${value === "many" ? 1 : value}`;
     expect(counted(others).requests).toEqual({});
   });
 
-  it("is not known where it does not say since when", () => {
+  it("are unknown without the start time of the process", () => {
     expect(() => new CountedRequests().result()).toThrow("expected process_start_time_seconds, got none");
     const odd = new CountedRequests();
     odd.take("process_start_time_seconds NaN");
     expect(() => odd.result()).toThrow(TransientError);
   });
 
-  it("is bounded", () => {
+  it("are bounded", () => {
     const counts = new CountedRequests();
     const take = (i: number) => counts.take(`${DISPATCHED}{flow_schema="controller-resilience-${i}"} 1`);
     for (let i = 0; i < 10_000; i++) take(i);

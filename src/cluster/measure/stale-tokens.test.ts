@@ -32,7 +32,7 @@ describe("the API server's count of stale tokens", () => {
     expect(world.asked).toBe(2);
   });
 
-  it("is not known where it does not stand, may not be read, or the stream breaks", async () => {
+  it("is unknown if it is missing, forbidden, or the stream breaks", async () => {
     expect(await over(() => Readable.from([Buffer.from("up 1\n")])).stale.count()).toBeNull();
     const forbidden = over(() => {
       throw new ForbiddenError("no");
@@ -44,7 +44,7 @@ describe("the API server's count of stale tokens", () => {
     expect(await broken.stale.count()).toBeNull();
   });
 
-  it("does not wait for ever", async () => {
+  it("times out", async () => {
     const silent = new Readable({ read: () => undefined });
     const clock = new FakeClock();
     const open = (_: unknown, signal: AbortSignal): Promise<IncomingMessage> => {

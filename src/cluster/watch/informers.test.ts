@@ -60,7 +60,7 @@ afterEach(() => informers?.stop());
 const path = (namespace: string, plural: string): string => `/api/v1/namespaces/${namespace}/${plural}`;
 
 describe("informers", () => {
-  it("watch the namespaces that are wanted, and tell of their changes", async () => {
+  it("watch the wanted namespaces, and report their changes", async () => {
     const world = setUp();
     informers = world.informers;
     informers.setNamespaces(new Set(["kai", "flux"]));
@@ -97,7 +97,7 @@ describe("informers", () => {
     expect(informers.nodeOf("flux", "p")).toBeUndefined();
   });
 
-  it("tell of a namespace once, however much a list has to tell, and not again when it is listed again", async () => {
+  it("report a namespace once per list, and not again after a relist without changes", async () => {
     const world = setUp();
     const pods = Array.from({ length: 1_000 }, (_, i) => ({
       metadata: {
@@ -118,7 +118,7 @@ describe("informers", () => {
     expect(world.changed).toEqual(["kai"]);
   });
 
-  it("let a namespace go after a grace period, unless it is wanted again", async () => {
+  it("stop watching a namespace after a grace period, unless it is wanted again", async () => {
     const world = setUp();
     informers = world.informers;
     informers.setNamespaces(new Set(["kai", "flux"]));
@@ -135,14 +135,14 @@ describe("informers", () => {
     expect(informers.namespaces()).toEqual(["kai"]);
   });
 
-  it("begin to watch a namespace whose pods are asked for", async () => {
+  it("start to watch a namespace when its pods are read", async () => {
     const world = setUp();
     informers = world.informers;
     expect(await informers.pods("kai")).toEqual([]);
     expect(informers.namespaces()).toEqual(["kai"]);
   });
 
-  it("watch bindings once somebody asks for them, and tell the namespaces that a ClusterRoleBinding speaks of", async () => {
+  it("watch bindings after the first read, and report the namespaces of a ClusterRoleBinding's subjects", async () => {
     const world = setUp();
     informers = world.informers;
     informers.setNamespaces(new Set(["kai", "flux"]));
@@ -178,7 +178,7 @@ describe("informers", () => {
     expect(world.open.size).toBe(0);
   });
 
-  it("watch Events of sandboxes once somebody asks for them, and wake those who asked for rejected credentials alone", async () => {
+  it("watch Events of sandboxes after the first read, and notify readers of rejected credentials only", async () => {
     const world = setUp();
     informers = world.informers;
     informers.setNamespaces(new Set(["kai", "flux"]));
@@ -220,7 +220,7 @@ describe("informers", () => {
     expect(world.open.size).toBe(0);
   });
 
-  it("do not wait for ever for a list that does not come", async () => {
+  it("time out while waiting for a list", async () => {
     const world = setUp();
     informers = undefined;
     world.hang();
@@ -238,9 +238,9 @@ describe("informers", () => {
     expect(world.ages.at(-1)).toEqual(["serviceaccounts", 20]);
   });
 
-  it("measure the age of a cache that was never filled from when it was wanted", async () => {
+  it("measure the age of an empty cache from when it was first wanted", async () => {
     const world = setUp();
-    // Its lists never end, so neither would stopping.
+    // Its lists never end, so stopping it would not end either.
     informers = undefined;
     world.hang();
     world.informers.setNamespaces(new Set(["kai"]));
@@ -248,7 +248,7 @@ describe("informers", () => {
     expect(world.ages.at(-1)).toEqual(["serviceaccounts", 300]);
   });
 
-  it("leave nothing behind when they stop, and begin nothing after that", async () => {
+  it("leave no timer or request after stop, and start none", async () => {
     const world = setUp();
     informers = world.informers;
     informers.setNamespaces(new Set(["kai", "flux"]));

@@ -9,7 +9,7 @@ function cut(bytes: Buffer, at: readonly number[]): Buffer[] {
 }
 
 describe("LineSplitter", () => {
-  it("gives the same lines wherever the stream is cut, also within characters", () => {
+  it("returns the same lines wherever the stream is cut, also within characters", () => {
     const line = fc.string({ unit: "grapheme", maxLength: 30 }).map(text => text.replaceAll("\n", " "));
     fc.assert(
       fc.property(fc.array(line), line, fc.array(fc.nat()), (lines, rest, at) => {
@@ -22,7 +22,7 @@ describe("LineSplitter", () => {
     );
   });
 
-  it("refuses a line that is longer than its bound, however it comes", () => {
+  it("rejects a line above the limit, however it is chunked", () => {
     expect(new LineSplitter(3).push(Buffer.from("123\n"))).toEqual(["123"]);
     expect(() => new LineSplitter(3).push(Buffer.from("1234\n"))).toThrow(MalformedError);
     const splitter = new LineSplitter(3);

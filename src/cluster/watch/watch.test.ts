@@ -14,7 +14,7 @@ import type { ServiceAccountView } from "../../core/views";
 
 const MINUTE = 60_000;
 
-/** Answers as the test says, and keeps what was asked. */
+/** Answers as configured by the test, and records requests. */
 class ScriptedApi {
   readonly asked: string[] = [];
   lists: (object | Error)[] = [];
@@ -141,7 +141,7 @@ describe("a watch", () => {
     expect(all.seen).toEqual(["+a", "+b"]);
   });
 
-  it("knows a list at once and tells of it in turns, before anything that comes later", async () => {
+  it("stores a list at once and reports it in slices, before later events", async () => {
     const told: string[] = [];
     const all = setUp(({ after }) => {
       told.push(after?.name ?? "");
@@ -158,7 +158,7 @@ describe("a watch", () => {
     expect(all.api.asked).toEqual(["list", "watch from 10"]);
   });
 
-  it("tells no more of a list once it is stopped", async () => {
+  it("reports no more of a list after stop", async () => {
     const told: string[] = [];
     const all = setUp(({ after }) => {
       told.push(after?.name ?? "");
@@ -180,7 +180,7 @@ describe("a watch", () => {
     expect(names()).toEqual(["a", "c"]);
   });
 
-  it("goes on from the last bookmark after a clean close, without a pause", async () => {
+  it("continues from the last bookmark after a clean close, without a pause", async () => {
     const { api, clock, warned } = await begin();
     await clock.run(MINUTE);
     await api.say(bookmark("40"));
@@ -190,7 +190,7 @@ describe("a watch", () => {
     expect(warned).toEqual([]);
   });
 
-  it("pauses when watches are closed as soon as they open", async () => {
+  it("backs off when watches close immediately", async () => {
     const { api, clock, ends, warned } = await begin();
     api.closesAtOnce = true;
     await api.end();
@@ -202,7 +202,7 @@ describe("a watch", () => {
     expect(ends.length).toBeLessThan(50);
   });
 
-  it("lists again after 410 and reports what was deleted meanwhile", async () => {
+  it("relists after 410 and reports objects that were deleted meanwhile", async () => {
     const { api, clock, seen, names } = await begin();
     api.lists = [list("90", "b", "c")];
     await api.say({ type: "ERROR", object: { kind: "Status", code: 410, message: "too old resource version" } });
@@ -212,7 +212,7 @@ describe("a watch", () => {
     expect(names()).toEqual(["b", "c"]);
   });
 
-  it("lists again when 410 is the answer", async () => {
+  it("relists when the watch is answered 410", async () => {
     const { api, clock } = await begin();
     api.refusals = [new ExpiredError("410")];
     await clock.run(6_000);
@@ -225,7 +225,7 @@ describe("a watch", () => {
     ["a reset", new Error("ECONNRESET"), "broken"],
     ["a 401", new UnauthorizedError("401"), "unauthorized"],
     ["a 403", new ForbiddenError("403"), "forbidden"],
-  ])("keeps its version over %s, loudly", async (_, error, reason) => {
+  ])("keeps its resourceVersion after %s, and logs a warning", async (_, error, reason) => {
     const { api, clock, warned, ends } = await begin();
     await api.say(added("c", "11"));
     await api.end(error);
@@ -235,7 +235,7 @@ describe("a watch", () => {
     expect(warned).toEqual([reason]);
   });
 
-  it("keeps its version when it is closed in the middle of an event", async () => {
+  it("keeps its resourceVersion when it is closed in the middle of an event", async () => {
     const { api, clock, ends } = await begin();
     api.stream?.push(`${JSON.stringify(added("c", "11"))}\n{"type":"ADDED","object":{"metad`);
     await api.end();
@@ -249,7 +249,7 @@ describe("a watch", () => {
     "[]\n",
     '{"type":"ADDED","object":{}}\n',
     '{"type":"NEW","object":{"metadata":{"resourceVersion":"9"}}}\n',
-  ])("trusts nothing after nonsense: %s", async nonsense => {
+  ])("relists after an invalid event: %s", async nonsense => {
     const { api, clock, ends } = await begin();
     api.stream?.push(nonsense);
     await settle();
@@ -269,7 +269,7 @@ describe("a watch", () => {
     expect(api.asked).toHaveLength(4);
   });
 
-  it("ends a silent connection and lists again, but bears with one that has nothing but bookmarks", async () => {
+  it("ends a silent connection and relists, but keeps one that delivers only bookmarks", async () => {
     const { api, clock, ends } = await begin();
     for (let i = 0; i < 4; i++) {
       await clock.run(75_000);
@@ -287,7 +287,7 @@ describe("a watch", () => {
     expect(api.asked).toEqual(["list", "watch from 10", "list", "watch from 10"]);
   });
 
-  it("lists again whenever a watch ends that has no bookmarks, and bears with its silence until then", async () => {
+  it("relists after every watch without bookmarks, and tolerates its silence until then", async () => {
     const { clock, api, watch, warned, names } = setUp(undefined, { withoutBookmarks: true });
     watch.start();
     stopAll.push(() => watch.stop());
@@ -317,7 +317,7 @@ describe("a watch", () => {
     expect(api.asked.at(-1)).toMatch(/^watch from 2\d$/);
   });
 
-  it("tries for ever, ever more slowly", async () => {
+  it("retries forever with growing delays", async () => {
     const { api, clock } = await begin();
     api.refusals = Array.from({ length: 1_000 }, () => new TransientError("refused"));
     await api.end();
@@ -331,7 +331,7 @@ describe("a watch", () => {
     expect(api.asked.at(-1)).toBe("watch from 10");
   });
 
-  it("refuses to answer from a cache that is too old, says so, and recovers", async () => {
+  it("refuses to answer from a stale cache, logs that, and recovers", async () => {
     const { api, clock, watch, names } = await begin();
     api.refusals = Array.from({ length: 1_000 }, () => new TransientError("refused"));
     await api.end();
@@ -347,7 +347,7 @@ describe("a watch", () => {
     expect(names()).toEqual(["a", "b"]);
   });
 
-  it("says that it may not list, and keeps trying", async () => {
+  it("reports a missing right to list, and keeps retrying", async () => {
     const all = setUp();
     stopAll.push(() => all.watch.stop());
     all.api.lists = [new ForbiddenError("list serviceaccounts in kai: not allowed")];
@@ -359,7 +359,7 @@ describe("a watch", () => {
     expect(all.names()).toEqual(["a"]);
   });
 
-  it("survives its handler", async () => {
+  it("survives exceptions of its handler", async () => {
     const { api, names, warned } = await begin(() => {
       throw new Error("handler");
     });
@@ -368,7 +368,7 @@ describe("a watch", () => {
     expect(warned).toHaveLength(3);
   });
 
-  it.each(["while it watches", "while it pauses"])("stops at once %s and leaves nothing behind", async when => {
+  it.each(["while it watches", "while it pauses"])("stops at once %s, without a timer or request left", async when => {
     const { api, clock, watch, seen } = await begin();
     if (when === "while it pauses") await api.end(new Error("reset"));
     const before = seen.length;

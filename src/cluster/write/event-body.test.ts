@@ -11,7 +11,7 @@ const record = {
 } as const;
 
 describe("an Event", () => {
-  it("has what events.k8s.io/v1 demands", () => {
+  it("has all required fields of events.k8s.io/v1", () => {
     expect(buildEvent(record, { name: "a.1", timeMs: 1_700_000_000_123, instance: "x".repeat(200) })).toEqual({
       apiVersion: "events.k8s.io/v1",
       kind: "Event",
@@ -40,7 +40,7 @@ describe("an Event", () => {
     expect(nameFor(name)).toBe(expected);
   });
 
-  it("has a DNS subdomain for a name, whatever it is about", () => {
+  it("has a DNS subdomain as its name, for any object", () => {
     // apimachinery, pkg/util/validation/validation.go: IsDNS1123Subdomain.
     const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
     fc.assert(

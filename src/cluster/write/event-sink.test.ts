@@ -43,7 +43,7 @@ const event = (note: string): EventRecord => ({
 });
 
 describe("the event sink", () => {
-  it("writes one after the other, and counts repetitions instead of writing them again", async () => {
+  it("writes one at a time, and counts repetitions instead of writing them again", async () => {
     const { clock, calls, sink } = setUp();
     sink.record(event("a"));
     sink.record(event("b"));
@@ -56,7 +56,7 @@ describe("the event sink", () => {
     expect(calls).toEqual(["POST a", "POST b", "PATCH 2", "PATCH 3", "PATCH 4"]);
   });
 
-  it("begins anew when the last one is five minutes old", async () => {
+  it("writes a new Event if the last one is five minutes old", async () => {
     const { clock, calls, sink } = setUp();
     sink.record(event("a"));
     await clock.run(300_000);
@@ -65,7 +65,7 @@ describe("the event sink", () => {
     expect(calls).toEqual(["POST a", "POST a"]);
   });
 
-  it("makes one patch of many repetitions that wait", async () => {
+  it("combines waiting repetitions into one patch", async () => {
     const { calls, sink, holdBack } = setUp();
     const open = holdBack();
     sink.record(event("a"));
@@ -76,7 +76,7 @@ describe("the event sink", () => {
     expect(calls.length).toBeLessThanOrEqual(3);
   });
 
-  it("tries again, as late as it is asked to", async () => {
+  it("retries after the requested delay", async () => {
     const { clock, calls, failures, sink, lost } = setUp();
     failures.push(new TransientError("reset"), new WaitError("429", 20_000));
     sink.record(event("a"));
@@ -92,7 +92,7 @@ describe("the event sink", () => {
   it.each<[string, Error[], number]>([
     ["at once when it is forbidden", [new ForbiddenError("no")], 1],
     ["after three tries", [new TransientError("1"), new TransientError("2"), new TransientError("3")], 3],
-  ])("loses an Event %s, and goes on with the next", async (_, errors, tries) => {
+  ])("drops an Event %s, and continues with the next", async (_, errors, tries) => {
     const { clock, calls, failures, sink, lost } = setUp();
     failures.push(...errors);
     sink.record(event("a"));
@@ -103,11 +103,11 @@ describe("the event sink", () => {
     expect(lost()).toBe(1);
   });
 
-  it("never grows without bound", async () => {
+  it("has a bounded queue", async () => {
     const { sink, holdBack, lost, calls, lines } = setUp();
     const open = holdBack();
     for (let i = 0; i < 5_000; i++) sink.record(event(`n${i}`));
-    // One is under way, 200 wait.
+    // One is in flight, 200 wait.
     expect(lost()).toBe(4_799);
     open();
     await settle();
@@ -115,7 +115,7 @@ describe("the event sink", () => {
     expect(lines).toMatchObject([{ level: "warn" }, { level: "warn", fields: { events: 4_799 } }]);
   });
 
-  it("loses nothing where a namespace goes, since its Events go with it", async () => {
+  it("counts no loss in a terminating namespace, since its Events are deleted with it", async () => {
     const { clock, calls, failures, sink, lost, lines } = setUp();
     failures.push(new TerminatingError("because it is being terminated"));
     sink.record(event("a"));
@@ -124,7 +124,7 @@ describe("the event sink", () => {
     expect(lines.map(({ level }) => level)).toEqual(["debug"]);
   });
 
-  it("stops with patience, and without leaving a timer", async () => {
+  it("waits for pending Events on stop, and leaves no timer", async () => {
     const { clock, failures, sink, lost } = setUp();
     failures.push(new WaitError("429", 60_000));
     sink.record(event("a"));

@@ -3,7 +3,7 @@ import type { ApiRequest } from "../http/api";
 import { ApiLeaseStore } from "./lease-store";
 
 describe("the Lease", () => {
-  it("keeps what others have put on it when it is renewed", async () => {
+  it("keeps fields of other writers when it is renewed", async () => {
     const others = { labels: { team: "platform" }, annotations: { note: "ask us first" } };
     const lease = {
       metadata: { ...others, name: "it", uid: "u", resourceVersion: "7" },

@@ -8,7 +8,7 @@ const item = (namespace: string, name: string, finalizers: string[] = []) => ({
   metadata: { namespace, name, uid: `${namespace}-${name}`, finalizers },
 });
 
-/** A store over pages that a test may change; null is a page that can't be had. */
+/** A store over pages that a test may change; null is a page that can't be read. */
 function makeStore(pages: (object[] | null)[], watched?: string) {
   const log = new RecordingLog();
   const json = <T>({ query }: { query?: Readonly<Record<string, unknown>> }): Promise<T> => {
@@ -27,12 +27,12 @@ function makeStore(pages: (object[] | null)[], watched?: string) {
 }
 
 describe("the list of objects", () => {
-  it("is of all, without a word, where all namespaces are watched", async () => {
+  it("contains all objects if all namespaces are watched, without a warning", async () => {
     const { store, told } = makeStore([[item("a", "one", [FINALIZER])], [item("b", "two")]]);
     expect([await store.list(), told()]).toEqual([["a/one", "b/two"], []]);
   });
 
-  it("names those that are held by the finalizer in a namespace that is watched no longer, and says what to do", async () => {
+  it("warns about objects with the finalizer in a namespace that is no longer watched, and what to do", async () => {
     const pages = [
       [item("a", "one", [FINALIZER])],
       [item("b", "held", ["other", FINALIZER]), item("b", "free"), item("b", "others", ["other"])],
@@ -43,7 +43,7 @@ describe("the list of objects", () => {
     expect(told()).toEqual([["warn", "b/held"]]);
   });
 
-  it("names each of them once, however often it is listed, and another of the same name anew", async () => {
+  it("warns once per object, and again for a new object of the same name", async () => {
     const pages: (object[] | null)[] = [[item("b", "held", [FINALIZER])]];
     const { store, told } = makeStore(pages, "a");
     await store.list();

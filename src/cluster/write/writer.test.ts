@@ -19,7 +19,7 @@ async function evict(code: number, status: Record<string, unknown> = {}, retryAf
 }
 
 describe("an eviction", () => {
-  it("of a pod that several PodDisruptionBudgets select is refused, though that is answered 500", async () => {
+  it("of a pod that several PodDisruptionBudgets select is refused, although the answer is 500", async () => {
     const message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
     const error = await evict(500, { kind: "Status", message });
     expect(error).toMatchObject({ constructor: WaitError, afterMs: 60_000 });
@@ -28,12 +28,12 @@ describe("an eviction", () => {
     );
   });
 
-  it("that any other 5xx answers is in doubt", async () => {
+  it("with any other 5xx answer is in doubt", async () => {
     expect((await evict(500, { message: "etcdserver: request timed out" })).constructor).toBe(TransientError);
     expect(await evict(503, {}, "1")).toMatchObject({ constructor: UnavailableError, afterMs: 1_000 });
   });
 
-  it("that a PodDisruptionBudget refuses waits ten seconds at least", async () => {
+  it("that a PodDisruptionBudget refuses is retried after at least ten seconds", async () => {
     expect(await evict(429)).toMatchObject({ constructor: WaitError, afterMs: 10_000 });
     expect(await evict(429, {}, "30")).toMatchObject({ afterMs: 30_000 });
   });

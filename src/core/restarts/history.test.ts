@@ -30,7 +30,7 @@ describe("restarts of several remedies", () => {
     cause: "TokenTooLong",
   });
 
-  it("are joined by time, each as its own remedy tells of it; those of nobody stay", () => {
+  it("are merged by time, each as reported by its own remedy; entries of no remedy stay", () => {
     const foreign = { ...restart(9), cause: "Somebody" };
     const before = [restart(4, "Restarted"), token(3, "Requested"), foreign];
     const told = [
