@@ -145,7 +145,7 @@ export interface BindingRenewalSpec {
    */
   renewUntil?: string | null;
   /**
-   * If true, the operator recreates a binding that was deleted at or after its recorded expiry. It never recreates a binding that was deleted before its expiry, because that is a revocation.
+   * If true, the operator recreates a binding that was deleted at or after its recorded expiry, within 24h and within one extension of that. It never recreates a binding that was deleted before its expiry, because that is a revocation.
    */
   restoreExpired: boolean;
 }
@@ -416,6 +416,10 @@ export interface BindingStatus {
    * Latest expiry of this object that the operator has observed or written. An earlier expiry counts as a revocation.
    */
   latestExpiryTime?: string;
+  /**
+   * Time when the operator saw the binding shortly before its renewal was due, or later. Only such a binding is restored.
+   */
+  seenTime?: string;
   /**
    * Hash of spec.bindingRenewal when latestExpiryTime was recorded. With another spec.bindingRenewal the operator renews a contested binding again.
    */

@@ -338,8 +338,7 @@ describe("a binding that is gone", () => {
 
   it("is recreated with the same content and a new expiry if deleted at or after its expiry", async () => {
     const scene = await withDaysLeft(8, {}, content);
-    await scene.pass();
-    await scene.clock.run(8 * DAY);
+    await scene.lapse(8 * DAY, GONE_AT);
     scene.remove();
     const decision = await scene.act();
     expect(scene.written).toMatchObject([
@@ -390,7 +389,7 @@ describe("a binding that is gone", () => {
     await early.pass();
     expect(early.written).toEqual([]);
     const late = await withDaysLeft(8);
-    await late.clock.run(8 * DAY);
+    await late.lapse(8 * DAY, GONE_AT);
     late.remove();
     await late.act();
     expect(late.written).toHaveLength(1);
@@ -407,7 +406,7 @@ describe("a binding that is gone", () => {
 
   it("is not restored with restoreExpired false", async () => {
     const scene = await withDaysLeft(8, { restoreExpired: false });
-    await scene.clock.run(9 * DAY);
+    await scene.lapse(9 * DAY, GONE_AT);
     scene.remove();
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "True", reason: "Expired", intents: [] });
@@ -417,7 +416,7 @@ describe("a binding that is gone", () => {
 
   it("is not restored after renewUntil", async () => {
     const scene = await withDaysLeft(8, { renewUntil: "2025-01-31T00:00:00Z" });
-    await scene.clock.run(9 * DAY);
+    await scene.lapse(9 * DAY, GONE_AT);
     scene.remove();
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Expired", intents: [] });
     scene.object.spec.bindingRenewal!.renewUntil = "2030-01-01T00:00:00Z";
@@ -427,7 +426,7 @@ describe("a binding that is gone", () => {
 
   it("is not restored without the permission", async () => {
     const scene = await withDaysLeft(8);
-    await scene.clock.run(9 * DAY);
+    await scene.lapse(9 * DAY, GONE_AT);
     scene.remove();
     scene.lacking.add("create ");
     const decision = await scene.pass();
@@ -445,8 +444,8 @@ describe("a binding that is gone", () => {
     scene.bind({ annotations: { [OWN]: GONE_AT }, subjects: [account("web"), account("web2")] });
     await scene.pass();
     expect(scene.entry()).toMatchObject({ state: "Current" });
+    await scene.lapse(31 * DAY, GONE_AT);
     scene.object.spec.targets.pop();
-    await scene.clock.run(31 * DAY);
     scene.remove();
     const decision = await scene.pass();
     expect(decision).toMatchObject({ reason: "Expired", intents: [] });
@@ -455,7 +454,7 @@ describe("a binding that is gone", () => {
 
   it("is Restoring while the write fails", async () => {
     const scene = await withDaysLeft(8);
-    await scene.clock.run(9 * DAY);
+    await scene.lapse(9 * DAY, GONE_AT);
     scene.remove();
     scene.outcome = { result: "Failed", message: "no answer" };
     expect(await scene.act()).toMatchObject({ status: "False", reason: "Restoring", progressing: true });

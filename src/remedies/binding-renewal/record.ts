@@ -77,6 +77,22 @@ function wholeSecondsMs(ms: number): number {
   return Date.parse(timeOf(ms));
 }
 
+/** When the operator saw the binding at or after that time, for the first time: status changes once per expiry. */
+export function seenSince(
+  record: BindingStatus | undefined,
+  fromMs: number,
+  nowMs: number,
+): Pick<BindingStatus, "seenTime"> {
+  if (nowMs < fromMs) return {};
+  const { seenTime } = record ?? {};
+  return { seenTime: seenTime !== undefined && wasSeenSince(record, fromMs) ? seenTime : timeOf(nowMs) };
+}
+
+/** Reports whether status records that the binding existed at or after that time. */
+export function wasSeenSince(record: BindingStatus | undefined, fromMs: number): boolean {
+  return Date.parse(record?.seenTime ?? "") >= wholeSecondsMs(fromMs);
+}
+
 /** The entry without a planned renewal. */
 export function withoutRenewalPlan(entry: BindingStatus): BindingStatus {
   const copy = { ...entry };

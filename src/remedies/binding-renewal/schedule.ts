@@ -38,6 +38,9 @@ const CREATION_TAKES_MS = 60_000;
  */
 const LEAST_GAIN_MS = CREATION_TAKES_MS + 10_000;
 
+/** An expired binding is restored within this time after its expiry, and within one extension. */
+const MAX_RESTORE_MS = 24 * 3_600_000;
+
 /** When a binding expires, and when the operator warns and renews. Times in milliseconds since the epoch. */
 export interface Schedule {
   readonly expiryMs: number;
@@ -49,6 +52,8 @@ export interface Schedule {
   readonly extendByMs: number;
   readonly warnAtMs: number;
   readonly renewAtMs: number;
+  /** Status records once that the binding exists at or after this time. */
+  readonly seenFromMs: number;
 }
 
 /**
@@ -66,9 +71,11 @@ export function scheduleOf(
   const isRenewed = record?.renewedUntil !== undefined && record.lifeSeconds !== undefined;
   const lifeMs = isRenewed ? 1000 * (record.lifeSeconds ?? 0) : lifeOf(marked, expiry, earliest.atMs);
   const extendByMs = extensionOf(spec, lifeMs);
-  const renewBeforeMs = Math.min(parseDuration(spec.renewBefore), extendByMs * RENEW_SHARE);
+  const renewBeforeMs = renewBeforeOf(spec, extendByMs);
   const warnBeforeMs = Math.min(parseDuration(spec.warnBefore), Math.max(extendByMs, lifeMs) * WARN_SHARE);
+  const { seenFromMs } = restoreWindow(earliest.atMs, extendByMs, spec);
   return {
+    seenFromMs,
     expiryMs: earliest.atMs,
     sources: earliest.sources,
     lifeMs,
@@ -76,6 +83,33 @@ export function scheduleOf(
     renewAtMs: Math.ceil(earliest.atMs - renewBeforeMs),
     warnAtMs: Math.ceil(earliest.atMs - Math.max(warnBeforeMs, renewBeforeMs)),
   };
+}
+
+/** When an expired binding may be restored. Times in milliseconds since the epoch. */
+export interface RestoreWindow {
+  /** Only a binding that the operator saw at or after this time is restored: otherwise a person may have revoked it long ago. */
+  readonly seenFromMs: number;
+  /** No restore after this time: access that lapsed long ago must not return. */
+  readonly untilMs: number;
+  readonly lengthMs: number;
+}
+
+function restoreWindow(expiryMs: number, extendByMs: number, spec: BindingRenewalSpec): RestoreWindow {
+  const lengthMs = Math.min(extendByMs, MAX_RESTORE_MS);
+  // An operator that runs when the renewal is due renews, so only one that stopped before that needs to restore.
+  const seenFromMs = Math.floor(expiryMs - renewBeforeOf(spec, extendByMs) - lengthMs);
+  return { seenFromMs, untilMs: expiryMs + lengthMs, lengthMs };
+}
+
+/** When the binding of this entry may be restored; undefined if status contains neither its expiry nor its life. */
+export function restoreWindowOf(record: BindingStatus, spec: BindingRenewalSpec): RestoreWindow | undefined {
+  const extendByMs = extensionOf(spec, 1000 * (record.lifeSeconds ?? 0));
+  const expiryMs = Date.parse(record.expiryTime ?? "");
+  return extendByMs > 0 && Number.isFinite(expiryMs) ? restoreWindow(expiryMs, extendByMs, spec) : undefined;
+}
+
+function renewBeforeOf({ renewBefore }: BindingRenewalSpec, extendByMs: number): number {
+  return Math.min(parseDuration(renewBefore), extendByMs * RENEW_SHARE);
 }
 
 function extensionOf({ extendBy }: BindingRenewalSpec, lifeMs: number): number {

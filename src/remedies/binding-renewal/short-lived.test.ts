@@ -65,11 +65,13 @@ describe("a planned expiry in status", () => {
   it("is replaced when less than half of an extension would be left", async () => {
     const scene = await overdue();
     scene.remove();
+    edit(scene, { extendBy: "10m" });
     await scene.pass();
-    await scene.clock.run(31_000);
+    expect(scene.entry()?.renewingUntil).toBe("2025-01-01T00:11:00Z");
+    await scene.clock.run(5.5 * MINUTE);
     await scene.pass();
     expect(written(scene)).toEqual([]);
-    expect(scene.entry()?.renewingUntil).toBe("2025-01-01T00:03:00Z");
+    expect(scene.entry()?.renewingUntil).toBe("2025-01-01T00:17:00Z");
   });
 
   it.each<[string, { before?: Partial<BindingRenewalSpec>; after: Partial<BindingRenewalSpec>; times: string[] }]>([

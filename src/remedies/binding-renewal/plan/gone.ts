@@ -1,9 +1,10 @@
 import type { BindingRenewalSpec, BindingStatus } from "../../../api/controller-resilience";
+import { formatDuration } from "../../../core/duration";
 import { type Check, firstMatch } from "../../kit/checks";
 import { buildRestore, refOfGone } from "../intents";
 import type { GoneBinding, ObservedBindings } from "../observed";
-import { isBeforeExpiry, isContested, latestMs, timeOf, withoutRenewalPlan } from "../record";
-import { planRestore, renewUntilMs, type Restoring } from "../schedule";
+import { isBeforeExpiry, isContested, isFinal, latestMs, timeOf, wasSeenSince, withoutRenewalPlan } from "../record";
+import { planRestore, renewUntilMs, type RestoreWindow, restoreWindowOf, type Restoring } from "../schedule";
 import { isListed, refusalOf } from "../scope";
 import { deletionOf, nameOf, rulesOf } from "../wording";
 import { type BindingFinding, eventOnEntering } from "./finding";
@@ -16,6 +17,8 @@ interface GoneCase extends GoneBinding {
   readonly nowMs: number;
   /** What a restore would write; undefined if no later time can be written. */
   readonly renewal: Restoring | undefined;
+  /** Undefined if status does not contain its life. */
+  readonly window: RestoreWindow | undefined;
 }
 
 /** If no check applies, the operator recreates the binding. */
@@ -38,8 +41,12 @@ export function planGone(
 ): BindingFinding {
   const { record } = binding;
   const renewal = planRestore(record, spec, { nowMs, latestMs: renewUntilMs(spec) });
-  const gone = { ...binding, observed, spec, nowMs, renewal, listed: isListed(spec, record.kind, record.name) };
-  return firstMatch(CHECKS, gone) ?? expired(record, `${deletionOf(record)}.`, gone.listed);
+  const window = restoreWindowOf(record, spec);
+  const listed = isListed(spec, record.kind, record.name);
+  const gone = { ...binding, observed, spec, nowMs, renewal, window, listed };
+  const finding = firstMatch(CHECKS, gone) ?? expired(record, `${deletionOf(record)}.`, listed);
+  const endMs = finding.entry === undefined || isFinal(finding.entry) ? [] : [(window?.untilMs ?? Infinity) + 1];
+  return { ...finding, nextMs: [...(finding.nextMs ?? []), ...endMs] };
 }
 
 function deletedBeforeExpiry({ record, seenMs, listed }: GoneCase): BindingFinding | undefined {
@@ -71,21 +78,36 @@ function alreadyExpired({ record, listed }: GoneCase): BindingFinding | undefine
 function notRestorable(gone: GoneCase): BindingFinding | undefined {
   const why = blocker(gone);
   if (why === undefined) return undefined;
-  return expired(gone.record, `${deletionOf(gone.record)}; it is not restored: ${why}.`, gone.listed);
+  return expired(
+    gone.record,
+    `${deletionOf(gone.record)}; it is not restored: ${why}. Recreate it if needed.`,
+    gone.listed,
+  );
 }
 
-function blocker({ record, spec, observed, listed, renewal }: GoneCase): string | undefined {
+function blocker(gone: GoneCase): string | undefined {
+  const { record, spec, observed, listed, renewal } = gone;
   if (!spec.restoreExpired) return "spec.bindingRenewal.restoreExpired is false";
   const refusal = refusalOf(record, observed, listed);
   if (refusal !== undefined) return `it ${refusal}`;
   if (isContested(record, { expiryMs: Date.parse(record.expiryTime ?? "") }, observed.specHash)) {
     return `an earlier expiry than ${timeOf(latestMs(record))} counts as a revocation`;
   }
+  const lapse = lapseOf(gone);
+  if (lapse !== undefined) return lapse;
   if (renewal !== undefined) return undefined;
   const untilMs = renewUntilMs(spec);
   return Number.isFinite(untilMs)
     ? `spec.bindingRenewal.renewUntil is ${timeOf(untilMs)}`
     : "status does not contain its life; spec.bindingRenewal.extendBy may help";
+}
+
+/** Why it is too late for a restore, or may be. */
+function lapseOf({ record, window, nowMs }: GoneCase): string | undefined {
+  if (window === undefined) return undefined;
+  if (nowMs > window.untilMs) return `it expired more than ${formatDuration(window.lengthMs)} ago`;
+  if (wasSeenSince(record, window.seenFromMs)) return undefined;
+  return "status does not show that it existed shortly before its expiry";
 }
 
 function expired(record: BindingStatus, sentence: string, listed: boolean): BindingFinding {

@@ -4,7 +4,7 @@ import { type Check, firstMatch } from "../../kit/checks";
 import { readExpiry } from "../conventions";
 import { buildRenewal, refOf } from "../intents";
 import type { LivingBinding, ObservedBindings } from "../observed";
-import { isContested, latestMs, timeOf, withoutRenewalPlan } from "../record";
+import { isContested, latestMs, seenSince, timeOf, withoutRenewalPlan } from "../record";
 import { markedOf, planRenewal, renewUntilMs, scheduleOf, type Renewal, type Schedule } from "../schedule";
 import { isListed } from "../scope";
 import { expiryOf, nameOf, rulesOf } from "../wording";
@@ -232,7 +232,7 @@ function clause({ binding, schedule }: ExpiringCase): string {
 }
 
 function timesOf({ schedule }: ExpiringCase): number[] {
-  return [schedule.warnAtMs, schedule.renewAtMs, schedule.expiryMs];
+  return [schedule.warnAtMs, schedule.seenFromMs, schedule.renewAtMs, schedule.expiryMs];
 }
 
 function onEntering({ binding }: ExpiringCase, state: BindingStatus["state"], event: Omit<EventRequest, "about">) {
@@ -242,10 +242,11 @@ function onEntering({ binding }: ExpiringCase, state: BindingStatus["state"], ev
 
 /** With everything that a restore needs. */
 function entryOf(expiring: ExpiringCase, state: BindingStatus["state"]): BindingStatus {
-  const { schedule, binding } = expiring;
-  const { view } = binding;
+  const { schedule, binding, nowMs } = expiring;
+  const { view, record } = binding;
   return {
     ...basicEntry(expiring, state),
+    ...seenSince(record, schedule.seenFromMs, nowMs),
     renewTime: timeOf(schedule.renewAtMs),
     lifeSeconds: Math.floor(schedule.lifeMs / 1000),
     roleRef: { ...view.roleRef },

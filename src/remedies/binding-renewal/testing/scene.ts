@@ -132,6 +132,14 @@ export class Scene extends EmptyReaders {
     return result.recheckAfterMs === 1_000 ? this.pass() : result;
   }
 
+  /** Time passes, and the operator runs only once: half a day before the renewal of a binding with this expiry is due. */
+  async lapse(forMs: number, expiry: string): Promise<void> {
+    const untilMs = Date.parse(expiry) - 1.5 * DAY - this.clock.now().getTime();
+    await this.clock.run(untilMs);
+    await this.pass();
+    await this.clock.run(forMs - untilMs);
+  }
+
   /** A pass whose operator stops between its writes and its status. */
   async passAndDie(): Promise<void> {
     const before = this.object;
