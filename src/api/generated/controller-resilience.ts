@@ -558,7 +558,7 @@ export interface FlowStatus {
    */
   requestsPerSecond?: number;
   /**
-   * State of the circuit breaker. Normal: below the threshold. Elevated: at or above the threshold, but not yet for long enough to be a runaway. Throttled: in quarantine until the time in until. Probation: released, and the operator is watching the request rate.
+   * State of the circuit breaker. Normal: below the threshold. Elevated: at or above the threshold, but not yet for long enough to be a runaway. Throttled: in quarantine until the time in until, and then until the cluster shows that it is released. Probation: released, and the operator is watching the request rate.
    */
   state?: "Normal" | "Elevated" | "Throttled" | "Probation";
   /**
@@ -577,6 +577,10 @@ export interface FlowStatus {
    * How the flow is throttled. ScaleToZero remains until the replicas of every workload are restored.
    */
   held?: "Throttle" | "ScaleToZero";
+  /**
+   * Number of times that the operator tried to end this throttle without success, counted up to three.
+   */
+  releaseAttempts?: number;
   /**
    * Number of times that the operator reverted changes of other clients since generation, at most two.
    */

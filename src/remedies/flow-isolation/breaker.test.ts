@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MAX_RELEASE_MS, nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
+import { isReleasing, MAX_RELEASE_MS, nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
 import { readRate, type Reading } from "./rate";
 import { flood, ratesOf, spansOf, type Client } from "./testing/flood";
 
@@ -11,6 +11,7 @@ const LIMITS: BreakerLimits = {
   releaseMs: 5 * MINUTE,
   mayThrottle: true,
   mayStayThrottled: true,
+  isHeld: false,
 };
 const NOW = 1_000_000_000;
 const reading = (perSecond: number, overMs = 0): Reading => ({ perSecond, overMs });
@@ -65,6 +66,26 @@ describe("a flow that is Throttled", () => {
       untilMs: NOW + 10 * MINUTE,
       releaseMs: 5 * MINUTE,
     });
+  });
+
+  it("stays so beyond its end while the cluster still holds it, and is on probation once it does not", () => {
+    const late = next(throttled, reading(4), 60 * MINUTE, { isHeld: true });
+    expect(late).toEqual(throttled);
+    expect(isReleasing(late, NOW + 60 * MINUTE)).toBe(true);
+    expect(next(late, reading(4), 61 * MINUTE)).toMatchObject({ state: "Probation", sinceMs: NOW + 61 * MINUTE });
+  });
+
+  it("stays so where the spec only reports, but ends now, while the cluster still holds it", () => {
+    const limits = { mayThrottle: false, mayStayThrottled: false, isHeld: true };
+    const ended = next(throttled, RUNAWAY, 1, limits);
+    expect(ended).toEqual({ ...throttled, untilMs: NOW + 1 });
+    expect(next(ended, RUNAWAY, 2, limits)).toEqual(ended);
+  });
+
+  it.each(["Normal", "Elevated", "Probation"] as const)("is what the cluster holds although status says %s", state => {
+    const ended = next(at(state, { releaseMs: MINUTE }), reading(4), 7, { isHeld: true });
+    expect(ended).toEqual({ state: "Throttled", sinceMs: NOW + 7, untilMs: NOW + 7, releaseMs: MINUTE });
+    expect(isReleasing(ended, NOW + 7)).toBe(true);
   });
 
   it("is let go at once where the spec only reports", () => {
@@ -205,6 +226,19 @@ describe("whatever status says, and however the clock jumps", () => {
         else expect([own.state === "Normal", seen.overMs >= bounds.forMs]).toEqual([false, true]);
       }),
       { numRuns: 2_000 },
+    );
+  });
+
+  it("nothing but Throttled follows while the cluster still holds it, and no throttle gets longer by that", () => {
+    fc.assert(
+      fc.property(breakers, readings, limits, fc.integer({ min: -1e9, max: 1e9 }), (own, seen, bounds, jumpMs) => {
+        const nowMs = NOW + jumpMs;
+        const after = nextBreaker(own, seen, { ...bounds, isHeld: true }, nowMs);
+        expect(after.state).toBe("Throttled");
+        expect(after.untilMs! - nowMs).toBeLessThanOrEqual(MAX_RELEASE_MS);
+        if (own.state !== "Throttled") expect(after.untilMs).toBe(nowMs);
+      }),
+      { numRuns: 1_000 },
     );
   });
 

@@ -12,7 +12,7 @@ export interface Breaker {
   readonly releaseMs?: number;
 }
 
-/** When the breaker trips, and for how long; from the spec. */
+/** When the breaker trips, and for how long; from the spec and the cluster. */
 export interface BreakerLimits {
   /** Requests per second. */
   readonly threshold: number;
@@ -22,6 +22,8 @@ export interface BreakerLimits {
   readonly mayThrottle: boolean;
   /** An existing throttle lasts until its end: not with `onRunaway: Report`. */
   readonly mayStayThrottled: boolean;
+  /** The cluster still shows a throttle: the FlowSchema refers to the quarantine level, or replicas are not restored. */
+  readonly isHeld: boolean;
 }
 
 /** Longest throttle, however often a client relapses; stated in the API. */
@@ -30,6 +32,11 @@ export const MAX_RELEASE_MS = 3_600_000;
 /** A flow is normal again below this part of the threshold; in between its state stays. */
 const CALM = 0.8;
 
+/** Reports whether a throttle is over and waits for its release. */
+export function isReleasing({ state, untilMs }: Breaker, nowMs: number): boolean {
+  return state === "Throttled" && (untilMs ?? nowMs) <= nowMs;
+}
+
 /** Reports whether the flow was above the threshold for long enough to be a runaway. */
 export function isRunaway({ overMs }: Reading, { forMs }: BreakerLimits): boolean {
   return overMs >= forMs;
@@ -37,7 +44,7 @@ export function isRunaway({ overMs }: Reading, { forMs }: BreakerLimits): boolea
 
 /**
  * The next state of the breaker. Pure and total: whatever status says, a throttle ends in time. A throttle begins only from a state in status,
- * so an operator that cannot write status never throttles again with each pass.
+ * so an operator that cannot write status never throttles again with each pass. While the cluster shows a throttle, the state is Throttled.
  */
 export function nextBreaker(
   before: Breaker | undefined,
@@ -46,6 +53,7 @@ export function nextBreaker(
   nowMs: number,
 ): Breaker {
   const own = before === undefined ? begin("Normal", nowMs) : withSoundTimes(before, nowMs);
+  if (limits.isHeld && own.state !== "Throttled") return toBeReleased(own, nowMs);
   return STEPS[own.state](own, reading, limits, nowMs);
 }
 
@@ -64,11 +72,16 @@ function elevated(own: Breaker, reading: Reading, limits: BreakerLimits, nowMs: 
   return isCalm ? begin("Normal", nowMs) : own;
 }
 
-/** A throttle ends by time alone: the rate of a throttled client says nothing about what it would do. */
+/**
+ * A throttle ends by time alone: the rate of a throttled client says nothing about what it would do. Probation follows once the cluster shows
+ * that the client is released.
+ */
 function throttled(own: Breaker, _reading: Reading, limits: BreakerLimits, nowMs: number): Breaker {
   const releaseMs = releaseOf(own, limits);
-  const leftMs = (own.untilMs ?? nowMs) - nowMs;
+  const endMs = own.untilMs ?? nowMs;
+  const leftMs = endMs - nowMs;
   if (leftMs <= 0 || !limits.mayStayThrottled) {
+    if (limits.isHeld) return { ...own, untilMs: Math.min(endMs, nowMs) };
     return { ...begin("Probation", nowMs), untilMs: nowMs + quietMs(releaseMs, limits), releaseMs };
   }
   // The clock was set back: never longer than the whole throttle.
@@ -102,6 +115,11 @@ function releaseOf({ releaseMs }: Breaker, limits: BreakerLimits): number {
 
 function begin(state: Breaker["state"], nowMs: number): Breaker {
   return { state, sinceMs: nowMs };
+}
+
+/** A throttle that status does not have, such as one that a person or a leader without status made. */
+function toBeReleased({ releaseMs }: Breaker, nowMs: number): Breaker {
+  return { ...begin("Throttled", nowMs), untilMs: nowMs, ...(releaseMs === undefined ? {} : { releaseMs }) };
 }
 
 function throttle(wantedMs: number, nowMs: number): Breaker {

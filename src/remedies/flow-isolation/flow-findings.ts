@@ -7,8 +7,10 @@ import type { FlowIsolationFacts, Spec } from "./facts";
 import type { Write } from "./item";
 import type { Finding } from "./reasons";
 import {
+  atZero,
   changesOf,
   MAX_CHANGES,
+  MAX_RELEASES,
   isInQuarantine,
   isPutBack,
   isToBeScaled,
@@ -16,10 +18,11 @@ import {
   nameOf,
   piecesOf,
   refersToQuarantine,
-  timeOf,
+  isQuarantined,
   type Flow,
 } from "./flow";
-import { homeLevel } from "./wanted";
+import { timeOf } from "./entry";
+import { homeLevel, type Piece } from "./wanted";
 
 type Check = (flow: Flow) => Finding | undefined;
 
@@ -27,6 +30,7 @@ type Check = (flow: Flow) => Finding | undefined;
 const CHECKS: readonly Check[] = [
   // What the client does, and what the operator does about it.
   throttled,
+  releasing,
   runaway,
   elevated,
   probation,
@@ -61,11 +65,28 @@ export function writeOfFlow(
 }
 
 function throttled(flow: Flow): Finding | undefined {
-  const { breaker, facts, account } = flow;
-  if (breaker.state !== "Throttled" || breaker.untilMs === undefined) return undefined;
-  const scaled = facts.scaledDown.some(one => one.serviceAccountName === account.name && one.replicas === 0);
+  const { breaker } = flow;
+  if (!isQuarantined(flow) || breaker.untilMs === undefined) return undefined;
   const sentence = `${nameOf(flow)} is throttled until ${timeOf(breaker.untilMs)}: it was a runaway. Probation follows.${scalingSentence(flow)}`;
-  return { status: "False", reason: scaled ? "ScaledToZero" : "Throttled", sentence };
+  return { status: "False", reason: reasonOfThrottle(flow), sentence };
+}
+
+function reasonOfThrottle({ account, facts }: Flow): "ScaledToZero" | "Throttled" {
+  return atZero(account, facts).length > 0 ? "ScaledToZero" : "Throttled";
+}
+
+/** What the operator does not release, other findings report: a foreign or contested FlowSchema, and any in Observe mode. */
+function releasing(flow: Flow): Finding | undefined {
+  const { release, own, facts } = flow;
+  if (release === undefined || own.state.is === "foreign" || isContested(flow) || facts.mode === "Observe") {
+    return undefined;
+  }
+  if (release === "Due") {
+    const sentence = `${nameOf(flow)} is being released: its throttle is over.`;
+    return { status: "False", reason: reasonOfThrottle(flow), sentence, isProgressing: true };
+  }
+  const sentence = `${nameOf(flow)} is still throttled: ${MAX_RELEASES} tries to release it failed. The operator keeps trying. ${howToRelease(flow)}`;
+  return { status: "False", reason: "ReleaseFailed", sentence, isStalled: true };
 }
 
 function scalingSentence(flow: Flow): string {
@@ -114,9 +135,7 @@ function probation(flow: Flow): Finding | undefined {
 function nameTaken(flow: Flow): Finding | undefined {
   const piece = piecesOf(flow).find(({ state }) => state.is === "foreign");
   if (piece === undefined) return undefined;
-  const isHeld = refersToQuarantine(piece);
-  const wayOut = isHeld ? ` It is in quarantine. ${howToRelease(flow)}` : "";
-  const sentence = `${nameOf(flow)}: FlowSchema ${piece.wanted.name} was not made by the operator, which leaves it alone. Delete it, or restore its labels.${wayOut}`;
+  const sentence = `${nameOf(flow)}: FlowSchema ${piece.wanted.name} was not made by the operator, which leaves it alone. Delete it, or restore its labels.${wayOut(flow, piece)}`;
   return { status: "False", reason: "NameTaken", sentence, isStalled: true };
 }
 
@@ -126,8 +145,12 @@ function contested(flow: Flow): Finding | undefined {
   const { state, wanted } = piece;
   const manager = viewIn(state)?.lastManager;
   const who = manager === undefined ? "" : `; field manager ${manager} wrote it last`;
-  const sentence = `${nameOf(flow)}: FlowSchema ${wanted.name} was restored ${MAX_CHANGES} times and changed again each time${who}. The operator does not restore it again before this object changes.`;
+  const sentence = `${nameOf(flow)}: FlowSchema ${wanted.name} was restored ${MAX_CHANGES} times and changed again each time${who}. The operator does not restore it again before this object changes.${wayOut(flow, piece)}`;
   return { status: "False", reason: "FlowContested", sentence, isStalled: true };
+}
+
+function wayOut(flow: Flow, piece: Piece): string {
+  return refersToQuarantine(piece) ? ` It is in quarantine. ${howToRelease(flow)}` : "";
 }
 
 function isContested(flow: Flow): boolean {
@@ -167,11 +190,11 @@ function notMeasured({ own }: Flow): string {
 /** Why the FlowSchemas are written now: a step of the breaker first, since people look for that. */
 function reasonToWrite(flow: Flow): Pick<Write, "why"> & { readonly step: keyof typeof EVENT_OF } {
   const { breaker, before, level, account } = flow;
-  if (breaker.state === "Throttled" && account.record?.priorityLevel !== level) {
+  if (isQuarantined(flow) && account.record?.priorityLevel !== level) {
     const why = `${nameOf(flow)} is throttled for ${formatDuration(breaker.releaseMs ?? 0)}: ${measured(flow)}`;
     return { step: "Throttle", why };
   }
-  if (breaker.state !== "Throttled" && isInQuarantine(flow)) {
+  if (!isQuarantined(flow) && isInQuarantine(flow)) {
     const probation = before?.state === "Throttled" ? `, on probation: ${whyReleased(flow)}` : "";
     return { step: "Release", why: `${nameOf(flow)} is released to level ${level}${probation}.` };
   }
@@ -195,12 +218,21 @@ function whyReleased({ spec, breaker }: Flow): string {
 
 /** Observe mode does not lift an existing throttle, so the message says how a person can. */
 function throttledInObserveMode(flow: Flow): Finding | undefined {
-  if (flow.facts.mode !== "Observe" || !isInQuarantine(flow)) return undefined;
-  const sentence = `${nameOf(flow)} is in quarantine, and mode Observe writes nothing. ${howToRelease(flow)}`;
+  if (flow.facts.mode !== "Observe" || flow.own.state.is === "foreign" || !isHeld(flow)) return undefined;
+  const sentence = `${nameOf(flow)} is throttled, and mode Observe writes nothing. ${howToRelease(flow)}`;
   return { status: "False", reason: "Throttled", sentence, isStalled: true };
 }
 
-function howToRelease({ own, facts, spec }: Flow): string {
+function isHeld(flow: Flow): boolean {
+  return isInQuarantine(flow) || atZero(flow.account, flow.facts).length > 0;
+}
+
+function howToRelease({ own, facts, spec, account }: Flow): string {
   const patch = JSON.stringify({ spec: { priorityLevelConfiguration: { name: homeLevel(facts.owner, spec) } } });
-  return `To release it: kubectl patch flowschema ${own.wanted.name} --type merge -p '${patch}'.`;
+  const lift = `kubectl patch flowschema ${own.wanted.name} --type merge -p '${patch}'`;
+  const scale = atZero(account, facts).map(
+    ({ kind, namespace, name, scaledDown }) =>
+      `kubectl scale ${kind.toLowerCase()} ${name} -n ${namespace} --replicas=${scaledDown?.replicas ?? 1}`,
+  );
+  return `To release it: ${[...(refersToQuarantine(own) ? [lift] : []), ...scale].join("; ")}.`;
 }

@@ -1,10 +1,9 @@
 import type { FlowStatus } from "../../api/controller-resilience";
-import { toSeconds } from "../../core/time";
 import { viewIn } from "../../core/desired";
 import { parseDuration } from "../../core/duration";
 import { isOwnedBy } from "../../core/owned";
-import type { ClusterObjectView } from "../../core/views";
-import { nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
+import type { ClusterObjectView, WorkloadView } from "../../core/views";
+import { isReleasing, nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
 import type { AccountFacts, FlowIsolationFacts, Spec } from "./facts";
 import { DRAINED_MS, levelOf, QUARANTINE_LEVEL } from "./levels";
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, readRate, type Reading } from "./rate";
@@ -25,6 +24,8 @@ export interface Flow {
   /** From status; absent when status has no entry. */
   readonly before?: Breaker;
   readonly breaker: Breaker;
+  /** Its throttle is over, but the cluster still shows it; Failed: for so long, and after so many tries, that a person has to act. */
+  readonly release?: "Due" | "Failed";
   /** The rate as reported, in requests per second; absent when unknown. */
   readonly rate?: number;
   /** Another FlowSchema that matches its requests before its own does. */
@@ -42,20 +43,34 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
   const { owner } = facts;
   const lease = spec.protectLeases ? pieceOf(wantedLeaseFlow(owner, account.name, spec), facts.schemas) : undefined;
   const match = matchOf(account, facts);
-  const limits = limitsOf(facts, spec, isInPlace(match, facts, lease));
+  const limits = limitsOf(facts, spec, account, isInPlace(match, facts, lease));
   const before = breakerOf(account.record);
   const reading = readingOf(match, facts, limits, before);
   const breaker = nextBreaker(before, reading, limits, nowMs);
   const rate = shownRate(reading, limits.threshold, breaker.state === before?.state ? account.record : undefined);
-  const level = breaker.state === "Throttled" ? QUARANTINE_LEVEL : homeLevel(owner, spec);
+  const release = releaseOf(breaker, account, nowMs);
+  const level = isQuarantined({ breaker, release }) ? QUARANTINE_LEVEL : homeLevel(owner, spec);
   return {
     ...{ facts, spec, account, limits, reading, breaker, level },
     ...(before === undefined ? {} : { before }),
+    ...(release === undefined ? {} : { release }),
     ...(rate === undefined ? {} : { rate }),
     ...(match.shadow === undefined ? {} : { shadow: match.shadow }),
     own: pieceOf(wantedFlow(owner, account.name, spec, level), facts.schemas),
     ...(lease === undefined ? {} : { lease }),
   };
+}
+
+/** How often a release is tried before a person has to act. */
+export const MAX_RELEASES = 3;
+
+/** And for how long at least, in milliseconds. */
+const RELEASE_MS = 180_000;
+
+function releaseOf(breaker: Breaker, { record }: AccountFacts, nowMs: number): Flow["release"] {
+  if (!isReleasing(breaker, nowMs)) return undefined;
+  const isLate = nowMs - (breaker.untilMs ?? nowMs) >= RELEASE_MS;
+  return isLate && (record?.releaseAttempts ?? 0) >= MAX_RELEASES ? "Failed" : "Due";
 }
 
 /** The FlowSchemas in the cluster that match a ServiceAccount's requests. */
@@ -89,7 +104,7 @@ function readingOf(
   return readRate(rates, own.name, threshold, { fromMs, maxBetweenMs });
 }
 
-function limitsOf(facts: FlowIsolationFacts, spec: Spec, isReady: boolean): BreakerLimits {
+function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, isReady: boolean): BreakerLimits {
   const { threshold, for: over, release } = spec.requestRate;
   // With onRunaway: Report there is no quarantine level.
   const quarantine = wantedLevels(facts, spec).find(({ name }) => name === QUARANTINE_LEVEL);
@@ -101,7 +116,19 @@ function limitsOf(facts: FlowIsolationFacts, spec: Spec, isReady: boolean): Brea
     // A FlowSchema without its level is ignored, and a level with seats throttles nothing.
     mayThrottle: facts.mode === "Enforce" && state === "right" && isReady,
     mayStayThrottled: state !== undefined && state !== "foreign",
+    isHeld: isHeld(account, facts),
   };
+}
+
+/** As the cluster shows it, whoever made the FlowSchema. */
+function isHeld(account: AccountFacts, facts: FlowIsolationFacts): boolean {
+  const own = facts.schemas?.find(({ name }) => name === flowSchemaName(facts.owner, account.name));
+  return (own !== undefined && levelOf(own) === QUARANTINE_LEVEL) || atZero(account, facts).length > 0;
+}
+
+/** Workloads of a ServiceAccount that the operator scaled to zero and that are still there. */
+export function atZero({ name }: AccountFacts, { scaledDown }: FlowIsolationFacts): WorkloadView[] {
+  return scaledDown.filter(({ serviceAccountName, replicas }) => serviceAccountName === name && replicas === 0);
 }
 
 function breakerOf(record: FlowStatus | undefined): Breaker | undefined {
@@ -153,44 +180,12 @@ export function changesOf({ record }: AccountFacts, { generation }: FlowIsolatio
   return record?.generation === generation ? (record.changes ?? 0) : 0;
 }
 
+/** Reports whether it belongs into quarantine now: a throttle that is not over. */
+export function isQuarantined({ breaker, release }: { breaker: Breaker; release?: Flow["release"] }): boolean {
+  return breaker.state === "Throttled" && release === undefined;
+}
+
 /** Reports whether its workloads are scaled to zero while it is throttled. */
-export function isToBeScaled({ breaker, spec }: Flow): boolean {
-  return breaker.state === "Throttled" && spec.requestRate.onRunaway === "ScaleToZero";
-}
-
-/** Its entry in status.flows before this pass writes anything. */
-export function entryOf(flow: Flow): FlowStatus {
-  const { account, facts, breaker, own, level, rate } = flow;
-  const { state, sinceMs, untilMs, releaseMs } = breaker;
-  // The level that the operator wrote, even where another manager has changed it since.
-  const priorityLevel = own.state.is === "right" ? level : account.record?.priorityLevel;
-  const held = heldBy(flow);
-  return {
-    serviceAccount: account.name,
-    flowSchema: own.wanted.name,
-    ...(priorityLevel === undefined ? {} : { priorityLevel }),
-    ...(rate === undefined ? {} : { requestsPerSecond: rate }),
-    state,
-    since: timeOf(sinceMs),
-    ...(untilMs === undefined ? {} : { until: timeOf(untilMs) }),
-    ...(releaseMs === undefined ? {} : { releaseSeconds: Math.round(releaseMs / 1_000) }),
-    ...(held === undefined ? {} : { held }),
-    changes: changesOf(account, facts),
-    generation: facts.generation,
-  };
-}
-
-function heldBy(flow: Flow): FlowStatus["held"] {
-  const { account, facts, breaker } = flow;
-  const isScaled = facts.scaledDown.some(({ serviceAccountName }) => serviceAccountName === account.name);
-  if (isScaled) return "ScaleToZero";
-  return breaker.state === "Throttled" ? "Throttle" : undefined;
-}
-
-/** Latest time of a Date. */
-const MAX_MS = 8.64e15;
-
-/** RFC 3339 in whole seconds, for any number. */
-export function timeOf(ms: number): string {
-  return toSeconds(new Date(Math.min(MAX_MS, Math.max(0, ms))));
+export function isToBeScaled(flow: Flow): boolean {
+  return isQuarantined(flow) && flow.spec.requestRate.onRunaway === "ScaleToZero";
 }

@@ -1,3 +1,4 @@
+import type { Intent } from "../../core/intent";
 import type { PlanItem } from "../../core/remedy";
 import type { Finding } from "./reasons";
 
@@ -20,6 +21,11 @@ export interface Write {
 /** Id of the item of one ServiceAccount's flow. */
 export function flowId(serviceAccount: string): string {
   return `flow/${serviceAccount}`;
+}
+
+/** Id of the item of any other write. */
+export function otherId({ verb, target }: Pick<Intent, "verb" | "target">): string {
+  return `${verb}/${target.kind}/${target.name}`;
 }
 
 /** Id of the item of one priority level. */

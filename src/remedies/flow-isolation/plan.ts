@@ -4,9 +4,10 @@ import type { EventRequest, Plan } from "../../core/remedy";
 import { targetNotFound } from "../kit/finding";
 import { eventsOf } from "./events";
 import { measuredEvery, type FlowIsolationFacts, type Spec } from "./facts";
-import { entryOf, flowOf, nameOf, piecesOf, type Flow } from "./flow";
+import { atZero, flowOf, nameOf, piecesOf, type Flow } from "./flow";
+import { entryOf } from "./entry";
 import { findingsOfFlow, writeOfFlow } from "./flow-findings";
-import { flowId, type FlowItem } from "./item";
+import { flowId, otherId, type FlowItem } from "./item";
 import { planLevels } from "./level-findings";
 import type { Finding } from "./reasons";
 import { planScaling } from "./scaling";
@@ -21,6 +22,8 @@ export interface FlowPlan extends Plan<FlowItem> {
   readonly entries?: readonly FlowStatus[];
   /** Level of each ServiceAccount's flow once its FlowSchema is written. */
   readonly levels: Readonly<Record<string, string>>;
+  /** Ids of the items that release a ServiceAccount, by its name: of those whose throttle is over. */
+  readonly releases: Readonly<Record<string, readonly string[]>>;
   readonly recheckAfterMs?: number;
   readonly events: readonly EventRequest[];
 }
@@ -28,7 +31,8 @@ export interface FlowPlan extends Plan<FlowItem> {
 /** Plans the levels, the FlowSchemas, the throttles and what is left over. Pure and total. */
 export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): FlowPlan {
   const { schemas, levels, mode } = facts;
-  if (schemas === null || levels === null) return { mode, items: [], findings: [UNAVAILABLE], levels: {}, events: [] };
+  if (schemas === null || levels === null)
+    return { mode, items: [], findings: [UNAVAILABLE], levels: {}, releases: {}, events: [] };
   const nowMs = now.getTime();
   const flows = facts.accounts.map(account => flowOf(account, facts, spec, nowMs));
   const planned = planLevels(facts, spec, flows);
@@ -49,6 +53,9 @@ export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Flo
     findings: [...planned.findings, ...findingsOfAll(facts)],
     entries,
     levels: Object.fromEntries(flows.map(({ account, level }) => [account.name, level])),
+    releases: Object.fromEntries(
+      flows.filter(({ release }) => release !== undefined).map(flow => [flow.account.name, idsOfRelease(flow)]),
+    ),
     recheckAfterMs: Math.min(measuredEvery(own, { mode, spec }, nowMs), recheckOf(flows, nowMs)),
     // Also for what is about to be written or deleted: without the finalizer nothing would retry after a crash.
     needsCleanup: wanted.size > 0 || entries.length > 0 || isWriting || isLeft(facts),
@@ -80,6 +87,13 @@ function itemOf(flow: Flow, isLevelUsable: boolean): FlowItem {
   return { id, findings: findings.length > 0 ? findings : [isolated(flow)], intents: [] };
 }
 
+function idsOfRelease({ account, facts }: Flow): string[] {
+  const scaling = atZero(account, facts).map(target =>
+    otherId({ verb: "patch", target: { apiVersion: "", ...target } }),
+  );
+  return [flowId(account.name), ...scaling];
+}
+
 function isolated(flow: Flow): Finding {
   return { status: "True", reason: "Isolated", sentence: `${nameOf(flow)} has its own flow on level ${flow.level}.` };
 }
@@ -88,7 +102,7 @@ function otherItem(intent: Intent): FlowItem {
   const { verb, target } = intent;
   const what = `${verb} ${target.kind} ${target.name}`;
   return {
-    id: `${verb}/${target.kind}/${target.name}`,
+    id: otherId(intent),
     findings: [],
     intents: [intent],
     write: { step: "Other", why: what, observed: what },

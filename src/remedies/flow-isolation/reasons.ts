@@ -7,6 +7,10 @@ export const REASONS = {
     event: "Warning",
     help: "The API server does not serve `flowcontrol.apiserver.k8s.io/v1` (Kubernetes 1.29).",
   },
+  ReleaseFailed: {
+    event: "Warning",
+    help: "A throttle is over, but the operator cannot lift it; the message says why, and has the command.",
+  },
   ScaledToZero: {
     event: "Warning",
     help: "A runaway is in the quarantine level, and its workloads are scaled to zero.",

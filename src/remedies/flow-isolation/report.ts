@@ -1,9 +1,10 @@
 import type { FlowStatus } from "../../api/controller-resilience";
-import type { Execution } from "../../core/intent";
+import type { Execution, Outcome } from "../../core/intent";
 import { describePending, pendingWrites } from "../../core/outcomes";
 import type { Outcomes, Report } from "../../core/remedy";
 import { worstFirst } from "../kit/severity";
 import { summarize } from "../kit/summarize";
+import { MAX_RELEASES } from "./flow";
 import { flowId, isLevel, type FlowItem } from "./item";
 import type { FlowPlan } from "./plan";
 import { type Finding, type Reason, REASONS } from "./reasons";
@@ -64,10 +65,12 @@ function written(entry: FlowStatus, plan: FlowPlan, outcomes: Outcomes): FlowSta
     items.flatMap(item => (item.write?.step === step ? (outcomes.get(item.id) ?? []) : []));
   const level = isFlowSchemaWritten(entry, outcomes) ? plan.levels[entry.serviceAccount] : undefined;
   const isPutBack = of("PutBack").some(isExecuted);
+  const releases = plan.releases[entry.serviceAccount]?.flatMap(id => outcomes.get(id) ?? []) ?? [];
   return {
     ...unfinished(entry, pendingWrites(of("Provision"))),
     ...(level === undefined ? {} : { priorityLevel: level }),
     ...(isPutBack ? { changes: (entry.changes ?? 0) + 1 } : {}),
+    ...(releases.some(isTried) ? { releaseAttempts: Math.min(MAX_RELEASES, (entry.releaseAttempts ?? 0) + 1) } : {}),
   };
 }
 
@@ -94,6 +97,13 @@ function blocked(report: Report<Reason | "Forbidden">, worst: Execution): Report
   const reason = "Forbidden";
   return { ...waiting, reason, progressing: false, stalled: { reason, message } };
 }
+
+/** Also of a write that was executed: only the next pass sees whether the cluster took it up. */
+function isTried({ outcome }: Execution): boolean {
+  return TRIED.includes(outcome.result);
+}
+
+const TRIED: readonly Outcome["result"][] = ["Executed", "Blocked", "Forbidden", "Conflict", "Failed"];
 
 function isExecuted({ outcome }: Execution): boolean {
   return outcome.result === "Executed";

@@ -72,7 +72,24 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     given.perSecond.set("app", 0);
     given.outcome = { result: "Failed", message: "no" };
     await given.run(6 * MINUTES);
-    expect(given.entry()).toMatchObject({ state: "Probation", held: "ScaleToZero" });
+    expect(given.entry()).toMatchObject({ state: "Throttled", held: "ScaleToZero" });
+  });
+
+  it("keep their ServiceAccount from probation until they have them back, and a person is told how", async () => {
+    const given = await throttled(scene());
+    given.perSecond.set("app", 0);
+    given.isRefused = ({ target }) => target.kind === "Deployment";
+    const late = await given.run(10 * MINUTES);
+    expect([given.level(), given.workloadNow()?.replicas]).toEqual([SHARED, 0]);
+    expect(given.workloadNow("db", "StatefulSet")?.replicas).toBe(3);
+    expect(given.entry()).toMatchObject({ state: "Throttled", held: "ScaleToZero" });
+    expect(late).toMatchObject({ reason: "ReleaseFailed", stalled: { reason: "ReleaseFailed" } });
+    expect(late.stalled?.message).toContain("kubectl scale deployment app -n team --replicas=2");
+    expect(late.stalled?.message).not.toContain("kubectl patch flowschema");
+    given.isRefused = () => false;
+    await given.run(60);
+    expect(given.workloadNow()?.replicas).toBe(2);
+    expect(given.entry()).toMatchObject({ state: "Probation" });
   });
 
   it("keep what somebody has set meanwhile", async () => {
@@ -135,7 +152,7 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     given.change(onRunaway("Report"));
     given.outcome = { result: "Failed", message: "no" };
     await given.pass();
-    expect(given.entry()).toMatchObject({ state: "Normal", held: "ScaleToZero" });
+    expect(given.entry()).toMatchObject({ state: "Throttled", held: "ScaleToZero" });
     given.outcome = undefined;
     await given.pass();
     expect([given.workloadNow()?.replicas, given.level()]).toEqual([2, SHARED]);

@@ -237,6 +237,8 @@ describe("a throttle is lifted", () => {
     scene.clock.advance(60 * MINUTES * 1_000);
     await scene.pass();
     expect(scene.level()).toBe(SHARED);
+    expect(scene.entry()).toMatchObject({ state: "Throttled", until: "2025-01-01T00:05:40Z" });
+    await scene.pass();
     expect(scene.entry()).toMatchObject({ state: "Probation" });
   });
 
@@ -321,6 +323,87 @@ describe("a throttle is lifted", () => {
     expect(scene.level()).toBe(QUARANTINE_LEVEL);
     expect(reasons(scene)).toEqual(["FlowThrottled"]);
     expect(scene.entry()).toMatchObject({ changes: 0 });
+  });
+});
+
+describe("a throttle that can't be lifted", () => {
+  const REFUSED = { result: "Failed", message: 'admission webhook "flows.example.com" failed' } as const;
+
+  it("is no probation, however long it lasts: a person is needed, and is told how", async () => {
+    const scene = await throttled();
+    scene.perSecond.set("app", 0);
+    scene.outcome = REFUSED;
+    const soon = await scene.run(6 * MINUTES);
+    expect(scene.entry()).toMatchObject({ state: "Throttled", until: "2025-01-01T00:05:40Z", held: "Throttle" });
+    expect(soon).toMatchObject({ status: "False", reason: "Throttled", progressing: true });
+    expect(soon.stalled).toBeUndefined();
+    expect(soon.message).toContain("is being released");
+    const late = await scene.run(4 * MINUTES);
+    expect(late).toMatchObject({ status: "False", reason: "ReleaseFailed", stalled: { reason: "ReleaseFailed" } });
+    expect(late.stalled?.message).toContain(
+      `kubectl patch flowschema ${scene.schema()} --type merge -p '{"spec":{"priorityLevelConfiguration":{"name":"${SHARED}"}}}'`,
+    );
+    expect(late.message).toContain('admission webhook "flows.example.com" failed');
+    const before = scene.object.status;
+    const day = await scene.run(24 * 60 * MINUTES);
+    expect(day).toMatchObject({ reason: "ReleaseFailed" });
+    expect(day.recheckAfterMs).toBeLessThanOrEqual(30_000);
+    expect(scene.object.status).toEqual(before);
+    expect(scene.entry()).toMatchObject({ state: "Throttled", releaseAttempts: 3 });
+    scene.outcome = undefined;
+    await scene.run(3);
+    expect(scene.level()).toBe(SHARED);
+    expect(scene.entry()).toMatchObject({ state: "Probation" });
+    expect(scene.entry()).not.toHaveProperty("releaseAttempts");
+  });
+
+  it("is lifted by a person all the same", async () => {
+    const scene = await throttled();
+    scene.perSecond.set("app", 0);
+    scene.outcome = REFUSED;
+    await scene.run(10 * MINUTES);
+    const { spec } = scene.world.cluster.get(scene.schema())!;
+    scene.edit(scene.schema(), { spec: { ...spec, priorityLevelConfiguration: { name: SHARED } } });
+    expect(await scene.pass()).toMatchObject({ reason: "Probation" });
+    await scene.run(6 * MINUTES);
+    expect(scene.entry()).toMatchObject({ state: "Normal" });
+  });
+
+  it("needs no person where the operator has not tried yet, however late it is", async () => {
+    const scene = await throttled();
+    scene.clock.advance(60 * MINUTES * 1_000);
+    scene.outcome = REFUSED;
+    const late = await scene.pass();
+    expect(late).toMatchObject({ reason: "Throttled" });
+    expect(late.stalled).toBeUndefined();
+    scene.outcome = { result: "NotLeader" };
+    await scene.run(10 * MINUTES);
+    expect(scene.entry()).toMatchObject({ releaseAttempts: 1 });
+  });
+
+  it("is no good news either for a leader that finds no word of it in status", async () => {
+    const scene = await throttled();
+    scene.object = { ...scene.object, status: {} };
+    scene.outcome = REFUSED;
+    expect(await scene.run(5 * MINUTES)).toMatchObject({ reason: "ReleaseFailed" });
+    expect(scene.entry()).toMatchObject({ state: "Throttled" });
+  });
+
+  it("does not stop the release of another", async () => {
+    const scene = new Scene(onRunaway("Throttle"));
+    scene.put("Deployment", "other", { serviceAccountName: "other" });
+    scene.object.spec.targets = [
+      { kind: "Deployment", name: "app" },
+      { kind: "Deployment", name: "other" },
+    ];
+    scene.perSecond.set("other", 5_000);
+    await throttled(scene);
+    expect(scene.level("other")).toBe(QUARANTINE_LEVEL);
+    for (const account of ["app", "other"]) scene.perSecond.set(account, 0);
+    scene.edit(scene.schema(), { labels: {} });
+    await scene.run(6 * MINUTES);
+    expect(scene.entry()).toMatchObject({ state: "Throttled" });
+    expect([scene.level("other"), scene.entry("other")?.state]).toEqual([SHARED, "Probation"]);
   });
 });
 

@@ -38,6 +38,8 @@ export class Scene extends EmptyReaders {
   readonly written: Intent[] = [];
   /** The outcome of writes; absent: they are executed. */
   outcome: Outcome | undefined;
+  /** Writes that fail while the others are executed. */
+  isRefused: (intent: Intent) => boolean = () => false;
   unknown: string | undefined;
   isServed = true;
   isAllowed = true;
@@ -171,6 +173,7 @@ export class Scene extends EmptyReaders {
   #execute(intent: Intent): Outcome {
     if (this.object.spec.mode === "Observe") return { result: "Observed" };
     if (this.outcome !== undefined) return this.outcome;
+    if (this.isRefused(intent)) return { result: "Failed", message: "no" };
     if (intent.skip) return { result: "Skipped" };
     this.written.push(intent);
     applyTo(this.world, intent);

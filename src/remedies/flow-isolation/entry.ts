@@ -1,0 +1,48 @@
+import type { FlowStatus } from "../../api/controller-resilience";
+import { toSeconds } from "../../core/time";
+import { changesOf, type Flow } from "./flow";
+
+/** Its entry in status.flows before this pass writes anything. */
+export function entryOf(flow: Flow): FlowStatus {
+  const { account, facts, breaker, own, level, rate } = flow;
+  const { state, sinceMs, untilMs, releaseMs } = breaker;
+  // The level that the operator wrote, even where another manager has changed it since.
+  const priorityLevel = own.state.is === "right" ? level : account.record?.priorityLevel;
+  return {
+    serviceAccount: account.name,
+    flowSchema: own.wanted.name,
+    ...(priorityLevel === undefined ? {} : { priorityLevel }),
+    ...(rate === undefined ? {} : { requestsPerSecond: rate }),
+    state,
+    since: timeOf(sinceMs),
+    ...(untilMs === undefined ? {} : { until: timeOf(untilMs) }),
+    ...(releaseMs === undefined ? {} : { releaseSeconds: Math.round(releaseMs / 1_000) }),
+    ...throttleOf(flow),
+    changes: changesOf(account, facts),
+    generation: facts.generation,
+  };
+}
+
+function throttleOf(flow: Flow): Pick<FlowStatus, "held" | "releaseAttempts"> {
+  const { account, release } = flow;
+  const held = heldBy(flow);
+  return {
+    ...(held === undefined ? {} : { held }),
+    ...(release === undefined ? {} : { releaseAttempts: account.record?.releaseAttempts ?? 0 }),
+  };
+}
+
+function heldBy(flow: Flow): FlowStatus["held"] {
+  const { account, facts, breaker } = flow;
+  const isScaled = facts.scaledDown.some(({ serviceAccountName }) => serviceAccountName === account.name);
+  if (isScaled) return "ScaleToZero";
+  return breaker.state === "Throttled" ? "Throttle" : undefined;
+}
+
+/** Latest time of a Date. */
+const MAX_MS = 8.64e15;
+
+/** RFC 3339 in whole seconds, for any number. */
+export function timeOf(ms: number): string {
+  return toSeconds(new Date(Math.min(MAX_MS, Math.max(0, ms))));
+}
