@@ -19,7 +19,7 @@ export interface Permission {
   /** A path outside of the resources, such as `/metrics`; apiGroup and resource are empty then. */
   readonly url?: string;
   readonly verbs: readonly string[];
-  /** One sentence for whoever reviews the rights. */
+  /** One sentence for a person who reviews the rights. */
   readonly why: string;
 }
 
@@ -70,7 +70,7 @@ export interface Intent {
   readonly skip?: boolean;
 }
 
-/** What became of an intent. Outcomes are data, never exceptions. */
+/** The result of an intent. Outcomes are data, never exceptions. */
 export type Outcome =
   | { readonly result: "Executed" }
   | { readonly result: "Observed" }

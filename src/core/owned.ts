@@ -15,7 +15,7 @@ const HASH_DIGITS = 16;
 
 type Owner = Pick<ControllerResilience, "metadata">;
 
-/** Labels of an object that was made for this ControllerResilience alone; all of them by these are all of its own. */
+/** Labels of an object that belongs to this ControllerResilience only. They select exactly the objects of this owner. */
 export function ownerLabels({ metadata }: Owner): Record<string, string> {
   return { [MANAGED_BY_LABEL]: MANAGER, [OWNER_UID_LABEL]: metadata.uid };
 }

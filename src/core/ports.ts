@@ -85,7 +85,7 @@ export interface LeaseStore {
 
 /** Who the API server takes this process for. */
 export interface Identity {
-  /** Asks it. @throws UnauthorizedError when it knows nobody of that kind, whatever credentials could be had; any other error says nothing */
+  /** Sends a request. @throws UnauthorizedError if the API server rejects all available credentials; any other error proves nothing */
   review(): Promise<void>;
   /** Age of the token that was last shown, in milliseconds; undefined where there is none, or it does not tell. */
   tokenAgeMs(): number | undefined;

@@ -2,7 +2,7 @@
 export interface RequestSpan {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Executed or rejected: a lower bound, for what a server has not told yet, or told for the first time, is not in it. */
+  /** Executed or rejected. A lower bound: counts that a server has not reported yet, or reports for the first time, are missing. */
   readonly requests: number;
 }
 

@@ -1,4 +1,4 @@
-// What is kept of the cluster's objects: only the fields that somebody reads, so that thousands of pods stay small.
+// Views of the cluster's objects: they keep only the fields that the operator reads, so that thousands of pods need little memory.
 // Times are milliseconds since the epoch.
 
 /** One container of a pod. */
@@ -30,7 +30,7 @@ export interface PodView {
   readonly nodeName?: string;
   /** It is in the network of its node, as every agent of a network plugin has to be. Absent: it is not. */
   readonly hostNetwork?: boolean;
-  /** It mounts a folder of its node that belongs to CNI (`cni` is a part of its path), as whoever leaves a credential there does. Absent: it doesn't. */
+  /** It mounts a CNI folder of its node (`cni` is a part of its path), which it needs to write a credential there. Absent: it doesn't. */
   readonly cniFolder?: boolean;
   readonly serviceAccountName: string;
   /**
@@ -88,7 +88,7 @@ export interface DaemonSetView extends WorkloadView {
   readonly template: Readonly<Record<string, unknown>>;
   /** Volumes of the template whose projected sources this project's field manager owns, alone or with others. */
   readonly ownedVolumes: readonly string[];
-  /** Whoever else wrote the object's spec last, as the API server knows them. */
+  /** The last other field manager of the object's spec. */
   readonly lastManager?: string;
 }
 
@@ -117,7 +117,7 @@ export interface BindingView {
   readonly subjects: readonly SubjectView[];
 }
 
-/** Somebody to whom a binding gives its role. */
+/** A subject of a binding. */
 export interface SubjectView {
   readonly apiGroup?: string;
   readonly kind: string;
@@ -176,11 +176,11 @@ export interface ClusterObjectView {
   readonly conditions: readonly ConditionView[];
   /** When the operator itself wrote it last, as the API server has noted. */
   readonly writtenAtMs?: number;
-  /** Whoever else wrote it last, as the API server knows them. */
+  /** The last other field manager of the object. */
   readonly lastManager?: string;
 }
 
-/** A condition of somebody's status. */
+/** A condition of an object's status. */
 export interface ConditionView {
   readonly type: string;
   readonly status: string;

@@ -3,7 +3,7 @@ import type { Right } from "../../core/readers";
 import type { BindingKind, BindingView } from "../../core/views";
 import type { WithoutSlot } from "./slots";
 
-/** What a plan is made from. */
+/** The input of a plan. */
 export interface ObservedBindings extends Scope {
   readonly mode: "Enforce" | "Observe";
   /** Hash of spec.bindingRenewal. */

@@ -22,7 +22,7 @@ const next = (own: Breaker | undefined, seen: Reading, afterMs = 0, limits: Part
   nextBreaker(own, seen, { ...LIMITS, ...limits }, NOW + afterMs);
 
 describe("a flow that is Normal", () => {
-  it("is Elevated at the threshold, and never throttled at once, however long it has lasted", () => {
+  it("is Elevated at the threshold, and never throttled immediately, however long the excess has lasted", () => {
     expect(next(undefined, reading(99))).toEqual(at("Normal"));
     expect(next(at("Normal"), reading(100), 1)).toEqual({ state: "Elevated", sinceMs: NOW + 1 });
     expect(next(undefined, RUNAWAY)).toEqual(at("Elevated"));
@@ -30,7 +30,7 @@ describe("a flow that is Normal", () => {
 });
 
 describe("a flow that is Elevated", () => {
-  it("is throttled for the time of the spec once it has lasted", () => {
+  it("is throttled for the time in the spec after the excess has lasted for `for`", () => {
     expect(next(at("Elevated"), reading(5_000, 29_999))).toEqual(at("Elevated"));
     expect(next(at("Elevated"), RUNAWAY, 7)).toEqual({
       state: "Throttled",
@@ -40,11 +40,11 @@ describe("a flow that is Elevated", () => {
     });
   });
 
-  it("stays so where nothing may be throttled", () => {
+  it("stays Elevated if throttling is off", () => {
     expect(next(at("Elevated"), RUNAWAY, 0, { mayThrottle: false })).toEqual(at("Elevated"));
   });
 
-  it("is Normal again well below the threshold, and neither a bit below it nor while nothing is known", () => {
+  it("is Normal again well below the threshold, but not just below it, nor while the rate is unknown", () => {
     expect(next(at("Elevated"), reading(80), 5)).toEqual(at("Elevated"));
     expect(next(at("Elevated"), UNKNOWN, 5)).toEqual(at("Elevated"));
     expect(next(at("Elevated"), reading(79), 5)).toEqual({ state: "Normal", sinceMs: NOW + 5 });
@@ -58,7 +58,7 @@ describe("a flow that is Throttled", () => {
     ["it is quiet", reading(0)],
     ["it is as busy as ever", RUNAWAY],
     ["nothing is known", UNKNOWN],
-  ])("stays so until its end, while %s", (_, seen) => {
+  ])("stays Throttled until its end, while %s", (_, seen) => {
     expect(next(throttled, seen, 5 * MINUTE - 1)).toEqual(throttled);
     expect(next(throttled, seen, 5 * MINUTE)).toEqual({
       state: "Probation",
@@ -68,37 +68,40 @@ describe("a flow that is Throttled", () => {
     });
   });
 
-  it("stays so beyond its end while the cluster still holds it, and is on probation once it does not", () => {
+  it("stays Throttled after its end while the cluster still throttles it, then is on Probation", () => {
     const late = next(throttled, reading(4), 60 * MINUTE, { isHeld: true });
     expect(late).toEqual(throttled);
     expect(isReleasing(late, NOW + 60 * MINUTE)).toBe(true);
     expect(next(late, reading(4), 61 * MINUTE)).toMatchObject({ state: "Probation", sinceMs: NOW + 61 * MINUTE });
   });
 
-  it("stays so where the spec only reports, but ends now, while the cluster still holds it", () => {
+  it("stays Throttled but ends now if the spec only reports while the cluster still throttles it", () => {
     const limits = { mayThrottle: false, mayStayThrottled: false, isHeld: true };
     const ended = next(throttled, RUNAWAY, 1, limits);
     expect(ended).toEqual({ ...throttled, untilMs: NOW + 1 });
     expect(next(ended, RUNAWAY, 2, limits)).toEqual(ended);
   });
 
-  it.each(["Normal", "Elevated", "Probation"] as const)("is what the cluster holds although status says %s", state => {
-    const ended = next(at(state, { releaseMs: MINUTE }), reading(4), 7, { isHeld: true });
-    expect(ended).toEqual({ state: "Throttled", sinceMs: NOW + 7, untilMs: NOW + 7, releaseMs: MINUTE });
-    expect(isReleasing(ended, NOW + 7)).toBe(true);
-  });
+  it.each(["Normal", "Elevated", "Probation"] as const)(
+    "is what the cluster throttles although status says %s",
+    state => {
+      const ended = next(at(state, { releaseMs: MINUTE }), reading(4), 7, { isHeld: true });
+      expect(ended).toEqual({ state: "Throttled", sinceMs: NOW + 7, untilMs: NOW + 7, releaseMs: MINUTE });
+      expect(isReleasing(ended, NOW + 7)).toBe(true);
+    },
+  );
 
-  it("is let go at once where the spec only reports", () => {
+  it("is released at once if the spec only reports", () => {
     const limits = { mayThrottle: false, mayStayThrottled: false };
     expect(next(throttled, RUNAWAY, 1, limits)).toMatchObject({ state: "Probation", sinceMs: NOW + 1 });
   });
 
-  it("is let go where status does not say until when", () => {
+  it("is released if status has no end of the throttle", () => {
     expect(next(at("Throttled"), RUNAWAY)).toMatchObject({ state: "Probation" });
     expect(next(at("Throttled", { untilMs: NaN, releaseMs: NaN }), RUNAWAY)).toMatchObject({ state: "Probation" });
   });
 
-  it("has never more to go than the whole, also when the clock was set back", () => {
+  it("never lasts longer than its full time, also when the clock was set back", () => {
     expect(next(throttled, UNKNOWN, -60 * MINUTE)).toMatchObject({
       sinceMs: NOW - 60 * MINUTE,
       untilMs: NOW - 55 * MINUTE,
@@ -109,33 +112,33 @@ describe("a flow that is Throttled", () => {
 describe("a flow on Probation", () => {
   const released = at("Probation", { untilMs: NOW + 5 * MINUTE, releaseMs: 5 * MINUTE });
 
-  it("is Normal after having been quiet for as long as the throttle lasted, and then all is forgotten", () => {
+  it("is Normal after a quiet time as long as the throttle, and its history is dropped", () => {
     expect(next(released, reading(0), 5 * MINUTE - 1)).toEqual(released);
     expect(next(released, reading(99), 5 * MINUTE)).toEqual({ state: "Normal", sinceMs: NOW + 5 * MINUTE });
   });
 
-  it("has to be quiet all the time", () => {
+  it("must be quiet all the time", () => {
     const busy = next(released, reading(100), MINUTE);
     expect(busy).toEqual({ state: "Probation", sinceMs: NOW, releaseMs: 5 * MINUTE });
     expect(next(busy, reading(0), 2 * MINUTE)).toEqual({ ...released, untilMs: NOW + 7 * MINUTE });
   });
 
-  it("has to be quiet for `for` where that is longer", () => {
+  it("must be quiet for `for` if that is longer", () => {
     const throttled = at("Throttled", { untilMs: NOW, releaseMs: MINUTE });
     expect(next(throttled, UNKNOWN, 0, { forMs: 20 * MINUTE })).toMatchObject({ untilMs: NOW + 20 * MINUTE });
   });
 
-  it("stays so while nothing is known", () => {
+  it("stays on Probation while the rate is unknown", () => {
     expect(next(released, UNKNOWN, 60 * MINUTE)).toEqual(released);
   });
 
-  it("is throttled for twice as long when it relapses, for an hour at the most", () => {
+  it("is throttled for twice as long when it relapses, for an hour at most", () => {
     expect(next(released, RUNAWAY, 1)).toMatchObject({ state: "Throttled", releaseMs: 10 * MINUTE });
     const long = at("Probation", { releaseMs: 40 * MINUTE });
     expect(next(long, RUNAWAY, 1)).toMatchObject({ releaseMs: 60 * MINUTE, untilMs: NOW + 1 + 60 * MINUTE });
   });
 
-  it("does not relapse where nothing may be throttled", () => {
+  it("does not relapse if throttling is off", () => {
     expect(next(released, RUNAWAY, 1, { mayThrottle: false })).toMatchObject({ state: "Probation" });
   });
 });
@@ -145,7 +148,7 @@ interface Moment {
   readonly own: Breaker;
 }
 
-/** Reads every 30 s while all is well, else every 5 s; a client that is throttled makes no requests. Returns each change. */
+/** Reads every 30 s in the normal state, otherwise every 5 s; a throttled client makes no requests. Returns each change. */
 function run(client: Client, endMs: number, limits: BreakerLimits): Moment[] {
   const changes: Moment[] = [];
   const readings = [0];
@@ -166,7 +169,7 @@ function run(client: Client, endMs: number, limits: BreakerLimits): Moment[] {
 }
 
 describe("from the first request to the throttle", () => {
-  it.each([0, 3, 9, 14, 20, 27])("it takes some 40 s of a flood that begins %i s after a reading", lateS => {
+  it.each([0, 3, 9, 14, 20, 27])("takes about 40 s for a flood that begins %i s after a reading", lateS => {
     const beginMs = 60_000 + lateS * 1_000;
     const changes = run(flood(5_600, beginMs, Infinity), 5 * MINUTE, LIMITS);
     expect(changes.map(({ own }) => own.state)).toEqual(["Elevated", "Throttled"]);
@@ -175,7 +178,7 @@ describe("from the first request to the throttle", () => {
     expect(changes[1]!.atMs - beginMs).toBeLessThanOrEqual(40_000);
   });
 
-  it.each([1, 3, 5, 10, 20, 29])("a burst of %i s is only told of", lengthS => {
+  it.each([1, 3, 5, 10, 20, 29])("only reports a burst of %i s", lengthS => {
     fc.assert(
       fc.property(fc.nat(60), fc.integer({ min: 100, max: 1_000_000 }), (lateS, perSecond) => {
         const beginMs = 60_000 + lateS * 1_000;
@@ -186,7 +189,7 @@ describe("from the first request to the throttle", () => {
     );
   });
 
-  it("a client that never stops is let go after 5, 10, 20, 40, 60 and 60 minutes", () => {
+  it("releases a client that never stops after 5, 10, 20, 40, 60 and 60 minutes", () => {
     const throttles = run(flood(5_600, 0, Infinity), 185 * MINUTE, LIMITS).filter(
       ({ own }) => own.state === "Throttled",
     );
@@ -212,8 +215,8 @@ const limits: fc.Arbitrary<BreakerLimits> = fc
   .record({ mayThrottle: fc.boolean(), mayStayThrottled: fc.boolean(), releaseS: fc.integer({ min: 30, max: 3_600 }) })
   .map(({ releaseS, ...rest }) => ({ ...LIMITS, ...rest, releaseMs: releaseS * 1_000 }));
 
-describe("whatever status says, and however the clock jumps", () => {
-  it("a throttle that begins rests on a runaway that was written down before, and ends within its hour", () => {
+describe("any status, and any jumps of the clock", () => {
+  it("begin a throttle only after a recorded runaway, and end it within an hour", () => {
     fc.assert(
       fc.property(breakers, readings, limits, fc.integer({ min: -1e9, max: 1e9 }), (own, seen, bounds, jumpMs) => {
         const nowMs = NOW + jumpMs;
@@ -229,7 +232,7 @@ describe("whatever status says, and however the clock jumps", () => {
     );
   });
 
-  it("nothing but Throttled follows while the cluster still holds it, and no throttle gets longer by that", () => {
+  it("stay Throttled while the cluster still throttles the flow, without a longer throttle", () => {
     fc.assert(
       fc.property(breakers, readings, limits, fc.integer({ min: -1e9, max: 1e9 }), (own, seen, bounds, jumpMs) => {
         const nowMs = NOW + jumpMs;
@@ -242,7 +245,7 @@ describe("whatever status says, and however the clock jumps", () => {
     );
   });
 
-  it("silence ends in Normal, within two hours", () => {
+  it("end in Normal within two hours of silence", () => {
     fc.assert(
       fc.property(breakers, limits, (own, bounds) => {
         let after = own;
@@ -255,7 +258,7 @@ describe("whatever status says, and however the clock jumps", () => {
     );
   });
 
-  it("two throttles begin no closer than the first lasts, and `for`", () => {
+  it("separate the starts of two throttles by at least the first one and `for`", () => {
     const bursts = fc.array(fc.tuple(fc.nat(900), fc.integer({ min: 1, max: 300 }), fc.nat(5_000)), { maxLength: 12 });
     fc.assert(
       fc.property(bursts, parts => {

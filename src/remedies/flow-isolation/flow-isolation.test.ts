@@ -12,7 +12,7 @@ const words = (scene: Scene): string[] =>
   scene.written.map(({ verb, target, eventReason }) => `${verb} ${target.kind} ${target.name} ${eventReason}`);
 const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
 
-/** Everything is in place. */
+/** Runs passes until all objects exist and are in effect. */
 async function provisioned(scene: Scene): Promise<Scene> {
   await scene.pass();
   await scene.pass();
@@ -20,7 +20,7 @@ async function provisioned(scene: Scene): Promise<Scene> {
   return scene;
 }
 
-/** A runaway is throttled. */
+/** Runs passes until the runaway is throttled. */
 async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scene> {
   await provisioned(scene);
   scene.perSecond.set("app", 5_000);
@@ -30,7 +30,7 @@ async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scen
 }
 
 describe("a ServiceAccount of the targets", () => {
-  it("gets a level, a flow, and one for its leases before it, and is isolated once the API server has taken them up", async () => {
+  it("gets a level, a flow, and a preceding flow for its leases, and is isolated once these are in effect", async () => {
     const scene = new Scene();
     expect(await scene.pass()).toMatchObject({
       status: "False",
@@ -94,7 +94,7 @@ describe("a ServiceAccount of the targets", () => {
     });
   });
 
-  it("comes before the built-in flow of kube-system there", async () => {
+  it("precedes the built-in flow of kube-system in that namespace", async () => {
     const scene = new Scene({}, undefined, undefined, "kube-system/it");
     await scene.pass();
     const precedences = scene.written
@@ -103,7 +103,7 @@ describe("a ServiceAccount of the targets", () => {
     expect(precedences).toEqual([890, 889]);
   });
 
-  it("has no flow for its leases where protectLeases is false", async () => {
+  it("has no flow for its leases if protectLeases is false", async () => {
     const scene = await provisioned(new Scene());
     scene.change({ protectLeases: false });
     await scene.pass();
@@ -112,7 +112,7 @@ describe("a ServiceAccount of the targets", () => {
     ]);
   });
 
-  it("is only told of in Observe mode", async () => {
+  it("is only reported in Observe mode", async () => {
     const scene = new Scene();
     scene.object.spec.mode = "Observe";
     const decision = await scene.pass();
@@ -125,7 +125,7 @@ describe("a ServiceAccount of the targets", () => {
     expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
   });
 
-  it("has a level of its own object's where the spec has settings for one, and the shared level goes when nobody needs it", async () => {
+  it("gets a dedicated level if the spec has settings for one, and the unused shared level is deleted", async () => {
     const scene = await provisioned(new Scene());
     scene.change({ dedicated: SETTINGS });
     await scene.pass();
@@ -136,7 +136,7 @@ describe("a ServiceAccount of the targets", () => {
     expect(scene.entry()).toMatchObject({ changes: 0 });
   });
 
-  it("loses its flows when it is no target any more, or is to be left alone", async () => {
+  it("loses its flows when it is no longer a target, or has the skip annotation", async () => {
     const scene = await provisioned(new Scene());
     scene.put("Deployment", "app", { skip: true });
     expect(await scene.pass()).toMatchObject({ intents: [{ verb: "delete" }, { verb: "delete" }] });
@@ -145,7 +145,7 @@ describe("a ServiceAccount of the targets", () => {
     expect(scene.world.cluster.size).toBe(0);
   });
 
-  it("keeps them while its target is missing for now", async () => {
+  it("keeps its flows while its target is missing", async () => {
     const scene = await provisioned(new Scene());
     scene.world.workloads.clear();
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "TargetNotFound", intents: [] });
@@ -154,7 +154,7 @@ describe("a ServiceAccount of the targets", () => {
 });
 
 describe("nothing is done", () => {
-  it("where the API server does not serve flow control in v1", async () => {
+  it("if the API server does not serve flow control in v1", async () => {
     const scene = new Scene();
     scene.isServed = false;
     expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "FlowControlUnavailable", intents: [] });
@@ -168,7 +168,7 @@ describe("nothing is done", () => {
     ["LevelRefused", "global-default", "Limited"],
     ["LevelRefused", QUARANTINE_LEVEL, "Limited"],
     ["LevelRefused", "free", "Exempt"],
-  ])("and it is %s, where the spec names the level %s", async (reason, priorityLevel, type) => {
+  ])("and the condition is %s if the spec names the level %s", async (reason, priorityLevel, type) => {
     const scene = new Scene({ priorityLevel });
     if (type !== undefined) addLevel(scene, priorityLevel, type);
     const decision = await scene.pass();
@@ -184,13 +184,13 @@ describe("nothing is done", () => {
     expect(scene.world.cluster.get("team-level")).toMatchObject({ uid: "theirs", resourceVersion: "1" });
   });
 
-  it("to what has the name and is somebody else's", async () => {
+  it("to a foreign object of the same name", async () => {
     const scene = new Scene();
     addLevel(scene, SHARED, "Limited");
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "NameTaken", intents: [], stalled: {} });
   });
 
-  it("to a FlowSchema that is not the operator's, and a runaway there is no reason", async () => {
+  it("to a foreign FlowSchema, not even for a runaway", async () => {
     const scene = new Scene(onRunaway("Throttle"));
     await provisioned(scene);
     scene.edit(scene.schema(), { labels: {} });
@@ -209,7 +209,7 @@ function addLevel(scene: Scene, name: string, type: string): void {
   });
 }
 
-describe("what somebody else changes", () => {
+describe("a change by another client", () => {
   const spoilt = { spec: {} };
 
   it.each([
@@ -218,7 +218,7 @@ describe("what somebody else changes", () => {
     ["the level", (scene: Scene) => scene.edit(SHARED, spoilt)],
     ["a FlowSchema that is deleted", (scene: Scene) => void scene.world.cluster.delete(scene.schema())],
     ["a level that is deleted", (scene: Scene) => void scene.world.cluster.delete(SHARED)],
-  ])("is put back twice for a generation, if it is %s, and then told of with a name", async (_, change) => {
+  ])("is reverted twice per generation if it is %s, then reported by name", async (_, change) => {
     const scene = await provisioned(new Scene());
     for (const changes of [1, 2]) {
       change(scene);
@@ -240,21 +240,24 @@ describe("what somebody else changes", () => {
   it.each<[string, Partial<FlowIsolationSpec>]>([
     ["the level", { dedicated: { ...SETTINGS, queues: 32 } }],
     ["the FlowSchemas", { matchingPrecedence: 2_000 }],
-  ])("is nobody's fault where it was not written yet: %s, after a change of the object", async (_, spec) => {
-    const scene = await provisioned(new Scene({ dedicated: SETTINGS }));
-    scene.change(spec);
-    scene.outcome = { result: "Failed", message: "no" };
-    await scene.pass();
-    await scene.pass();
-    scene.outcome = undefined;
-    expect((await scene.pass()).message).not.toContain("were changed");
-    expect(new Set(reasons(scene))).toEqual(new Set(["FlowProvisioned"]));
-    expect(scene.entry()).toMatchObject({ changes: 0 });
-    expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
-    expect(scene.entry()).toMatchObject({ generation: 2 });
-  });
+  ])(
+    "does not count as contested if the operator has not written yet: %s, after a change of the object",
+    async (_, spec) => {
+      const scene = await provisioned(new Scene({ dedicated: SETTINGS }));
+      scene.change(spec);
+      scene.outcome = { result: "Failed", message: "no" };
+      await scene.pass();
+      await scene.pass();
+      scene.outcome = undefined;
+      expect((await scene.pass()).message).not.toContain("were changed");
+      expect(new Set(reasons(scene))).toEqual(new Set(["FlowProvisioned"]));
+      expect(scene.entry()).toMatchObject({ changes: 0 });
+      expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
+      expect(scene.entry()).toMatchObject({ generation: 2 });
+    },
+  );
 
-  it("is told of with the manager's name", async () => {
+  it("is reported with the field manager", async () => {
     const scene = await provisioned(new Scene());
     for (let i = 0; i < 3; i++) {
       scene.edit(scene.schema(), spoilt);
@@ -263,7 +266,7 @@ describe("what somebody else changes", () => {
     expect((await scene.pass()).message).toContain("field manager kubectl-edit wrote it last");
   });
 
-  it("never keeps a runaway from being held still, nor from being let go", async () => {
+  it("prevents neither the throttle of a runaway nor its release", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     for (let i = 0; i < 3; i++) {
       scene.edit(scene.schema(), { annotations: {} });
@@ -290,7 +293,7 @@ describe("a FlowSchema that the API server", () => {
   it.each([
     ["says is dangling", "True", "Dangling"],
     ["knows nothing of yet", undefined, "Provisioning"],
-  ])("%s is told of", async (_, status, reason) => {
+  ])("%s is reported", async (_, status, reason) => {
     const scene = await provisioned(new Scene());
     scene.edit(scene.schema(), {
       conditions: status === undefined ? [] : [{ type: "Dangling", status, reason: "NotFound", message: "" }],
@@ -298,7 +301,7 @@ describe("a FlowSchema that the API server", () => {
     expect(await scene.pass()).toMatchObject({ status: "False", reason, progressing: true, intents: [] });
   });
 
-  it("is being rid of is waited for", async () => {
+  it("is still deleting is awaited before a new one is created", async () => {
     const scene = await provisioned(new Scene());
     scene.edit(scene.schema(), { deletedAtMs: 1 });
     expect(await scene.pass()).toMatchObject({
@@ -311,7 +314,7 @@ describe("a FlowSchema that the API server", () => {
 });
 
 describe("two objects that name the same ServiceAccount", () => {
-  it("have a FlowSchema each, of which one knows that the other's is asked before", async () => {
+  it("have a FlowSchema each, and one reports that the other's precedes it", async () => {
     const one = new Scene();
     const other = new Scene({}, one.clock, one.world, "team/that");
     await provisioned(one);
@@ -337,7 +340,7 @@ describe("a level that objects share", () => {
     ["NameTaken", scene => addSchemas(scene)],
   ];
 
-  it.each(others)("is not made by an object that is %s, only to be taken away by another", async (reason, spoil) => {
+  it.each(others)("is not created by an object with %s, only to be deleted by another", async (reason, spoil) => {
     const scene = new Scene(onRunaway("Throttle"));
     const other = new Scene({ priorityLevel: "team-level" }, scene.clock, scene.world, "team/that");
     addLevel(scene, "team-level", "Limited");
@@ -351,19 +354,19 @@ describe("a level that objects share", () => {
   });
 });
 
-/** The level that the spec names limits nothing. */
+/** Makes the spec name a level that the operator refuses, since its type limits nothing. */
 function refuse(scene: Scene): void {
   scene.change({ priorityLevel: "exempt" });
   addLevel(scene, "exempt", "Exempt");
 }
 
-/** Foreign objects have the names of its FlowSchemas. */
+/** Creates foreign objects with the names of its FlowSchemas. */
 function addSchemas(scene: Scene): void {
   const [view] = [...scene.world.cluster.values()];
   scene.world.cluster.set(scene.schema(), { ...view!, kind: "FlowSchema", name: scene.schema(), uid: "schema" });
 }
 
-describe("another FlowSchema that is asked before", () => {
+describe("another FlowSchema that precedes it", () => {
   const all = { verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true };
 
   it.each([
@@ -371,7 +374,7 @@ describe("another FlowSchema that is asked before", () => {
     ["is for other verbs", { ...all, verbs: ["get"] }, "Isolated"],
     ["is for another namespace", { ...all, namespaces: ["sandbox"] }, "Isolated"],
     ["is for namespaces alone", { ...all, clusterScope: undefined }, "Isolated"],
-  ])("is told of if it %s", async (_, resources, reason) => {
+  ])("is reported if it %s", async (_, resources, reason) => {
     const scene = await provisioned(new Scene());
     const subjects = [{ kind: "Group", group: { name: "system:serviceaccounts" } }];
     const spec = { matchingPrecedence: 500, rules: [{ subjects, resourceRules: [resources] }] };
@@ -381,8 +384,8 @@ describe("another FlowSchema that is asked before", () => {
   });
 });
 
-describe("what was made goes with the object", () => {
-  it("and the levels that objects share with the last of them", async () => {
+describe("the created objects are deleted with the ControllerResilience", () => {
+  it("with shared levels after their last user", async () => {
     const one = new Scene(onRunaway("Throttle"));
     const other = new Scene({}, one.clock, one.world, "team/that");
     await provisioned(one);
@@ -396,7 +399,7 @@ describe("what was made goes with the object", () => {
     expect(one.world.cluster.size).toBe(0);
   });
 
-  it("but for a level that somebody else's FlowSchema refers to", async () => {
+  it("except for a level that a foreign FlowSchema refers to", async () => {
     const scene = await provisioned(new Scene());
     const view = scene.world.cluster.get(scene.schema())!;
     scene.world.cluster.set("theirs", { ...view, name: "theirs", labels: {}, annotations: {} });
@@ -404,7 +407,7 @@ describe("what was made goes with the object", () => {
     expect([...scene.world.cluster.keys()]).toEqual([SHARED, "theirs"]);
   });
 
-  it("but for somebody's copy that has kept the labels", async () => {
+  it("except for a foreign copy that has kept the labels", async () => {
     const scene = await provisioned(new Scene());
     const view = scene.world.cluster.get(scene.schema())!;
     for (const name of ["copy", `${view.name}-copy`]) scene.world.cluster.set(name, { ...view, name, uid: name });
@@ -413,7 +416,7 @@ describe("what was made goes with the object", () => {
     expect([...scene.world.cluster.keys()]).toEqual([SHARED, "copy", `${view.name}-copy`]);
   });
 
-  it("which has the finalizer until the last level is gone", async () => {
+  it("which keeps its finalizer until the last level is deleted", async () => {
     const scene = await provisioned(new Scene());
     scene.put("Deployment", "app", { skip: true });
     await scene.pass();
@@ -425,7 +428,7 @@ describe("what was made goes with the object", () => {
     expect(scene.world.cluster.size).toBe(0);
   });
 
-  it("which has the finalizer while a level of its own can't be taken away yet", async () => {
+  it("which keeps its finalizer while its dedicated level can't be deleted yet", async () => {
     const settings = { lendablePercent: 0, borrowingLimitPercent: 0, queues: 1, handSize: 1, queueLengthLimit: 1 };
     const scene = await provisioned(new Scene({ dedicated: { nominalConcurrencyShares: 1, ...settings } }));
     const view = scene.world.cluster.get(scene.schema())!;
@@ -436,7 +439,7 @@ describe("what was made goes with the object", () => {
     expect(await scene.pass()).toMatchObject({ needsCleanup: true, intents: [] });
   });
 
-  it("and nothing is looked for without the right to, where nothing was ever made", async () => {
+  it("without a search if the right to list is missing and nothing was ever created", async () => {
     const scene = new Scene();
     scene.problem = new TransientError("the API server is slow");
     await expect(scene.cleanUp()).rejects.toThrow("slow");
@@ -446,13 +449,13 @@ describe("what was made goes with the object", () => {
     await expect(scene.cleanUp()).rejects.toThrow("cannot list flowschemas");
   });
 
-  it("and what is known to be there is not given up without the right to look", async () => {
+  it("and known objects keep the finalizer while the right to list is missing", async () => {
     const scene = await provisioned(new Scene());
     scene.problem = new ForbiddenError("cannot list flowschemas");
     await expect(scene.cleanUp()).rejects.toThrow("cannot list flowschemas");
   });
 
-  it("also out of the tar pit", async () => {
+  it("also while they are throttled", async () => {
     const scene = await throttled();
     await scene.cleanUp();
     expect(scene.world.cluster.size).toBe(0);
@@ -460,7 +463,7 @@ describe("what was made goes with the object", () => {
 });
 
 describe("a write that fails", () => {
-  it("is told of, and a missing right needs a person", async () => {
+  it("is reported, and a missing right is Stalled", async () => {
     const scene = new Scene();
     scene.outcome = { result: "Forbidden", message: "cannot create flowschemas" };
     const decision = await scene.pass();

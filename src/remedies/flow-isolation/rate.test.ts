@@ -9,34 +9,34 @@ const read = (client: (ms: number) => number, readings: number[], fromMs = -Infi
 const seconds = (...at: number[]): number[] => at.map(one => one * 1_000);
 
 describe("the rate of a flow", () => {
-  it("is that of the newest span", () => {
+  it("is the rate of the newest span", () => {
     expect(read(flood(500, 30_000, 40_000), seconds(0, 30, 35))).toMatchObject({ perSecond: 500 });
     expect(read(flood(500, 30_000, 40_000), seconds(0, 30, 35, 45))).toMatchObject({ perSecond: 250 });
   });
 
-  it("is nothing where no request was ever seen", () => {
+  it("is zero if no request was ever counted", () => {
     expect(readRate(ratesOf({}), "flow", THRESHOLD)).toEqual({ perSecond: 0, overMs: 0 });
   });
 
   it.each([
     ["nothing has been read yet", { spans: {}, servers: { found: 0, read: 0 } }],
     ["it can't be read any more", { ...ratesOf({}), unknown: "Forbidden." }],
-  ])("is not known while %s", (_, rates) => {
+  ])("is unknown while %s", (_, rates) => {
     expect(readRate(rates, "flow", THRESHOLD)).toEqual({ overMs: 0 });
   });
 
-  it("is not known while every span began before the moment that counts", () => {
+  it("is unknown while every span began before the relevant time", () => {
     expect(read(flood(500, 0, 60_000), seconds(0, 30, 35), 31_000)).toEqual({ overMs: 0 });
     expect(read(flood(500, 0, 60_000), seconds(0, 30, 35, 40), 31_000)).toEqual({ perSecond: 500, overMs: 0 });
   });
 
-  it("is not known after the counters could not be read for long", () => {
+  it("is unknown after the counters were unreadable for long", () => {
     const always = flood(500, 0, 999_000);
     expect(read(always, seconds(0, 30, 35, 635))).toEqual({ overMs: 0 });
     expect(read(always, seconds(0, 30, 35, 635, 640))).toEqual({ perSecond: 500, overMs: 0 });
   });
 
-  it("does not stumble over spans that are none", () => {
+  it("ignores empty spans", () => {
     const spans = [
       { fromMs: 0, toMs: 0, requests: 7 },
       { fromMs: 0, toMs: 1_000, requests: NaN },
@@ -48,23 +48,23 @@ describe("the rate of a flow", () => {
 });
 
 describe("the time over the threshold", () => {
-  it("is nothing while two spans are all there is of it", () => {
+  it("is zero with only two spans over the threshold", () => {
     expect(read(flood(1_000, 0, 35_000), seconds(0, 30, 35)).overMs).toBe(0);
   });
 
-  it("counts what lies between whole, and of the oldest only what was flooded", () => {
+  it("counts the spans in between completely, and the oldest in part", () => {
     expect(read(flood(1_000, 20_000, 99_000), seconds(0, 30, 35, 40)).overMs).toBeCloseTo(20_000, 3);
   });
 
-  it("counts of the newest only what was flooded", () => {
+  it("counts the newest span in part", () => {
     expect(read(flood(1_000, 0, 13_000), seconds(0, 5, 10, 15)).overMs).toBeCloseTo(13_000, 3);
   });
 
-  it("is nothing once it is over", () => {
+  it("is zero after the flood", () => {
     expect(read(flood(1_000, 0, 40_000), seconds(0, 30, 35, 40, 45)).overMs).toBe(0);
   });
 
-  it("is nothing of a long span between others, nor of what lies before it", () => {
+  it("excludes a long span between others, and all before it", () => {
     const always = flood(500, 0, 999_000);
     expect(read(always, seconds(0, 5, 10, 15, 30, 35)).overMs).toBe(35_000);
     expect(read(always, seconds(0, 5, 10, 15, 31, 36)).overMs).toBe(0);
@@ -72,13 +72,13 @@ describe("the time over the threshold", () => {
     expect(read(always, seconds(0, 5, 10, 40)).overMs).toBe(0);
   });
 
-  it("is nothing of an oldest span that is longer than readings are apart", () => {
+  it("excludes an oldest span that is longer than the reading interval", () => {
     const always = flood(500, 0, 999_000);
     expect(read(always, seconds(0, 35, 40, 45)).overMs).toBe(45_000);
     expect(read(always, seconds(0, 36, 41, 46)).overMs).toBe(10_000);
   });
 
-  it("begins anew where it was interrupted", () => {
+  it("restarts after an interruption", () => {
     const twice = (ms: number): number => flood(500, 0, 20_000)(ms) + flood(500, 25_000, 99_000)(ms);
     expect(read(twice, seconds(0, 5, 10, 15, 20, 25, 30, 35, 40)).overMs).toBe(15_000);
   });
@@ -88,8 +88,8 @@ const readingTimes = fc
   .array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 20 })
   .map(steps => steps.reduce((times, step) => [...times, times.at(-1)! + step * 1_000], [0]));
 
-describe("whenever it is read", () => {
-  it("a flood counts for no longer than it has lasted", () => {
+describe("readings at any time", () => {
+  it("never count a flood for longer than it has lasted", () => {
     const floods = fc.record({
       perSecond: fc.integer({ min: 1, max: 10_000 }),
       fromMs: fc.integer({ min: 0, max: 200 }).map(s => s * 1_000),
@@ -104,14 +104,14 @@ describe("whenever it is read", () => {
     );
   });
 
-  it("a client has made as many requests as the threshold allows in the time that counts", () => {
+  it("count only time in which the client has reached the threshold on average", () => {
     const clients = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 300 });
     fc.assert(
       fc.property(readingTimes, clients, (readings, perSecond) => {
         const client = (ms: number): number => perSecond[Math.floor(ms / 1_000) % perSecond.length]!;
         const { overMs } = read(client, readings);
         const nowMs = readings.at(-1)!;
-        // The oldest span may have been busiest at its beginning, 30 s before it ended at the most.
+        // The oldest span may have been busiest at its beginning, at most 30 s before its end.
         const fromMs = Math.max(0, Math.floor((nowMs - overMs) / 1_000) * 1_000 - 30_000);
         expect(requestsOf(client, fromMs, nowMs) + 1).toBeGreaterThanOrEqual((THRESHOLD * overMs) / 1_000);
       }),

@@ -12,7 +12,7 @@ async function provisioned(scene: Scene): Promise<Scene> {
   return scene;
 }
 
-/** A runaway is throttled. */
+/** Runs passes until the runaway is throttled. */
 async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scene> {
   await provisioned(scene);
   scene.perSecond.set("app", 5_000);
@@ -21,7 +21,7 @@ async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scen
   return scene;
 }
 
-describe("workloads of a runaway, where the spec scales to zero", () => {
+describe("workloads of a runaway with onRunaway: ScaleToZero", () => {
   const scene = (): Scene => {
     const made = new Scene(onRunaway("ScaleToZero"));
     made.object.spec.targets = [
@@ -67,7 +67,7 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     expect(given.entry()).not.toHaveProperty("held");
   });
 
-  it("are not forgotten while they could not be given back", async () => {
+  it("stay recorded until their replicas could be restored", async () => {
     const given = await throttled(scene());
     given.perSecond.set("app", 0);
     given.outcome = { result: "Failed", message: "no" };
@@ -92,7 +92,7 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     expect(given.entry()).toMatchObject({ state: "Probation" });
   });
 
-  it("keep what somebody has set meanwhile", async () => {
+  it("keep replicas that another client has set meanwhile", async () => {
     const given = await throttled(scene());
     given.put("Deployment", "app", { replicas: 1, scaledDown: { replicas: 2, owner: "team/it" } });
     given.written.length = 0;
@@ -105,7 +105,7 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     expect(reasons(given)).toContain("ReplicasLeft");
   });
 
-  it("stay at zero where somebody has taken the note of their replicas away", async () => {
+  it("stay at zero if another client has removed the record of their replicas", async () => {
     const given = await throttled(scene());
     given.put("Deployment", "app", { replicas: 0 });
     given.perSecond.set("app", 0);
@@ -115,7 +115,7 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     expect(given.workloadNow("db", "StatefulSet")?.replicas).toBe(3);
   });
 
-  it("stay as they are without the right, which is told", async () => {
+  it("stay unchanged without the right, which is reported", async () => {
     const given = scene();
     given.isAllowed = false;
     await throttled(given);
@@ -125,14 +125,14 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     expect(decision.message).toContain("lacks the right to patch deployments and statefulsets");
   });
 
-  it("get them back at once where the spec only throttles from now on", async () => {
+  it("get their replicas back at once when the spec changes to Throttle", async () => {
     const given = await throttled(scene());
     given.change(onRunaway("Throttle"));
     await given.pass();
     expect([given.workloadNow()?.replicas, given.level()]).toEqual([2, QUARANTINE_LEVEL]);
   });
 
-  it("get them back also when they are no targets any more, and are not forgotten before", async () => {
+  it("get their replicas back also if they are no longer targets, and stay recorded until then", async () => {
     const given = await throttled(scene());
     given.object.spec.targets = [{ kind: "Deployment", name: "other" }];
     given.put("Deployment", "other", { serviceAccountName: "other" });
@@ -146,7 +146,7 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     expect(given.entry()).toBeUndefined();
   });
 
-  it("get them back, and are not forgotten before, also where status tells of nothing and the spec only reports by then", async () => {
+  it("get their replicas back also if status was lost and the spec only reports by then", async () => {
     const given = await throttled(scene());
     given.object = { ...given.object, status: {} };
     given.change(onRunaway("Report"));
@@ -160,7 +160,7 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     expect(given.entry()).not.toHaveProperty("held");
   });
 
-  it("keep the object until they have them back, also where there is nothing else", async () => {
+  it("keep the finalizer of the object until they have their replicas back", async () => {
     const given = await throttled(scene());
     given.object.spec.targets = [];
     given.object = { ...given.object, status: {} };
@@ -173,7 +173,7 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     expect(await given.pass()).toMatchObject({ needsCleanup: false });
   });
 
-  it("get them back when the object goes, and those of another object don't", async () => {
+  it("get their replicas back when the object is deleted, unlike those of another object", async () => {
     const given = await throttled(scene());
     given.put("Deployment", "theirs", { replicas: 0, scaledDown: { replicas: 4, owner: "team/that" } });
     await given.cleanUp();
@@ -181,7 +181,7 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     expect(given.workloadNow("theirs")?.replicas).toBe(0);
   });
 
-  it("that have the skip annotation by then get them back as well, at once, and are not scaled again", async () => {
+  it("that get the skip annotation get their replicas back at once, and are not scaled again", async () => {
     const given = await throttled(scene());
     given.put("Deployment", "app", { replicas: 0, skip: true, scaledDown: { replicas: 2, owner: "team/it" } });
     await given.pass();
@@ -192,7 +192,7 @@ describe("workloads of a runaway, where the spec scales to zero", () => {
     expect(given.written).toEqual([]);
   });
 
-  it("that have the skip annotation by then get them back when the object goes", async () => {
+  it("that have the skip annotation get their replicas back when the object is deleted", async () => {
     const given = await throttled(scene());
     given.put("Deployment", "app", { replicas: 0, skip: true, scaledDown: { replicas: 2, owner: "team/it" } });
     await given.cleanUp();

@@ -13,8 +13,8 @@ export interface Existing {
 }
 
 /**
- * Deletes what was made for an object and is no longer wanted. A level is deleted after the last FlowSchema that refers to it, whoever made that
- * FlowSchema: so shared levels go with the last of these. Pure.
+ * Deletes objects of an owner that are no longer wanted. A level is deleted after the last FlowSchema that refers to it, including those of other
+ * owners, so a shared level is deleted with the last of them. Pure.
  *
  * @param isWanted by name
  */

@@ -12,7 +12,7 @@ async function provisioned(scene: Scene): Promise<Scene> {
   return scene;
 }
 
-/** A runaway is throttled. */
+/** Runs passes until the runaway is throttled. */
 async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scene> {
   await provisioned(scene);
   scene.perSecond.set("app", 5_000);
@@ -22,7 +22,7 @@ async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scen
 }
 
 describe("a runaway", () => {
-  it("is watched as closely while something else can't be written", async () => {
+  it("is read as often while another write fails", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     scene.outcome = { result: "Failed", message: "no" };
     scene.world.cluster.delete(QUARANTINE_LEVEL);
@@ -31,7 +31,7 @@ describe("a runaway", () => {
     expect(await scene.run(10)).toMatchObject({ recheckAfterMs: 5_000 });
   });
 
-  it("is told of with its rate, then held still by one patch, let go on probation, and forgotten", async () => {
+  it("is reported with its rate, throttled by one patch, released on probation, and then Normal", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     expect([...scene.world.cluster.keys()]).toContain(QUARANTINE_LEVEL);
     scene.perSecond.set("app", 5_000);
@@ -92,7 +92,7 @@ describe("a runaway", () => {
     expect(scene.written).toHaveLength(2);
   });
 
-  it("that goes on is held still for longer each time", async () => {
+  it("that continues is throttled for longer each time", async () => {
     const scene = await throttled();
     await scene.run(16 * MINUTES);
     expect(reasons(scene)).toEqual(["FlowThrottled", "FlowReleased", "FlowThrottled", "FlowReleased"]);
@@ -100,7 +100,7 @@ describe("a runaway", () => {
     expect(scene.entry()).toMatchObject({ state: "Throttled", releaseSeconds: 1_200 });
   });
 
-  it("that is found by a leader which knows nothing of it is written down first, and held still by the next pass", async () => {
+  it("that a new leader finds is recorded first, and throttled by the next pass", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     scene.perSecond.set("app", 5_000);
     for (let i = 0; i < 10; i++) await scene.wait(5);
@@ -108,7 +108,7 @@ describe("a runaway", () => {
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Throttled" });
   });
 
-  it("that only bursts for some seconds is only told of", async () => {
+  it("that lasts a few seconds is only reported", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     for (let i = 0; i < 20; i++) {
       scene.perSecond.set("app", 50_000);
@@ -119,7 +119,7 @@ describe("a runaway", () => {
     expect(scene.written).toEqual([]);
   });
 
-  it("is only told of where the spec reports, and a person is needed", async () => {
+  it("is only reported with onRunaway: Report, and Stalled is True", async () => {
     const scene = await provisioned(new Scene());
     expect([...scene.world.cluster.keys()]).not.toContain(QUARANTINE_LEVEL);
     scene.perSecond.set("app", 5_000);
@@ -157,7 +157,7 @@ describe("a runaway", () => {
     },
   );
 
-  it("is only told of in Observe mode", async () => {
+  it("is only reported in Observe mode", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     scene.object.spec.mode = "Observe";
     scene.perSecond.set("app", 5_000);
@@ -167,7 +167,7 @@ describe("a runaway", () => {
     expect(decision.stalled).toBeUndefined();
   });
 
-  it("is not held still while its leases would be, too", async () => {
+  it("is not throttled while its leases would be throttled, too", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     const lease = [...scene.world.cluster.keys()].find(name => name.includes("leases"))!;
     scene.edit(lease, { labels: {} });
@@ -179,8 +179,8 @@ describe("a runaway", () => {
   });
 });
 
-describe("while the rates are not known", () => {
-  it("all is isolated, nobody is held still, and it is told", async () => {
+describe("while the rates are unknown", () => {
+  it("all flows stay isolated, none is throttled, and the condition reports it", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     scene.unknown = "The operator lacks the right to get /metrics.";
     scene.perSecond.set("app", 5_000);
@@ -190,7 +190,7 @@ describe("while the rates are not known", () => {
     expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
   });
 
-  it("what is wanted is provisioned all the same", async () => {
+  it("missing objects are created nevertheless", async () => {
     const scene = new Scene();
     scene.unknown = "No.";
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Provisioning" });
@@ -198,7 +198,7 @@ describe("while the rates are not known", () => {
     expect(scene.level()).toBe(SHARED);
   });
 
-  it("a probation that can't end is looked at no more often than any", async () => {
+  it("a probation that can't end causes no extra passes", async () => {
     const scene = await throttled();
     scene.perSecond.set("app", 0);
     await scene.run(5 * MINUTES);
@@ -208,7 +208,7 @@ describe("while the rates are not known", () => {
     expect((await scene.pass()).recheckAfterMs).toBeGreaterThanOrEqual(5_000);
   });
 
-  it("a throttle ends in its time", async () => {
+  it("a throttle ends on time", async () => {
     const scene = await throttled();
     scene.unknown = "No.";
     await scene.run(5 * MINUTES);
@@ -217,7 +217,7 @@ describe("while the rates are not known", () => {
 });
 
 describe("a throttle is lifted", () => {
-  it("at once where the spec does not throttle any more", async () => {
+  it("at once when the spec no longer throttles", async () => {
     const scene = await throttled();
     scene.change(onRunaway("Report"));
     await scene.pass();
@@ -225,14 +225,14 @@ describe("a throttle is lifted", () => {
     expect(scene.written.at(-1)?.why).toContain("onRunaway is Report");
   });
 
-  it("by a leader that finds no word of it in status", async () => {
+  it("by a leader whose status has no entry for it", async () => {
     const scene = await throttled();
     scene.object = { ...scene.object, status: {} };
     await scene.pass();
     expect(scene.level()).toBe(SHARED);
   });
 
-  it("at its end by a leader that comes after it", async () => {
+  it("by a new leader after its end", async () => {
     const scene = await throttled();
     scene.clock.advance(60 * MINUTES * 1_000);
     await scene.pass();
@@ -242,7 +242,7 @@ describe("a throttle is lifted", () => {
     expect(scene.entry()).toMatchObject({ state: "Probation" });
   });
 
-  it("also to a level that is gone: a FlowSchema without one is ignored", async () => {
+  it("also to a missing level: the API server ignores a FlowSchema without a level", async () => {
     const scene = new Scene({ ...onRunaway("Throttle"), priorityLevel: "team-level" });
     scene.world.cluster.set("team-level", {
       ...{
@@ -267,7 +267,7 @@ describe("a throttle is lifted", () => {
     expect(decision.message).toContain("of spec.flowIsolation.priorityLevel does not exist");
   });
 
-  it("by nobody whose object is another one, though its level is not referred to meanwhile", async () => {
+  it("without the deletion of the temporarily unused level by another object", async () => {
     const scene = await throttled();
     const settings = { lendablePercent: 0, borrowingLimitPercent: 0, queues: 1, handSize: 1, queueLengthLimit: 1 };
     const dedicated = { nominalConcurrencyShares: 1, ...settings };
@@ -276,7 +276,7 @@ describe("a throttle is lifted", () => {
     expect([...scene.world.cluster.keys()]).toContain(SHARED);
   });
 
-  it("by nobody in Observe mode, which says how to do it by hand", async () => {
+  it("only by hand in Observe mode, with the command in the condition", async () => {
     const scene = await throttled();
     scene.written.length = 0;
     scene.object.spec.mode = "Observe";
@@ -291,7 +291,7 @@ describe("a throttle is lifted", () => {
     expect(scene.level()).toBe(SHARED);
   });
 
-  it("by a person, who is told how, where the FlowSchema is not the operator's any more", async () => {
+  it("only by hand if the FlowSchema no longer belongs to the operator, with the command in the condition", async () => {
     const scene = await throttled();
     scene.edit(scene.schema(), { labels: {} });
     const decision = await scene.pass();
@@ -303,7 +303,7 @@ describe("a throttle is lifted", () => {
     expect((await scene.pass()).message).not.toContain("kubectl patch");
   });
 
-  it("where it can't go back, but a runaway is put there all the same", async () => {
+  it("although the original level is unusable, which does not prevent the throttle", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     scene.edit(SHARED, { labels: {} });
     scene.perSecond.set("app", 5_000);
@@ -311,7 +311,7 @@ describe("a throttle is lifted", () => {
     expect(scene.level()).toBe(QUARANTINE_LEVEL);
   });
 
-  it("and one that could not be made is tried again, without counting as contested", async () => {
+  it("and a failed throttle is retried, without counting as contested", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     scene.outcome = { result: "Failed", message: "etcd is slow" };
     scene.perSecond.set("app", 5_000);
@@ -329,7 +329,7 @@ describe("a throttle is lifted", () => {
 describe("a throttle that can't be lifted", () => {
   const REFUSED = { result: "Failed", message: 'admission webhook "flows.example.com" failed' } as const;
 
-  it("is no probation, however long it lasts: a person is needed, and is told how", async () => {
+  it("never becomes a probation; Stalled is True with the command to release it", async () => {
     const scene = await throttled();
     scene.perSecond.set("app", 0);
     scene.outcome = REFUSED;
@@ -357,7 +357,7 @@ describe("a throttle that can't be lifted", () => {
     expect(scene.entry()).not.toHaveProperty("releaseAttempts");
   });
 
-  it("is lifted by a person all the same", async () => {
+  it("can be lifted by a person", async () => {
     const scene = await throttled();
     scene.perSecond.set("app", 0);
     scene.outcome = REFUSED;
@@ -369,7 +369,7 @@ describe("a throttle that can't be lifted", () => {
     expect(scene.entry()).toMatchObject({ state: "Normal" });
   });
 
-  it("needs no person where the operator has not tried yet, however late it is", async () => {
+  it("is not Stalled before the operator has tried, however late that is", async () => {
     const scene = await throttled();
     scene.clock.advance(60 * MINUTES * 1_000);
     scene.outcome = REFUSED;
@@ -407,7 +407,7 @@ describe("a throttle that can't be lifted", () => {
   });
 });
 
-describe("the tar pit", () => {
+describe("the quarantine level", () => {
   it("that is somebody else's is not used, and what is in it is let go", async () => {
     const scene = await throttled();
     scene.edit(QUARANTINE_LEVEL, { labels: {} });
@@ -420,7 +420,7 @@ describe("the tar pit", () => {
     ["missing", (scene: Scene) => void scene.world.cluster.delete(QUARANTINE_LEVEL)],
     ["changed", (scene: Scene) => scene.edit(QUARANTINE_LEVEL, { spec: {} })],
     ["going", (scene: Scene) => scene.edit(QUARANTINE_LEVEL, { deletedAtMs: 1 })],
-  ])("that stays %s holds nobody, which is told", async (_, spoil) => {
+  ])("that stays %s throttles no flow, which is reported", async (_, spoil) => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     for (let i = 0; i < 3; i++) {
       spoil(scene);
@@ -433,7 +433,7 @@ describe("the tar pit", () => {
     expect(scene.level()).toBe(SHARED);
   });
 
-  it("has to be in place before a runaway is put there", async () => {
+  it("must be in effect before a runaway is throttled", async () => {
     const scene = await provisioned(new Scene());
     scene.perSecond.set("app", 5_000);
     await scene.run(61);
@@ -446,7 +446,7 @@ describe("the tar pit", () => {
 });
 
 describe("status", () => {
-  it("stays the same while a rate only wavers", async () => {
+  it("does not change while a rate varies slightly", async () => {
     const scene = await provisioned(new Scene());
     scene.perSecond.set("app", 40);
     await scene.run(60);
@@ -461,7 +461,7 @@ describe("status", () => {
     expect(scene.entry()).toMatchObject({ requestsPerSecond: 92 });
   });
 
-  it("stays the same whatever happens far below the threshold", async () => {
+  it("does not change for any rate far below the threshold", async () => {
     const scene = await provisioned(new Scene());
     scene.perSecond.set("app", 2);
     await scene.run(60);
@@ -474,8 +474,8 @@ describe("status", () => {
   });
 });
 
-describe("what was put back as often as it may be, and is gone when the throttle ends", () => {
-  it("is counted still after a write that failed", async () => {
+describe("a contested FlowSchema that is missing when the throttle ends", () => {
+  it("still counts as contested after a failed write", async () => {
     const scene = await throttled();
     for (let i = 0; i < 2; i++) {
       scene.edit(scene.schema(), { annotations: {} });
