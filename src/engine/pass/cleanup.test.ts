@@ -87,8 +87,8 @@ function makeBench(
   return { store, writer, order, finalizers, events, log, pass, change, condition, made: maker.made };
 }
 
-describe("an object for which something is made outside of its namespace", () => {
-  it("has the finalizer before anything is made, and keeps it", async () => {
+describe("an object with created objects outside its namespace", () => {
+  it("has the finalizer before anything is created, and keeps it", async () => {
     const bench = makeBench();
     await bench.pass();
     await bench.pass();
@@ -108,14 +108,14 @@ describe("an object for which something is made outside of its namespace", () =>
     expect(bench.finalizers()).toEqual(["somebody/else"]);
   });
 
-  it("gets none while nothing is to be made", async () => {
+  it("gets no finalizer while nothing has to be created", async () => {
     const { made, remedy } = makeMaker({ decide: () => makeDecision() });
     const bench = makeBench({ made, remedy });
     await bench.pass();
     expect(bench.finalizers()).toEqual([]);
   });
 
-  it("gets it back when somebody has taken it off, as a replacement of the whole object does", async () => {
+  it("gets its finalizer back after another client removed it, such as by replacing the whole object", async () => {
     const bench = makeBench();
     await bench.pass();
     const object = bench.store.objects.get(KEY) ?? makeObject(KEY);
@@ -125,7 +125,7 @@ describe("an object for which something is made outside of its namespace", () =>
     expect(bench.order).toEqual(["apply flow"]);
   });
 
-  it("gets none in Observe mode, nor while it is suspended", async () => {
+  it("gets no finalizer in Observe mode, nor while it is suspended", async () => {
     for (const spec of [{ mode: "Observe" as const }, { suspend: true }]) {
       const bench = makeBench(makeMaker(), { ...specWith("flowIsolation"), ...spec });
       await bench.pass();
@@ -133,7 +133,7 @@ describe("an object for which something is made outside of its namespace", () =>
     }
   });
 
-  it("has nothing made for it without the right to put the finalizer there, and says so", async () => {
+  it("gets nothing created without the right to add the finalizer, and reports that", async () => {
     const bench = makeBench();
     bench.store.setFinalizer = () => Promise.reject(new ForbiddenError("patch controllerresiliences: forbidden"));
     expect(await bench.pass()).toMatchObject({ next: "recheck" });
@@ -143,7 +143,7 @@ describe("an object for which something is made outside of its namespace", () =>
 });
 
 describe("an object that is deleted", () => {
-  it("goes when what was made for it is gone", async () => {
+  it("is released when its created objects are deleted", async () => {
     const bench = makeBench();
     await bench.pass();
     bench.change({ deletionTimestamp: GONE });
@@ -154,7 +154,7 @@ describe("an object that is deleted", () => {
     expect(bench.store.objects.has(KEY)).toBe(false);
   });
 
-  it("is cleaned up after whatever its mode, suspended or not", async () => {
+  it("is cleaned up in any mode, suspended or not", async () => {
     for (const spec of [{ mode: "Observe" as const }, { suspend: true }]) {
       const bench = makeBench();
       await bench.pass();
@@ -165,7 +165,7 @@ describe("an object that is deleted", () => {
     }
   });
 
-  it("stays while something can't be looked for, and says what", async () => {
+  it("stays while a resource can't be listed, and names it", async () => {
     let fails = true;
     const maker = makeMaker();
     const { remedy } = makeMaker({
@@ -198,7 +198,7 @@ describe("an object that is deleted", () => {
     expect(bench.condition("Stalled")?.message).toContain("delete flowschemas flow: forbidden");
   });
 
-  it("is none of our business without our finalizer", async () => {
+  it("is ignored without the operator's finalizer", async () => {
     const bench = makeBench();
     bench.change({ deletionTimestamp: GONE });
     expect(await bench.pass()).toEqual({ next: "forget" });
@@ -206,8 +206,8 @@ describe("an object that is deleted", () => {
   });
 });
 
-describe("an object whose block has gone", () => {
-  it("loses what was made for it, and then the finalizer", async () => {
+describe("an object whose block was removed", () => {
+  it("loses its created objects, then the finalizer", async () => {
     const bench = makeBench();
     await bench.pass();
     bench.change({ spec: {} });
@@ -218,7 +218,7 @@ describe("an object whose block has gone", () => {
     expect(bench.finalizers()).toEqual([]);
   });
 
-  it("keeps the finalizer where the lead is lost while status is written", async () => {
+  it("keeps the finalizer if the lead is lost while status is written", async () => {
     const bench = makeBench();
     await bench.pass();
     bench.change({ spec: {} });
@@ -233,7 +233,7 @@ describe("an object whose block has gone", () => {
     expect(bench.finalizers()).toEqual([]);
   });
 
-  it("loses it in Observe mode as well, and once it is no longer suspended", async () => {
+  it("loses the finalizer in Observe mode, too, and after the end of a suspension", async () => {
     const bench = makeBench();
     await bench.pass();
     bench.change({ spec: { suspend: true } });
@@ -245,7 +245,7 @@ describe("an object whose block has gone", () => {
     expect([[...bench.made], bench.finalizers()]).toEqual([[], []]);
   });
 
-  it("says what can't be taken away, and does not look again and again", async () => {
+  it("reports what can't be deleted, and does not search repeatedly", async () => {
     const bench = makeBench();
     await bench.pass();
     bench.writer.answer = () => Promise.reject(new ForbiddenError("delete flowschemas flow: forbidden"));
@@ -257,7 +257,7 @@ describe("an object whose block has gone", () => {
     expect(bench.finalizers()).toEqual([FINALIZER]);
   });
 
-  it("is looked at for leftovers once, not at every pass", async () => {
+  it("is searched for leftovers once, not in every pass", async () => {
     let looks = 0;
     const maker = makeMaker({ cleanUp: () => Promise.resolve((looks++, [])) });
     const holder = makeRemedy(makeDecision({ needsCleanup: true }), { cleanUp: () => Promise.resolve([]) });
@@ -275,7 +275,7 @@ describe("an object whose block has gone", () => {
     expect(looks).toBe(2);
   });
 
-  it("keeps the finalizer while its remedy can't tell what is there", async () => {
+  it("keeps the finalizer while its remedy can't list its objects", async () => {
     let isKnown = true;
     const maker = makeMaker({
       observe: () => (isKnown ? Promise.resolve("facts") : Promise.reject(new TransientError("no answer"))),

@@ -13,7 +13,7 @@ function summary(decisions: Partial<Report>[], suspended = false) {
 }
 
 describe("Ready", () => {
-  it("is True when all hold", () => {
+  it("is True when all remedies hold", () => {
     expect(summary([{}, {}])).toMatchObject({ Ready: "True/AllHold", TokensAccepted: "True/Accepted" });
   });
 
@@ -32,7 +32,7 @@ describe("Ready", () => {
     });
   });
 
-  it("is True when no remedy is on, and says so", () => {
+  it("is True when no remedy is on, and its message says so", () => {
     expect(summary([])).toEqual({
       Ready: "True/NoRemedies",
       Reconciling: "False/Idle",
@@ -40,7 +40,7 @@ describe("Ready", () => {
     });
   });
 
-  it("carries the message of what it summarises", () => {
+  it("has the messages of the conditions that it summarizes", () => {
     const [ready] = conditionUpdates(
       [{ condition: "TokensAccepted", report: makeReport({ status: "False", message: "Pod x." }) }],
       false,
@@ -54,7 +54,7 @@ describe("Reconciling and Stalled", () => {
     expect(summary([{}])).toMatchObject({ Reconciling: "False/Idle", Stalled: "False/Idle" });
   });
 
-  it("are True while something is under way, or a person is needed", () => {
+  it("are True while work is in progress, or a person must act", () => {
     expect(summary([{ progressing: true }])).toMatchObject({ Reconciling: "True/Progressing", Stalled: "False/Idle" });
     const stalled = { reason: "RestartsExhausted", message: "Look at it." } as const;
     expect(summary([{ stalled }])).toMatchObject({ Reconciling: "False/Idle", Stalled: "True/RestartsExhausted" });

@@ -84,7 +84,7 @@ function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"),
 }
 
 describe("a pass over a healthy object", () => {
-  it("writes status once, with everything in it, and then nothing while nothing changes", async () => {
+  it("writes the complete status once, and nothing more without changes", async () => {
     const bench = makeBench();
     expect(await bench.pass()).toEqual({ next: "recheck" });
     expect(bench.current()).toMatchObject({ observedGeneration: 1, restartsTotal: 0 });
@@ -100,7 +100,7 @@ describe("a pass over a healthy object", () => {
     expect([bench.store.writes.length, bench.reasons()]).toEqual([1, []]);
   });
 
-  it("is not fooled by the order of keys that the API server returns", async () => {
+  it("ignores the order of keys that the API server returns", async () => {
     const bench = makeBench();
     await bench.pass();
     const object = bench.store.objects.get(KEY)!;
@@ -110,7 +110,7 @@ describe("a pass over a healthy object", () => {
     expect(bench.store.writes).toHaveLength(1);
   });
 
-  it("comes again after the smallest time that anybody wants", async () => {
+  it("requeues after the shortest delay that a remedy wants", async () => {
     const remedies = [
       makeRemedy(makeDecision({ recheckAfterMs: 30_000 })),
       makeRemedy(makeDecision({ recheckAfterMs: 5_000 }), { block: "flowIsolation", name: "flow-isolation" }),
@@ -119,7 +119,7 @@ describe("a pass over a healthy object", () => {
     expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 5_000 });
   });
 
-  it("waits for the timed pass when a remedy wants to come again never", async () => {
+  it("waits for the full pass when no remedy wants a requeue", async () => {
     const bench = makeBench({ remedies: [makeRemedy(makeDecision({ recheckAfterMs: Infinity }))] });
     expect(await bench.pass()).toEqual({ next: "recheck" });
     expect(bench.conditions()["TokensAccepted"]).toBe("True/Accepted");
@@ -132,7 +132,7 @@ describe("a pass over a healthy object", () => {
     for (const line of bench.log.lines) expect(line.fields).toMatchObject({ key: KEY, pass: "40000000" });
   });
 
-  it("puts the lists of status that a remedy owns in, and drops those of a remedy that is off", async () => {
+  it("writes the status lists of active remedies, and drops those of a remedy that is off", async () => {
     const targets = [{ kind: "Deployment", name: "app", pods: 1, rejectedPods: 0 }];
     const status: ControllerResilienceStatus = { bindings: [{ state: "Current", kind: "RoleBinding", name: "old" }] };
     const absent = makeRemedy(makeDecision(), { name: "binding-renewal", block: "bindingRenewal", owns: "bindings" });
@@ -142,7 +142,7 @@ describe("a pass over a healthy object", () => {
     expect(bench.current()).not.toHaveProperty("bindings");
   });
 
-  it("tells the metrics of the rate of each flow in status", async () => {
+  it("exports the rate of each flow in status as a metric", async () => {
     const flows = [{ serviceAccount: "kai", requestsPerSecond: 12.5 }];
     const bench = makeBench({ remedies: [makeRemedy(makeDecision({ lists: { flows } }))] });
     await bench.pass();
@@ -150,7 +150,7 @@ describe("a pass over a healthy object", () => {
   });
 });
 
-describe("an object that is gone or going", () => {
+describe("an object that is deleted or terminating", () => {
   it("is forgotten by the remedies and the metrics, and nothing is written", async () => {
     const forgotten: string[] = [];
     const remedies = [
@@ -173,7 +173,7 @@ describe("an object that is gone or going", () => {
     expect(await bench.pass()).toEqual({ next: "forget" });
   });
 
-  it("in the middle of its pass makes the pass end early", async () => {
+  it("ends its pass early", async () => {
     const bench = makeBench();
     const remedies = [
       makeRemedy(makeDecision(), {
@@ -190,7 +190,7 @@ describe("an object that is gone or going", () => {
 });
 
 describe("a suspended object", () => {
-  it("is neither read nor decided, and says so", async () => {
+  it("is neither observed nor planned, and reports that", async () => {
     const remedy = makeRemedy(makeDecision({ intents: [makePatch()] }), {
       observe: () => Promise.reject(new Error("must not be called")),
     });
@@ -216,7 +216,7 @@ describe("a suspended object", () => {
 });
 
 describe("an object that is suspended while its writes are slow", () => {
-  it("has no more written than what its pass had time for", async () => {
+  it("gets no more writes than its pass has time for", async () => {
     const intents = ["a", "b", "c", "d"].map(name => makePatch(name));
     const bench = makeBench({ remedies: [makeRemedy(makeDecision({ intents }))] });
     bench.writer.answer = () => {
@@ -256,7 +256,7 @@ describe("a remedy that fails", () => {
       { next: "recheck", afterMs: 7_000 },
     ],
     ["hangs", () => new Promise(() => undefined), "ObserveFailed", { next: "retry", conflict: false }],
-  ])("that %s while observing hurts only itself", async (_how, observe, reason, expected) => {
+  ])("that %s while observing does not affect other remedies", async (_how, observe, reason, expected) => {
     const bench = makeBench({ remedies: [makeRemedy(makeDecision(), { observe }), healthy], spec });
     const result = bench.pass();
     await bench.clock.run(45_000);
@@ -269,7 +269,7 @@ describe("a remedy that fails", () => {
     });
   });
 
-  it("names what it could not read, but never quotes an error that it did not make itself", async () => {
+  it("names what it could not read, but never quotes a foreign error", async () => {
     const failing = (error: Error) => makeRemedy(makeDecision(), { observe: () => Promise.reject(error) });
     const known = makeBench({ remedies: [failing(new ForbiddenError("the operator may not list pods"))] });
     await known.pass();
@@ -290,7 +290,7 @@ describe("a remedy that fails", () => {
     ["gives nothing", () => undefined],
     ["gives no status", () => ({ ...makeDecision(), status: "Maybe" })],
     ["wants something while it is Unknown", () => makeDecision({ status: "Unknown", intents: [makePatch()] })],
-  ])("that %s while deciding hurts only itself, and is logged with its stack", async (_how, decide) => {
+  ])("that %s while planning does not affect other remedies, and is logged with its stack", async (_how, decide) => {
     const bench = makeBench({ remedies: [makeRemedy(decide as never), healthy], spec });
     expect(await bench.pass()).toEqual({ next: "recheck" });
     expect(bench.conditions()).toMatchObject({
@@ -308,7 +308,7 @@ describe("a remedy that fails", () => {
 describe("a restart", () => {
   const remedies = [makeRemedy({ ...REJECTED, intents: [makeEviction()] })];
 
-  it("is in status as Requested before it happens, and as Restarted after", async () => {
+  it("is recorded as Requested before the request, and as Restarted after it", async () => {
     const bench = makeBench({ remedies });
     await bench.pass();
     expect(bench.store.writes.map(({ status }) => status.restarts?.map(({ outcome }) => outcome))).toEqual([
@@ -331,7 +331,7 @@ describe("a restart", () => {
     expect(bench.writer.written).toEqual([]);
   });
 
-  it("that is refused leaves no trace in status, and comes again when the server says", async () => {
+  it("that is refused leaves no entry in status, and is retried when the server says", async () => {
     const bench = makeBench({ remedies });
     bench.writer.answer = () => Promise.reject(new WaitError("a PodDisruptionBudget says no", 20_000));
     expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 20_000 });
@@ -340,7 +340,7 @@ describe("a restart", () => {
     expect(bench.message("TokensAccepted")).toContain("a PodDisruptionBudget says no");
   });
 
-  it("that was refused is not asked for again before its time, nor does status change, however often events wake it", async () => {
+  it("that was refused is not retried before its time, and status does not change, however many events arrive", async () => {
     const bench = makeBench({ remedies });
     bench.writer.answer = () => Promise.reject(new WaitError("a PodDisruptionBudget says no", 3_000));
     expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 10_000 });
@@ -353,7 +353,7 @@ describe("a restart", () => {
     expect(bench.writer.written).toHaveLength(2);
   });
 
-  it("in doubt stays Requested, and is counted when the remedy finds that it happened", async () => {
+  it("with an unknown result stays Requested, and counts when the remedy confirms it", async () => {
     let lists: { restarts?: RestartStatus[] } = {};
     const remedy = makeRemedy(() => ({ ...REJECTED, intents: [makeEviction()], lists }));
     const bench = makeBench({ remedies: [remedy] });
@@ -367,7 +367,7 @@ describe("a restart", () => {
     expect(bench.current()).toMatchObject({ restarts: [{ outcome: "Restarted" }], restartsTotal: 1 });
   });
 
-  it("in the status of any object holds the restart pacer", async () => {
+  it("in the status of any object delays the restart pacer", async () => {
     const time = new Date(new FakeClock().now().getTime() + 10_000).toISOString();
     const restarts: RestartStatus[] = [
       { pod: "b", podUID: "b", workload: "Deployment/b", time, cause: "Unknown", outcome: "Restarted" },
@@ -377,7 +377,7 @@ describe("a restart", () => {
     expect(bench.writer.written).toEqual([]);
   });
 
-  it("is known from an object that was read, whatever becomes of its pass, but not to who leads no longer", async () => {
+  it("is known from an object that was read, whatever the result of its pass, but not without the lead", async () => {
     const failing = makeRemedy(makeDecision(), { observe: () => Promise.reject(new TransientError("away")) });
     const { answered, leading, pass, store } = makeBench({ remedies: [failing] });
     leading.yes = false;
@@ -402,8 +402,8 @@ describe("a restart", () => {
   });
 });
 
-describe("what a remedy concludes", () => {
-  it("changes its condition, and can't be lost with a bug in it", async () => {
+describe("the report of a remedy", () => {
+  it("changes its condition, and a bug in it keeps the outcomes", async () => {
     const decision = makeDecision({ intents: [makePatch()] });
     const concluding = makeRemedy(decision, {
       conclude: (decided, executions) => ({ ...decided, reason: "Restarting", message: executions[0]!.outcome.result }),
@@ -422,7 +422,7 @@ describe("what a remedy concludes", () => {
     expect(other.current().restarts).toMatchObject([{ outcome: "Restarted" }]);
   });
 
-  it("is general where it has no words of its own: what was not done is named", async () => {
+  it("has a general message if the remedy has none, which names what was not done", async () => {
     const remedy = makeRemedy(makeDecision({ intents: [makePatch()] }));
     const bench = makeBench({ remedies: [remedy] });
     bench.writer.answer = () => Promise.reject(new ForbiddenError("the operator may not patch deployments"));
@@ -446,7 +446,7 @@ describe("errors of the API", () => {
     expect(await bench.pass()).toEqual(expected);
   });
 
-  it("that never answers ends the pass after its deadline", async () => {
+  it("without an answer ends the pass after its deadline", async () => {
     const bench = makeBench();
     bench.store.get = () => new Promise(() => undefined);
     const result = bench.pass();
@@ -456,7 +456,7 @@ describe("errors of the API", () => {
 });
 
 describe("a loss of the lead", () => {
-  it("while observing: nothing is written", async () => {
+  it("while observing prevents all writes", async () => {
     const bench = makeBench({
       remedies: [
         makeRemedy(makeDecision({ intents: [makePatch()] }), {
@@ -471,7 +471,7 @@ describe("a loss of the lead", () => {
     expect([bench.writer.written, bench.store.writes, bench.reasons(), bench.metrics.seen]).toEqual([[], [], [], []]);
   });
 
-  it("during a write: nothing more is written, but what was done is told", async () => {
+  it("during a write prevents further writes, but the write is reported", async () => {
     const bench = makeBench({ remedies: [makeRemedy(makeDecision({ intents: [makePatch("a"), makePatch("b")] }))] });
     bench.writer.answer = () => {
       bench.leading.yes = false;

@@ -9,7 +9,7 @@ import { makeDecision, makeReaders, makeRemedy, specWith } from "../testing/reme
 
 const OBJECT = makeObject("team/app", specWith("tokenRestart"));
 
-it("lets others have their turn while a remedy decides in steps", async () => {
+it("yields to the event loop while a remedy plans in steps", async () => {
   const clock = new BusyClock(new FakeClock());
   const remedy = makeRemedy(makeDecision({ message: "At once." }), {
     *decideInSteps(): Steps<Decision> {
@@ -24,7 +24,7 @@ it("lets others have their turn while a remedy decides in steps", async () => {
   expect(clock.turns).toBeGreaterThanOrEqual(10);
 });
 
-it("says so when a remedy fails in the middle of its steps", async () => {
+it("reports a remedy that fails in the middle of its steps", async () => {
   const remedy = makeRemedy(makeDecision(), {
     *decideInSteps(): Steps<Decision> {
       yield;

@@ -31,7 +31,7 @@ function condition(type: string, status: StatusCondition["status"], reason: stri
 }
 
 describe("Events on intents", () => {
-  it("are made for each that was carried out, on both objects, related to each other", () => {
+  it("are created for each executed intent on both objects, with references to each other", () => {
     const { reporter, events } = makeReporter();
     reporter.executions(KEY, makeObject(), [{ intent: makeEviction(), outcome: { result: "Executed" } }]);
     const [onPod, onObject] = events.records;
@@ -54,7 +54,7 @@ describe("Events on intents", () => {
     [{ result: "Blocked", message: "no", retryAfterMs: 1 }, "RestartBlocked"],
     [{ result: "Forbidden", message: "no" }, "Forbidden"],
     [{ result: "Failed", message: "no" }, "WriteFailed"],
-  ])("tell of %o once, and again after it has changed", (outcome, reason) => {
+  ])("report %o once, and again after a change", (outcome, reason) => {
     const { reporter, seen } = makeReporter();
     const tell = (what: Outcome) => reporter.executions(KEY, makeObject(), [{ intent: makeEviction(), outcome: what }]);
     tell(outcome);
@@ -68,7 +68,7 @@ describe("Events on intents", () => {
     expect(seen()).toHaveLength(2);
   });
 
-  it("tell of each limit that holds the same intent back, but not of a new leader's roll call", () => {
+  it("report each limit that delays the same intent, except the leader warm-up", () => {
     const { reporter, seen } = makeReporter();
     const tell = (limit: LimitReason) =>
       reporter.executions(KEY, makeObject(), [
@@ -83,7 +83,7 @@ describe("Events on intents", () => {
     expect(seen()).toEqual(["Warning RestartDeferred on Pod", "Warning RestartDeferred on ControllerResilience"]);
   });
 
-  it("are not repeated by a remedy that tries now and then, but when the obstacle comes back much later", () => {
+  it("are not repeated for occasional retries, but for an obstacle that returns much later", () => {
     const { reporter, seen, clock } = makeReporter();
     const blocked: Outcome = { result: "Blocked", message: "no", retryAfterMs: 1 };
     const tell = () => reporter.executions(KEY, makeObject(), [{ intent: makeEviction(), outcome: blocked }]);
@@ -100,7 +100,7 @@ describe("Events on intents", () => {
     expect(seen()).toHaveLength(2);
   });
 
-  it("tell of each target by itself, and of a block that is no restart", () => {
+  it("are separate for each target, and include blocked writes other than restarts", () => {
     const { reporter, seen } = makeReporter();
     const blocked: Outcome = { result: "Blocked", message: "no", retryAfterMs: 1 };
     reporter.executions(KEY, makeObject(), [{ intent: makePatch("a"), outcome: blocked }]);
@@ -112,7 +112,7 @@ describe("Events on intents", () => {
     expect(seen()).toEqual(["Warning WriteBlocked on Deployment", "Warning WriteBlocked on ControllerResilience"]);
   });
 
-  it("are silent about what conditions tell, or what is nobody's concern", () => {
+  it("omit what conditions report, and what users need not know", () => {
     const { reporter, seen } = makeReporter();
     const quiet: Outcome[] = [
       { result: "Observed" },
@@ -130,7 +130,7 @@ describe("Events on intents", () => {
 });
 
 describe("Events on announcements", () => {
-  it("are made on the object, and on what they are about", () => {
+  it("are created on the object, and on the object that they are about", () => {
     const { reporter, events } = makeReporter();
     const about = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", namespace: "team", name: "edit" };
     const words = { type: "Normal", reason: "BindingExpiringSoon", note: "It expires." } as const;
@@ -147,7 +147,7 @@ describe("Events on announcements", () => {
 describe("Events on conditions", () => {
   const tokens = condition("TokensAccepted", "False", "Rejected");
 
-  it("are made when status or reason of a remedy's condition has changed, and never for the summaries", () => {
+  it("are created when status or reason of a remedy's condition changes, and never for the summary conditions", () => {
     const { reporter, seen } = makeReporter();
     reporter.conditions(KEY, makeObject(), [
       condition("Ready", "False", "Rejected"),
@@ -182,7 +182,7 @@ describe("Events on conditions", () => {
 });
 
 describe("announcements", () => {
-  it("are made once while a remedy repeats them", () => {
+  it("are created once while a remedy repeats them", () => {
     const { reporter, seen } = makeReporter();
     const one = { type: "Normal", reason: "Recovered", note: "Pod a." } as const;
     reporter.events(KEY, makeObject(), [one, one, { ...one, note: "Pod b." }]);
@@ -195,7 +195,7 @@ describe("announcements", () => {
 });
 
 describe("metrics of conditions", () => {
-  it("follow the conditions, and go with the remedy or the object", () => {
+  it("follow the conditions, and are removed with the remedy or the object", () => {
     const { reporter, metrics } = makeReporter();
     reporter.conditions(KEY, makeObject(), [
       condition("Ready", "True", "AllHold"),
@@ -214,7 +214,7 @@ describe("metrics of conditions", () => {
 });
 
 describe("metrics of flows", () => {
-  it("follow status, and go with its list or the object", () => {
+  it("follow status, and are removed with its list or the object", () => {
     const { reporter, metrics } = makeReporter();
     const flows = [{ serviceAccount: "kai", requestsPerSecond: 3 }];
     const told = () => Object.fromEntries(metrics.rates);

@@ -47,7 +47,7 @@ describe("the restart pacer", () => {
     permitOf(pacer);
   });
 
-  it("forgets a restart that certainly did not happen, and takes no permit back twice", () => {
+  it("ignores a restart that certainly did not happen, and returns a permit only once", () => {
     const { pacer } = readyBrake();
     const first = permitOf(pacer);
     first.unused();
@@ -58,7 +58,7 @@ describe("the restart pacer", () => {
     expect(pacer.ask().allowed).toBe(true);
   });
 
-  it("is seeded by the newest restart in any status", () => {
+  it("starts from the newest restart in any status", () => {
     const { clock, pacer } = readyBrake();
     pacer.seed(new Date(clock.now().getTime() - 4_000));
     pacer.seed(new Date(clock.now().getTime() - 60_000));
@@ -66,7 +66,7 @@ describe("the restart pacer", () => {
     expect(pacer.ask()).toEqual({ allowed: false, retryAfterMs: 6_000 });
   });
 
-  it("takes a restart from the future for one of now, once", () => {
+  it("treats a restart in the future as one of now, once", () => {
     const { clock, pacer } = readyBrake();
     const ahead = new Date(clock.now().getTime() + 3_600_000);
     pacer.seed(ahead);
@@ -76,7 +76,7 @@ describe("the restart pacer", () => {
     expect(pacer.ask().allowed).toBe(true);
   });
 
-  it("for any schedule: restarts are an interval apart", () => {
+  it("keeps restarts an interval apart, for any schedule", () => {
     const action = fc.record({
       waitMs: fc.integer({ min: 0, max: 15_000 }),
       takesMs: fc.integer({ min: 0, max: 8_000 }),

@@ -61,7 +61,7 @@ describe("the budget of a workload", () => {
     expect(bench.writer.written).toHaveLength(3);
   });
 
-  it("is its namespace's own", async () => {
+  it("is separate for each namespace", async () => {
     const bench = makeBench();
     bench.create("team/app", "u1");
     bench.create("other/app", "u2");
@@ -72,7 +72,7 @@ describe("the budget of a workload", () => {
     expect(bench.writer.written).toHaveLength(1);
   });
 
-  it("costs nothing for a restart that was refused, also for others", async () => {
+  it("is not used by a refused restart, also for other objects", async () => {
     const bench = makeBench();
     bench.create("team/app", "u1");
     bench.create("team/twin", "u2");
@@ -85,7 +85,7 @@ describe("the budget of a workload", () => {
   });
 });
 
-describe("what objects have told", () => {
+describe("the restart history of objects", () => {
   const restart = (pod: string, time: Date): RestartStatus => ({
     pod,
     podUID: pod,
@@ -101,7 +101,7 @@ describe("what objects have told", () => {
   const pods = (restarts: WorkloadRestarts) =>
     restarts.recordedByOthers(object("me"), "Deployment/app").map(({ pod }) => pod);
 
-  it("is known to others of the namespace, by what they said last", () => {
+  it("is shared in the namespace, in its last version", () => {
     const clock = new FakeClock();
     const restarts = new WorkloadRestarts(clock);
     restarts.note(object("me"), [restart("mine", clock.now())]);
@@ -116,7 +116,7 @@ describe("what objects have told", () => {
     expect(pods(restarts)).toEqual([]);
   });
 
-  it("is known however many objects have a long history behind them", () => {
+  it("is shared for any number of objects with long histories", () => {
     const clock = new FakeClock();
     const restarts = new WorkloadRestarts(clock);
     const lately = restart("lately", clock.now());
@@ -126,7 +126,7 @@ describe("what objects have told", () => {
     expect(restarts.recordedByOthers(object("me", "team-0/app"), "Deployment/app")).toEqual([lately]);
   });
 
-  it("is forgotten after the longest window, and beyond a number of entries, the oldest first", () => {
+  it("is dropped after the longest window, and beyond a number of entries, the oldest first", () => {
     const clock = new FakeClock();
     const restarts = new WorkloadRestarts(clock);
     restarts.note(object("gone"), [restart("gone", clock.now())]);

@@ -61,7 +61,7 @@ const outcomes = (bench: ReturnType<typeof makeBench>) => bench.outcomes();
 describe("intents of one remedy", () => {
   const three = ["a", "b", "c"].map(name => makePatch(name));
 
-  it("are carried out one after the other, for ten seconds; what is left waits for the next pass", async () => {
+  it("run one by one for ten seconds; the others wait for the next pass", async () => {
     const { executeAll, writer, clock } = makeBench();
     writer.answer = () => {
       clock.advance(6_000);
@@ -72,7 +72,7 @@ describe("intents of one remedy", () => {
     expect(writer.written).toEqual(three.slice(0, 2));
   });
 
-  it("are not held up for good by one that takes all the time to fail", async () => {
+  it("are not blocked forever by one that uses all the time and fails", async () => {
     const { executeAll, writer, clock } = makeBench();
     writer.answer = ({ target }) => {
       clock.advance(target.name === "a" ? 11_000 : 100);
@@ -87,7 +87,7 @@ describe("intents of one remedy", () => {
     expect(writer.written.map(({ target }) => target.name)).toEqual(["a", "b", "c"]);
   });
 
-  it("that failed are tried again after two seconds, and at once where they are others by now", async () => {
+  it("that failed are retried after two seconds, with growing delays, and at once if they have changed", async () => {
     const { execute, writer, clock } = makeBench();
     writer.answer = () => Promise.reject(new TransientError("no answer"));
     const times: number[] = [];
@@ -102,7 +102,7 @@ describe("intents of one remedy", () => {
     expect(writer.written).toHaveLength(9);
   });
 
-  it("are told of as ever where none of them is to be written", async () => {
+  it("are reported as usual if none of them may be written", async () => {
     const { executeAll, clock, writer, leading } = makeBench({ mode: "Observe" });
     const get = (): boolean => {
       clock.advance(20_000);
@@ -147,7 +147,7 @@ describe("an intent", () => {
     expect([writer.written, store.writes]).toEqual([[], []]);
   });
 
-  it("is not written without leadership, which is asked first of all", async () => {
+  it("is not written without the lead, which is checked first", async () => {
     const { execute, writer, leading } = makeBench({ mode: "Observe" });
     leading.yes = false;
     expect(await execute(makePatch("x", { verb: "delete" }))).toEqual({ result: "NotLeader" });
@@ -165,7 +165,7 @@ describe("an intent", () => {
     [new TransientError("reset"), { result: "Failed", message: "reset" }],
     [new TerminalError("invalid"), { result: "Failed", message: "invalid" }],
     ["a string", { result: "Failed", message: "a string" }],
-  ])("that is answered %s has that as its outcome", async (error, expected) => {
+  ])("that fails with %s has the matching outcome", async (error, expected) => {
     const bench = makeBench();
     bench.writer.answer = () => {
       throw error;
@@ -173,7 +173,7 @@ describe("an intent", () => {
     expect(await bench.execute(makePatch())).toEqual(expected);
   });
 
-  it("that is forbidden is not tried at every pass: only somebody's change ends it", async () => {
+  it("that is forbidden is not retried in every pass, since only a change of the rights helps", async () => {
     const { execute, writer, clock } = makeBench();
     writer.answer = () => Promise.reject(new ForbiddenError("a policy says no"));
     const expected = { result: "Forbidden", message: "a policy says no" };
@@ -185,7 +185,7 @@ describe("an intent", () => {
     expect(writer.written).toHaveLength(2);
   });
 
-  it("that gets no answer fails after a minute", async () => {
+  it("without an answer fails after a minute", async () => {
     const bench = makeBench();
     bench.writer.answer = () => new Promise(() => undefined);
     const outcome = bench.execute(makePatch());
@@ -195,7 +195,7 @@ describe("an intent", () => {
 });
 
 describe("a restart", () => {
-  it("stands in status before it is asked for", async () => {
+  it("is recorded in status before the request", async () => {
     const bench = makeBench();
     let writtenBefore: unknown;
     bench.writer.answer = () => {
@@ -207,7 +207,7 @@ describe("a restart", () => {
     expect(outcomes(bench)).toEqual(["Restarted"]);
   });
 
-  it("does not happen when it can't be written down", async () => {
+  it("does not happen if it can't be recorded", async () => {
     const bench = makeBench();
     bench.store.put(bench.store.objects.get("team/app")!);
     expect(await bench.execute(makeEviction())).toMatchObject({ result: "Conflict" });
@@ -217,7 +217,7 @@ describe("a restart", () => {
     expect(await bench.isPacerFree()).toBe(true);
   });
 
-  it("does not happen when the lead was lost while it was written down; the entry stays for the next leader", async () => {
+  it("does not happen if the lead is lost while it is recorded; the entry stays for the next leader", async () => {
     const bench = makeBench();
     const { writeStatus } = bench.store;
     bench.store.writeStatus = (object, status) => {
@@ -229,7 +229,7 @@ describe("a restart", () => {
     expect(await bench.isPacerFree()).toBe(true);
   });
 
-  it("is refused within the cooldown, also by what this pass did", async () => {
+  it("is refused within the cooldown, also after a restart in the same pass", async () => {
     const bench = makeBench();
     await bench.execute(makeEviction("app-1"));
     bench.clock.advance(60_000);
@@ -241,7 +241,7 @@ describe("a restart", () => {
     expect(bench.writer.written).toHaveLength(1);
   });
 
-  it("is refused because of a request that a crash has left open", async () => {
+  it("is refused while a request is open after a crash", async () => {
     const time = new FakeClock().now().toISOString();
     const open = {
       pod: "app-0",
@@ -254,7 +254,7 @@ describe("a restart", () => {
     expect(await makeBench({}, { restarts: [open] }).execute(makeEviction())).toMatchObject({ limit: "Cooldown" });
   });
 
-  it("waits until every object of the namespace was heard; what restarts nothing does not", async () => {
+  it("waits for the leader warm-up of the namespace, unlike other intents", async () => {
     const bench = makeBench({}, undefined, ["team/other"]);
     const waiting = { result: "Limited", limit: "LeaderWarmup", retryAfterMs: 2_000 };
     expect(await bench.execute(makeEviction())).toEqual(waiting);
@@ -280,7 +280,7 @@ describe("a restart", () => {
     new ConflictError("uid differs"),
     new GoneError("no such pod"),
     new UnauthorizedError("401"),
-  ])("that is refused with %s costs nothing", async error => {
+  ])("that is refused with %s uses no budget", async error => {
     const bench = makeBench();
     bench.writer.answer = () => Promise.reject(error);
     expect((await bench.execute(makeEviction())).result).not.toBe("Executed");
@@ -288,7 +288,7 @@ describe("a restart", () => {
     expect(await bench.isPacerFree()).toBe(true);
   });
 
-  it("that is refused waits longer each time, up to five minutes, and from the start after it was carried out", async () => {
+  it("that is refused waits longer each time, up to five minutes; a success resets the delay", async () => {
     const bench = makeBench();
     const answer = async (error?: Error) => {
       bench.writer.answer = () => (error ? Promise.reject(error) : Promise.resolve());
@@ -305,7 +305,7 @@ describe("a restart", () => {
     expect(await answer(new WaitError("no", 1_000))).toBe(10_000);
   });
 
-  it("that a PodDisruptionBudget refuses is asked for at the times that its outcomes name, ever less often", async () => {
+  it("that a PodDisruptionBudget refuses is retried at the times in its outcomes, with growing delays", async () => {
     const bench = makeBench();
     bench.writer.answer = () => Promise.reject(new WaitError("the budget says no", 1_000));
     const triedAtSeconds: number[] = [];
@@ -323,7 +323,7 @@ describe("a restart", () => {
     expect(outcomes(bench)).toEqual([]);
   });
 
-  it("that is forbidden is not written down again and again", async () => {
+  it("that is forbidden is not recorded repeatedly", async () => {
     const bench = makeBench();
     bench.writer.answer = () => Promise.reject(new ForbiddenError("create pods/eviction"));
     const first = await bench.execute(makeEviction());
@@ -345,7 +345,7 @@ describe("a restart", () => {
     },
   );
 
-  it("that always ends in doubt is tried ever less often, up to ten minutes apart, and leaves the others their turn", async () => {
+  it("with an unknown result each time is retried with growing delays, up to ten minutes, and does not block others", async () => {
     const bench = makeBench();
     bench.writer.answer = () => Promise.reject(new TransientError("the API server answered 500"));
     const claim = { ...makeEviction().restart!, limits: { cooldownMs: 0, maxRestarts: 100, maxRestartsWindowMs: 1 } };
