@@ -21,6 +21,7 @@ export const OTHER_WORDS: ReadonlySet<string> = new Set([
     "alertmanager upstream backend portal tunnel provider grpc rpc bmc ipmi redfish argocd rancher",
     "jenkins sonarqube license licence media chat bot browser websocket proxy sandbox subscription apikey",
     "api-key organization tenant account npm pypi maven huggingface openai snyk trivy handshake conjur cinder sqlstate graphql unauthenticated",
+    "ext_authz ext-authz forward-auth forwardauth",
   ),
 ]);
 

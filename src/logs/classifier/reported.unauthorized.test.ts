@@ -120,6 +120,11 @@ ClusterError: 401 Unauthorized`,
   File "/usr/local/lib/python3.11/site-packages/kubernetes/client/rest.py", line 238, in request
     raise UnauthorizedException(http_resp=r)
 UnauthorizedException: 401 Unauthorized`,
+  "the same, in a batch that was held out": `Traceback (most recent call last):
+  File "/usr/local/lib/python3.12/site-packages/kubernetes/dynamic/client.py", line 55, in inner
+    raise api_exception(e)
+UnauthorizedError: 401`,
+  "credentials that were denied": `2025-09-12T03:14:52Z WRN kubernetes: API server denied credentials (401), backing off 5s`,
   "an upgrade without fabric8's name": `java.net.ProtocolException: Expected HTTP 101 response but was '401 Unauthorized'
 \tat okhttp3.internal.ws.RealWebSocket.checkUpgradeSuccess(RealWebSocket.java:224)`,
 };

@@ -20,13 +20,26 @@ const SAYING = new Set(["message", "code", "title"]);
 /** Keys that log records without a time and a level do not have. */
 const MARKING = new Set(words("type basetype status statuscode status_code code success ok requestid request_id"));
 
+type Entries = readonly (readonly [string, unknown])[];
+
 /** Whether a JSON object is the body of an answer that is no Status object: `{"type":"error","message":"Unauthorized"}`. */
-export function isBody(entries: readonly (readonly [string, unknown])[]): boolean {
+export function isBody(entries: Entries): boolean {
+  return isError(entries) || isWrapped(entries);
+}
+
+function isError(entries: Entries): boolean {
   const fields = entries.map(([key, value]) => [lowerCase(key), value] as const);
   if (fields.length === 0 || !fields.every(([key]) => BODY_KEYS.has(key))) return false;
   if (fields.some(([key, value]) => key === "errors" || (TYPES.has(key) && value === "error"))) return true;
   const saying = fields.filter(([key, value]) => SAYING.has(key) && typeof value === "string");
   return saying.some(([said]) => fields.some(([key]) => key !== said && MARKING.has(key)));
+}
+
+/** `{"error":{"code":"Unauthorized","message":"Unauthorized"}}`, `{"fault":{"faultstring":"Unauthorized"}}` */
+function isWrapped(entries: Entries): boolean {
+  const [first, second] = entries;
+  if (first === undefined || second !== undefined || typeof first[1] !== "object") return false;
+  return first[0] === "fault" || (first[0] === "error" && isError(Object.entries(first[1] ?? {})));
 }
 
 /** Keys whose value may be just "error". */

@@ -107,7 +107,7 @@ const FAILURES = ["failed to ", "unable to ", "could not ", "cannot ", "couldn't
 
 /** `Get pods 401`: says what was requested but not from which server, so the answer includes the request. */
 function terseAnswer(lower: string, at: number, end: number): Answer[] {
-  if (lower.charAt(at - 1) !== " " || isPartOfNumber(lower, at, end) || !endsStatement(lower, end)) return [];
+  if (lower.charAt(at - 1) !== " " || !endsSentence(lower, end)) return [];
   const last = lower.charAt(at - 2) === ":" ? at - 2 : at - 1;
   const resource = wordBefore(lower, last);
   if (!KUBERNETES_WORDS.has(resource) && !KUBERNETES_NOUNS.has(resource)) return [];
@@ -115,6 +115,12 @@ function terseAnswer(lower: string, at: number, end: number): Answer[] {
   if (last - from > ADDRESS_REACH) return [];
   const verb = wordBefore(lower, from);
   return TERSE_VERBS.has(verb) ? [{ at: from - verb.length, end, kind: "http" }] : [];
+}
+
+/** Whether nothing but the reason follows; "list pods 401, list nodes 12" counts objects. */
+function endsSentence(lower: string, end: number): boolean {
+  const rest = lower.slice(end, end + TAIL_REACH).trim();
+  return rest === "" || rest === "." || rest.startsWith("unauthorized") || rest.startsWith("forbidden");
 }
 
 /** Verbs of requests. With others, such as "update", the number may be a count. */
