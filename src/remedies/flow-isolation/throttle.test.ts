@@ -381,7 +381,7 @@ describe("a throttle that can't be lifted", () => {
     expect(scene.entry()).toMatchObject({ releaseAttempts: 1 });
   });
 
-  it("is no good news either for a leader that finds no word of it in status", async () => {
+  it("is also reported by a leader whose status has no entry for it", async () => {
     const scene = await throttled();
     scene.object = { ...scene.object, status: {} };
     scene.outcome = REFUSED;
@@ -408,7 +408,7 @@ describe("a throttle that can't be lifted", () => {
 });
 
 describe("the quarantine level", () => {
-  it("that is somebody else's is not used, and what is in it is let go", async () => {
+  it("of a foreign owner is not used, and its flows are released", async () => {
     const scene = await throttled();
     scene.edit(QUARANTINE_LEVEL, { labels: {} });
     const decision = await scene.pass();
