@@ -28,6 +28,8 @@ export interface PodView {
   /** When the Ready condition last changed. */
   readonly readySinceMs?: number;
   readonly nodeName?: string;
+  /** The node controller marked the pod as not ready because its node does not answer; the kubelet reports ready containers. */
+  readonly nodeUnreachable?: boolean;
   /** It is in the network of its node, as every agent of a network plugin has to be. Absent: it is not. */
   readonly hostNetwork?: boolean;
   /** It mounts a CNI folder of its node (`cni` is a part of its path), which it needs to write a credential there. Absent: it doesn't. */

@@ -329,6 +329,10 @@ export interface TargetStatus {
    * Incident whose restarts were used up: a cause, with the UID of the ServiceAccount where the cause is proven. Restarts for another incident are still allowed.
    */
   exhaustedIncident?: string;
+  /**
+   * Time since when the workload waits for something that may never happen, such as a PodDisruptionBudget or a pod that does not become Ready. After an hour the object is Stalled.
+   */
+  waitingSince?: string;
 }
 export interface RestartStatus {
   /**

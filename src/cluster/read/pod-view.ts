@@ -25,6 +25,7 @@ export function podView(raw: unknown): PodView | null {
   return {
     ...identity,
     ...stateOf(status),
+    ...present({ nodeUnreachable: isNodeUnreachable(spec, status) ? true : undefined }),
     ...placeOf(spec),
     serviceAccountName: serviceAccountNameOf(spec),
     ...tokenOf(spec),
@@ -51,6 +52,15 @@ function stateOf(status: Status): Pick<PodView, "phase" | "ready" | "readySinceM
       volumesReadyMs: isTrue(volumes) ? timeOf(volumes?.lastTransitionTime) : undefined,
     }),
   };
+}
+
+/**
+ * When a node stops answering, the node controller sets only the condition Ready of its pods to False (MarkPodsNotReady in
+ * pkg/controller/util/node). The kubelet sets ContainersReady, too, and may wait for readiness gates.
+ */
+function isNodeUnreachable({ readinessGates }: Spec, status: Status): boolean {
+  const isReported = conditionOf(status, "Ready")?.status === "False" && isTrue(conditionOf(status, "ContainersReady"));
+  return isReported && itemsOf(readinessGates).length === 0;
 }
 
 function conditionOf({ conditions }: Status, type: string): Received<V1PodCondition> | undefined {

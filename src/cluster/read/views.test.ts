@@ -155,6 +155,21 @@ describe("podView", () => {
     expect(pod("False")?.volumesReadyMs).toBeUndefined();
   });
 
+  const gates = [{ conditionType: "example.com/ready" }];
+
+  it.each([
+    { why: "the node controller marked it", ready: "False", containers: "True", expected: true },
+    { why: "its containers are not ready", ready: "False", containers: "False", expected: undefined },
+    { why: "it is Ready", ready: "True", containers: "True", expected: undefined },
+    { why: "it may wait for a readiness gate", ready: "False", containers: "True", gates, expected: undefined },
+  ])("is on a node that does not answer: $why", ({ ready, containers, gates: readinessGates, expected }) => {
+    const conditions = [
+      { type: "Ready", status: ready },
+      { type: "ContainersReady", status: containers },
+    ];
+    expect(podView({ metadata, spec: { readinessGates }, status: { conditions } })?.nodeUnreachable).toBe(expected);
+  });
+
   it("takes no label for the prototype", () => {
     const raw: unknown = JSON.parse(
       `{"metadata": ${JSON.stringify({ ...metadata, labels: 0 }).replace('"labels":0', '"labels":{"__proto__":"x"}')}}`,

@@ -6,6 +6,8 @@ import type { Reason } from "./reasons";
 /** What the checks found out about one workload. */
 export interface Assessment extends Finding<Reason> {
   readonly retryAfterMs?: number;
+  /** The workload waits for something that may never happen: what a person can do about it. */
+  readonly waitHint?: string;
   /** Set when `intents` restart a pod: the report completes the sentence with the outcome. */
   readonly restart?: PlannedRestart;
 }

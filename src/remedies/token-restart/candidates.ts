@@ -53,12 +53,14 @@ function hasNothingToRenew(pod: ObservedPod, state: WorkloadState): boolean {
 }
 
 /**
- * The candidate that is replaced first: one whose restart the API server has not just refused, with proof, not Ready, oldest. So a pod
- * that a PodDisruptionBudget protects, or that no restart helps, does not keep the others from being healed.
+ * The candidate that is replaced first: one whose restart the API server has not just refused, on a node that answers, with proof, not
+ * Ready, oldest. So a pod that a PodDisruptionBudget protects, that would stay Terminating, or that no restart helps, does not keep the
+ * others from being healed.
  */
 export function nextCandidate(state: WorkloadState): ObservedPod | undefined {
   const rank = (pod: ObservedPod): readonly number[] => [
     Number(refusedRestart(pod, state) !== undefined),
+    Number(pod.view.nodeUnreachable === true),
     Number(pod.proof === undefined),
     Number(pod.view.ready),
     pod.view.createdAtMs,

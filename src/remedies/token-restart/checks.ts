@@ -10,7 +10,8 @@ import {
   type TokenClaim,
   type WorkloadState,
 } from "./candidates";
-import { cooldownActive, downPods, missedByRollout, restartsExhausted, tooManyDown } from "./limits";
+import { cooldownActive, missedByRollout, restartsExhausted } from "./limits";
+import { downPods, tooManyDown, UNHEALTHY_HINT } from "./unavailable";
 import { isSuspected, workloadId, type ObservedPod } from "./observed";
 import { count, describeBlock, describeCause, describeEvidence, describeShare } from "./wording";
 
@@ -99,6 +100,9 @@ function noTokenToRenew(state: WorkloadState): Assessment | undefined {
   return { status: "False", reason: "Rejected", sentence, isStalled: true };
 }
 
+const BLOCKED_HINT =
+  "check the PodDisruptionBudget, delete the pod by hand, or set strategy RolloutRestart, with which a Deployment starts a new pod first";
+
 function restartBlocked(state: WorkloadState): Assessment | undefined {
   const { workload, rejected, now } = state;
   const candidate = nextCandidate(state);
@@ -107,7 +111,14 @@ function restartBlocked(state: WorkloadState): Assessment | undefined {
   const block = describeBlock(write.outcome.message, write.untilMs);
   const sentence = `${describeShare(workload, rejected)}; ${block}.`;
   const retryAfterMs = write.untilMs - now.getTime();
-  return { status: "False", reason: "RestartBlocked", sentence, isProgressing: true, retryAfterMs };
+  return {
+    status: "False",
+    reason: "RestartBlocked",
+    sentence,
+    isProgressing: true,
+    retryAfterMs,
+    waitHint: BLOCKED_HINT,
+  };
 }
 
 function restartNeeded(state: WorkloadState): Assessment | undefined {
@@ -124,6 +135,7 @@ function restartNeeded(state: WorkloadState): Assessment | undefined {
     sentence: `${why}.`,
     intents: [isRollout ? rollout(state, claim, why) : eviction(candidate, claim, why)],
     isProgressing: !isObserved,
+    ...(isObserved ? {} : { waitHint: BLOCKED_HINT }),
     restart: { ...(isRollout && { rolls: claim.workload }), isObserved, rest: describeRest(rejected, claim) },
   };
 }
@@ -133,13 +145,14 @@ function describeRest(rejected: readonly ObservedPod[], { workload }: TokenClaim
   return others > 0 ? `${count(others, "more pod")} of ${workload} will follow.` : "";
 }
 
-function successorWatched({ workload, history }: WorkloadState): Assessment | undefined {
-  const down = downPods(workload, history);
+function successorWatched(state: WorkloadState): Assessment | undefined {
+  const { workload } = state;
+  const down = downPods(state);
   if (down.length === 0) return undefined;
   const names = down.slice(0, 3).join(", ");
   const pods = down.length === 1 ? `pod ${names}; watching its successor` : `pods ${names}; watching their successors`;
   const sentence = `${workloadId(workload.view)}: restarted ${pods}.`;
-  return { status: "False", reason: "Restarting", sentence, isProgressing: true };
+  return { status: "False", reason: "Restarting", sentence, isProgressing: true, waitHint: UNHEALTHY_HINT };
 }
 
 function noPods({ workload }: WorkloadState): Assessment | undefined {

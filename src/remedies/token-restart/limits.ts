@@ -4,7 +4,6 @@ import type { RestartClaim } from "../../core/intent";
 import { type BudgetDecision, checkRestartBudget, incidentOf, isOfCause, isOpen } from "../../core/restarts";
 import type { Assessment } from "./assessment";
 import { candidatesOf, limitsOf, nextClaim, type WorkloadState } from "./candidates";
-import type { ObservedWorkload } from "./observed";
 import { rolloutThatMissed } from "./settle";
 import { describeShare, describeTime } from "./wording";
 
@@ -61,29 +60,6 @@ export function missedByRollout(state: WorkloadState): Assessment | undefined {
   if (missed === undefined) return undefined;
   const sentence = `${describeShare(workload, rejected)}; the last rollout did not replace pod ${missed.view.name}; check for update strategy OnDelete, a partition, and a paused or stuck rollout. A change of the spec allows another rollout after the cooldown.`;
   return { status: "False", reason: "RestartsExhausted", sentence, isStalled: true };
-}
-
-/** The operator's restarts have taken down as many pods as allowed. */
-export function tooManyDown({ workload, rejected, history, spec }: WorkloadState): Assessment | undefined {
-  const isRollout = spec.strategy === "RolloutRestart";
-  const down = downPods(workload, history);
-  // A rollout reaches every pod. A second one would start over in the middle of the first.
-  if (rejected.length === 0 || down.length < (isRollout ? 1 : spec.maxUnavailable)) return undefined;
-  const cause = isRollout
-    ? "waiting for the rollout in progress"
-    : `waiting until the successor of pod ${down[0] ?? ""} is healthy (maxUnavailable ${spec.maxUnavailable})`;
-  const sentence = `${describeShare(workload, rejected)}; ${cause}.`;
-  return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true };
-}
-
-/** Names of the pods that the operator's restarts took down: still terminating, or without a successor that is known to be healthy. */
-export function downPods(workload: ObservedWorkload, history: readonly RestartStatus[]): string[] {
-  const open = history.filter(entry => isOpen(entry));
-  const restarted = new Set(history.map(entry => entry.podUID));
-  const terminating = workload.pods.filter(({ view }) => view.deletedAtMs !== undefined && restarted.has(view.uid));
-  const names = new Map(open.map(entry => [entry.podUID ?? entry.pod, entry.pod]));
-  for (const { view } of terminating) names.set(view.uid, view.name);
-  return [...names.values()];
 }
 
 /** Remaining cooldown after the last of these restarts, without doubling, in milliseconds. An unreadable time counts as now. */

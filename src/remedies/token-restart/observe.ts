@@ -181,7 +181,10 @@ function podBeforeLogs(
 ): PodBeforeLogs {
   const { spec, nowMs, hasOpenRestart } = context;
   const account = accounts.get(view.serviceAccountName);
-  const proof = spec.evidence.includes("ServiceAccountAge") && account ? proveByAge(view, account, nowMs) : undefined;
+  const age = account ? proveByAge(view, account, nowMs) : undefined;
+  // Whatever may condemn a pod, the cause is named by everything that is known.
+  const proof =
+    age && (spec.evidence.includes("ServiceAccountAge") ? age : { ...age, alone: false, isCauseOnly: true });
   // A terminating pod gets 401 responses by design, so its log is no evidence.
   const isReadable = spec.evidence.includes("Logs") && view.deletedAtMs === undefined;
   const suspicious = hasOpenRestart || proof !== undefined || account === null;

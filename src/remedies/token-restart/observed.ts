@@ -84,12 +84,14 @@ export function workloadId({ kind, name }: Pick<WorkloadView, "kind" | "name">):
 export function isRejected({ view, logs, sandboxes, proof }: ObservedPod): boolean {
   if (view.deletedAtMs !== undefined) return false;
   if (logs.state === "persistent" || sandboxes?.state === "persistent") return true;
-  return proof !== undefined && (proof.alone || (logs.lastMs ?? -Infinity) >= proof.sinceMs);
+  if (proof === undefined || proof.isCauseOnly === true) return false;
+  return proof.alone || (logs.lastMs ?? -Infinity) >= proof.sinceMs;
 }
 
-/** Reports whether there are 401s, in the logs or on the node, that are not persistent. */
-export function isSuspected({ logs, sandboxes }: ObservedPod): boolean {
-  return logs.state === "suspected" || sandboxes?.state === "suspected";
+/** Reports whether there is evidence that is not sufficient yet: 401s that are not persistent, or a pod older than its ServiceAccount. */
+export function isSuspected({ logs, sandboxes, proof }: ObservedPod): boolean {
+  const isOlder = proof !== undefined && proof.isCauseOnly !== true && proof.isContradicted !== true;
+  return isOlder || logs.state === "suspected" || sandboxes?.state === "suspected";
 }
 
 /** Reports whether the sandbox failures on the node are the strongest evidence against the pod. */

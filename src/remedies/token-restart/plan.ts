@@ -17,6 +17,7 @@ import {
 import type { Reason } from "./reasons";
 import { settleRestarts, settleUnwatched } from "./settle";
 import { targetStatus } from "./target-status";
+import { withPatience } from "./waiting";
 import { describeAmbiguity } from "./wording";
 
 /** Minimum time between two passes, even when log reads are overdue. */
@@ -67,7 +68,7 @@ export function planRestarts(
 }
 
 function itemOf(state: WorkloadState): WorkloadItem {
-  const assessment = assess(state);
+  const assessment = withPatience(state, assess(state));
   const { uid } = state.workload.view;
   return { id: uid, intents: assessment.intents ?? [], assessment, target: targetStatus(state, assessment) };
 }

@@ -35,7 +35,7 @@ export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Da
     message: messageOf(plan, reason, outcomes, now),
     recheckAfterMs: gravest === undefined ? plan.recheckAfterMs : SUSPICIOUS_INTERVAL_MS,
     progressing: gravest === undefined ? planned.some(({ isProgressing }) => isProgressing) : gravest !== "Forbidden",
-    ...stalledOf(planned, results),
+    ...stalledOf(plan, results, outcomes, now),
     lists: { targets: plan.items.map(({ target }) => target) },
     events: plan.settled.map(entry => eventOf(entry)),
   };
@@ -65,7 +65,7 @@ function findingOf(item: WorkloadItem, outcomes: Outcomes, now: Date): Finding<R
   const [result] = resultsOf(item, outcomes, now);
   const { sentence, restart } = assessment;
   const next = result?.sentence ?? describePlan(restart);
-  return { ...(result ?? assessment), sentence: [sentence, next, restart.rest].filter(part => part !== "").join(" ") };
+  return { ...assessment, ...result, sentence: [sentence, next, restart.rest].filter(part => part !== "").join(" ") };
 }
 
 /** The results of executed intents. An intent that was not executed has none. */
@@ -129,10 +129,17 @@ function describeLimit({ limit, retryAfterMs }: Extract<Outcome, { result: "Limi
   }
 }
 
-function stalledOf(planned: readonly Finding<Reason>[], results: readonly Result[]): Pick<Report<Reason>, "stalled"> {
+function stalledOf(
+  { items, findings }: WorkloadsPlan,
+  results: readonly Result[],
+  outcomes: Outcomes,
+  now: Date,
+): Pick<Report<Reason>, "stalled"> {
   const forbidden = results.find(({ reason }) => reason === "Forbidden");
   if (forbidden !== undefined) return { stalled: { reason: forbidden.reason, message: forbidden.sentence } };
-  const stalled = planned.filter(({ isStalled }) => isStalled);
+  const waiting = items.filter(item => !resultsOf(item, outcomes, now).some(({ reason }) => reason === "Restarting"));
+  const current = waiting.map(item => findingOf(item, outcomes, now));
+  const stalled = worstFirst<Reason, Finding<Reason>>(REASONS, [...current, ...findings]).filter(one => one.isStalled);
   const [first] = stalled;
   return first === undefined ? {} : { stalled: { reason: first.reason, message: joinFindings(stalled) } };
 }

@@ -42,6 +42,10 @@ export interface AgeProof {
   readonly sinceMs: number;
   /** The proof is sufficient alone. Otherwise one 401 must confirm it. */
   readonly alone: boolean;
+  /** `evidence` lacks ServiceAccountAge: the proof names the cause, but is no evidence. */
+  readonly isCauseOnly?: boolean;
+  /** A log shows a healthy client. */
+  readonly isContradicted?: boolean;
 }
 
 /** Returns the proof if the pod is older than its ServiceAccount and its token cannot have been refreshed yet. Pure. */
@@ -60,7 +64,7 @@ export function weighLogs(proof: AgeProof, quietTimes: readonly QuietTime[]): Ag
   const isHealthy = quietTimes.some(
     ({ fromMs, untilMs }) => untilMs - Math.max(fromMs, proof.sinceMs) >= HEALTHY_AFTER_MS,
   );
-  return isHealthy ? { ...proof, alone: false } : proof;
+  return isHealthy ? { ...proof, alone: false, isContradicted: true } : proof;
 }
 
 /** Reports false for a pod that waited for its node or its volumes until the ServiceAccount existed again: its token is valid. */

@@ -3,6 +3,7 @@ import { incidentOf } from "../../core/restarts";
 import type { Assessment } from "./assessment";
 import { limitsOf, nextClaim, type WorkloadState } from "./candidates";
 import { isRejected, isSuspected, type ObservedPod } from "./observed";
+import { waitingStatus } from "./waiting";
 import { describeTime } from "./wording";
 
 /** The workload's entry in status.targets. */
@@ -16,6 +17,7 @@ export function targetStatus(state: WorkloadState, assessment: Assessment): Targ
     rejectedPods: state.rejected.length,
     ...(lastUnauthorizedTime === undefined ? {} : { lastUnauthorizedTime }),
     ...exhaustion(state, assessment),
+    ...waitingStatus(state, assessment),
   };
 }
 

@@ -111,7 +111,7 @@ describe("the age of the ServiceAccount", () => {
     const scene = new Scene();
     scene.accounts.set("web", scene.account("sa-2", 0));
     scene.clock.advance(2_000);
-    expect(await scene.pass()).toMatchObject({ reason: "Accepted" });
+    expect(await scene.pass()).toMatchObject({ reason: "Suspected" });
     scene.clock.advance(5_000);
     scene.log(UNAUTHORIZED);
     const pass = await scene.pass();

@@ -1,0 +1,62 @@
+import { isOpen } from "../../core/restarts";
+import type { Assessment } from "./assessment";
+import { nextCandidate, type WorkloadState } from "./candidates";
+import { isRejected, type ObservedPod } from "./observed";
+import { describeShare } from "./wording";
+
+// maxUnavailable: pods that are down delay the restart of others. Pure.
+
+/** What a person can do while a pod does not become healthy. */
+export const UNHEALTHY_HINT = "see kubectl describe for pods that are not Ready or do not terminate";
+
+/** A pod that still exists this long after the end of its grace period does not terminate by itself: its node does not answer. */
+const STUCK_TERMINATING_MS = 180_000;
+
+/** As many pods are down as allowed. */
+export function tooManyDown(state: WorkloadState): Assessment | undefined {
+  const { workload, rejected, spec } = state;
+  if (rejected.length === 0) return undefined;
+  const isRollout = spec.strategy === "RolloutRestart";
+  const down = downPods(state);
+  // A rollout reaches every pod. A second one would start over in the middle of the first.
+  const allowed = isRollout ? 1 : spec.maxUnavailable;
+  const others = isRollout ? [] : notReady(state);
+  if (Math.max(down.length, others.length) < allowed) return undefined;
+  const cause = isRollout
+    ? "waiting for the rollout in progress"
+    : `${describeWait(down, others)} (maxUnavailable ${spec.maxUnavailable})`;
+  const sentence = `${describeShare(workload, rejected)}; ${cause}.`;
+  return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, waitHint: UNHEALTHY_HINT };
+}
+
+function describeWait([restarted]: readonly string[], [other]: readonly string[]): string {
+  if (restarted !== undefined) return `waiting until the successor of pod ${restarted} is healthy`;
+  return `waiting until pod ${other ?? ""} is Ready`;
+}
+
+/** Names of the pods that the operator's restarts took down: still terminating, or without a successor that is known to be healthy. */
+export function downPods({ workload, history, now }: WorkloadState): string[] {
+  const stuck = new Set(workload.pods.filter(pod => isStuckTerminating(pod, now)).map(({ view }) => view.uid));
+  const open = history.filter(entry => isOpen(entry) && !stuck.has(entry.podUID ?? ""));
+  const restarted = new Set(history.map(entry => entry.podUID));
+  const terminating = workload.pods.filter(({ view }) => view.deletedAtMs !== undefined && restarted.has(view.uid));
+  const names = new Map(open.map(entry => [entry.podUID ?? entry.pod, entry.pod]));
+  for (const { view } of terminating) if (!stuck.has(view.uid)) names.set(view.uid, view.name);
+  return [...names.values()];
+}
+
+function isStuckTerminating({ view }: ObservedPod, now: Date): boolean {
+  return view.deletedAtMs !== undefined && now.getTime() - view.deletedAtMs >= STUCK_TERMINATING_MS;
+}
+
+/**
+ * Names of the pods that are not Ready for any other reason, if the restart would take one more down. It would not if the next pod is not
+ * Ready itself, and it may if every pod is proven to be rejected: then none of them works. Pods of nodes that do not answer do not count,
+ * so that a lost node does not stop the healing of a DaemonSet.
+ */
+function notReady(state: WorkloadState): string[] {
+  const present = state.workload.pods.filter(({ view }) => view.deletedAtMs === undefined);
+  const isAllProven = present.every(pod => pod.proof !== undefined && isRejected(pod));
+  if (isAllProven || nextCandidate(state)?.view.ready !== true) return [];
+  return present.filter(({ view }) => !view.ready && view.nodeUnreachable !== true).map(({ view }) => view.name);
+}
