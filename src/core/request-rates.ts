@@ -18,6 +18,8 @@ export interface RequestRates {
   readonly readMs?: number;
   /** Why the rates are not known, or not any more: a sentence for people. Absent: they are known. */
   readonly unknown?: string;
+  /** An API server counts more FlowSchemas than are kept: what is absent from `spans` is unknown. */
+  readonly isCut?: boolean;
   /** API servers that there are, and how many of them the last attempt could read: with fewer the rates are lower bounds. */
   readonly servers: { readonly found: number; readonly read: number };
 }

@@ -69,6 +69,8 @@ export interface WorkloadView {
   readonly serviceAccountName: string;
   /** Desired replicas; for a DaemonSet the number of nodes it is scheduled to. */
   readonly replicas: number;
+  /** Absent: not known. */
+  readonly createdAtMs?: number;
   /** When the strategy RolloutRestart last rolled it: this project's annotation on its pod template. */
   readonly restartedAtMs?: number;
   /** It was scaled to zero, says this project's annotation on it: how many replicas it had, and for which ControllerResilience (`namespace/name`). */

@@ -171,7 +171,7 @@ export interface TokenLifetimeSpec {
   revertOnUnauthorized: boolean;
 }
 /**
- * flowIsolation gives each ServiceAccount of the targets its own API Priority and Fairness flow, and can throttle runaways.
+ * flowIsolation gives each ServiceAccount of the targets, 32 at most, its own API Priority and Fairness flow, and can throttle runaways.
  */
 export interface FlowIsolationSpec {
   /**

@@ -15,6 +15,8 @@ class Servers {
   readonly instances = new Map<string, [start: number, count: number] | null>();
   ordinary: [start: number, count: number] | Error = [1, 0];
   slice: Error | null = null;
+  /** Further FlowSchemas of the operator. */
+  surplus = 0;
   asked: string[] = [];
   /** Answers wait for this promise. */
   gate: Promise<void> = Promise.resolve();
@@ -36,6 +38,10 @@ class Servers {
     const [start, count] = server;
     const text = [
       `apiserver_flowcontrol_dispatched_requests_total{flow_schema="controller-resilience-kai"} ${count}\n`,
+      ...Array.from(
+        { length: this.surplus },
+        (_, i) => `apiserver_flowcontrol_dispatched_requests_total{flow_schema="controller-resilience-${i}"} 1\n`,
+      ),
       `process_start_time_seconds ${start}\n`,
     ];
     const body = Readable.from(text.map(line => Buffer.from(line)));
@@ -87,6 +93,15 @@ describe("the rates of requests", () => {
     expect([requestsIn(rates), rates.servers, rates.unknown]).toEqual([[3], { found: 2, read: 1 }, undefined]);
     servers.instances.set("10.0.0.1", [1, 4]).set("10.0.0.2", [2, 1_000]);
     expect(requestsIn(await servers.read())).toEqual([1_004]);
+  });
+
+  it("say that FlowSchemas were left out while any server counts too many", async () => {
+    servers.instances.set("10.0.0.1", [1, 100]).set("10.0.0.2", [2, 200]);
+    expect(await servers.read()).not.toHaveProperty("isCut");
+    servers.surplus = 10_000;
+    expect(await servers.read()).toMatchObject({ isCut: true, servers: { found: 2, read: 2 } });
+    servers.surplus = 0;
+    expect(await servers.read()).not.toHaveProperty("isCut");
   });
 
   it("come from the kubeconfig's server if no instance can be reached, which is retried after a minute", async () => {

@@ -61,6 +61,7 @@ export class RequestCounts {
     this.#rates = {
       ...this.#known(),
       ...(unknown === undefined ? {} : { unknown }),
+      ...(counts.some(({ isCut }) => isCut) ? { isCut: true } : {}),
       servers: { found, read: counts.length },
     };
     return this.#rates;

@@ -9,6 +9,7 @@ const told = (address: string, startSeconds: number, atMs: number, requests: Rec
   startSeconds,
   atMs,
   requests: new Map(Object.entries(requests)),
+  isCut: false,
 });
 
 /** Spans as `from-to: requests`, in seconds. */

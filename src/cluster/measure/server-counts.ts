@@ -1,5 +1,5 @@
 import { FLOW_PREFIX } from "../../api/names";
-import { TerminalError, TransientError } from "../../core/errors";
+import { TransientError } from "../../core/errors";
 import type { Instance } from "../http/connection";
 import { metricLines, type MetricSource } from "./metric-lines";
 import { parseSample } from "./metric-sample";
@@ -14,6 +14,8 @@ export interface ServerCounts {
   readonly atMs: number;
   /** Requests by name of the operator's FlowSchemas. */
   readonly requests: ReadonlyMap<string, number>;
+  /** It counts more FlowSchemas than are kept. */
+  readonly isCut: boolean;
 }
 
 /** kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/metrics: each request counts in exactly one of the two. */
@@ -22,7 +24,7 @@ const START = "process_start_time_seconds";
 /** Most of the hundred thousand lines are of other metrics. */
 const WANTED = new RegExp(`^(?:${[...COUNTERS, START].join("|")})[ \\t{]`);
 
-/** Far more than ControllerResiliences name; each costs memory. */
+/** Far more than ControllerResiliences name; each costs memory. Counters of deleted FlowSchemas remain until the API server restarts. */
 const MAX_SCHEMAS = 10_000;
 
 /** Reads the counters of one API server. @throws an error of core, also for invalid counters */
@@ -41,8 +43,9 @@ export async function readServerCounts(source: MetricSource, instance?: Instance
 export class CountedRequests {
   readonly #requests = new Map<string, number>();
   #startSeconds: number | undefined;
+  #isCut = false;
 
-  /** Takes a line of any metric. @throws TransientError for an invalid count, TerminalError for too many FlowSchemas */
+  /** Takes a line of any metric; skips surplus FlowSchemas. @throws TransientError for an invalid count */
   take(line: string): void {
     if (!WANTED.test(line)) return;
     const sample = parseSample(line);
@@ -53,19 +56,19 @@ export class CountedRequests {
   }
 
   /** @throws TransientError without a start time, since the server is not distinguishable from another then */
-  result(): Pick<ServerCounts, "startSeconds" | "requests"> {
+  result(): Pick<ServerCounts, "startSeconds" | "requests" | "isCut"> {
     const startSeconds = this.#startSeconds;
     if (startSeconds === undefined || !Number.isFinite(startSeconds))
       throw new TransientError(`get /metrics: expected ${START}, got none`);
-    return { startSeconds, requests: this.#requests };
+    return { startSeconds, requests: this.#requests, isCut: this.#isCut };
   }
 
   #count(flowSchema: string, requests: number): void {
     if (!flowSchema.startsWith(FLOW_PREFIX)) return;
     if (!Number.isFinite(requests) || requests < 0)
       throw new TransientError("get /metrics: expected a number of requests, got another value");
-    this.#requests.set(flowSchema, (this.#requests.get(flowSchema) ?? 0) + requests);
-    if (this.#requests.size > MAX_SCHEMAS)
-      throw new TerminalError(`get /metrics: expected at most ${MAX_SCHEMAS} FlowSchemas of the operator, got more`);
+    const before = this.#requests.get(flowSchema);
+    if (before === undefined && this.#requests.size >= MAX_SCHEMAS) this.#isCut = true;
+    else this.#requests.set(flowSchema, (before ?? 0) + requests);
   }
 }

@@ -201,6 +201,7 @@ describe("workloadView", () => {
       name: "scheduler-0",
       uid: "u1",
       resourceVersion: "7",
+      createdAtMs,
       labels: {},
       skip: false,
       serviceAccountName: "kai",

@@ -21,7 +21,7 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
   const { metadata, spec } = objectOf(raw) as Received<V1Deployment | V1StatefulSet | V1DaemonSet>;
   const identity = identityOf(metadata);
   if (identity === null) return null;
-  const { namespace, name, uid, resourceVersion } = identity;
+  const { namespace, name, uid, resourceVersion, createdAtMs } = identity;
   const template = spec?.template;
   const restartedAtMs = timeOf(template?.metadata?.annotations?.[RESTARTED_AT_ANNOTATION]);
   return {
@@ -30,6 +30,7 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
     name,
     uid,
     resourceVersion,
+    createdAtMs,
     labels: labelsOf(metadata),
     skip: isSkipped(metadata),
     serviceAccountName: serviceAccountNameOf(template?.spec),

@@ -15,6 +15,8 @@ export interface FlowIsolationFacts {
   readonly generation: number;
   readonly owner: Owner;
   readonly accounts: readonly AccountFacts[];
+  /** Names of the ServiceAccounts beyond those that one object isolates. */
+  readonly leftOut: readonly string[];
   /** Targets that no workload matches. */
   readonly missingTargets: readonly string[];
   /** All FlowSchemas and PriorityLevelConfigurations of the cluster; null where the API server does not serve them. */
@@ -36,6 +38,9 @@ export interface AccountFacts {
   readonly workloads: readonly WorkloadView[];
   readonly record?: FlowStatus;
 }
+
+/** ServiceAccounts of one object: its author is no cluster administrator, and each costs two FlowSchemas. */
+export const MAX_ACCOUNTS = 32;
 
 /** Maximum age of the rates in milliseconds: normally, and while a flow is watched closely. A throttle ends by time. */
 const CALM_MS = 30_000;

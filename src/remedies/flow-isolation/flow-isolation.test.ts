@@ -153,6 +153,63 @@ describe("a ServiceAccount of the targets", () => {
   });
 });
 
+describe("more ServiceAccounts than an object isolates", () => {
+  const labels = { app: "many" };
+  const account = (i: number): string => `sa-${String(i).padStart(3, "0")}`;
+  const crowd = (count: number): Scene => {
+    const scene = new Scene(onRunaway("Throttle"));
+    scene.object.spec.targets = [{ kind: "Deployment", selector: { matchLabels: labels } }];
+    // The later in the alphabet, the older.
+    for (let i = 0; i < count; i++)
+      scene.put("Deployment", `d-${i}`, { labels, serviceAccountName: account(i), createdAtMs: 1_000 - i });
+    return scene;
+  };
+  const isolated = (scene: Scene): string[] =>
+    (scene.object.status?.flows ?? []).map(({ serviceAccount }) => serviceAccount).toSorted();
+
+  it("isolates 32, the oldest first, and names the rest in the message", async () => {
+    const scene = await provisioned(crowd(40));
+    expect(isolated(scene)).toEqual(Array.from({ length: 32 }, (_, i) => account(i + 8)));
+    expect([...scene.world.cluster.keys()].filter(name => name.includes("sa-"))).toHaveLength(64);
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({
+      ...{ status: "False", reason: "TooManyServiceAccounts", intents: [] },
+      stalled: { reason: "TooManyServiceAccounts" },
+    });
+    expect(decision.message).toContain(
+      "8 ServiceAccounts are not isolated: an object isolates at most 32. Not isolated: sa-007, sa-006, sa-005, sa-004, sa-003 and 3 more.",
+    );
+  });
+
+  it("isolates all of 32", async () => {
+    expect(await (await provisioned(crowd(32))).pass()).toMatchObject({ reason: "Isolated" });
+  });
+
+  it("keeps isolating the same ones when older ones come, and keeps a throttle", async () => {
+    const scene = crowd(32);
+    scene.perSecond.set(account(0), 5_000);
+    await provisioned(scene);
+    await scene.run(61);
+    const before = isolated(scene);
+    for (let i = 0; i < 5; i++)
+      scene.put("Deployment", `old-${i}`, { labels, serviceAccountName: `old-${i}`, createdAtMs: i });
+    await scene.pass();
+    expect(isolated(scene)).toEqual(before);
+    expect(scene.level(account(0))).toBe(QUARANTINE_LEVEL);
+    for (let i = 5; i < 8; i++) scene.world.workloads.delete(`Deployment/d-${i}`);
+    await scene.pass();
+    expect(isolated(scene)).toEqual(expect.arrayContaining(["old-0", "old-1", "old-2"]));
+  });
+
+  it("deletes the surplus flows that status has from the time before the limit", async () => {
+    const scene = crowd(33);
+    const flows = Array.from({ length: 33 }, (_, i) => ({ serviceAccount: account(i) }));
+    scene.object = { ...scene.object, status: { flows } };
+    await provisioned(scene);
+    expect(isolated(scene)).toEqual(Array.from({ length: 32 }, (_, i) => account(i + 1)));
+  });
+});
+
 describe("nothing is done", () => {
   it("if the API server does not serve flow control in v1", async () => {
     const scene = new Scene();

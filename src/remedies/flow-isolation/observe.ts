@@ -5,7 +5,14 @@ import { ownerName } from "../../core/owned";
 import type { Readers } from "../../core/readers";
 import { describeTarget, readTarget } from "../kit/targets";
 import type { WorkloadView } from "../../core/views";
-import { measuredEvery, type AccountFacts, type FlowIsolationFacts, type Owner, type Spec } from "./facts";
+import {
+  MAX_ACCOUNTS,
+  measuredEvery,
+  type AccountFacts,
+  type FlowIsolationFacts,
+  type Owner,
+  type Spec,
+} from "./facts";
 
 /** Kinds that can be scaled to zero. */
 const SCALABLE = ["Deployment", "StatefulSet"] as const;
@@ -51,7 +58,7 @@ async function findAccounts(
   object: ControllerResilience,
   records: readonly FlowStatus[],
   readers: Readers,
-): Promise<Pick<FlowIsolationFacts, "accounts" | "missingTargets">> {
+): Promise<Pick<FlowIsolationFacts, "accounts" | "leftOut" | "missingTargets">> {
   const workloads = new Map<string, WorkloadView>();
   const missingTargets: string[] = [];
   for (const [index, target] of object.spec.targets.entries()) {
@@ -65,7 +72,23 @@ async function findAccounts(
   const known = new Set(all.map(({ serviceAccountName }) => serviceAccountName));
   const kept = missingTargets.length === 0 ? [] : records.filter(({ serviceAccount }) => !known.has(serviceAccount));
   for (const { serviceAccount } of kept) names.add(serviceAccount);
-  return { accounts: [...names].map(name => accountOf(name, all, records)), missingTargets };
+  const accounts = [...names].map(name => accountOf(name, all, records)).toSorted(comesFirst);
+  const leftOut = accounts.slice(MAX_ACCOUNTS).map(({ name }) => name);
+  return { accounts: accounts.slice(0, MAX_ACCOUNTS), leftOut, missingTargets };
+}
+
+/** Isolated ones first, so that none loses its flow to another; then the oldest. */
+function comesFirst(a: AccountFacts, b: AccountFacts): number {
+  const ages = [ageOf(a), ageOf(b)] as const;
+  return (
+    Number(a.record === undefined) - Number(b.record === undefined) ||
+    Math.sign(ages[0] - ages[1]) ||
+    (a.name < b.name ? -1 : 1)
+  );
+}
+
+function ageOf({ workloads }: AccountFacts): number {
+  return Math.min(Number.MAX_SAFE_INTEGER, ...workloads.map(({ createdAtMs = 0 }) => createdAtMs));
 }
 
 function accountOf(name: string, all: readonly WorkloadView[], records: readonly FlowStatus[]): AccountFacts {

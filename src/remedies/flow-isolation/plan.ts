@@ -3,13 +3,15 @@ import type { Intent } from "../../core/intent";
 import type { EventRequest, Plan } from "../../core/remedy";
 import { targetNotFound } from "../kit/finding";
 import { eventsOf } from "./events";
-import { measuredEvery, type FlowIsolationFacts, type Spec } from "./facts";
+import { MAX_ACCOUNTS, measuredEvery, type FlowIsolationFacts, type Spec } from "./facts";
 import { atZero, flowOf, nameOf, piecesOf, type Flow } from "./flow";
 import { entryOf } from "./entry";
 import { findingsOfFlow, writeOfFlow } from "./flow-findings";
 import { flowId, otherId, type FlowItem } from "./item";
 import { planLevels } from "./level-findings";
 import type { Finding } from "./reasons";
+import { isUncounted } from "./rate";
+import { flowSchemaName } from "./wanted";
 import { planScaling } from "./scaling";
 import { buildSurplus, isMadeFor } from "./surplus";
 
@@ -117,13 +119,29 @@ function isLeft({ schemas, levels, owner, scaledDown }: FlowIsolationFacts): boo
 function findingsOfAll(facts: FlowIsolationFacts): Finding[] {
   const { missingTargets, accounts } = facts;
   const isNone = accounts.length + missingTargets.length === 0;
-  return [...missingTargets.map(targetNotFound), ...rateFindings(facts), ...(isNone ? [NONE] : [])];
+  return [...missingTargets.map(targetNotFound), ...leftOut(facts), ...rateFindings(facts), ...(isNone ? [NONE] : [])];
 }
 
-function rateFindings({ rates, accounts }: FlowIsolationFacts): Finding[] {
+/** Names in the message about those that are left out. */
+const MAX_NAMES = 5;
+
+function leftOut({ leftOut: names }: FlowIsolationFacts): Finding[] {
+  if (names.length === 0) return [];
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : "";
+  const sentence = `${names.length} ServiceAccounts are not isolated: an object isolates at most ${MAX_ACCOUNTS}. Not isolated: ${names.slice(0, MAX_NAMES).join(", ")}${more}. Use several objects.`;
+  return [{ status: "False", reason: "TooManyServiceAccounts", sentence, isStalled: true }];
+}
+
+function rateFindings(facts: FlowIsolationFacts): Finding[] {
+  const { rates, accounts } = facts;
   if (accounts.length === 0) return [];
   if (rates.unknown !== undefined) {
     const sentence = `Runaways go undetected: the request rates are unknown. ${rates.unknown}`;
+    return [{ status: "Unknown", reason: "RateUnknown", sentence }];
+  }
+  const uncounted = accounts.filter(({ name }) => isUncounted(rates, flowSchemaName(facts.owner, name)));
+  if (uncounted.length > 0) {
+    const sentence = `Runaways go undetected: the API servers count too many FlowSchemas, so ${uncounted.length} request rates are unknown.`;
     return [{ status: "Unknown", reason: "RateUnknown", sentence }];
   }
   const { found, read } = rates.servers;

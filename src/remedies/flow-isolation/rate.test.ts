@@ -8,6 +8,15 @@ const read = (client: (ms: number) => number, readings: number[], fromMs = -Infi
   readRate(ratesOf({ flow: spansOf(client, readings) }), "flow", THRESHOLD, { fromMs });
 const seconds = (...at: number[]): number[] => at.map(one => one * 1_000);
 
+describe("a FlowSchema that was not counted", () => {
+  it("has an unknown rate where the API servers count too many, else none", () => {
+    const rates = ratesOf({ other: [{ fromMs: 0, toMs: 30_000, requests: 9 }] });
+    expect(readRate(rates, "flow", 100)).toEqual({ perSecond: 0, overMs: 0 });
+    expect(readRate({ ...rates, isCut: true }, "flow", 100)).toEqual({ overMs: 0 });
+    expect(readRate({ ...rates, isCut: true }, "other", 100)).toMatchObject({ perSecond: 0.3 });
+  });
+});
+
 describe("the rate of a flow", () => {
   it("is the rate of the newest span", () => {
     expect(read(flood(500, 30_000, 40_000), seconds(0, 30, 35))).toMatchObject({ perSecond: 500 });

@@ -44,6 +44,10 @@ export const REASONS = {
     event: "Warning",
     help: "The API server says that a FlowSchema's level does not exist.",
   },
+  TooManyServiceAccounts: {
+    event: "Warning",
+    help: "The targets have more than 32 ServiceAccounts; the message names some that are not isolated. Use several objects.",
+  },
   WouldIsolate: {
     event: "Warning",
     help: "Observe mode: these would be written now.",

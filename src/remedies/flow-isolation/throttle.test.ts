@@ -190,6 +190,16 @@ describe("while the rates are unknown", () => {
     expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
   });
 
+  it("takes no action on a flow that the API servers do not count, and still throttles another", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    scene.isCut = true;
+    expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "RateUnknown", intents: [] });
+    expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
+    scene.perSecond.set("app", 5_000);
+    await scene.run(61);
+    expect(scene.entry()).toMatchObject({ state: "Throttled" });
+  });
+
   it("missing objects are created nevertheless", async () => {
     const scene = new Scene();
     scene.unknown = "No.";

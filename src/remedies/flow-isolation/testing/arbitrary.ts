@@ -102,7 +102,7 @@ export const flowIsolationFacts: fc.Arbitrary<FlowIsolationFacts> = fc
     const named = list.map((one, i) => ({ ...one, name: `app-${i}` }));
     const facts = {
       ...rest,
-      ...{ generation: 1, owner: OWNER, schemas: null, levels: null, former: [] },
+      ...{ generation: 1, owner: OWNER, schemas: null, levels: null, former: [], leftOut: [] },
       accounts: named.map(accountOf),
       rates: {
         ...known,

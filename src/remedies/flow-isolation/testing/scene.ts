@@ -41,6 +41,8 @@ export class Scene extends EmptyReaders {
   /** Writes that fail while the others are executed. */
   isRefused: (intent: Intent) => boolean = () => false;
   unknown: string | undefined;
+  /** Some FlowSchemas are not counted. */
+  isCut = false;
   isServed = true;
   isAllowed = true;
   /** What reading FlowSchemas and levels fails with; absent: it does not. */
@@ -220,6 +222,7 @@ export class Scene extends EmptyReaders {
       spans,
       readMs: nowMs,
       servers: { found: 1, read: 1 },
+      ...(this.isCut ? { isCut: true } : {}),
       ...(this.unknown === undefined ? {} : { unknown: this.unknown }),
     });
   }
