@@ -36,7 +36,7 @@ export const KUBERNETES_PAIRS: ReadonlySet<string> = new Set([
     "update status, status update, patch status, status patch, updating status, patching status",
     "status subresource",
     // A TokenReview or SubjectAccessReview of this process, answered by the API server.
-    "openapi spec, webhook authenticator, webhook authorizer",
+    "webhook authenticator, webhook authorizer",
   ),
 ]);
 

@@ -36,6 +36,7 @@ const RECORDS: Readonly<Record<string, readonly [LogClass, ...string[]]>> = {
     `{"level":"error","msg":"upload failed","responseBody":"Unauthorized"}`,
     `error: POST failed; response body="Unauthorized"`,
     `request failed - "401 Unauthorized", response: "Unauthorized"`,
+    `failed to load the OpenAPI spec of the shop: 401 Unauthorized`,
   ],
   "a network plugin's failure, reported by dockershim or CRI-O": [
     "none",
