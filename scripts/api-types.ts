@@ -34,6 +34,7 @@ const titles: Record<string, string> = {
   "status.bindings[]": "BindingStatus",
   "status.bindings[].roleRef": "RoleRef",
   "status.bindings[].subjects[]": "Subject",
+  "status.renewalTargets[]": "RenewalTargetStatus",
   "status.daemonSets[]": "DaemonSetStatus",
   "status.daemonSets[].previous[]": "PreviousExpiration",
   "status.flows[]": "FlowStatus",

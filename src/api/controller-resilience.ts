@@ -10,6 +10,7 @@ export type {
   FlowStatus,
   LabelSelector,
   PreviousExpiration,
+  RenewalTargetStatus,
   RestartStatus,
   RoleRef,
   StatusCondition,

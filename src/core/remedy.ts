@@ -122,8 +122,8 @@ export interface RemedyDeclaration<Block extends RemedyBlock = RemedyBlock> {
   /** Type of its condition. */
   readonly condition: string;
   readonly reasons: Reasons;
-  /** Its list in status. */
-  readonly owns: StatusList;
+  /** Its lists in status. */
+  readonly owns: StatusList | readonly StatusList[];
   /** Every right that it may use; the chart's ClusterRole is the union of these. */
   readonly permissions: readonly Permission[];
   /** Causes of the restarts that it requests. It alone settles the outcomes of restarts with these causes. */

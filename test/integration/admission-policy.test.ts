@@ -347,6 +347,18 @@ describe("an author without rights", () => {
     expect(said).toContain(words(unprivileged, CHANGES[block].right));
   });
 
+  it("may end bindingRenewal without a list of bindings, and not change it", async () => {
+    const unlisted = withBlock("bindingRenewal", { bindings: [] });
+    for (const narrower of [{ warnBefore: "96h" }, { renewBefore: "6h" }, { renewUntil: "2039-01-01T00:00:00Z" }]) {
+      const refused = await change(unlisted, withBlock("bindingRenewal", { bindings: [], ...narrower }));
+      expect(refused).toContain(words(unprivileged, updateRoleBindings));
+    }
+    expect(await change(unlisted, withBlock("bindingRenewal", { bindings: [] }, [agent]))).toBeUndefined();
+    expect(await change(unlisted, { ...unlisted, mode: "Observe" })).toBeUndefined();
+    expect(await change(unlisted, { ...unlisted, suspend: true })).toBeUndefined();
+    expect(await change(unlisted, spec({}, all))).toBeUndefined();
+  });
+
   it("may not change the strategy from Evict to RolloutRestart", async () => {
     const rolled = await change(withBlock("tokenRestart"), withBlock("tokenRestart", { strategy: "RolloutRestart" }));
     expect(rolled).toContain(words(unprivileged, patchDeployments));

@@ -48,7 +48,7 @@ export function missingParts(remedy: RemedyDeclaration, { schema, columns, page 
   const crd = "crds/controllerresilience.yaml";
   return [
     ...(block in schema.spec ? [] : [`${crd} has no block spec.${block}`]),
-    ...(owns in schema.status ? [] : [`${crd} has no list status.${owns}`]),
+    ...[owns].flat().flatMap(list => (list in schema.status ? [] : [`${crd} has no list status.${list}`])),
     ...(columns.some(path => path.includes(`"${condition}"`)) ? [] : [`${crd} has no column for ${condition}`]),
     ...(text === undefined ? [`docs/remedies/${name}.md does not exist`] : []),
     ...Object.keys(reasons)

@@ -266,6 +266,10 @@ export interface ControllerResilienceStatus {
    */
   bindings?: BindingStatus[];
   /**
+   * ServiceAccounts of the targets, recorded when spec.targets or spec.bindingRenewal changes, if mode is Enforce and bindingRenewal.bindings is empty. Only bindings of these are renewed: a workload that later runs as another ServiceAccount needs a change of the object.
+   */
+  renewalTargets?: RenewalTargetStatus[];
+  /**
    * DaemonSets whose token lifetime is limited.
    */
   daemonSets?: DaemonSetStatus[];
@@ -471,6 +475,24 @@ export interface Subject {
   kind: string;
   name: string;
   namespace?: string;
+}
+export interface RenewalTargetStatus {
+  /**
+   * The target.
+   */
+  target: string;
+  /**
+   * Hash of the target and of spec.bindingRenewal.
+   */
+  specHash: string;
+  /**
+   * Time when the target was recorded.
+   */
+  time: string;
+  /**
+   * ServiceAccounts of its workloads. Empty if there was none; the first ones within an hour are added.
+   */
+  serviceAccounts: string[];
 }
 export interface DaemonSetStatus {
   /**

@@ -193,7 +193,8 @@ export class Reconciler {
   #withoutListsOfAbsentBlocks(status: ControllerResilienceStatus, { spec }: ControllerResilience) {
     const kept = { ...status };
     for (const { block, owns } of this.#ports.remedies) {
-      if (spec[block] === undefined && !spec.suspend) Reflect.deleteProperty(kept, owns);
+      if (spec[block] !== undefined || spec.suspend) continue;
+      for (const list of [owns].flat()) Reflect.deleteProperty(kept, list);
     }
     return kept;
   }

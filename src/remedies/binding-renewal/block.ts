@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { BindingRenewalSpec } from "../../api/controller-resilience";
+import type { BindingRenewalSpec, TargetSelector } from "../../api/controller-resilience";
 
 /** Hexadecimal digits: two versions of one block have the same hash once in 10^19 changes. */
 const DIGITS = 16;
@@ -11,6 +11,20 @@ const DIGITS = 16;
 export function hashOfBlock(block: BindingRenewalSpec): string {
   const { warnBefore, renewBefore, extendBy, renewUntil = null, restoreExpired } = block;
   const bindings = block.bindings.map(({ kind, name }) => [kind, name]);
-  const fields = [bindings, warnBefore, renewBefore, extendBy, renewUntil, restoreExpired];
+  return hashOf([bindings, warnBefore, renewBefore, extendBy, renewUntil, restoreExpired]);
+}
+
+/** Hash of one target and of spec.bindingRenewal. */
+export function hashOfTarget({ kind, name, selector = {} }: TargetSelector, block: BindingRenewalSpec): string {
+  const labels = Object.entries(selector.matchLabels ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const expressions = (selector.matchExpressions ?? []).map(({ key, operator, values = [] }) => [
+    key,
+    operator,
+    values,
+  ]);
+  return hashOf([hashOfBlock(block), kind, name ?? null, labels, expressions]);
+}
+
+function hashOf(fields: readonly unknown[]): string {
   return createHash("sha256").update(JSON.stringify(fields)).digest("hex").slice(0, DIGITS);
 }

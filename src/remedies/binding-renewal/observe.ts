@@ -1,11 +1,17 @@
-import type { BindingRenewalSpec, BindingStatus, ControllerResilience } from "../../api/controller-resilience";
+import type {
+  BindingRenewalSpec,
+  BindingStatus,
+  ControllerResilience,
+  RenewalTargetStatus,
+} from "../../api/controller-resilience";
 import type { Readers, Right } from "../../core/readers";
 import { each, inSlices, type Steps } from "../../core/slices";
 import type { BindingView } from "../../core/views";
 import { describeTarget, readTarget } from "../kit/targets";
 import { hashOfBlock } from "./block";
 import { readExpiry } from "./conventions";
-import type { GoneBinding, LivingBinding, ObservedBindings, Scope } from "./observed";
+import type { Changed, GoneBinding, LivingBinding, ObservedBindings, Scope } from "./observed";
+import { accountsOf, changedAccounts, pinTargets, type TargetWorkloads } from "./pins";
 import { afterRenewal, bindingId, isBeforeExpiry, isFinal, isRecorded, isContested, timeOf } from "./record";
 import { rightsFor } from "./rights";
 import { markedOf, scheduleOf } from "./schedule";
@@ -41,11 +47,12 @@ export async function observeBindings(
 ): Promise<ObservedBindings> {
   const { namespace } = object.metadata;
   const specHash = hashOfBlock(spec);
-  const targets = namesBindings(spec) ? NO_TARGETS : await readTargets(object, readers);
+  const { pins, ...targets } = namesBindings(spec) ? noTargets(object) : await readTargets(object, spec, readers);
   const scope = { namespace, ...targets };
   const records = new Map(object.status?.bindings?.map(record => [bindingId(record), record]));
   const context = { spec, specHash, scope, records, readers };
   const found = withoutFinal(await find(context), records);
+  const changed = await withBound(targets.changed, context);
   const slots = await inSlices(readers.clock, assignSlots(found.living, slotOptions(context)));
   const rest = await readUnfound(found.living, context);
   const accountedFor = new Set([...rest.living, ...rest.gone.map(({ record }) => record)].map(bindingId));
@@ -53,6 +60,8 @@ export async function observeBindings(
     mode: object.spec.mode,
     specHash,
     ...scope,
+    changed,
+    pins,
     living: await livingBindings([...slots.withSlot, ...rest.living], context),
     gone: await Promise.all(rest.gone.map(gone => withRights(gone, readers))),
     withoutSlot: slots.withoutSlot,
@@ -65,19 +74,34 @@ function namesBindings(spec: BindingRenewalSpec): boolean {
   return spec.bindings.length > 0;
 }
 
-type Targets = Pick<Scope, "serviceAccounts" | "missingTargets">;
+interface Targets extends Omit<Scope, "namespace"> {
+  readonly changed: readonly Changed[];
+  readonly pins: readonly RenewalTargetStatus[] | undefined;
+}
 
-const NO_TARGETS: Targets = { serviceAccounts: [], missingTargets: [] };
+function noTargets({ status }: ControllerResilience): Targets {
+  const pins = status?.renewalTargets === undefined ? undefined : [];
+  return { serviceAccounts: [], pinned: [], missingTargets: [], changed: [], pins };
+}
 
-async function readTargets(object: ControllerResilience, readers: Readers): Promise<Targets> {
-  const accounts = new Set<string>();
-  const missingTargets: string[] = [];
-  for (const [index, target] of object.spec.targets.entries()) {
-    const workloads = await readTarget(target, object.metadata.namespace, readers);
-    if (workloads.length === 0) missingTargets.push(describeTarget(target, index));
-    for (const { serviceAccountName } of workloads) accounts.add(serviceAccountName);
+async function readTargets(object: ControllerResilience, spec: BindingRenewalSpec, readers: Readers): Promise<Targets> {
+  const targets: TargetWorkloads[] = [];
+  for (const target of object.spec.targets) {
+    targets.push({ target, workloads: await readTarget(target, object.metadata.namespace, readers) });
   }
-  return { serviceAccounts: [...accounts], missingTargets };
+  const missingTargets = targets.flatMap(({ target, workloads }, index) =>
+    workloads.length === 0 ? [describeTarget(target, index)] : [],
+  );
+  const present = accountsOf(targets.flatMap(({ workloads }) => workloads));
+  // Observe mode needs no rights, so its author has not been checked. Enforce mode, which does, pins anew.
+  if (object.spec.mode === "Observe") {
+    return { ...noTargets(object), serviceAccounts: present, pinned: present, missingTargets };
+  }
+  const pins = pinTargets(targets, spec, object.status?.renewalTargets ?? [], readers.clock.now().getTime());
+  const pinned = new Set(pins.flatMap(({ serviceAccounts }) => serviceAccounts));
+  const changed = changedAccounts(targets, pinned);
+  const serviceAccounts = present.filter(name => pinned.has(name));
+  return { serviceAccounts, pinned: [...pinned], missingTargets, changed, pins };
 }
 
 function find(context: Context): Promise<Found> {
@@ -95,18 +119,35 @@ async function findListed({ spec, scope, readers }: Context): Promise<Found> {
   return { living, absent };
 }
 
-async function findInScope({ scope, readers }: Context): Promise<Found> {
-  const all = [
-    ...(await readers.bindings("RoleBinding", scope.namespace)),
-    ...(await readers.bindings("ClusterRoleBinding", scope.namespace)),
-  ];
-  return { living: await inSlices(readers.clock, inScope(all, scope)), absent: [] };
+/** Tells which of them matter: a binding of the ServiceAccount expires. */
+async function withBound(changed: readonly Changed[], { scope, readers }: Context): Promise<readonly Changed[]> {
+  if (changed.length === 0) return changed;
+  const accounts = changed.map(({ serviceAccount }) => serviceAccount);
+  const views = await inSlices(readers.clock, inScope(await allBindings(scope, readers), scope.namespace, accounts));
+  const bound = new Set(views.flatMap(({ subjects }) => subjects.map(({ name }) => name)));
+  return changed.map(one => ({ ...one, isBound: bound.has(one.serviceAccount) }));
 }
 
-function* inScope(all: readonly BindingView[], scope: Scope): Steps<BindingView[]> {
+async function allBindings({ namespace }: Scope, readers: Readers): Promise<BindingView[]> {
+  return [
+    ...(await readers.bindings("RoleBinding", namespace)),
+    ...(await readers.bindings("ClusterRoleBinding", namespace)),
+  ];
+}
+
+async function findInScope({ scope, readers }: Context): Promise<Found> {
+  const all = await allBindings(scope, readers);
+  return { living: await inSlices(readers.clock, inScope(all, scope.namespace, scope.pinned)), absent: [] };
+}
+
+function* inScope(
+  all: readonly BindingView[],
+  namespace: string,
+  serviceAccounts: readonly string[],
+): Steps<BindingView[]> {
   const found: BindingView[] = [];
   for (const view of all) {
-    if (isInScope(view, scope)) found.push(view);
+    if (isInScope(view, namespace, serviceAccounts)) found.push(view);
     yield;
   }
   return found;
@@ -119,6 +160,8 @@ function withoutFinal({ living, absent }: Found, records: Context["records"]): F
 }
 
 function slotOptions({ records, scope, spec }: Context): SlotOptions {
+  // A target that is missing, or runs as another ServiceAccount for now, must not cost a binding its slot.
+  const pinned = { namespace: scope.namespace, serviceAccounts: scope.pinned };
   return {
     records,
     recordOf: view => {
@@ -128,7 +171,7 @@ function slotOptions({ records, scope, spec }: Context): SlotOptions {
     isExcluded: view =>
       view.skip ||
       view.owner !== undefined ||
-      refusalOf(view, scope, isListed(spec, view.kind, view.name)) !== undefined,
+      refusalOf(view, pinned, isListed(spec, view.kind, view.name)) !== undefined,
   };
 }
 
@@ -167,11 +210,13 @@ async function readRecorded(record: BindingStatus, context: Context): Promise<Un
   if (view === null && (isMeant || staysGone(record, seenMs))) return { ...NONE, gone: [{ record, seenMs }] };
   if (view === null || !isMeant) return { ...NONE, kept: [record] };
   // Another client may have removed the expiry of an unlisted binding.
-  return namesBindings(spec) || isInScope(view, scope) ? { ...NONE, living: [view] } : NONE;
+  return namesBindings(spec) || isInScope(view, scope.namespace, scope.pinned) ? { ...NONE, living: [view] } : NONE;
 }
 
 function isStillInScope(record: BindingStatus, { spec, scope }: Context): boolean {
-  return namesBindings(spec) ? isListed(spec, record.kind, record.name) : bindsTarget(record, scope);
+  return namesBindings(spec)
+    ? isListed(spec, record.kind, record.name)
+    : bindsTarget(record, { namespace: scope.namespace, serviceAccounts: scope.pinned });
 }
 
 /** Adds record and missing rights. There may be hundreds of bindings, so this yields to the event loop and sends all requests together. */

@@ -1,4 +1,4 @@
-import type { BindingStatus } from "../../api/controller-resilience";
+import type { BindingStatus, RenewalTargetStatus } from "../../api/controller-resilience";
 import type { Right } from "../../core/readers";
 import type { BindingKind, BindingView } from "../../core/views";
 import type { WithoutSlot } from "./slots";
@@ -15,6 +15,9 @@ export interface ObservedBindings extends Scope {
   /** Listed bindings that do not exist. */
   readonly absent: readonly { readonly kind: BindingKind; readonly name: string }[];
   readonly withoutSlot: WithoutSlot;
+  readonly changed: readonly Changed[];
+  /** status.renewalTargets; undefined if it stays absent. */
+  readonly pins: readonly RenewalTargetStatus[] | undefined;
   /** Entries of status.bindings that this pass does not change: a target is missing, or the binding has no slot any more. */
   readonly kept: readonly BindingStatus[];
 }
@@ -23,10 +26,21 @@ export interface ObservedBindings extends Scope {
 export interface Scope {
   /** Of the ControllerResilience. */
   readonly namespace: string;
-  /** ServiceAccounts of the targets; read only if the spec lists no bindings. */
+  /** ServiceAccounts that the targets run as and that are pinned; read only if the spec lists no bindings. */
   readonly serviceAccounts: readonly string[];
+  /** ServiceAccounts whose bindings status records: the pinned ones, whether or not a target runs as them now. */
+  readonly pinned: readonly string[];
   /** Targets without a workload: their ServiceAccounts are unknown. */
   readonly missingTargets: readonly string[];
+}
+
+/** A ServiceAccount that a target runs as, and did not when its author was checked. */
+export interface Changed {
+  /** Such as `Deployment/web`. */
+  readonly workload: string;
+  readonly serviceAccount: string;
+  /** A binding of it expires. */
+  readonly isBound: boolean;
 }
 
 /** A binding that exists. */

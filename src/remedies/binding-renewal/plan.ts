@@ -1,4 +1,4 @@
-import type { BindingRenewalSpec, BindingStatus } from "../../api/controller-resilience";
+import type { BindingRenewalSpec, BindingStatus, RenewalTargetStatus } from "../../api/controller-resilience";
 import type { Plan, PlanItem } from "../../core/remedy";
 import { each, type Steps } from "../../core/slices";
 import { targetNotFound } from "../kit/finding";
@@ -24,6 +24,8 @@ export interface BindingItem extends PlanItem {
 export interface BindingPlan extends Plan<BindingItem> {
   /** Entries of status.bindings without an item, which stay as they are. */
   readonly kept: readonly BindingStatus[];
+  /** status.renewalTargets; undefined if it stays absent. */
+  readonly pins: readonly RenewalTargetStatus[] | undefined;
   readonly recheckAfterMs?: number;
 }
 
@@ -37,8 +39,8 @@ export function* planBindings(observed: ObservedBindings, spec: BindingRenewalSp
     itemOf(bindingId(binding.record), planGone(binding, observed, spec, nowMs)),
   );
   const bindings = [...living, ...gone].toSorted(byExpiry);
-  const items = [...bindings, ...missing(observed), ...withoutSlot(observed)];
-  return { items: rotated(items, nowMs), kept: observed.kept, ...recheckOf(items, nowMs) };
+  const items = [...bindings, ...missing(observed), ...changed(observed), ...withoutSlot(observed)];
+  return { items: rotated(items, nowMs), kept: observed.kept, pins: observed.pins, ...recheckOf(items, nowMs) };
 }
 
 /** Orders items by expiry, those without one last. */
@@ -60,6 +62,21 @@ function missing({ absent, missingTargets }: ObservedBindings): BindingItem[] {
     }),
     ...missingTargets.map((target, index) => itemOf(`target/${index}`, targetNotFound(target))),
   ];
+}
+
+function changed(observed: ObservedBindings): BindingItem[] {
+  return observed.changed.map(({ workload, serviceAccount, isBound }) => {
+    const sentence =
+      `${workload} runs as ServiceAccount ${serviceAccount}: its bindings are not renewed, because it did not when spec.targets or ` +
+      "spec.bindingRenewal last changed. To include it, change spec.bindingRenewal, or list its bindings there.";
+    const status = isBound ? "False" : "True";
+    return itemOf(`account/${serviceAccount}`, {
+      status,
+      reason: "ServiceAccountChanged",
+      sentence,
+      isStalled: isBound,
+    });
+  });
 }
 
 function withoutSlot({ withoutSlot: { count, firstExpiryMs } }: ObservedBindings): BindingItem[] {

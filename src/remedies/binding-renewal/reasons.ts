@@ -19,6 +19,10 @@ export const REASONS = {
     event: "Warning",
     help: "Another writer moved the expiry to an earlier time: a person who revokes access, or a GitOps tool that reverts a renewal. The message says how to resume.",
   },
+  ServiceAccountChanged: {
+    event: "Warning",
+    help: "A target runs as another ServiceAccount than when `targets` or this block last changed, and its bindings are not renewed. If that is intended, change this block, or list the bindings. False only if a binding of it expires.",
+  },
   BindingRefused: {
     event: "Warning",
     help: "Give the targets' ServiceAccounts a separate binding, or extend the owner that the message names.",

@@ -37,7 +37,7 @@ export function createBindingRenewal(): Remedy<"bindingRenewal"> {
     block: "bindingRenewal",
     condition: ConditionType.BindingsCurrent,
     reasons: REASONS,
-    owns: "bindings",
+    owns: ["bindings", "renewalTargets"],
     permissions: PERMISSIONS,
     observe: observeBindings,
     plan: planBindings,

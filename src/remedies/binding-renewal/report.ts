@@ -24,7 +24,10 @@ export function reportBindings(plan: BindingPlan, outcomes: Outcomes, now: Date)
   return {
     ...summarize(findings, noBindings(), count => `Plus ${count} more; see status.bindings.`),
     ...(plan.recheckAfterMs !== undefined && { recheckAfterMs: plan.recheckAfterMs }),
-    lists: { bindings: entriesOf(findings, plan.kept) },
+    lists: {
+      bindings: entriesOf(findings, plan.kept),
+      ...(plan.pins !== undefined && { renewalTargets: [...plan.pins] }),
+    },
     events: eventsOf(findings),
   };
 }

@@ -12,16 +12,16 @@ export function isListed(spec: BindingRenewalSpec, kind: BindingKind, name: stri
   return spec.bindings.some(binding => binding.kind === kind && binding.name === name);
 }
 
-/** Reports whether a ServiceAccount of the targets is among the subjects. */
+/** Reports whether one of the ServiceAccounts is among the subjects. */
 export function bindsTarget({ subjects = [] }: Bound, scope: Accounts): boolean {
   return subjects.some(
     subject => isAccountOf(subject, scope.namespace) && scope.serviceAccounts.includes(subject.name),
   );
 }
 
-/** Reports whether an unlisted binding is in scope: it expires, and binds a ServiceAccount of the targets. */
-export function isInScope(view: BindingView, scope: Accounts): boolean {
-  return bindsTarget(view, scope) && hasExpiryKey(markedOf(view));
+/** Reports whether an unlisted binding is in scope: it expires, and binds one of these ServiceAccounts of the namespace. */
+export function isInScope(view: BindingView, namespace: string, serviceAccounts: readonly string[]): boolean {
+  return bindsTarget(view, { namespace, serviceAccounts }) && hasExpiryKey(markedOf(view));
 }
 
 /** Reports whether the other subjects cannot be assessed yet: a target is missing and may run as one of them. */
@@ -42,7 +42,8 @@ export function refusalOf(binding: Bound, scope: Accounts, listed: boolean): str
     return `also binds ${describeSubject(foreign)}, which is not a ServiceAccount of namespace ${scope.namespace}`;
   }
   const other = listed ? undefined : subjects.find(({ name }) => !scope.serviceAccounts.includes(name));
-  return other === undefined ? undefined : `also binds ServiceAccount ${other.name}, which no target runs as`;
+  if (other === undefined) return undefined;
+  return `${bindsTarget(binding, scope) ? "also binds" : "binds"} ServiceAccount ${other.name}, which no target runs as`;
 }
 
 function isAccountOf(subject: SubjectView, namespace: string): boolean {
