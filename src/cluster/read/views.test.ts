@@ -280,6 +280,22 @@ describe("bindingView", () => {
     subjects: [{ kind: "ServiceAccount", name: "kai", namespace: "kai" }, { kind: "User" }],
   };
 
+  it.each<[string, object[], string]>([
+    ["a reference without controller", [{ kind: "AccessRequest", name: "a", uid: "u2" }], "AccessRequest"],
+    [
+      "the controller among several",
+      [
+        { kind: "Grant", name: "g", uid: "u3" },
+        { kind: "AccessRequest", name: "a", uid: "u2", controller: true },
+      ],
+      "AccessRequest",
+    ],
+    ["a reference without fields", [{}], ""],
+  ])("has an owner: %s", (_, ownerReferences, kind) => {
+    const binding = bindingView("RoleBinding", { ...raw, metadata: { ...raw.metadata, ownerReferences } });
+    expect(binding?.owner?.kind).toBe(kind);
+  });
+
   it("keeps what a renewal rests on and what a restored binding is made from, but not what kubectl keeps there", () => {
     expect(bindingView("RoleBinding", raw)).toEqual({
       kind: "RoleBinding",
