@@ -76,6 +76,19 @@ describe("npm run classify", { timeout: 60_000 }, () => {
     expect(run("", logFile()).stdout).toContain("RESULT  The file is empty.");
   });
 
+  it("quotes the line that shows the class, and says when the timestamps of kubectl are missing", () => {
+    const path = join(folder, "python.log");
+    const trace = ["Traceback (most recent call last):", '  File "main.py", line 1, in <module>', "    list_pods()"];
+    const error = "kubernetes.client.exceptions.ApiException: (401)";
+    writeFileSync(
+      path,
+      ["2025-01-01 00:00:00,123 INFO starting", ...trace, error, "Reason: Unauthorized", ""].join("\n"),
+    );
+    const { stdout } = run("", path);
+    expect(stdout).toContain("6 lines, without timestamps of kubectl");
+    expect(stdout).toContain(`first    ${error}\n`);
+  });
+
   it("fails when the file can't be read", () => {
     const { status, stderr } = run("", join(folder, "none"));
     expect(stderr).toMatch(/^failed to read .*none: ENOENT/);

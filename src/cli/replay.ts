@@ -1,4 +1,5 @@
 // `npm run -s replay`: reports when tokenRestart would have acted on a log, without a cluster.
+import { createReadStream } from "node:fs";
 import { Command } from "commander";
 import { createDetector, type Detector } from "./replay/detector";
 import { LogText } from "./replay/log-text";
@@ -17,12 +18,12 @@ async function fail(message: string): Promise<void> {
   process.exitCode = 1;
 }
 
-async function replayLog(detector: Detector): Promise<void> {
+async function replayLog(input: NodeJS.ReadableStream, detector: Detector): Promise<void> {
   const log = new LogText(detector);
-  for await (const chunk of process.stdin) log.push(chunk as Buffer);
+  for await (const chunk of input) log.push(chunk as Buffer);
   log.end();
   if (log.lines > 0 && log.spanMs === undefined) {
-    await fail("no line has a timestamp; expected the output of kubectl logs --timestamps");
+    await fail("no line starts with a timestamp; expected the output of kubectl logs --timestamps");
     return;
   }
   for (const line of log.unstamped) {
@@ -31,9 +32,9 @@ async function replayLog(detector: Detector): Promise<void> {
   await write(process.stdout, describeReplay(log, detector.rule));
 }
 
-async function replayJson(detector: Detector): Promise<void> {
+async function replayJson(input: NodeJS.ReadableStream, detector: Detector): Promise<void> {
   let number = 0;
-  for await (const text of linesOf(process.stdin)) {
+  for await (const text of linesOf(input)) {
     number++;
     if (text.trim() === "") continue;
     const question = parseQuestion(text);
@@ -45,36 +46,43 @@ async function replayJson(detector: Detector): Promise<void> {
   }
 }
 
-async function run({ json, spec }: Options): Promise<void> {
+async function run(file: string | undefined, { json, spec }: Options): Promise<void> {
   try {
     const detector = createDetector(loadSpec(spec));
     for (const rule of spec === undefined ? [] : uncheckedSpecRules()) {
       await write(process.stderr, `not checked: ${rule}\n`);
     }
-    await (json === true ? replayJson(detector) : replayLog(detector));
+    const input = file === undefined ? process.stdin : createReadStream(file);
+    await (json === true ? replayJson(input, detector) : replayLog(input, detector));
   } catch (error) {
-    if (!(error instanceof SpecError)) throw error;
-    await fail(error.message);
+    if (error instanceof SpecError) await fail(error.message);
+    else if (file !== undefined && isReadError(error)) await fail(`failed to read ${file}: ${error.message}`);
+    else throw error;
   }
+}
+
+function isReadError(error: unknown): error is Error {
+  return error instanceof Error && "syscall" in error;
 }
 
 const HELP = `
 Examples:
   kubectl logs --timestamps web-1 | npm run -s replay
-  npm run -s replay -- --spec web.yaml < web.log
+  npm run -s replay -- --spec web.yaml web.log
 
 Exit codes:
   0   the log was read, whether tokenRestart would have acted or not
-  1   the spec or a part of the input is not valid, or an option is unknown
+  1   the input can't be read, it or the spec is not valid, or an option is unknown
 `;
 
 endQuietlyOnClosedPipe();
 void new Command("npm run -s replay --")
   .description(
-    "Read a container's log with timestamps (kubectl logs --timestamps) from standard input. " +
+    "Read a container's log with timestamps (kubectl logs --timestamps) from a file or standard input. " +
       "Print when tokenRestart would have acted on it, if at all, and the occasions that it counted.\n\n" +
       "Replay checks after each record. The operator reads a suspicious log every 5 s, so it acts up to 5 s later.",
   )
+  .argument("[file]", "log file (default: standard input)")
   .option(
     "--spec <file>",
     "YAML or JSON: a ControllerResilience, or its tokenRestart block (default: the defaults of the API)",

@@ -1,5 +1,5 @@
 import { formatDuration } from "../../core/duration";
-import { LOG_CLASSES, type LogClass } from "../../logs/classifier/index";
+import { classify, LOG_CLASSES, type LogClass } from "../../logs/classifier/index";
 import { timestampAt, toMs } from "../../logs/reading/timestamp";
 import type { LogText } from "../replay/log-text";
 
@@ -93,17 +93,17 @@ export function summarize(name: string, counts: ClassCounts, log: LogText): stri
 
 function describeResult(counts: ClassCounts, log: LogText): string[] {
   const { action, occasionsMs } = log.replay;
-  if (counts.of("unauthorized") === undefined) return ["RESULT  Found no 401. tokenRestart would not act."];
+  if (counts.of("unauthorized") === undefined) return ["RESULT  Found no 401. tokenRestart would not act on this log."];
   if (log.spanMs === undefined) {
     return [
-      "RESULT  Found 401s. Without timestamps it is unknown whether they are persistent.",
+      "RESULT  Found 401s. Without the timestamps of kubectl it is unknown whether they are persistent.",
       "NEXT    Classify the output of `kubectl logs --timestamps`.",
     ];
   }
   if (action === undefined) {
     return [
-      `RESULT  Found 401s, but not persistent: ${occasions(occasionsMs)}. tokenRestart would not act.`,
-      "NEXT    No action required if they have ended. `npm run -s replay < FILE` says what is missing.",
+      `RESULT  Found 401s, but not persistent: ${occasions(occasionsMs)}. tokenRestart would not act on this log alone.`,
+      "NEXT    No action required if they have ended. `npm run -s replay -- FILE` says what is missing.",
     ];
   }
   return [
@@ -139,13 +139,19 @@ const EXAMPLE_LENGTH = 160;
 
 function describeClass(cls: Found, counts: ClassCounts): string[] {
   const { meaning, next } = EXPLANATIONS[cls];
-  const [line = ""] = (counts.of(cls)?.example ?? "").split("\n");
+  const line = tellingLine(cls, counts.of(cls)?.example ?? "");
   const example = line.length > EXAMPLE_LENGTH ? `${line.slice(0, EXAMPLE_LENGTH)}...` : line;
   return [cls, `  meaning  ${meaning}`, `  next     ${next}`, `  first    ${example}`];
 }
 
+/** Returns the line that shows the class: the first line of a record may be an unrelated one before a traceback. */
+function tellingLine(cls: Found, record: string): string {
+  const all = record.split("\n");
+  return all.find(line => classify(line) === cls) ?? all[0] ?? "";
+}
+
 function describeSpan({ spanMs }: LogText): string {
-  return spanMs === undefined ? ", without timestamps" : `, ${time(spanMs.first)} to ${time(spanMs.last)}`;
+  return spanMs === undefined ? ", without timestamps of kubectl" : `, ${time(spanMs.first)} to ${time(spanMs.last)}`;
 }
 
 function time(ms: number): string {
