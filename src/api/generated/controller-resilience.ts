@@ -220,7 +220,7 @@ export interface FlowIsolationSpec {
    */
   requestRate: {
     /**
-     * Request rate of one ServiceAccount, in requests per second.
+     * Request rate of one running pod, in requests per second. The threshold of a ServiceAccount is this times the number of its running pods, at least 1.
      */
     threshold: number;
     /**

@@ -36,6 +36,8 @@ export interface AccountFacts {
   readonly name: string;
   /** The targets that run as it, without the skip annotation; none while they are missing. */
   readonly workloads: readonly WorkloadView[];
+  /** Running pods of the namespace that use it: those that its flow counts. Absent: unknown. */
+  readonly runningPods?: number;
   readonly record?: FlowStatus;
 }
 

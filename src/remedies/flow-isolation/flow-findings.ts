@@ -18,6 +18,7 @@ import {
   nameOf,
   piecesOf,
   refersToQuarantine,
+  thresholdOf,
   isQuarantined,
   type Flow,
 } from "./flow";
@@ -210,10 +211,11 @@ const EVENT_OF = {
   Release: EVENT.released,
 } as const;
 
-function whyReleased({ spec, breaker }: Flow): string {
-  const { onRunaway, threshold, for: over } = spec.requestRate;
+function whyReleased(flow: Flow): string {
+  const { spec, breaker } = flow;
+  const { onRunaway, for: over } = spec.requestRate;
   if (onRunaway === "Report") return "onRunaway is Report";
-  return `${formatDuration(breaker.releaseMs ?? 0)} are over; ${threshold} requests/s for ${over} are a relapse`;
+  return `${formatDuration(breaker.releaseMs ?? 0)} are over; ${thresholdOf(flow)} for ${over} are a relapse`;
 }
 
 /** Observe mode does not lift an existing throttle, so the message says how a person can. */

@@ -45,7 +45,7 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
   const match = matchOf(account, facts);
   const limits = limitsOf(facts, spec, account, isInPlace(match, facts, lease));
   const before = breakerOf(account.record);
-  const reading = readingOf(match, facts, limits, before);
+  const reading = readingOf(match, facts, { account, limits, before });
   const breaker = nextBreaker(before, reading, limits, nowMs);
   const rate = shownRate(reading, limits.threshold, breaker.state === before?.state ? account.record : undefined);
   const release = releaseOf(breaker, account, nowMs);
@@ -95,22 +95,21 @@ function isInPlace({ own }: Match, { owner }: FlowIsolationFacts, lease: Piece |
 function readingOf(
   { own, shadow }: Match,
   { rates }: FlowIsolationFacts,
-  { threshold, mayThrottle }: BreakerLimits,
-  before: Breaker | undefined,
+  { account, limits, before }: Pick<Flow, "account" | "limits"> & { readonly before: Breaker | undefined },
 ): Reading {
   const fromMs = before?.state === "Probation" ? before.sinceMs + DRAINED_MS : -Infinity;
-  const maxBetweenMs = mayThrottle ? MAX_BETWEEN_MS : MAX_OLDEST_MS;
-  if (own === undefined || shadow !== undefined) return { overMs: 0 };
-  return readRate(rates, own.name, threshold, { fromMs, maxBetweenMs });
+  const maxBetweenMs = limits.mayThrottle ? MAX_BETWEEN_MS : MAX_OLDEST_MS;
+  if (own === undefined || shadow !== undefined || account.runningPods === undefined) return { overMs: 0 };
+  return readRate(rates, own.name, limits.threshold, { fromMs, maxBetweenMs });
 }
 
 function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, isReady: boolean): BreakerLimits {
-  const { threshold, for: over, release } = spec.requestRate;
+  const { for: over, release } = spec.requestRate;
   // With onRunaway: Report there is no quarantine level.
   const quarantine = wantedLevels(facts, spec).find(({ name }) => name === QUARANTINE_LEVEL);
   const state = quarantine === undefined ? undefined : pieceOf(quarantine, facts.levels).state.is;
   return {
-    threshold,
+    threshold: spec.requestRate.threshold * podsOf(account),
     forMs: parseDuration(over),
     releaseMs: parseDuration(release),
     // A FlowSchema without its level is ignored, and a level with seats throttles nothing.
@@ -148,10 +147,22 @@ export function nameOf({ account }: Flow): string {
 }
 
 /** The measured rate and the threshold in words. */
-export function measured({ rate, spec }: Flow): string {
-  const { threshold, for: over } = spec.requestRate;
+export function measured(flow: Flow): string {
+  const { rate, spec } = flow;
   const what = rate === undefined ? "request rate unknown" : `${rate} requests/s`;
-  return `${what}, threshold ${threshold} requests/s for ${over}.`;
+  return `${what}, threshold ${thresholdOf(flow)} for ${spec.requestRate.for}.`;
+}
+
+/** The threshold in words. */
+export function thresholdOf({ limits, spec, account }: Flow): string {
+  const pods = podsOf(account);
+  const sum = pods > 1 ? ` (${spec.requestRate.threshold} for each of ${pods} pods)` : "";
+  return `${limits.threshold} requests/s${sum}`;
+}
+
+/** What the threshold is multiplied by. */
+function podsOf({ runningPods = 1 }: AccountFacts): number {
+  return Math.max(1, runningPods);
 }
 
 /** Its FlowSchemas. */

@@ -1,5 +1,6 @@
 import { KINDS } from "../../core/kinds";
 import type { ControllerResilience, FlowStatus } from "../../api/controller-resilience";
+import { ResilienceError } from "../../core/errors";
 import { FINALIZER } from "../../api/names";
 import { ownerName } from "../../core/owned";
 import type { Readers } from "../../core/readers";
@@ -34,12 +35,14 @@ export async function observeFlows(
   );
   const found = await findAccounts(object, records, readers);
   const names = new Set(found.accounts.map(({ name }) => name));
+  const runningPods = await countPods(object.metadata.namespace, readers);
   const scales = spec.requestRate.onRunaway === "ScaleToZero";
   return {
     mode: object.spec.mode,
     generation: object.metadata.generation,
     owner: { metadata: object.metadata },
     ...found,
+    accounts: found.accounts.map(account => withPods(account, runningPods)),
     schemas: await readers.clusterObjects("FlowSchema"),
     levels: await readers.clusterObjects("PriorityLevelConfiguration"),
     rates,
@@ -48,6 +51,23 @@ export async function observeFlows(
     scaledDown: scales || isHeld(object) ? await readScaledDown(object, readers) : [],
     former: records.filter(({ serviceAccount }) => !names.has(serviceAccount)),
   };
+}
+
+/** By ServiceAccount. Undefined if the pods cannot be read, which must not keep a throttle from ending. */
+async function countPods(namespace: string, readers: Readers): Promise<ReadonlyMap<string, number> | undefined> {
+  const counts = new Map<string, number>();
+  try {
+    for (const { serviceAccountName, phase } of await readers.pods(namespace))
+      if (phase === "Running") counts.set(serviceAccountName, (counts.get(serviceAccountName) ?? 0) + 1);
+  } catch (error) {
+    if (error instanceof ResilienceError) return undefined;
+    throw error;
+  }
+  return counts;
+}
+
+function withPods(account: AccountFacts, counts: ReadonlyMap<string, number> | undefined): AccountFacts {
+  return counts === undefined ? account : { ...account, runningPods: counts.get(account.name) ?? 0 };
 }
 
 function isHeld({ metadata }: ControllerResilience): boolean {

@@ -139,6 +139,10 @@ function rateFindings(facts: FlowIsolationFacts): Finding[] {
     const sentence = `Runaways go undetected: the request rates are unknown. ${rates.unknown}`;
     return [{ status: "Unknown", reason: "RateUnknown", sentence }];
   }
+  if (accounts.some(({ runningPods }) => runningPods === undefined)) {
+    const sentence = "Runaways go undetected: the pods of the namespace cannot be read, so the thresholds are unknown.";
+    return [{ status: "Unknown", reason: "RateUnknown", sentence }];
+  }
   const uncounted = accounts.filter(({ name }) => isUncounted(rates, flowSchemaName(facts.owner, name)));
   if (uncounted.length > 0) {
     const sentence = `Runaways go undetected: the API servers count too many FlowSchemas, so ${uncounted.length} request rates are unknown.`;

@@ -59,7 +59,7 @@ export const REASONS = {
   TargetNotFound: { event: "Warning", help: "No such workload (yet); existing FlowSchemas are kept." },
   RateUnknown: {
     event: "Warning",
-    help: "The API servers' counters cannot be read; the message says why.",
+    help: "The API servers' counters or the pods cannot be read; the message says why.",
   },
   Elevated: {
     event: "Normal",

@@ -24,6 +24,12 @@ const PERMISSIONS: readonly Permission[] = [
   },
   {
     apiGroup: "",
+    resource: "pods",
+    verbs: ["list", "watch"],
+    why: "Counts the running pods of each ServiceAccount: the threshold is per pod.",
+  },
+  {
+    apiGroup: "",
     resource: "",
     url: "/metrics",
     verbs: ["get"],

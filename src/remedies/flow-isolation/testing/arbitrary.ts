@@ -80,6 +80,7 @@ function made({ kind, name, labels, annotations, spec }: Wanted, fate: Fate): Cl
 const floods = fc.array(fc.constantFrom(0, 20, 90, 120, 5_000), { minLength: 1, maxLength: 10 });
 
 const accounts = fc.record({
+  runningPods: fc.constantFrom(1, 1, 1, 0, 2, undefined),
   record: fc.option(records, { nil: undefined }),
   workloads: fc.array(workloads, { maxLength: 3 }),
   level: fc.constantFrom(SHARED_LEVEL, QUARANTINE_LEVEL),
@@ -129,11 +130,13 @@ const withTarPit: FlowIsolationSpec = { ...DEFAULTS, requestRate: { ...DEFAULTS.
 function accountOf(one: {
   readonly name: string;
   readonly record: Partial<FlowStatus> | undefined;
+  readonly runningPods: number | undefined;
   readonly workloads: readonly WorkloadView[];
 }): AccountFacts {
-  const { name, record, workloads: list } = one;
+  const { name, record, runningPods, workloads: list } = one;
   return {
     name,
+    ...(runningPods === undefined ? {} : { runningPods }),
     workloads: list.map((view, i) => ({
       ...view,
       name: `${name}-${i}`,

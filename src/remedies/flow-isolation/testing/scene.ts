@@ -7,7 +7,7 @@ import type { Outcomes, Plan, Report } from "../../../core/remedy";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
-import type { ClusterKind, ClusterObjectView, WorkloadView } from "../../../core/views";
+import type { ClusterKind, ClusterObjectView, PodView, WorkloadView } from "../../../core/views";
 import { createFlowIsolation } from "../remedy";
 import { flowSchemaName } from "../wanted";
 import { applyTo, type World } from "./world";
@@ -43,6 +43,10 @@ export class Scene extends EmptyReaders {
   unknown: string | undefined;
   /** Some FlowSchemas are not counted. */
   isCut = false;
+  /** Running pods of each ServiceAccount. */
+  readonly running = new Map<string, number>();
+  /** What reading pods fails with; absent: it does not. */
+  podProblem: Error | undefined;
   isServed = true;
   isAllowed = true;
   /** What reading FlowSchemas and levels fails with; absent: it does not. */
@@ -190,6 +194,22 @@ export class Scene extends EmptyReaders {
   /** As Readers. */
   override workloads(kind: WorkloadView["kind"]): Promise<readonly WorkloadView[]> {
     return Promise.resolve([...this.world.workloads.values()].filter(view => view.kind === kind));
+  }
+
+  /** As Readers. */
+  override pods(namespace: string): Promise<readonly PodView[]> {
+    if (this.podProblem !== undefined) return Promise.reject(this.podProblem);
+    return Promise.resolve(
+      [...this.running].flatMap(([serviceAccountName, count]) =>
+        Array.from({ length: count }, (_, i) => {
+          const name = `${serviceAccountName}-${i}`;
+          return {
+            ...{ namespace, name, uid: name, resourceVersion: "1", createdAtMs: 0, phase: "Running", ready: true },
+            ...{ serviceAccountName, labels: {}, skip: false, containers: [] },
+          };
+        }),
+      ),
+    );
   }
 
   /** As Readers. */

@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { TransientError } from "../../core/errors";
+import { onRunaway, Scene } from "./testing/scene";
+
+const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const MINUTES = 60;
+
+async function provisioned(scene: Scene): Promise<Scene> {
+  await scene.pass();
+  await scene.pass();
+  scene.written.length = 0;
+  return scene;
+}
+
+/** Runs passes until the runaway is throttled. */
+async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scene> {
+  await provisioned(scene);
+  scene.perSecond.set("app", 5_000);
+  await scene.run(61);
+  expect(scene.entry()).toMatchObject({ state: "Throttled" });
+  return scene;
+}
+
+describe("the threshold", () => {
+  it("counts per running pod of the ServiceAccount", async () => {
+    const scene = new Scene(onRunaway("Throttle"));
+    scene.running.set("app", 200).set("other", 1_000);
+    await provisioned(scene);
+    scene.perSecond.set("app", 19_000);
+    expect(await scene.run(5 * MINUTES)).toMatchObject({ reason: "Isolated" });
+    expect(scene.written).toEqual([]);
+    scene.perSecond.set("app", 21_000);
+    await scene.run(61);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+    expect(scene.written[0]?.why).toBe(
+      "ServiceAccount app is throttled for 5m: 21000 requests/s, threshold 20000 requests/s (100 for each of 200 pods) for 30s.",
+    );
+  });
+
+  it("is that of one pod while none runs", async () => {
+    const scene = await throttled();
+    expect(scene.written[0]?.why).toContain("threshold 100 requests/s for 30s");
+  });
+
+  it("is unknown while the pods cannot be read: no throttle begins, and one that is over ends", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    scene.podProblem = new TransientError("the cache of pods is not filled");
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(3 * MINUTES);
+    expect(decision).toMatchObject({ status: "Unknown", reason: "RateUnknown", intents: [] });
+    expect(decision.message).toContain("the pods");
+    scene.podProblem = undefined;
+    await scene.run(61);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+    scene.podProblem = new TransientError("the cache of pods is not filled");
+    await scene.run(6 * MINUTES);
+    expect(scene.level()).toBe(SHARED);
+  });
+});
