@@ -115,7 +115,7 @@ export interface BindingView {
   /** When those of the labels and annotations were written, by key, that are younger than the binding; absent where none is. */
   readonly writtenMs?: Readonly<Record<string, number>>;
   readonly skip: boolean;
-  /** The controller ownerReference. */
+  /** The controller ownerReference, or else the first one of any kind. */
   readonly owner?: { readonly kind: string; readonly name: string; readonly uid: string };
   readonly roleRef: { readonly apiGroup: string; readonly kind: string; readonly name: string };
   readonly subjects: readonly SubjectView[];

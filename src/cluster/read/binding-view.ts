@@ -26,10 +26,16 @@ export function bindingView(kind: BindingKind, raw: unknown): BindingView | null
     annotations,
     ...(Object.keys(writtenMs).length === 0 ? {} : { writtenMs }),
     skip: isSkipped(metadata),
-    ...present({ owner: ownerOf(metadata) }),
+    ...present({ owner: ownerOf(metadata) ?? anyOwnerOf(metadata) }),
     roleRef: role,
     subjects: itemsOf(subjects).map(subjectView),
   };
+}
+
+/** Just-in-time operators also set references without `controller`, and any kind may manage bindings: every reference counts. */
+function anyOwnerOf(metadata: Parameters<typeof ownerOf>[0]): BindingView["owner"] {
+  const [reference] = itemsOf(metadata?.ownerReferences);
+  return reference && { kind: reference.kind ?? "", name: reference.name ?? "", uid: reference.uid ?? "" };
 }
 
 function roleOf({ apiGroup, kind, name }: Received<V1RoleRef>): BindingView["roleRef"] | null {
