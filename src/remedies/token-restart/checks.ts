@@ -168,7 +168,9 @@ function noPods({ workload }: WorkloadState): Assessment | undefined {
 function suspected({ workload }: WorkloadState): Assessment | undefined {
   const suspect = workload.pods.find(pod => pod.view.deletedAtMs === undefined && isSuspected(pod));
   if (suspect === undefined) return undefined;
-  return { status: "True", reason: "Suspected", sentence: `${describeEvidence(suspect)}; not persistent yet.` };
+  const isByAge = suspect.proof !== undefined && suspect.logs.occasions === 0;
+  const missing = isByAge ? "no 401 response yet confirms it" : "not persistent yet";
+  return { status: "True", reason: "Suspected", sentence: `${describeEvidence(suspect)}; ${missing}.` };
 }
 
 /** Only for a log that has not been read yet. One that cannot be read for longer is one of the problems. */

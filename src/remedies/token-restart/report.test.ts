@@ -71,7 +71,7 @@ describe("the report on a restart", () => {
       "Waiting for the next pass: other writes used up the time of this one.",
     ],
     [{ result: "Limited", limit: "Cooldown", retryAfterMs: 60_000 }, "Waiting until 2025-01-01T12:01:00Z (cooldown)."],
-    [{ result: "Forbidden", message: "no permission" }, "To evict Pod web-a is forbidden: no permission."],
+    [{ result: "Forbidden", message: "no permission" }, "The operator may not evict Pod web-a: no permission."],
     [{ result: "Failed", message: "timeout" }, "Restart failed, retrying: timeout."],
   ])("describes the evidence and the outcome %j", (outcome, sentence) => {
     expect(report({ web: outcome }).message).toBe(`${WEB} ${sentence}`);
@@ -83,7 +83,9 @@ describe("the report on a restart", () => {
       db: { result: "Forbidden", message: "no permission" },
     });
     expect({ reason, stalled }).toMatchObject({ reason: "Forbidden", stalled: { reason: "Forbidden" } });
-    expect(message).toMatch(/^Pod db-a got .* is forbidden: no permission\. Pod web-a got .* Evicted; watching/);
+    expect(message).toMatch(
+      /^Pod db-a got .* The operator may not evict Pod db-a: no permission\. Pod web-a got .* Evicted; watching/,
+    );
   });
 });
 

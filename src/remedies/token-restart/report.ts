@@ -86,7 +86,7 @@ function resultOf({ intent, outcome }: Execution, restart: PlannedRestart, now: 
     case "Limited":
       return result("RestartDeferred", describeLimit(outcome, now));
     case "Forbidden":
-      return result("Forbidden", `${describeIntent(intent)} is forbidden: ${outcome.message}.`);
+      return result("Forbidden", `The operator may not ${describeIntent(intent)}: ${outcome.message}.`);
     case "Conflict":
     case "Failed":
       return result("Rejected", `Restart failed, retrying: ${outcome.message}.`);
@@ -109,7 +109,7 @@ function describeExecuted({ rolls }: PlannedRestart): string {
 }
 
 function describeIntent({ verb, target }: Intent): string {
-  return `To ${verb} ${target.kind} ${target.name}`;
+  return `${verb} ${target.kind} ${target.name}`;
 }
 
 /** Limits that end within seconds are described without a time: a time that changes with every pass would write status in every pass. */

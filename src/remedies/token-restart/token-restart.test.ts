@@ -111,7 +111,9 @@ describe("the age of the ServiceAccount", () => {
     const scene = new Scene();
     scene.accounts.set("web", scene.account("sa-2", 0));
     scene.clock.advance(2_000);
-    expect(await scene.pass()).toMatchObject({ reason: "Suspected" });
+    const suspected = await scene.pass();
+    expect(suspected).toMatchObject({ reason: "Suspected" });
+    expect(suspected.message).toMatch(/ is older than its ServiceAccount .*; no 401 response yet confirms it\.$/);
     scene.clock.advance(5_000);
     scene.log(UNAUTHORIZED);
     const pass = await scene.pass();
