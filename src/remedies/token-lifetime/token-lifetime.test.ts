@@ -44,6 +44,10 @@ describe("a DaemonSet whose pods have the default token", () => {
     ]);
     expect(json(scene.set().template)).toContain('"expirationSeconds":600');
     expect(scene.entry()).toMatchObject({ outcome: "Rolling", changes: 1, appliedTime: "2025-01-01T00:00:00Z" });
+    const podList = scene.podList;
+    scene.podList = [];
+    expect((await scene.pass()).message).toContain("0 of 3 pods have tokens bounded to 10m");
+    scene.podList = podList;
     scene.roll("agent", 600, 2);
     const rolling = await scene.pass();
     expect(rolling.message).toContain("2 of 3 pods have tokens bounded to 10m");

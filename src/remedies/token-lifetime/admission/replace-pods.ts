@@ -2,7 +2,7 @@ import { isOpen, restartsOf } from "../../../core/restarts";
 import { toSeconds } from "../../../core/time";
 import { firstMatch, type Check } from "../../kit/checks";
 import { isSettled } from "../checks/rollout";
-import { blockerOf, waitingFor } from "../checks/shared";
+import { blockerOf, describeProgress, waitingFor } from "../checks/shared";
 import { trialMs } from "../checks/watch";
 import { RECHECK_MS, type DaemonSetFinding } from "../finding";
 import { activePodsOf, isBounded, isCanary, type ObservedPod } from "../observed";
@@ -101,5 +101,5 @@ function progressOf(subject: AdmissionSubject): string {
   const { daemonSet, spec } = subject;
   const pods = activePodsOf(daemonSet);
   const boundedPods = pods.filter(({ pod }) => isBounded(pod, spec)).length;
-  return `${nameOf(subject)}: ${boundedPods} of ${pods.length} pods have tokens bounded to ${lifetimeOf(spec)}`;
+  return `${nameOf(subject)}: ${describeProgress(boundedPods, subject)}`;
 }

@@ -46,7 +46,7 @@ export function rolling(subject: Subject): DaemonSetFinding | undefined {
   const isOurs = isOurRollout(daemonSet.record);
   // A bounded DaemonSet stays bounded during other rollouts.
   if (rollout.isDone || (!isOurs && rollout.boundedPods === rollout.pods)) return undefined;
-  const progress = `${rollout.boundedPods} of ${rollout.pods} pods have tokens bounded to ${lifetimeOf(spec)}`;
+  const progress = describeProgress(rollout.boundedPods, subject);
   if (isOurs && rollout.isStuck) {
     const duration = formatDuration(rollout.stuckAfterMs);
     return {
@@ -66,6 +66,12 @@ export function rolling(subject: Subject): DaemonSetFinding | undefined {
     isProgressing: true,
     recheckAfterMs: RECHECK_MS,
   };
+}
+
+/** How many pods are bounded, of those that exist or should exist. */
+export function describeProgress(boundedPods: number, { daemonSet, spec }: Subject): string {
+  const pods = Math.max(activePodsOf(daemonSet).length, daemonSet.view.replicas);
+  return `${boundedPods} of ${pods} pods have tokens bounded to ${lifetimeOf(spec)}`;
 }
 
 /** The template and all pods are bounded. */
