@@ -26,7 +26,7 @@ function command(name: string, description: string): Command {
     .option("--name <name>", "name of the lab; several labs can run at the same time", "lab");
 }
 
-const program = new Command("lab")
+const program = new Command("npm run lab --")
   .description("Run a real Kubernetes cluster on this machine without Docker, for experiments and for the tests.")
   .showHelpAfterError("(`npm run lab -- --help` lists the commands)");
 
