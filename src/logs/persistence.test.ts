@@ -45,6 +45,34 @@ const after = (...pauses: number[]): number[] => {
   return [0, ...pauses.map(pause => (at += pause))];
 };
 
+describe("fresh", () => {
+  const traceOf = (entries: readonly Entry[]): UnauthorizedTrace => entries.reduce(fold, NO_TRACE);
+  const isFresh = (entries: readonly Entry[], seconds: number): boolean | undefined =>
+    persistenceOf(traceOf(entries), RULE, seconds * 1000).isFresh;
+
+  it.each<{ why: string; entries: Entry[]; last: number }>([
+    { why: "one line per second: for 30 s", entries: every(1, 0, 100), last: 130 },
+    { why: "one line every 30 s: for 45 s", entries: every(30, 0, 120), last: 165 },
+    { why: "a crash loop of 5 min: for 7.5 min", entries: every(300, 0, 600), last: 1050 },
+  ])("$why", ({ entries, last }) => {
+    expect(isFresh(entries, last)).toBe(true);
+    expect(isFresh(entries, last + 0.001)).not.toBe(true);
+  });
+
+  it("ends when the log goes on without a 401 for longer than during the rejections", () => {
+    const sick = every(1, 0, 100);
+    expect(isFresh([...sick, { line: 110 }], 110)).toBe(true);
+    expect(isFresh([...sick, { line: 111 }], 111)).toBe(false);
+    const busy = every(30, 0, 120).flatMap((at): Entry[] => [at, { line: at + 28 }]);
+    expect(isFresh([...busy, { line: 165 }], 165)).toBe(true);
+    expect(isFresh([...busy, { line: 166 }], 166)).toBe(false);
+  });
+
+  it("begins again with the next 401", () => {
+    expect(isFresh([...every(1, 0, 100), { line: 111 }, 112], 112)).toBe(true);
+  });
+});
+
 describe("persistent", () => {
   const cases: [string, Entry[], number][] = [
     ["an old reflector, one line per second", every(1, 0, 300), 60],

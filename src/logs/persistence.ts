@@ -33,6 +33,13 @@ const RECENT_GAPS = 2;
 /** but for no longer than this. A crash loop logs a 401 every 5 to 6 minutes. */
 const MAX_RECENT_MS = 600_000;
 
+/** Fresh: the last 401 is younger than this, or than this many times the longest gap of the episode. Suspects are read every 5 s. */
+const FRESH_MS = 30_000;
+const FRESH_GAPS = 1.5;
+
+/** Fresh: the log went on without a 401 for no longer than this, or than {@link FRESH_GAPS} times the longest silence of the episode. */
+const FRESH_QUIET_MS = 10_000;
+
 /** One or more 401s, all less than OCCASION_MS after the first. */
 export interface Occasion {
   readonly startMs: number;
@@ -74,6 +81,8 @@ export interface Persistence {
   /** Times of the first and the last of their 401s; absent when quiet. */
   readonly firstMs?: number;
   readonly lastMs?: number;
+  /** False: by the log's own rhythm another 401 is overdue, so the client may have recovered. Absent when quiet. */
+  readonly isFresh?: boolean;
 }
 
 /** The trace of a log that was not read yet. */
@@ -153,7 +162,16 @@ export function persistenceOf(trace: UnauthorizedTrace, rule: PersistenceRule, n
   const lastMs = Math.min(last.endMs, nowMs);
   const persistent = counted.length >= rule.occasions && lastMs - first.startMs >= rule.minDurationMs;
   const state = persistent ? "persistent" : "suspected";
-  return { state, occasions: counted.length, firstMs: first.startMs, lastMs };
+  const isFresh = nowMs - lastMs <= freshMs(episode) && trace.quietMs <= freshQuietMs(episode);
+  return { state, occasions: counted.length, firstMs: first.startMs, lastMs, isFresh };
+}
+
+function freshMs(episode: readonly Occasion[]): number {
+  return Math.max(FRESH_MS, FRESH_GAPS * longest(episode).gapMs);
+}
+
+function freshQuietMs(episode: readonly Occasion[]): number {
+  return Math.max(FRESH_QUIET_MS, FRESH_GAPS * longest(episode).quietMs);
 }
 
 /**
@@ -188,12 +206,18 @@ function recoveredAfterMs(longestQuietMs: number): number {
 function hasEnded(episode: readonly Occasion[], quietMs: number, nowMs: number): boolean {
   const last = episode.at(-1);
   if (last === undefined) return true;
-  let longestGapMs = 0;
-  let longestQuietMs = 0;
-  episode.slice(1).forEach((occasion, i) => {
-    longestGapMs = Math.max(longestGapMs, occasion.startMs - (episode[i]?.endMs ?? occasion.startMs));
-    longestQuietMs = Math.max(longestQuietMs, occasion.quietMs);
-  });
-  const recentMs = Math.min(MAX_RECENT_MS, Math.max(RECENT_MS, RECENT_GAPS * longestGapMs));
+  const { gapMs, quietMs: longestQuietMs } = longest(episode);
+  const recentMs = Math.min(MAX_RECENT_MS, Math.max(RECENT_MS, RECENT_GAPS * gapMs));
   return nowMs - last.endMs > recentMs || quietMs > recoveredAfterMs(longestQuietMs);
+}
+
+/** The longest gap between two occasions of an episode, and the longest silence that the log shows within one. */
+function longest(episode: readonly Occasion[]): { readonly gapMs: number; readonly quietMs: number } {
+  let gapMs = 0;
+  let quietMs = 0;
+  episode.slice(1).forEach((occasion, i) => {
+    gapMs = Math.max(gapMs, occasion.startMs - (episode[i]?.endMs ?? occasion.startMs));
+    quietMs = Math.max(quietMs, occasion.quietMs);
+  });
+  return { gapMs, quietMs };
 }

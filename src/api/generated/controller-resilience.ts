@@ -348,6 +348,10 @@ export interface RestartStatus {
    */
   podUID?: string;
   /**
+   * Node of a pod of a DaemonSet.
+   */
+  node?: string;
+  /**
    * Kind and name of the workload, such as Deployment/kai-scheduler.
    */
   workload: string;

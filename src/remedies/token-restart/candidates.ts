@@ -7,6 +7,7 @@ import { causeOf, type TokenCause } from "./cause";
 import {
   isBySandbox,
   isRejected,
+  isStale,
   workloadId,
   type ObservedPod,
   type ObservedTargets,
@@ -53,14 +54,15 @@ function hasNothingToRenew(pod: ObservedPod, state: WorkloadState): boolean {
 }
 
 /**
- * The candidate that is replaced first: one whose restart the API server has not just refused, on a node that answers, with proof, not
- * Ready, oldest. So a pod that a PodDisruptionBudget protects, that would stay Terminating, or that no restart helps, does not keep the
+ * The candidate that is replaced first: one whose restart the API server has not just refused, on a node that answers, with fresh
+ * evidence, with proof, not Ready, oldest. So a pod that a PodDisruptionBudget protects, that would stay Terminating, or that no restart helps, does not keep the
  * others from being healed.
  */
 export function nextCandidate(state: WorkloadState): ObservedPod | undefined {
   const rank = (pod: ObservedPod): readonly number[] => [
     Number(refusedRestart(pod, state) !== undefined),
     Number(pod.view.nodeUnreachable === true),
+    Number(isStale(pod)),
     Number(pod.proof === undefined),
     Number(pod.view.ready),
     pod.view.createdAtMs,
@@ -92,6 +94,7 @@ export function nextClaim(state: WorkloadState): TokenClaim | undefined {
     workload: workloadId(state.workload.view),
     pod: view.name,
     podUID: view.uid,
+    ...(state.workload.view.kind === "DaemonSet" && view.nodeName !== undefined ? { node: view.nodeName } : {}),
     cause: causeFor(candidate, state),
     ...(proof === undefined ? {} : { serviceAccountUID: proof.serviceAccountUID }),
     // A rollout replaces every pod, so no sibling of the incident is left that could be exempt from the cooldown.

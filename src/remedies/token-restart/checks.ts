@@ -12,7 +12,7 @@ import {
 } from "./candidates";
 import { cooldownActive, missedByRollout, restartsExhausted } from "./limits";
 import { downPods, tooManyDown, UNHEALTHY_HINT } from "./unavailable";
-import { isSuspected, workloadId, type ObservedPod } from "./observed";
+import { isStale, isSuspected, workloadId, type ObservedPod } from "./observed";
 import { count, describeBlock, describeCause, describeEvidence, describeShare } from "./wording";
 
 /** The first check that applies decides. */
@@ -33,6 +33,8 @@ const CHECKS: readonly WorkloadCheck[] = [
   tooManyDown,
   // The last restart was recent, or did not help.
   cooldownActive,
+  // The client may have recovered.
+  evidenceStale,
   // The API server refused the restart a moment ago.
   restartBlocked,
   // Nothing prevents a restart that can help.
@@ -98,6 +100,14 @@ function noTokenToRenew(state: WorkloadState): Assessment | undefined {
   if (first === undefined || candidatesOf(state).length > 0) return undefined;
   const sentence = `${describeShare(workload, rejected)}; pod ${first.view.name} mounts no ServiceAccount token for the API server that a restart renews; check its other credentials.`;
   return { status: "False", reason: "Rejected", sentence, isStalled: true };
+}
+
+/** Ends by itself: with the next 401, or when the rejections count as over. */
+function evidenceStale(state: WorkloadState): Assessment | undefined {
+  const candidate = nextCandidate(state);
+  if (candidate === undefined || !isStale(candidate)) return undefined;
+  const sentence = `${describeShare(state.workload, state.rejected)}; pod ${candidate.view.name} got no 401 response for longer than usual, so it is restarted only after another one.`;
+  return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true };
 }
 
 const BLOCKED_HINT =

@@ -110,3 +110,12 @@ describe("a pod that cannot be healed", () => {
     expect(pass).toMatchObject({ reason: "ServiceAccountMissing", intents: [] });
   });
 });
+
+describe("an API server that rejected everybody for a minute and recovered", () => {
+  it("leads to no restart afterwards", async () => {
+    const scene = sick(3);
+    const { pass, restarted } = await live(scene, 10, (_, second) => second <= 75 && second >= 15);
+    expect(restarted.length).toBeLessThanOrEqual(1);
+    expect(pass).toMatchObject({ reason: "Accepted" });
+  });
+});

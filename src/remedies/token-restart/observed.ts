@@ -94,6 +94,12 @@ export function isSuspected({ logs, sandboxes, proof }: ObservedPod): boolean {
   return isOlder || logs.state === "suspected" || sandboxes?.state === "suspected";
 }
 
+/** Reports whether the evidence rests on 401s in logs alone, and by the log's own rhythm another one is overdue. */
+export function isStale(pod: ObservedPod): boolean {
+  const isByLogs = (pod.proof === undefined || pod.proof.isCauseOnly === true) && !isBySandbox(pod);
+  return isByLogs && pod.logs.isFresh === false;
+}
+
 /** Reports whether the sandbox failures on the node are the strongest evidence against the pod. */
 export function isBySandbox({ logs, proof, sandboxes }: ObservedPod): boolean {
   return proof === undefined && sandboxes !== undefined && SEVERITY[sandboxes.state] > SEVERITY[logs.state];

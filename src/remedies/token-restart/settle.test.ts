@@ -92,6 +92,21 @@ describe("an eviction", () => {
     expect(outcomes(entry({ outcome: "Recovered", ...over }), [rejected], minutes * MINUTE)).toEqual([outcome]);
   });
 
+  it("waits for the successor on its own node in a DaemonSet", () => {
+    const restart = entry({ node: "n1", workload: "DaemonSet/web" });
+    const view = { kind: "DaemonSet", replicas: 2 } as const;
+    const on = (nodeName: string): ObservedPod[] => [healthy(T + 1_000, { nodeName })];
+    expect(outcomes(restart, on("n2"), 9 * MINUTE, view)).toEqual(["Restarted"]);
+    expect(outcomes(restart, on("n1"), 9 * MINUTE, view)).toEqual(["Recovered"]);
+  });
+
+  it("is not Recovered while the log of its successor cannot be read, unless the ServiceAccount was recreated", () => {
+    const unreadable = { ...healthy(T + 1_000), unreadable: true };
+    expect(outcomes(entry(), [unreadable], 10 * MINUTE - 1)).toEqual(["Restarted"]);
+    expect(outcomes(entry(), [unreadable], 10 * MINUTE)).toEqual(["Ineffective"]);
+    expect(outcomes(entry(PROVEN), [unreadable], MINUTE)).toEqual(["Recovered"]);
+  });
+
   it("stays open while its successor is not Ready", () => {
     expect(outcomes(entry(), [healthy(T + 1_000, { ready: false })], 60 * MINUTE)).toEqual(["Restarted"]);
   });

@@ -64,7 +64,10 @@ function relapsedRestart(
   sinceMs: number,
 ): RestartStatus | undefined {
   const isUnproven = isRejected(pod) && pod.proof === undefined;
-  const last = history.findLast(entry => isSameEvidence(entry, pod) && isCreatedAfter(pod.view.createdAtMs, entry));
+  const { createdAtMs, nodeName } = pod.view;
+  const last = history.findLast(
+    entry => isSameEvidence(entry, pod) && isCreatedAfter(createdAtMs, entry) && (entry.node ?? nodeName) === nodeName,
+  );
   return isUnproven && last?.outcome === "Recovered" && Date.parse(last.time) >= sinceMs ? last : undefined;
 }
 
@@ -148,20 +151,29 @@ function wasRolled(entry: RestartStatus, { view }: ObservedWorkload): boolean {
   return (view.restartedAtMs ?? -Infinity) >= Date.parse(entry.time) - WRITTEN_WITHIN_MS;
 }
 
-/** After an eviction: one pod, with the same name in a StatefulSet. After a rollout: all younger pods. */
+/** After an eviction: one pod, with the same name in a StatefulSet, on the same node in a DaemonSet. After a rollout: all younger pods. */
 function successorsOf(entry: RestartStatus, { workload, strategy, taken }: Context): ObservedPod[] {
   const younger = workload.pods.filter(
     ({ view }) =>
       view.deletedAtMs === undefined && view.uid !== entry.podUID && isCreatedAfter(view.createdAtMs, entry),
   );
   if (strategy.isRollout) return younger;
-  const named = workload.view.kind === "StatefulSet" ? younger.filter(({ view }) => view.name === entry.pod) : younger;
-  const [first] = named
-    .filter(({ view }) => !taken.has(view.uid))
+  const [first] = younger
+    .filter(({ view }) => canReplace(view, entry, workload) && !taken.has(view.uid))
     .sort(({ view: a }, { view: b }) => a.createdAtMs - b.createdAtMs || (a.uid < b.uid ? -1 : 1));
   if (first === undefined) return [];
   taken.add(first.view.uid);
   return [first];
+}
+
+/** Entries of earlier versions have no node. */
+function canReplace(
+  { name, nodeName }: ObservedPod["view"],
+  entry: RestartStatus,
+  { view }: ObservedWorkload,
+): boolean {
+  if (view.kind === "StatefulSet") return name === entry.pod;
+  return entry.node === undefined || nodeName === entry.node;
 }
 
 /** A ServiceAccount that was recreated after the restart is another incident. */
@@ -170,9 +182,13 @@ function isRejectedAgain(pod: ObservedPod, { serviceAccountUID }: RestartStatus)
   return isRejected(pod) && !isOtherIncident;
 }
 
-/** Reports whether the pod's node can be observed: not while its Events cannot be read, or are no longer evidence. */
-function isObservable({ sandboxes }: ObservedPod, { cause }: RestartStatus): boolean {
-  return cause !== Cause.CniCredentialRejected || sandboxes !== undefined;
+/**
+ * Reports whether the evidence of the restart can be observed on the successor: not while the Events of its node, or its log, cannot be
+ * read. A successor of a recreated ServiceAccount needs no log: its token is younger than the ServiceAccount.
+ */
+function isObservable({ sandboxes, unreadable }: ObservedPod, { cause }: RestartStatus): boolean {
+  if (cause === Cause.CniCredentialRejected) return sandboxes !== undefined;
+  return cause === Cause.ServiceAccountRecreated || !unreadable;
 }
 
 /** Ready for long enough without a 401, with the log read. A pod that another incident rejected was accepted before. */
