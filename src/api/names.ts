@@ -37,6 +37,9 @@ export const OWNER_UID_LABEL = `${GROUP}/owner-uid`;
 /** Namespace and name of the ControllerResilience that an object was created for, for people to read. */
 export const OWNER_ANNOTATION = `${GROUP}/owner`;
 
+/** On the operator's Lease: the restart breaker is tripped while this annotation is there. Its value has the time and the reason. */
+export const BREAKER_ANNOTATION = `${GROUP}/breaker`;
+
 /** Finalizer of a ControllerResilience. It stays until everything made for the object outside of its namespace is removed. */
 export const FINALIZER = `${GROUP}/cleanup`;
 

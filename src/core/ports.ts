@@ -67,6 +67,8 @@ export interface LeaseRecord {
   readonly acquireTimeMs: number;
   readonly renewTimeMs: number;
   readonly leaseTransitions: number;
+  /** The annotation of the restart breaker, see BREAKER_ANNOTATION. Absent: the breaker is not tripped. */
+  readonly breaker?: string;
   /** Present on what was read; the precondition of what is written. */
   readonly resourceVersion?: string;
 }

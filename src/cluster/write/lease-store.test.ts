@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { BREAKER_ANNOTATION } from "../../api/names";
 import type { ApiRequest } from "../http/api";
 import { ApiLeaseStore } from "./lease-store";
 
@@ -19,5 +20,24 @@ describe("the Lease", () => {
     await store.update(await store.update(record));
     const metadata = { ...others, namespace: "ns", name: "it", resourceVersion: "7" };
     expect(sent.slice(1)).toMatchObject([{ body: { metadata } }, { body: { metadata } }]);
+  });
+
+  it("writes the breaker of the record, and reads it back, beside the annotations of others", async () => {
+    let lease = { metadata: { annotations: { note: "ask us first" } as Record<string, string>, resourceVersion: "7" } };
+    const answer = <T>({ body }: ApiRequest): Promise<T> => {
+      if (body !== undefined) lease = body as typeof lease;
+      return Promise.resolve(structuredClone(lease) as T);
+    };
+    const store = new ApiLeaseStore({ json: answer, jsonOrNull: answer }, { namespace: "ns", name: "it" });
+    const record = (await store.get())!;
+    expect(record).not.toHaveProperty("breaker");
+    expect(await store.update({ ...record, breaker: "why" })).toMatchObject({ breaker: "why" });
+    expect(lease.metadata.annotations).toEqual({ note: "ask us first", [BREAKER_ANNOTATION]: "why" });
+    expect(await store.update((await store.get())!)).toMatchObject({ breaker: "why" });
+    lease.metadata.annotations = { note: "ask us first" };
+    const reset = (await store.get())!;
+    expect(reset).not.toHaveProperty("breaker");
+    expect(await store.update(reset)).not.toHaveProperty("breaker");
+    expect(lease.metadata.annotations).toEqual({ note: "ask us first" });
   });
 });

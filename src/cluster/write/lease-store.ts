@@ -1,4 +1,4 @@
-import { MANAGER } from "../../api/names";
+import { BREAKER_ANNOTATION, MANAGER } from "../../api/names";
 import type { ObjectRef } from "../../core/intent";
 import type { LeaseRecord, LeaseStore } from "../../core/ports";
 import type { Api } from "../http/api";
@@ -56,6 +56,14 @@ export class ApiLeaseStore implements LeaseStore {
     return recordOf(lease);
   }
 
+  /** The record decides on the breaker; the other annotations are those of other writers. */
+  #annotationsWith(breaker: string | undefined): JsonObject | undefined {
+    const { annotations } = this.#others;
+    if (annotations === undefined && breaker === undefined) return undefined;
+    const others = Object.entries(objectOf(annotations)).filter(([name]) => name !== BREAKER_ANNOTATION);
+    return Object.fromEntries(breaker === undefined ? others : [...others, [BREAKER_ANNOTATION, breaker]]);
+  }
+
   #call(verb: string): { what: string; path: string; deadlineMs: number } {
     const place = { namespace: this.#namespace, name: this.#name };
     return {
@@ -67,11 +75,13 @@ export class ApiLeaseStore implements LeaseStore {
 
   #leaseOf(record: LeaseRecord): object {
     const { resourceVersion } = record;
+    const annotations = this.#annotationsWith(record.breaker);
     return {
       apiVersion: API_VERSION,
       kind: "Lease",
       metadata: {
         ...this.#others,
+        ...(annotations === undefined ? {} : { annotations }),
         namespace: this.#namespace,
         name: this.#name,
         ...(resourceVersion === undefined ? {} : { resourceVersion }),
@@ -90,13 +100,16 @@ export class ApiLeaseStore implements LeaseStore {
 /** Missing fields, as in a released Lease, become empty or zero. */
 function recordOf(lease: JsonObject): LeaseRecord {
   const spec = objectOf(lease["spec"]);
-  const resourceVersion = textOf(objectOf(lease["metadata"])["resourceVersion"]);
+  const metadata = objectOf(lease["metadata"]);
+  const resourceVersion = textOf(metadata["resourceVersion"]);
+  const breaker = textOf(objectOf(metadata["annotations"])[BREAKER_ANNOTATION]);
   return {
     holderIdentity: textOf(spec["holderIdentity"]) ?? "",
     leaseDurationSeconds: numberOf(spec["leaseDurationSeconds"]) ?? 0,
     acquireTimeMs: timeOf(spec["acquireTime"]) ?? 0,
     renewTimeMs: timeOf(spec["renewTime"]) ?? 0,
     leaseTransitions: numberOf(spec["leaseTransitions"]) ?? 0,
+    ...(breaker === undefined ? {} : { breaker }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
 }

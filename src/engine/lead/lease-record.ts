@@ -51,6 +51,7 @@ export function takenOver(found: LeaseRecord | null, identity: string, durationM
     acquireTimeMs: now.getTime(),
     renewTimeMs: now.getTime(),
     leaseTransitions: transitions,
+    ...(found?.breaker === undefined ? {} : { breaker: found.breaker }),
     ...precondition(found),
   };
 }

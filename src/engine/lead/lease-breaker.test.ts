@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { MemoryLease, RecordingLog, RecordingMetrics } from "../testing/fakes";
+import { LeaderElector } from "./leader-election";
+import { LeaseBreaker } from "./lease-breaker";
+
+function makeBench() {
+  const clock = new FakeClock();
+  const store = new MemoryLease();
+  const makeCandidate = (identity: string) => {
+    const changes: (string | null)[] = [];
+    const breaker = new LeaseBreaker(clock, why => void changes.push(why));
+    const elector = new LeaderElector(
+      identity,
+      {
+        ...{ store, clock, breaker, log: new RecordingLog(), metrics: new RecordingMetrics(), random: () => 0.5 },
+        onStartedLeading: () => undefined,
+        onStoppedLeading: () => undefined,
+      },
+      { absentLeaseWaitMs: 0 },
+    );
+    return { breaker, changes, elector };
+  };
+  return { clock, store, makeCandidate };
+}
+
+/** A leader, and the breaker on its Lease. */
+async function leading() {
+  const bench = makeBench();
+  const leader = bench.makeCandidate("a");
+  leader.elector.start();
+  await bench.clock.run(100);
+  expect(leader.elector.isLeader()).toBe(true);
+  return { ...bench, ...leader };
+}
+
+/** What `kubectl annotate lease ... breaker-` does. */
+function reset(store: MemoryLease): void {
+  const { breaker, ...record } = store.record!;
+  expect(breaker).toBeDefined();
+  store.put(record);
+}
+
+describe("the breaker on the Lease", () => {
+  it("is unknown before the Lease was read", () => {
+    expect(makeBench().makeCandidate("a").breaker.state).toBeUndefined();
+  });
+
+  it("is tripped at once, and written with the next renewal", async () => {
+    const { clock, store, breaker, changes, elector } = await leading();
+    expect(breaker.state).toBeNull();
+    breaker.trip("why");
+    breaker.trip("why else");
+    expect([breaker.state, store.record?.breaker]).toEqual(["why", undefined]);
+    await clock.run(2_100);
+    expect([breaker.state, store.record?.breaker, elector.isLeader()]).toEqual(["why", "why", true]);
+    await clock.run(60_000);
+    expect([store.record?.breaker, changes]).toEqual(["why", ["why"]]);
+  });
+
+  it("is reset when a person removes the annotation, within one renewal", async () => {
+    const { clock, store, breaker, changes, elector } = await leading();
+    breaker.trip("why");
+    await clock.run(10_000);
+    expect(breaker.resetMs).toBe(-Infinity);
+    reset(store);
+    const resetMs = clock.now().getTime();
+    await clock.run(2_100);
+    expect([breaker.state, store.record?.breaker, elector.isLeader()]).toEqual([null, undefined, true]);
+    expect(breaker.resetMs).toBeGreaterThanOrEqual(resetMs);
+    expect(changes).toEqual(["why", null]);
+  });
+
+  it("is kept by the next leader, which also knows when it was reset", async () => {
+    const { clock, store, breaker, elector, makeCandidate } = await leading();
+    const second = makeCandidate("b");
+    second.elector.start();
+    breaker.trip("why");
+    await clock.run(10_000);
+    expect(second.breaker.state).toBe("why");
+    await elector.stop();
+    await clock.run(10_000);
+    expect([second.elector.isLeader(), second.breaker.state, store.record?.breaker]).toEqual([true, "why", "why"]);
+    reset(store);
+    await clock.run(10_000);
+    expect([second.breaker.state, second.breaker.resetMs > 0, store.record?.breaker]).toEqual([null, true, undefined]);
+  });
+
+  it("can be tripped by a person", async () => {
+    const { clock, store, breaker } = await leading();
+    store.put({ ...store.record!, breaker: "maintenance" });
+    await clock.run(2_100);
+    expect(breaker.state).toBe("maintenance");
+  });
+
+  it("stays tripped while it cannot be written, until the term ends", async () => {
+    const { clock, store, breaker, elector } = await leading();
+    store.fault = () => Promise.reject(new Error("connection refused"));
+    breaker.trip("why");
+    await clock.run(9_000);
+    expect([breaker.state, elector.isLeader()]).toEqual(["why", true]);
+    await clock.run(5_000);
+    expect(elector.isLeader()).toBe(false);
+    breaker.endTerm();
+    expect(breaker.state).toBeNull();
+    store.fault = undefined;
+    await clock.run(60_000);
+    expect([elector.isLeader(), store.record?.breaker]).toEqual([true, undefined]);
+  });
+
+  it("is not reset by the deletion of the Lease", async () => {
+    const { clock, store, breaker } = await leading();
+    breaker.trip("why");
+    await clock.run(5_000);
+    store.remove();
+    await clock.run(5_000);
+    expect([breaker.state, store.record?.breaker]).toEqual(["why", "why"]);
+  });
+});
