@@ -73,7 +73,7 @@ export function createOperator(): Operator {
 }
 
 function assemble(settings: Settings, server: string): Operator {
-  const { identity, namespace, restartIntervalMs, fullPassMs, watchNamespaces, healthHost: host } = settings;
+  const { identity, namespace, restartIntervalMs, breaker, fullPassMs, watchNamespaces, healthHost: host } = settings;
   const log = createLogger({ level: settings.logLevel, pretty: settings.pretty });
   log.info({ version: cfg.version, server, identity }, "starting");
   const metrics = new Metrics({ processMetrics: true, clock: systemClock });
@@ -100,7 +100,7 @@ function assemble(settings: Settings, server: string): Operator {
     ...{ events, remedies, random, log, metrics },
   };
   const loop = { fullPassMs, stopWithinMs: PASSES_WITHIN_MS };
-  const engine = new Engine(ports, { identity, restartIntervalMs, loop });
+  const engine = new Engine(ports, { identity, restartIntervalMs, breaker, loop });
   const onDead = (): void => void stop("dead identity", 1);
   // With its own client, the probe works while every other call hangs.
   const probed = new OwnIdentity(createApi(), connection, clock);

@@ -1,5 +1,6 @@
 import { splitKey } from "./core/key";
 import type { Random } from "./core/clock";
+import type { BreakerSettings } from "./engine/engine";
 
 /** Settings from the environment, which `npm start` sets from its options. */
 export interface Settings {
@@ -15,6 +16,8 @@ export interface Settings {
   readonly healthPort: number;
   /** Least time between two restarts, over all objects. */
   readonly restartIntervalMs: number;
+  /** When restarts on log evidence alone stop in the whole cluster. */
+  readonly breaker: BreakerSettings;
   /** Interval of the full pass over all objects. */
   readonly fullPassMs: number;
   readonly logLevel: LogLevel;
@@ -44,6 +47,12 @@ export function readSettings(env: Environment, { hostname, random, podNamespace 
     healthHost: env["RESILIENCE_HEALTH_HOST"] || "127.0.0.1",
     healthPort: whole(env, "RESILIENCE_HEALTH_PORT", { fallback: 9440, min: 0, max: 65_535 }),
     restartIntervalMs: 1000 * whole(env, "RESILIENCE_RESTART_INTERVAL_SECONDS", { fallback: 10, min: 1, max: 3600 }),
+    breaker: {
+      restartsPerHour: whole(env, "RESILIENCE_UNPROVEN_RESTARTS_PER_HOUR", { fallback: 20, min: 1, max: 3600 }),
+      workloads: whole(env, "RESILIENCE_BREAKER_WORKLOADS", { fallback: 10, min: 1, max: 100_000 }),
+      percent: whole(env, "RESILIENCE_BREAKER_PERCENT", { fallback: 50, min: 1, max: 100 }),
+      canary: onOrOff(env, "RESILIENCE_CANARY", true),
+    },
     fullPassMs: 1000 * whole(env, "RESILIENCE_FULL_PASS_SECONDS", { fallback: 60, min: 5, max: 3600 }),
     logLevel: logLevel(env["LOG_LEVEL"]),
     pretty: env["PEPR_PRETTY_LOGS"] === "true",
@@ -68,6 +77,13 @@ function whole(env: Environment, name: string, bounds: { fallback: number; min: 
   const value = Number(text);
   if (Number.isInteger(value) && value >= bounds.min && value <= bounds.max) return value;
   throw new RangeError(`${name}: found "${text}", expected a whole number from ${bounds.min} to ${bounds.max}`);
+}
+
+function onOrOff(env: Environment, name: string, fallback: boolean): boolean {
+  const text = env[name];
+  if (text === undefined || text === "") return fallback;
+  if (text === "on" || text === "off") return text === "on";
+  throw new RangeError(`${name}: found "${text}", expected on or off`);
 }
 
 /** A DNS label. */

@@ -43,6 +43,36 @@ const program = new Command("controller-resilience")
       .default("10"),
   )
   .addOption(
+    new Option(
+      "--unproven-restarts-per-hour <count>",
+      "restarts on log evidence alone in any hour, across all objects; more trip the restart breaker",
+    )
+      .env("RESILIENCE_UNPROVEN_RESTARTS_PER_HOUR")
+      .default("20"),
+  )
+  .addOption(
+    new Option("--breaker-workloads <count>", "more workloads than this with 401s at once trip the restart breaker")
+      .env("RESILIENCE_BREAKER_WORKLOADS")
+      .default("10"),
+  )
+  .addOption(
+    new Option(
+      "--breaker-percent <percent>",
+      "five or more workloads that are a larger share of the watched ones trip the restart breaker; 100 is off",
+    )
+      .env("RESILIENCE_BREAKER_PERCENT")
+      .default("50"),
+  )
+  .addOption(
+    new Option(
+      "--canary <switch>",
+      "when several ServiceAccounts fail together, restart one pod and wait for the outcome",
+    )
+      .env("RESILIENCE_CANARY")
+      .choices(["on", "off"])
+      .default("on"),
+  )
+  .addOption(
     new Option("--full-pass <seconds>", "time after which every object is reconciled again")
       .env("RESILIENCE_FULL_PASS_SECONDS")
       .default("60"),
@@ -68,6 +98,10 @@ interface StartOptions {
   watchNamespaces?: string;
   identity?: string;
   restartInterval: string;
+  unprovenRestartsPerHour: string;
+  breakerWorkloads: string;
+  breakerPercent: string;
+  canary: string;
   fullPass: string;
   logLevel: string;
   pretty: boolean;
@@ -79,6 +113,10 @@ function toEnvironment(options: StartOptions): void {
     RESILIENCE_HEALTH_PORT: options.healthPort,
     RESILIENCE_HEALTH_HOST: options.healthHost,
     RESILIENCE_RESTART_INTERVAL_SECONDS: options.restartInterval,
+    RESILIENCE_UNPROVEN_RESTARTS_PER_HOUR: options.unprovenRestartsPerHour,
+    RESILIENCE_BREAKER_WORKLOADS: options.breakerWorkloads,
+    RESILIENCE_BREAKER_PERCENT: options.breakerPercent,
+    RESILIENCE_CANARY: options.canary,
     RESILIENCE_FULL_PASS_SECONDS: options.fullPass,
     LOG_LEVEL: options.logLevel,
     PEPR_WATCH_MODE: "true",

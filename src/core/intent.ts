@@ -30,6 +30,16 @@ export interface RestartLimits {
   readonly maxRestartsWindowMs: number;
 }
 
+/** The rejections that no proof explains, in all workloads of all objects, when a claim was made. */
+export interface UnprovenRejections {
+  /** Workloads with such rejections in the last minutes, including suspected ones. */
+  readonly workloads: number;
+  /** Workloads that the operator watches. */
+  readonly watched: number;
+  /** When persistent rejections of two or more ServiceAccounts began together; absent: they did not. */
+  readonly togetherSinceMs?: number;
+}
+
 /** What an intent that restarts something must say of itself, so that the executor can hold it against the budgets. */
 export interface RestartClaim {
   /** Kind and name, as `Deployment/kai-scheduler`. */
@@ -44,6 +54,8 @@ export interface RestartClaim {
   /** The ServiceAccount that the pod can't know, where that is proven: restarts of one incident share it. */
   readonly serviceAccountUID?: string;
   readonly limits: RestartLimits;
+  /** Present where no proof explains the rejection: the canary and the breaker decide by it. */
+  readonly rejections?: UnprovenRejections;
 }
 
 /** What an intent that renews or restores a binding must say of itself, so that it can be written down once it was carried out. */
@@ -79,7 +91,13 @@ export type Outcome =
   | { readonly result: "Skipped" }
   | { readonly result: "NotLeader" }
   /** A budget, a cooldown, the overall pace or the time of a pass said no; worth trying again after that time. */
-  | { readonly result: "Limited"; readonly limit: LimitReason; readonly retryAfterMs: number }
+  | {
+      readonly result: "Limited";
+      readonly limit: LimitReason;
+      readonly retryAfterMs: number;
+      /** Sentences for people, where the limit alone does not say enough. */
+      readonly detail?: string;
+    }
   /** The API server said no for now: 429, such as a PodDisruptionBudget. */
   | { readonly result: "Blocked"; readonly message: string; readonly retryAfterMs: number }
   | { readonly result: "Forbidden"; readonly message: string }
@@ -93,4 +111,11 @@ export interface Execution {
 }
 
 /** Which limit held an intent back. */
-export type LimitReason = "Cooldown" | "MaxRestarts" | "PassTime" | "LeaderWarmup" | "RestartPacer";
+export type LimitReason =
+  | "Cooldown"
+  | "MaxRestarts"
+  | "PassTime"
+  | "LeaderWarmup"
+  | "Breaker"
+  | "Canary"
+  | "RestartPacer";

@@ -6,6 +6,8 @@ const LIMITS: Readonly<Record<LimitReason, string>> = {
   MaxRestarts: "maxRestarts",
   PassTime: "the time limit for the writes of one pass; the next pass continues",
   LeaderWarmup: "the new leader, which is still loading restart history for this namespace",
+  Breaker: "the restart breaker",
+  Canary: "the canary, the one restart that is being watched",
   RestartPacer: "the operator's restart pace",
 };
 
@@ -31,5 +33,6 @@ export function describePending({ intent, outcome }: Execution): string {
 /** Describes why a write is still pending. */
 export function describeOutcome({ outcome }: Pick<Execution, "outcome">): string {
   if ("message" in outcome) return outcome.message;
-  return outcome.result === "Limited" ? `held back by ${nameOfLimit(outcome.limit)}` : outcome.result;
+  if (outcome.result !== "Limited") return outcome.result;
+  return outcome.detail ?? `held back by ${nameOfLimit(outcome.limit)}`;
 }

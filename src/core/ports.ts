@@ -5,7 +5,7 @@ import type {
   FlowStatus,
   ObjectMetadata,
 } from "../api/controller-resilience";
-import type { Intent, ObjectRef } from "./intent";
+import type { Intent, LimitReason, ObjectRef } from "./intent";
 
 // What the engine needs from the outside; src/cluster and src/telemetry implement it, src/main.ts joins the two.
 
@@ -114,6 +114,8 @@ export interface EngineMetrics {
   flows(key: Key, flows: readonly FlowStatus[]): void;
   leader(leading: boolean): void;
   leaseTransition(what: "acquired" | "lost" | "renew-failed"): void;
+  restartDeferred(limit: LimitReason): void;
+  breakerTripped(tripped: boolean): void;
 }
 
 /** What the adapters count. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../core/testing/fake-clock";
-import { Engine } from "./engine";
+import { Engine, type BreakerSettings } from "./engine";
 import {
   makeObject,
   MemoryLease,
@@ -15,10 +15,20 @@ import { makeClaim, makeDecision, makeEviction, makeReaders, makeRemedy, specWit
 const HOUR = 3_600_000;
 const ENDLESS = { cooldownMs: 0, maxRestarts: 1_000, maxRestartsWindowMs: 1_000 };
 
-function makeBench(limits = ENDLESS) {
+function makeBench(limits = ENDLESS, breaker: Partial<BreakerSettings> = {}) {
   const clock = new FakeClock();
   const events = new RecordingEvents();
-  const shared = { clock, events, store: new MemoryObjects(), lease: new MemoryLease(), writer: new RecordingWriter() };
+  const log = new RecordingLog();
+  const metrics = new RecordingMetrics();
+  const shared = {
+    clock,
+    events,
+    log,
+    metrics,
+    store: new MemoryObjects(),
+    lease: new MemoryLease(),
+    writer: new RecordingWriter(),
+  };
   // A remedy that always wants to restart another pod.
   const makeEngine = (identity: string) => {
     const remedy = makeRemedy(now => {
@@ -39,10 +49,8 @@ function makeBench(limits = ENDLESS) {
         readers: makeReaders(clock),
         remedies: [remedy],
         random: () => 0.5,
-        log: new RecordingLog(),
-        metrics: new RecordingMetrics(),
       },
-      { identity },
+      { identity, breaker },
     );
   };
   return { ...shared, makeEngine };
@@ -140,5 +148,38 @@ describe("the engine", () => {
       "Normal StartedLeading: only became leader.",
     ]);
     expect(events.records[0]?.regarding).toEqual(lease.ref);
+  });
+
+  it("stops unproven restarts above the cap, across leaders, until a person resets the breaker on the Lease", async () => {
+    const { clock, store, lease, writer, events, metrics, log, makeEngine } = makeBench(ENDLESS, {
+      restartsPerHour: 3,
+    });
+    for (const key of ["team/a", "shop/b"]) store.put(makeObject(key, specWith("tokenRestart")));
+    const first = makeEngine("first");
+    first.start();
+    await clock.run(120_000);
+    expect(writer.written).toHaveLength(3);
+    expect(lease.record?.breaker).toMatch(/Z 3 restarts without proof within an hour/);
+    const onLease = () => events.records.filter(({ reason }) => reason === "BreakerTripped");
+    expect(onLease()).toMatchObject([{ type: "Warning", regarding: lease.ref, action: "TripBreaker" }]);
+    expect([metrics.tripped, metrics.seen.includes("deferred:Breaker")]).toEqual([true, true]);
+    const lines = () => log.lines.filter(({ message }) => message.startsWith("restart breaker"));
+    expect(lines()).toHaveLength(1);
+
+    const stopped = first.stop();
+    await clock.run(10_000);
+    await stopped;
+    const second = makeEngine("second");
+    second.start();
+    await clock.run(300_000);
+    expect([second.elector.isLeader(), writer.written.length, onLease().length]).toEqual([true, 3, 1]);
+
+    const { breaker, ...reset } = lease.record!;
+    expect(breaker).toBeDefined();
+    lease.put(reset);
+    await clock.run(120_000);
+    expect([second.elector.isLeader(), writer.written.length, onLease().length]).toEqual([true, 6, 2]);
+    expect(lines().map(({ message }) => message.split(" ").at(-1))).toEqual(["tripped", "tripped", "reset", "tripped"]);
+    await second.stop();
   });
 });

@@ -1,11 +1,14 @@
 import type { Random } from "../core/clock";
-import type { EngineMetrics, EventRecord, EventSink, Key, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
+import type { EngineMetrics, EventRecord, EventSink, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
 import type { Readers } from "../core/readers";
 import type { Remedy } from "../core/remedy";
 import { Controller, type LoopSettings } from "./loop/controller";
+import { LeaseBreaker } from "./lead/lease-breaker";
 import { LeaderElector, type ElectionTiming } from "./lead/leader-election";
 import { Reconciler } from "./pass/reconcile";
-import { Restarts } from "./restarts/restarts";
+import { Restarts, type BreakerSettings, type RestartsPorts } from "./restarts/restarts";
+
+export type { BreakerSettings };
 
 /** What the engine needs from outside. */
 export interface EnginePorts {
@@ -29,6 +32,8 @@ export interface EngineSettings {
   readonly loop?: Partial<LoopSettings>;
   /** Minimum time between two restarts in the whole cluster. */
   readonly restartIntervalMs?: number;
+  /** When restarts on log evidence alone stop in the whole cluster. */
+  readonly breaker?: Partial<BreakerSettings>;
 }
 
 /** Runs the loop while this process leads. */
@@ -40,8 +45,8 @@ export class Engine {
   constructor(ports: EnginePorts, settings: EngineSettings) {
     const { clock } = ports.readers;
     const { identity } = settings;
-    const requestPass = (key: Key): void => this.loop.enqueue(key);
-    const restarts = new Restarts({ clock, requestPass }, settings.restartIntervalMs);
+    const breaker = new LeaseBreaker(clock, why => reportBreaker(why, ports));
+    const restarts = createRestarts(ports, settings, { breaker, requestPass: key => this.loop.enqueue(key) });
     const reconciler = new Reconciler({ ...ports, restarts });
     const recordEvent = (type: EventRecord["type"], reason: string, note: string): void =>
       ports.events.record({ regarding: ports.lease.ref, type, reason, action: "LeaderElection", note });
@@ -49,8 +54,7 @@ export class Engine {
       identity,
       {
         ...ports,
-        clock,
-        store: ports.lease,
+        ...{ clock, breaker, store: ports.lease },
         onStartedLeading: () => {
           restarts.startTerm();
           this.loop.startLeading();
@@ -58,6 +62,7 @@ export class Engine {
         },
         onStoppedLeading: why => {
           this.loop.stopLeading();
+          breaker.endTerm();
           if (this.#isStopping) return;
           recordEvent("Warning", "StoppedLeading", `${identity} stopped leading and stands by: ${why}.`);
         },
@@ -88,4 +93,24 @@ export class Engine {
     await this.loop.stop();
     await this.elector.stop();
   }
+}
+
+function createRestarts(
+  { readers, lease, events }: EnginePorts,
+  { restartIntervalMs, breaker }: EngineSettings,
+  ports: Pick<RestartsPorts, "breaker" | "requestPass">,
+): Restarts {
+  const onTripped = (note: string): void =>
+    events.record({ regarding: lease.ref, type: "Warning", reason: "BreakerTripped", action: "TripBreaker", note });
+  return new Restarts(
+    { ...ports, clock: readers.clock, lease: lease.ref, onTripped },
+    { intervalMs: restartIntervalMs, breaker },
+  );
+}
+
+/** Each replica reports the state that it reads from the Lease. */
+function reportBreaker(why: string | null, { log, metrics }: Pick<EnginePorts, "log" | "metrics">): void {
+  metrics.breakerTripped(why !== null);
+  if (why === null) log.info({}, "restart breaker is reset");
+  else log.warn({ why }, "restart breaker is tripped");
 }

@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 import type { BindingStatus, FlowStatus } from "../api/controller-resilience";
 import { splitKey } from "../core/key";
 import type { Clock } from "../core/clock";
+import type { LimitReason } from "../core/intent";
 import type { ClusterMetrics, EngineMetrics, Key } from "../core/ports";
 import { yieldToEventLoop } from "../core/slices";
 import { ShardedGauge } from "./sharded-gauge";
@@ -77,6 +78,12 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
   );
   readonly #leader = this.#gauge("leader", "1 while this process is the leader, else 0.");
   readonly #leaseTransitions = this.#counter("lease_transitions_total", "Changes of the Lease by event.", "event");
+  readonly #restartsDeferred = this.#counter(
+    "restarts_deferred_total",
+    "Deferred attempts to restart a pod by limit.",
+    "limit",
+  );
+  readonly #breakerTripped = this.#gauge("restart_breaker_tripped", "1 while the restart breaker is tripped, else 0.");
   readonly #watchEnds = this.#counter(
     "watch_ends_total",
     "Ended lists and watches by reason; backoff follows all reasons except closed.",
@@ -102,6 +109,7 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     this.#clock = options.clock;
     if (options.processMetrics === true) collectDefaultMetrics({ register: this.#registry });
     this.#leader.set(0);
+    this.#breakerTripped.set(0);
   }
 
   /** Returns the metrics in the Prometheus exposition format. */
@@ -185,6 +193,14 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
 
   leaseTransition(what: "acquired" | "lost" | "renew-failed"): void {
     this.#leaseTransitions.inc({ event: what });
+  }
+
+  restartDeferred(limit: LimitReason): void {
+    this.#restartsDeferred.inc({ limit });
+  }
+
+  breakerTripped(tripped: boolean): void {
+    this.#breakerTripped.set(tripped ? 1 : 0);
   }
 
   watchEnded(resource: string, reason: string): void {

@@ -113,12 +113,18 @@ describe("the pods", () => {
     const rendered = await render(
       'logLevel="debug"',
       "restartIntervalSeconds=30",
+      "unprovenRestarts.perHour=5",
+      "unprovenRestarts.canary=false",
       "fullPassSeconds=90",
       'namespaces=["a","b"]',
     );
     expect(deploymentIn(rendered).template.spec.containers[0]?.env).toEqual([
       { name: "RESILIENCE_WATCH_NAMESPACES", value: "a,b" },
       { name: "RESILIENCE_RESTART_INTERVAL_SECONDS", value: "30" },
+      { name: "RESILIENCE_UNPROVEN_RESTARTS_PER_HOUR", value: "5" },
+      { name: "RESILIENCE_BREAKER_WORKLOADS", value: "10" },
+      { name: "RESILIENCE_BREAKER_PERCENT", value: "50" },
+      { name: "RESILIENCE_CANARY", value: "off" },
       { name: "RESILIENCE_FULL_PASS_SECONDS", value: "90" },
       { name: "LOG_LEVEL", value: "debug" },
     ]);

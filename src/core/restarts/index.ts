@@ -3,3 +3,4 @@
 export { checkRestartBudget, incidentOf, isOfCause, isOpen, type BudgetDecision } from "./budget";
 export { oldestFirst, restartsOf } from "./history";
 export { isCreatedAfter, settleOpenRestarts } from "./settle";
+export { isUnproven } from "./unproven";

@@ -1,6 +1,6 @@
 import type { BindingStatus, ControllerResilience, FlowStatus, StatusCondition } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
-import type { Execution, Intent, ObjectRef, Outcome } from "../../core/intent";
+import type { Execution, Intent, LimitReason, ObjectRef, Outcome } from "../../core/intent";
 import type { EngineMetrics, EventRecord, EventSink, Key } from "../../core/ports";
 import type { EventRequest, RemedyDeclaration } from "../../core/remedy";
 import { nameOfLimit } from "../../core/outcomes";
@@ -128,6 +128,9 @@ interface Words {
   readonly note: string;
 }
 
+/** The first two pass within seconds, usually. The breaker has an Event on the Lease, and the condition says it. */
+const UNREPORTED: ReadonlySet<LimitReason> = new Set(["LeaderWarmup", "PassTime", "Breaker"]);
+
 /** The Event about an outcome; undefined where there is none, or where a condition says it. */
 function wordsFor(intent: Intent, outcome: Outcome): Words | undefined {
   const what = `${actionOf(intent)} ${intent.target.kind} ${intent.target.name}`;
@@ -135,8 +138,7 @@ function wordsFor(intent: Intent, outcome: Outcome): Words | undefined {
     case "Executed":
       return { type: "Normal", reason: intent.eventReason, note: intent.why };
     case "Limited": {
-      // These pass within seconds, usually.
-      if (outcome.limit === "LeaderWarmup" || outcome.limit === "PassTime") return undefined;
+      if (UNREPORTED.has(outcome.limit)) return undefined;
       const reason = outcome.limit === "MaxRestarts" ? "RestartsExhausted" : "RestartDeferred";
       return { type: "Warning", reason, note: `${what} deferred by ${nameOfLimit(outcome.limit)}. ${intent.why}` };
     }

@@ -1,6 +1,8 @@
 import type { RestartStatus } from "../../api/controller-resilience";
 import type { Outcome, RestartClaim } from "../../core/intent";
 import { checkRestartBudget } from "../../core/restarts/budget";
+import { isUnproven } from "../../core/restarts/unproven";
+import type { Breaker } from "./breaker";
 import type { LeaderWarmup } from "./leader-warmup";
 
 /** The outcome of a restart that is deferred. */
@@ -10,6 +12,7 @@ export type Deferral = Extract<Outcome, { result: "Limited" }>;
 export interface CheckScope {
   readonly namespace: string;
   readonly warmup: LeaderWarmup;
+  readonly breaker: Breaker;
   /** Every restart that counts against the budget of the claim's workload. */
   readonly history: readonly RestartStatus[];
   readonly now: Date;
@@ -21,7 +24,12 @@ type Check = (claim: RestartClaim, scope: CheckScope) => Deferral | undefined;
 const WARMUP_RECHECK_MS = 2_000;
 
 /** In this order; the first deferral wins. The restart pacer is asked last, since it gives out a permit. */
-const CHECKS: readonly Check[] = [historyIncomplete, budgetExceeded];
+const CHECKS: readonly Check[] = [
+  historyIncomplete,
+  budgetExceeded,
+  (claim, { breaker }) => breaker.tripped(claim),
+  (claim, { breaker }) => breaker.canaryOpen(claim),
+];
 
 /** Returns what defers a restart now. */
 export function deferralOf(claim: RestartClaim, scope: CheckScope): Deferral | undefined {
@@ -32,10 +40,11 @@ export function deferralOf(claim: RestartClaim, scope: CheckScope): Deferral | u
   return undefined;
 }
 
-/** The new leader has not loaded every object of the namespace yet. */
-function historyIncomplete(_claim: RestartClaim, { namespace, warmup }: CheckScope): Deferral | undefined {
-  if (warmup.isCompleteIn(namespace)) return undefined;
-  warmup.requestMissing(namespace);
+/** The new leader has not loaded every object of the namespace yet; for an unproven restart, every object of the cluster. */
+function historyIncomplete(claim: RestartClaim, { namespace, warmup }: CheckScope): Deferral | undefined {
+  const isWide = isUnproven(claim);
+  if (isWide ? warmup.isComplete() : warmup.isCompleteIn(namespace)) return undefined;
+  warmup.requestMissing(isWide ? undefined : namespace);
   return { result: "Limited", limit: "LeaderWarmup", retryAfterMs: WARMUP_RECHECK_MS };
 }
 

@@ -47,4 +47,16 @@ describe("the warm-up of a new leader", () => {
     warmup.requestMissing("team");
     expect(requested).toEqual([]);
   });
+
+  it("is complete when the objects of all namespaces are loaded, and requests those of any namespace", () => {
+    const requested: string[] = [];
+    const warmup = new LeaderWarmup(key => void requested.push(key));
+    expect(warmup.isComplete()).toBe(false);
+    warmup.expect(["team/a", "shop/a"]);
+    warmup.loaded("team/a");
+    warmup.requestMissing();
+    expect([warmup.isComplete(), requested]).toEqual([false, ["shop/a"]]);
+    warmup.loaded("shop/a");
+    expect(warmup.isComplete()).toBe(true);
+  });
 });

@@ -41,8 +41,14 @@ export class LeaderWarmup {
     return this.#missing?.in(namespace).length === 0;
   }
 
-  /** Requests missing objects of a namespace, ahead of the full pass. */
-  requestMissing(namespace: string): void {
-    for (const key of this.#missing?.in(namespace).slice(0, REQUEST_BATCH) ?? []) this.#request(key);
+  /** Reports whether all objects of all namespaces are loaded. */
+  isComplete(): boolean {
+    return this.#missing?.all().length === 0;
+  }
+
+  /** Requests missing objects of a namespace, or of all, ahead of the full pass. */
+  requestMissing(namespace?: string): void {
+    const missing = namespace === undefined ? this.#missing?.all() : this.#missing?.in(namespace);
+    for (const key of missing?.slice(0, REQUEST_BATCH) ?? []) this.#request(key);
   }
 }

@@ -5,6 +5,7 @@ import { requestedRestart, withOutcome, withoutRequest } from "../../core/restar
 import { countConfirmed, restartId } from "../../core/restarts/history";
 import { boundStatus } from "../../core/status";
 import type { ObjectSession } from "../object/object-session";
+import type { Breaker } from "./breaker";
 import { deferralOf, type Deferral } from "./checks";
 import type { LeaderWarmup } from "./leader-warmup";
 import type { RestartPacer, RestartPermit } from "./restart-pacer";
@@ -15,6 +16,7 @@ interface SharedParts {
   readonly clock: Clock;
   readonly warmup: LeaderWarmup;
   readonly workloads: WorkloadRestarts;
+  readonly breaker: Breaker;
   readonly pacer: RestartPacer;
 }
 
@@ -47,7 +49,7 @@ export class ObjectRestarts {
     this.#session = session;
     this.#own = own;
     this.#shared = shared;
-    shared.workloads.note(session.object, own);
+    this.#become(own);
   }
 
   /** Every restart that counts against this workload's budgets: the object's own, and those that other objects have recorded. */
@@ -59,9 +61,9 @@ export class ObjectRestarts {
 
   /** Returns what defers a restart, apart from the restart pacer. */
   deferral(claim: RestartClaim): Deferral | undefined {
-    const { clock, warmup } = this.#shared;
+    const { clock, warmup, breaker } = this.#shared;
     const { namespace } = this.#session.object.metadata;
-    return deferralOf(claim, { namespace, warmup, history: this.history(claim.workload), now: clock.now() });
+    return deferralOf(claim, { namespace, warmup, breaker, history: this.history(claim.workload), now: clock.now() });
   }
 
   /**
@@ -109,5 +111,6 @@ export class ObjectRestarts {
   #become(own: readonly RestartStatus[]): void {
     this.#own = own;
     this.#shared.workloads.note(this.#session.object, own);
+    this.#shared.breaker.note(this.#session.object, own);
   }
 }

@@ -3,18 +3,25 @@ import type { Clock } from "../../core/clock";
 import type { Key } from "../../core/ports";
 import { joinRestarts, type SettledRestarts } from "../../core/restarts/history";
 import type { ObjectSession } from "../object/object-session";
+import { Breaker, type BreakerPorts, type BreakerSettings, type BreakerState } from "./breaker";
 import { LeaderWarmup } from "./leader-warmup";
 import { ObjectRestarts } from "./object-restarts";
 import { DEFAULT_RESTART_INTERVAL_MS, RestartPacer } from "./restart-pacer";
 import { WorkloadRestarts } from "./workload-restarts";
 
-export type { ObjectRestarts, SettledRestarts };
+export type { BreakerSettings, BreakerState, ObjectRestarts, SettledRestarts };
 
 /** What the restarts need from the engine. */
-export interface RestartsPorts {
-  readonly clock: Clock;
+export interface RestartsPorts extends BreakerPorts {
   /** Enqueues a pass of an object. */
   readonly requestPass: (key: Key) => void;
+}
+
+/** Settings of the limits that hold for the whole cluster. */
+export interface RestartsSettings {
+  /** Minimum time between two restarts. */
+  readonly intervalMs?: number | undefined;
+  readonly breaker?: Partial<BreakerSettings> | undefined;
 }
 
 /** All restarts of this process. The rest of the engine imports only this file of the folder, so every restart passes the same checks. */
@@ -22,13 +29,15 @@ export class Restarts {
   readonly #clock: Clock;
   readonly #warmup: LeaderWarmup;
   readonly #workloads: WorkloadRestarts;
+  readonly #breaker: Breaker;
   readonly #pacer: RestartPacer;
 
-  /** `intervalMs` is the minimum time between two restarts in the whole cluster. */
-  constructor({ clock, requestPass }: RestartsPorts, intervalMs = DEFAULT_RESTART_INTERVAL_MS) {
+  constructor(ports: RestartsPorts, { intervalMs = DEFAULT_RESTART_INTERVAL_MS, breaker }: RestartsSettings = {}) {
+    const { clock, requestPass } = ports;
     this.#clock = clock;
     this.#warmup = new LeaderWarmup(requestPass);
     this.#workloads = new WorkloadRestarts(clock);
+    this.#breaker = new Breaker(ports, breaker);
     this.#pacer = new RestartPacer(clock, intervalMs);
   }
 
@@ -46,7 +55,10 @@ export class Restarts {
   /** Loads the history in the status of an object that was read. Null: the object is gone; its last history still counts. */
   load(key: Key, object: ControllerResilience | null): void {
     const restarts = object?.status?.restarts ?? [];
-    if (object !== null) this.#workloads.note(object, restarts);
+    if (object !== null) {
+      this.#workloads.note(object, restarts);
+      this.#breaker.note(object, restarts);
+    }
     for (const { time } of restarts) this.#pacer.seed(new Date(time));
     this.#warmup.loaded(key);
   }
@@ -54,7 +66,12 @@ export class Restarts {
   /** Begins the restarts of one object in one pass. `settled` has the outcomes that remedies have settled in this pass. */
   settle(session: ObjectSession, settled: readonly SettledRestarts[] = []): ObjectRestarts {
     const history = joinRestarts(session.object.status?.restarts ?? [], settled);
-    const parts = { clock: this.#clock, warmup: this.#warmup, workloads: this.#workloads, pacer: this.#pacer };
-    return new ObjectRestarts(session, history, parts);
+    return new ObjectRestarts(session, history, {
+      clock: this.#clock,
+      warmup: this.#warmup,
+      workloads: this.#workloads,
+      breaker: this.#breaker,
+      pacer: this.#pacer,
+    });
   }
 }

@@ -79,6 +79,9 @@ export class RecordingMetrics implements EngineMetrics {
   };
   leader = (leading: boolean) => void (this.leading = leading);
   leaseTransition = (what: string) => void this.seen.push(`lease:${what}`);
+  restartDeferred = (limit: string) => void this.seen.push(`deferred:${limit}`);
+  tripped = false;
+  breakerTripped = (tripped: boolean) => void (this.tripped = tripped);
 }
 
 /** Events that a test can read. */

@@ -1,14 +1,36 @@
 import type { Clock } from "../../core/clock";
 import type { Key } from "../../core/ports";
-import { Restarts } from "../restarts/restarts";
+import { Restarts, type BreakerState, type RestartsPorts, type RestartsSettings } from "../restarts/restarts";
+
+/** A breaker whose state is in memory. */
+export class MemoryBreaker implements BreakerState {
+  state: string | null | undefined = null;
+  resetMs = -Infinity;
+  trip(why: string): void {
+    this.state = why;
+  }
+  /** What a person does, at this wall-clock time. */
+  reset(nowMs: number): void {
+    this.state = null;
+    this.resetMs = nowMs;
+  }
+}
+
+/** What a test can replace of the restarts. */
+interface Changes extends Partial<RestartsPorts> {
+  readonly missing?: Key[];
+  readonly settings?: RestartsSettings["breaker"];
+}
 
 /** The restarts of a leader that starts now and has loaded every object, or has these objects still to load. */
 export function makeRestarts(
   clock: Clock,
   intervalMs?: number,
-  { missing = [], requestPass = () => undefined }: { missing?: Key[]; requestPass?: (key: Key) => void } = {},
+  { missing = [], settings, ...ports }: Changes = {},
 ): Restarts {
-  const restarts = new Restarts({ clock, requestPass }, intervalMs);
+  const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", namespace: "system", name: "it" };
+  const defaults = { clock, requestPass: () => undefined, breaker: new MemoryBreaker(), lease };
+  const restarts = new Restarts({ ...defaults, ...ports }, { intervalMs, breaker: settings });
   restarts.expect(missing);
   return restarts;
 }

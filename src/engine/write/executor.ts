@@ -97,6 +97,7 @@ export class Executor {
     const objection = firstObjection(by, intent, scope) ?? this.#deferred(intent, scope);
     const outcome = objection ?? (await this.#try(intent, scope));
     this.#ports.metrics.intent(by.name, intent.verb, outcome.result);
+    if (intent.restart && outcome.result === "Limited") this.#ports.metrics.restartDeferred(outcome.limit);
     const { target, verb, why } = intent;
     // Intents that were not tried come back with every pass: debug.
     scope.log[objection === undefined ? (LEVELS[outcome.result] ?? "debug") : "debug"](

@@ -3,6 +3,7 @@ import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/co
 import { parseDuration } from "../../core/duration";
 import type { RestartClaim, RestartLimits } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
+import { isUnproven } from "../../core/restarts";
 import { causeOf, type TokenCause } from "./cause";
 import {
   isBySandbox,
@@ -90,16 +91,18 @@ export function nextClaim(state: WorkloadState): TokenClaim | undefined {
   const candidate = nextCandidate(state);
   if (candidate === undefined) return undefined;
   const { view, proof } = candidate;
+  const cause = causeFor(candidate, state);
   return {
     workload: workloadId(state.workload.view),
     pod: view.name,
     podUID: view.uid,
     ...(state.workload.view.kind === "DaemonSet" && view.nodeName !== undefined ? { node: view.nodeName } : {}),
-    cause: causeFor(candidate, state),
+    cause,
     ...(proof === undefined ? {} : { serviceAccountUID: proof.serviceAccountUID }),
     // A rollout replaces every pod, so no sibling of the incident is left that could be exempt from the cooldown.
     ...(state.spec.strategy === "RolloutRestart" ? {} : { podCreatedAtMs: view.createdAtMs }),
     limits: limitsOf(state.spec),
+    ...(isUnproven({ cause }) ? { rejections: state.observed.rejections } : {}),
   };
 }
 

@@ -7,7 +7,7 @@ export type TokenCause = Exclude<Cause, "TokenTooLong">;
 export const TOKEN_CAUSES: readonly Cause[] = Object.values(Cause).filter(cause => cause !== Cause.TokenTooLong);
 
 /** Rejections of different ServiceAccounts that began within this time of each other have one cause. */
-const SAME_TIME_MS = 300_000;
+export const SAME_TIME_MS = 300_000;
 
 /** A rejection that has ended is remembered for this long: after a key rotation, workloads are healed one after the other. */
 const REMEMBERED_MS = 3_600_000;

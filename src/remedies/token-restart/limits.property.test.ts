@@ -117,6 +117,7 @@ class World {
       ambiguousNodes: [],
       problems: [],
       onsets: [],
+      rejections: { workloads: 1, watched: 1 },
       nextReadInMs: STEP_MS,
     };
   }

@@ -70,7 +70,7 @@ export async function observeTargets(
   spec: TokenRestartSpec,
   readers: Readers,
   memory: ObjectMemory,
-): Promise<Omit<ObservedTargets, "onsets">> {
+): Promise<Omit<ObservedTargets, "onsets" | "rejections">> {
   const problems: Problem[] = [];
   const pass: Pass = { object, spec, readers, problems };
   const found = await findWorkloads(pass);

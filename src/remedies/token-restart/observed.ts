@@ -1,4 +1,5 @@
 import type { RestartStatus, TargetStatus } from "../../api/controller-resilience";
+import type { UnprovenRejections } from "../../core/intent";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
 import type { Onset } from "./cause";
@@ -30,6 +31,8 @@ export interface ObservedTargets {
   readonly problems: readonly Problem[];
   /** Unexplained rejections in all workloads that the operator watches. */
   readonly onsets: readonly Onset[];
+  /** The same in numbers, for the claims of restarts without proof. */
+  readonly rejections: UnprovenRejections;
   /** Time until the next log read is due. */
   readonly nextReadInMs: number;
 }

@@ -11,6 +11,10 @@ export const REASONS = {
     event: "Warning",
     help: "Create the ServiceAccount. Not reported for pods that mount no token or have the skip annotation; the Events of their owner show that no new pod can be created.",
   },
+  BreakerTripped: {
+    event: "Warning",
+    help: "Too many restarts on log evidence alone, or too many workloads with 401s at once: no such restart in the whole cluster until a person resets the breaker with the command in the message.",
+  },
   Rejected: {
     event: "Warning",
     help: "Being healed, unless the message says otherwise: the skip annotation is set; the pod mounts no token that a restart renews (check its other credentials); or a person must decide between two CNI agents.",
@@ -22,7 +26,7 @@ export const REASONS = {
   },
   RestartDeferred: {
     event: "Warning",
-    help: "Cooldown, `maxUnavailable`, the restart pace, or leader warm-up; the message says which.",
+    help: "Cooldown, `maxUnavailable`, the restart pace, leader warm-up, or another restart that shows first whether restarts help; the message says which.",
   },
   Restarting: { event: "Normal", help: "A pod was restarted; the operator is watching its successor." },
   TargetNotFound: { event: "Warning", help: "No such workload (yet): check kind and name." },

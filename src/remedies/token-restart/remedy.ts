@@ -11,6 +11,7 @@ import { observeTargets, onsetsOf } from "./observe";
 import type { Observed } from "./observed";
 import { planRestarts } from "./plan";
 import { REASONS } from "./reasons";
+import { rejectionsOf } from "./rejections";
 import { reportTokens } from "./report";
 import { SandboxTraces } from "./sandbox-traces";
 
@@ -64,6 +65,8 @@ const PERMISSIONS: readonly Permission[] = [
 interface Memory {
   readonly logs: LogWatch;
   readonly sandboxes: SandboxTraces;
+  /** Number of workloads in the last pass. */
+  workloads: number;
   readonly patterns: string;
   readonly finder: Finder;
 }
@@ -77,8 +80,12 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
     const patterns = JSON.stringify(extraPatterns);
     const known = memories.get(key);
     if (known?.patterns === patterns) return known;
-    const { logs, sandboxes } = known ?? { logs: new LogWatch(), sandboxes: new SandboxTraces() };
-    const memory: Memory = { logs, sandboxes, patterns, finder: createFinder(extraPatterns) };
+    const { logs, sandboxes, workloads } = known ?? {
+      logs: new LogWatch(),
+      sandboxes: new SandboxTraces(),
+      workloads: 0,
+    };
+    const memory: Memory = { logs, sandboxes, workloads, patterns, finder: createFinder(extraPatterns) };
     memories.set(key, memory);
     onsets.forget(key);
     return memory;
@@ -95,11 +102,14 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
 
     async observe(object, spec, readers): Promise<Observed> {
       const key = keyOf(object);
-      const { finder, logs, sandboxes } = memoryOf(key, spec.extraPatterns);
+      const memory = memoryOf(key, spec.extraPatterns);
+      const { finder, logs, sandboxes } = memory;
       if ("invalid" in finder) return { kind: "invalidPattern", message: finder.invalid };
       const observed = await observeTargets(object, spec, readers, { logs, sandboxes, find: finder.find });
       const nowMs = readers.clock.now().getTime();
-      return { ...observed, onsets: onsets.remember(key, onsetsOf(observed.workloads, nowMs), nowMs) };
+      memory.workloads = observed.workloads.length;
+      const known = onsets.remember(key, onsetsOf(observed.workloads, nowMs), nowMs);
+      return { ...observed, onsets: known, rejections: rejectionsOf(known, watchedIn(memories.values()), nowMs) };
     },
 
     plan: planRestarts,
@@ -110,4 +120,10 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
       onsets.forget(key);
     },
   });
+}
+
+function watchedIn(memories: Iterable<Memory>): number {
+  let total = 0;
+  for (const { workloads } of memories) total += workloads;
+  return total;
 }

@@ -29,6 +29,7 @@ function observed(...names: string[]): ObservedTargets {
     ambiguousNodes: [],
     problems: [],
     onsets: [],
+    rejections: { workloads: 1, watched: 1 },
   };
   const workloads = names.map(name => rejected(name));
   return { kind: "observed", generation: 1, mode: "Enforce", nextReadInMs: 5_000, workloads, ...nothing };
@@ -70,6 +71,8 @@ describe("the report on a restart", () => {
       { result: "Limited", limit: "PassTime", retryAfterMs: 1 },
       "Waiting for the next pass: other writes used up the time of this one.",
     ],
+    [{ result: "Limited", limit: "Canary", retryAfterMs: 1, detail: "Waiting: pod x." }, "Waiting: pod x."],
+    [{ result: "Limited", limit: "Breaker", retryAfterMs: 1, detail: "Breaker tripped." }, "Breaker tripped."],
     [{ result: "Limited", limit: "Cooldown", retryAfterMs: 60_000 }, "Waiting until 2025-01-01T12:01:00Z (cooldown)."],
     [{ result: "Forbidden", message: "no permission" }, "The operator may not evict Pod web-a: no permission."],
     [{ result: "Failed", message: "timeout" }, "Restart failed, retrying: timeout."],
@@ -86,6 +89,31 @@ describe("the report on a restart", () => {
     expect(message).toMatch(
       /^Pod db-a got .* The operator may not evict Pod db-a: no permission\. Pod web-a got .* Evicted; watching/,
     );
+  });
+});
+
+describe("the report while the restart breaker is tripped", () => {
+  it("is Stalled, and begins with the breaker", () => {
+    const detail = "Restart breaker tripped: why; what to do";
+    const tripped = { result: "Limited", limit: "Breaker", retryAfterMs: 1, detail } as const;
+    const { status, reason, message, stalled, progressing } = report({
+      db: { result: "Limited", limit: "Canary", retryAfterMs: 1, detail: "Waiting." },
+      web: tripped,
+    });
+    expect({ status, reason, progressing }).toEqual({ status: "False", reason: "BreakerTripped", progressing: false });
+    expect(message).toMatch(/^Pod web-a got .* Restart breaker tripped: why; what to do/);
+    expect(stalled).toEqual({ reason: "BreakerTripped", message: detail });
+  });
+
+  it("names a canary as a reason to wait", () => {
+    const { reason, stalled, progressing } = report({
+      web: { result: "Limited", limit: "Canary", retryAfterMs: 1, detail: "Waiting." },
+    });
+    expect({ reason, stalled, progressing }).toEqual({
+      reason: "RestartDeferred",
+      stalled: undefined,
+      progressing: true,
+    });
   });
 });
 

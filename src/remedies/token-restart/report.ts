@@ -1,4 +1,4 @@
-import type { Execution, Intent, Outcome } from "../../core/intent";
+import type { Execution, Intent, LimitReason, Outcome } from "../../core/intent";
 import type { EventRequest, Outcomes, Report } from "../../core/remedy";
 import { SUSPICIOUS_INTERVAL_MS } from "../../logs/reading/read-schedule";
 import type { Finding } from "../kit/finding";
@@ -10,8 +10,10 @@ import { count, describeBlock, describeIneffective, describeRecovery, describeTi
 
 const NOTHING: Finding<Reason> = { status: "True", reason: "Accepted", sentence: "No workloads to watch." };
 
+type Limited = Extract<Outcome, { result: "Limited" }>;
+
 /** Reasons after executed intents, gravest first. */
-const RESULTS = ["Forbidden", "RestartBlocked", "RestartDeferred", "Rejected", "Restarting"] as const;
+const RESULTS = ["Forbidden", "BreakerTripped", "RestartBlocked", "RestartDeferred", "Rejected", "Restarting"] as const;
 type Result = Finding<(typeof RESULTS)[number]>;
 
 /** Reasons of one workload that stay the condition's reason, whatever the outcome of another workload's restart. */
@@ -34,7 +36,7 @@ export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Da
     reason,
     message: messageOf(plan, reason, outcomes, now),
     recheckAfterMs: gravest === undefined ? plan.recheckAfterMs : SUSPICIOUS_INTERVAL_MS,
-    progressing: gravest === undefined ? planned.some(({ isProgressing }) => isProgressing) : gravest !== "Forbidden",
+    progressing: gravest === undefined ? planned.some(({ isProgressing }) => isProgressing) : !needsPerson(gravest),
     ...stalledOf(plan, results, outcomes, now),
     lists: { targets: plan.items.map(({ target }) => target) },
     events: plan.settled.map(entry => eventOf(entry)),
@@ -84,7 +86,7 @@ function resultOf({ intent, outcome }: Execution, restart: PlannedRestart, now: 
       return result("RestartBlocked", `Restart blocked: ${block}.`);
     }
     case "Limited":
-      return result("RestartDeferred", describeLimit(outcome, now));
+      return result(outcome.limit === "Breaker" ? "BreakerTripped" : "RestartDeferred", describeLimit(outcome, now));
     case "Forbidden":
       return result("Forbidden", `The operator may not ${describeIntent(intent)}: ${outcome.message}.`);
     case "Conflict":
@@ -112,21 +114,19 @@ function describeIntent({ verb, target }: Intent): string {
   return `${verb} ${target.kind} ${target.name}`;
 }
 
-/** Limits that end within seconds are described without a time: a time that changes with every pass would write status in every pass. */
-function describeLimit({ limit, retryAfterMs }: Extract<Outcome, { result: "Limited" }>, now: Date): string {
-  switch (limit) {
-    case "RestartPacer":
-      return "Waiting: the operator paces restarts, one per --restart-interval.";
-    case "LeaderWarmup":
-      return "Waiting: the new leader is still loading restart history for this namespace.";
-    case "PassTime":
-      return "Waiting for the next pass: other writes used up the time of this one.";
-    case "Cooldown":
-    case "MaxRestarts": {
-      const time = describeTime(now.getTime() + retryAfterMs) ?? "an unknown time";
-      return `Waiting until ${time} (${limit === "Cooldown" ? "cooldown" : "maxRestarts"}).`;
-    }
-  }
+/** What a restart waits for, without a time: a time that changes with every pass would write status in every pass. */
+const WAITS: Readonly<Record<Exclude<LimitReason, "Cooldown" | "MaxRestarts">, string>> = {
+  RestartPacer: "Waiting: the operator paces restarts, one per --restart-interval.",
+  LeaderWarmup: "Waiting: the new leader is still loading restart history for this namespace.",
+  PassTime: "Waiting for the next pass: other writes used up the time of this one.",
+  Breaker: "Restart breaker tripped; see the Events of the operator's Lease.",
+  Canary: "Waiting: another restart shows first whether restarts help.",
+};
+
+function describeLimit({ limit, retryAfterMs, detail }: Limited, now: Date): string {
+  if (limit !== "Cooldown" && limit !== "MaxRestarts") return detail ?? WAITS[limit];
+  const time = describeTime(now.getTime() + retryAfterMs) ?? "an unknown time";
+  return `Waiting until ${time} (${limit === "Cooldown" ? "cooldown" : "maxRestarts"}).`;
 }
 
 function stalledOf(
@@ -135,13 +135,20 @@ function stalledOf(
   outcomes: Outcomes,
   now: Date,
 ): Pick<Report<Reason>, "stalled"> {
-  const forbidden = results.find(({ reason }) => reason === "Forbidden");
-  if (forbidden !== undefined) return { stalled: { reason: forbidden.reason, message: forbidden.sentence } };
+  const gravest = RESULTS.flatMap(reason => results.filter(one => one.reason === reason))[0];
+  if (gravest !== undefined && needsPerson(gravest.reason)) {
+    return { stalled: { reason: gravest.reason, message: gravest.sentence } };
+  }
   const waiting = items.filter(item => !resultsOf(item, outcomes, now).some(({ reason }) => reason === "Restarting"));
   const current = waiting.map(item => findingOf(item, outcomes, now));
   const stalled = worstFirst<Reason, Finding<Reason>>(REASONS, [...current, ...findings]).filter(one => one.isStalled);
   const [first] = stalled;
   return first === undefined ? {} : { stalled: { reason: first.reason, message: joinFindings(stalled) } };
+}
+
+/** Reports whether the restart is not possible before a person acts. */
+function needsPerson(reason: Result["reason"]): boolean {
+  return reason === "Forbidden" || reason === "BreakerTripped";
 }
 
 function eventOf(entry: WorkloadsPlan["settled"][number]): EventRequest {

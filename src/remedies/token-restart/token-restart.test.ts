@@ -426,9 +426,12 @@ describe("several workloads", () => {
       scene.log(UNAUTHORIZED);
       scene.log(UNAUTHORIZED, "db-5d-a");
     };
+    const startMs = scene.clock.now().getTime();
     both();
     const pass = await scene.passes(12, both);
     expect(pass.intents.map(intent => intent.restart?.cause)).toEqual(["SigningKeyRotated", "SigningKeyRotated"]);
+    const rejections = { workloads: 2, watched: 2, togetherSinceMs: startMs };
+    expect(pass.intents.map(intent => intent.restart?.rejections)).toEqual([rejections, rejections]);
   });
 
   it("restarts a pod without a mounted token when another workload is persistently rejected, not for a stray 401", async () => {

@@ -121,6 +121,7 @@ const observedTargets: fc.Arbitrary<ObservedTargets> = fc.record({
     }),
     { maxLength: 2 },
   ),
+  rejections: fc.record({ workloads: fc.nat(20), watched: fc.nat(20) }),
   nextReadInMs: fc.double({ min: 0 }),
 });
 

@@ -1,0 +1,162 @@
+import { Cause } from "../../api/conditions";
+import { BREAKER_ANNOTATION } from "../../api/names";
+import type { Clock } from "../../core/clock";
+import type { ControllerResilience, RestartStatus } from "../../api/controller-resilience";
+import type { ObjectRef, Outcome, RestartClaim, UnprovenRejections } from "../../core/intent";
+import { isOpen } from "../../core/restarts/budget";
+import { isUnproven } from "../../core/restarts/unproven";
+import { toSeconds } from "../../core/time";
+import { KEPT_MS, UnprovenRestarts, type UnprovenRestart } from "./unproven-restarts";
+
+/** Settings of the breaker and the canary; docs/settings.md describes them. */
+export interface BreakerSettings {
+  /** Unproven restarts in any hour, over all objects. */
+  readonly restartsPerHour: number;
+  /** More workloads than this with unproven rejections at once trip the breaker, */
+  readonly workloads: number;
+  /** and so does more than this share of the watched workloads, in percent. */
+  readonly percent: number;
+  readonly canary: boolean;
+}
+
+export const DEFAULT_BREAKER: BreakerSettings = { restartsPerHour: 20, workloads: 10, percent: 50, canary: true };
+
+/** Fewer workloads are no share worth tripping for: in a small cluster one bad program is a third of them. */
+const LEAST_FOR_PERCENT = 5;
+
+/** A canary without an outcome for this long has failed. By their own rules most restarts settle within ten minutes. */
+const CANARY_MS = 1_800_000;
+
+/** Time until a deferred restart is tried again, in milliseconds. */
+const RECHECK_MS = 10_000;
+
+/** The state of the breaker. It outlives this process. */
+export interface BreakerState {
+  /** Why it is tripped, or null if it is not; undefined: unknown. */
+  readonly state: string | null | undefined;
+  /** Wall-clock time of the last reset. */
+  readonly resetMs: number;
+  trip(why: string): void;
+}
+
+/** What the breaker works with. */
+export interface BreakerPorts {
+  readonly clock: Clock;
+  readonly breaker: BreakerState;
+  /** The Lease that holds the state. */
+  readonly lease: ObjectRef;
+  /** Called once when the breaker trips, with sentences for people. */
+  readonly onTripped?: (note: string) => void;
+}
+
+type Deferral = Extract<Outcome, { result: "Limited" }>;
+
+/**
+ * Stops unproven restarts in the whole cluster when they are too many, or when the rejections look like trouble of the API servers
+ * (docs/adr/0024-stop-unproven-restarts-on-a-bad-day.md). Once tripped, only a person resets it.
+ */
+export class Breaker {
+  readonly #ports: BreakerPorts;
+  readonly #settings: BreakerSettings;
+  readonly #restarts: UnprovenRestarts;
+
+  constructor(ports: BreakerPorts, settings: Partial<BreakerSettings> = {}) {
+    this.#ports = ports;
+    this.#settings = { ...DEFAULT_BREAKER, ...settings };
+    this.#restarts = new UnprovenRestarts(ports.clock);
+  }
+
+  /** Replaces the history of an object. */
+  note(object: ControllerResilience, history: readonly RestartStatus[]): void {
+    this.#restarts.note(object, history);
+  }
+
+  /** Defers an unproven restart while the breaker is tripped. Trips it if this restart must not happen. */
+  tripped(claim: RestartClaim): Deferral | undefined {
+    if (!isUnproven(claim)) return undefined;
+    if (this.#ports.breaker.state === null) this.#tripIfNeeded(claim);
+    const { state } = this.#ports.breaker;
+    return state === null ? undefined : limited("Breaker", describeTripped(state, this.#ports.lease));
+  }
+
+  /** Defers an unproven restart while another one shows whether restarts help. */
+  canaryOpen(claim: RestartClaim): Deferral | undefined {
+    if (!isUnproven(claim) || !this.#settings.canary) return undefined;
+    const open = this.#restarts.since(-Infinity).filter(({ entry }) => isOpen(entry));
+    // A new leader may not have seen when the first of the rejections began, but its restart has the cause.
+    const isTogether = isShared(claim) || open.some(({ entry }) => isShared(entry));
+    const canary = open.find(restart => !this.#isOverdue(restart));
+    return canary && isTogether ? limited("Canary", describeCanary(canary)) : undefined;
+  }
+
+  #tripIfNeeded(claim: RestartClaim): void {
+    const why = this.#tooMany() ?? this.#tooWide(claim) ?? this.#failedCanary(claim);
+    if (why === undefined) return;
+    const { breaker, clock, lease, onTripped } = this.#ports;
+    const text = `${toSeconds(clock.now())} ${why}`;
+    breaker.trip(text);
+    onTripped?.(describeTripped(text, lease));
+  }
+
+  #tooMany(): string | undefined {
+    const { restartsPerHour } = this.#settings;
+    const { length } = this.#restarts.since(this.#ports.breaker.resetMs);
+    if (length < restartsPerHour) return undefined;
+    return `${length} restarts without proof within an hour (limit: ${restartsPerHour})`;
+  }
+
+  /** After a reset the workloads do not count for an hour: a person has decided that restarts can help. */
+  #tooWide({ rejections }: RestartClaim): string | undefined {
+    if (rejections === undefined || this.#nowMs() - this.#ports.breaker.resetMs < KEPT_MS) return undefined;
+    const { workloads, watched } = rejections;
+    const isShare = workloads >= LEAST_FOR_PERCENT && workloads * 100 > this.#settings.percent * watched;
+    if (workloads <= this.#settings.workloads && !isShare) return undefined;
+    return `${workloads} of ${watched} workloads get 401 responses at once`;
+  }
+
+  #failedCanary(claim: RestartClaim): string | undefined {
+    const sinceMs = claim.rejections?.togetherSinceMs ?? Infinity;
+    if (!this.#settings.canary) return undefined;
+    const failed = this.#restarts
+      .since(this.#ports.breaker.resetMs)
+      .filter(({ entry, timeMs }) => timeMs >= sinceMs || isShared(entry))
+      .find(restart => restart.entry.outcome === "Ineffective" || this.#isOverdue(restart));
+    return failed && `several ServiceAccounts are rejected, and restarting ${describe(failed)} did not help`;
+  }
+
+  #isOverdue({ entry, timeMs }: UnprovenRestart): boolean {
+    return isOpen(entry) && this.#nowMs() - timeMs > CANARY_MS;
+  }
+
+  #nowMs(): number {
+    return this.#ports.clock.now().getTime();
+  }
+}
+
+/** Reports whether rejections of several ServiceAccounts began together, as far as a claim or a recorded restart tells. */
+function isShared({ cause, rejections }: { cause: string; rejections?: UnprovenRejections }): boolean {
+  return cause === Cause.SigningKeyRotated || rejections?.togetherSinceMs !== undefined;
+}
+
+function limited(limit: "Breaker" | "Canary", detail: string): Deferral {
+  return { result: "Limited", limit, retryAfterMs: RECHECK_MS, detail };
+}
+
+function describe({ namespace, entry }: UnprovenRestart): string {
+  return `pod ${namespace}/${entry.pod} of ${entry.workload}`;
+}
+
+function describeCanary(canary: UnprovenRestart): string {
+  return `Waiting: ${describe(canary)} was restarted first; the next pod follows once its successor is accepted.`;
+}
+
+/** Longest part of the annotation in a message. A person may have written it. */
+const MAX_WHY = 300;
+
+function describeTripped(why: string | undefined, { namespace = "", name }: ObjectRef): string {
+  const rest = "no pod is restarted on log evidence alone until";
+  if (why === undefined) return `Restart breaker unknown: the Lease was not read yet; ${rest} it is.`;
+  const shown = why.replaceAll(/\p{Cc}+/gu, " ").slice(0, MAX_WHY) || "no reason given";
+  const command = `kubectl annotate lease -n ${namespace} ${name} ${BREAKER_ANNOTATION}-`;
+  return `Restart breaker tripped: ${shown}; ${rest} a person resets it; find the cause of the 401 responses, then run: ${command}`;
+}
