@@ -71,6 +71,10 @@ interface Memory {
   readonly finder: Finder;
 }
 
+function newMemory(): Pick<Memory, "logs" | "sandboxes" | "workloads"> {
+  return { logs: new LogWatch(), sandboxes: new SandboxTraces(), workloads: 0 };
+}
+
 /** Restarts pods whose requests persistently get 401 responses because their ServiceAccount token is invalid. */
 export function createTokenRestart(): Remedy<"tokenRestart"> {
   const memories = new Map<Key, Memory>();
@@ -80,12 +84,7 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
     const patterns = JSON.stringify(extraPatterns);
     const known = memories.get(key);
     if (known?.patterns === patterns) return known;
-    const { logs, sandboxes, workloads } = known ?? {
-      logs: new LogWatch(),
-      sandboxes: new SandboxTraces(),
-      workloads: 0,
-    };
-    const memory: Memory = { logs, sandboxes, workloads, patterns, finder: createFinder(extraPatterns) };
+    const memory: Memory = { ...(known ?? newMemory()), patterns, finder: createFinder(extraPatterns) };
     memories.set(key, memory);
     onsets.forget(key);
     return memory;
