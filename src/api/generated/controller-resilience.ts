@@ -588,9 +588,9 @@ export interface FlowStatus {
    */
   requestsPerSecond?: number;
   /**
-   * State of the circuit breaker. Normal: below the threshold. Elevated: at or above the threshold, but not yet for long enough to be a runaway. Throttled: in quarantine until the time in until, and then until the cluster shows that it is released. Probation: released, and the operator is watching the request rate.
+   * State of the circuit breaker. Normal: below the threshold. Elevated: at or above the threshold, but not yet for long enough to be a runaway. Throttled: in quarantine until the time in until, and then until the cluster shows that it is released. Probation: released, and the operator is watching the request rate. GivenUp: released after too many relapses, and not throttled again before spec.flowIsolation changes.
    */
-  state?: "Normal" | "Elevated" | "Throttled" | "Probation";
+  state?: "Normal" | "Elevated" | "Throttled" | "Probation" | "GivenUp";
   /**
    * Time when the state began.
    */
@@ -607,6 +607,14 @@ export interface FlowStatus {
    * How the flow is throttled. ScaleToZero remains until the replicas of every workload are restored.
    */
   held?: "Throttle" | "ScaleToZero";
+  /**
+   * Number of throttles that followed a probation since the flow was last Normal.
+   */
+  relapses?: number;
+  /**
+   * Hash of the spec.flowIsolation with which the state became GivenUp.
+   */
+  specHash?: string;
   /**
    * Number of times that the operator tried to end this throttle without success, counted up to three.
    */

@@ -197,6 +197,32 @@ describe("from the first request to the throttle", () => {
   });
 });
 
+describe("a flow that relapses again and again", () => {
+  const relapsed = (relapses: number): Breaker => at("Probation", { releaseMs: MINUTE, relapses });
+
+  it("is given up instead of a sixth relapse, and stays so", () => {
+    expect(next(relapsed(4), RUNAWAY, 1)).toMatchObject({ state: "Throttled", relapses: 5 });
+    const givenUp = next(relapsed(5), RUNAWAY, 1);
+    expect(givenUp).toEqual({ state: "GivenUp", sinceMs: NOW + 1 });
+    for (const seen of [RUNAWAY, reading(0), UNKNOWN]) expect(next(givenUp, seen, 600 * MINUTE)).toEqual(givenUp);
+  });
+
+  it("has its relapses counted until it is Normal again", () => {
+    const throttled = at("Throttled", { untilMs: NOW, releaseMs: MINUTE, relapses: 3 });
+    expect(next(throttled, UNKNOWN)).toMatchObject({ state: "Probation", relapses: 3 });
+    expect(next(relapsed(3), reading(0), 0, { isHeld: true })).toMatchObject({ state: "Throttled", relapses: 3 });
+    expect(next(relapsed(3), reading(100))).toMatchObject({ state: "Probation", relapses: 3 });
+    const quiet = at("Probation", { untilMs: NOW, relapses: 3 });
+    expect(next(quiet, reading(0))).toEqual(at("Normal"));
+  });
+
+  it("is throttled six times in a day, not for ever", () => {
+    const changes = run(flood(120, 0, Infinity), 24 * 60 * MINUTE, LIMITS).map(({ own }) => own.state);
+    expect(changes.filter(state => state === "Throttled")).toHaveLength(6);
+    expect(changes.at(-1)).toBe("GivenUp");
+  });
+});
+
 const states = fc.constantFrom<Breaker["state"][]>("Normal", "Elevated", "Throttled", "Probation");
 const odd = fc.constantFrom(NaN, Infinity, -Infinity, 0, -1);
 const times = fc.oneof(

@@ -10,6 +10,8 @@ export interface Breaker {
   readonly untilMs?: number;
   /** Length of the throttle, also during the probation after it. */
   readonly releaseMs?: number;
+  /** Throttles that followed a probation since the flow was last Normal. */
+  readonly relapses?: number;
 }
 
 /** When the breaker trips, and for how long; from the spec and the cluster. */
@@ -28,6 +30,9 @@ export interface BreakerLimits {
 
 /** Longest throttle, however often a client relapses; stated in the API. */
 export const MAX_RELEASE_MS = 3_600_000;
+
+/** Relapses after which a flow is given up: no runaway that six throttles did not stop is stopped by one more. */
+export const MAX_RELAPSES = 5;
 
 /** A flow is normal again below this part of the threshold; in between its state stays. */
 const CALM = 0.8;
@@ -64,6 +69,8 @@ const STEPS: Record<Breaker["state"], Step> = {
   Elevated: elevated,
   Throttled: throttled,
   Probation: probation,
+  // Until the spec changes: a person must look at it.
+  GivenUp: own => own,
 };
 
 function elevated(own: Breaker, reading: Reading, limits: BreakerLimits, nowMs: number): Breaker {
@@ -82,7 +89,7 @@ function throttled(own: Breaker, _reading: Reading, limits: BreakerLimits, nowMs
   const leftMs = endMs - nowMs;
   if (leftMs <= 0 || !limits.mayStayThrottled) {
     if (limits.isHeld) return { ...own, untilMs: Math.min(endMs, nowMs) };
-    return { ...begin("Probation", nowMs), untilMs: nowMs + quietMs(releaseMs, limits), releaseMs };
+    return { ...own, ...begin("Probation", nowMs), untilMs: nowMs + quietMs(releaseMs, limits), releaseMs };
   }
   // The clock was set back: never longer than the whole throttle.
   return leftMs > releaseMs ? { ...own, untilMs: nowMs + releaseMs } : own;
@@ -93,11 +100,16 @@ function probation(own: Breaker, reading: Reading, limits: BreakerLimits, nowMs:
   const releaseMs = releaseOf(own, limits);
   if (isOver(reading, limits)) {
     const relapses = limits.mayThrottle && isRunaway(reading, limits);
-    return relapses ? throttle(Math.max(2 * releaseMs, limits.releaseMs), nowMs) : withoutEnd(own);
+    return relapses ? relapse(own, Math.max(2 * releaseMs, limits.releaseMs), nowMs) : withoutEnd(own);
   }
   const endMs = nowMs + quietMs(releaseMs, limits);
   if (own.untilMs === undefined || own.untilMs > endMs) return { ...own, untilMs: endMs };
   return nowMs >= own.untilMs ? begin("Normal", nowMs) : own;
+}
+
+function relapse({ relapses = 0 }: Breaker, releaseMs: number, nowMs: number): Breaker {
+  if (relapses >= MAX_RELAPSES) return begin("GivenUp", nowMs);
+  return { ...throttle(releaseMs, nowMs), relapses: relapses + 1 };
 }
 
 function isOver({ perSecond }: Reading, { threshold }: BreakerLimits): boolean {
@@ -118,8 +130,8 @@ function begin(state: Breaker["state"], nowMs: number): Breaker {
 }
 
 /** A throttle that status does not have, such as one that a person or a leader without status made. */
-function toBeReleased({ releaseMs }: Breaker, nowMs: number): Breaker {
-  return { ...begin("Throttled", nowMs), untilMs: nowMs, ...(releaseMs === undefined ? {} : { releaseMs }) };
+function toBeReleased(own: Breaker, nowMs: number): Breaker {
+  return { ...own, ...begin("Throttled", nowMs), untilMs: nowMs };
 }
 
 function throttle(wantedMs: number, nowMs: number): Breaker {
@@ -134,12 +146,13 @@ function withoutEnd(own: Breaker): Breaker {
 }
 
 /** Status may hold anything, and clocks are set back: drops invalid times and start times in the future. */
-function withSoundTimes({ state, sinceMs, untilMs, releaseMs }: Breaker, nowMs: number): Breaker {
+function withSoundTimes({ state, sinceMs, untilMs, releaseMs, relapses }: Breaker, nowMs: number): Breaker {
   return {
     state,
     sinceMs: sinceMs <= nowMs ? sinceMs : nowMs,
     ...(isTime(untilMs) ? { untilMs } : {}),
     ...(isTime(releaseMs) && releaseMs > 0 ? { releaseMs } : {}),
+    ...(relapses === undefined ? {} : { relapses }),
   };
 }
 

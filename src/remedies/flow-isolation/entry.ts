@@ -1,5 +1,6 @@
 import type { FlowStatus } from "../../api/controller-resilience";
 import { toSeconds } from "../../core/time";
+import { hashOfBlock } from "./block";
 import { changesOf, type Flow } from "./flow";
 
 /** Its entry in status.flows before this pass writes anything. */
@@ -18,8 +19,16 @@ export function entryOf(flow: Flow): FlowStatus {
     ...(untilMs === undefined ? {} : { until: timeOf(untilMs) }),
     ...(releaseMs === undefined ? {} : { releaseSeconds: Math.round(releaseMs / 1_000) }),
     ...throttleOf(flow),
+    ...relapsesOf(flow),
     changes: changesOf(account, facts),
     generation: facts.generation,
+  };
+}
+
+function relapsesOf({ breaker: { state, relapses }, spec }: Flow): Pick<FlowStatus, "relapses" | "specHash"> {
+  return {
+    ...(relapses === undefined ? {} : { relapses }),
+    ...(state === "GivenUp" ? { specHash: hashOfBlock(spec) } : {}),
   };
 }
 

@@ -57,3 +57,40 @@ describe("the threshold", () => {
     expect(scene.level()).toBe(SHARED);
   });
 });
+
+describe("a ServiceAccount that relapses after each throttle", () => {
+  it("is given up and released after six throttles; a person is needed until the block changes", async () => {
+    const scene = await throttled();
+    scene.perSecond.set("app", 120);
+    const decision = await scene.run(6 * 60 * MINUTES);
+    expect(scene.written.filter(({ eventReason }) => eventReason === "FlowThrottled")).toHaveLength(6);
+    expect(scene.level()).toBe(SHARED);
+    expect(decision).toMatchObject({
+      status: "False",
+      reason: "ThrottleGivenUp",
+      stalled: { reason: "ThrottleGivenUp" },
+    });
+    expect(decision.message).toBe(
+      "ServiceAccount app is not throttled again before spec.flowIsolation changes: it relapsed after each of 6 throttles. Now: 120 requests/s, threshold 100 requests/s for 30s.",
+    );
+    const { metadata } = scene.object;
+    scene.object = { ...scene.object, metadata: { ...metadata, generation: metadata.generation + 1 } };
+    await scene.run(10 * MINUTES);
+    expect(scene.entry()).toMatchObject({ state: "GivenUp" });
+    scene.change({ requestRate: { ...scene.object.spec.flowIsolation!.requestRate, threshold: 110 } });
+    await scene.run(2 * MINUTES);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+    expect(scene.entry()).not.toHaveProperty("relapses");
+  });
+
+  it("has one Event that says so", async () => {
+    const scene = await throttled();
+    const seen: string[] = [];
+    for (let i = 0; i < 4 * 60 * 12; i++) {
+      seen.push(...((await scene.pass()).events ?? []).map(({ reason }) => reason));
+      await scene.wait(5);
+    }
+    expect(scene.entry()).toMatchObject({ state: "GivenUp" });
+    expect(seen.filter(reason => reason === "ThrottleGivenUp")).toHaveLength(1);
+  });
+});

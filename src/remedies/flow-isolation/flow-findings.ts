@@ -1,7 +1,7 @@
 import { viewIn } from "../../core/desired";
 import { formatDuration } from "../../core/duration";
 import type { Intent } from "../../core/intent";
-import { isRunaway } from "./breaker";
+import { isRunaway, MAX_RELAPSES } from "./breaker";
 import { buildWrite, EVENT } from "./writes";
 import type { FlowIsolationFacts, Spec } from "./facts";
 import type { Write } from "./item";
@@ -32,6 +32,7 @@ const CHECKS: readonly Check[] = [
   // What the client does, and what the operator does about it.
   throttled,
   releasing,
+  givenUp,
   runaway,
   elevated,
   probation,
@@ -101,9 +102,15 @@ function scalingSentence(flow: Flow): string {
   return ` Its Deployments and StatefulSets are scaled to zero until then.${sentence}`;
 }
 
+function givenUp(flow: Flow): Finding | undefined {
+  if (flow.breaker.state !== "GivenUp") return undefined;
+  const sentence = `${nameOf(flow)} is not throttled again before spec.flowIsolation changes: it relapsed after each of ${MAX_RELAPSES + 1} throttles. Now: ${measured(flow)}`;
+  return { status: "False", reason: "ThrottleGivenUp", sentence, isStalled: true };
+}
+
 function runaway(flow: Flow): Finding | undefined {
   const { breaker, reading, limits, spec, facts } = flow;
-  if (breaker.state === "Throttled" || !isRunaway(reading, limits)) return undefined;
+  if (breaker.state === "Throttled" || breaker.state === "GivenUp" || !isRunaway(reading, limits)) return undefined;
   // This pass records it in status; the next one throttles it.
   if (limits.mayThrottle) return undefined;
   const sentence = `${nameOf(flow)} is a runaway: ${measured(flow)} ${whyNotThrottled(spec, facts.mode)}`;

@@ -3,6 +3,7 @@ import { viewIn } from "../../core/desired";
 import { parseDuration } from "../../core/duration";
 import { isOwnedBy } from "../../core/owned";
 import type { ClusterObjectView, WorkloadView } from "../../core/views";
+import { hashOfBlock } from "./block";
 import { isReleasing, nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
 import type { AccountFacts, FlowIsolationFacts, Spec } from "./facts";
 import { DRAINED_MS, levelOf, QUARANTINE_LEVEL } from "./levels";
@@ -44,7 +45,7 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
   const lease = spec.protectLeases ? pieceOf(wantedLeaseFlow(owner, account.name, spec), facts.schemas) : undefined;
   const match = matchOf(account, facts);
   const limits = limitsOf(facts, spec, account, isInPlace(match, facts, lease));
-  const before = breakerOf(account.record);
+  const before = breakerOf(account.record, spec);
   const reading = readingOf(match, facts, { account, limits, before });
   const breaker = nextBreaker(before, reading, limits, nowMs);
   const rate = shownRate(reading, limits.threshold, breaker.state === before?.state ? account.record : undefined);
@@ -130,14 +131,16 @@ export function atZero({ name }: AccountFacts, { scaledDown }: FlowIsolationFact
   return scaledDown.filter(({ serviceAccountName, replicas }) => serviceAccountName === name && replicas === 0);
 }
 
-function breakerOf(record: FlowStatus | undefined): Breaker | undefined {
+function breakerOf(record: FlowStatus | undefined, spec: Spec): Breaker | undefined {
   if (record?.state === undefined) return undefined;
-  const { state, since, until, releaseSeconds } = record;
+  const { state, since, until, releaseSeconds, relapses } = record;
+  if (state === "GivenUp" && record.specHash !== hashOfBlock(spec)) return undefined;
   return {
     state,
     sinceMs: Date.parse(since ?? ""),
     ...(until === undefined ? {} : { untilMs: Date.parse(until) }),
     ...(releaseSeconds === undefined ? {} : { releaseMs: 1_000 * releaseSeconds }),
+    ...(relapses === undefined ? {} : { relapses }),
   };
 }
 

@@ -19,6 +19,10 @@ export const REASONS = {
     event: "Warning",
     help: "A runaway is throttled; check its logs before the release.",
   },
+  ThrottleGivenUp: {
+    event: "Warning",
+    help: "It relapsed after each of six throttles, and is released. Fix the client or raise the threshold: a change of spec.flowIsolation starts anew.",
+  },
   Runaway: {
     event: "Warning",
     help: "At its threshold for `for`, but not throttled: `onRunaway: Report`, Observe mode, or the quarantine level or its FlowSchemas are not in place.",

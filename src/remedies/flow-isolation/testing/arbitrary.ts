@@ -9,6 +9,7 @@ import type { FlowPlan } from "../plan";
 import { reportFlows } from "../report";
 import { ownerName } from "../../../core/owned";
 import type { AccountFacts, FlowIsolationFacts } from "../facts";
+import { hashOfBlock } from "../block";
 import { SHARED_LEVEL, QUARANTINE_LEVEL } from "../levels";
 import { flowSchemaName, wantedFlow, wantedLeaseFlow, wantedLevels, type Wanted } from "../wanted";
 import { DEFAULTS } from "./scene";
@@ -24,7 +25,9 @@ const records: fc.Arbitrary<Partial<FlowStatus>> = fc.record(
   {
     priorityLevel: fc.constantFrom(SHARED_LEVEL, QUARANTINE_LEVEL),
     requestsPerSecond: fc.nat(10_000),
-    state: fc.constantFrom("Normal", "Elevated", "Elevated", "Throttled", "Probation"),
+    state: fc.constantFrom("Normal", "Elevated", "Elevated", "Throttled", "Probation", "GivenUp"),
+    relapses: fc.nat(6),
+    specHash: fc.constant(hashOfBlock(DEFAULTS)),
     since: times,
     until: fc.oneof(times, fc.constant("never")),
     releaseSeconds: fc.nat(7_200),
