@@ -15,9 +15,9 @@ export function bindingId(binding: Pick<BindingStatus, "kind" | "name">): string
   return `${binding.kind}/${binding.name}`;
 }
 
-/** Reports whether the entry holds enough to decide on the binding after it is gone. */
-export function isRecorded({ expiryTime, roleRef, subjects }: BindingStatus): boolean {
-  return expiryTime !== undefined && roleRef !== undefined && subjects !== undefined;
+/** Reports whether the entry holds enough to decide on the binding after it is gone. A restore also needs its role. */
+export function isRecorded({ expiryTime, subjects }: BindingStatus): boolean {
+  return expiryTime !== undefined && subjects !== undefined;
 }
 
 /** Reports whether the binding is gone and is never restored. */

@@ -19,6 +19,11 @@ export function bindsTarget({ subjects = [] }: Bound, scope: Accounts): boolean 
   );
 }
 
+/** Reports whether the subject is a ServiceAccount of the targets. */
+export function isPinned(subject: SubjectView, { namespace, pinned }: Scope): boolean {
+  return isAccountOf(subject, namespace) && pinned.includes(subject.name);
+}
+
 /** Reports whether an unlisted binding is in scope: it expires, and binds one of these ServiceAccounts of the namespace. */
 export function isInScope(view: BindingView, namespace: string, serviceAccounts: readonly string[]): boolean {
   return bindsTarget(view, { namespace, serviceAccounts }) && hasExpiryKey(markedOf(view));

@@ -18,6 +18,8 @@ export interface LivingCase {
   /** The spec names it. */
   readonly listed: boolean;
   readonly expiry: Expiry;
+  /** The author may not be allowed to read the binding: Observe mode without a list needs no rights. Only its name and expiry are shown. */
+  readonly isPrivate: boolean;
   /** Undefined if the binding does not expire. */
   readonly schedule: Schedule | undefined;
 }
@@ -50,8 +52,8 @@ function targetMissing({ binding, observed, listed }: LivingCase): BindingFindin
 }
 
 function refused(excluded: LivingCase): BindingFinding | undefined {
-  const { binding, observed, listed, schedule, nowMs } = excluded;
-  const why = refusalOf(binding.view, observed, listed) ?? ownership(excluded);
+  const { binding, listed, schedule, nowMs } = excluded;
+  const why = foreignSubject(excluded) ?? ownership(excluded);
   if (why === undefined) return undefined;
   const sentence = `${nameOf(binding.view)} is not renewed: it ${why}.`;
   // The end of an unlisted binding is of interest only from its first warning on.
@@ -67,10 +69,16 @@ function refused(excluded: LivingCase): BindingFinding | undefined {
   };
 }
 
+function foreignSubject({ binding, observed, listed, isPrivate }: LivingCase): string | undefined {
+  const why = refusalOf(binding.view, observed, listed);
+  return why !== undefined && isPrivate ? "has other subjects than ServiceAccounts of the targets" : why;
+}
+
 /** Just-in-time access operators keep the expiry in an object of their own and would revert a change of the binding. */
-function ownership({ binding }: LivingCase): string | undefined {
+function ownership({ binding, isPrivate }: LivingCase): string | undefined {
   const { owner } = binding.view;
-  return owner === undefined ? undefined : `is owned by ${owner.kind} ${owner.name}; extend that object instead`;
+  if (owner === undefined) return undefined;
+  return `is owned by ${isPrivate ? "another object" : `${owner.kind} ${owner.name}`}; extend that object instead`;
 }
 
 /** The enforcer ignores a value that it cannot read, and so does the operator. */
@@ -78,7 +86,8 @@ function malformed(excluded: LivingCase): BindingFinding | undefined {
   const [first] = excluded.expiry.malformed;
   if (first === undefined) return undefined;
   const { key, value, expected } = first;
-  const sentence = `${nameOf(excluded.binding.view)} is not renewed: found ${key} "${value}", expected ${expected}.`;
+  const found = excluded.isPrivate ? `an unreadable ${key}` : `${key} "${value}"`;
+  const sentence = `${nameOf(excluded.binding.view)} is not renewed: found ${found}, expected ${expected}.`;
   return {
     status: "False",
     reason: "MalformedExpiry",

@@ -88,6 +88,7 @@ function notRestorable(gone: GoneCase): BindingFinding | undefined {
 function blocker(gone: GoneCase): string | undefined {
   const { record, spec, observed, listed, renewal } = gone;
   if (!spec.restoreExpired) return "spec.bindingRenewal.restoreExpired is false";
+  if (record.roleRef === undefined) return "status does not contain its role, which Observe mode does not record";
   const refusal = refusalOf(record, observed, listed);
   if (refusal !== undefined) return `it ${refusal}`;
   if (isContested(record, { expiryMs: Date.parse(record.expiryTime ?? "") }, observed.specHash)) {

@@ -6,7 +6,7 @@ import { buildRenewal, refOf } from "../intents";
 import type { LivingBinding, ObservedBindings } from "../observed";
 import { isContested, latestMs, seenSince, timeOf, withoutRenewalPlan } from "../record";
 import { markedOf, planRenewal, renewUntilMs, scheduleOf, type Renewal, type Schedule } from "../schedule";
-import { isListed } from "../scope";
+import { isListed, isPinned } from "../scope";
 import { expiryOf, nameOf, rulesOf } from "../wording";
 import { basicEntry, planExcluded, type LivingCase } from "./excluded";
 import { type BindingFinding, eventOnEntering } from "./finding";
@@ -47,7 +47,9 @@ export function planLiving(
   const marked = markedOf(view);
   const expiry = readExpiry(marked);
   const schedule = scheduleOf(marked, expiry, spec, record);
-  const living = { binding, observed, spec, nowMs, expiry, schedule, listed: isListed(spec, view.kind, view.name) };
+  const listed = isListed(spec, view.kind, view.name);
+  const isPrivate = observed.mode === "Observe" && !listed && view.kind === "ClusterRoleBinding";
+  const living = { binding, observed, spec, nowMs, expiry, schedule, listed, isPrivate };
   const excluded = planExcluded(living);
   if (excluded !== undefined || schedule === undefined) return excluded ?? notRenewed(living);
   // Computing a renewal takes longer than everything else, and nothing needs it before the first warning.
@@ -136,7 +138,7 @@ function beforeWarning(expiring: ExpiringCase): BindingFinding | undefined {
 function permissionMissing(expiring: ExpiringCase): BindingFinding | undefined {
   const { lacks } = expiring.binding;
   if (lacks.length === 0) return undefined;
-  const sentence = `${clause(expiring)} and cannot be renewed: the operator's ServiceAccount lacks ${rulesOf(lacks)}.`;
+  const sentence = `${clause(expiring)} and cannot be renewed: the operator's ServiceAccount lacks ${expiring.isPrivate ? "a right, which Enforce mode names" : rulesOf(lacks)}.`;
   return {
     status: "False",
     reason: "RenewalForbidden",
@@ -240,19 +242,21 @@ function onEntering({ binding }: ExpiringCase, state: BindingStatus["state"], ev
   return eventOnEntering(state, record?.state, event, refOf(view));
 }
 
-/** With everything that a restore needs. */
+/** With everything that a restore needs, as far as the author may read it. */
 function entryOf(expiring: ExpiringCase, state: BindingStatus["state"]): BindingStatus {
   const { schedule, binding, nowMs } = expiring;
-  const { view, record } = binding;
   return {
     ...basicEntry(expiring, state),
-    ...seenSince(record, schedule.seenFromMs, nowMs),
+    ...seenSince(binding.record, schedule.seenFromMs, nowMs),
     renewTime: timeOf(schedule.renewAtMs),
     lifeSeconds: Math.floor(schedule.lifeMs / 1000),
-    roleRef: { ...view.roleRef },
-    subjects: view.subjects.map(subject => ({ ...subject })),
-    labels: { ...view.labels },
-    annotations: { ...view.annotations },
+    ...contentOf(expiring),
     source: schedule.sources.join(","),
   };
+}
+
+function contentOf({ binding: { view }, isPrivate, observed }: ExpiringCase) {
+  const subjects = view.subjects.map(subject => ({ ...subject }));
+  if (isPrivate) return { subjects: subjects.filter(subject => isPinned(subject, observed)) };
+  return { roleRef: { ...view.roleRef }, subjects, labels: { ...view.labels }, annotations: { ...view.annotations } };
 }
