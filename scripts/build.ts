@@ -34,6 +34,8 @@ async function main(): Promise<void> {
 }
 
 void main().catch((error: unknown) => {
+  // The lab takes a complete folder for a build that succeeded.
+  rmSync(IMAGE_FOLDER, { recursive: true, force: true });
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 });
