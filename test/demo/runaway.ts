@@ -1,5 +1,6 @@
 // Demonstrates flow isolation: a controller without backoff loses its rights and loops on 403, while another client's latency is measured.
 import type { FlowStatus, StatusCondition } from "../../src/api/controller-resilience";
+import { QUARANTINE_LEVEL } from "../../src/remedies/flow-isolation/levels";
 import { ClusterClient } from "../cluster/client";
 import { nodeControllerImage } from "../controllers/images";
 import { smallController } from "../controllers/small-controller";
@@ -86,9 +87,9 @@ export class Runaway implements Play {
     const beside = await this.measure(QUIET_MS);
     this.tellOther("while the flow is throttled", beside);
     await this.release();
-    this.timeline.heading("The other client's latency (p99), one row per two seconds");
+    this.timeline.heading("The other client's latency (p99), one row per two seconds, on a logarithmic scale");
     this.timeline.quote(this.plot.draw(this.other?.seconds ?? []));
-    return `Healed: the flood was reported after ${times.reportedAfter.toFixed(1)} s, throttled after ${times.throttledAfter.toFixed(1)} s, and released after its end.`;
+    return `Healed: the flood was reported after ${times.reportedAfter.toFixed(1)} s, throttled after ${times.throttledAfter.toFixed(1)} s, and released when its throttle was over.`;
   }
 
   /** The controller loops on 403 until it is throttled. Returns when this was first seen. */
@@ -175,7 +176,7 @@ export class Runaway implements Play {
     const flow = status?.flows?.find(({ serviceAccount }) => serviceAccount === NAME);
     if (flow?.state !== undefined) {
       const tone = flow.state === "Normal" ? "good" : "busy";
-      this.timeline.say("flow", `${flow.state}, on level ${flow.priorityLevel ?? "?"}`, tone);
+      this.timeline.state("flow", describeFlow(flow), tone);
     }
     return flow;
   }
@@ -192,4 +193,10 @@ export class Runaway implements Play {
   private until<T>(what: string, look: () => Promise<T | false | undefined>): Promise<T> {
     return this.client.until(what, look, PATIENCE_MS);
   }
+}
+
+/** Status names the new level before the state: the next pass begins the probation. */
+function describeFlow({ state, priorityLevel = "?" }: FlowStatus): string {
+  const isReleased = state === "Throttled" && priorityLevel !== QUARANTINE_LEVEL;
+  return isReleased ? `released to level ${priorityLevel}` : `${state ?? "?"}, on level ${priorityLevel}`;
 }

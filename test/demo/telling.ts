@@ -16,7 +16,7 @@ export class ConditionTeller {
     const { type, status, reason, message } = condition;
     if (this.last === `${status} ${reason}`) return;
     this.last = `${status} ${reason}`;
-    this.timeline.say("condition", `${type}=${status} ${reason}: ${message}`, TONES[status]);
+    this.timeline.state("condition", `${type}=${status} ${reason}: ${message}`, TONES[status]);
   }
 }
 

@@ -5,10 +5,11 @@ export type Tone = "plain" | "bad" | "good" | "busy";
 
 const STYLES = { plain: "reset", bad: "red", good: "green", busy: "yellow" } as const;
 
-/** Prints each line once, with the seconds since zero. */
+/** Prints what happens, with the seconds since zero. */
 export class Timeline {
   private zeroMs: number | undefined;
   private readonly said = new Set<string>();
+  private readonly states = new Map<string, string>();
 
   constructor(private readonly print: (line: string) => void = line => process.stdout.write(`${line}\n`)) {}
 
@@ -27,9 +28,20 @@ export class Timeline {
     const key = `${who}|${what}`;
     if (this.said.has(key)) return false;
     this.said.add(key);
+    this.line(who, what, tone);
+    return true;
+  }
+
+  /** Prints a state, which may come back later, unless it is the last one printed for `who`. */
+  state(who: string, what: string, tone: Tone): void {
+    if (this.states.get(who) === what) return;
+    this.states.set(who, what);
+    this.line(who, what, tone);
+  }
+
+  private line(who: string, what: string, tone: Tone): void {
     const time = this.zeroMs === undefined ? "" : `+${this.seconds.toFixed(1)}s`;
     this.print(`${time.padStart(8)}  ${paint(who.padEnd(14), tone)} ${what}`);
-    return true;
   }
 
   /** A heading. */
