@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../src/api/controller-resilience";
+import { BREAKER_ANNOTATION } from "../../src/api/names";
 import type { Api } from "../../src/cluster/http/api";
 import type { Connection } from "../../src/cluster/http/connection";
 import { ApiEventSink } from "../../src/cluster/write/event-sink";
@@ -285,6 +286,27 @@ describe("the lease", () => {
     expect(await store.get()).toEqual(second);
     await expect(store.update({ ...first, holderIdentity: "c" })).rejects.toThrow(ConflictError);
     expect(await store.update({ ...second, holderIdentity: "" })).toMatchObject({ holderIdentity: "" });
+  });
+});
+
+describe("the restart breaker on the lease", () => {
+  it("is written with an update, and read back after a person has removed the annotation", async () => {
+    const store = new ApiLeaseStore(api, { namespace, name: "breaker" });
+    const times = { acquireTimeMs: 1_700_000_000_123, renewTimeMs: 1_700_000_000_456 };
+    const created = await store.create({
+      ...{ holderIdentity: "a", leaseDurationSeconds: 15, leaseTransitions: 0, ...times },
+    });
+    expect(created).not.toHaveProperty("breaker");
+    const tripped = await store.update({ ...created, breaker: "why" });
+    expect(tripped.breaker).toBe("why");
+    const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/breaker`;
+    await admin.patch(path, { metadata: { annotations: { note: "kept", [BREAKER_ANNOTATION]: null } } });
+    await expect(store.update(tripped)).rejects.toThrow(ConflictError);
+    const reset = (await store.get())!;
+    expect(reset).not.toHaveProperty("breaker");
+    expect(await store.update(reset)).not.toHaveProperty("breaker");
+    const { metadata } = await admin.get<{ metadata: { annotations: object } }>(path);
+    expect(metadata.annotations).toEqual({ note: "kept" });
   });
 });
 
