@@ -99,7 +99,7 @@ export interface TokenRestartSpec {
    */
   cooldown: string;
   /**
-   * Maximum number of restarts of one workload per maxRestartsWindow. After that a person must act.
+   * Maximum number of restarts of one workload per maxRestartsWindow; a further one waits. After as many restarts in a row that did not help, a person must act.
    */
   maxRestarts: number;
   /**
