@@ -390,7 +390,7 @@ export interface BindingStatus {
    */
   uid?: string;
   /**
-   * Current: expires later than warnBefore. ExpiringSoon: expires within warnBefore. Forbidden: the operator lacks a permission. Contested: another client has moved the expiry to an earlier time. Ended: expires and is not renewed, because of renewUntil. Expired: was deleted at or after its expiry and was not restored. Revoked: was deleted before its expiry. The operator never recreates Expired and Revoked bindings. Refused: not renewed because of its subjects or owner reference. Malformed: its expiry cannot be parsed. Skipped: has the skip annotation. Never: has no expiry.
+   * Current: expires later than warnBefore. ExpiringSoon: expires within warnBefore. Forbidden: the operator lacks a permission. Contested: another client has moved the expiry to an earlier time. Ended: expires and is not renewed, because of renewUntil. Expired: was deleted at or after its expiry and was not restored. Revoked: was deleted before its expiry. The operator never recreates Expired and Revoked bindings. Refused: not renewed because of its subjects or owner reference. Malformed: its expiry cannot be parsed. Skipped: has the skip annotation. Never: has no expiry that the operator can read.
    */
   state:
     | "Current"

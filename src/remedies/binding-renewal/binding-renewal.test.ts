@@ -295,7 +295,7 @@ describe("bindings in scope", () => {
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "False", reason: "BindingRefused" });
     expect(decision.message).toContain("Binding not found: RoleBinding missing.");
-    expect(decision.message).toContain("RoleBinding endless does not expire.");
+    expect(decision.message).toContain("RoleBinding endless has no expiry that the operator can read.");
   });
 
   it("are unknown while a target is missing, and their entries stay in status", async () => {

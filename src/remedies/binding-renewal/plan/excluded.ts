@@ -100,7 +100,7 @@ function malformed(excluded: LivingCase): BindingFinding | undefined {
 
 function neverExpires(excluded: LivingCase): BindingFinding | undefined {
   if (excluded.expiry.earliest !== undefined) return undefined;
-  const sentence = `${nameOf(excluded.binding.view)} does not expire.`;
+  const sentence = `${nameOf(excluded.binding.view)} has no expiry that the operator can read.`;
   return { status: "True", reason: "Current", sentence, entry: basicEntry(excluded, "Never") };
 }
 
