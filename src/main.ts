@@ -97,6 +97,7 @@ function assemble(settings: Settings, server: string): Operator {
     lease: new ApiLeaseStore(createApi(), { namespace, name: LEASE }),
     writer: new ApiWriter(createApi()),
     readers: new ClusterReaders(clock, api, informers, logs),
+    sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
     ...{ events, remedies, random, log, metrics },
   };
   const loop = { fullPassMs, stopWithinMs: PASSES_WITHIN_MS };

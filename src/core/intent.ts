@@ -116,6 +116,7 @@ export type LimitReason =
   | "MaxRestarts"
   | "PassTime"
   | "LeaderWarmup"
+  | "OwnTrouble"
   | "Breaker"
   | "Canary"
   | "RestartPacer";

@@ -7,6 +7,7 @@ const LIMITS: Readonly<Record<LimitReason, string>> = {
   PassTime: "the time limit for the writes of one pass; the next pass continues",
   LeaderWarmup: "the new leader, which is still loading restart history for this namespace",
   Breaker: "the restart breaker",
+  OwnTrouble: "the operator's own trouble with the API server",
   Canary: "the canary, the one restart that is being watched",
   RestartPacer: "the operator's restart pace",
 };

@@ -22,6 +22,8 @@ export interface EnginePorts {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: EngineMetrics;
+  /** Time since the operator's own last trouble with the API server, in milliseconds; Infinity if there was none. */
+  readonly sinceOwnTroubleMs?: () => number;
 }
 
 /** Settings of the engine. */
@@ -96,14 +98,14 @@ export class Engine {
 }
 
 function createRestarts(
-  { readers, lease, events }: EnginePorts,
+  { readers, lease, events, sinceOwnTroubleMs }: EnginePorts,
   { restartIntervalMs, breaker }: EngineSettings,
   ports: Pick<RestartsPorts, "breaker" | "requestPass">,
 ): Restarts {
   const onTripped = (note: string): void =>
     events.record({ regarding: lease.ref, type: "Warning", reason: "BreakerTripped", action: "TripBreaker", note });
   return new Restarts(
-    { ...ports, clock: readers.clock, lease: lease.ref, onTripped },
+    { ...ports, clock: readers.clock, lease: lease.ref, onTripped, ...(sinceOwnTroubleMs && { sinceOwnTroubleMs }) },
     { intervalMs: restartIntervalMs, breaker },
   );
 }

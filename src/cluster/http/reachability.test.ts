@@ -17,4 +17,21 @@ describe("reachability", () => {
     reachability.answered(200);
     expect(reachability.trouble()).toBeNull();
   });
+
+  it("remembers the last 401 and the end of the last outage", () => {
+    const clock = new FakeClock();
+    const reachability = new Reachability(clock);
+    reachability.answered(503);
+    reachability.answered(200);
+    clock.advance(60_000);
+    reachability.answered(403);
+    expect(reachability.sinceTroubleMs()).toBe(Infinity);
+    reachability.answered(401);
+    clock.advance(5_000);
+    expect(reachability.sinceTroubleMs()).toBe(5_000);
+    clock.advance(100_000);
+    reachability.answered(200);
+    clock.advance(7_000);
+    expect(reachability.sinceTroubleMs()).toBe(7_000);
+  });
 });

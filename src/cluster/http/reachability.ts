@@ -7,6 +7,8 @@ const UNREACHABLE_AFTER_MS = 60_000;
 export class Reachability {
   readonly #clock: Clock;
   #succeededAtMs: number | null = null;
+  /** Last 401, or end of an outage. */
+  #troubleAtMs = -Infinity;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -14,7 +16,14 @@ export class Reachability {
 
   /** Takes the status code of a response. */
   answered(code: number): void {
-    if (code < 400) this.#succeededAtMs = this.#clock.monotonicMs();
+    const nowMs = this.#clock.monotonicMs();
+    if (code === 401 || (this.#succeededAtMs !== null && this.trouble() !== null)) this.#troubleAtMs = nowMs;
+    if (code < 400) this.#succeededAtMs = nowMs;
+  }
+
+  /** Time since the API server last answered 401 to the operator, or was lost, in milliseconds; Infinity if it never did. */
+  sinceTroubleMs(): number {
+    return this.#clock.monotonicMs() - this.#troubleAtMs;
   }
 
   /** Returns the problem, or null. One forbidden or slow namespace is not a problem here. */

@@ -22,6 +22,7 @@ class Bench {
   readonly store = new MemoryObjects();
   readonly notes: string[] = [];
   readonly settings: Partial<BreakerSettings>;
+  sinceOwnTroubleMs = Infinity;
   #restarts = makeRestarts(this.clock);
 
   constructor(settings: Partial<BreakerSettings> = {}) {
@@ -33,6 +34,7 @@ class Bench {
     this.#restarts = makeRestarts(this.clock, 1, {
       breaker: this.breaker,
       settings: this.settings,
+      sinceOwnTroubleMs: () => this.sinceOwnTroubleMs,
       onTripped: note => void this.notes.push(note),
     });
     for (const [key, object] of this.store.objects) this.#restarts.load(key, object);
@@ -340,3 +342,21 @@ function openCanaries({ store, clock }: Bench): number {
   const open = entries.filter(({ outcome, cause }) => outcome === "Restarted" && cause !== "ServiceAccountRecreated");
   return open.filter(({ time }) => clock.now().getTime() - Date.parse(time) < 30 * MINUTE).length;
 }
+
+describe("the operator's own trouble with the API server", () => {
+  it("defers unproven restarts for two minutes", async () => {
+    const bench = new Bench();
+    bench.sinceOwnTroubleMs = 119_999;
+    expect(await bench.restart("team/a", "a-1")).toBe("OwnTrouble");
+    expect(bench.last).toMatchObject({ retryAfterMs: 1 });
+    bench.sinceOwnTroubleMs = 120_000;
+    expect(await bench.restart("team/a", "a-1")).toBe("Requested");
+  });
+
+  it("does not defer restarts with proof", async () => {
+    const bench = new Bench();
+    bench.sinceOwnTroubleMs = 0;
+    const proof = { cause: "ServiceAccountRecreated", serviceAccountUID: "sa-2" } as const;
+    expect(await bench.restart("team/a", "a-1", proof)).toBe("Requested");
+  });
+});

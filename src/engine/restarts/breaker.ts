@@ -27,6 +27,12 @@ const LEAST_FOR_PERCENT = 5;
 /** A canary without an outcome for this long has failed. By their own rules most restarts settle within ten minutes. */
 const CANARY_MS = 1_800_000;
 
+/**
+ * No unproven restart for this long after the operator itself was answered 401 or had lost the API server: an API server that refuses or
+ * drops the operator may refuse everybody, and controllers with a valid token recover within this time.
+ */
+const OWN_TROUBLE_MS = 120_000;
+
 /** Time until a deferred restart is tried again, in milliseconds. */
 const RECHECK_MS = 10_000;
 
@@ -45,6 +51,8 @@ export interface BreakerPorts {
   readonly breaker: BreakerState;
   /** The Lease that holds the state. */
   readonly lease: ObjectRef;
+  /** Time since the operator's own last trouble with the API server, in milliseconds; Infinity if there was none. */
+  readonly sinceOwnTroubleMs?: () => number;
   /** Called once when the breaker trips, with sentences for people. */
   readonly onTripped?: (note: string) => void;
 }
@@ -69,6 +77,13 @@ export class Breaker {
   /** Replaces the history of an object. */
   note(object: ControllerResilience, history: readonly RestartStatus[]): void {
     this.#restarts.note(object, history);
+  }
+
+  /** Defers an unproven restart while the API server may be the cause of the rejections. */
+  ownTrouble(claim: RestartClaim): Deferral | undefined {
+    const sinceMs = this.#ports.sinceOwnTroubleMs?.() ?? Infinity;
+    if (!isUnproven(claim) || sinceMs >= OWN_TROUBLE_MS) return undefined;
+    return { result: "Limited", limit: "OwnTrouble", retryAfterMs: OWN_TROUBLE_MS - sinceMs };
   }
 
   /** Defers an unproven restart while the breaker is tripped. Trips it if this restart must not happen. */

@@ -27,6 +27,7 @@ const WARMUP_RECHECK_MS = 2_000;
 const CHECKS: readonly Check[] = [
   historyIncomplete,
   budgetExceeded,
+  (claim, { breaker }) => breaker.ownTrouble(claim),
   (claim, { breaker }) => breaker.tripped(claim),
   (claim, { breaker }) => breaker.canaryOpen(claim),
 ];

@@ -119,6 +119,8 @@ const WAITS: Readonly<Record<Exclude<LimitReason, "Cooldown" | "MaxRestarts">, s
   RestartPacer: "Waiting: the operator paces restarts, one per --restart-interval.",
   LeaderWarmup: "Waiting: the new leader is still loading restart history for this namespace.",
   PassTime: "Waiting for the next pass: other writes used up the time of this one.",
+  OwnTrouble:
+    "Waiting: the operator itself has had trouble with the API server, which may be the cause of the 401 responses.",
   Breaker: "Restart breaker tripped; see the Events of the operator's Lease.",
   Canary: "Waiting: another restart shows first whether restarts help.",
 };
