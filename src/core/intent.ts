@@ -49,7 +49,7 @@ export interface RestartClaim {
   /** Creation of the pod. Absent when the whole workload is rolled: then no other pod of the incident is left. */
   readonly podCreatedAtMs?: number;
   /** Node of a DaemonSet's pod: its successor is the next pod there. */
-  readonly node?: string;
+  readonly nodeName?: string;
   readonly cause: Cause;
   /** The ServiceAccount that the pod can't know, where that is proven: restarts of one incident share it. */
   readonly serviceAccountUID?: string;

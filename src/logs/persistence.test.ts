@@ -51,8 +51,8 @@ describe("fresh", () => {
     persistenceOf(traceOf(entries), RULE, seconds * 1000).isFresh;
 
   it.each<{ why: string; entries: Entry[]; last: number }>([
-    { why: "one line per second: for 30 s", entries: every(1, 0, 100), last: 130 },
-    { why: "one line every 30 s: for 45 s", entries: every(30, 0, 120), last: 165 },
+    { why: "one line per second: for 60 s", entries: every(1, 0, 100), last: 160 },
+    { why: "one line every 60 s: for 90 s", entries: every(60, 0, 240), last: 330 },
     { why: "a crash loop of 5 min: for 7.5 min", entries: every(300, 0, 600), last: 1050 },
   ])("$why", ({ entries, last }) => {
     expect(isFresh(entries, last)).toBe(true);

@@ -33,8 +33,11 @@ const RECENT_GAPS = 2;
 /** but for no longer than this. A crash loop logs a 401 every 5 to 6 minutes. */
 const MAX_RECENT_MS = 600_000;
 
-/** Fresh: the last 401 is younger than this, or than this many times the longest gap of the episode. Suspects are read every 5 s. */
-const FRESH_MS = 30_000;
+/**
+ * Fresh: the last 401 is younger than this, or than this many times the longest gap of the episode. Suspects are read every 5 s, and the
+ * clock of a node may be half a minute behind.
+ */
+const FRESH_MS = 60_000;
 const FRESH_GAPS = 1.5;
 
 /** Fresh: the log went on without a 401 for no longer than this, or than {@link FRESH_GAPS} times the longest silence of the episode. */

@@ -336,7 +336,7 @@ export interface TargetStatus {
   /**
    * Time since when the workload waits for something that may never happen, such as a PodDisruptionBudget or a pod that does not become Ready. After an hour the object is Stalled.
    */
-  waitingSince?: string;
+  waitStartTime?: string;
 }
 export interface RestartStatus {
   /**
@@ -350,7 +350,7 @@ export interface RestartStatus {
   /**
    * Node of a pod of a DaemonSet.
    */
-  node?: string;
+  nodeName?: string;
   /**
    * Kind and name of the workload, such as Deployment/kai-scheduler.
    */

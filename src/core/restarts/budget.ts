@@ -130,7 +130,7 @@ export function requestedRestart(claim: RestartClaim, now: Date): RestartStatus 
     time: now.toISOString(),
     cause: claim.cause,
     outcome: "Requested",
-    ...(claim.node === undefined ? {} : { node: claim.node }),
+    ...(claim.nodeName === undefined ? {} : { nodeName: claim.nodeName }),
     ...(claim.serviceAccountUID === undefined ? {} : { serviceAccountUID: claim.serviceAccountUID }),
   };
 }

@@ -5,6 +5,7 @@ import type { RestartClaim, RestartLimits } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 import { isUnproven } from "../../core/restarts";
 import { causeOf, type TokenCause } from "./cause";
+import { isUsedUp } from "./exhausted";
 import {
   isBySandbox,
   isRejected,
@@ -55,12 +56,12 @@ function hasNothingToRenew(pod: ObservedPod, state: WorkloadState): boolean {
 }
 
 /**
- * The candidate that is replaced first: one whose restart the API server has not just refused, on a node that answers, with fresh
- * evidence, with proof, not Ready, oldest. So a pod that a PodDisruptionBudget protects, that would stay Terminating, or that no restart helps, does not keep the
- * others from being healed.
+ * The candidate that is replaced first: one whose restarts are not used up, and whose restart the API server has not just refused, on a
+ * node that answers, with fresh evidence, with proof, not Ready, oldest. So a pod that cannot be healed does not keep the others waiting.
  */
 export function nextCandidate(state: WorkloadState): ObservedPod | undefined {
   const rank = (pod: ObservedPod): readonly number[] => [
+    Number(!state.isCooling && isUsedUp(claimFor(pod, state), state, state.observed.generation)),
     Number(refusedRestart(pod, state) !== undefined),
     Number(pod.view.nodeUnreachable === true),
     Number(isStale(pod)),
@@ -68,7 +69,9 @@ export function nextCandidate(state: WorkloadState): ObservedPod | undefined {
     Number(pod.view.ready),
     pod.view.createdAtMs,
   ];
-  return candidatesOf(state).toSorted((a, b) => byRank(rank(a), rank(b)) || (a.view.name < b.view.name ? -1 : 1))[0];
+  const ranked = candidatesOf(state).map(pod => ({ pod, rank: rank(pod) }));
+  ranked.sort((a, b) => byRank(a.rank, b.rank) || (a.pod.view.name < b.pod.view.name ? -1 : 1));
+  return ranked[0]?.pod;
 }
 
 function byRank(a: readonly number[], b: readonly number[]): number {
@@ -89,14 +92,17 @@ export type TokenClaim = RestartClaim & { readonly cause: TokenCause };
 /** The claim of the next candidate's restart. */
 export function nextClaim(state: WorkloadState): TokenClaim | undefined {
   const candidate = nextCandidate(state);
-  if (candidate === undefined) return undefined;
+  return candidate && claimFor(candidate, state);
+}
+
+function claimFor(candidate: ObservedPod, state: WorkloadState): TokenClaim {
   const { view, proof } = candidate;
   const cause = causeFor(candidate, state);
   return {
     workload: workloadId(state.workload.view),
     pod: view.name,
     podUID: view.uid,
-    ...(state.workload.view.kind === "DaemonSet" && view.nodeName !== undefined ? { node: view.nodeName } : {}),
+    ...(state.workload.view.kind === "DaemonSet" && view.nodeName !== undefined ? { nodeName: view.nodeName } : {}),
     cause,
     ...(proof === undefined ? {} : { serviceAccountUID: proof.serviceAccountUID }),
     // A rollout replaces every pod, so no sibling of the incident is left that could be exempt from the cooldown.

@@ -102,12 +102,14 @@ function noTokenToRenew(state: WorkloadState): Assessment | undefined {
   return { status: "False", reason: "Rejected", sentence, isStalled: true };
 }
 
+const STALE_HINT = "compare the clock of the pod's node with the clock of the API server";
+
 /** Ends by itself: with the next 401, or when the rejections count as over. */
 function evidenceStale(state: WorkloadState): Assessment | undefined {
   const candidate = nextCandidate(state);
   if (candidate === undefined || !isStale(candidate)) return undefined;
   const sentence = `${describeShare(state.workload, state.rejected)}; pod ${candidate.view.name} got no 401 response for longer than usual, so it is restarted only after another one.`;
-  return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true };
+  return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, waitHint: STALE_HINT };
 }
 
 const BLOCKED_HINT =
@@ -145,7 +147,8 @@ function restartNeeded(state: WorkloadState): Assessment | undefined {
     sentence: `${why}.`,
     intents: [isRollout ? rollout(state, claim, why) : eviction(candidate, claim, why)],
     isProgressing: !isObserved,
-    ...(isObserved ? {} : { waitHint: BLOCKED_HINT }),
+    // The next try of a restart that was refused before.
+    ...(isObserved || state.previous?.waitStartTime === undefined ? {} : { waitHint: BLOCKED_HINT }),
     restart: { ...(isRollout && { rolls: claim.workload }), isObserved, rest: describeRest(rejected, claim) },
   };
 }

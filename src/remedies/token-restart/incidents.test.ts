@@ -86,6 +86,23 @@ describe("one incident", () => {
 });
 
 describe("a pod that cannot be healed", () => {
+  it("does not keep its siblings from their turn once the restarts of its incident are used up", async () => {
+    const scene = sick(2);
+    scene.accounts.set("other", scene.account("sa-9", 0, "other"));
+    scene.podList = scene.podList.map((pod, i) =>
+      i === 0 ? { ...pod, serviceAccountName: "other", ready: false } : pod,
+    );
+    const target = { kind: "Deployment", name: "web", pods: 2, rejectedPods: 2, exhaustedGeneration: 1 } as const;
+    const status = { targets: [{ ...target, exhaustedIncident: "ServiceAccountRecreated sa-9" }] };
+    scene.object = { ...scene.object, status };
+    const pass = await scene.passes(15, () => scene.podList.forEach(({ name }) => scene.log(UNAUTHORIZED, name)));
+    expect(pass.intents).toMatchObject([]);
+    expect(pass).toMatchObject({ reason: "RestartDeferred" });
+    scene.podList = scene.podList.map(pod => ({ ...pod, ready: true }));
+    const next = await scene.passes(1, () => scene.podList.forEach(({ name }) => scene.log(UNAUTHORIZED, name)));
+    expect(next.intents).toMatchObject([{ restart: { pod: "web-5d-1" } }]);
+  });
+
   it("does not keep its siblings from their turn while a PodDisruptionBudget protects it", async () => {
     const scene = sick(2);
     const ill = await scene.passes(15, () => scene.podList.forEach(({ name }) => scene.log(UNAUTHORIZED, name)));

@@ -1,9 +1,9 @@
-import { Cause } from "../../api/conditions";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { RestartClaim } from "../../core/intent";
-import { type BudgetDecision, checkRestartBudget, incidentOf, isOfCause, isOpen } from "../../core/restarts";
+import { type BudgetDecision, checkRestartBudget } from "../../core/restarts";
 import type { Assessment } from "./assessment";
 import { candidatesOf, limitsOf, nextClaim, type WorkloadState } from "./candidates";
+import { isUsedUp, wasUsedUp } from "./exhausted";
 import { rolloutThatMissed } from "./settle";
 import { describeShare, describeTime } from "./wording";
 
@@ -17,39 +17,12 @@ export function restartsExhausted(state: WorkloadState): Assessment | undefined 
   return { status: "False", reason: "RestartsExhausted", sentence, isStalled: true };
 }
 
-/**
- * This many restarts that rest on logs alone and did not help are enough, also if others helped for a while: another one will not help
- * either. Where the cause is proven, maxRestarts in a row are enough.
- */
-const UNPROVEN_RESTARTS = 2;
-
-/**
- * Reports whether the restarts for the incident of the next candidate are used up: at this generation, or because the last ones did not
- * help. The cooldown doubles after each of them, so they are remembered for longer than the budget's window. Restarts that helped, and
- * restarts of other incidents, never use up anything (docs/adr/0005-count-restarts-by-incident.md).
- */
+/** Candidates whose restarts are not used up come first, so the next candidate speaks for all. */
 function isExhausted(state: WorkloadState): boolean {
-  const { observed, previous, history, spec, now } = state;
+  const { observed, previous } = state;
   const claim = nextClaim(state);
-  const isKnown = previous?.exhaustedGeneration !== undefined && previous.exhaustedGeneration >= observed.generation;
-  const known = previous?.exhaustedIncident;
-  if (isKnown && (claim === undefined || known === undefined || known === incidentOf(claim))) return true;
-  if (claim === undefined) return false;
-  const memoryMs = claim.limits.maxRestartsWindowMs + claim.limits.cooldownMs * 2 ** spec.maxRestarts;
-  const recent = history
-    .filter(entry => incidentOf(entry) === incidentOf(claim) && !isOpen(entry))
-    .filter(entry => now.getTime() - Date.parse(entry.time) < memoryMs);
-  if (!isProven(claim)) return failures(recent) >= Math.min(UNPROVEN_RESTARTS, spec.maxRestarts);
-  return failures(recent.slice(-spec.maxRestarts)) === spec.maxRestarts;
-}
-
-function failures(restarts: readonly RestartStatus[]): number {
-  return restarts.filter(({ outcome }) => outcome === "Ineffective").length;
-}
-
-/** Restarts for CNI credentials count as proven: the node's Events name the agent. */
-function isProven(claim: RestartClaim): boolean {
-  return !isOfCause(claim, { cause: Cause.Unknown });
+  if (claim === undefined) return wasUsedUp(previous, observed.generation);
+  return isUsedUp(claim, state, observed.generation);
 }
 
 /** The last rollout has ended without replacing a rejected pod. */

@@ -251,10 +251,8 @@ function observedPod(pod: PodBeforeLogs, finding: (item: Watched) => LogFinding,
 }
 
 function worst(containers: readonly Persistence[]): Persistence {
-  return containers.reduce<Persistence>((a, b) => (SEVERITY[b.state] > SEVERITY[a.state] ? b : a), {
-    state: "quiet",
-    occasions: 0,
-  });
+  const rank = ({ state, isFresh }: Persistence): number => 2 * SEVERITY[state] + Number(isFresh === true);
+  return containers.reduce<Persistence>((a, b) => (rank(b) > rank(a) ? b : a), { state: "quiet", occasions: 0 });
 }
 
 /** Start of rejections that the age of the ServiceAccount does not explain. */

@@ -1,3 +1,4 @@
+import type { TargetStatus } from "../../api/controller-resilience";
 import type { Execution, Intent, LimitReason, Outcome } from "../../core/intent";
 import type { EventRequest, Outcomes, Report } from "../../core/remedy";
 import { SUSPICIOUS_INTERVAL_MS } from "../../logs/reading/read-schedule";
@@ -38,7 +39,7 @@ export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Da
     recheckAfterMs: gravest === undefined ? plan.recheckAfterMs : SUSPICIOUS_INTERVAL_MS,
     progressing: gravest === undefined ? planned.some(({ isProgressing }) => isProgressing) : !needsPerson(gravest),
     ...stalledOf(plan, results, outcomes, now),
-    lists: { targets: plan.items.map(({ target }) => target) },
+    lists: { targets: plan.items.map(item => targetOf(item, resultsOf(item, outcomes, now))) },
     events: plan.settled.map(entry => eventOf(entry)),
   };
 }
@@ -141,7 +142,7 @@ function stalledOf(
   if (gravest !== undefined && needsPerson(gravest.reason)) {
     return { stalled: { reason: gravest.reason, message: gravest.sentence } };
   }
-  const waiting = items.filter(item => !resultsOf(item, outcomes, now).some(({ reason }) => reason === "Restarting"));
+  const waiting = items.filter(item => !endsWait(resultsOf(item, outcomes, now)));
   const current = waiting.map(item => findingOf(item, outcomes, now));
   const stalled = worstFirst<Reason, Finding<Reason>>(REASONS, [...current, ...findings]).filter(one => one.isStalled);
   const [first] = stalled;
@@ -151,6 +152,18 @@ function stalledOf(
 /** Reports whether the restart is not possible before a person acts. */
 function needsPerson(reason: Result["reason"]): boolean {
   return reason === "Forbidden" || reason === "BreakerTripped";
+}
+
+/** A restart that was executed, or that only a limit defers, does not wait for the API server's permission. */
+function endsWait(results: readonly Result[]): boolean {
+  return results.some(({ reason }) => ["Restarting", "RestartDeferred", "BreakerTripped"].includes(reason));
+}
+
+function targetOf({ target }: WorkloadItem, results: readonly Result[]): TargetStatus {
+  if (!endsWait(results)) return target;
+  const ended: TargetStatus = { ...target };
+  delete ended.waitStartTime;
+  return ended;
 }
 
 function eventOf(entry: WorkloadsPlan["settled"][number]): EventRequest {

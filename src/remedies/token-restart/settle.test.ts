@@ -93,7 +93,7 @@ describe("an eviction", () => {
   });
 
   it("waits for the successor on its own node in a DaemonSet", () => {
-    const restart = entry({ node: "n1", workload: "DaemonSet/web" });
+    const restart = entry({ nodeName: "n1", workload: "DaemonSet/web" });
     const view = { kind: "DaemonSet", replicas: 2 } as const;
     const on = (nodeName: string): ObservedPod[] => [healthy(T + 1_000, { nodeName })];
     expect(outcomes(restart, on("n2"), 9 * MINUTE, view)).toEqual(["Restarted"]);

@@ -66,7 +66,8 @@ function relapsedRestart(
   const isUnproven = isRejected(pod) && pod.proof === undefined;
   const { createdAtMs, nodeName } = pod.view;
   const last = history.findLast(
-    entry => isSameEvidence(entry, pod) && isCreatedAfter(createdAtMs, entry) && (entry.node ?? nodeName) === nodeName,
+    entry =>
+      isSameEvidence(entry, pod) && isCreatedAfter(createdAtMs, entry) && (entry.nodeName ?? nodeName) === nodeName,
   );
   return isUnproven && last?.outcome === "Recovered" && Date.parse(last.time) >= sinceMs ? last : undefined;
 }
@@ -173,7 +174,7 @@ function canReplace(
   { view }: ObservedWorkload,
 ): boolean {
   if (view.kind === "StatefulSet") return name === entry.pod;
-  return entry.node === undefined || nodeName === entry.node;
+  return entry.nodeName === undefined || nodeName === entry.nodeName;
 }
 
 /** A ServiceAccount that was recreated after the restart is another incident. */

@@ -52,11 +52,19 @@ function isStuckTerminating({ view }: ObservedPod, now: Date): boolean {
 /**
  * Names of the pods that are not Ready for any other reason, if the restart would take one more down. It would not if the next pod is not
  * Ready itself, and it may if every pod is proven to be rejected: then none of them works. Pods of nodes that do not answer do not count,
- * so that a lost node does not stop the healing of a DaemonSet.
+ * so that a lost node does not stop the healing of a DaemonSet; nor do pods that have not been Ready for an hour while others are.
  */
 function notReady(state: WorkloadState): string[] {
   const present = state.workload.pods.filter(({ view }) => view.deletedAtMs === undefined);
   const isAllProven = present.every(pod => pod.proof !== undefined && isRejected(pod));
   if (isAllProven || nextCandidate(state)?.view.ready !== true) return [];
-  return present.filter(({ view }) => !view.ready && view.nodeUnreachable !== true).map(({ view }) => view.name);
+  const counted = present.filter(({ view }) => !view.ready && view.nodeUnreachable !== true);
+  const isServed = present.filter(({ view }) => view.ready).length > 1;
+  return counted.filter(pod => !isServed || !isChronic(pod, state.now)).map(({ view }) => view.name);
+}
+
+const CHRONIC_MS = 3_600_000;
+
+function isChronic({ view }: ObservedPod, now: Date): boolean {
+  return now.getTime() - (view.readySinceMs ?? view.createdAtMs) >= CHRONIC_MS;
 }

@@ -37,7 +37,7 @@ describe("a workload that waits", () => {
       pass = await live(scene, 5);
     }
     expect(stalledAfter).toEqual([60, 65, 70]);
-    expect(pass.stalled?.message).toContain("Waiting since 2025-01-01T12:01:");
+    expect(pass.stalled?.message).toContain("Waiting since 2025-01-01T12:02:00Z");
     expect(pass.stalled?.message).toContain("set strategy RolloutRestart");
     const executed = scene.report(pass, { result: "Executed" });
     expect(executed).not.toHaveProperty("stalled");
@@ -58,12 +58,21 @@ describe("a workload that waits", () => {
     expect(stalled.message).toContain("kubectl describe");
   });
 
-  it("begins a new wait with each restart, and forgets the wait when it is over", async () => {
+  it("for a limit of the operator is not Stalled, however long it takes", async () => {
     const scene = sick(1);
     const pass = await live(scene, 2);
-    expect(pass.lists?.targets?.[0]).toHaveProperty("waitingSince");
+    const deferred = scene.report(pass, { result: "Limited", limit: "Cooldown", retryAfterMs: 7_200_000 });
+    expect(deferred.lists?.targets?.[0]).not.toHaveProperty("waitStartTime");
+    expect(await live(scene, 70)).not.toHaveProperty("stalled");
+  });
+
+  it("forgets the wait when it is over", async () => {
+    const scene = sick(1);
+    const refused = { result: "Blocked", message: "no", retryAfterMs: 60_000 } as const;
+    scene.report(await live(scene, 2), refused);
+    expect((await scene.pass()).lists?.targets?.[0]).toHaveProperty("waitStartTime");
     const healed = await live(scene, 20, () => false);
-    expect(healed.lists?.targets?.[0]).not.toHaveProperty("waitingSince");
+    expect(healed.lists?.targets?.[0]).not.toHaveProperty("waitStartTime");
   });
 });
 
@@ -77,6 +86,14 @@ describe("maxUnavailable", () => {
     expect(pass.message).toContain("waiting until pod web-5d-0 is Ready (maxUnavailable 1)");
     scene.podList = scene.podList.map(pod => ({ ...pod, ready: true }));
     expect((await live(scene, 1, pod => pod === "web-5d-2")).intents).toMatchObject([{ restart: { pod: "web-5d-2" } }]);
+  });
+
+  it("does not count pods that have not been Ready for an hour while others are", async () => {
+    const old = (i: number): Partial<PodView> => (i === 0 ? { ready: false, readySinceMs: 0 } : {});
+    const scene = sick(3, {}, old);
+    expect((await live(scene, 2, pod => pod !== "web-5d-0")).intents).toMatchObject([{ restart: { pod: "web-5d-2" } }]);
+    const last = sick(2, {}, old);
+    expect(await live(last, 2, pod => pod !== "web-5d-0")).toMatchObject({ reason: "RestartDeferred", intents: [] });
   });
 
   it("lets a rejected pod that is not Ready be replaced: no more pods are down then", async () => {

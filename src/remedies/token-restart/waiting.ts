@@ -11,7 +11,7 @@ const STALLED_AFTER_MS = 3_600_000;
 /** Returns when the workload began to wait, as in status; undefined if it does not wait. A restart begins a new wait. */
 export function waitingSince({ previous, history, now }: WorkloadState, { waitHint }: Assessment): Date | undefined {
   if (waitHint === undefined) return undefined;
-  const before = Date.parse(previous?.waitingSince ?? "");
+  const before = Date.parse(previous?.waitStartTime ?? "");
   const lastRestart = Math.max(...history.map(({ time }) => Date.parse(time)).filter(ms => ms <= now.getTime()));
   return new Date(Math.max(Number.isNaN(before) ? now.getTime() : before, lastRestart));
 }
@@ -22,11 +22,11 @@ export function withPatience(state: WorkloadState, assessment: Assessment): Asse
   if (since === undefined || state.now.getTime() - since.getTime() < STALLED_AFTER_MS) return assessment;
   const { waitHint = "", sentence } = assessment;
   const hint = `Waiting since ${describeTime(since.getTime()) ?? "an unknown time"}: ${waitHint}.`;
-  return { ...assessment, sentence: `${sentence} ${hint}`, isStalled: true };
+  return { ...assessment, sentence: `${sentence} ${hint}`, isStalled: true, isProgressing: false };
 }
 
 /** The field of status.targets. */
-export function waitingStatus(state: WorkloadState, assessment: Assessment): Pick<TargetStatus, "waitingSince"> {
+export function waitingStatus(state: WorkloadState, assessment: Assessment): Pick<TargetStatus, "waitStartTime"> {
   const since = describeTime(waitingSince(state, assessment)?.getTime() ?? NaN);
-  return since === undefined ? {} : { waitingSince: since };
+  return since === undefined ? {} : { waitStartTime: since };
 }
