@@ -192,6 +192,7 @@ describe("the breaker", () => {
 
 describe("the canary", () => {
   const together = (bench: Bench, agoMs = 2 * MINUTE) => ({
+    cause: "SigningKeyRotated" as const,
     rejections: { ...CALM, togetherSinceMs: bench.clock.now().getTime() - agoMs },
   });
 
@@ -219,6 +220,23 @@ describe("the canary", () => {
     );
     bench.breaker.reset(bench.clock.now().getTime());
     expect(await bench.restart("shop/b", "p2", claim)).toBe("Requested");
+  });
+
+  it("is also the first restart, made before the others began to be rejected", async () => {
+    const bench = new Bench();
+    const claim = together(bench);
+    await bench.restart("team/a", "p1", { cause: "Unknown" });
+    await bench.settle("team/a", "Ineffective");
+    expect(await bench.restart("shop/b", "p2", claim)).toBe("Breaker");
+  });
+
+  it("does not fail by a restart for rejections that began alone, for a workload that was rejected alone", async () => {
+    const bench = new Bench();
+    const { rejections } = together(bench);
+    await bench.restart("team/a", "p1", { cause: "Unknown", rejections });
+    await bench.settle("team/a", "Ineffective");
+    expect(await bench.restart("shop/b", "p2", { cause: "Unknown", rejections })).toBe("Requested");
+    expect(bench.breaker.state).toBeNull();
   });
 
   it("trips the breaker after half an hour without an outcome", async () => {

@@ -129,8 +129,9 @@ export class Breaker {
     return `${workloads} of ${watched} workloads get 401 responses at once`;
   }
 
-  #failedCanary(claim: RestartClaim): string | undefined {
-    const sinceMs = claim.rejections?.togetherSinceMs ?? Infinity;
+  /** Neither restart says anything about a shared cause if both workloads were rejected alone. */
+  #failedCanary({ cause, rejections }: RestartClaim): string | undefined {
+    const sinceMs = (cause === Cause.SigningKeyRotated ? rejections?.togetherSinceMs : undefined) ?? Infinity;
     if (!this.#settings.canary) return undefined;
     const failed = this.#restarts
       .since(this.#ports.breaker.resetMs)

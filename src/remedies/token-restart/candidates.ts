@@ -46,13 +46,9 @@ export function candidatesOf(state: WorkloadState): ObservedPod[] {
   );
 }
 
-/**
- * The pod mounts no known token for the API server, and no other workload began to be rejected at the same time. Only persistent
- * rejections of others count here: suspected ones are enough to name a cause, but not to restart a pod.
- */
+/** The pod mounts no known token for the API server, and no other workload began to be rejected at the same time. */
 function hasNothingToRenew(pod: ObservedPod, state: WorkloadState): boolean {
-  const certain = state.observed.onsets.filter(({ isPersistent }) => isPersistent);
-  return pod.view.mountsToken === false && causeFor(pod, state, certain) === Cause.Unknown;
+  return pod.view.mountsToken === false && causeFor(pod, state) === Cause.Unknown;
 }
 
 /**
@@ -121,7 +117,7 @@ export function limitsOf(spec: TokenRestartSpec): RestartLimits {
   };
 }
 
-function causeFor(pod: ObservedPod, { workload, observed, now }: WorkloadState, known = observed.onsets): TokenCause {
+function causeFor(pod: ObservedPod, { workload, observed, now }: WorkloadState): TokenCause {
   const { view, logs, proof, serviceAccount } = pod;
   if (isBySandbox(pod)) return Cause.CniCredentialRejected;
   const onset = {
@@ -133,5 +129,5 @@ function causeFor(pod: ObservedPod, { workload, observed, now }: WorkloadState, 
     isPersistent: true,
   };
   const rejection = { onset, isOlder: proof !== undefined, isServiceAccountMissing: serviceAccount === "missing" };
-  return causeOf(rejection, known);
+  return causeOf(rejection, observed.onsets);
 }

@@ -59,6 +59,11 @@ describe("remembered onsets", () => {
     expect(causeOf({ ...rejection, onset: persistent }, known)).toBe("SigningKeyRotated");
   });
 
+  it("name no rotated key for stray 401s of another workload", () => {
+    const stray = { ...onset("db"), isPersistent: false };
+    expect(causeOf(rejection, [rejection.onset, stray])).toBe("Unknown");
+  });
+
   it("do not take a stray 401 for the start of a later persistent rejection", () => {
     const stray = { ...onset("db"), isPersistent: false };
     const later = onset("db", 1_800_000);

@@ -64,6 +64,8 @@ export function causeOf(rejection: Rejection, known: readonly Onset[]): TokenCau
   const sinceMs = Math.min(onset.sinceMs, ...known.filter(other => isSame(other, onset)).map(other => other.sinceMs));
   const isShared = known.some(
     other =>
+      // A stray 401 elsewhere is normal, and nearly always there.
+      other.isPersistent &&
       (other.namespace !== onset.namespace || other.serviceAccount !== onset.serviceAccount) &&
       (other.namespace !== onset.namespace || other.workload !== onset.workload) &&
       Math.abs(other.sinceMs - sinceMs) <= SAME_TIME_MS,
