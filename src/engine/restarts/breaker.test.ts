@@ -239,14 +239,28 @@ describe("the canary", () => {
     expect(bench.breaker.state).toBeNull();
   });
 
-  it("trips the breaker after half an hour without an outcome", async () => {
+  it("delays others for half an hour, and never trips the breaker while it has no outcome", async () => {
     const bench = new Bench();
     const claim = together(bench);
     await bench.restart("team/a", "p1", claim);
     bench.clock.advance(29 * MINUTE);
     expect(await bench.restart("shop/b", "p2", claim)).toBe("Canary");
     bench.clock.advance(2 * MINUTE);
-    expect(await bench.restart("shop/b", "p2", claim)).toBe("Breaker");
+    expect(await bench.restart("shop/b", "p2", claim)).toBe("Requested");
+    expect(await bench.restart("shop/c", "p3", claim)).toBe("Canary");
+    expect(bench.breaker.state).toBeNull();
+    await bench.settle("team/a", "Ineffective");
+    expect(await bench.restart("shop/c", "p3", claim)).toBe("Breaker");
+  });
+
+  it("delays others for no longer if its object was deleted", async () => {
+    const bench = new Bench();
+    const claim = together(bench);
+    await bench.restart("team/a", "p1", claim);
+    bench.store.objects.delete("team/a");
+    bench.clock.advance(31 * MINUTE);
+    expect(await bench.restart("shop/b", "p2", claim)).toBe("Requested");
+    expect(bench.breaker.state).toBeNull();
   });
 
   it("is known to a new leader by the cause in status", async () => {
@@ -354,7 +368,7 @@ describe("for any sequence", () => {
   });
 });
 
-/** Unproven restarts that wait for their outcome, by the status of all objects; those of more than half an hour ago count as failed. */
+/** Unproven restarts that wait for their outcome, by the status of all objects; those of more than half an hour ago delay no others. */
 function openCanaries({ store, clock }: Bench): number {
   const entries = [...store.objects.values()].flatMap(({ status }) => status?.restarts ?? []);
   const open = entries.filter(({ outcome, cause }) => outcome === "Restarted" && cause !== "ServiceAccountRecreated");

@@ -24,7 +24,10 @@ export const DEFAULT_BREAKER: BreakerSettings = { restartsPerHour: 20, workloads
 /** Fewer workloads are no share worth tripping for: in a small cluster one bad program is a third of them. */
 const LEAST_FOR_PERCENT = 5;
 
-/** A canary without an outcome for this long has failed. By their own rules most restarts settle within ten minutes. */
+/**
+ * A canary without an outcome delays others for this long. Most restarts settle within ten minutes, but a rollout may take two hours, and no
+ * outcome comes after the object is deleted or suspended.
+ */
 const CANARY_MS = 1_800_000;
 
 /**
@@ -100,7 +103,7 @@ export class Breaker {
     const open = this.#restarts.since(-Infinity).filter(({ entry }) => isOpen(entry));
     // A new leader may not have seen when the first of the rejections began, but its restart has the cause.
     const isTogether = isShared(claim) || open.some(({ entry }) => isShared(entry));
-    const canary = open.find(restart => !this.#isOverdue(restart));
+    const canary = open.find(({ timeMs }) => this.#nowMs() - timeMs <= CANARY_MS);
     return canary && isTogether ? limited("Canary", describeCanary(canary)) : undefined;
   }
 
@@ -136,12 +139,8 @@ export class Breaker {
     const failed = this.#restarts
       .since(this.#ports.breaker.resetMs)
       .filter(({ entry, timeMs }) => timeMs >= sinceMs || isShared(entry))
-      .find(restart => restart.entry.outcome === "Ineffective" || this.#isOverdue(restart));
+      .find(({ entry }) => entry.outcome === "Ineffective");
     return failed && `several ServiceAccounts are rejected, and restarting ${describe(failed)} did not help`;
-  }
-
-  #isOverdue({ entry, timeMs }: UnprovenRestart): boolean {
-    return isOpen(entry) && this.#nowMs() - timeMs > CANARY_MS;
   }
 
   #nowMs(): number {
