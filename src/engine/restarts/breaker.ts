@@ -4,13 +4,14 @@ import type { Clock } from "../../core/clock";
 import type { ControllerResilience, RestartStatus } from "../../api/controller-resilience";
 import type { ObjectRef, Outcome, RestartClaim, UnprovenRejections } from "../../core/intent";
 import { isOpen } from "../../core/restarts/budget";
+import { restartId } from "../../core/restarts/history";
 import { isUnproven } from "../../core/restarts/unproven";
 import { toSeconds } from "../../core/time";
 import { KEPT_MS, UnprovenRestarts, type UnprovenRestart } from "./unproven-restarts";
 
 /** Settings of the breaker and the canary; docs/settings.md describes them. */
 export interface BreakerSettings {
-  /** Unproven restarts in any hour, over all objects. */
+  /** Unproven restarts in any hour, over all objects; those of one workload that helped count as one. */
   readonly restartsPerHour: number;
   /** More workloads than this with unproven rejections at once trip the breaker, */
   readonly workloads: number;
@@ -118,9 +119,9 @@ export class Breaker {
 
   #tooMany(): string | undefined {
     const { restartsPerHour } = this.#settings;
-    const { length } = this.#restarts.since(this.#ports.breaker.resetMs);
-    if (length < restartsPerHour) return undefined;
-    return `${length} restarts without proof within an hour (limit: ${restartsPerHour})`;
+    const { size } = new Set(this.#restarts.since(this.#ports.breaker.resetMs).map(countedAs));
+    if (size < restartsPerHour) return undefined;
+    return `${size} restarts without proof within an hour (limit: ${restartsPerHour})`;
   }
 
   /** After a reset the workloads do not count for an hour: a person has decided that restarts can help. */
@@ -146,6 +147,11 @@ export class Breaker {
   #nowMs(): number {
     return this.#ports.clock.now().getTime();
   }
+}
+
+/** Restarts of one workload that helped are one incident (docs/adr/0005-count-restarts-by-incident.md). */
+function countedAs({ namespace, entry }: UnprovenRestart): string {
+  return entry.outcome === "Recovered" ? `${namespace}/${entry.workload}` : restartId(entry);
 }
 
 /** Reports whether rejections of several ServiceAccounts began together, as far as a claim or a recorded restart tells. */
