@@ -51,7 +51,10 @@ const program = new Command("controller-resilience")
       .default("20"),
   )
   .addOption(
-    new Option("--breaker-workloads <count>", "more workloads than this with 401s at once trip the restart breaker")
+    new Option(
+      "--breaker-workloads <count>",
+      "more workloads than this, and than 2 % of all, with persistent 401s at once trip the restart breaker",
+    )
       .env("RESILIENCE_BREAKER_WORKLOADS")
       .default("10"),
   )

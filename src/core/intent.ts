@@ -32,7 +32,7 @@ export interface RestartLimits {
 
 /** The rejections that no proof explains, in all workloads of all objects, when a claim was made. */
 export interface UnprovenRejections {
-  /** Workloads with such rejections in the last minutes, including suspected ones. */
+  /** Workloads with such persistent rejections in the last minutes. */
   readonly workloads: number;
   /** Workloads that the operator watches. */
   readonly watched: number;

@@ -195,6 +195,8 @@ describe("the breaker", () => {
     ["5 of 10 workloads", { workloads: 5, watched: 10 }, "Requested"],
     ["10 of 500 workloads", { workloads: 10, watched: 500 }, "Requested"],
     ["11 of 500 workloads", { workloads: 11, watched: 500 }, "Breaker"],
+    ["20 of 1000 workloads", { workloads: 20, watched: 1_000 }, "Requested"],
+    ["21 of 1000 workloads", { workloads: 21, watched: 1_000 }, "Breaker"],
   ])("by rejections of %s at once", async (_, rejections, expected) => {
     const bench = new Bench();
     expect(await bench.restart("team/a", "p1", { rejections })).toBe(expected);

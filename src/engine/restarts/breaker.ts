@@ -13,7 +13,7 @@ import { KEPT_MS, UnprovenRestarts, type UnprovenRestart } from "./unproven-rest
 export interface BreakerSettings {
   /** Unproven restarts in any hour, over all objects; those of one workload that helped count as one. */
   readonly restartsPerHour: number;
-  /** More workloads than this with unproven rejections at once trip the breaker, */
+  /** More workloads than this, and than {@link LARGE_PERCENT} of the watched ones, with unproven rejections at once trip the breaker, */
   readonly workloads: number;
   /** and so does more than this share of the watched workloads, in percent. */
   readonly percent: number;
@@ -24,6 +24,9 @@ export const DEFAULT_BREAKER: BreakerSettings = { restartsPerHour: 20, workloads
 
 /** Fewer workloads are no share worth tripping for: in a small cluster one bad program is a third of them. */
 const LEAST_FOR_PERCENT = 5;
+
+/** In a large cluster more workloads than `workloads` may be rejected at once for independent causes: up to this share, in percent. */
+const LARGE_PERCENT = 2;
 
 /**
  * A canary without an outcome delays others for this long. Most restarts settle within ten minutes, but a rollout may take two hours, and no
@@ -129,7 +132,8 @@ export class Breaker {
     if (rejections === undefined || this.#nowMs() - this.#ports.breaker.resetMs < KEPT_MS) return undefined;
     const { workloads, watched } = rejections;
     const isShare = workloads >= LEAST_FOR_PERCENT && workloads * 100 > this.#settings.percent * watched;
-    if (workloads <= this.#settings.workloads && !isShare) return undefined;
+    const limit = Math.max(this.#settings.workloads, (watched * LARGE_PERCENT) / 100);
+    if (workloads <= limit && !isShare) return undefined;
     return `${workloads} of ${watched} workloads get 401 responses at once`;
   }
 

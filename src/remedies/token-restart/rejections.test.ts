@@ -15,7 +15,7 @@ describe("the rejections that a claim carries", () => {
     expect(rejectionsOf([], 7, NOW)).toEqual({ workloads: 0, watched: 7 });
   });
 
-  it("count each workload once, suspected ones too, if they were seen in the last five minutes", () => {
+  it("count each workload with persistent ones in the last five minutes once", () => {
     const onsets = [
       onset("a", 60),
       onset("a", 2, { isPersistent: false }),
@@ -23,7 +23,7 @@ describe("the rejections that a claim carries", () => {
       onset("b", 30, { isPersistent: false }),
       onset("c", 30, { seenMs: NOW - 6 * MINUTE }),
     ];
-    expect(rejectionsOf(onsets, 7, NOW)).toMatchObject({ workloads: 3 });
+    expect(rejectionsOf(onsets, 7, NOW)).toMatchObject({ workloads: 2 });
   });
 
   it.each<[string, Onset[], number | undefined]>([

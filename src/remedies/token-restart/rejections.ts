@@ -5,13 +5,14 @@ import { SAME_TIME_MS, type Onset } from "./cause";
 const AT_ONCE_MS = 300_000;
 
 /**
- * Summarizes the unexplained rejections in all objects, for the canary and the breaker. `watched` is the number of workloads of all
- * objects. Pure.
+ * Summarizes the unexplained persistent rejections in all objects, for the canary and the breaker. A few 401s are normal. `watched` is the
+ * number of workloads of all objects. Pure.
  */
 export function rejectionsOf(onsets: readonly Onset[], watched: number, nowMs: number): UnprovenRejections {
-  const current = onsets.filter(({ seenMs }) => nowMs - seenMs < AT_ONCE_MS);
+  const persistent = onsets.filter(({ isPersistent }) => isPersistent);
+  const current = persistent.filter(({ seenMs }) => nowMs - seenMs < AT_ONCE_MS);
   const workloads = new Set(current.map(({ namespace, workload }) => `${namespace}/${workload}`)).size;
-  const togetherSinceMs = startTogether(onsets.filter(({ isPersistent }) => isPersistent));
+  const togetherSinceMs = startTogether(persistent);
   return { workloads, watched, ...(togetherSinceMs === undefined ? {} : { togetherSinceMs }) };
 }
 
