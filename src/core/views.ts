@@ -69,6 +69,8 @@ export interface WorkloadView {
   readonly serviceAccountName: string;
   /** Desired replicas; for a DaemonSet the number of nodes it is scheduled to. */
   readonly replicas: number;
+  /** Part of the cluster itself, as its pod template or name shows. Absent: it is not. */
+  readonly component?: "PriorityClass" | "CNI" | "CSI" | "Scheduler";
   /** Absent: not known. */
   readonly createdAtMs?: number;
   /** When the strategy RolloutRestart last rolled it: this project's annotation on its pod template. */

@@ -299,6 +299,7 @@ const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
           ["for", "20s"],
           ["release", "10m"],
           ["onRunaway", "ScaleToZero"],
+          ["throttleSystem", true],
         ] as const
       ).map(rate),
     ],

@@ -232,6 +232,10 @@ export interface FlowIsolationSpec {
      */
     onRunaway: "Report" | "Throttle" | "ScaleToZero";
     /**
+     * If true, also throttle components of the cluster: ServiceAccounts of kube-system, and workloads with a system-*-critical priority class, CNI or CSI agents, and schedulers. By default their runaways are only reported.
+     */
+    throttleSystem?: boolean;
+    /**
      * Duration of a throttle. A probation follows. The duration doubles with each relapse, up to 1h.
      */
     release: string;

@@ -7,6 +7,7 @@ import type {
   V1PodStatus,
   V1ServiceAccountTokenProjection,
 } from "@kubernetes/client-node";
+import { CNI_PATH } from "./component";
 import { objectOf, timeOf } from "../../core/json";
 import type { ContainerView, PodView } from "../../core/views";
 import { identityOf, isSkipped, labelsOf, ownerOf } from "./identity";
@@ -78,9 +79,6 @@ function placeOf(spec: Spec): Pick<PodView, "nodeName" | "hostNetwork" | "cniFol
     cniFolder: mountsCniFolder(spec) ? true : undefined,
   });
 }
-
-/** Such as /etc/cni/net.d and /opt/cni/bin; distributions use other folders, but keep the word. */
-const CNI_PATH = /(^|[/._-])cni([/._-]|$)/i;
 
 function mountsCniFolder({ volumes }: Spec): boolean {
   return itemsOf(volumes).some(({ hostPath }) => CNI_PATH.test(hostPath?.path ?? ""));

@@ -206,7 +206,23 @@ describe("workloadView", () => {
       skip: false,
       serviceAccountName: "kai",
       replicas: 1,
+      component: "Scheduler",
     });
+  });
+
+  it.each<[string, string, object, string | undefined]>([
+    ["a critical priority class", "a", { priorityClassName: "system-node-critical" }, "PriorityClass"],
+    ["another priority class", "a", { priorityClassName: "system-like" }, undefined],
+    ["a CNI folder", "a", { volumes: [{ hostPath: { path: "/etc/cni/net.d" } }] }, "CNI"],
+    ["a CSI folder", "a", { volumes: [{ hostPath: { path: "/var/lib/kubelet/plugins/csi-x/" } }] }, "CSI"],
+    ["a CSI image", "a", { containers: [{ name: "a", image: "r.io/csi/csi-provisioner:v5@sha256:0" }] }, "CSI"],
+    ["a scheduler's name", "kai-scheduler", {}, "Scheduler"],
+    ["a scheduler's image", "a", { containers: [{ name: "a", image: "r.io:5000/kai/scheduler:v1" }] }, "Scheduler"],
+    ["a descheduler", "descheduler", { containers: [{ name: "a", image: "r.io/scheduler/descheduler" }] }, undefined],
+    ["nothing of these", "web", { volumes: [{ hostPath: { path: "/var/log" } }] }, undefined],
+  ])("knows a component of the cluster by %s", (_, name, spec, component) => {
+    const raw = { metadata: { ...metadata, name }, spec: { template: { spec } } };
+    expect(workloadView("Deployment", raw)?.component).toBe(component);
   });
 
   it("knows when the operator rolled it", () => {

@@ -3,6 +3,7 @@ import { OWNER_ANNOTATION, REPLICAS_BEFORE_ANNOTATION, RESTARTED_AT_ANNOTATION }
 import { objectOf, timeOf } from "../../core/json";
 import type { ServiceAccountView, WorkloadView } from "../../core/views";
 import { annotationsOf, identityOf, isSkipped, labelsOf, type Metadata } from "./identity";
+import { componentOf } from "./component";
 import { serviceAccountNameOf } from "./pod-view";
 import { present, type Received } from "./received";
 
@@ -35,7 +36,7 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
     skip: isSkipped(metadata),
     serviceAccountName: serviceAccountNameOf(template?.spec),
     replicas: replicasOf(kind, raw),
-    ...present({ restartedAtMs, scaledDown: scaledDownOf(metadata) }),
+    ...present({ component: componentOf(name, template?.spec), restartedAtMs, scaledDown: scaledDownOf(metadata) }),
   };
 }
 

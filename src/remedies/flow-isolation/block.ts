@@ -18,6 +18,7 @@ export function hashOfBlock({
 }: Spec): string {
   const { threshold, for: over, onRunaway, release } = requestRate;
   const level = [priorityLevel, dedicated ?? null, matchingPrecedence, protectLeases];
-  const fields = canonical([...level, threshold, over, onRunaway, release]);
+  const system = requestRate.throttleSystem === true ? ["throttleSystem"] : [];
+  const fields = canonical([...level, threshold, over, onRunaway, release, ...system]);
   return createHash("sha256").update(fields).digest("hex").slice(0, DIGITS);
 }

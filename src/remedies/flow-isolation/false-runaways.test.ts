@@ -94,3 +94,34 @@ describe("a ServiceAccount that relapses after each throttle", () => {
     expect(seen.filter(reason => reason === "ThrottleGivenUp")).toHaveLength(1);
   });
 });
+
+describe("a ServiceAccount of the cluster's own components", () => {
+  const COMPONENTS = ["PriorityClass", "CNI", "CSI", "Scheduler"] as const;
+  const scenes: [string, () => Scene][] = [
+    ["of kube-system", () => new Scene(onRunaway("Throttle"), undefined, undefined, "kube-system/it")],
+    ...COMPONENTS.map((component): [string, () => Scene] => [
+      component,
+      () => {
+        const scene = new Scene(onRunaway("Throttle"));
+        scene.put("Deployment", "app", { component });
+        return scene;
+      },
+    ]),
+  ];
+
+  it.each(scenes)("is only reported: %s", async (_, make) => {
+    const scene = await provisioned(make());
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(5 * MINUTES);
+    expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" }, intents: [] });
+    expect(decision.message).toContain("requestRate.throttleSystem");
+    expect(scene.level()).toBe(SHARED);
+  });
+
+  it.each(scenes)("is throttled if the spec forces it: %s", async (_, make) => {
+    const scene = make();
+    scene.change({ requestRate: { ...scene.object.spec.flowIsolation!.requestRate, throttleSystem: true } });
+    await throttled(scene);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+  });
+});

@@ -3,7 +3,6 @@ import { formatDuration } from "../../core/duration";
 import type { Intent } from "../../core/intent";
 import { isRunaway, MAX_RELAPSES } from "./breaker";
 import { buildWrite, EVENT } from "./writes";
-import type { FlowIsolationFacts, Spec } from "./facts";
 import type { Write } from "./item";
 import type { Finding } from "./reasons";
 import {
@@ -20,6 +19,7 @@ import {
   refersToQuarantine,
   thresholdOf,
   isQuarantined,
+  isThrottleable,
   type Flow,
 } from "./flow";
 import { timeOf } from "./entry";
@@ -109,16 +109,19 @@ function givenUp(flow: Flow): Finding | undefined {
 }
 
 function runaway(flow: Flow): Finding | undefined {
-  const { breaker, reading, limits, spec, facts } = flow;
+  const { breaker, reading, limits, facts } = flow;
   if (breaker.state === "Throttled" || breaker.state === "GivenUp" || !isRunaway(reading, limits)) return undefined;
   // This pass records it in status; the next one throttles it.
   if (limits.mayThrottle) return undefined;
-  const sentence = `${nameOf(flow)} is a runaway: ${measured(flow)} ${whyNotThrottled(spec, facts.mode)}`;
+  const sentence = `${nameOf(flow)} is a runaway: ${measured(flow)} ${whyNotThrottled(flow)}`;
   return { status: "False", reason: "Runaway", sentence, isStalled: facts.mode === "Enforce" };
 }
 
-function whyNotThrottled({ requestRate }: Spec, mode: FlowIsolationFacts["mode"]): string {
-  if (requestRate.onRunaway === "Report") return "It is not throttled: onRunaway is Report.";
+function whyNotThrottled({ account, facts, spec }: Flow): string {
+  const { mode } = facts;
+  if (spec.requestRate.onRunaway === "Report") return "It is not throttled: onRunaway is Report.";
+  if (!isThrottleable(account, facts, spec))
+    return "It is not throttled: it is a component of the cluster. requestRate.throttleSystem allows it.";
   if (mode === "Observe") return "Mode Observe: it would be throttled now.";
   return "It cannot be throttled: the quarantine level or its own FlowSchemas are missing.";
 }

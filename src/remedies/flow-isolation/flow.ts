@@ -10,7 +10,16 @@ import { DRAINED_MS, levelOf, QUARANTINE_LEVEL } from "./levels";
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, readRate, type Reading } from "./rate";
 import { shadowOf } from "./shadow";
 import { shownRate } from "./shown-rate";
-import { flowSchemaName, homeLevel, pieceOf, wantedFlow, wantedLeaseFlow, wantedLevels, type Piece } from "./wanted";
+import {
+  SYSTEM_NAMESPACE,
+  flowSchemaName,
+  homeLevel,
+  pieceOf,
+  wantedFlow,
+  wantedLeaseFlow,
+  wantedLevels,
+  type Piece,
+} from "./wanted";
 
 /** How often the operator restores what another field manager changes, for one generation of the object. */
 export const MAX_CHANGES = 2;
@@ -114,10 +123,17 @@ function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, 
     forMs: parseDuration(over),
     releaseMs: parseDuration(release),
     // A FlowSchema without its level is ignored, and a level with seats throttles nothing.
-    mayThrottle: facts.mode === "Enforce" && state === "right" && isReady,
+    mayThrottle: facts.mode === "Enforce" && state === "right" && isReady && isThrottleable(account, facts, spec),
     mayStayThrottled: state !== undefined && state !== "foreign",
     isHeld: isHeld(account, facts),
   };
+}
+
+/** A throttled component of the cluster can take nodes or all new pods with it. */
+export function isThrottleable(account: AccountFacts, { owner }: FlowIsolationFacts, spec: Spec): boolean {
+  const isSystem = owner.metadata.namespace === SYSTEM_NAMESPACE;
+  const isComponent = account.workloads.some(({ component }) => component !== undefined);
+  return spec.requestRate.throttleSystem === true || (!isSystem && !isComponent);
 }
 
 /** As the cluster shows it, whoever made the FlowSchema. */

@@ -33,7 +33,7 @@ export function pieceOf(wanted: Wanted, views: readonly ClusterObjectView[] | nu
 }
 
 /** A built-in FlowSchema of precedence 900 (kube-system-service-accounts) matches the ServiceAccounts of this namespace. */
-const SYSTEM_NAMESPACE = "kube-system";
+export const SYSTEM_NAMESPACE = "kube-system";
 
 /** Before that one. */
 const SYSTEM_PRECEDENCE = 890;
