@@ -16,6 +16,12 @@ const PASS_MS = 3_000;
 /** Failed reads in a row after which an error is reported. */
 const FAILURES_UNTIL_REPORTED = 3;
 
+/**
+ * The first read goes back one window. 401s that began within this time after its start, which is also the time between slow ones, may have
+ * begun before it.
+ */
+const HORIZON_MS = 300_000;
+
 /** A container whose log is watched. */
 export interface Watched {
   readonly pod: PodView;
@@ -31,6 +37,8 @@ export function hasLog({ running, startedAtMs, lastFinishedAtMs }: ContainerView
 
 interface Entry {
   readonly log: ContainerLog;
+  /** Time of the first read. */
+  firstReadMs?: number;
   /** Start of the last read, on the monotonic clock. */
   startedMs?: number;
   reading: boolean;
@@ -43,6 +51,8 @@ interface Entry {
 /** What is known of one container. */
 export interface LogFinding {
   readonly persistence: Persistence;
+  /** The first 401 may be older than the part of the log that was read. */
+  readonly isStartUnknown: boolean;
   readonly readMs?: number;
   /** The current silence. */
   readonly quiet: QuietTime;
@@ -77,8 +87,12 @@ export class LogWatch {
     const entry = this.#entry(item);
     const { trace } = entry.log;
     const isReported = entry.error instanceof ForbiddenError || entry.failures >= FAILURES_UNTIL_REPORTED;
+    const persistence = persistenceOf(trace, rule, nowMs);
+    const { firstReadMs = Infinity } = entry;
     return {
-      persistence: persistenceOf(trace, rule, nowMs),
+      persistence,
+      isStartUnknown:
+        (persistence.firstMs ?? Infinity) < Math.min(firstReadMs, firstReadMs - rule.windowMs + HORIZON_MS),
       quiet: { fromMs: trace.quietFromMs, untilMs: trace.lastLineMs },
       ...(entry.readMs === undefined ? {} : { readMs: entry.readMs }),
       ...(isReported
@@ -118,6 +132,7 @@ export class LogWatch {
     entry.reading = true;
     entry.startedMs = source.clock.monotonicMs();
     const startedAtMs = source.clock.now().getTime();
+    entry.firstReadMs ??= startedAtMs;
     try {
       await entry.log.read(source, item.pod, item.container, search);
       entry.readMs = startedAtMs;

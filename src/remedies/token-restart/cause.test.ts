@@ -45,6 +45,21 @@ describe("the cause of rejected tokens", () => {
   ])("%s", (_, rejected, others, cause) => expect(causeOf(rejected, others)).toBe(cause));
 });
 
+describe("a rejection that began before the log was read", () => {
+  it.each([
+    ["its own", { ...onset("web"), isStartUnknown: true }, onset("db")],
+    ["the other's", onset("web"), { ...onset("db"), isStartUnknown: true }],
+  ])("names no rotated key: %s", (_, own, other) =>
+    expect(causeOf({ ...rejection, onset: onset("web") }, [own, other])).toBe("Unknown"),
+  );
+
+  it("has an unknown start also after its first 401s have left the window", () => {
+    const unknown = { ...onset("db", 5), isStartUnknown: true };
+    const later = onset("db", 900_000);
+    expect(rememberOnsets([unknown], [later], 900_000)).toEqual([{ ...unknown, seenMs: 900_000 }]);
+  });
+});
+
 describe("remembered onsets", () => {
   const hour = 3_600_000;
 

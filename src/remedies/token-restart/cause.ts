@@ -22,6 +22,8 @@ export interface Onset {
   readonly seenMs: number;
   /** False: a few 401s, which are normal. */
   readonly isPersistent: boolean;
+  /** The rejections may have begun before `sinceMs`: the log was not read further back. So nothing began together with them. */
+  readonly isStartUnknown?: boolean;
 }
 
 /** Reports whether an onset still counts, even if the rejection has ended. Pure. */
@@ -40,7 +42,8 @@ export function rememberOnsets(before: readonly Onset[], current: readonly Onset
     // A stray 401 is not the start of a persistent rejection half an hour later.
     const key = `${onset.namespace}/${onset.workload}/${onset.serviceAccount}/${onset.isPersistent}`;
     const earlier = byWorkload.get(key);
-    byWorkload.set(key, { ...onset, sinceMs: Math.min(onset.sinceMs, earlier?.sinceMs ?? Infinity) });
+    const first = earlier !== undefined && earlier.sinceMs <= onset.sinceMs ? earlier : onset;
+    byWorkload.set(key, { ...first, seenMs: onset.seenMs });
   }
   return [...byWorkload.values()];
 }
@@ -61,11 +64,14 @@ export function causeOf(rejection: Rejection, known: readonly Onset[]): TokenCau
   if (rejection.isServiceAccountMissing) return Cause.ServiceAccountMissing;
   if (rejection.isOlder) return Cause.ServiceAccountRecreated;
   const { onset } = rejection;
-  const sinceMs = Math.min(onset.sinceMs, ...known.filter(other => isSame(other, onset)).map(other => other.sinceMs));
+  const own = known.filter(other => isSame(other, onset));
+  if (own.some(({ isStartUnknown }) => isStartUnknown)) return Cause.Unknown;
+  const sinceMs = Math.min(onset.sinceMs, ...own.map(other => other.sinceMs));
   const isShared = known.some(
     other =>
       // A stray 401 elsewhere is normal, and nearly always there.
       other.isPersistent &&
+      other.isStartUnknown !== true &&
       (other.namespace !== onset.namespace || other.serviceAccount !== onset.serviceAccount) &&
       (other.namespace !== onset.namespace || other.workload !== onset.workload) &&
       Math.abs(other.sinceMs - sinceMs) <= SAME_TIME_MS,

@@ -242,7 +242,7 @@ function observedPod(pod: PodBeforeLogs, finding: (item: Watched) => LogFinding,
   const quietTimes = findings.map(({ quiet }) => quiet);
   return {
     view,
-    logs: worst(findings.map(({ persistence }) => persistence)),
+    ...worst(findings),
     ...(proof === undefined ? {} : { proof: weighLogs(proof, quietTimes) }),
     serviceAccount,
     ...(Number.isFinite(readMs) ? { readMs } : {}),
@@ -250,15 +250,20 @@ function observedPod(pod: PodBeforeLogs, finding: (item: Watched) => LogFinding,
   };
 }
 
-function worst(containers: readonly Persistence[]): Persistence {
+function worst(containers: readonly LogFinding[]): Pick<ObservedPod, "logs" | "isStartUnknown"> {
   const rank = ({ state, isFresh }: Persistence): number => 2 * SEVERITY[state] + Number(isFresh === true);
-  return containers.reduce<Persistence>((a, b) => (rank(b) > rank(a) ? b : a), { state: "quiet", occasions: 0 });
+  const logs = containers.map(({ persistence, isStartUnknown }) => ({ logs: persistence, isStartUnknown }));
+  const quiet = { logs: { state: "quiet", occasions: 0 } } as const;
+  return logs.reduce<Pick<ObservedPod, "logs" | "isStartUnknown">>(
+    (a, b) => (rank(b.logs) > rank(a.logs) ? b : a),
+    quiet,
+  );
 }
 
 /** Start of rejections that the age of the ServiceAccount does not explain. */
 export function onsetsOf(workloads: readonly ObservedWorkload[], nowMs: number): Onset[] {
   return workloads.flatMap(workload =>
-    workload.pods.flatMap(({ view, logs, proof, serviceAccount }): Onset[] => {
+    workload.pods.flatMap(({ view, logs, isStartUnknown = false, proof, serviceAccount }): Onset[] => {
       if (logs.firstMs === undefined || proof !== undefined || serviceAccount === "missing") return [];
       return [
         {
@@ -268,6 +273,7 @@ export function onsetsOf(workloads: readonly ObservedWorkload[], nowMs: number):
           sinceMs: logs.firstMs,
           seenMs: nowMs,
           isPersistent: logs.state === "persistent",
+          isStartUnknown,
         },
       ];
     }),

@@ -63,6 +63,8 @@ export interface ObservedPod {
   readonly view: PodView;
   /** 401s in its logs: those of its worst container. */
   readonly logs: Persistence;
+  /** The first of them may be older than the part of the log that was read. */
+  readonly isStartUnknown?: boolean;
   /** Proof that the pod is older than its ServiceAccount. */
   readonly proof?: AgeProof;
   /** Sandbox failures on its node since the pod became Ready, if the pod can be the CNI agent. Absent: no statement is possible. */

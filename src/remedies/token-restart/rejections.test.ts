@@ -32,6 +32,7 @@ describe("the rejections that a claim carries", () => {
     ["one ServiceAccount", [onset("a", 4, { serviceAccount: "x" }), onset("b", 4, { serviceAccount: "x" })], undefined],
     ["namesakes", [onset("a", 4), onset("a", 4, { namespace: "shop" })], 4],
     ["a suspected rejection", [onset("a", 4), onset("b", 4, { isPersistent: false })], undefined],
+    ["one with an unknown start", [onset("a", 4), onset("b", 4, { isStartUnknown: true })], undefined],
     ["an ended one", [onset("a", 9), onset("b", 9, { seenMs: NOW - 30 * MINUTE })], 9],
   ])("began together, for %s", (_, onsets, ago) => {
     const { togetherSinceMs } = rejectionsOf(onsets, 7, NOW);

@@ -12,7 +12,7 @@ export function rejectionsOf(onsets: readonly Onset[], watched: number, nowMs: n
   const persistent = onsets.filter(({ isPersistent }) => isPersistent);
   const current = persistent.filter(({ seenMs }) => nowMs - seenMs < AT_ONCE_MS);
   const workloads = new Set(current.map(({ namespace, workload }) => `${namespace}/${workload}`)).size;
-  const togetherSinceMs = startTogether(persistent);
+  const togetherSinceMs = startTogether(persistent.filter(({ isStartUnknown }) => isStartUnknown !== true));
   return { workloads, watched, ...(togetherSinceMs === undefined ? {} : { togetherSinceMs }) };
 }
 

@@ -434,6 +434,22 @@ describe("several workloads", () => {
     expect(pass.intents.map(intent => intent.restart?.rejections)).toEqual([rejections, rejections]);
   });
 
+  it.each([
+    ["hours before a new leader's first pass, is not taken for together", 180, "Unknown"],
+    ["within the window before it, is taken for together", 8, "SigningKeyRotated"],
+  ])("began %s", async (_, minutes, cause) => {
+    const scene = withDatabase();
+    const nowMs = scene.clock.now().getTime();
+    for (let agoMs = minutes * 60_000; agoMs > 0; agoMs -= 5_000)
+      for (const name of ["web-5d-a", "db-5d-a"])
+        scene.logs.write(name, "main", { ms: nowMs - agoMs, text: UNAUTHORIZED });
+    const both = await scene.passes(200, () => ["web-5d-a", "db-5d-a"].forEach(name => scene.log(UNAUTHORIZED, name)));
+    const causes = both.intents.map(({ restart }) => restart?.cause);
+    expect([...new Set(causes)]).toEqual([cause]);
+    const isTogether = both.intents.map(({ restart }) => restart?.rejections?.togetherSinceMs !== undefined);
+    expect([...new Set(isTogether)]).toEqual([cause !== "Unknown"]);
+  });
+
   it("restarts a pod without a mounted token when another workload is persistently rejected, not for a stray 401", async () => {
     const scene = withDatabase();
     scene.podList = scene.podList.map(pod => (pod.name === "web-5d-a" ? { ...pod, mountsToken: false } : pod));
