@@ -94,7 +94,9 @@ async function findAccounts(
   for (const { serviceAccount } of kept) names.add(serviceAccount);
   const accounts = [...names].map(name => accountOf(name, all, records)).toSorted(comesFirst);
   const leftOut = accounts.slice(MAX_ACCOUNTS).map(({ name }) => name);
-  return { accounts: accounts.slice(0, MAX_ACCOUNTS), leftOut, missingTargets };
+  // The age decides which ones are isolated, not their order in status.
+  const isolated = accounts.slice(0, MAX_ACCOUNTS).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return { accounts: isolated, leftOut, missingTargets };
 }
 
 /** Isolated ones first, so that none loses its flow to another; then the oldest. */
