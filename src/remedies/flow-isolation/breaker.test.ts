@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isReleasing, MAX_RELEASE_MS, nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
+import { FORGIVEN_MS, isReleasing, MAX_RELEASE_MS, nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
 import { readRate, type Reading } from "./rate";
 import { flood, ratesOf, spansOf, type Client } from "./testing/flood";
 
@@ -200,11 +200,23 @@ describe("from the first request to the throttle", () => {
 describe("a flow that relapses again and again", () => {
   const relapsed = (relapses: number): Breaker => at("Probation", { releaseMs: MINUTE, relapses });
 
-  it("is given up instead of a sixth relapse, and stays so", () => {
+  it("is given up instead of a sixth relapse, until it has been calm for a day", () => {
     expect(next(relapsed(4), RUNAWAY, 1)).toMatchObject({ state: "Throttled", relapses: 5 });
     const givenUp = next(relapsed(5), RUNAWAY, 1);
-    expect(givenUp).toEqual({ state: "GivenUp", sinceMs: NOW + 1 });
-    for (const seen of [RUNAWAY, reading(0), UNKNOWN]) expect(next(givenUp, seen, 600 * MINUTE)).toEqual(givenUp);
+    expect(givenUp).toEqual({ state: "GivenUp", sinceMs: NOW + 1, relapses: 5 });
+    for (const seen of [RUNAWAY, reading(80), UNKNOWN]) expect(next(givenUp, seen, 600 * MINUTE)).toEqual(givenUp);
+    const calm = next(givenUp, reading(79), MINUTE);
+    expect(calm).toEqual({ ...givenUp, untilMs: NOW + MINUTE + FORGIVEN_MS });
+    expect(next(calm, reading(0), FORGIVEN_MS)).toEqual(calm);
+    expect(next(calm, reading(80), FORGIVEN_MS)).toEqual(givenUp);
+    expect(next(calm, reading(0), MINUTE + FORGIVEN_MS)).toMatchObject({ state: "Normal" });
+  });
+
+  it("stays given up after a person has throttled and released it", () => {
+    const givenUp = next(relapsed(5), RUNAWAY, 1);
+    const held = next(givenUp, reading(0), 2, { isHeld: true });
+    expect(held).toMatchObject({ state: "Throttled", relapses: 5 });
+    expect(next(next(held, UNKNOWN, 3), RUNAWAY, 4)).toMatchObject({ state: "GivenUp" });
   });
 
   it("has its relapses counted until it is Normal again", () => {

@@ -69,8 +69,7 @@ const STEPS: Record<Breaker["state"], Step> = {
   Elevated: elevated,
   Throttled: throttled,
   Probation: probation,
-  // Until the spec changes: a person must look at it.
-  GivenUp: own => own,
+  GivenUp: givenUp,
 };
 
 function elevated(own: Breaker, reading: Reading, limits: BreakerLimits, nowMs: number): Breaker {
@@ -107,8 +106,20 @@ function probation(own: Breaker, reading: Reading, limits: BreakerLimits, nowMs:
   return nowMs >= own.untilMs ? begin("Normal", nowMs) : own;
 }
 
+/** A flow that was given up is Normal again after it has been calm for this long, in milliseconds: the client was mended. */
+export const FORGIVEN_MS = 86_400_000;
+
+/** Until the spec changes, a person must look at it; or until it has been calm for a day. */
+function givenUp(own: Breaker, { perSecond }: Reading, { threshold }: BreakerLimits, nowMs: number): Breaker {
+  if (perSecond === undefined) return own;
+  if (perSecond >= CALM * threshold) return withoutEnd(own);
+  const endMs = nowMs + FORGIVEN_MS;
+  if (own.untilMs === undefined || own.untilMs > endMs) return { ...own, untilMs: endMs };
+  return nowMs >= own.untilMs ? begin("Normal", nowMs) : own;
+}
+
 function relapse({ relapses = 0 }: Breaker, releaseMs: number, nowMs: number): Breaker {
-  if (relapses >= MAX_RELAPSES) return begin("GivenUp", nowMs);
+  if (relapses >= MAX_RELAPSES) return { ...begin("GivenUp", nowMs), relapses };
   return { ...throttle(releaseMs, nowMs), relapses: relapses + 1 };
 }
 

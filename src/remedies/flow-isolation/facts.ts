@@ -36,7 +36,7 @@ export interface AccountFacts {
   readonly name: string;
   /** The targets that run as it, without the skip annotation; none while they are missing. */
   readonly workloads: readonly WorkloadView[];
-  /** Running pods of the namespace that use it: those that its flow counts. Absent: unknown. */
+  /** Most running pods of the namespace that used it while the requests were measured that count now. Absent: unknown. */
   readonly runningPods?: number;
   readonly record?: FlowStatus;
 }

@@ -37,6 +37,24 @@ describe("the threshold", () => {
     );
   });
 
+  it("follows the largest number of pods while their requests still count", async () => {
+    const scene = new Scene(onRunaway("Throttle"));
+    scene.running.set("app", 20);
+    await provisioned(scene);
+    scene.perSecond.set("app", 2_100);
+    await scene.run(10);
+    scene.perSecond.set("app", 1_900);
+    await scene.run(60);
+    scene.running.set("app", 18);
+    await scene.run(60);
+    scene.perSecond.set("app", 1_700);
+    expect(await scene.run(5 * MINUTES)).toMatchObject({ reason: "Elevated" });
+    expect(scene.written).toEqual([]);
+    scene.perSecond.set("app", 1_900);
+    await scene.run(120);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+  });
+
   it("is that of one pod while none runs", async () => {
     const scene = await throttled();
     expect(scene.written[0]?.why).toContain("threshold 100 requests/s for 30s");

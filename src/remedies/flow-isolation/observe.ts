@@ -14,6 +14,7 @@ import {
   type Owner,
   type Spec,
 } from "./facts";
+import { countedMs, PodPeaks } from "./pod-peaks";
 
 /** Kinds that can be scaled to zero. */
 const SCALABLE = ["Deployment", "StatefulSet"] as const;
@@ -27,6 +28,7 @@ export async function observeFlows(
   object: ControllerResilience,
   spec: Spec,
   readers: Readers,
+  peaks = new PodPeaks(),
 ): Promise<FlowIsolationFacts> {
   const records = object.status?.flows ?? [];
   // First, since it takes longest: the objects to compare must be fresh.
@@ -35,14 +37,21 @@ export async function observeFlows(
   );
   const found = await findAccounts(object, records, readers);
   const names = new Set(found.accounts.map(({ name }) => name));
-  const runningPods = await countPods(object.metadata.namespace, readers);
+  const counts = await countPods(object.metadata.namespace, readers);
+  const nowMs = readers.clock.now().getTime();
+  peaks.keep(names);
+  const withPods = (account: AccountFacts): AccountFacts => {
+    if (counts === undefined) return account;
+    const pods = counts.get(account.name) ?? 0;
+    return { ...account, runningPods: peaks.note(account.name, pods, nowMs, countedMs(spec)) };
+  };
   const scales = spec.requestRate.onRunaway === "ScaleToZero";
   return {
     mode: object.spec.mode,
     generation: object.metadata.generation,
     owner: { metadata: object.metadata },
     ...found,
-    accounts: found.accounts.map(account => withPods(account, runningPods)),
+    accounts: found.accounts.map(withPods),
     schemas: await readers.clusterObjects("FlowSchema"),
     levels: await readers.clusterObjects("PriorityLevelConfiguration"),
     rates,
@@ -64,10 +73,6 @@ async function countPods(namespace: string, readers: Readers): Promise<ReadonlyM
     throw error;
   }
   return counts;
-}
-
-function withPods(account: AccountFacts, counts: ReadonlyMap<string, number> | undefined): AccountFacts {
-  return counts === undefined ? account : { ...account, runningPods: counts.get(account.name) ?? 0 };
 }
 
 function isHeld({ metadata }: ControllerResilience): boolean {

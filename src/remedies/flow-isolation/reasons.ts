@@ -21,7 +21,7 @@ export const REASONS = {
   },
   ThrottleGivenUp: {
     event: "Warning",
-    help: "It relapsed after each of six throttles, and is released. Fix the client or raise the threshold: a change of spec.flowIsolation starts anew.",
+    help: "It relapsed after each of six throttles, and is released. Fix the client or raise the threshold: a change of spec.flowIsolation, or a day below 80 % of the threshold, starts anew.",
   },
   Runaway: {
     event: "Warning",

@@ -1,8 +1,11 @@
 import { ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
+import { keyOf } from "../../core/key";
+import type { Key } from "../../core/ports";
 import { defineRemedy, type Remedy } from "../../core/remedy";
 import { cleanUpFlows } from "./cleanup";
 import { observeFlows } from "./observe";
+import { PodPeaks } from "./pod-peaks";
 import { planFlows } from "./plan";
 import { REASONS } from "./reasons";
 import { reportFlows } from "./report";
@@ -58,6 +61,14 @@ const PERMISSIONS: readonly Permission[] = [
 
 /** Isolates the requests of each ServiceAccount of the targets in its own flow, and throttles runaways. */
 export function createFlowIsolation(): Remedy<"flowIsolation"> {
+  const peaks = new Map<Key, PodPeaks>();
+
+  function peaksOf(key: Key): PodPeaks {
+    const known = peaks.get(key) ?? new PodPeaks();
+    peaks.set(key, known);
+    return known;
+  }
+
   return defineRemedy({
     name: "flow-isolation",
     block: "flowIsolation",
@@ -65,9 +76,10 @@ export function createFlowIsolation(): Remedy<"flowIsolation"> {
     reasons: REASONS,
     owns: "flows",
     permissions: PERMISSIONS,
-    observe: observeFlows,
+    observe: (object, spec, readers) => observeFlows(object, spec, readers, peaksOf(keyOf(object))),
     plan: planFlows,
     report: reportFlows,
     cleanUp: cleanUpFlows,
+    forget: key => void peaks.delete(key),
   });
 }
