@@ -27,9 +27,10 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
   const all = wantedLevels(facts, spec).map(wanted => pieceOf(wanted, levels));
   const home = all.find(({ wanted }) => wanted.name === homeLevel(facts.owner, spec));
   const isUsable = named === undefined && home?.state.is !== "foreign";
-  // A throttled flow gets its FlowSchema back in quarantine, wherever it goes afterwards.
+  // A throttled flow gets its FlowSchema back in quarantine, and a released one on its home level, usable or not.
   const writable = flows.filter(
-    ({ level, own }) => own.state.is !== "foreign" && (isUsable || level === QUARANTINE_LEVEL),
+    ({ level, own, release }) =>
+      own.state.is !== "foreign" && (isUsable || level === QUARANTINE_LEVEL || release !== undefined),
   );
   const pieces = all.filter(piece => isNeeded(piece, facts, writable));
   return {
