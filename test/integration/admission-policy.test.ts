@@ -190,7 +190,7 @@ const FULL = {
   tokenLifetime: { expirationSeconds: 1200, via: "Template", defaultToken: "Project", revertOnUnauthorized: false },
   flowIsolation: {
     ...{ priorityLevel: "", dedicated: { nominalConcurrencyShares: 5 }, matchingPrecedence: 1000, protectLeases: true },
-    requestRate: { threshold: 100, for: "30s", onRunaway: "Throttle", release: "5m" },
+    requestRate: { threshold: 100, for: "30s", onRunaway: "Throttle", release: "5m", throttleSystem: false },
   },
 } as const;
 
