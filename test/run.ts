@@ -7,7 +7,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, setPriority, tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { Command } from "commander";
 import { E2E_WORKERS, INTEGRATION_WORKERS } from "./cluster/workers";
 import { NODE_VERSION, nodeRelease } from "./lab/images";
@@ -20,6 +20,22 @@ interface Counts {
   passed: number;
   failed: number;
   skipped: number;
+}
+
+/** The part of Vitest's JSON report that is read here. */
+interface Report {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
 }
 
 /** One step. It returns the counts of the tests that it ran, and throws if it fails. */
@@ -69,7 +85,7 @@ async function suite(write: Write, project: string, options: SuiteOptions = {}):
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile=${report}`];
   const args = ["run", "--project", project, `--maxWorkers=${workers}`, ...reporters];
   const status = await execute(node, [vitest, ...args], write, project === "unit");
-  const counts = readCounts(report);
+  const counts = readReport(report);
   if (counts.skipped > 0)
     throw new Error(`${counts.skipped} tests of "${project}" were skipped; a test that cannot run must fail`);
   if (counts.passed + counts.failed === 0) throw new Error(`no test of "${project}" ran`);
@@ -77,12 +93,17 @@ async function suite(write: Write, project: string, options: SuiteOptions = {}):
   return counts;
 }
 
-function readCounts(report: string): Counts {
-  const json = JSON.parse(readFileSync(report, "utf8")) as Record<string, number>;
+/** Counts the tests of a report, and adds those that failed to `failures`. */
+function readReport(file: string): Counts {
+  const report = JSON.parse(readFileSync(file, "utf8")) as Report;
+  for (const { name, assertionResults } of report.testResults)
+    for (const { status, fullName, failureMessages } of assertionResults)
+      if (status === "failed")
+        failures.push(`${relative(root, name)}: ${fullName}: ${failureMessages[0]?.split("\n")[0] ?? "no message"}`);
   return {
-    passed: json["numPassedTests"] ?? 0,
-    failed: json["numFailedTests"] ?? 0,
-    skipped: (json["numPendingTests"] ?? 0) + (json["numTodoTests"] ?? 0),
+    passed: report.numPassedTests,
+    failed: report.numFailedTests,
+    skipped: report.numPendingTests + report.numTodoTests,
   };
 }
 
@@ -117,6 +138,7 @@ const STAGES: readonly (readonly string[])[][] = [[["build"]], [["static", "unit
 
 const total = { ...none };
 const problems: string[] = [];
+const failures: string[] = [];
 
 /** Runs one step and records its result. A failure does not keep the next step from running. */
 async function runStep({ name, run }: Step, write: Write): Promise<void> {
@@ -178,7 +200,7 @@ async function main(only: readonly string[]): Promise<number> {
     await runStage(tracks.filter(({ length }) => length > 0));
   }
   console.log(`\nTotal time: ${seconds(started)} s.`);
-  problems.forEach(problem => console.log(`FAILED ${problem}`));
+  [...problems, ...failures].forEach(problem => console.log(`FAILED ${problem}`));
   console.log(`${total.passed} passed, ${total.failed + problems.length} failed`);
   return total.failed + problems.length === 0 ? 0 : 1;
 }
