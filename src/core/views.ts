@@ -96,6 +96,8 @@ export interface DaemonSetView extends WorkloadView {
   readonly ownedVolumes: readonly string[];
   /** The last other field manager of the object's spec. */
   readonly lastManager?: string;
+  /** The controller ownerReference, such as that of an operator that writes the template. */
+  readonly owner?: { readonly kind: string; readonly name: string; readonly uid: string };
 }
 
 /** Kinds of bindings. */

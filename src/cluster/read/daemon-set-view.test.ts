@@ -56,6 +56,14 @@ describe("daemonSetView", () => {
     });
   });
 
+  it("keeps the controller that owns it, and no other owner", () => {
+    const installation = { apiVersion: "operator.tigera.io/v1", kind: "Installation", name: "default", uid: "i" };
+    const viewWith = (controller: boolean) =>
+      daemonSetView({ ...raw, metadata: { ...raw.metadata, ownerReferences: [{ ...installation, controller }] } });
+    expect(viewWith(true)?.owner).toEqual({ kind: "Installation", name: "default", uid: "i" });
+    expect(viewWith(false)).not.toHaveProperty("owner");
+  });
+
   it("never throws, whatever it is given", () => {
     fc.assert(fc.property(fc.anything(), value => void daemonSetView(value)));
     fc.assert(

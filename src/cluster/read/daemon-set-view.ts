@@ -2,6 +2,7 @@ import type { V1DaemonSet, V1DaemonSetSpec, V1DaemonSetStatus } from "@kubernete
 import { MANAGER } from "../../api/names";
 import { objectOf, textOf } from "../../core/json";
 import type { DaemonSetView } from "../../core/views";
+import { ownerOf } from "./identity";
 import { lastManagerOf, type ManagedFields } from "./managers";
 import { itemsOf, present, type Received } from "./received";
 import { workloadView } from "./views";
@@ -19,7 +20,7 @@ export function daemonSetView(raw: unknown): DaemonSetView | null {
     ...rolloutOf(status ?? {}),
     ...specOf(spec ?? {}),
     ownedVolumes: ownedVolumes(fields),
-    ...present({ lastManager: lastManagerOf(fields) }),
+    ...present({ lastManager: lastManagerOf(fields), owner: ownerOf(metadata) }),
   };
 }
 

@@ -30,6 +30,10 @@ export const REASONS = {
     event: "Warning",
     help: "For ten minutes no pod was replaced or became Ready: see `kubectl rollout status`. Other DaemonSets of the object wait.",
   },
+  OwnedByController: {
+    event: "Warning",
+    help: "A controller, such as an operator, owns the DaemonSet and would revert a template: use its own setting or `via: Admission`.",
+  },
   OnDeleteStrategy: {
     event: "Warning",
     help: "A changed template would replace no pod: use `via: Admission`, change `updateStrategy`, or shorten the token yourself.",

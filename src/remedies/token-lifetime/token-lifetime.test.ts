@@ -119,6 +119,32 @@ describe("no change is made", () => {
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "OnDeleteStrategy", intents: [] });
   });
 
+  it("if a controller owns it, which would revert the template", async () => {
+    const scene = new Scene();
+    scene.put("agent", PLAIN, { owner: { kind: "Installation", name: "default", uid: "i" }, updatedPods: 3 });
+    for (let i = 0; i < 3; i++) {
+      const { message } = await scene.pass();
+      expect(message).toContain("Installation default owns it and would revert a template change");
+      expect(message).toContain("via: Admission");
+    }
+    expect(await scene.pass()).toMatchObject({
+      status: "False",
+      reason: "OwnedByController",
+      stalled: { reason: "OwnedByController" },
+    });
+    expect(scene.entry()).toMatchObject({ outcome: "LeftAlone" });
+    expect(scene.written).toEqual([]);
+  });
+
+  it("by a controller's DaemonSet, unless an earlier change is to be restored", async () => {
+    const scene = await changed();
+    await scene.pass();
+    scene.sets.set("agent", { ...scene.set(), owner: { kind: "Installation", name: "default", uid: "i" } });
+    scene.object.spec.tokenLifetime!.defaultToken = "Leave";
+    for (let i = 0; i < 3; i++) await scene.pass();
+    expect(json(scene.set().template)).toBe(json(PLAIN));
+  });
+
   it("with the skip annotation", async () => {
     const scene = new Scene();
     scene.put("agent", PLAIN, { skip: true });

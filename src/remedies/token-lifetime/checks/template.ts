@@ -29,6 +29,7 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   reverting,
   reverted,
   nothingToChange,
+  ownedByController,
   onDeleteStrategy,
   rolling,
   bounded,
@@ -41,6 +42,20 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
 /** Checks one DaemonSet with via: Template; changes its template if no check applies. */
 export function checkTemplate(subject: Subject): DaemonSetFinding {
   return withWatch(firstMatch(CHECKS, subject) ?? change(subject), subject);
+}
+
+/** Its owner writes the template, and each new one of its templates would allow more changes. */
+function ownedByController(subject: Subject): DaemonSetFinding | undefined {
+  const { daemonSet, templatePlan } = subject;
+  const { owner } = daemonSet.view;
+  if (owner === undefined || templatePlan.kind !== "Change" || isRelease(subject)) return undefined;
+  return {
+    status: "False",
+    reason: "OwnedByController",
+    sentence: `${nameOf(subject)} unchanged: ${owner.kind} ${owner.name} owns it and would revert a template change; shorten the token in the settings of ${owner.kind} ${owner.name}, or set via: Admission.`,
+    entry: entryOf(subject, "LeftAlone"),
+    isStalled: true,
+  };
 }
 
 function onDeleteStrategy(subject: Subject): DaemonSetFinding | undefined {
