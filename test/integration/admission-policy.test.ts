@@ -263,11 +263,10 @@ const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
   },
   tokenLifetime: {
     right: patchDaemonSets,
-    narrower: [
-      ["defaultToken", "Leave"],
-      ["revertOnUnauthorized", true],
-    ],
+    narrower: [["revertOnUnauthorized", true]],
     wider: [
+      // It restores the template, which replaces all pods.
+      ["defaultToken", "Leave"],
       ["expirationSeconds", 600],
       ["expirationSeconds", 3600],
       ["via", "Admission"],
@@ -436,7 +435,7 @@ describe("the policy", () => {
     expect(Object.keys(requestRate).toSorted()).toEqual(Object.keys(FULL.flowIsolation.requestRate).toSorted());
     // Warnings change nothing. The other fields have tests of their own above, or can only be narrowed from the full object.
     const elsewhere = ["tokenRestart.extraPatterns", "tokenRestart.strategy", "flowIsolation.priorityLevel"];
-    const oneWay = ["tokenLifetime.defaultToken", "tokenLifetime.revertOnUnauthorized"];
+    const oneWay = ["tokenLifetime.revertOnUnauthorized"];
     expect(missing.toSorted()).toEqual([...elsewhere, ...oneWay, "bindingRenewal.warnBefore"].toSorted());
   });
 
