@@ -22,6 +22,10 @@ export const REASONS = {
     event: "Warning",
     help: "This API server lacks MutatingAdmissionPolicy in `admissionregistration.k8s.io/v1` (Kubernetes 1.36): use `via: Template`.",
   },
+  TooManyDaemonSets: {
+    event: "Warning",
+    help: "With `via: Admission` an object bounds at most 32 DaemonSets; the message names one that is left. Use several objects.",
+  },
   AdmissionIneffective: {
     event: "Warning",
     help: "A pod younger than the policy has a longer token: turn on the admission plugin `MutatingAdmissionPolicy` at every API server, then delete that pod.",

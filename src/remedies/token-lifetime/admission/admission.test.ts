@@ -194,6 +194,35 @@ describe("no policy is created", () => {
   });
 });
 
+describe("an object with many DaemonSets", () => {
+  it("gets at most 32 policies, the same ones in each pass, and names the rest", async () => {
+    const scene = new AdmissionScene();
+    scene.object.spec.targets = [];
+    for (let i = 10; i < 44; i++) {
+      const name = `agent-${i}`;
+      scene.object.spec.targets.push({ kind: "DaemonSet", name });
+      scene.put(name, PLAIN);
+      scene.roll(name, 600);
+    }
+    await scene.passes(100, MINUTE);
+    expect(scene.policies).toHaveLength(32);
+    const before = scene.policies;
+    scene.object.spec.targets.unshift({ kind: "DaemonSet", name: "a-first" });
+    scene.put("a-first", PLAIN);
+    scene.roll("a-first", 600);
+    const decision = await scene.passes(3, MINUTE);
+    expect(scene.policies).toEqual(before);
+    expect(decision).toMatchObject({ status: "False", stalled: { reason: "TooManyDaemonSets" } });
+    expect(decision.message).toContain("an object has at most 32 admission policies");
+    expect(scene.entry("a-first")).toMatchObject({ outcome: "LeftAlone" });
+    scene.object.spec.targets = scene.object.spec.targets.filter(({ name }) => name !== "agent-10");
+    scene.sets.delete("agent-10");
+    await scene.passes(3, MINUTE);
+    expect(scene.policies).toHaveLength(32);
+    expect(scene.policies.some(name => name.includes("a-first"))).toBe(true);
+  });
+});
+
 describe("a drifted policy", () => {
   async function changed(scene: AdmissionScene): Promise<void> {
     scene.putClusterObject("MutatingAdmissionPolicy", scene.policies[0]!, { spec: {}, lastManager: "kubectl-edit" });

@@ -4,6 +4,7 @@ import { withWatch } from "../checks/watch";
 import type { DaemonSetFinding } from "../finding";
 import { activePodsOf, isBounded } from "../observed";
 import { entryOf, lifetimeOf, nameOf } from "../subject";
+import { MAX_POLICIES } from "./limit";
 import { replacing } from "./replace-pods";
 import { reverted, reverting } from "./revert";
 import { inEffectMs, needsPolicy, withPolicy, type AdmissionSubject } from "./subject";
@@ -17,6 +18,7 @@ const CHECKS: readonly Check<AdmissionSubject, DaemonSetFinding>[] = [
   boundByTemplate,
   unavailable,
   nameTaken,
+  tooManyPolicies,
   writingPair,
   notInEffectYet,
   ineffective,
@@ -54,6 +56,17 @@ function nameTaken(subject: AdmissionSubject): DaemonSetFinding | undefined {
     reason: "NameTaken",
     sentence: `${nameOf(subject)} unchanged: ${foreign.kind} ${subject.pair.name} has another owner, by its labels. The operator does not change it; delete it if it is not needed.`,
     entry: entryOf(subject, "Waiting"),
+    isStalled: true,
+  };
+}
+
+function tooManyPolicies(subject: AdmissionSubject): DaemonSetFinding | undefined {
+  if (!subject.isSurplus) return undefined;
+  return {
+    status: "False",
+    reason: "TooManyDaemonSets",
+    sentence: `${nameOf(subject)} unchanged: an object has at most ${MAX_POLICIES} admission policies, one per DaemonSet. Use several objects.`,
+    entry: entryOf(subject, "LeftAlone"),
     isStalled: true,
   };
 }

@@ -3,6 +3,7 @@ import type { DaemonSetFinding } from "../finding";
 import type { Observed, Spec } from "../observed";
 import { checkAdmission } from "./checks";
 import { removeObsolete } from "./cleanup";
+import { markSurplus } from "./limit";
 import { admissionSubjectOf } from "./subject";
 
 export {
@@ -22,6 +23,8 @@ export function checkAdmissionSets(
   spec: Spec,
   nowMs: number,
 ): { findings: readonly DaemonSetFinding[]; removals: readonly Intent[] } {
-  const subjects = observed.daemonSets.map(daemonSet => admissionSubjectOf(daemonSet, observed, spec, nowMs));
+  const subjects = markSurplus(
+    observed.daemonSets.map(daemonSet => admissionSubjectOf(daemonSet, observed, spec, nowMs)),
+  );
   return { findings: subjects.map(checkAdmission), removals: removeObsolete(subjects, observed) };
 }

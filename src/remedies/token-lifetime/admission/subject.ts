@@ -14,6 +14,8 @@ const IN_EFFECT_AFTER_MS = 30_000;
 /** One DaemonSet, and the policy that shortens the tokens of its pods. */
 export interface AdmissionSubject extends Subject {
   readonly pair: Pair;
+  /** The ControllerResilience has as many policies as it may have, and none for this DaemonSet. */
+  readonly isSurplus: boolean;
 }
 
 /** With via: Admission the template stays, so status keeps the previous lifetimes that it has. */
@@ -27,7 +29,7 @@ export function admissionSubjectOf(
   const { templatePlan } = subject;
   const kept =
     templatePlan.kind === "Change" ? { ...templatePlan, previous: daemonSet.record?.previous ?? [] } : templatePlan;
-  return { ...subject, templatePlan: kept, pair: pairOf(daemonSet.view, observed, spec) };
+  return { ...subject, templatePlan: kept, pair: pairOf(daemonSet.view, observed, spec), isSurplus: false };
 }
 
 /** Reports whether the template still has a change by the operator. */
