@@ -76,7 +76,9 @@ function assemble(settings: Settings, server: string): Operator {
   const { identity, namespace, restartIntervalMs, breaker, fullPassMs, watchNamespaces, healthHost: host } = settings;
   const log = createLogger({ level: settings.logLevel, pretty: settings.pretty });
   log.info({ version: cfg.version, server, identity }, "starting");
-  const metrics = new Metrics({ processMetrics: true, clock: systemClock });
+  const remedies = createRemedies();
+  const gauges = remedies.flatMap(remedy => remedy.gauges ?? []);
+  const metrics = new Metrics({ processMetrics: true, clock: systemClock, gauges });
   const reportOffset = (seconds: number): void => metrics.clockOffset(seconds);
   // Timestamps of the cluster are compared with the API server's time.
   const clock = new ServerClock(systemClock, { log: () => log, clockOffset: reportOffset });
@@ -89,7 +91,6 @@ function assemble(settings: Settings, server: string): Operator {
   const nodeOf = informers.nodeOf.bind(informers);
   const logs = new ApiLogReader({ api: createApi(), clock, metrics, nodeOf });
   const events = new ApiEventSink({ ...shared, instance: identity });
-  const remedies = createRemedies();
   const isOurs = (key: string): boolean => isWatched(settings, key);
   const ports: EnginePorts = {
     store: new ApiObjectStore(api, { isOurs, log }),

@@ -1,10 +1,4 @@
-import type {
-  BindingStatus,
-  ControllerResilience,
-  ControllerResilienceStatus,
-  FlowStatus,
-  ObjectMetadata,
-} from "../api/controller-resilience";
+import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../api/controller-resilience";
 import type { Intent, LimitReason, ObjectRef } from "./intent";
 
 // What the engine needs from the outside; src/cluster and src/telemetry implement it, src/main.ts joins the two.
@@ -108,10 +102,8 @@ export interface EngineMetrics {
   queueDepth(waiting: number, delayed: number): void;
   intent(remedy: string, verb: string, result: string): void;
   condition(key: Key, type: string, status: string | null): void;
-  /** All bindings of an object with the time of their expiry; those that were told before and are not among them any more go. */
-  bindings(key: Key, bindings: readonly BindingStatus[]): void;
-  /** All flows of an object with their measured rate; those that were told before and are not among them any more go. */
-  flows(key: Key, flows: readonly FlowStatus[]): void;
+  /** Replaces the series of an object in all gauges of the remedies. */
+  status(key: Key, status: ControllerResilienceStatus): void;
   leader(leading: boolean): void;
   leaseTransition(what: "acquired" | "lost" | "renew-failed"): void;
   restartDeferred(limit: LimitReason): void;

@@ -6,6 +6,7 @@ import type {
   RestartStatus,
 } from "../api/controller-resilience";
 import type { Execution, Intent, ObjectRef, Outcome, Permission, RestartClaim } from "./intent";
+import type { Key } from "./ports";
 import type { Readers } from "./readers";
 import type { Steps } from "./slices";
 
@@ -114,6 +115,22 @@ export interface PlannedPass {
   report(outcomes: Outcomes, now: Date): Report;
 }
 
+/** One series of a gauge. */
+export interface GaugeSample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** A Prometheus gauge with series for each object, taken from the remedy's lists in status. */
+export interface StatusGauge {
+  /** Without the prefix `controller_resilience_`. */
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+  /** Series of one object, the most important first: only the first 500 are exported. */
+  samples(key: Key, lists: StatusLists): readonly GaugeSample[];
+}
+
 /** What a remedy declares of itself. */
 export interface RemedyDeclaration<Block extends RemedyBlock = RemedyBlock> {
   /** Folder, metric label and log field. */
@@ -126,6 +143,7 @@ export interface RemedyDeclaration<Block extends RemedyBlock = RemedyBlock> {
   readonly owns: StatusList | readonly StatusList[];
   /** Every right that it may use; the chart's ClusterRole is the union of these. */
   readonly permissions: readonly Permission[];
+  readonly gauges?: readonly StatusGauge[];
   /** Causes of the restarts that it requests. It alone settles the outcomes of restarts with these causes. */
   readonly causes?: readonly Cause[];
 }

@@ -1,25 +1,16 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { BindingStatus, FlowStatus } from "../api/controller-resilience";
+import type { ControllerResilienceStatus } from "../api/controller-resilience";
 import { splitKey } from "../core/key";
 import type { Clock } from "../core/clock";
 import type { LimitReason } from "../core/intent";
 import type { ClusterMetrics, EngineMetrics, Key } from "../core/ports";
+import type { StatusGauge } from "../core/remedy";
 import { yieldToEventLoop } from "../core/slices";
 import { ShardedGauge } from "./sharded-gauge";
+import { StatusGauges } from "./status-gauges";
 
 /** Most objects with exported conditions, so that no user floods Prometheus; further objects are counted as dropped. */
 const MAX_OBJECTS = 2_000;
-
-/** Most bindings with an exported expiry, the next to expire first: per object, and of all objects. */
-const MAX_BINDINGS = 500;
-const MAX_ALL_BINDINGS = 2_000;
-
-/** Most flows with an exported rate: per object, and of all objects. */
-const MAX_FLOWS = 500;
-const MAX_ALL_FLOWS = 2_000;
-
-type BindingLabels = Record<"namespace" | "name" | "binding_kind" | "binding", string>;
-type FlowLabels = Record<"namespace" | "service_account", string>;
 
 /** From 5 ms to a minute: a pass reads logs, each in up to 10 s. */
 const RECONCILE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
@@ -28,6 +19,8 @@ export interface MetricsOptions {
   /** Also exports Node's own metrics (`process_*`, `nodejs_*`). */
   readonly processMetrics?: boolean;
   readonly maxObjects?: number;
+  /** What the remedies declare. */
+  readonly gauges?: readonly StatusGauge[];
   /** With a clock, the export yields to the event loop between two metrics, since some have thousands of series. */
   readonly clock?: Clock;
 }
@@ -58,24 +51,7 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     "conditions_dropped_total",
     "Conditions that are not exported because of too many objects.",
   );
-  /** Bindings with an exported expiry, by object. */
-  readonly #expiries = new Map<Key, BindingLabels[]>();
-  readonly #bindingExpiry = this.#gauge(
-    "binding_expiry_timestamp_seconds",
-    "When a binding under renewal expires, in seconds since the epoch.",
-    "namespace",
-    "name",
-    "binding_kind",
-    "binding",
-  );
-  /** ServiceAccounts with an exported rate, by object. */
-  readonly #flows = new Map<Key, ReadonlySet<string>>();
-  readonly #requestRate = this.#gauge(
-    "service_account_requests_per_second",
-    "Last measured request rate of an isolated ServiceAccount.",
-    "namespace",
-    "service_account",
-  );
+  readonly #statusGauges: StatusGauges;
   readonly #leader = this.#gauge("leader", "1 while this process is the leader, else 0.");
   readonly #leaseTransitions = this.#counter("lease_transitions_total", "Changes of the Lease by event.", "event");
   readonly #restartsDeferred = this.#counter(
@@ -107,6 +83,7 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
   constructor(options: MetricsOptions = {}) {
     this.#maxObjects = options.maxObjects ?? MAX_OBJECTS;
     this.#clock = options.clock;
+    this.#statusGauges = new StatusGauges(options.gauges ?? [], this.#registry);
     if (options.processMetrics === true) collectDefaultMetrics({ register: this.#registry });
     this.#leader.set(0);
     this.#breakerTripped.set(0);
@@ -156,35 +133,8 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     if (types.size === 0) this.#conditions.delete(key);
   }
 
-  bindings(key: Key, bindings: readonly BindingStatus[]): void {
-    for (const labels of this.#expiries.get(key) ?? []) this.#bindingExpiry.remove(labels);
-    this.#expiries.delete(key);
-    const { namespace, name } = splitKey(key);
-    const room = Math.min(MAX_BINDINGS, MAX_ALL_BINDINGS - sum(this.#expiries.values(), ({ length }) => length));
-    const expiring = bindings.slice(0, room).flatMap(({ kind, name: binding, expiryTime, state }) => {
-      const seconds = Date.parse(expiryTime ?? "") / 1000;
-      // No alert for a binding that is already gone.
-      if (Number.isNaN(seconds) || state === "Revoked" || state === "Expired") return [];
-      const labels = { namespace, name, binding_kind: kind, binding };
-      this.#bindingExpiry.set(labels, seconds);
-      return [labels];
-    });
-    if (expiring.length > 0) this.#expiries.set(key, expiring);
-  }
-
-  /** A series that several objects of a namespace share is removed with the last of them. */
-  flows(key: Key, flows: readonly FlowStatus[]): void {
-    const before = this.#flows.get(key) ?? new Set();
-    const room = MAX_ALL_FLOWS - sum(this.#flows.values(), ({ size }) => size) + before.size;
-    const measured = new Set<string>();
-    for (const { serviceAccount, requestsPerSecond } of flows.slice(0, Math.min(MAX_FLOWS, room))) {
-      if (requestsPerSecond === undefined) continue;
-      this.#requestRate.set(flowLabels(key, serviceAccount), requestsPerSecond);
-      measured.add(serviceAccount);
-    }
-    if (measured.size === 0) this.#flows.delete(key);
-    else this.#flows.set(key, measured);
-    for (const serviceAccount of before) if (!measured.has(serviceAccount)) this.#endFlow(key, serviceAccount);
+  status(key: Key, status: ControllerResilienceStatus): void {
+    this.#statusGauges.set(key, status);
   }
 
   leader(leading: boolean): void {
@@ -233,13 +183,6 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     if (this.#clock !== undefined) await yieldToEventLoop(this.#clock);
   }
 
-  #endFlow(key: Key, serviceAccount: string): void {
-    const labels = flowLabels(key, serviceAccount);
-    for (const [other, measured] of this.#flows)
-      if (measured.has(serviceAccount) && flowLabels(other, serviceAccount).namespace === labels.namespace) return;
-    this.#requestRate.remove(labels);
-  }
-
   /** Returns null for an object above the maximum. */
   #typesOf(key: Key, status: string | null): Map<string, string> | null {
     const known = this.#conditions.get(key);
@@ -266,14 +209,4 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
     const registers = [this.#registry];
     return new Histogram({ name: `controller_resilience_${name}`, help, buckets: RECONCILE_BUCKETS, registers });
   }
-}
-
-function sum<T>(all: Iterable<T>, size: (item: T) => number): number {
-  let total = 0;
-  for (const item of all) total += size(item);
-  return total;
-}
-
-function flowLabels(key: Key, serviceAccount: string): FlowLabels {
-  return { namespace: splitKey(key).namespace, service_account: serviceAccount };
 }

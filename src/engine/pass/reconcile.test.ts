@@ -146,7 +146,7 @@ describe("a pass over a healthy object", () => {
     const flows = [{ serviceAccount: "kai", requestsPerSecond: 12.5 }];
     const bench = makeBench({ remedies: [makeRemedy(makeDecision({ lists: { flows } }))] });
     await bench.pass();
-    expect(Object.fromEntries(bench.metrics.rates)).toEqual({ "team/app": ["kai 12.5"] });
+    expect(bench.metrics.statuses.get("team/app")?.flows).toEqual(flows);
   });
 });
 

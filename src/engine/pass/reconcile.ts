@@ -160,8 +160,7 @@ export class Reconciler {
   #report({ key, session }: Pass, status: ControllerResilienceStatus, passes: readonly Reported[]): void {
     const before = { ...session.object, status: session.statusRead };
     this.#reporter.conditions(key, before, status.conditions ?? []);
-    this.#reporter.bindings(key, status.bindings);
-    this.#reporter.flows(key, status.flows);
+    this.#reporter.status(key, status);
     this.#reporter.events(
       key,
       session.object,

@@ -213,17 +213,13 @@ describe("metrics of conditions", () => {
   });
 });
 
-describe("metrics of flows", () => {
-  it("follow status, and are removed with its list or the object", () => {
+describe("the gauges of remedies", () => {
+  it("follow status, and are removed with the object", () => {
     const { reporter, metrics } = makeReporter();
-    const flows = [{ serviceAccount: "kai", requestsPerSecond: 3 }];
-    const told = () => Object.fromEntries(metrics.rates);
-    reporter.flows(KEY, flows);
-    expect(told()).toEqual({ "team/app": ["kai 3"] });
-    reporter.flows(KEY);
-    expect(told()).toEqual({});
-    reporter.flows(KEY, flows);
+    const status = { flows: [{ serviceAccount: "kai", requestsPerSecond: 3 }] } as never;
+    reporter.status(KEY, status);
+    expect(metrics.statuses.get(KEY)).toEqual(status);
     reporter.forget(KEY);
-    expect(told()).toEqual({});
+    expect(metrics.statuses.get(KEY)).toEqual({});
   });
 });

@@ -1,4 +1,8 @@
-import type { BindingStatus, ControllerResilience, FlowStatus, StatusCondition } from "../../api/controller-resilience";
+import type {
+  ControllerResilience,
+  ControllerResilienceStatus,
+  StatusCondition,
+} from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
 import type { Execution, Intent, LimitReason, ObjectRef, Outcome } from "../../core/intent";
 import type { EngineMetrics, EventRecord, EventSink, Key } from "../../core/ports";
@@ -85,20 +89,14 @@ export class Reporter {
     return isNormal ? "Normal" : "Warning";
   }
 
-  /** Sets the expiry metrics of bindings. */
-  bindings(key: Key, bindings: readonly BindingStatus[] = []): void {
-    this.#metrics.bindings(key, bindings);
-  }
-
-  /** Sets the request rate metrics of flows. */
-  flows(key: Key, flows: readonly FlowStatus[] = []): void {
-    this.#metrics.flows(key, flows);
+  /** Sets the gauges of the remedies. */
+  status(key: Key, status: ControllerResilienceStatus): void {
+    this.#metrics.status(key, status);
   }
 
   /** Removes the metrics of an object that is gone. */
   forget(key: Key): void {
-    this.#metrics.bindings(key, []);
-    this.#metrics.flows(key, []);
+    this.#metrics.status(key, {});
     for (const type of this.#reported.get(key)?.conditions ?? []) this.#metrics.condition(key, type, null);
     this.#reported.delete(key);
   }

@@ -9,13 +9,7 @@ import type {
   ObjectStore,
   Writer,
 } from "../../core/ports";
-import type {
-  BindingStatus,
-  ControllerResilience,
-  ControllerResilienceStatus,
-  FlowStatus,
-  ObjectMetadata,
-} from "../../api/controller-resilience";
+import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../../api/controller-resilience";
 import { FINALIZER } from "../../api/names";
 import { ConflictError, GoneError } from "../../core/errors";
 import type { Intent } from "../../core/intent";
@@ -60,23 +54,9 @@ export class RecordingMetrics implements EngineMetrics {
     if (status === null) this.conditions.delete(`${key}:${type}`);
     else this.conditions.set(`${key}:${type}`, status);
   };
-  readonly expiries = new Map<string, readonly string[]>();
-  bindings = (key: Key, bindings: readonly BindingStatus[]) => {
-    const told = bindings.flatMap(({ kind, name, expiryTime }) =>
-      expiryTime ? [`${kind}/${name} ${expiryTime}`] : [],
-    );
-    if (bindings.length === 0) this.expiries.delete(key);
-    else this.expiries.set(key, told);
-  };
-  readonly rates = new Map<string, readonly string[]>();
-  flows = (key: Key, flows: readonly FlowStatus[]) => {
-    if (flows.length === 0) this.rates.delete(key);
-    else
-      this.rates.set(
-        key,
-        flows.map(({ serviceAccount, requestsPerSecond }) => `${serviceAccount} ${requestsPerSecond}`),
-      );
-  };
+  /** Of each object whose gauges were set. */
+  readonly statuses = new Map<Key, ControllerResilienceStatus>();
+  status = (key: Key, status: ControllerResilienceStatus) => void this.statuses.set(key, status);
   leader = (leading: boolean) => void (this.leading = leading);
   leaseTransition = (what: string) => void this.seen.push(`lease:${what}`);
   restartDeferred = (limit: string) => void this.seen.push(`deferred:${limit}`);

@@ -1,6 +1,7 @@
 import { ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
 import { defineRemedy, type Remedy } from "../../core/remedy";
+import { EXPIRY } from "./gauges";
 import { observeBindings } from "./observe";
 import { planBindings } from "./plan";
 import { REASONS } from "./reasons";
@@ -39,6 +40,7 @@ export function createBindingRenewal(): Remedy<"bindingRenewal"> {
     reasons: REASONS,
     owns: ["bindings", "renewalTargets"],
     permissions: PERMISSIONS,
+    gauges: [EXPIRY],
     observe: observeBindings,
     plan: planBindings,
     report: reportBindings,
