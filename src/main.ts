@@ -97,7 +97,7 @@ function assemble(settings: Settings, server: string): Operator {
     // With their own clients, neither slow logs nor reads delay the Lease or a write.
     lease: new ApiLeaseStore(createApi(), { namespace, name: LEASE }),
     writer: new ApiWriter(createApi()),
-    readers: new ClusterReaders(clock, api, informers, logs),
+    readers: new ClusterReaders({ clock, api, informers, logs, apiServerSettleMs: settings.apiServerSettleMs }),
     sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
     ...{ events, remedies, random, log, metrics },
   };

@@ -14,6 +14,7 @@ describe("readSettings", () => {
       healthPort: 9440,
       restartIntervalMs: 10_000,
       breaker: { restartsPerHour: 20, workloads: 10, percent: 50, canary: true },
+      apiServerSettleMs: 300_000,
       fullPassMs: 60_000,
       logLevel: "info",
       pretty: false,
@@ -24,11 +25,13 @@ describe("readSettings", () => {
     const env = {
       RESILIENCE_HEALTH_PORT: "0",
       RESILIENCE_RESTART_INTERVAL_SECONDS: "30",
+      RESILIENCE_API_SERVER_SETTLE_SECONDS: "0",
       LOG_LEVEL: "debug",
       RESILIENCE_IDENTITY: "a",
       RESILIENCE_WATCH_NAMESPACES: "team-a, team-b",
     };
     expect(read(env)).toMatchObject({ healthPort: 0, restartIntervalMs: 30_000, logLevel: "debug", identity: "a" });
+    expect(read(env).apiServerSettleMs).toBe(0);
     const breaker = {
       RESILIENCE_UNPROVEN_RESTARTS_PER_HOUR: "5",
       RESILIENCE_BREAKER_WORKLOADS: "40",
@@ -51,6 +54,7 @@ describe("readSettings", () => {
     ],
     [{ RESILIENCE_HEALTH_PORT: "70000" }, "expected a whole number from 0 to 65535"],
     [{ RESILIENCE_RESTART_INTERVAL_SECONDS: "0" }, "expected a whole number from 1 to 3600"],
+    [{ RESILIENCE_API_SERVER_SETTLE_SECONDS: "-1" }, "expected a whole number from 0 to 3600"],
     [{ RESILIENCE_FULL_PASS_SECONDS: "1.5" }, "expected a whole number from 5 to 3600"],
     [{ RESILIENCE_WATCH_NAMESPACES: "team-a,*" }, 'found "*", expected names of namespaces, separated by commas'],
     [{ RESILIENCE_WATCH_NAMESPACES: "team-a," }, 'found "", expected names of namespaces'],

@@ -18,6 +18,8 @@ export interface Settings {
   readonly restartIntervalMs: number;
   /** When restarts on log evidence alone stop in the whole cluster. */
   readonly breaker: BreakerSettings;
+  /** How long no throttle begins after an API server has started, appeared or left. */
+  readonly apiServerSettleMs: number;
   /** Interval of the full pass over all objects. */
   readonly fullPassMs: number;
   readonly logLevel: LogLevel;
@@ -53,6 +55,7 @@ export function readSettings(env: Environment, { hostname, random, podNamespace 
       percent: whole(env, "RESILIENCE_BREAKER_PERCENT", { fallback: 50, min: 1, max: 100 }),
       canary: onOrOff(env, "RESILIENCE_CANARY", true),
     },
+    apiServerSettleMs: 1000 * whole(env, "RESILIENCE_API_SERVER_SETTLE_SECONDS", { fallback: 300, min: 0, max: 3600 }),
     fullPassMs: 1000 * whole(env, "RESILIENCE_FULL_PASS_SECONDS", { fallback: 60, min: 5, max: 3600 }),
     logLevel: logLevel(env["LOG_LEVEL"]),
     pretty: env["PEPR_PRETTY_LOGS"] === "true",

@@ -76,6 +76,14 @@ const program = new Command("controller-resilience")
       .default("on"),
   )
   .addOption(
+    new Option(
+      "--api-server-settle <seconds>",
+      "begin no throttle for this long after an API server has started, appeared or left",
+    )
+      .env("RESILIENCE_API_SERVER_SETTLE_SECONDS")
+      .default("300"),
+  )
+  .addOption(
     new Option("--full-pass <seconds>", "time after which every object is reconciled again")
       .env("RESILIENCE_FULL_PASS_SECONDS")
       .default("60"),
@@ -105,6 +113,7 @@ interface StartOptions {
   breakerWorkloads: string;
   breakerPercent: string;
   canary: string;
+  apiServerSettle: string;
   fullPass: string;
   logLevel: string;
   pretty: boolean;
@@ -120,6 +129,7 @@ function toEnvironment(options: StartOptions): void {
     RESILIENCE_BREAKER_WORKLOADS: options.breakerWorkloads,
     RESILIENCE_BREAKER_PERCENT: options.breakerPercent,
     RESILIENCE_CANARY: options.canary,
+    RESILIENCE_API_SERVER_SETTLE_SECONDS: options.apiServerSettle,
     RESILIENCE_FULL_PASS_SECONDS: options.fullPass,
     LOG_LEVEL: options.logLevel,
     PEPR_WATCH_MODE: "true",

@@ -20,6 +20,11 @@ export interface RequestRates {
   readonly unknown?: string;
   /** An API server counts more FlowSchemas than are kept: what is absent from `spans` is unknown. */
   readonly isCut?: boolean;
+  /**
+   * An API server has started, appeared or left. Until then, in milliseconds since the epoch, clients may list everything anew, so that a high
+   * rate proves nothing. Absent: there was no such change.
+   */
+  readonly settlingUntilMs?: number;
   /** API servers that there are, and how many of them the last attempt could read: with fewer the rates are lower bounds. */
   readonly servers: { readonly found: number; readonly read: number };
 }

@@ -59,7 +59,7 @@ function start() {
   const log = keepingLog();
   const context = { api, clock: systemClock, random: systemRandom, log, metrics: keepingMetrics() };
   const informers = new Informers(context, () => undefined);
-  const readers = new ClusterReaders(clock, api, informers, new ApiLogReader({ ...context, api }));
+  const readers = new ClusterReaders({ clock, api, informers, logs: new ApiLogReader({ ...context, api }) });
   const events = new RecordingEvents();
   const metrics = new RecordingMetrics();
   const store = new ApiObjectStore(api);

@@ -115,6 +115,7 @@ describe("the pods", () => {
       "restartIntervalSeconds=30",
       "unprovenRestarts.perHour=5",
       "unprovenRestarts.canary=false",
+      "apiServerSettleSeconds=0",
       "fullPassSeconds=90",
       'namespaces=["a","b"]',
     );
@@ -125,6 +126,7 @@ describe("the pods", () => {
       { name: "RESILIENCE_BREAKER_WORKLOADS", value: "10" },
       { name: "RESILIENCE_BREAKER_PERCENT", value: "50" },
       { name: "RESILIENCE_CANARY", value: "off" },
+      { name: "RESILIENCE_API_SERVER_SETTLE_SECONDS", value: "0" },
       { name: "RESILIENCE_FULL_PASS_SECONDS", value: "90" },
       { name: "LOG_LEVEL", value: "debug" },
     ]);

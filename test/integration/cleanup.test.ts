@@ -83,7 +83,12 @@ describe("objects outside of namespaces", () => {
       metrics: keepingMetrics(),
     };
     const informers = new Informers(context, () => undefined);
-    const readers = new ClusterReaders(systemClock, admin.api, informers, new ApiLogReader({ ...context }));
+    const readers = new ClusterReaders({
+      clock: systemClock,
+      api: admin.api,
+      informers,
+      logs: new ApiLogReader({ ...context }),
+    });
     const writer = new ApiWriter(admin.api);
     const name = ownedName("controller-resilience-", [namespace, "one"], [one.metadata.uid]);
     const spec = { type: "Limited", limited: { nominalConcurrencyShares: 1, limitResponse: { type: "Reject" } } };

@@ -220,7 +220,7 @@ describe("the readers", () => {
     const context = { api, clock: systemClock, random: systemRandom, log: keepingLog(), metrics: keepingMetrics() };
     const informers = new Informers(context, name => void changed.push(name));
     const logs = new ApiLogReader({ ...context, api });
-    const readers = new ClusterReaders(systemClock, api, informers, logs);
+    const readers = new ClusterReaders({ clock: systemClock, api, informers, logs });
     try {
       const deployment = await createDeployment();
       expect(await readers.workload("Deployment", namespace, deployment.metadata.name)).toMatchObject({

@@ -52,7 +52,8 @@ function start(connection: Connection) {
   const store = new ApiObjectStore(api);
   const reconciler = makeReconciler({
     ...{ store, events, log, writer: new ApiWriter(api), random: systemRandom },
-    readers: new ClusterReaders(systemClock, api, informers, new ApiLogReader({ ...context, api })),
+    // The API server of the lab has just started.
+    readers: new ClusterReaders({ ...context, informers, logs: new ApiLogReader(context), apiServerSettleMs: 0 }),
     remedies: [createFlowIsolation()],
     restarts: makeRestarts(systemClock, 1),
   });

@@ -40,7 +40,8 @@ export class OperatorProcess {
     const command = [...program, "--health-port", "0", ...args];
     const child = spawn(process.execPath, command, {
       cwd: root,
-      env: { ...process.env, KUBECONFIG: kubeconfig, ...env },
+      // A lab's API server has just started; tests and demonstrations do not wait for its clients to settle.
+      env: { ...process.env, RESILIENCE_API_SERVER_SETTLE_SECONDS: "0", KUBECONFIG: kubeconfig, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     return new OperatorProcess(child);

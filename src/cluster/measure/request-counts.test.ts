@@ -137,6 +137,30 @@ describe("the rates of requests", () => {
     expect(without.servers).toEqual({ found: 0, read: 0 });
   });
 
+  it("say until when clients may list anew after a start of an API server", async () => {
+    await servers.read();
+    expect(await servers.read()).not.toHaveProperty("settlingUntilMs");
+    const nowMs = servers.clock.now().getTime() + 10_000;
+    servers.ordinary = [nowMs / 1_000 - 5, 0];
+    expect(await servers.read()).toMatchObject({ settlingUntilMs: nowMs + 300_000 });
+    servers.ordinary = new TransientError("get /metrics: reset");
+    expect(await servers.read()).toMatchObject({ settlingUntilMs: nowMs + 300_000 });
+    servers.clock.advance(300_000);
+    expect(await servers.read()).not.toHaveProperty("settlingUntilMs");
+  });
+
+  it("say so when a server registers or leaves, and nothing with a settling time of 0", async () => {
+    servers.instances.set("10.0.0.1", [1, 0]);
+    await servers.read();
+    servers.instances.set("10.0.0.2", [2, 0]);
+    expect((await servers.read()).settlingUntilMs).toBe(servers.clock.now().getTime() + 300_000);
+    const counts = new RequestCounts({ api: servers, clock: servers.clock, settleMs: 0 });
+    await counts.rates(0);
+    servers.instances.delete("10.0.0.2");
+    servers.clock.advance(10_000);
+    expect(await counts.rates(0)).not.toHaveProperty("settlingUntilMs");
+  });
+
   it("are known again after a failure, as one longer span", async () => {
     await servers.read();
     servers.ordinary = new TransientError("get /metrics: reset");

@@ -5,6 +5,7 @@ import { readyInstances } from "./api-server-instances";
 import type { Instance } from "../http/connection";
 import type { MetricSource } from "./metric-lines";
 import { RequestHistory } from "./request-history";
+import { ServerChanges } from "./server-changes";
 import { readServerCounts, type ServerCounts } from "./server-counts";
 
 /** Least time between two readings in milliseconds: a reading has megabytes, and rates within its own duration are unknown. */
@@ -18,6 +19,8 @@ const RETRY_INSTANCES_MS = 60_000;
 
 export interface RequestCountsContext extends MetricSource {
   readonly api: Pick<Api, "open" | "jsonOrNull">;
+  /** How long a high rate proves nothing after a change of the API servers, in milliseconds. */
+  readonly settleMs?: number | undefined;
 }
 
 /**
@@ -27,6 +30,7 @@ export interface RequestCountsContext extends MetricSource {
 export class RequestCounts {
   readonly #context: RequestCountsContext;
   readonly #history = new RequestHistory();
+  readonly #changes: ServerChanges;
   #rates: RequestRates = { spans: {}, servers: { found: 0, read: 0 } };
   #triedMs = -Infinity;
   #instancesFromMs = -Infinity;
@@ -34,6 +38,7 @@ export class RequestCounts {
 
   constructor(context: RequestCountsContext) {
     this.#context = context;
+    this.#changes = new ServerChanges(context.settleMs);
   }
 
   rates(maxAgeMs: number): Promise<RequestRates> {
@@ -54,6 +59,7 @@ export class RequestCounts {
       found = Math.max(1, instances.length);
       counts = await this.#ask(instances);
       this.#history.add(counts);
+      this.#noteChanges(counts, instances);
     } catch (error) {
       unknown = `Failed to read the request counters of the API servers: ${publicMessage(error)}.`;
     }
@@ -68,12 +74,23 @@ export class RequestCounts {
   }
 
   /** All spans use the current offset of the wall clock, so that a clock jump does not separate them. */
-  #known(): Pick<RequestRates, "spans" | "readMs"> {
+  #known(): Pick<RequestRates, "spans" | "readMs" | "settlingUntilMs"> {
     const nowMs = this.#context.clock.monotonicMs();
     const offsetMs = this.#context.clock.now().getTime() - nowMs;
     const { readMs } = this.#history;
     const spans = this.#history.spans(nowMs, offsetMs);
-    return readMs === undefined ? { spans } : { spans, readMs: Math.round(readMs + offsetMs) };
+    const { untilMs } = this.#changes;
+    return {
+      spans,
+      ...(readMs === undefined ? {} : { readMs: Math.round(readMs + offsetMs) }),
+      ...(untilMs === undefined || untilMs <= nowMs ? {} : { settlingUntilMs: Math.round(untilMs + offsetMs) }),
+    };
+  }
+
+  #noteChanges(counts: readonly ServerCounts[], instances: readonly Instance[]): void {
+    const { clock } = this.#context;
+    const addresses = instances.map(({ address }) => address);
+    this.#changes.note({ counts, addresses, nowMs: clock.monotonicMs(), epochMs: clock.now().getTime() });
   }
 
   async #ask(instances: readonly Instance[]): Promise<ServerCounts[]> {

@@ -28,6 +28,15 @@ import { KINDS } from "../../core/kinds";
 import { bindingView } from "./binding-view";
 import { serviceAccountView, workloadView } from "./views";
 
+export interface ReadersContext {
+  readonly clock: Clock;
+  readonly api: Api;
+  readonly informers: Informers;
+  readonly logs: LogReader;
+  /** How long request rates prove nothing after an API server has started, appeared or left. */
+  readonly apiServerSettleMs?: number;
+}
+
 /** Reads pods, bindings and sandbox Events from the watches, and everything else live. */
 export class ClusterReaders implements Readers {
   readonly clock: Clock;
@@ -38,14 +47,14 @@ export class ClusterReaders implements Readers {
   readonly #staleTokens: StaleTokens;
   readonly #requestCounts: RequestCounts;
 
-  constructor(clock: Clock, api: Api, informers: Informers, logs: LogReader) {
+  constructor({ clock, api, informers, logs, apiServerSettleMs }: ReadersContext) {
     this.clock = clock;
     this.logs = logs;
     this.#api = api;
     this.#informers = informers;
     this.#rights = new OwnRights(api, clock);
     this.#staleTokens = new StaleTokens({ api, clock });
-    this.#requestCounts = new RequestCounts({ api, clock });
+    this.#requestCounts = new RequestCounts({ api, clock, settleMs: apiServerSettleMs });
   }
 
   pods(namespace: string): Promise<readonly PodView[]> {

@@ -76,6 +76,46 @@ describe("the threshold", () => {
   });
 });
 
+describe("a fleet that lists anew after a change of the API servers", () => {
+  const settling = (scene: Scene, seconds: number): void => {
+    scene.settlingUntilMs = scene.clock.now().getTime() + seconds * 1_000;
+  };
+
+  it("is not throttled before the clients have settled; a flood that outlasts that is", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    settling(scene, 5 * MINUTES);
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(4 * MINUTES);
+    expect(decision).toMatchObject({ status: "True", reason: "Elevated" });
+    expect(decision).not.toHaveProperty("stalled");
+    expect(decision.message).toBe(
+      "ServiceAccount app is near or above its threshold: 5000 requests/s, threshold 100 requests/s for 30s. An API server started, appeared or left: no throttle begins before 2025-01-01T00:05:00Z, since clients list everything anew.",
+    );
+    expect(scene.written).toEqual([]);
+    await scene.run(70);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+  });
+
+  it("is no runaway either if runaways are only reported", async () => {
+    const scene = await provisioned(new Scene());
+    settling(scene, 5 * MINUTES);
+    scene.perSecond.set("app", 5_000);
+    expect(await scene.run(4 * MINUTES)).toMatchObject({ reason: "Elevated" });
+    expect(await scene.run(2 * MINUTES)).toMatchObject({ reason: "Runaway" });
+  });
+
+  it("does not relapse on probation, and a throttle that is over ends", async () => {
+    const scene = await throttled();
+    await scene.run(4 * MINUTES);
+    settling(scene, 5 * MINUTES);
+    expect(await scene.run(4 * MINUTES)).toMatchObject({ reason: "Probation" });
+    expect(scene.level()).toBe(SHARED);
+    scene.perSecond.set("app", 10);
+    await scene.run(10 * MINUTES);
+    expect(scene.entry()).toMatchObject({ state: "Normal" });
+  });
+});
+
 describe("a ServiceAccount that relapses after each throttle", () => {
   it("is given up and released after six throttles; a person is needed until the block changes", async () => {
     const scene = await throttled();

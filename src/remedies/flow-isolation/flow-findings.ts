@@ -1,23 +1,18 @@
 import { viewIn } from "../../core/desired";
 import { formatDuration } from "../../core/duration";
-import type { Intent } from "../../core/intent";
 import { isRunaway, MAX_RELAPSES } from "./breaker";
-import { buildWrite, EVENT } from "./writes";
-import type { Write } from "./item";
 import type { Finding } from "./reasons";
 import {
   atZero,
-  changesOf,
   MAX_CHANGES,
   MAX_RELEASES,
+  isContested,
   isInQuarantine,
-  isPutBack,
   isToBeScaled,
   measured,
   nameOf,
   piecesOf,
   refersToQuarantine,
-  thresholdOf,
   isQuarantined,
   isThrottleable,
   type Flow,
@@ -47,23 +42,6 @@ const CHECKS: readonly Check[] = [
 /** Findings about one ServiceAccount's flow besides its writes; none when all is well. */
 export function findingsOfFlow(flow: Flow): Finding[] {
   return CHECKS.flatMap(check => check(flow) ?? []);
-}
-
-/** The write of its FlowSchemas; undefined when there is none, or when its level cannot be used. */
-export function writeOfFlow(
-  flow: Flow,
-  isLevelUsable: boolean,
-): { intents: readonly Intent[]; write: Write } | undefined {
-  // The API server ignores a FlowSchema without its level, which lifts a throttle: nothing may block that.
-  const mayWrite = isLevelUsable || flow.breaker.state === "Throttled" || isInQuarantine(flow);
-  if (!mayWrite || isContested(flow)) return undefined;
-  const { step, why } = reasonToWrite(flow);
-  const words = { why, eventReason: EVENT_OF[step] };
-  const intents = piecesOf(flow).flatMap(({ wanted, state }) => buildWrite(wanted, state, words) ?? []);
-  if (intents.length === 0) return undefined;
-  const names = intents.map(({ target }) => target.name).join(" and ");
-  const observed = `Mode Observe: would write FlowSchema ${names} now.${notMeasured(flow)}`;
-  return { intents, write: { step, why, observed } };
 }
 
 function throttled(flow: Flow): Finding | undefined {
@@ -128,8 +106,13 @@ function whyNotThrottled({ account, facts, spec }: Flow): string {
 
 function elevated(flow: Flow): Finding | undefined {
   if (flow.breaker.state !== "Elevated" || runaway(flow) !== undefined) return undefined;
-  const sentence = `${nameOf(flow)} is near or above its threshold: ${measured(flow)}`;
+  const sentence = `${nameOf(flow)} is near or above its threshold: ${measured(flow)}${settlingSentence(flow)}`;
   return { status: "True", reason: "Elevated", sentence };
+}
+
+function settlingSentence({ settlingUntilMs }: Flow): string {
+  if (settlingUntilMs === undefined) return "";
+  return ` An API server started, appeared or left: no throttle begins before ${timeOf(settlingUntilMs)}, since clients list everything anew.`;
 }
 
 function probation(flow: Flow): Finding | undefined {
@@ -164,10 +147,6 @@ function wayOut(flow: Flow, piece: Piece): string {
   return refersToQuarantine(piece) ? ` It is in quarantine. ${howToRelease(flow)}` : "";
 }
 
-function isContested(flow: Flow): boolean {
-  return isPutBack(flow) && changesOf(flow.account, flow.facts) >= MAX_CHANGES;
-}
-
 function shadowed(flow: Flow): Finding | undefined {
   const { own, shadow } = flow;
   if (shadow === undefined) return undefined;
@@ -192,40 +171,6 @@ function dangling(flow: Flow): Finding | undefined {
 function notYet(flow: Flow, name: string, what: string): Finding {
   const sentence = `${nameOf(flow)}: FlowSchema ${name} ${what}.`;
   return { status: "False", reason: "Provisioning", sentence, isProgressing: true };
-}
-
-function notMeasured({ own }: Flow): string {
-  return own.state.is === "missing" ? " Requests are measured only once the ServiceAccount is isolated." : "";
-}
-
-/** Why the FlowSchemas are written now: a step of the breaker first, since people look for that. */
-function reasonToWrite(flow: Flow): Pick<Write, "why"> & { readonly step: keyof typeof EVENT_OF } {
-  const { breaker, before, level, account } = flow;
-  if (isQuarantined(flow) && account.record?.priorityLevel !== level) {
-    const why = `${nameOf(flow)} is throttled for ${formatDuration(breaker.releaseMs ?? 0)}: ${measured(flow)}`;
-    return { step: "Throttle", why };
-  }
-  if (!isQuarantined(flow) && isInQuarantine(flow)) {
-    const probation = before?.state === "Throttled" ? `, on probation: ${whyReleased(flow)}` : "";
-    return { step: "Release", why: `${nameOf(flow)} is released to level ${level}${probation}.` };
-  }
-  if (isPutBack(flow))
-    return { step: "PutBack", why: `${nameOf(flow)}: its FlowSchemas were changed; restoring them.` };
-  return { step: "Provision", why: `${nameOf(flow)} gets its own flow on level ${level}.` };
-}
-
-const EVENT_OF = {
-  Provision: EVENT.provisioned,
-  PutBack: EVENT.putBack,
-  Throttle: EVENT.throttled,
-  Release: EVENT.released,
-} as const;
-
-function whyReleased(flow: Flow): string {
-  const { spec, breaker } = flow;
-  const { onRunaway, for: over } = spec.requestRate;
-  if (onRunaway === "Report") return "onRunaway is Report";
-  return `${formatDuration(breaker.releaseMs ?? 0)} are over; ${thresholdOf(flow)} for ${over} are a relapse`;
 }
 
 /** Observe mode does not lift an existing throttle, so the message says how a person can. */

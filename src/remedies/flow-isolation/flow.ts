@@ -31,6 +31,8 @@ export interface Flow {
   readonly account: AccountFacts;
   readonly limits: BreakerLimits;
   readonly reading: Reading;
+  /** Until when its clients may list anew after a change of the API servers; absent: there was none. */
+  readonly settlingUntilMs?: number;
   /** From status; absent when status has no entry. */
   readonly before?: Breaker;
   readonly breaker: Breaker;
@@ -55,7 +57,9 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
   const match = matchOf(account, facts);
   const limits = limitsOf(facts, spec, account, isInPlace(match, facts, lease));
   const before = breakerOf(account.record, spec);
-  const reading = readingOf(match, facts, { account, limits, before });
+  const settling = settlingOf(facts, nowMs);
+  const counted = readingOf(match, facts, { account, limits, before });
+  const reading = { ...counted, ...settling.reading };
   const breaker = nextBreaker(before, reading, limits, nowMs);
   const rate = shownRate(reading, limits.threshold, breaker.state === before?.state ? account.record : undefined);
   const release = releaseOf(breaker, account, nowMs);
@@ -63,12 +67,22 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
   return {
     ...{ facts, spec, account, limits, reading, breaker, level },
     ...(before === undefined ? {} : { before }),
+    ...settling.flow,
     ...(release === undefined ? {} : { release }),
     ...(rate === undefined ? {} : { rate }),
     ...(match.shadow === undefined ? {} : { shadow: match.shadow }),
     own: pieceOf(wantedFlow(owner, account.name, spec, level), facts.schemas),
     ...(lease === undefined ? {} : { lease }),
   };
+}
+
+/** A fleet that lists anew is no runaway. A flood that outlasts it counts from its beginning. */
+function settlingOf(
+  { rates: { settlingUntilMs } }: FlowIsolationFacts,
+  nowMs: number,
+): { readonly flow: Pick<Flow, "settlingUntilMs">; readonly reading: Partial<Reading> } {
+  if (settlingUntilMs === undefined || settlingUntilMs <= nowMs) return { flow: {}, reading: {} };
+  return { flow: { settlingUntilMs }, reading: { overMs: 0 } };
 }
 
 /** How often a release is tried before a person has to act. */
@@ -203,6 +217,11 @@ export function refersToQuarantine({ state }: Piece): boolean {
 /** Its FlowSchema was right for this generation before: a difference now is another manager's change. */
 export function isPutBack({ account, facts, level }: Flow): boolean {
   return account.record?.generation === facts.generation && account.record.priorityLevel === level;
+}
+
+/** Another manager changed it so often that the operator leaves it alone. */
+export function isContested(flow: Flow): boolean {
+  return isPutBack(flow) && changesOf(flow.account, flow.facts) >= MAX_CHANGES;
 }
 
 /** How often something of it was restored for this generation of the object. */

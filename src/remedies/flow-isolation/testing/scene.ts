@@ -43,6 +43,8 @@ export class Scene extends EmptyReaders {
   unknown: string | undefined;
   /** Some FlowSchemas are not counted. */
   isCut = false;
+  /** Until when the API servers' clients may list anew; absent: no server has changed. */
+  settlingUntilMs: number | undefined;
   /** Running pods of each ServiceAccount. */
   readonly running = new Map<string, number>();
   /** What reading pods fails with; absent: it does not. */
@@ -242,6 +244,7 @@ export class Scene extends EmptyReaders {
       spans,
       readMs: nowMs,
       servers: { found: 1, read: 1 },
+      ...(this.settlingUntilMs === undefined ? {} : { settlingUntilMs: this.settlingUntilMs }),
       ...(this.isCut ? { isCut: true } : {}),
       ...(this.unknown === undefined ? {} : { unknown: this.unknown }),
     });

@@ -1,0 +1,66 @@
+import { formatDuration } from "../../core/duration";
+import type { Intent } from "../../core/intent";
+import {
+  isContested,
+  isInQuarantine,
+  isPutBack,
+  isQuarantined,
+  measured,
+  nameOf,
+  piecesOf,
+  thresholdOf,
+  type Flow,
+} from "./flow";
+import type { Write } from "./item";
+import { buildWrite, EVENT } from "./writes";
+
+/** The write of its FlowSchemas; undefined when there is none, or when its level cannot be used. */
+export function writeOfFlow(
+  flow: Flow,
+  isLevelUsable: boolean,
+): { intents: readonly Intent[]; write: Write } | undefined {
+  // The API server ignores a FlowSchema without its level, which lifts a throttle: nothing may block that.
+  const mayWrite = isLevelUsable || flow.breaker.state === "Throttled" || isInQuarantine(flow);
+  if (!mayWrite || isContested(flow)) return undefined;
+  const { step, why } = reasonToWrite(flow);
+  const words = { why, eventReason: EVENT_OF[step] };
+  const intents = piecesOf(flow).flatMap(({ wanted, state }) => buildWrite(wanted, state, words) ?? []);
+  if (intents.length === 0) return undefined;
+  const names = intents.map(({ target }) => target.name).join(" and ");
+  const observed = `Mode Observe: would write FlowSchema ${names} now.${notMeasured(flow)}`;
+  return { intents, write: { step, why, observed } };
+}
+
+function notMeasured({ own }: Flow): string {
+  return own.state.is === "missing" ? " Requests are measured only once the ServiceAccount is isolated." : "";
+}
+
+/** Why the FlowSchemas are written now: a step of the breaker first, since people look for that. */
+function reasonToWrite(flow: Flow): Pick<Write, "why"> & { readonly step: keyof typeof EVENT_OF } {
+  const { breaker, before, level, account } = flow;
+  if (isQuarantined(flow) && account.record?.priorityLevel !== level) {
+    const why = `${nameOf(flow)} is throttled for ${formatDuration(breaker.releaseMs ?? 0)}: ${measured(flow)}`;
+    return { step: "Throttle", why };
+  }
+  if (!isQuarantined(flow) && isInQuarantine(flow)) {
+    const probation = before?.state === "Throttled" ? `, on probation: ${whyReleased(flow)}` : "";
+    return { step: "Release", why: `${nameOf(flow)} is released to level ${level}${probation}.` };
+  }
+  if (isPutBack(flow))
+    return { step: "PutBack", why: `${nameOf(flow)}: its FlowSchemas were changed; restoring them.` };
+  return { step: "Provision", why: `${nameOf(flow)} gets its own flow on level ${level}.` };
+}
+
+const EVENT_OF = {
+  Provision: EVENT.provisioned,
+  PutBack: EVENT.putBack,
+  Throttle: EVENT.throttled,
+  Release: EVENT.released,
+} as const;
+
+function whyReleased(flow: Flow): string {
+  const { spec, breaker } = flow;
+  const { onRunaway, for: over } = spec.requestRate;
+  if (onRunaway === "Report") return "onRunaway is Report";
+  return `${formatDuration(breaker.releaseMs ?? 0)} are over; ${thresholdOf(flow)} for ${over} are a relapse`;
+}
