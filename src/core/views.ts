@@ -77,6 +77,18 @@ export interface WorkloadView {
   readonly restartedAtMs?: number;
   /** It was scaled to zero, says this project's annotation on it: how many replicas it had, and for which ControllerResilience (`namespace/name`). */
   readonly scaledDown?: { readonly replicas: number; readonly owner: string };
+  /** Absent: not known. */
+  readonly rollout?: RolloutView;
+}
+
+/** How far the pods of a workload have its present template. */
+export interface RolloutView {
+  /** RollingUpdate, Recreate or OnDelete. */
+  readonly strategy: string;
+  /** Every pod has the present template. */
+  readonly isComplete: boolean;
+  /** Label that the pods of the present template have, and no others. Absent: not known. */
+  readonly currentLabel?: { readonly key: string; readonly value: string };
 }
 
 /** A DaemonSet with its pod template, for those who change it. Read live, never kept. */

@@ -6,6 +6,7 @@ import { annotationsOf, identityOf, isSkipped, labelsOf, type Metadata } from ".
 import { componentOf } from "./component";
 import { serviceAccountNameOf } from "./pod-view";
 import { present, type Received } from "./received";
+import { rolloutView } from "./rollout-view";
 
 /** Returns the view of a ServiceAccount; null without uid, name or creation time. */
 export function serviceAccountView(raw: unknown): ServiceAccountView | null {
@@ -36,7 +37,12 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
     skip: isSkipped(metadata),
     serviceAccountName: serviceAccountNameOf(template?.spec),
     replicas: replicasOf(kind, raw),
-    ...present({ component: componentOf(name, template?.spec), restartedAtMs, scaledDown: scaledDownOf(metadata) }),
+    ...present({
+      component: componentOf(name, template?.spec),
+      restartedAtMs,
+      scaledDown: scaledDownOf(metadata),
+      rollout: rolloutView(kind, raw),
+    }),
   };
 }
 

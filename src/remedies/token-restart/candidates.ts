@@ -5,6 +5,7 @@ import type { RestartClaim, RestartLimits } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 import { isUnproven } from "../../core/restarts";
 import { causeOf, type TokenCause } from "./cause";
+import { isUpgradeDeferred } from "./deferred-upgrade";
 import { isUsedUp } from "./exhausted";
 import {
   isBySandbox,
@@ -39,11 +40,17 @@ export function rejectedPods({ pods }: ObservedWorkload): ObservedPod[] {
   return pods.filter(pod => isRejected(pod));
 }
 
-/** Rejected pods that a restart can heal. */
+/** Rejected pods that the operator may restart, and that a restart can heal. */
 export function candidatesOf(state: WorkloadState): ObservedPod[] {
+  const isEviction = state.spec.strategy === "Evict";
   return state.rejected.filter(
-    pod => !pod.view.skip && pod.serviceAccount === "present" && !hasNothingToRenew(pod, state),
+    pod => isHealable(pod, state) && !(isEviction && isUpgradeDeferred(pod.view, state.workload.view)),
   );
+}
+
+/** Reports whether a restart can heal a rejected pod that no skip annotation protects. */
+export function isHealable(pod: ObservedPod, state: WorkloadState): boolean {
+  return !pod.view.skip && pod.serviceAccount === "present" && !hasNothingToRenew(pod, state);
 }
 
 /** The pod mounts no known token for the API server, and no other workload began to be rejected at the same time. */

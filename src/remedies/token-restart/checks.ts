@@ -11,6 +11,7 @@ import {
   type WorkloadState,
 } from "./candidates";
 import { cooldownActive, missedByRollout, restartsExhausted } from "./limits";
+import { upgradeDeferred } from "./rollout-checks";
 import { downPods, tooManyDown, UNHEALTHY_HINT } from "./unavailable";
 import { isStale, isSuspected, workloadId, type ObservedPod } from "./observed";
 import { count, describeBlock, describeCause, describeEvidence, describeShare } from "./wording";
@@ -23,6 +24,8 @@ const CHECKS: readonly WorkloadCheck[] = [
   skipped,
   // It is unknown whether a restart can help.
   serviceAccountUnreadable,
+  // A restart would upgrade the pods, and a person decides when.
+  upgradeDeferred,
   // A restart does not renew the rejected credential.
   noTokenToRenew,
   // The last rollout did not reach a rejected pod, and the next rollout would not either.

@@ -17,7 +17,7 @@ export const REASONS = {
   },
   Rejected: {
     event: "Warning",
-    help: "Being healed, unless the message says otherwise: the skip annotation is set; the pod mounts no token that a restart renews (check its other credentials); or a person must decide between two CNI agents.",
+    help: "Being healed, unless the message says otherwise: the skip annotation is set; the pod mounts no token that a restart renews (check its other credentials); a restart would upgrade a pod of an `OnDelete` workload; or a person must decide between two CNI agents.",
   },
   WouldRestart: { event: "Warning", help: "Observe mode: it would be restarted." },
   RestartBlocked: {
