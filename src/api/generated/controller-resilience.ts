@@ -549,6 +549,10 @@ export interface DaemonSetStatus {
    */
   generation?: number;
   /**
+   * Time since which a change waits. The object is Stalled after an hour.
+   */
+  waitStartTime?: string;
+  /**
    * What blocked the last attempt to change the template or to replace a pod.
    */
   hindrance?: {

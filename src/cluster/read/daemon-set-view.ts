@@ -1,6 +1,6 @@
 import type { V1DaemonSet, V1DaemonSetSpec, V1DaemonSetStatus } from "@kubernetes/client-node";
 import { MANAGER } from "../../api/names";
-import { objectOf, textOf } from "../../core/json";
+import { numberOf, objectOf, textOf } from "../../core/json";
 import type { DaemonSetView } from "../../core/views";
 import { ownerOf } from "./identity";
 import { lastManagerOf, type ManagedFields } from "./managers";
@@ -24,11 +24,20 @@ export function daemonSetView(raw: unknown): DaemonSetView | null {
   };
 }
 
-function specOf({
-  updateStrategy,
-  template,
-}: Received<V1DaemonSetSpec>): Pick<DaemonSetView, "updateStrategy" | "template"> {
-  return { updateStrategy: updateStrategy?.type ?? "RollingUpdate", template: template ?? {} };
+type SpecView = Pick<DaemonSetView, "updateStrategy" | "maxUnavailable" | "maxSurge" | "minReadySeconds" | "template">;
+
+function specOf({ updateStrategy, minReadySeconds, template }: Received<V1DaemonSetSpec>): SpecView {
+  const { maxUnavailable, maxSurge } = updateStrategy?.rollingUpdate ?? {};
+  return {
+    updateStrategy: updateStrategy?.type ?? "RollingUpdate",
+    ...present({ maxUnavailable: intOrPercent(maxUnavailable), maxSurge: intOrPercent(maxSurge) }),
+    minReadySeconds: numberOf(minReadySeconds) ?? 0,
+    template: template ?? {},
+  };
+}
+
+function intOrPercent(value: unknown): number | string | undefined {
+  return numberOf(value) ?? textOf(value);
 }
 
 function rolloutOf(

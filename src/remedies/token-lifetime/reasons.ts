@@ -42,6 +42,10 @@ export const REASONS = {
     event: "Warning",
     help: "A changed template would replace no pod: use `via: Admission`, change `updateStrategy`, or shorten the token yourself.",
   },
+  TooManyAtOnce: {
+    event: "Warning",
+    help: "A rolling update would replace more than one pod and more than 10 % of them at once: lower `maxUnavailable` or `maxSurge`.",
+  },
   OwnMount: {
     event: "Warning",
     help: "Something else, such as a Secret, is mounted in the token's place.",
@@ -67,7 +71,7 @@ export const REASONS = {
   },
   Waiting: {
     event: "Normal",
-    help: "Not the moment for a change: a rollout, 401s, unreadable logs, or no ServiceAccount; the message says which.",
+    help: "Not the moment for a change: a rollout, 401s, unreadable logs, or no ServiceAccount; the message says which. Stalled after an hour.",
   },
   TargetNotFound: { event: "Warning", help: "No such DaemonSet (yet)." },
   DefaultTokenLeft: { event: "Normal", help: "As requested by `defaultToken: Leave`." },

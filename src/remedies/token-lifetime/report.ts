@@ -72,7 +72,10 @@ function isShortened({ finding }: DaemonSetItem, executions: readonly Execution[
   return finding.shortens !== undefined && isExecuted && pendingWrites(executions).length === 0;
 }
 
-function shortened({ finding: { entry, shortens } }: DaemonSetItem, now: Date): DaemonSetStatus {
+function shortened({ finding: { entry: before, shortens } }: DaemonSetItem, now: Date): DaemonSetStatus {
+  const entry = { ...before };
+  // The wait for the change is over.
+  delete entry.waitStartTime;
   return countChange(shortens === "Template" ? { ...entry, outcome: "Rolling" } : entry, now);
 }
 

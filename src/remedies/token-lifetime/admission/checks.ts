@@ -1,5 +1,6 @@
 import { firstMatch, type Check } from "../../kit/checks";
 import { bounded, boundedFinding, nothingToChange, rolling, skipped } from "../checks/shared";
+import { withPatience } from "../checks/waiting";
 import { withWatch } from "../checks/watch";
 import type { DaemonSetFinding } from "../finding";
 import { activePodsOf, isBounded } from "../observed";
@@ -30,7 +31,8 @@ const CHECKS: readonly Check<AdmissionSubject, DaemonSetFinding>[] = [
 export function checkAdmission(subject: AdmissionSubject): DaemonSetFinding {
   const finding = firstMatch(CHECKS, subject) ?? boundedFinding(subject);
   const isWritten = finding.intents?.some(({ target }) => target.name === subject.pair.name) ?? false;
-  return withWatch({ ...finding, entry: withPolicy(finding.entry, subject, isWritten) }, subject);
+  const withEntry = { ...finding, entry: withPolicy(finding.entry, subject, isWritten) };
+  return withWatch(withPatience(withEntry, subject), subject);
 }
 
 function boundByTemplate(subject: AdmissionSubject): DaemonSetFinding | undefined {

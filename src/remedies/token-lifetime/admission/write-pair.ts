@@ -1,5 +1,5 @@
 import { viewIn } from "../../../core/desired";
-import { blockerOf, staleTokenWarning, waitingFor } from "../checks/shared";
+import { blockerOf, staleTokenWarning, tooManyAtOnce, waitingFor } from "../checks/shared";
 import { IMMEDIATE_MS, RECHECK_MS, type DaemonSetFinding } from "../finding";
 import { buildRelease } from "../intents";
 import { changesOf, entryOf, lifetimeOf, MAX_CHANGES, nameOf } from "../subject";
@@ -72,7 +72,8 @@ export function notInEffectYet(subject: AdmissionSubject): DaemonSetFinding | un
 export function restoringTemplate(subject: AdmissionSubject): DaemonSetFinding | undefined {
   if (!hasTemplateChange(subject.daemonSet)) return undefined;
   const blocker = blockerOf(subject);
-  if (blocker !== undefined) return waitingFor(subject, blocker);
+  const objection = tooManyAtOnce(subject) ?? (blocker === undefined ? undefined : waitingFor(subject, blocker));
+  if (objection !== undefined) return objection;
   const isEnforced = subject.observed.mode === "Enforce";
   const action = isEnforced ? "restoring its template" : "in Enforce mode the operator would restore its template";
   const sentence = `${nameOf(subject)}: ${action}, because policy ${subject.pair.name} bounds its tokens now; the DaemonSet controller replaces its pods.`;

@@ -4,6 +4,7 @@ import type { DaemonSetView } from "../../../core/views";
 import { RECHECK_MS, type DaemonSetFinding } from "../finding";
 import { activePodsOf, isOurRollout } from "../observed";
 import { appliedMs, entryOf, entryWithChange, lifetimeOf, nameOf, type Subject } from "../subject";
+import { atOnceOf, mostAtOnce } from "./at-once";
 import { isSettled, rolloutOf } from "./rollout";
 
 // Checks that both ways, Template and Admission, use.
@@ -121,6 +122,20 @@ function logBlocker({ daemonSet, spec }: Subject): string | undefined {
   }
   if (states.includes("unreadable")) return "the logs of its pods are unreadable, so harm could not be detected";
   return states.includes("unread") ? "the logs of its pods have not been read yet" : undefined;
+}
+
+/** A changed template would take down too many agents at once. */
+export function tooManyAtOnce(subject: Subject): DaemonSetFinding | undefined {
+  const { view } = subject.daemonSet;
+  const [atOnce, most] = [atOnceOf(view), mostAtOnce(view)];
+  if (atOnce <= most) return undefined;
+  return {
+    status: "False",
+    reason: "TooManyAtOnce",
+    sentence: `${nameOf(subject)} unchanged: its rolling update replaces ${atOnce} pods at once, and the operator accepts at most ${most} of ${view.replicas}; lower maxUnavailable or maxSurge, or set via: Admission.`,
+    entry: entryOf(subject, "LeftAlone"),
+    isStalled: true,
+  };
 }
 
 /** A change that a blocker delays. */

@@ -20,8 +20,10 @@ import {
   serviceAccountBlocker,
   skipped,
   staleTokenWarning,
+  tooManyAtOnce,
   waitingFor,
 } from "./shared";
+import { withPatience } from "./waiting";
 import { withWatch } from "./watch";
 
 const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
@@ -34,6 +36,7 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   rolling,
   bounded,
   contested,
+  tooManyAtOnce,
   delayed,
   wouldChange,
   planned,
@@ -41,7 +44,7 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
 
 /** Checks one DaemonSet with via: Template; changes its template if no check applies. */
 export function checkTemplate(subject: Subject): DaemonSetFinding {
-  return withWatch(firstMatch(CHECKS, subject) ?? change(subject), subject);
+  return withWatch(withPatience(firstMatch(CHECKS, subject) ?? change(subject), subject), subject);
 }
 
 /** Its owner writes the template, and each new one of its templates would allow more changes. */
