@@ -30,8 +30,13 @@ export type StatusLists = Partial<Pick<ControllerResilienceStatus, StatusList>>;
 
 /** What the declaration says of one condition reason. */
 export interface ReasonRule {
-  /** Type of the Event when the condition changes to this reason while its status is not True. */
-  readonly event: "Normal" | "Warning";
+  /**
+   * Type of the Event when the condition changes to this reason. None: another Event says the same, or it is no news. A Warning is an
+   * Event only while the status is not True, and only if the condition lasts.
+   */
+  readonly event: "Normal" | "Warning" | "None";
+  /** It usually passes by itself, so a Normal Event also waits whether it lasts. */
+  readonly passes?: boolean;
   /** One sentence for the documentation: what it means and what a person can do. */
   readonly help: string;
 }

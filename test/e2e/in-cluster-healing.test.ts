@@ -181,7 +181,7 @@ it("has restarted the controller once", async () => {
     after.metadata.uid,
   ]);
   expect((await evictions()) - before.evictions).toBe(1);
-  expect(await told(STALE, "PodEvicted")).toEqual(["ControllerResilience", "Pod"]);
+  expect(await told(STALE, "PodEvicted")).toEqual(["Pod"]);
   expect((await client.resilience(STALE, NAME)).status?.restarts).toMatchObject([
     { podUID: before.stale.metadata.uid, outcome: "Recovered" },
   ]);

@@ -169,7 +169,7 @@ describe("a DaemonSet whose pods have the default token", () => {
     const reasonsOn = (kind: string): string[] =>
       events.filter(({ involvedObject }) => involvedObject.kind === kind).map(({ reason }) => reason);
     expect(reasonsOn("DaemonSet")).toEqual(["TokenLifetimeShortened"]);
-    for (const reason of ["Planned", "TokenLifetimeShortened", "Rolling", "Bounded"]) {
+    for (const reason of ["Planned", "Rolling", "Bounded"]) {
       expect(reasonsOn("ControllerResilience")).toContain(reason);
     }
   });

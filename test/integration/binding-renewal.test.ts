@@ -316,7 +316,7 @@ describe("with the right to bind the role", () => {
     await expect(admin.get(path("revoked"))).rejects.toThrow();
     expect(
       second.events.records.map(({ reason }) => reason).filter(reason => reason === "BindingRestored"),
-    ).toHaveLength(4);
+    ).toHaveLength(2);
     await second.stop();
   });
 });

@@ -317,11 +317,7 @@ describe("a restart", () => {
     ]);
     expect(bench.current().restartsTotal).toBe(1);
     expect(bench.writer.written).toHaveLength(1);
-    expect(bench.reasons()).toEqual([
-      "PodEvicted on Pod",
-      "PodEvicted on ControllerResilience",
-      "Rejected on ControllerResilience",
-    ]);
+    expect(bench.reasons()).toEqual(["PodEvicted on Pod"]);
   });
 
   it("does not happen while status can't be written", async () => {
@@ -479,6 +475,6 @@ describe("a loss of the lead", () => {
     };
     await bench.pass();
     expect([bench.writer.written.length, bench.store.writes]).toEqual([1, []]);
-    expect(bench.reasons()).toEqual(["Patched on Deployment", "Patched on ControllerResilience"]);
+    expect(bench.reasons()).toEqual(["Patched on Deployment"]);
   });
 });

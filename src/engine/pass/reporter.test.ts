@@ -30,12 +30,21 @@ function condition(type: string, status: StatusCondition["status"], reason: stri
   return { type, status, reason, message: `It is ${reason}.`, lastTransitionTime: "2025-01-01T00:00:00Z" };
 }
 
+const LIMITS: readonly LimitReason[] = [
+  "Cooldown",
+  "MaxRestarts",
+  "LeaderWarmup",
+  "OwnTrouble",
+  "Canary",
+  "RestartPacer",
+];
+
 describe("Events on intents", () => {
-  it("are created for each executed intent on both objects, with references to each other", () => {
+  it("are created once for each executed intent, on its target", () => {
     const { reporter, events } = makeReporter();
     reporter.executions(KEY, makeObject(), [{ intent: makeEviction(), outcome: { result: "Executed" } }]);
-    const [onPod, onObject] = events.records;
-    expect(onPod).toMatchObject({
+    expect(events.records).toHaveLength(1);
+    expect(events.records[0]).toMatchObject({
       regarding: { kind: "Pod", name: "app-1", uid: "uid-of-app-1" },
       related: { kind: "ControllerResilience", namespace: "team", name: "app", uid: "uid-of-app" },
       type: "Normal",
@@ -43,52 +52,57 @@ describe("Events on intents", () => {
       action: "Evict",
       note: "Pod app-1 is answered 401.",
     });
-    expect(onObject).toMatchObject({ regarding: onPod?.related, related: onPod?.regarding, reason: "PodEvicted" });
-    expect(events.records).toHaveLength(2);
+  });
+
+  it("are on the object if the target is outside of its namespace, once for several writes with one reason", () => {
+    const { reporter, events } = makeReporter();
+    const [apiVersion, name] = ["admissionregistration.k8s.io/v1", "policy"];
+    const executions = ["MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"].map(kind => {
+      const intent = makePatch(name, { target: { apiVersion, kind, name } });
+      return { intent, outcome: { result: "Executed" } } as const;
+    });
+    reporter.executions(KEY, makeObject(), executions);
+    expect(events.records).toMatchObject([
+      {
+        regarding: { kind: "ControllerResilience", name: "app" },
+        related: { kind: "MutatingAdmissionPolicyBinding", name },
+      },
+    ]);
   });
 
   it.each<[Outcome, string]>([
-    [{ result: "Limited", limit: "Cooldown", retryAfterMs: 1 }, "RestartDeferred"],
-    [{ result: "Limited", limit: "RestartPacer", retryAfterMs: 1 }, "RestartDeferred"],
-    [{ result: "Limited", limit: "MaxRestarts", retryAfterMs: 1 }, "RestartsExhausted"],
-    [{ result: "Blocked", message: "no", retryAfterMs: 1 }, "RestartBlocked"],
-    [{ result: "Forbidden", message: "no" }, "Forbidden"],
+    [{ result: "Blocked", message: "no", retryAfterMs: 1 }, "WriteBlocked"],
     [{ result: "Failed", message: "no" }, "WriteFailed"],
-  ])("report %o once, and again after a change", (outcome, reason) => {
-    const { reporter, seen } = makeReporter();
-    const tell = (what: Outcome) => reporter.executions(KEY, makeObject(), [{ intent: makeEviction(), outcome: what }]);
+  ])("report %o once if it lasts for half a minute, and again after a change", (outcome, reason) => {
+    const { reporter, seen, clock } = makeReporter();
+    const tell = (what: Outcome) => reporter.executions(KEY, makeObject(), [{ intent: makePatch(), outcome: what }]);
+    const tellFor30s = () => {
+      tell(outcome);
+      clock.advance(29_999);
+      tell(outcome);
+      expect(seen()).toEqual([]);
+      clock.advance(1);
+      tell("retryAfterMs" in outcome ? { ...outcome, retryAfterMs: 99 } : outcome);
+      expect(seen()).toEqual([`Warning ${reason} on ControllerResilience`]);
+    };
+    tellFor30s();
     tell(outcome);
-    expect(seen()).toEqual([`Warning ${reason} on Pod`, `Warning ${reason} on ControllerResilience`]);
+    clock.advance(300_000);
     tell(outcome);
-    tell("retryAfterMs" in outcome ? { ...outcome, retryAfterMs: 99 } : outcome);
     expect(seen()).toEqual([]);
     tell({ result: "Executed" });
-    expect(seen()).toHaveLength(2);
-    tell(outcome);
-    expect(seen()).toHaveLength(2);
-  });
-
-  it("report each limit that delays the same intent, except the leader warm-up", () => {
-    const { reporter, seen } = makeReporter();
-    const tell = (limit: LimitReason) =>
-      reporter.executions(KEY, makeObject(), [
-        { intent: makeEviction(), outcome: { result: "Limited", limit, retryAfterMs: 1 } },
-      ]);
-    tell("LeaderWarmup");
-    expect(seen()).toEqual([]);
-    tell("RestartPacer");
-    expect(seen()).toHaveLength(2);
-    tell("Cooldown");
-    tell("Cooldown");
-    expect(seen()).toEqual(["Warning RestartDeferred on Pod", "Warning RestartDeferred on ControllerResilience"]);
+    expect(seen()).toEqual(["Normal Patched on Deployment"]);
+    tellFor30s();
   });
 
   it("are not repeated for occasional retries, but for an obstacle that returns much later", () => {
     const { reporter, seen, clock } = makeReporter();
     const blocked: Outcome = { result: "Blocked", message: "no", retryAfterMs: 1 };
-    const tell = () => reporter.executions(KEY, makeObject(), [{ intent: makeEviction(), outcome: blocked }]);
+    const tell = () => reporter.executions(KEY, makeObject(), [{ intent: makePatch(), outcome: blocked }]);
     tell();
-    seen();
+    clock.advance(30_000);
+    tell();
+    expect(seen()).toHaveLength(1);
     for (let i = 0; i < 10; i++) {
       reporter.executions(KEY, makeObject(), []);
       clock.advance(300_000);
@@ -97,87 +111,179 @@ describe("Events on intents", () => {
     expect(seen()).toEqual([]);
     clock.advance(900_001);
     tell();
-    expect(seen()).toHaveLength(2);
+    clock.advance(30_000);
+    tell();
+    expect(seen()).toHaveLength(1);
   });
 
-  it("are separate for each target, and include blocked writes other than restarts", () => {
-    const { reporter, seen } = makeReporter();
+  it("are separate for each target", () => {
+    const { reporter, seen, clock } = makeReporter();
     const blocked: Outcome = { result: "Blocked", message: "no", retryAfterMs: 1 };
+    const both = () =>
+      reporter.executions(KEY, makeObject(), [
+        { intent: makePatch("a"), outcome: blocked },
+        { intent: makePatch("b"), outcome: blocked },
+      ]);
     reporter.executions(KEY, makeObject(), [{ intent: makePatch("a"), outcome: blocked }]);
-    seen();
-    reporter.executions(KEY, makeObject(), [
-      { intent: makePatch("a"), outcome: blocked },
-      { intent: makePatch("b"), outcome: blocked },
-    ]);
-    expect(seen()).toEqual(["Warning WriteBlocked on Deployment", "Warning WriteBlocked on ControllerResilience"]);
+    clock.advance(30_000);
+    both();
+    expect(seen()).toEqual(["Warning WriteBlocked on ControllerResilience"]);
+    clock.advance(30_000);
+    both();
+    expect(seen()).toEqual(["Warning WriteBlocked on ControllerResilience"]);
   });
 
   it("omit what conditions report, and what users need not know", () => {
-    const { reporter, seen } = makeReporter();
+    const { reporter, seen, clock } = makeReporter();
     const quiet: Outcome[] = [
       { result: "Observed" },
       { result: "Skipped" },
       { result: "NotLeader" },
       { result: "Conflict", message: "changed" },
+      { result: "Forbidden", message: "no" },
+      { result: "Blocked", message: "no", retryAfterMs: 1 },
+      ...LIMITS.map((limit): Outcome => ({ result: "Limited", limit, retryAfterMs: 1 })),
     ];
-    reporter.executions(
-      KEY,
-      makeObject(),
-      quiet.map(outcome => ({ intent: makePatch(), outcome })),
-    );
+    const tell = () =>
+      reporter.executions(
+        KEY,
+        makeObject(),
+        quiet.map(outcome => ({ intent: makeEviction(), outcome })),
+      );
+    tell();
+    clock.advance(60_000);
+    tell();
     expect(seen()).toEqual([]);
   });
 });
 
 describe("Events on announcements", () => {
-  it("are created on the object, and on the object that they are about", () => {
+  it("are created once, on the object, and refer to what they are about", () => {
     const { reporter, events } = makeReporter();
     const about = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", namespace: "team", name: "edit" };
     const words = { type: "Normal", reason: "BindingExpiringSoon", note: "It expires." } as const;
     reporter.events(KEY, makeObject(), [{ ...words, about }]);
     reporter.events(KEY, makeObject(), [{ ...words, about }]);
     expect(events.records).toMatchObject([
-      { regarding: about, related: { kind: "ControllerResilience", name: "app" }, ...words },
       { regarding: { kind: "ControllerResilience", name: "app" }, related: about, ...words },
     ]);
-    expect(events.records).toHaveLength(2);
   });
 });
 
 describe("Events on conditions", () => {
-  const tokens = condition("TokensAccepted", "False", "Rejected");
+  const accepted = condition("TokensAccepted", "True", "Accepted");
+  const rejected = condition("TokensAccepted", "False", "Rejected");
 
-  it("are created when status or reason of a remedy's condition changes, and never for the summary conditions", () => {
-    const { reporter, seen } = makeReporter();
-    reporter.conditions(KEY, makeObject(), [
-      condition("Ready", "False", "Rejected"),
-      tokens,
-      condition("Stalled", "False", "Idle"),
-    ]);
-    expect(seen()).toEqual(["Warning Rejected on ControllerResilience"]);
-    const object = makeObject(KEY, {}, { conditions: [tokens] });
-    reporter.conditions(KEY, object, [{ ...tokens, message: "Other words." }]);
-    expect(seen()).toEqual([]);
-    reporter.conditions(KEY, object, [{ ...tokens, reason: "RestartBlocked" }]);
-    reporter.conditions(KEY, object, [{ ...tokens, status: "True" }]);
-    expect(seen()).toEqual([
+  /** An object whose conditions become those of each step, which lasts for some seconds with a pass per second. */
+  function makeLife() {
+    const { reporter, seen, clock } = makeReporter();
+    let conditions: readonly StatusCondition[] = [];
+    return (seconds: number, ...after: StatusCondition[]): string[] => {
+      for (let second = 0; second < seconds; second++) {
+        reporter.conditions(KEY, makeObject(KEY, {}, { conditions: [...conditions] }), after);
+        conditions = after;
+        clock.advance(1_000);
+      }
+      return seen();
+    };
+  }
+
+  it("are created when status or reason of a remedy's condition changes, and never for Ready and Reconciling", () => {
+    const { reporter, seen, clock } = makeReporter();
+    const pass = (object: ReturnType<typeof makeObject>, ...after: StatusCondition[]): string[] => {
+      reporter.conditions(KEY, object, after);
+      clock.advance(30_000);
+      reporter.conditions(KEY, makeObject(KEY, {}, { conditions: after }), after);
+      return seen();
+    };
+    const summary = [condition("Ready", "False", "Rejected"), condition("Stalled", "False", "Idle")];
+    expect(pass(makeObject(), ...summary, rejected)).toEqual(["Warning Rejected on ControllerResilience"]);
+    const object = makeObject(KEY, {}, { conditions: [rejected] });
+    expect(pass(object, { ...rejected, message: "Other words." })).toEqual([]);
+    expect(pass(object, { ...rejected, reason: "RestartBlocked" })).toEqual([
       "Warning RestartBlocked on ControllerResilience",
-      "Normal Rejected on ControllerResilience",
     ]);
+    expect(pass(object, { ...rejected, status: "True" })).toEqual(["Normal Rejected on ControllerResilience"]);
   });
 
   it.each([
     ["Normal", "True", "ExpiringSoon"],
     ["Normal", "False", "Rolling"],
-    ["Normal", "False", "Restarting"],
     ["Normal", "Unknown", "Suspended"],
-    ["Warning", "False", "RestartBlocked"],
-    ["Warning", "False", "WouldChange"],
-    ["Warning", "Unknown", "ObserveFailed"],
-  ] as const)("are %s for %s with the reason %s", (type, status, reason) => {
+  ] as const)("are %s for %s with the reason %s, at once", (type, status, reason) => {
     const { reporter, seen } = makeReporter();
     reporter.conditions(KEY, makeObject(), [condition(CONDITIONS[reason] ?? "TokensAccepted", status, reason)]);
     expect(seen()).toEqual([`${type} ${reason} on ControllerResilience`]);
+  });
+
+  it.each([
+    ["Normal", "False", "RestartDeferred"],
+    ["Warning", "False", "RestartBlocked"],
+    ["Warning", "False", "WouldChange"],
+    ["Warning", "Unknown", "ObserveFailed"],
+  ] as const)("are %s for %s with the reason %s, once it has lasted for half a minute", (type, status, reason) => {
+    const step = makeLife();
+    const changed = condition(CONDITIONS[reason] ?? "TokensAccepted", status, reason);
+    expect(step(30, changed)).toEqual([]);
+    expect(step(30, changed)).toEqual([`${type} ${reason} on ControllerResilience`]);
+  });
+
+  it("omit a problem that passes by itself, such as a ServiceAccount that is recreated", () => {
+    const step = makeLife();
+    expect(step(60, accepted)).toEqual(["Normal Accepted on ControllerResilience"]);
+    expect(step(2, condition("TokensAccepted", "False", "ServiceAccountMissing"))).toEqual([]);
+    expect(step(60, accepted)).toEqual([]);
+    expect(step(29, condition("TokensAccepted", "False", "ServiceAccountMissing"))).toEqual([]);
+    expect(step(60, accepted)).toEqual([]);
+  });
+
+  it("report a problem that lasts, also if its reason changes", () => {
+    const step = makeLife();
+    step(60, accepted);
+    expect(step(20, condition("TokensAccepted", "False", "ServiceAccountMissing"))).toEqual([]);
+    expect(step(20, rejected)).toEqual(["Warning Rejected on ControllerResilience"]);
+    expect(step(60, accepted)).toEqual(["Normal Accepted on ControllerResilience"]);
+  });
+
+  it("omit a restart, which has its own Event, and a few 401s", () => {
+    const step = makeLife();
+    step(60, accepted);
+    expect(step(10, condition("TokensAccepted", "False", "RestartDeferred"))).toEqual([]);
+    expect(step(60, condition("TokensAccepted", "False", "Restarting"))).toEqual([]);
+    expect(step(60, condition("TokensAccepted", "True", "Suspected"))).toEqual([]);
+    expect(step(60, accepted)).toEqual([]);
+  });
+
+  it("warn when a person has to act, unless the remedy's own condition has just said so", () => {
+    const step = makeLife();
+    const deferred = condition("TokensAccepted", "False", "RestartDeferred");
+    const stalled = (reason: string) => condition("Stalled", "True", reason);
+    expect(step(3_600, deferred, condition("Stalled", "False", "Idle"))).toEqual([
+      "Normal RestartDeferred on ControllerResilience",
+    ]);
+    expect(step(60, deferred, stalled("RestartDeferred"))).toEqual(["Warning RestartDeferred on ControllerResilience"]);
+    expect(step(60, accepted, condition("Stalled", "False", "Idle"))).toHaveLength(1);
+    expect(step(20, rejected, condition("Stalled", "False", "Idle"))).toEqual([]);
+    const exhausted = condition("TokensAccepted", "False", "RestartsExhausted");
+    expect(step(60, exhausted, stalled("RestartsExhausted"))).toEqual([
+      "Warning RestartsExhausted on ControllerResilience",
+    ]);
+    expect(step(60, exhausted, condition("Stalled", "False", "Idle"))).toEqual([]);
+    expect(step(60, exhausted, stalled("RestartsExhausted"))).toEqual([
+      "Warning RestartsExhausted on ControllerResilience",
+    ]);
+  });
+
+  it("do not repeat what another leader has written", () => {
+    const { reporter, seen, clock } = makeReporter();
+    reporter.conditions(KEY, makeObject(), [accepted]);
+    seen();
+    const read = makeObject(KEY, {}, { conditions: [rejected] });
+    for (let pass = 0; pass < 3; pass++) {
+      reporter.conditions(KEY, read, [rejected]);
+      clock.advance(30_000);
+    }
+    expect(seen()).toEqual([]);
   });
 });
 

@@ -4,30 +4,39 @@ import type {
   StatusCondition,
 } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
-import type { Execution, Intent, LimitReason, ObjectRef, Outcome } from "../../core/intent";
+import type { Execution, Intent, ObjectRef, Outcome } from "../../core/intent";
 import type { EngineMetrics, EventRecord, EventSink, Key } from "../../core/ports";
 import type { EventRequest, RemedyDeclaration } from "../../core/remedy";
-import { nameOfLimit } from "../../core/outcomes";
+import { GRACE_MS, ToldConditions } from "./told-conditions";
 
 /** A blocker is reported again after this long without it, in milliseconds: longer than any remedy waits between two tries. */
 const REPEATED_AFTER_MS = 900_000;
 
+/** A write that did not succeed. Times are of the monotonic clock. */
+interface Blocker {
+  readonly sinceMs: number;
+  readonly seenMs: number;
+  readonly isTold: boolean;
+}
+
 /** What was reported of an object before, so that Events are not repeated with each pass. */
 interface Reported {
-  /** Blockers by intent, with the time when each was last seen. */
-  readonly blockers: Map<string, number>;
+  /** By intent. */
+  readonly blockers: Map<string, Blocker>;
   events: ReadonlySet<string>;
   conditions: ReadonlySet<string>;
 }
 
-/** Records Events on the object and on the targets of writes, and sets the metrics of conditions. */
+/**
+ * Records Events and sets the metrics of conditions. One fact has one Event: a write on its target, or on the object if the target is
+ * outside of the namespace; everything else on the object.
+ */
 export class Reporter {
   readonly #events: EventSink;
   readonly #metrics: EngineMetrics;
   readonly #clock: Clock;
   readonly #reported = new Map<Key, Reported>();
-
-  readonly #normal: ReadonlySet<string>;
+  readonly #conditions: ToldConditions;
 
   constructor(
     events: EventSink,
@@ -35,25 +44,41 @@ export class Reporter {
     clock: Clock,
     remedies: readonly Pick<RemedyDeclaration, "condition" | "reasons">[],
   ) {
-    this.#normal = normalReasons(remedies);
+    this.#conditions = new ToldConditions(remedies);
     this.#events = events;
     this.#metrics = metrics;
     this.#clock = clock;
   }
 
-  /** Events about intents: always when executed, and once per blocker when blocked. */
+  /** Events about intents: when executed, and once per failure that lasts. */
   executions(key: Key, object: ControllerResilience, executions: readonly Execution[]): void {
     const { blockers } = this.#reportedOf(key);
     const nowMs = this.#clock.monotonicMs();
-    for (const [id, seenMs] of blockers) if (nowMs - seenMs > REPEATED_AFTER_MS) blockers.delete(id);
+    for (const [id, { seenMs }] of blockers) if (nowMs - seenMs > REPEATED_AFTER_MS) blockers.delete(id);
+    const done = new Map<string, EventRecord>();
     for (const { intent, outcome } of executions) {
-      const words = wordsFor(intent, outcome);
-      if (words === undefined) continue;
-      const id = `${idOf(intent)} ${"limit" in outcome ? outcome.limit : words.reason}`;
-      if (!blockers.has(id)) this.#recordBoth(object, intent.target, { ...words, action: actionOf(intent) });
-      if (outcome.result === "Executed") forgetBlockers(blockers, intent);
-      else blockers.set(id, nowMs);
+      if (outcome.result === "Executed") {
+        forgetBlockers(blockers, intent);
+        // Several writes for one reason, such as a policy and its binding, are one fact.
+        const event = doneEvent(object, intent);
+        const { kind, name } = event.regarding;
+        done.set(`${kind}/${name} ${event.reason} ${event.note}`, event);
+      } else {
+        this.#failed(object, intent, outcome, blockers);
+      }
     }
+    for (const event of done.values()) this.#events.record(event);
+  }
+
+  #failed(object: ControllerResilience, intent: Intent, outcome: Outcome, blockers: Map<string, Blocker>): void {
+    const words = failureOf(intent, outcome);
+    if (words === undefined) return;
+    const nowMs = this.#clock.monotonicMs();
+    const id = `${idOf(intent)} ${words.reason}`;
+    const { sinceMs = nowMs, isTold = false } = blockers.get(id) ?? {};
+    const isDue = nowMs - sinceMs >= GRACE_MS;
+    if (isDue && !isTold) this.#recordOn(object, intent.target, { ...words, action: actionOf(intent) });
+    blockers.set(id, { sinceMs, seenMs: nowMs, isTold: isDue });
   }
 
   /** Events that remedies request, unless the pass before recorded the same. */
@@ -62,31 +87,25 @@ export class Reporter {
     const now = new Set<string>();
     for (const request of requests) {
       const id = `${request.reason} ${request.note}`;
-      if (!reported.events.has(id) && !now.has(id)) this.#request(object, request);
+      const { about, ...words } = request;
+      if (!reported.events.has(id) && !now.has(id)) this.#recordOn(object, about, { ...words, action: "Reconcile" });
       now.add(id);
     }
     reported.events = now;
   }
 
-  /** Events about conditions whose status or reason changed, and the metrics of all conditions. */
+  /** Events about changes of conditions ({@link ToldConditions}), and the metrics of all conditions. */
   conditions(key: Key, object: ControllerResilience, after: readonly StatusCondition[]): void {
+    for (const { type, status } of after) this.#metrics.condition(key, type, status);
     const before = object.status?.conditions ?? [];
-    for (const condition of after) {
-      this.#metrics.condition(key, condition.type, condition.status);
-      if (isSummary(condition.type) || !hasChanged(condition, before)) continue;
+    for (const { type, condition } of this.#conditions.due(key, before, after, this.#clock.monotonicMs())) {
       const { reason, message } = condition;
-      const type = this.#eventType(condition);
-      this.#events.record({ regarding: refOf(object), type, reason, action: "Reconcile", note: message });
+      this.#recordOn(object, undefined, { type, reason, action: "Reconcile", note: message });
     }
     const reported = this.#reportedOf(key);
     const types = new Set(after.map(({ type }) => type));
     for (const type of reported.conditions) if (!types.has(type)) this.#metrics.condition(key, type, null);
     reported.conditions = types;
-  }
-
-  #eventType({ type, status, reason }: StatusCondition): EventRecord["type"] {
-    const isNormal = status === "True" || reason === "Suspended" || this.#normal.has(`${type}/${reason}`);
-    return isNormal ? "Normal" : "Warning";
   }
 
   /** Sets the gauges of the remedies. */
@@ -99,18 +118,15 @@ export class Reporter {
     this.#metrics.status(key, {});
     for (const type of this.#reported.get(key)?.conditions ?? []) this.#metrics.condition(key, type, null);
     this.#reported.delete(key);
+    this.#conditions.forget(key);
   }
 
-  #request(object: ControllerResilience, { about, type, reason, note }: EventRequest): void {
-    const words = { type, reason, action: "Reconcile", note };
-    if (about === undefined) this.#events.record({ regarding: refOf(object), ...words });
-    else this.#recordBoth(object, about, words);
-  }
-
-  #recordBoth(object: ControllerResilience, other: ObjectRef, words: Omit<EventRecord, "regarding" | "related">): void {
-    const own = refOf(object);
-    this.#events.record({ regarding: other, related: own, ...words });
-    this.#events.record({ regarding: own, related: other, ...words });
+  #recordOn(
+    object: ControllerResilience,
+    related: ObjectRef | undefined,
+    words: Omit<EventRecord, "regarding" | "related">,
+  ): void {
+    this.#events.record({ regarding: refOf(object), ...(related && { related }), ...words });
   }
 
   #reportedOf(key: Key): Reported {
@@ -126,31 +142,23 @@ interface Words {
   readonly note: string;
 }
 
-/** The first two pass within seconds, usually. The breaker has an Event on the Lease, and the condition says it. */
-const UNREPORTED: ReadonlySet<LimitReason> = new Set(["LeaderWarmup", "PassTime", "Breaker"]);
+/** The Event about an executed intent. */
+function doneEvent(object: ControllerResilience, intent: Intent): EventRecord {
+  const own = refOf(object);
+  const { target, eventReason: reason, why: note } = intent;
+  const place =
+    target.namespace === undefined ? { regarding: own, related: target } : { regarding: target, related: own };
+  return { ...place, type: "Normal", reason, action: actionOf(intent), note };
+}
 
-/** The Event about an outcome; undefined where there is none, or where a condition says it. */
-function wordsFor(intent: Intent, outcome: Outcome): Words | undefined {
+/** The Event about an intent that fails; undefined where a condition says it, such as about a restart that waits. */
+function failureOf(intent: Intent, outcome: Outcome): Words | undefined {
   const what = `${actionOf(intent)} ${intent.target.kind} ${intent.target.name}`;
-  switch (outcome.result) {
-    case "Executed":
-      return { type: "Normal", reason: intent.eventReason, note: intent.why };
-    case "Limited": {
-      if (UNREPORTED.has(outcome.limit)) return undefined;
-      const reason = outcome.limit === "MaxRestarts" ? "RestartsExhausted" : "RestartDeferred";
-      return { type: "Warning", reason, note: `${what} deferred by ${nameOfLimit(outcome.limit)}. ${intent.why}` };
-    }
-    case "Blocked": {
-      const reason = intent.restart ? "RestartBlocked" : "WriteBlocked";
-      return { type: "Warning", reason, note: `${what} blocked: ${outcome.message}` };
-    }
-    case "Forbidden":
-      return { type: "Warning", reason: "Forbidden", note: `${what} forbidden: ${outcome.message}` };
-    case "Failed":
-      return { type: "Warning", reason: "WriteFailed", note: `${what} failed: ${outcome.message}` };
-    default:
-      return undefined;
+  if (outcome.result === "Failed") {
+    return { type: "Warning", reason: "WriteFailed", note: `${what} failed: ${outcome.message}` };
   }
+  if (outcome.result !== "Blocked" || intent.restart !== undefined) return undefined;
+  return { type: "Warning", reason: "WriteBlocked", note: `${what} blocked: ${outcome.message}` };
 }
 
 function actionOf(intent: Intent): string {
@@ -161,28 +169,11 @@ function idOf({ verb, target }: Intent): string {
   return [verb, target.kind, target.namespace, target.name, target.uid].join(" ");
 }
 
-function forgetBlockers(blockers: Map<string, number>, intent: Intent): void {
+function forgetBlockers(blockers: Map<string, Blocker>, intent: Intent): void {
   for (const id of blockers.keys()) if (id.startsWith(`${idOf(intent)} `)) blockers.delete(id);
 }
 
 function refOf({ apiVersion, kind, metadata }: ControllerResilience): ObjectRef {
   const { namespace, name, uid, resourceVersion } = metadata;
   return { apiVersion, kind, namespace, name, uid, resourceVersion };
-}
-
-function normalReasons(remedies: readonly Pick<RemedyDeclaration, "condition" | "reasons">[]): ReadonlySet<string> {
-  return new Set(
-    remedies.flatMap(({ condition, reasons }) =>
-      Object.entries(reasons).flatMap(([reason, { event }]) => (event === "Normal" ? [`${condition}/${reason}`] : [])),
-    ),
-  );
-}
-
-function isSummary(type: string): boolean {
-  return type === "Ready" || type === "Reconciling" || type === "Stalled";
-}
-
-function hasChanged(condition: StatusCondition, before: readonly StatusCondition[]): boolean {
-  const previous = before.find(({ type }) => type === condition.type);
-  return previous?.status !== condition.status || previous.reason !== condition.reason;
 }

@@ -59,7 +59,11 @@ export const REASONS = {
     event: "Warning",
     help: "A PodDisruptionBudget, or the operator's own budget, delays the next one.",
   },
-  RestartDeferred: { event: "Warning", help: "A restart budget or the operator's restart pace delays the eviction." },
+  RestartDeferred: {
+    event: "Normal",
+    passes: true,
+    help: "A restart budget or the operator's restart pace delays the eviction.",
+  },
   Rolling: { event: "Normal", help: "The template was changed; the DaemonSet controller is replacing the pods." },
   Replacing: {
     event: "Normal",

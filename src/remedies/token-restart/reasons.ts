@@ -25,10 +25,11 @@ export const REASONS = {
     help: "The API server refused for now, such as for a PodDisruptionBudget; the message has the time of the next try.",
   },
   RestartDeferred: {
-    event: "Warning",
+    event: "Normal",
+    passes: true,
     help: "Cooldown, `maxUnavailable`, the restart pace, leader warm-up, or another restart that shows first whether restarts help; the message says which.",
   },
-  Restarting: { event: "Normal", help: "A pod was restarted; the operator is watching its successor." },
+  Restarting: { event: "None", help: "A pod was restarted; the operator is watching its successor." },
   TargetNotFound: { event: "Warning", help: "No such workload (yet): check kind and name." },
   Forbidden: {
     event: "Warning",
@@ -38,7 +39,7 @@ export const REASONS = {
     event: "Warning",
     help: "A read failed; the message names the resource. The remedy does nothing until the read succeeds.",
   },
-  Suspected: { event: "Normal", help: "Some 401s; wait a minute." },
+  Suspected: { event: "None", help: "Some 401s; wait a minute." },
   NoPods: { event: "Normal", help: "The workload has no pods." },
   Accepted: { event: "Normal", help: "No action required." },
 } as const satisfies Record<string, ReasonRule>;
