@@ -154,13 +154,12 @@ export interface SubjectView {
 
 /** An Event `FailedCreatePodSandBox`: on a node a new pod could not be started. */
 export interface SandboxEventView {
-  /** Of the pod that could not be started. */
+  /** Of the Event and of the pod that could not be started: the API server refuses an Event about a pod of another namespace. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
   readonly node: string;
-  /** The first occurrence that is known to have the cause of the last one. */
-  readonly firstMs: number;
+  /** Time of the last occurrence. */
   readonly lastMs: number;
   readonly count: number;
   /** The cause is a network plugin's credential that the API server answered 401. Of the message nothing else is kept. */

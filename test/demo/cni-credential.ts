@@ -13,6 +13,8 @@ import type { Timeline } from "./timeline";
 
 const NAME = "my-network";
 const SHOP = "cni-credential-shop";
+/** The operator acts once pods of two namespaces cannot start. */
+const BANK = "cni-credential-bank";
 const APP = "web";
 /** The API server caches for up to 10 s that a token was valid; until then pods still start. */
 const REMEMBERED_MS = 11_000;
@@ -46,7 +48,7 @@ export class CniCredential implements Play {
     const image = await nodeControllerImage();
     await this.lab.loadImage(image.tar);
     this.image = image.reference;
-    for (const name of [this.namespace, SHOP]) await this.client.createNamespace(name);
+    for (const name of [this.namespace, SHOP, BANK]) await this.client.createNamespace(name);
     await this.client.apply(cniAgent(this.agent));
     const [pod] = await this.client.readyPods(this.namespace, NAME);
     await chainPlugin(this.lab);
@@ -75,7 +77,7 @@ export class CniCredential implements Play {
     let evictedAfter: number | undefined;
     let startedAfter: number | undefined;
     await sleep(REMEMBERED_MS);
-    await this.startApp();
+    for (const namespace of [SHOP, BANK]) await this.startApp(namespace);
     await this.until("the node to be healed", async () => {
       await Promise.all([this.tellCondition(), this.tellEvents(), this.tellFailures()]);
       evictedAfter ??= await this.agentIsReplaced(before);
@@ -94,7 +96,7 @@ export class CniCredential implements Play {
   /** Deletes what prepare() created. */
   async cleanUp(): Promise<void> {
     unchainPlugin(this.lab);
-    for (const name of [this.namespace, SHOP]) await this.client.deleteNamespace(name);
+    for (const name of [this.namespace, SHOP, BANK]) await this.client.deleteNamespace(name);
   }
 
   private get agent(): CniAgentOptions {
@@ -102,10 +104,10 @@ export class CniCredential implements Play {
   }
 
   /** Creates a Deployment of another team. */
-  private async startApp(): Promise<void> {
+  private async startApp(namespace: string): Promise<void> {
     const command = ["node", "/app/controller.js"];
-    await this.client.apply(smallController({ namespace: SHOP, name: APP, image: this.image, command }));
-    this.timeline.say("you", `started Deployment ${SHOP}/${APP}, as another team might at any time`);
+    await this.client.apply(smallController({ namespace, name: APP, image: this.image, command }));
+    this.timeline.say("you", `started Deployment ${namespace}/${APP}, as another team might at any time`);
   }
 
   private async tellFailures(): Promise<void> {

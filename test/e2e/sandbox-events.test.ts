@@ -11,6 +11,8 @@ import { startOperator, suiteClient, suiteLab } from "./operator";
 
 const NAMESPACE = "cni";
 const SHOP = "cni-shop";
+/** Pods of two namespaces confirm each other. */
+const BANK = "cni-bank";
 const NAME = "agent";
 const AGENT = { namespace: NAMESPACE, name: NAME };
 
@@ -33,14 +35,14 @@ async function sandboxFailures(app: string): Promise<string[]> {
 }
 
 /** Creates a Deployment of another team, whose pod needs a network. */
-async function startApp(name: string): Promise<void> {
+async function startApp(name: string, namespace = SHOP): Promise<void> {
   const command = ["node", "/app/controller.js"];
-  await client.apply(smallController({ namespace: SHOP, name, image: inject("images").node, command }));
+  await client.apply(smallController({ namespace, name, image: inject("images").node, command }));
 }
 
 beforeAll(async () => {
   client = suiteClient();
-  for (const namespace of [NAMESPACE, SHOP]) await client.createNamespace(namespace);
+  for (const namespace of [NAMESPACE, SHOP, BANK]) await client.createNamespace(namespace);
   await client.apply(cniAgent({ ...AGENT, image: inject("images").node }));
   await client.readyPods(NAMESPACE, NAME);
   await chainPlugin(suiteLab());
@@ -52,7 +54,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await operator.stop();
   unchainPlugin(suiteLab());
-  for (const namespace of [NAMESPACE, SHOP]) await client.deleteNamespace(namespace);
+  for (const namespace of [NAMESPACE, SHOP, BANK]) await client.deleteNamespace(namespace);
 });
 
 it("a pod gets its network from the plugin while the credential is good", async () => {
@@ -87,7 +89,7 @@ it("detects a rejected credential from pods that can't start, and replaces the a
   const seconds = (): string => ((performance.now() - brokenAt) / 1000).toFixed(1);
   // The API server caches for up to 10 s that the token was valid.
   await sleep(11_000);
-  await startApp("waiting");
+  for (const namespace of [SHOP, BANK]) await startApp("waiting", namespace);
   const [message] = await client.until("the sandbox to fail", async () => {
     const messages = await sandboxFailures("waiting");
     return messages.length > 0 && messages;
@@ -108,8 +110,8 @@ it("detects a rejected credential from pods that can't start, and replaces the a
     workload: `DaemonSet/${NAME}`,
     cause: "CniCredentialRejected",
   });
-  await client.readyPods(SHOP, "waiting", 1, 120_000);
-  console.log(`sandbox-events: the waiting pod was Ready after ${seconds()} s`);
+  for (const namespace of [SHOP, BANK]) await client.readyPods(namespace, "waiting", 1, 120_000);
+  console.log(`sandbox-events: the waiting pods were Ready after ${seconds()} s`);
   await client.until(
     "the restart to be recorded as Recovered",
     async () => (await client.resilience(NAMESPACE, NAME)).status?.restarts?.[0]?.outcome === "Recovered",

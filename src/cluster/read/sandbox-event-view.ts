@@ -10,9 +10,6 @@ type Event = Received<CoreV1Event & EventsV1Event>;
 /** The kubelet's reason for a pod sandbox that failed. */
 export const SANDBOX_FAILED = "FailedCreatePodSandBox";
 
-/** client-go marks an Event that combines several messages this way; it contains the last one. */
-const COMBINED = "(combined from similar events)";
-
 /**
  * Returns the view of an Event of the core API or events.k8s.io; null without uid, name, node or time, or with another reason. The
  * view has a classification of the message instead of its text.
@@ -22,19 +19,9 @@ export function sandboxEventView(raw: unknown): SandboxEventView | null {
   if (event.reason !== SANDBOX_FAILED) return null;
   const identity = identityOf(event);
   const node = nodeOf(event);
-  const times = timesOf(event);
-  if (identity === undefined || node === undefined || times === undefined) return null;
-  const message = messageOf(event);
-  // The messages of the earlier occurrences are unknown.
-  const firstMs = message.startsWith(COMBINED) ? times.lastMs : times.firstMs;
-  return {
-    ...identity,
-    node,
-    firstMs,
-    lastMs: times.lastMs,
-    count: countOf(event),
-    unauthorized: isRejectedCredential(message),
-  };
+  const lastMs = lastTimeOf(event);
+  if (identity === undefined || node === undefined || lastMs === undefined) return null;
+  return { ...identity, node, lastMs, count: countOf(event), unauthorized: isRejectedCredential(messageOf(event)) };
 }
 
 // Many clients can create Events, not only the kubelet. A value of another type must neither throw nor count, so types are checked.
@@ -56,21 +43,16 @@ function nodeOf({ source, deprecatedSource, reportingInstance }: Event): string 
   return names.map(textOf).find(name => name !== undefined && name !== "");
 }
 
-function timesOf(event: Event): { firstMs: number; lastMs: number } | undefined {
-  const first = firstOf([event.firstTimestamp, event.deprecatedFirstTimestamp, event.eventTime]);
-  const last = firstOf([
+/** Time of the last occurrence. An Event that has occurred once may have only the time of the first one. */
+function lastTimeOf(event: Event): number | undefined {
+  const times = [
     event.series?.lastObservedTime,
     event.lastTimestamp,
     event.deprecatedLastTimestamp,
     event.eventTime,
-  ]);
-  const [lastMs, firstMs] = [last ?? first, first ?? last];
-  if (lastMs === undefined || firstMs === undefined) return undefined;
-  return { firstMs: Math.min(firstMs, lastMs), lastMs };
-}
-
-/** Returns the first of these times that is set and valid. */
-function firstOf(times: readonly unknown[]): number | undefined {
+    event.firstTimestamp,
+    event.deprecatedFirstTimestamp,
+  ];
   return times.map(timeOf).find(ms => ms !== undefined);
 }
 

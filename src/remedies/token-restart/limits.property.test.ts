@@ -115,6 +115,7 @@ class World {
       missingTargets: [],
       workloads: [{ view, pods: this.#pods }],
       ambiguousNodes: [],
+      oneSidedNodes: [],
       problems: [],
       onsets: [],
       rejections: { workloads: 1, watched: 1 },

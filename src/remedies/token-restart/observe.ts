@@ -100,6 +100,7 @@ export async function observeTargets(
       }),
     })),
     ambiguousNodes: sandboxes.ambiguousNodes,
+    oneSidedNodes: sandboxes.oneSidedNodes,
     problems,
     nextReadInMs: memory.logs.nextReadInMs(readers, watched, rule),
   };

@@ -27,6 +27,7 @@ export interface ObservedTargets {
   readonly missingTargets: readonly string[];
   readonly workloads: readonly ObservedWorkload[];
   readonly ambiguousNodes: readonly AmbiguousNode[];
+  readonly oneSidedNodes: readonly OneSidedNode[];
   /** Failed reads. The other observations are valid. */
   readonly problems: readonly Problem[];
   /** Unexplained rejections in all workloads that the operator watches. */
@@ -42,6 +43,20 @@ export interface AmbiguousNode {
   readonly node: string;
   /** Two or more workload ids. */
   readonly workloads: readonly string[];
+}
+
+/** Pods of only one namespace persistently cannot start on this node. Any client that may write Events there can write this evidence. */
+export interface OneSidedNode {
+  readonly node: string;
+  readonly namespace: string;
+}
+
+/** Sandbox failures on the node of a CNI agent. */
+export interface SandboxFailures extends Persistence {
+  /** Pods of only one namespace failed, and it is not the agent's. */
+  readonly isOneSided?: boolean;
+  /** Present where the failures would be persistent if pods of another namespace failed too. */
+  readonly onlyNamespace?: string;
 }
 
 /** A failed read. */
@@ -68,7 +83,7 @@ export interface ObservedPod {
   /** Proof that the pod is older than its ServiceAccount. */
   readonly proof?: AgeProof;
   /** Sandbox failures on its node since the pod became Ready, if the pod can be the CNI agent. Absent: no statement is possible. */
-  readonly sandboxes?: Persistence;
+  readonly sandboxes?: SandboxFailures;
   /** unknown: the read failed. */
   readonly serviceAccount: "present" | "missing" | "unknown";
   /** All logs of the pod were read up to this time. Absent: not all logs have been read. */
@@ -97,6 +112,16 @@ export function isRejected({ view, logs, sandboxes, proof }: ObservedPod): boole
 export function isSuspected({ logs, sandboxes, proof }: ObservedPod): boolean {
   const isOlder = proof !== undefined && proof.isCauseOnly !== true && proof.isContradicted !== true;
   return isOlder || logs.state === "suspected" || sandboxes?.state === "suspected";
+}
+
+/** Returns the evidence without sandbox failures. */
+export function withoutSandboxes(pod: ObservedPod): ObservedPod {
+  return pod.sandboxes === undefined ? pod : { ...pod, sandboxes: { state: "quiet", occasions: 0 } };
+}
+
+/** Returns the evidence without sandbox failures that any client of one namespace may have made up. */
+export function withoutOneSided(pod: ObservedPod): ObservedPod {
+  return pod.sandboxes?.isOneSided === true ? withoutSandboxes(pod) : pod;
 }
 
 /** Reports whether the evidence rests on 401s in logs alone, and by the log's own rhythm another one is overdue. */

@@ -18,7 +18,7 @@ import type { Reason } from "./reasons";
 import { settleRestarts, settleUnwatched } from "./settle";
 import { targetStatus } from "./target-status";
 import { withPatience } from "./waiting";
-import { describeAmbiguity } from "./wording";
+import { describeAmbiguity, describeOneSided } from "./wording";
 
 /** Minimum time between two passes, even when log reads are overdue. */
 const MIN_RECHECK_MS = 1_000;
@@ -111,10 +111,12 @@ function newlySettled(before: readonly RestartStatus[], after: readonly RestartS
   });
 }
 
-/** Findings about ambiguous nodes, missing targets and failed reads. */
-function otherFindings({ ambiguousNodes, missingTargets, problems }: ObservedTargets): Finding<Reason>[] {
-  const ambiguous = ambiguousNodes.map((node): Finding<Reason> => {
-    return { status: "False", reason: "Rejected", sentence: describeAmbiguity(node), isStalled: true };
+/** Findings about nodes, missing targets and failed reads. */
+function otherFindings(observed: ObservedTargets): Finding<Reason>[] {
+  const { ambiguousNodes, oneSidedNodes, missingTargets, problems } = observed;
+  const sentences = [...ambiguousNodes.map(describeAmbiguity), ...oneSidedNodes.map(describeOneSided)];
+  const ambiguous = sentences.map((sentence): Finding<Reason> => {
+    return { status: "False", reason: "Rejected", sentence, isStalled: true };
   });
   const failed = problems.map(({ forbidden, message }): Finding<Reason> => {
     const reason = forbidden ? "Forbidden" : "ObserveFailed";

@@ -27,6 +27,7 @@ function observed(...names: string[]): ObservedTargets {
     previousTargets: [],
     missingTargets: [],
     ambiguousNodes: [],
+    oneSidedNodes: [],
     problems: [],
     onsets: [],
     rejections: { workloads: 1, watched: 1 },

@@ -34,19 +34,19 @@ class Node extends Scene {
     return pod;
   }
 
-  /** A sandbox fails now. Events of the kubelet have whole seconds. */
+  /** The sandboxes of two teams fail now. Events of the kubelet have whole seconds. */
   fail(over: Partial<SandboxEventView> = {}): void {
-    const atMs = Math.floor(this.clock.now().getTime() / 1000) * 1000;
+    for (const namespace of ["shop", "bank"]) this.failIn(namespace, over);
+  }
+
+  /** The sandbox of one team fails now. */
+  failIn(namespace: string, over: Partial<SandboxEventView> = {}): void {
+    const lastMs = Math.floor(this.clock.now().getTime() / 1000) * 1000;
     const uid = `event-${this.#events++}`;
-    const times = { firstMs: atMs, lastMs: atMs, count: 1 };
     this.sandboxEventList.push({
-      namespace: "shop",
-      name: uid,
-      uid,
-      node: "n1",
-      unauthorized: true,
-      ...times,
+      ...{ namespace, name: uid, uid, node: "n1", unauthorized: true, lastMs, count: 1 },
       ...over,
+      ...(over.uid === undefined ? {} : { uid: `${over.uid}-${namespace}` }),
     });
   }
 
@@ -117,19 +117,23 @@ describe("sandbox Events", () => {
     expect(await over.pass()).toMatchObject({ reason: "Accepted", intents: [] });
   });
 
-  it("count a series by its occurrences, also for an operator that starts later", async () => {
+  it("count once at first sight, whatever count they claim, also for an operator that starts later", async () => {
     const node = new Node();
-    const nowMs = node.clock.now().getTime();
-    node.fail({ firstMs: nowMs - 70_000, lastMs: nowMs - 5_000, count: 6 });
-    expect(await node.pass()).toMatchObject({ reason: "Rejected", intents: [{ restart: { pod: "cni-a" } }] });
+    node.fail({ count: 60 });
+    expect(await node.pass()).toMatchObject({ reason: "Suspected", intents: [] });
+    const late = new Node();
+    const nowMs = late.clock.now().getTime();
+    for (let i = 1; i <= 10; i++) late.fail({ lastMs: nowMs - i * 10_000 });
+    expect(await late.pass()).toMatchObject({ reason: "Suspected", intents: [] });
+    for (let i = 1; i <= 10; i++) late.fail({ lastMs: nowMs - i * 10_000 });
+    expect(await late.passes(1)).toMatchObject({ reason: "Suspected", intents: [] });
   });
 
   it("count each growth of an Event", async () => {
     const node = new Node();
-    const startMs = node.clock.now().getTime();
     const grow = (second: number): void => {
       node.sandboxEventList = [];
-      node.fail({ uid: "one", firstMs: startMs, count: 1 + second / 5 });
+      node.fail({ uid: "one", count: 1 + second / 5 });
     };
     grow(0);
     expect(await node.passes(11, grow)).toMatchObject({ reason: "Suspected" });
@@ -145,6 +149,87 @@ describe("sandbox Events", () => {
     const notAsked = new Node({ evidence: ["Logs"] });
     notAsked.failing.sandboxEvents = new ForbiddenError("not requested");
     expect(await notAsked.sandboxesFail(180)).toMatchObject({ reason: "Accepted", intents: [] });
+  });
+});
+
+describe("Events that an editor of one namespace has made up", () => {
+  const forge = (node: Node, count = 20): void => {
+    for (let i = 0; i < count; i++) node.failIn("shop", { count: 10 + i });
+  };
+
+  it("restart nothing, and the message says why and what a person can do", async () => {
+    const node = new Node();
+    forge(node);
+    const pass = await node.passes(60, () => forge(node));
+    expect(pass).toMatchObject({ status: "False", reason: "Rejected", intents: [], stalled: { reason: "Rejected" } });
+    expect(pass.message).toContain("New pods of namespace shop cannot start on node n1");
+    expect(pass.message).toContain("delete its pod by hand");
+    expect(pass.lists?.targets).toMatchObject([{ rejectedPods: 0 }]);
+  });
+
+  it("are not confirmed by a stray failure elsewhere", async () => {
+    const node = new Node();
+    const pass = await node.passes(30, second => {
+      forge(node);
+      if (second === 100) node.failIn("bank");
+    });
+    expect(pass.intents).toEqual([]);
+  });
+
+  it("are believed once pods of a second namespace fail, or in the namespace of the agent", async () => {
+    const node = new Node();
+    await node.passes(20, () => node.failIn("shop"));
+    expect((await node.passes(3, () => node.failIn("bank"))).intents).toMatchObject([{ restart: { pod: "cni-a" } }]);
+    const own = new Node();
+    expect((await own.passes(13, () => own.failIn("team"))).intents).toMatchObject([{ restart: { pod: "cni-a" } }]);
+  });
+
+  it("report nothing about an agent with the skip annotation", async () => {
+    const node = new Node();
+    node.podList = [node.agent("cni", { skip: true })];
+    const pass = await node.passes(60, () => forge(node));
+    expect(pass).not.toHaveProperty("stalled");
+  });
+
+  it.each([
+    ["one namespace", (node: Node) => forge(node, 1)],
+    ["two namespaces", (node: Node) => node.fail()],
+  ])("and in %s do not keep a restart by other evidence from being Recovered", async (_, forgeOne) => {
+    const node = new Node();
+    const { intents } = await node.passes(13, () => node.log(UNAUTHORIZED, "cni-a"));
+    expect(intents).toMatchObject([{ restart: { cause: "Unknown" } }]);
+    node.noteRestart(intents[0]!);
+    node.replaceAgent();
+    expect((await node.passes(25, () => forgeOne(node))).restarts).toMatchObject([{ outcome: "Recovered" }]);
+  });
+
+  it("do not keep a restart by true Events open", async () => {
+    const node = new Node();
+    const { intents } = await node.sandboxesFail(60);
+    node.noteRestart(intents[0]!);
+    node.replaceAgent();
+    expect((await node.passes(30, () => forge(node, 1))).restarts).toMatchObject([{ outcome: "Recovered" }]);
+  });
+
+  it("in two namespaces do not keep a restart open for ever", async () => {
+    const node = new Node({ occasions: 20 });
+    const { intents } = await node.sandboxesFail(300);
+    node.noteRestart(intents[0]!);
+    node.replaceAgent();
+    const trickle = (second: number): void => {
+      if (second % 80 === 0) node.fail();
+    };
+    expect((await node.passes(100, trickle)).restarts).toMatchObject([{ outcome: "Restarted" }]);
+    expect((await node.passes(30, trickle)).restarts).toMatchObject([{ outcome: "Ineffective" }]);
+  });
+
+  it("do not keep used-up restarts by other evidence in mind", async () => {
+    const node = new Node({ maxRestarts: 1, maxRestartsWindow: "10m", cooldown: "30s" });
+    const { intents } = await node.passes(13, () => node.log(UNAUTHORIZED, "cni-a"));
+    node.noteRestart(intents[0]!, "Ineffective");
+    expect(await node.passes(3, () => node.log(UNAUTHORIZED, "cni-a"))).toMatchObject({ reason: "RestartsExhausted" });
+    const healed = await node.passes(200, () => forge(node, 1));
+    expect(healed.lists?.targets?.[0]).not.toHaveProperty("exhaustedGeneration");
   });
 });
 

@@ -2,8 +2,8 @@ import { ForbiddenError, publicMessage, TransientError } from "../../core/errors
 import type { Readers } from "../../core/readers";
 import type { PodView, SandboxEventView, WorkloadView } from "../../core/views";
 import { persistenceOf, type Persistence, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
-import { workloadId, type AmbiguousNode, type Problem } from "./observed";
-import type { SandboxTraces } from "./sandbox-traces";
+import { workloadId, type AmbiguousNode, type OneSidedNode, type Problem, type SandboxFailures } from "./observed";
+import type { NodeFailures, SandboxTraces } from "./sandbox-traces";
 
 /** A pod that may be the CNI agent of its node. */
 interface Agent {
@@ -15,8 +15,9 @@ interface Agent {
 /** Evidence from sandbox Events about one object's pods. */
 export interface SandboxFindings {
   /** Failures that the pod is the likely cause of; undefined: no statement is possible. */
-  readonly failuresOf: (pod: PodView) => Persistence | undefined;
+  readonly failuresOf: (pod: PodView) => SandboxFailures | undefined;
   readonly ambiguousNodes: readonly AmbiguousNode[];
+  readonly oneSidedNodes: readonly OneSidedNode[];
 }
 
 /** A workload and its pods. */
@@ -34,11 +35,15 @@ export interface SandboxSearch {
   readonly problems: Problem[];
 }
 
-const NO_FINDINGS: SandboxFindings = { failuresOf: () => undefined, ambiguousNodes: [] };
+const NO_FINDINGS: SandboxFindings = { failuresOf: () => undefined, ambiguousNodes: [], oneSidedNodes: [] };
+
+/** Failures of pods of two namespaces confirm each other, if each namespace has this many. */
+const CONFIRMING_OCCASIONS = 2;
 
 /**
  * Reads the Events if there is a pod that they can be attributed to. An Event does not name the agent that wrote the credential. So only
- * pods that can be an agent count, and on a node with pods of two such DaemonSets neither is blamed.
+ * pods that can be an agent count, and on a node with pods of two such DaemonSets neither is blamed. Nor does the API server check who
+ * writes an Event, only its namespace. So Events of one namespace, other than the object's own, restart nothing.
  */
 export async function findSandboxes(
   workloads: readonly WorkloadPods[],
@@ -52,20 +57,24 @@ export async function findSandboxes(
   const nowMs = readers.clock.now().getTime();
   traces.take(events, rule.windowMs, nowMs);
   traces.keepNodes(new Set(byNode.keys()));
-  const failures = new Map<string, Persistence>();
+  const failures = new Map<string, SandboxFailures>();
   const ambiguousNodes: AmbiguousNode[] = [];
+  const oneSidedNodes: OneSidedNode[] = [];
   for (const [node, agents] of byNode) {
     const present = agents.map(({ workload }) => workload.uid);
     const uids = traces.workloadsOn(node, present, nowMs);
     const suspects = workloads.map(({ view }) => view).filter(({ uid }) => uids.has(uid));
-    const context = { trace: traces.of(node), rule, nowMs };
+    const context = { failures: traces.of(node), namespace: search.namespace, rule, nowMs };
+    const since = failuresSince(readySince(agents.map(({ pod }) => pod)), context);
     if (suspects.length === 1) {
       for (const { pod } of agents) failures.set(pod.uid, failuresSince(readySince([pod]), context));
-    } else if (failuresSince(readySince(agents.map(({ pod }) => pod)), context).state === "persistent") {
+    } else if (since.state === "persistent") {
       ambiguousNodes.push({ node, workloads: suspects.map(workload => workloadId(workload)).toSorted() });
     }
+    const isSkipped = agents.every(({ pod, workload }) => pod.skip || workload.skip);
+    if (since.onlyNamespace !== undefined && !isSkipped) oneSidedNodes.push({ node, namespace: since.onlyNamespace });
   }
-  return { failuresOf: pod => failures.get(pod.uid), ambiguousNodes };
+  return { failuresOf: pod => failures.get(pod.uid), ambiguousNodes, oneSidedNodes };
 }
 
 /** Pods that may have written a credential on their node: a DaemonSet's pods with hostNetwork and a CNI folder of the host. */
@@ -96,12 +105,32 @@ function readySince(pods: readonly PodView[]): number {
   return Math.max(...pods.map(pod => (pod.ready ? (pod.readySinceMs ?? pod.createdAtMs) : Infinity)));
 }
 
-/** Failures since a time. Timestamps are whole seconds, so failures in the same second do not count. Pure. */
-function failuresSince(
-  sinceMs: number,
-  context: { readonly trace: UnauthorizedTrace; readonly rule: PersistenceRule; readonly nowMs: number },
-): Persistence {
-  const { trace, rule, nowMs } = context;
+interface Context {
+  readonly failures: NodeFailures;
+  /** Of the object, and so of its agents. Who may write Events there may as well delete the agents' pods. */
+  readonly namespace: string;
+  readonly rule: PersistenceRule;
+  readonly nowMs: number;
+}
+
+/** Failures since a time. They are persistent only if pods of two namespaces fail, or those of the object's own. Pure. */
+function failuresSince(sinceMs: number, context: Context): SandboxFailures {
+  const { failures, namespace } = context;
+  const all = stateSince(failures.all, sinceMs, context);
+  const byNamespace = [...failures.byNamespace]
+    .map(([name, trace]) => ({ name, state: stateSince(trace, sinceMs, context) }))
+    .filter(({ state }) => state.state !== "quiet")
+    .toSorted((a, b) => b.state.occasions - a.state.occasions);
+  const own = byNamespace.find(({ name }) => name === namespace);
+  const isOneSided = byNamespace.length === 1 && own === undefined ? { isOneSided: true } : {};
+  const [first, second] = byNamespace;
+  const isConfirmed = (second?.state.occasions ?? 0) >= CONFIRMING_OCCASIONS || own?.state.state === "persistent";
+  if (all.state !== "persistent" || isConfirmed || first === undefined) return { ...all, ...isOneSided };
+  return { ...all, ...isOneSided, state: "suspected", onlyNamespace: first.name };
+}
+
+/** Timestamps are whole seconds, so failures in the same second do not count. */
+function stateSince(trace: UnauthorizedTrace, sinceMs: number, { rule, nowMs }: Context): Persistence {
   const occasions = trace.occasions.filter(({ startMs }) => startMs >= sinceMs + 1_000);
   return persistenceOf({ ...trace, occasions }, rule, nowMs);
 }

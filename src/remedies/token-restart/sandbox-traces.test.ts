@@ -2,47 +2,18 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { SandboxEventView } from "../../core/views";
 import { persistenceOf, MAX_OCCASIONS } from "../../logs/persistence";
-import { occurrencesOf, SandboxTraces } from "./sandbox-traces";
+import { SandboxTraces } from "./sandbox-traces";
 
 const T = Date.parse("2025-01-01T12:00:00Z");
 const WINDOW = 900_000;
 const RULE = { occasions: 3, windowMs: WINDOW, minDurationMs: 60_000 };
 
 function event(over: Partial<SandboxEventView> = {}): SandboxEventView {
-  const times = { firstMs: T, lastMs: T, count: 1 };
-  return { namespace: "shop", name: "e", uid: "e", node: "n1", unauthorized: true, ...times, ...over };
+  return { namespace: "shop", name: "e", uid: "e", node: "n1", unauthorized: true, lastMs: T, count: 1, ...over };
 }
 
 const starts = (traces: SandboxTraces, node = "n1"): number[] =>
-  traces.of(node).occasions.map(({ startMs }) => (startMs - T) / 1000);
-
-describe("occurrences of an Event", () => {
-  it("are spread from its first to its last time when it is new", () => {
-    expect(occurrencesOf(event({ lastMs: T + 60_000, count: 4 }), undefined)).toEqual([
-      T,
-      T + 20_000,
-      T + 40_000,
-      T + 60_000,
-    ]);
-  });
-
-  it("are never closer than two occasions", () => {
-    expect(occurrencesOf(event({ lastMs: T + 5_000, count: 500 }), undefined)).toEqual([T, T + 2_500, T + 5_000]);
-    expect(occurrencesOf(event({ lastMs: T + 1_000, count: 500 }), undefined)).toEqual([T + 1_000]);
-  });
-
-  it("are one more, at its last time, after any growth", () => {
-    const grown = event({ lastMs: T + 60_000, count: 9 });
-    expect(occurrencesOf(grown, 4)).toEqual([T + 60_000]);
-    expect(occurrencesOf(grown, 9)).toEqual([]);
-    expect(occurrencesOf(grown, 10)).toEqual([]);
-  });
-
-  it("are none for another cause", () => {
-    expect(occurrencesOf(event({ unauthorized: false, count: 9, lastMs: T + 60_000 }), undefined)).toEqual([]);
-    expect(occurrencesOf(event({ unauthorized: false, count: 9, lastMs: T + 60_000 }), 4)).toEqual([]);
-  });
-});
+  traces.of(node).all.occasions.map(({ startMs }) => (startMs - T) / 1000);
 
 describe("the traces of nodes", () => {
   it("have one failure per Event and growth, by node, however often Events are listed", () => {
@@ -51,7 +22,7 @@ describe("the traces of nodes", () => {
       traces.take(events, WINDOW, T + second * 1000);
     take(1, event(), event({ uid: "f", node: "n2" }));
     take(2, event(), event({ uid: "f", node: "n2" }));
-    take(12, event({ count: 2, lastMs: T + 11_000 }), event({ uid: "g", lastMs: T + 11_500, firstMs: T + 11_500 }));
+    take(12, event({ count: 2, lastMs: T + 11_000 }), event({ uid: "g", lastMs: T + 11_500 }));
     take(13, event({ count: 2, lastMs: T + 11_000 }));
     expect(starts(traces)).toEqual([0, 11]);
     expect(starts(traces, "n2")).toEqual([0]);
@@ -63,22 +34,21 @@ describe("the traces of nodes", () => {
     traces.take([], WINDOW, T + 10_000);
     expect(starts(traces)).toEqual([0]);
     traces.take([], WINDOW, T + WINDOW);
-    expect(traces.of("n1").occasions).toEqual([]);
+    expect(traces.of("n1").all.occasions).toEqual([]);
     traces.take([event({ uid: "old" })], WINDOW, T + WINDOW);
-    expect(traces.of("n1").occasions).toEqual([]);
+    expect(traces.of("n1").all.occasions).toEqual([]);
   });
 
   it("count an Event in the future, by a node's clock, as now, once", () => {
     const traces = new SandboxTraces();
-    for (let s = 0; s < 60; s += 10)
-      traces.take([event({ firstMs: T + 500_000, lastMs: T + 500_000 })], WINDOW, T + s * 1000);
+    for (let s = 0; s < 60; s += 10) traces.take([event({ lastMs: T + 500_000 })], WINDOW, T + s * 1000);
     expect(starts(traces)).toEqual([0]);
   });
 
   it("follow a combined Event whose cause changes", () => {
     const traces = new SandboxTraces();
     const at = (s: number, count: number, unauthorized: boolean): SandboxEventView =>
-      event({ firstMs: T + s * 1000, lastMs: T + s * 1000, count, unauthorized });
+      event({ lastMs: T + s * 1000, count, unauthorized });
     traces.take([at(0, 10, true)], WINDOW, T);
     traces.take([at(10, 11, false)], WINDOW, T + 10_000);
     traces.take([at(20, 12, true)], WINDOW, T + 20_000);
@@ -86,33 +56,52 @@ describe("the traces of nodes", () => {
     expect(starts(traces)).toEqual([0, 20]);
   });
 
+  it("have one failure for a new Event and for each growth, whatever the amount", () => {
+    const traces = new SandboxTraces();
+    traces.take([event({ count: 500 })], WINDOW, T);
+    traces.take([event({ count: 9_000, lastMs: T + 10_000 })], WINDOW, T + 10_000);
+    traces.take([event({ count: 8_000, lastMs: T + 20_000 })], WINDOW, T + 20_000);
+    expect(starts(traces)).toEqual([0, 10]);
+  });
+
+  it("have only failures that were seen to happen", () => {
+    const traces = new SandboxTraces();
+    const at = (second: number): SandboxEventView => event({ uid: `at ${second}`, lastMs: T + second * 1000 });
+    traces.take([at(-31), at(-29), at(0)], WINDOW, T);
+    traces.take([at(-20), at(-31), at(6)], WINDOW, T + 10_000);
+    traces.take([at(-21), at(-31)], WINDOW, T + 20_000);
+    expect(starts(traces)).toEqual([-29, -20, 0, 6]);
+  });
+
+  it("keep namespaces apart", () => {
+    const traces = new SandboxTraces();
+    traces.take([event(), event({ uid: "f", namespace: "bank", lastMs: T + 4_000 })], WINDOW, T + 5_000);
+    expect(starts(traces)).toEqual([0, 4]);
+    const { byNamespace } = traces.of("n1");
+    expect([...byNamespace].map(([name, { occasions }]) => [name, occasions.length])).toEqual([
+      ["shop", 1],
+      ["bank", 1],
+    ]);
+  });
+
   it("are the same whether Events are listed once or many times, in any order", () => {
-    const seconds = fc.integer({ min: 0, max: 800 });
     const events = fc.uniqueArray(
-      fc.record({ uid: fc.string({ minLength: 1, maxLength: 3 }), from: seconds, for: seconds, count: fc.nat(300) }),
+      fc.record({
+        uid: fc.string({ minLength: 1, maxLength: 3 }),
+        at: fc.integer({ min: -60, max: 0 }),
+        count: fc.nat(300),
+      }),
       { selector: ({ uid }) => uid, maxLength: 8 },
     );
     fc.assert(
       fc.property(events, fc.nat(5), (raw, times) => {
-        const views = raw.map(one =>
-          event({
-            uid: one.uid,
-            firstMs: T + one.from * 1000,
-            lastMs: T + Math.min(800, one.from + one.for) * 1000,
-            count: one.count + 1,
-          }),
-        );
+        const views = raw.map(one => event({ uid: one.uid, lastMs: T + one.at * 1000, count: one.count + 1 }));
         const [once, often] = [new SandboxTraces(), new SandboxTraces()];
-        once.take(views, WINDOW, T + 810_000);
-        for (let i = 0; i <= times; i++) often.take(views.toReversed(), WINDOW, T + 810_000 + i);
+        once.take(views, WINDOW, T);
+        for (let i = 0; i <= times; i++) often.take(views.toReversed(), WINDOW, T + i);
+        const { occasions } = once.of("n1").all;
         expect(often.of("n1")).toEqual(once.of("n1"));
-        const { occasions } = once.of("n1");
-        expect(occasions.length).toBeLessThanOrEqual(
-          Math.min(
-            MAX_OCCASIONS,
-            views.reduce((sum, { count }) => sum + count, 0),
-          ),
-        );
+        expect(occasions.length).toBeLessThanOrEqual(Math.min(MAX_OCCASIONS, views.length));
         expect(occasions.every(({ startMs }, i) => i === 0 || startMs >= (occasions[i - 1]?.startMs ?? 0))).toBe(true);
       }),
     );
@@ -132,7 +121,7 @@ describe("the traces of nodes", () => {
             T + 800_000 + i * 1000,
           ),
         );
-        expect(persistenceOf(traces.of("n1"), RULE, T + 810_000).state).toBe("quiet");
+        expect(persistenceOf(traces.of("n1").all, RULE, T + 810_000).state).toBe("quiet");
       }),
     );
   });

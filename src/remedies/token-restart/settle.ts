@@ -1,7 +1,14 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import { isCreatedAfter, isOfCause, isOpen, settleOpenRestarts } from "../../core/restarts";
-import { isBySandbox, isRejected, type ObservedPod, type ObservedWorkload } from "./observed";
+import {
+  isBySandbox,
+  isRejected,
+  withoutOneSided,
+  withoutSandboxes,
+  type ObservedPod,
+  type ObservedWorkload,
+} from "./observed";
 
 // Outcomes of the restarts in status. Pure: history in, history out. The rules for an executed restart differ from those of
 // token-lifetime: the pod was rejected, so its restart stays open while the successor is not Ready, which proves nothing about the token.
@@ -96,7 +103,9 @@ function outcomeOf(entry: RestartStatus, context: Context): RestartStatus["outco
   if (successors.some(pod => isRejectedAgain(pod, entry))) return "Ineffective";
   if (hasHelped(entry, successors, context)) return "Recovered";
   const isUnobservable = successors.every(pod => !isObservable(pod, entry));
-  return isUnobservable ? settleUnwatched(entry, context.nowMs).outcome : entry.outcome;
+  // A few failed sandboxes keep such a restart open for no longer than a missing observation does.
+  const isUndecided = entry.cause === Cause.CniCredentialRejected && successors.every(({ view }) => view.ready);
+  return isUnobservable || isUndecided ? settleUnwatched(entry, context.nowMs).outcome : entry.outcome;
 }
 
 /** Settles an entry without any pod to compare it with, such as an entry of a former target. */
@@ -131,7 +140,8 @@ function hasHelped(entry: RestartStatus, successors: readonly ObservedPod[], con
   if (exists(entry, workload) || (strategy.isRollout && hasOlder(entry, workload))) return false;
   const accepted = (pod: ObservedPod): boolean => isAccepted(pod, entry, nowMs);
   if (successors.length > 0) return successors.every(accepted);
-  return nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && isHealthy(workload, accepted);
+  const isHealthy = (pod: ObservedPod): boolean => !isRejected(evidenceOn(pod, entry)) && accepted(pod);
+  return nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && areAll(isHealthy, workload);
 }
 
 /**
@@ -178,9 +188,14 @@ function canReplace(
 }
 
 /** A ServiceAccount that was recreated after the restart is another incident. */
-function isRejectedAgain(pod: ObservedPod, { serviceAccountUID }: RestartStatus): boolean {
-  const isOtherIncident = pod.proof !== undefined && pod.proof.serviceAccountUID !== serviceAccountUID;
-  return isRejected(pod) && !isOtherIncident;
+function isRejectedAgain(pod: ObservedPod, entry: RestartStatus): boolean {
+  const isOtherIncident = pod.proof !== undefined && pod.proof.serviceAccountUID !== entry.serviceAccountUID;
+  return isRejected(evidenceOn(pod, entry)) && !isOtherIncident;
+}
+
+/** Events about sandboxes say nothing about the restart of a pod whose own requests were rejected, and any client can write them. */
+function evidenceOn(pod: ObservedPod, { cause }: RestartStatus): ObservedPod {
+  return cause === Cause.CniCredentialRejected ? pod : withoutSandboxes(pod);
 }
 
 /**
@@ -194,21 +209,23 @@ function isObservable({ sandboxes, unreadable }: ObservedPod, { cause }: Restart
 
 /** Ready for long enough without a 401, with the log read. A pod that another incident rejected was accepted before. */
 function isAccepted(pod: ObservedPod, entry: RestartStatus, nowMs: number): boolean {
-  if (isRejected(pod)) return true;
+  const evidence = evidenceOn(pod, entry);
+  if (isRejected(evidence)) return true;
   const readyMs = pod.view.readySinceMs ?? pod.view.createdAtMs;
   const settledMs = readyMs + (entry.cause === Cause.ServiceAccountRecreated ? SETTLED_PROVEN_MS : SETTLED_MS);
   if (!pod.view.ready || nowMs < settledMs) return false;
   const wasRead = pod.unreadable || (pod.readMs ?? -Infinity) >= settledMs;
-  return wasRead && isObservable(pod, entry) && isQuietSince(pod, readyMs);
+  return wasRead && isObservable(pod, entry) && isQuietSince(withoutOneSided(evidence), readyMs);
 }
 
 function isQuietSince({ logs, sandboxes }: ObservedPod, ms: number): boolean {
   return [logs, sandboxes].every(one => one === undefined || one.state === "quiet" || (one.lastMs ?? 0) < ms);
 }
 
-function isHealthy({ view, pods }: ObservedWorkload, accepted: (pod: ObservedPod) => boolean): boolean {
+/** Reports whether the workload has all of its pods, and each of them is healthy. */
+function areAll(isHealthy: (pod: ObservedPod) => boolean, { view, pods }: ObservedWorkload): boolean {
   const present = pods.filter(pod => pod.view.deletedAtMs === undefined);
-  return present.length >= view.replicas && present.every(pod => !isRejected(pod) && accepted(pod));
+  return present.length >= view.replicas && present.every(isHealthy);
 }
 
 function exists({ podUID }: RestartStatus, { pods }: ObservedWorkload): boolean {

@@ -2,7 +2,7 @@ import type { TargetStatus } from "../../api/controller-resilience";
 import { incidentOf } from "../../core/restarts";
 import type { Assessment } from "./assessment";
 import { limitsOf, nextClaim, type WorkloadState } from "./candidates";
-import { isRejected, isSuspected, type ObservedPod } from "./observed";
+import { isRejected, isSuspected, withoutOneSided, type ObservedPod } from "./observed";
 import { waitingStatus } from "./waiting";
 import { describeTime } from "./wording";
 
@@ -45,7 +45,7 @@ function exhaustion(state: WorkloadState, { reason }: Assessment): Exhaustion {
 function isStillExhausted(state: WorkloadState): boolean {
   const { workload, previous, observed, spec, now } = state;
   if (!((previous?.exhaustedGeneration ?? -Infinity) >= observed.generation)) return false;
-  const present = workload.pods.filter(({ view }) => view.deletedAtMs === undefined);
+  const present = workload.pods.filter(({ view }) => view.deletedAtMs === undefined).map(withoutOneSided);
   const readsLogs = spec.evidence.includes("Logs");
   if (present.length === 0 || !present.every(pod => isQuiet(pod) && (wasRead(pod) || !readsLogs))) return true;
   const quietMs = now.getTime() - Date.parse(lastUnauthorized(state) ?? "");
@@ -63,7 +63,9 @@ function isQuiet(pod: ObservedPod): boolean {
 /** Does not follow every log line: each change of status is a write. */
 function lastUnauthorized({ workload, previous }: WorkloadState): string | undefined {
   const lastMs = Math.max(
-    ...workload.pods.flatMap(({ logs, sandboxes }) => [logs.lastMs ?? -Infinity, sandboxes?.lastMs ?? -Infinity]),
+    ...workload.pods
+      .map(withoutOneSided)
+      .flatMap(({ logs, sandboxes }) => [logs.lastMs ?? -Infinity, sandboxes?.lastMs ?? -Infinity]),
   );
   const before = previous?.lastUnauthorizedTime;
   const isNew = before === undefined || !(lastMs - Date.parse(before) < LAST_TIME_GRAIN_MS);

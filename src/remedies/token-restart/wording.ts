@@ -5,7 +5,14 @@ import { toSeconds } from "../../core/time";
 import type { Persistence } from "../../logs/persistence";
 import { joinSentences } from "../kit/summarize";
 import type { TokenCause } from "./cause";
-import { isBySandbox, workloadId, type AmbiguousNode, type ObservedPod, type ObservedWorkload } from "./observed";
+import {
+  isBySandbox,
+  workloadId,
+  type AmbiguousNode,
+  type ObservedPod,
+  type ObservedWorkload,
+  type OneSidedNode,
+} from "./observed";
 
 // Phrases for messages and Events. Never log text.
 
@@ -78,6 +85,11 @@ export function describeCause(cause: TokenCause): string {
 /** Names the workloads that may have written the rejected credential, and the remedy. */
 export function describeAmbiguity({ node, workloads }: AmbiguousNode): string {
   return `New pods cannot start on node ${node}: the CNI credential of ${workloads.join(" or of ")} gets 401 responses; no restart while it is unknown which; create a separate ControllerResilience for each CNI agent.`;
+}
+
+/** Names the only namespace with such Events, and what a person can do. */
+export function describeOneSided({ node, namespace }: OneSidedNode): string {
+  return `New pods of namespace ${namespace} cannot start on node ${node}: the CNI credential gets 401 responses; no restart while the Events of only one namespace say so, because its editors can write them; check the CNI agent of the node, and delete its pod by hand if new pods fail.`;
 }
 
 /** A restart that has helped. */

@@ -36,7 +36,7 @@ const pods: fc.Arbitrary<ObservedPod> = fc
     proof: maybe(
       fc.record({ serviceAccountUID: fc.constantFrom("sa-1", "sa-2"), sinceMs: times, alone: fc.boolean() }),
     ),
-    sandboxes: maybe(persistence),
+    sandboxes: maybe(fc.tuple(persistence, fc.boolean()).map(([state, isOneSided]) => ({ ...state, isOneSided }))),
     serviceAccount: fc.constantFrom("present", "present", "present", "missing", "unknown"),
     readMs: maybe(times),
     unreadable: fc.boolean(),
@@ -109,6 +109,7 @@ const observedTargets: fc.Arbitrary<ObservedTargets> = fc.record({
     fc.record({ node: fc.constant("n1"), workloads: fc.constant(["DaemonSet/cni", "DaemonSet/other"]) }),
     { maxLength: 1 },
   ),
+  oneSidedNodes: fc.array(fc.record({ node: fc.constant("n2"), namespace: fc.constant("shop") }), { maxLength: 1 }),
   problems: fc.array(fc.record({ forbidden: fc.boolean(), message: fc.string() }), { maxLength: 1 }),
   onsets: fc.array(
     fc.record({
