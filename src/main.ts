@@ -92,20 +92,20 @@ function assemble(settings: Settings, server: string): Operator {
   const logs = new ApiLogReader({ api: createApi(), clock, metrics, nodeOf });
   const events = new ApiEventSink({ ...shared, instance: identity });
   const isOurs = (key: string): boolean => isWatched(settings, key);
+  // With its own client, the probe works while every other call hangs.
+  const probed = new OwnIdentity(createApi(), connection, clock);
   const ports: EnginePorts = {
     store: new ApiObjectStore(api, { isOurs, log }),
     // With their own clients, neither slow logs nor reads delay the Lease or a write.
     lease: new ApiLeaseStore(createApi(), { namespace, name: LEASE }),
     writer: new ApiWriter(createApi()),
-    readers: new ClusterReaders({ clock, api, informers, logs, apiServerSettleMs: settings.apiServerSettleMs }),
+    readers: new ClusterReaders({ ...shared, ...settings, informers, logs, ownUser: () => probed.user() }),
     sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
     ...{ events, remedies, random, log, metrics },
   };
   const loop = { fullPassMs, stopWithinMs: PASSES_WITHIN_MS };
   const engine = new Engine(ports, { identity, restartIntervalMs, breaker, loop });
   const onDead = (): void => void stop("dead identity", 1);
-  // With its own client, the probe works while every other call hangs.
-  const probed = new OwnIdentity(createApi(), connection, clock);
   const identityProbe = new IdentityProbe({ identity: probed, clock: systemClock, log, onDead });
   const stopping = new AbortController();
   const checks = healthChecks({ engine, identityProbe, reachability, fullPassMs, stopping: stopping.signal });

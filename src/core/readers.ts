@@ -91,6 +91,8 @@ export interface Readers {
     kind: ClusterKind,
     labels?: Readonly<Record<string, string>>,
   ): Promise<readonly ClusterObjectView[] | null>;
+  /** The operator's own user name, if its credentials show it, as those of a ServiceAccount do. */
+  ownUser(): Promise<string | undefined>;
   /** Whether the operator has that right now; an answer may be up to half a minute old. */
   may(right: Right): Promise<boolean>;
   /**

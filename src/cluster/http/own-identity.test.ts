@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { issuedAt } from "./own-identity";
+import { FakeClock } from "../../core/testing/fake-clock";
+import type { Access } from "./connection";
+import { issuedAt, OwnIdentity } from "./own-identity";
 
 const encode = (claims: unknown) => Buffer.from(JSON.stringify(claims)).toString("base64url");
 
@@ -17,4 +19,23 @@ describe("the age of a token", () => {
     `Bearer x.${encode({ iat: "soon" })}.y`,
     `Bearer x.${encode(3)}.y`,
   ])("is unknown for %j", header => expect(issuedAt(header)).toBeUndefined());
+});
+
+describe("the operator's user name", () => {
+  const sub = "system:serviceaccount:operators:controller-resilience";
+  const userOf = (headers: Record<string, string>) => {
+    const access = () => Promise.resolve({ headers } as unknown as Access);
+    return new OwnIdentity(undefined as never, { access }, new FakeClock()).user();
+  };
+
+  it("is the subject of its token, or whom it impersonates", async () => {
+    const token = { Authorization: `Bearer e30.${encode({ sub })}.sig` };
+    expect(await userOf(token)).toBe(sub);
+    expect(await userOf({ ...token, "Impersonate-User": "kai" })).toBe("kai");
+  });
+
+  it.each([{}, { Authorization: "Bearer opaque" }, { Authorization: `Bearer x.${encode({ sub: 3 })}.y` }])(
+    "is unknown for %j",
+    async headers => expect(await userOf(headers as Record<string, string>)).toBeUndefined(),
+  );
 });

@@ -2,7 +2,7 @@ import type { Clock } from "../../core/clock";
 import type { Identity } from "../../core/ports";
 import type { Api } from "./api";
 import type { Connection } from "./connection";
-import { numberOf, parseObject } from "../../core/json";
+import { numberOf, parseObject, textOf } from "../../core/json";
 import { pathOf } from "./resources";
 import { KINDS } from "../../core/kinds";
 
@@ -37,6 +37,12 @@ export class OwnIdentity implements Identity {
     return this.#issuedAtMs === undefined ? undefined : this.#clock.now().getTime() - this.#issuedAtMs;
   }
 
+  /** The user name of the requests, if the credentials show it, as those of a ServiceAccount do. */
+  async user(): Promise<string | undefined> {
+    const { headers } = await this.#connection.access();
+    return headers["Impersonate-User"] ?? textOf(claimsOf(headers["Authorization"] ?? "")?.["sub"]);
+  }
+
   async #tokenIssuedAt(): Promise<number | undefined> {
     const { headers } = await this.#connection.access();
     return issuedAt(headers["Authorization"] ?? "");
@@ -45,8 +51,11 @@ export class OwnIdentity implements Identity {
 
 /** Returns when a ServiceAccount token was issued (claim `iat`), in milliseconds; undefined for other credentials. */
 export function issuedAt(authorization: string): number | undefined {
-  const [, payload] = authorization.replace(/^Bearer /i, "").split(".");
-  const claims = parseObject(Buffer.from(payload ?? "", "base64url").toString("utf8"));
-  const seconds = numberOf(claims?.["iat"]);
+  const seconds = numberOf(claimsOf(authorization)?.["iat"]);
   return seconds === undefined ? undefined : 1000 * seconds;
+}
+
+function claimsOf(authorization: string): ReturnType<typeof parseObject> {
+  const [, payload] = authorization.replace(/^Bearer /i, "").split(".");
+  return parseObject(Buffer.from(payload ?? "", "base64url").toString("utf8"));
 }

@@ -33,6 +33,8 @@ export interface ReadersContext {
   readonly api: Api;
   readonly informers: Informers;
   readonly logs: LogReader;
+  /** The operator's user name; absent: unknown. */
+  readonly ownUser?: () => Promise<string | undefined>;
   /** How long request rates prove nothing after an API server has started, appeared or left. */
   readonly apiServerSettleMs?: number;
 }
@@ -46,12 +48,14 @@ export class ClusterReaders implements Readers {
   readonly #rights: OwnRights;
   readonly #staleTokens: StaleTokens;
   readonly #requestCounts: RequestCounts;
+  readonly #ownUser: () => Promise<string | undefined>;
 
-  constructor({ clock, api, informers, logs, apiServerSettleMs }: ReadersContext) {
+  constructor({ clock, api, informers, logs, ownUser, apiServerSettleMs }: ReadersContext) {
     this.clock = clock;
     this.logs = logs;
     this.#api = api;
     this.#informers = informers;
+    this.#ownUser = ownUser ?? (() => Promise.resolve(undefined));
     this.#rights = new OwnRights(api, clock);
     this.#staleTokens = new StaleTokens({ api, clock });
     this.#requestCounts = new RequestCounts({ api, clock, settleMs: apiServerSettleMs });
@@ -114,6 +118,10 @@ export class ClusterReaders implements Readers {
 
   staleTokens(): Promise<number | null> {
     return this.#staleTokens.count();
+  }
+
+  ownUser(): Promise<string | undefined> {
+    return this.#ownUser();
   }
 
   requestRates(maxAgeMs: number): Promise<RequestRates> {

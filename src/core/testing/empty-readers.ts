@@ -78,6 +78,11 @@ export class EmptyReaders implements Readers {
     return Promise.resolve(null);
   }
 
+  /** Unknown. */
+  ownUser(): Promise<string | undefined> {
+    return Promise.resolve(undefined);
+  }
+
   /** No requests, on a single API server. */
   requestRates(_maxAgeMs: number): Promise<RequestRates> {
     return Promise.resolve({ spans: {}, readMs: this.clock.now().getTime(), servers: { found: 1, read: 1 } });

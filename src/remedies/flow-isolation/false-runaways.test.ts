@@ -183,3 +183,31 @@ describe("a ServiceAccount of the cluster's own components", () => {
     expect(scene.level()).toBe(QUARANTINE_LEVEL);
   });
 });
+
+describe("the operator's own ServiceAccount", () => {
+  it("is never throttled, also if the spec forces it", async () => {
+    const scene = new Scene(onRunaway("ScaleToZero"));
+    scene.operator = "system:serviceaccount:team:app";
+    scene.change({ requestRate: { ...scene.object.spec.flowIsolation!.requestRate, throttleSystem: true } });
+    await provisioned(scene);
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(5 * MINUTES);
+    expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" }, intents: [] });
+    expect(decision.message).toContain("It is not throttled: it is the operator's own.");
+    expect(scene.level()).toBe(SHARED);
+  });
+
+  it("is released at once if it is throttled", async () => {
+    const scene = await throttled();
+    scene.operator = "system:serviceaccount:team:app";
+    await scene.run(5);
+    expect(scene.level()).toBe(SHARED);
+  });
+
+  it("is that of the operator's namespace only", async () => {
+    const scene = new Scene(onRunaway("Throttle"));
+    scene.operator = "system:serviceaccount:other:app";
+    await throttled(scene);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+  });
+});

@@ -98,6 +98,7 @@ function runaway(flow: Flow): Finding | undefined {
 function whyNotThrottled({ account, facts, spec }: Flow): string {
   const { mode } = facts;
   if (spec.requestRate.onRunaway === "Report") return "It is not throttled: onRunaway is Report.";
+  if (account.isOperator === true) return "It is not throttled: it is the operator's own.";
   if (!isThrottleable(account, facts, spec))
     return "It is not throttled: it is a component of the cluster. requestRate.throttleSystem allows it.";
   if (mode === "Observe") return "Mode Observe: it would be throttled now.";

@@ -138,13 +138,14 @@ function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, 
     releaseMs: parseDuration(release),
     // A FlowSchema without its level is ignored, and a level with seats throttles nothing.
     mayThrottle: facts.mode === "Enforce" && state === "right" && isReady && isThrottleable(account, facts, spec),
-    mayStayThrottled: state !== undefined && state !== "foreign",
+    mayStayThrottled: state !== undefined && state !== "foreign" && account.isOperator !== true,
     isHeld: isHeld(account, facts),
   };
 }
 
-/** A throttled component of the cluster can take nodes or all new pods with it. */
+/** A throttled component of the cluster can take nodes or all new pods with it, and a throttled operator could not release itself. */
 export function isThrottleable(account: AccountFacts, { owner }: FlowIsolationFacts, spec: Spec): boolean {
+  if (account.isOperator === true) return false;
   const isSystem = owner.metadata.namespace === SYSTEM_NAMESPACE;
   const isComponent = account.workloads.some(({ component }) => component !== undefined);
   return spec.requestRate.throttleSystem === true || (!isSystem && !isComponent);

@@ -40,6 +40,7 @@ export async function observeFlows(
   const counts = await countPods(object.metadata.namespace, readers);
   const nowMs = readers.clock.now().getTime();
   peaks.keep(names);
+  const ownUser = await readers.ownUser();
   const withPods = (account: AccountFacts): AccountFacts => {
     if (counts === undefined) return account;
     const pods = counts.get(account.name) ?? 0;
@@ -51,7 +52,7 @@ export async function observeFlows(
     generation: object.metadata.generation,
     owner: { metadata: object.metadata },
     ...found,
-    accounts: found.accounts.map(withPods),
+    accounts: found.accounts.map(withPods).map(account => marked(account, object, ownUser)),
     schemas: await readers.clusterObjects("FlowSchema"),
     levels: await readers.clusterObjects("PriorityLevelConfiguration"),
     rates,
@@ -60,6 +61,11 @@ export async function observeFlows(
     scaledDown: scales || isHeld(object) ? await readScaledDown(object, readers) : [],
     former: records.filter(({ serviceAccount }) => !names.has(serviceAccount)),
   };
+}
+
+function marked(account: AccountFacts, { metadata }: ControllerResilience, ownUser: string | undefined): AccountFacts {
+  const user = `system:serviceaccount:${metadata.namespace}:${account.name}`;
+  return user === ownUser ? { ...account, isOperator: true } : account;
 }
 
 /** By ServiceAccount. Undefined if the pods cannot be read, which must not keep a throttle from ending. */

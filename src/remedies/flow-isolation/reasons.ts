@@ -25,7 +25,7 @@ export const REASONS = {
   },
   Runaway: {
     event: "Warning",
-    help: "At its threshold for `for`, but not throttled: `onRunaway: Report`, Observe mode, a component of the cluster, or the quarantine level or its FlowSchemas are not in place.",
+    help: "At its threshold for `for`, but not throttled: `onRunaway: Report`, Observe mode, a component of the cluster, the operator itself, or the quarantine level or its FlowSchemas are not in place.",
   },
   NameTaken: {
     event: "Warning",

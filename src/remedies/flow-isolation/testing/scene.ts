@@ -45,6 +45,8 @@ export class Scene extends EmptyReaders {
   isCut = false;
   /** Until when the API servers' clients may list anew; absent: no server has changed. */
   settlingUntilMs: number | undefined;
+  /** The operator's user name. */
+  operator: string | undefined;
   /** Running pods of each ServiceAccount. */
   readonly running = new Map<string, number>();
   /** What reading pods fails with; absent: it does not. */
@@ -223,6 +225,11 @@ export class Scene extends EmptyReaders {
   /** As Readers. */
   override may(): Promise<boolean> {
     return Promise.resolve(this.isAllowed);
+  }
+
+  /** As Readers. */
+  override ownUser(): Promise<string | undefined> {
+    return Promise.resolve(this.operator);
   }
 
   /** As Readers; what is in the quarantine gets four requests per second through. */
