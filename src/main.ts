@@ -27,6 +27,7 @@ import { allNeeds, reviewRights } from "./rights-review";
 import { runsOperator, isWatched, readSettings, type Settings } from "./settings";
 import { HealthServer, type HealthServerOptions } from "./telemetry/health-server";
 import { createLogger } from "./telemetry/logger";
+import { countRepeatedFailures } from "./telemetry/repeated-failures";
 import { Metrics } from "./telemetry/metrics";
 
 /** Name of the Lease, in the operator's namespace. */
@@ -74,7 +75,7 @@ export function createOperator(): Operator {
 
 function assemble(settings: Settings, server: string): Operator {
   const { identity, namespace, restartIntervalMs, breaker, fullPassMs, watchNamespaces, healthHost: host } = settings;
-  const log = createLogger({ level: settings.logLevel, pretty: settings.pretty });
+  const log = countRepeatedFailures(createLogger({ level: settings.logLevel, pretty: settings.pretty }), systemClock);
   log.info({ version: cfg.version, server, identity }, "starting");
   const remedies = createRemedies();
   const gauges = remedies.flatMap(remedy => remedy.gauges ?? []);

@@ -20,6 +20,10 @@ interface Attributes {
 
 /** What is said where the API server refuses some of what is asked. */
 async function said(refuses: (asked: Attributes) => boolean, asks = needs): Promise<string[]> {
+  return (await linesOf(refuses, asks)).map(({ message }) => message);
+}
+
+async function linesOf(refuses: (asked: Attributes) => boolean, asks = needs): Promise<RecordingLog["lines"]> {
   const log = new RecordingLog();
   const json = <T>({ body }: ApiRequest): Promise<T> => {
     const { spec } = body as { spec: { resourceAttributes?: Attributes; nonResourceAttributes?: Attributes } };
@@ -27,7 +31,7 @@ async function said(refuses: (asked: Attributes) => boolean, asks = needs): Prom
     return Promise.resolve({ status: { allowed: asked !== undefined && !refuses(asked) } } as T);
   };
   await reviewRights({ json }, asks, log);
-  return log.lines.map(({ message }) => message);
+  return log.lines;
 }
 
 describe("the review of the operator's own rights", () => {
@@ -43,6 +47,15 @@ describe("the review of the operator's own rights", () => {
       "the operator may not list, patch daemonsets.apps in all namespaces; tokenLifetime",
       "the operator may not list daemonsets.apps in all namespaces; flowIsolation",
     ]);
+  });
+
+  it("does not warn of rights that the chart grants only on request", async () => {
+    const lines = await linesOf(({ resource }) => resource?.startsWith("mutatingadmission") === true);
+    expect(lines.map(({ level, fields }) => [level, fields])).toEqual(
+      Array.from({ length: 2 }, () => ["info", { grantedBy: "tokenLifetime.viaAdmission" }]),
+    );
+    const all = await linesOf(() => true);
+    expect(all.filter(({ level }) => level === "warn")).toHaveLength(needs.length - 2);
   });
 
   it("asks for the Lease and Pepr's stores where they are, by name", async () => {

@@ -32,7 +32,8 @@ export function allNeeds(remedies: readonly Pick<Remedy, "block" | "permissions"
 }
 
 /**
- * Logs each missing permission and what does not work without it, or that none is missing.
+ * Logs each missing permission and what does not work without it, or that none is missing. A permission that the chart grants only on
+ * request is no warning.
  *
  * @param answers results of earlier attempts, which are not requested again
  * @throws any error of the client
@@ -44,7 +45,10 @@ export async function reviewRights(
   answers: Answers = new Map(),
 ): Promise<void> {
   const missing = await missingRights(api, needs, answers);
-  for (const sentence of missing) log.warn({}, `the operator ${sentence}`);
+  for (const { sentence, grantedBy } of missing) {
+    if (grantedBy === undefined) log.warn({}, `the operator ${sentence}`);
+    else log.info({ grantedBy }, `the operator ${sentence}`);
+  }
   if (missing.length === 0) log.info({ needs: needs.length }, "the operator has all its rights");
 }
 

@@ -54,6 +54,9 @@ describe("the ClusterRoles in deploy/", () => {
     expect(given.length + missing.length).toBe(lines(withAll("ClusterRole")).length);
     expect(missing.length).toBeGreaterThan(0);
     for (const line of missing) expect(line).toMatch(/^\w+ mutatingadmissionpolic(ies|ybindings) in /);
+    const permissions = createRemedies().flatMap(remedy => remedy.permissions);
+    const onRequest = permissions.filter(({ grantedBy }) => grantedBy !== undefined).map(({ resource }) => resource);
+    expect(onRequest).toEqual(["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"]);
   });
 });
 

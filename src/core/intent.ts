@@ -21,6 +21,8 @@ export interface Permission {
   readonly verbs: readonly string[];
   /** One sentence for a person who reviews the rights. */
   readonly why: string;
+  /** The value of the chart that grants it, and that is off by default. Absent: the chart always grants it. */
+  readonly grantedBy?: string;
 }
 
 /** How often and how closely the pods of one workload may be restarted. All from the spec; durations in milliseconds. */

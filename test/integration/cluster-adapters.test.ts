@@ -365,7 +365,7 @@ describe("rights", () => {
 
   it("that are missing are reported, one line per right", async () => {
     expect(await missingRights(api, needs)).toEqual([
-      "may not delete deployments.apps in all namespaces; tokenRestart: Finds targets.",
+      { sentence: "may not delete deployments.apps in all namespaces; tokenRestart: Finds targets." },
     ]);
     expect(await missingRights(apiOver(powerless), needs)).toHaveLength(2);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TransientError } from "../../core/errors";
+import { TransientError, WaitError } from "../../core/errors";
 import { RecordingLog } from "../../engine/testing/fakes";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { untilDone } from "./until-done";
@@ -15,7 +15,7 @@ function setUp(answers: (Error | undefined)[]) {
   };
   const ports = { clock, random: () => 1, log, signal: stopping.signal };
   const done = untilDone({ work, failed: "not yet" }, ports);
-  const told = (): unknown[] => log.lines.map(({ fields }) => fields["error"]);
+  const told = (): unknown[] => log.lines.filter(({ level }) => level === "warn").map(({ fields }) => fields["error"]);
   return { clock, stopping, told, done, tries: () => tries };
 }
 
@@ -30,6 +30,16 @@ describe("untilDone", () => {
     const { clock, done, tries, told } = setUp([refused, refused, new TransientError("forbidden"), undefined]);
     await clock.run(60_000);
     expect([await done, tries(), told()]).toEqual([true, 4, ["refused", "forbidden"]]);
+  });
+
+  it("does not warn of a request to wait, such as for a resource that was just installed, unless it lasts", async () => {
+    const wait = new WaitError("storage is (re)initializing", 1_000);
+    const short = setUp([wait, wait, undefined]);
+    await short.clock.run(60_000);
+    expect([await short.done, short.tries(), short.told()]).toEqual([true, 3, []]);
+    const long = setUp([wait]);
+    await long.clock.run(300_000);
+    expect(long.told()).toEqual(["storage is (re)initializing"]);
   });
 
   it("does not quote foreign errors", async () => {

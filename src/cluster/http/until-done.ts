@@ -1,5 +1,5 @@
 import type { Clock, Random } from "../../core/clock";
-import { publicMessage } from "../../core/errors";
+import { publicMessage, WaitError } from "../../core/errors";
 import type { Log } from "../../core/ports";
 import { Backoff } from "./backoff";
 import { pause } from "./pause";
@@ -18,12 +18,19 @@ export interface ErrandPorts {
   readonly signal: AbortSignal;
 }
 
-/** Repeats `work` with backoff until it succeeds; returns false if the signal fires first. Logs each failure once, until the error changes. */
+/** A request to wait is no failure before this time, in milliseconds: the API server refuses a new resource for some seconds. */
+const PATIENCE_MS = 30_000;
+
+/**
+ * Repeats `work` with backoff until it succeeds; returns false if the signal fires first. Logs each failure once, until the error changes,
+ * and requests to wait only if they last.
+ */
 export async function untilDone(
   { work, failed }: Errand,
   { clock, random, log, signal }: ErrandPorts,
 ): Promise<boolean> {
   const backoff = new Backoff(random);
+  const startedMs = clock.monotonicMs();
   let logged = "";
   while (!signal.aborted) {
     try {
@@ -31,8 +38,10 @@ export async function untilDone(
       return true;
     } catch (error) {
       const message = publicMessage(error);
-      if (message !== logged) log.warn({ error: message }, failed);
-      logged = message;
+      const isShortWait = error instanceof WaitError && clock.monotonicMs() - startedMs < PATIENCE_MS;
+      if (isShortWait) log.debug({ error: message }, failed);
+      else if (message !== logged) log.warn({ error: message }, failed);
+      if (!isShortWait) logged = message;
     }
     await pause(clock, backoff.next(), signal);
   }

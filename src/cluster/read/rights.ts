@@ -61,8 +61,15 @@ export type Answers = Map<string, boolean>;
 /** Concurrent reviews. In many namespaces there are thousands, which must not delay other calls until they time out. */
 const CONCURRENT_REVIEWS = 2;
 
+/** A need that is not met, as a sentence. */
+export interface MissingRight {
+  readonly sentence: string;
+  /** See {@link Permission}. */
+  readonly grantedBy?: string;
+}
+
 /**
- * Reviews the needed permissions and returns one sentence for each need that is not met.
+ * Reviews the needed permissions and returns those that are missing.
  *
  * @param answers earlier results, which are not requested again; new results are added
  * @throws any error of the client
@@ -71,7 +78,7 @@ export async function missingRights(
   api: Pick<Api, "json">,
   needs: readonly Need[],
   answers: Answers = new Map(),
-): Promise<string[]> {
+): Promise<MissingRight[]> {
   // Remedies share many permissions: each is reviewed once.
   const rights = needs.flatMap(need => need.verbs.map(verb => rightOf(need, verb)));
   const left = [...new Map(rights.map(right => [idOf(right), right]))].filter(([id]) => !answers.has(id));
@@ -89,7 +96,9 @@ export async function missingRights(
   }
   return needs.flatMap(need => {
     const missing = need.verbs.filter(verb => answers.get(idOf(rightOf(need, verb))) !== true);
-    return missing.length === 0 ? [] : [describeMissing(need, missing)];
+    if (missing.length === 0) return [];
+    const { grantedBy } = need;
+    return [{ sentence: describeMissing(need, missing), ...(grantedBy === undefined ? {} : { grantedBy }) }];
   });
 }
 

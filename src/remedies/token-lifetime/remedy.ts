@@ -40,6 +40,7 @@ const PERMISSIONS: readonly Permission[] = [
     resource,
     verbs: ["list", "create", "patch", "delete"],
     why: "via: Admission creates one per DaemonSet, repairs it, and deletes it.",
+    grantedBy: "tokenLifetime.viaAdmission",
   })),
   {
     apiGroup: "",
