@@ -18,7 +18,7 @@ import {
   type Problem,
 } from "./observed";
 import { findSandboxes } from "./sandbox-evidence";
-import type { SandboxTraces } from "./sandbox-traces";
+import type { SandboxTraces } from "../../logs/sandboxes/traces";
 import { proveByAge, weighLogs, type AgeProof } from "./service-account-age";
 import { hasEnded, isPodOf } from "./targets";
 

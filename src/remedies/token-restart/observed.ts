@@ -2,6 +2,7 @@ import type { RestartStatus, TargetStatus } from "../../api/controller-resilienc
 import type { UnprovenRejections } from "../../core/intent";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
+import type { SandboxFailures } from "../../logs/sandboxes/failures";
 import type { Onset } from "./cause";
 import type { AgeProof } from "./service-account-age";
 
@@ -49,14 +50,6 @@ export interface AmbiguousNode {
 export interface OneSidedNode {
   readonly node: string;
   readonly namespace: string;
-}
-
-/** Sandbox failures on the node of a CNI agent. */
-export interface SandboxFailures extends Persistence {
-  /** Pods of only one namespace failed, and it is not the agent's. */
-  readonly isOneSided?: boolean;
-  /** Present where the failures would be persistent if pods of another namespace failed too. */
-  readonly onlyNamespace?: string;
 }
 
 /** A failed read. */

@@ -13,7 +13,7 @@ import { planRestarts } from "./plan";
 import { REASONS } from "./reasons";
 import { rejectionsOf } from "./rejections";
 import { reportTokens } from "./report";
-import { SandboxTraces } from "./sandbox-traces";
+import { SandboxTraces } from "../../logs/sandboxes/traces";
 
 const PERMISSIONS: readonly Permission[] = [
   {

@@ -1,9 +1,10 @@
 import { ForbiddenError, publicMessage, TransientError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
 import type { PodView, SandboxEventView, WorkloadView } from "../../core/views";
-import { persistenceOf, type Persistence, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
-import { workloadId, type AmbiguousNode, type OneSidedNode, type Problem, type SandboxFailures } from "./observed";
-import type { NodeFailures, SandboxTraces } from "./sandbox-traces";
+import type { PersistenceRule } from "../../logs/persistence";
+import { canBeAgent, failuresSince, readySince, type SandboxFailures } from "../../logs/sandboxes/failures";
+import type { SandboxTraces } from "../../logs/sandboxes/traces";
+import { workloadId, type AmbiguousNode, type OneSidedNode, type Problem } from "./observed";
 
 /** A pod that may be the CNI agent of its node. */
 interface Agent {
@@ -36,9 +37,6 @@ export interface SandboxSearch {
 }
 
 const NO_FINDINGS: SandboxFindings = { failuresOf: () => undefined, ambiguousNodes: [], oneSidedNodes: [] };
-
-/** Failures of pods of two namespaces confirm each other, if each namespace has this many. */
-const CONFIRMING_OCCASIONS = 2;
 
 /**
  * Reads the Events if there is a pod that they can be attributed to. An Event does not name the agent that wrote the credential. So only
@@ -84,8 +82,7 @@ function agentsOf(workloads: readonly WorkloadPods[]): Agent[] {
     .flatMap(({ view: workload, pods }) =>
       pods.flatMap(({ view: pod }): Agent[] => {
         const { nodeName: node } = pod;
-        const canBeAgent = pod.hostNetwork === true && pod.cniFolder === true;
-        return canBeAgent && node !== undefined ? [{ pod, node, workload }] : [];
+        return canBeAgent(pod) && node !== undefined ? [{ pod, node, workload }] : [];
       }),
     );
 }
@@ -98,41 +95,6 @@ function groupByNode(agents: readonly Agent[]): ReadonlyMap<string, readonly Age
     byNode.set(agent.node, onNode);
   }
   return byNode;
-}
-
-/** Time since which all of the pods are Ready. A pod that is not Ready may be about to write its credential, so nothing counts yet. */
-function readySince(pods: readonly PodView[]): number {
-  return Math.max(...pods.map(pod => (pod.ready ? (pod.readySinceMs ?? pod.createdAtMs) : Infinity)));
-}
-
-interface Context {
-  readonly failures: NodeFailures;
-  /** Of the object, and so of its agents. Who may write Events there may as well delete the agents' pods. */
-  readonly namespace: string;
-  readonly rule: PersistenceRule;
-  readonly nowMs: number;
-}
-
-/** Failures since a time. They are persistent only if pods of two namespaces fail, or those of the object's own. Pure. */
-function failuresSince(sinceMs: number, context: Context): SandboxFailures {
-  const { failures, namespace } = context;
-  const all = stateSince(failures.all, sinceMs, context);
-  const byNamespace = [...failures.byNamespace]
-    .map(([name, trace]) => ({ name, state: stateSince(trace, sinceMs, context) }))
-    .filter(({ state }) => state.state !== "quiet")
-    .toSorted((a, b) => b.state.occasions - a.state.occasions);
-  const own = byNamespace.find(({ name }) => name === namespace);
-  const isOneSided = byNamespace.length === 1 && own === undefined ? { isOneSided: true } : {};
-  const [first, second] = byNamespace;
-  const isConfirmed = (second?.state.occasions ?? 0) >= CONFIRMING_OCCASIONS || own?.state.state === "persistent";
-  if (all.state !== "persistent" || isConfirmed || first === undefined) return { ...all, ...isOneSided };
-  return { ...all, ...isOneSided, state: "suspected", onlyNamespace: first.name };
-}
-
-/** Timestamps are whole seconds, so failures in the same second do not count. */
-function stateSince(trace: UnauthorizedTrace, sinceMs: number, { rule, nowMs }: Context): Persistence {
-  const occasions = trace.occasions.filter(({ startMs }) => startMs >= sinceMs + 1_000);
-  return persistenceOf({ ...trace, occasions }, rule, nowMs);
 }
 
 /** Returns undefined and adds a problem when the Events cannot be read now. Other evidence is not affected. */

@@ -1,5 +1,5 @@
 import type { SandboxEventView } from "../../core/views";
-import { NO_TRACE, withUnauthorized, type UnauthorizedTrace } from "../../logs/persistence";
+import { NO_TRACE, withUnauthorized, type UnauthorizedTrace } from "../persistence";
 
 /** A DaemonSet counts as present on a node for this long after its last pod there: its next pod may be about to start. */
 const REMEMBERED_MS = 180_000;
