@@ -19,6 +19,7 @@ import { type ErrandPorts, untilDone } from "./cluster/http/until-done";
 import { ApiWriter } from "./cluster/write/writer";
 import { describeError, framesOf, publicMessage } from "./core/errors";
 import type { Log } from "./core/ports";
+import { KeyMemory } from "./core/signing-keys";
 import { Engine, type EnginePorts } from "./engine/engine";
 import { IdentityProbe } from "./engine/lead/identity-probe";
 import { startFrameworkOr } from "./cluster/pepr/framework";
@@ -74,7 +75,7 @@ export function createOperator(): Operator {
 }
 
 function assemble(settings: Settings, server: string): Operator {
-  const { identity, namespace, restartIntervalMs, breaker, fullPassMs, watchNamespaces, healthHost: host } = settings;
+  const { identity, namespace, fullPassMs, watchNamespaces, healthHost: host } = settings;
   const log = countRepeatedFailures(createLogger({ level: settings.logLevel, pretty: settings.pretty }), systemClock);
   log.info({ version: cfg.version, server, identity }, "starting");
   const remedies = createRemedies();
@@ -91,6 +92,7 @@ function assemble(settings: Settings, server: string): Operator {
   const informers = new Informers(shared, changed => engine.loop.enqueueNamespace(changed));
   const nodeOf = informers.nodeOf.bind(informers);
   const logs = new ApiLogReader({ api: createApi(), clock, metrics, nodeOf });
+  const keyMemory = new KeyMemory();
   const events = new ApiEventSink({ ...shared, instance: identity });
   const isOurs = (key: string): boolean => isWatched(settings, key);
   // With its own client, the probe works while every other call hangs.
@@ -100,12 +102,12 @@ function assemble(settings: Settings, server: string): Operator {
     // With their own clients, neither slow logs nor reads delay the Lease or a write.
     lease: new ApiLeaseStore(createApi(), { namespace, name: LEASE }),
     writer: new ApiWriter(createApi()),
-    readers: new ClusterReaders({ ...shared, ...settings, informers, logs, ownUser: () => probed.user() }),
+    readers: new ClusterReaders({ ...shared, ...settings, informers, logs, keyMemory, ownUser: () => probed.user() }),
     sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
-    ...{ events, remedies, random, log, metrics },
+    ...{ events, remedies, random, log, metrics, keyMemory },
   };
   const loop = { fullPassMs, stopWithinMs: PASSES_WITHIN_MS };
-  const engine = new Engine(ports, { identity, restartIntervalMs, breaker, loop });
+  const engine = new Engine(ports, { ...settings, loop });
   const onDead = (): void => void stop("dead identity", 1);
   const identityProbe = new IdentityProbe({ identity: probed, clock: systemClock, log, onDead });
   const stopping = new AbortController();

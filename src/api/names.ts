@@ -40,6 +40,9 @@ export const OWNER_ANNOTATION = `${GROUP}/owner`;
 /** On the operator's Lease: the restart breaker is tripped while this annotation is there. Its value has the time and the reason. */
 export const BREAKER_ANNOTATION = `${GROUP}/breaker`;
 
+/** On the operator's Lease: which keys have signed ServiceAccount tokens, as JSON. Without it a new leader knows of no key rotation. */
+export const KEYS_ANNOTATION = `${GROUP}/signing-keys`;
+
 /** Finalizer of a ControllerResilience. It stays until everything made for the object outside of its namespace is removed. */
 export const FINALIZER = `${GROUP}/cleanup`;
 

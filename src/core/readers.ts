@@ -1,5 +1,6 @@
 import type { Clock } from "./clock";
 import type { RequestRates } from "./request-rates";
+import type { KeyRotation } from "./signing-keys";
 import type {
   BindingKind,
   BindingView,
@@ -100,6 +101,11 @@ export interface Readers {
    * (`serviceaccount_stale_tokens_total`): clients that don't read theirs again. Null where that can't be read; up to ten minutes old.
    */
   staleTokens(): Promise<number | null>;
+  /**
+   * The rotation of the signing keys, if one made tokens invalid: undefined if there was none, or if the keys could not be followed. A
+   * reading that is younger than maxAgeMs is reused, also one that has failed. Never throws.
+   */
+  keyRotation(maxAgeMs: number): Promise<KeyRotation | undefined>;
   /**
    * Requests per FlowSchema of this operator (names that begin with FLOW_PREFIX). A reading that is younger than maxAgeMs, or than a
    * second, is reused, also one that has failed; readings are shared by all objects and never overlap. Never throws.

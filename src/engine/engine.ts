@@ -3,7 +3,9 @@ import type { EngineMetrics, EventRecord, EventSink, LeaseStore, Log, ObjectStor
 import type { Readers } from "../core/readers";
 import type { Remedy } from "../core/remedy";
 import { Controller, type LoopSettings } from "./loop/controller";
+import { KeyMemory } from "../core/signing-keys";
 import { LeaseBreaker } from "./lead/lease-breaker";
+import { LeaseKeys } from "./lead/lease-keys";
 import { LeaderElector, type ElectionTiming } from "./lead/leader-election";
 import { Reconciler } from "./pass/reconcile";
 import { Restarts, type BreakerSettings, type RestartsPorts } from "./restarts/restarts";
@@ -24,6 +26,8 @@ export interface EnginePorts {
   readonly metrics: EngineMetrics;
   /** Time since the operator's own last trouble with the API server, in milliseconds; Infinity if there was none. */
   readonly sinceOwnTroubleMs?: () => number;
+  /** What the readers remember of the signing keys. It outlives this process on the Lease. */
+  readonly keyMemory?: KeyMemory;
 }
 
 /** Settings of the engine. */
@@ -56,7 +60,8 @@ export class Engine {
       identity,
       {
         ...ports,
-        ...{ clock, breaker, store: ports.lease },
+        ...{ clock, store: ports.lease },
+        annotations: [breaker, new LeaseKeys(ports.keyMemory ?? new KeyMemory())],
         onStartedLeading: () => {
           restarts.startTerm();
           this.loop.startLeading();

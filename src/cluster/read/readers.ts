@@ -1,6 +1,7 @@
 import type { Clock } from "../../core/clock";
 import type { LogReader, Readers, Right } from "../../core/readers";
 import type { RequestRates } from "../../core/request-rates";
+import { KeyMemory, type KeyRotation, rotationIn } from "../../core/signing-keys";
 import type {
   BindingKind,
   BindingView,
@@ -20,6 +21,7 @@ import { listPages, PAGE_SIZE } from "../http/list-pages";
 import { projectAll } from "./project-all";
 import { clusterObjectView } from "./cluster-object-view";
 import { daemonSetView } from "./daemon-set-view";
+import { PublishedKeys } from "../measure/published-keys";
 import { RequestCounts } from "../measure/request-counts";
 import { OwnRights } from "./rights";
 import { StaleTokens } from "../measure/stale-tokens";
@@ -28,6 +30,7 @@ import { KINDS } from "../../core/kinds";
 import { bindingView } from "./binding-view";
 import { serviceAccountView, workloadView } from "./views";
 
+/** What the readers work with. */
 export interface ReadersContext {
   readonly clock: Clock;
   readonly api: Api;
@@ -37,6 +40,7 @@ export interface ReadersContext {
   readonly ownUser?: () => Promise<string | undefined>;
   /** How long request rates prove nothing after an API server has started, appeared or left. */
   readonly apiServerSettleMs?: number;
+  readonly keyMemory?: KeyMemory;
 }
 
 /** Reads pods, bindings and sandbox Events from the watches, and everything else live. */
@@ -49,8 +53,11 @@ export class ClusterReaders implements Readers {
   readonly #staleTokens: StaleTokens;
   readonly #requestCounts: RequestCounts;
   readonly #ownUser: () => Promise<string | undefined>;
+  readonly #keyMemory: KeyMemory;
+  readonly #publishedKeys: PublishedKeys;
 
-  constructor({ clock, api, informers, logs, ownUser, apiServerSettleMs }: ReadersContext) {
+  constructor(context: ReadersContext) {
+    const { clock, api, informers, logs, ownUser, apiServerSettleMs, keyMemory = new KeyMemory() } = context;
     this.clock = clock;
     this.logs = logs;
     this.#api = api;
@@ -59,6 +66,8 @@ export class ClusterReaders implements Readers {
     this.#rights = new OwnRights(api, clock);
     this.#staleTokens = new StaleTokens({ api, clock });
     this.#requestCounts = new RequestCounts({ api, clock, settleMs: apiServerSettleMs });
+    this.#keyMemory = keyMemory;
+    this.#publishedKeys = new PublishedKeys({ api, clock, memory: keyMemory });
   }
 
   pods(namespace: string): Promise<readonly PodView[]> {
@@ -122,6 +131,11 @@ export class ClusterReaders implements Readers {
 
   ownUser(): Promise<string | undefined> {
     return this.#ownUser();
+  }
+
+  async keyRotation(maxAgeMs: number): Promise<KeyRotation | undefined> {
+    await this.#publishedKeys.refresh(maxAgeMs);
+    return rotationIn(this.#keyMemory.history);
   }
 
   requestRates(maxAgeMs: number): Promise<RequestRates> {

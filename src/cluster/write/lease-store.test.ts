@@ -22,7 +22,7 @@ describe("the Lease", () => {
     expect(sent.slice(1)).toMatchObject([{ body: { metadata } }, { body: { metadata } }]);
   });
 
-  it("writes the breaker of the record, and reads it back, beside the annotations of others", async () => {
+  it("writes the annotations of the record, and reads them back, beside the annotations of others", async () => {
     let lease = { metadata: { annotations: { note: "ask us first" } as Record<string, string>, resourceVersion: "7" } };
     const answer = <T>({ body }: ApiRequest): Promise<T> => {
       if (body !== undefined) lease = body as typeof lease;
@@ -34,6 +34,8 @@ describe("the Lease", () => {
     expect(await store.update({ ...record, breaker: "why" })).toMatchObject({ breaker: "why" });
     expect(lease.metadata.annotations).toEqual({ note: "ask us first", [BREAKER_ANNOTATION]: "why" });
     expect(await store.update((await store.get())!)).toMatchObject({ breaker: "why" });
+    const both = await store.update({ ...(await store.get())!, signingKeys: "{}" });
+    expect(both).toMatchObject({ breaker: "why", signingKeys: "{}" });
     lease.metadata.annotations = { note: "ask us first" };
     const reset = (await store.get())!;
     expect(reset).not.toHaveProperty("breaker");

@@ -1,4 +1,4 @@
-import { BREAKER_ANNOTATION, MANAGER } from "../../api/names";
+import { BREAKER_ANNOTATION, KEYS_ANNOTATION, MANAGER } from "../../api/names";
 import type { ObjectRef } from "../../core/intent";
 import type { LeaseRecord, LeaseStore } from "../../core/ports";
 import type { Api } from "../http/api";
@@ -56,12 +56,12 @@ export class ApiLeaseStore implements LeaseStore {
     return recordOf(lease);
   }
 
-  /** The record decides on the breaker; the other annotations are those of other writers. */
-  #annotationsWith(breaker: string | undefined): JsonObject | undefined {
-    const { annotations } = this.#others;
-    if (annotations === undefined && breaker === undefined) return undefined;
-    const others = Object.entries(objectOf(annotations)).filter(([name]) => name !== BREAKER_ANNOTATION);
-    return Object.fromEntries(breaker === undefined ? others : [...others, [BREAKER_ANNOTATION, breaker]]);
+  /** The record decides on its own annotations; the others are those of other writers. */
+  #annotationsWith({ breaker, signingKeys }: LeaseRecord): JsonObject | undefined {
+    const own = { [BREAKER_ANNOTATION]: breaker, [KEYS_ANNOTATION]: signingKeys };
+    const all = { ...objectOf(this.#others["annotations"]), ...own };
+    const present = Object.entries(all).filter(([, value]) => value !== undefined);
+    return present.length === 0 ? undefined : Object.fromEntries(present);
   }
 
   #call(verb: string): { what: string; path: string; deadlineMs: number } {
@@ -75,13 +75,13 @@ export class ApiLeaseStore implements LeaseStore {
 
   #leaseOf(record: LeaseRecord): object {
     const { resourceVersion } = record;
-    const annotations = this.#annotationsWith(record.breaker);
+    const annotations = this.#annotationsWith(record);
     return {
       apiVersion: API_VERSION,
       kind: "Lease",
       metadata: {
         ...this.#others,
-        ...(annotations === undefined ? {} : { annotations }),
+        annotations,
         namespace: this.#namespace,
         name: this.#name,
         ...(resourceVersion === undefined ? {} : { resourceVersion }),
@@ -102,7 +102,9 @@ function recordOf(lease: JsonObject): LeaseRecord {
   const spec = objectOf(lease["spec"]);
   const metadata = objectOf(lease["metadata"]);
   const resourceVersion = textOf(metadata["resourceVersion"]);
-  const breaker = textOf(objectOf(metadata["annotations"])[BREAKER_ANNOTATION]);
+  const annotations = objectOf(metadata["annotations"]);
+  const breaker = textOf(annotations[BREAKER_ANNOTATION]);
+  const signingKeys = textOf(annotations[KEYS_ANNOTATION]);
   return {
     holderIdentity: textOf(spec["holderIdentity"]) ?? "",
     leaseDurationSeconds: numberOf(spec["leaseDurationSeconds"]) ?? 0,
@@ -110,6 +112,7 @@ function recordOf(lease: JsonObject): LeaseRecord {
     renewTimeMs: timeOf(spec["renewTime"]) ?? 0,
     leaseTransitions: numberOf(spec["leaseTransitions"]) ?? 0,
     ...(breaker === undefined ? {} : { breaker }),
+    ...(signingKeys === undefined ? {} : { signingKeys }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
 }

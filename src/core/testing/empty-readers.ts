@@ -2,6 +2,7 @@
 import type { Clock } from "../clock";
 import type { LogReader, Readers, Right } from "../readers";
 import type { RequestRates } from "../request-rates";
+import type { KeyRotation } from "../signing-keys";
 import type {
   BindingKind,
   BindingView,
@@ -80,6 +81,11 @@ export class EmptyReaders implements Readers {
 
   /** Unknown. */
   ownUser(): Promise<string | undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  /** None. */
+  keyRotation(_maxAgeMs: number): Promise<KeyRotation | undefined> {
     return Promise.resolve(undefined);
   }
 

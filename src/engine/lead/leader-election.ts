@@ -2,8 +2,16 @@ import type { Cancel, Clock, Random } from "../../core/clock";
 import { ConflictError, describeError, framesOf, GoneError, publicMessage, WaitError } from "../../core/errors";
 import type { EngineMetrics, LeaseRecord, LeaseStore, Log } from "../../core/ports";
 import { withDeadline } from "../../core/deadline";
-import { LeaseBreaker } from "./lease-breaker";
-import { expiresAfterMs, fingerprint, isReleased, isSameHold, released, renewed, takenOver } from "./lease-record";
+import {
+  expiresAfterMs,
+  fingerprint,
+  isReleased,
+  isSameHold,
+  type LeaseAnnotation,
+  released,
+  renewed,
+  takenOver,
+} from "./lease-record";
 
 /** Timing of the election, in milliseconds. */
 export interface ElectionTiming {
@@ -38,8 +46,8 @@ export interface ElectionPorts {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: EngineMetrics;
-  /** The restart breaker, which this election reads and writes with the Lease. */
-  readonly breaker?: LeaseBreaker;
+  /** What this election reads and writes with the Lease. */
+  readonly annotations?: readonly LeaseAnnotation[];
   readonly onStartedLeading: () => void;
   /** Called synchronously when the lead is lost, with the reason for the Event. */
   readonly onStoppedLeading: (why: string) => void;
@@ -63,7 +71,7 @@ export class LeaderElector {
   readonly #ports: ElectionPorts;
   readonly #timing: ElectionTiming;
   readonly #identity: string;
-  readonly #breaker: LeaseBreaker;
+  readonly #annotations: readonly LeaseAnnotation[];
   #running = false;
   #leadingUntilMs: number | undefined;
   #cancelDeadline: Cancel = () => undefined;
@@ -83,7 +91,7 @@ export class LeaderElector {
   constructor(identity: string, ports: ElectionPorts, timing: Partial<ElectionTiming> = {}) {
     this.#identity = identity;
     this.#ports = ports;
-    this.#breaker = ports.breaker ?? new LeaseBreaker(ports.clock);
+    this.#annotations = ports.annotations ?? [];
     this.#timing = { ...DEFAULT_TIMING, ...timing };
   }
 
@@ -186,7 +194,7 @@ export class LeaderElector {
 
   async #write(next: LeaseRecord): Promise<void> {
     const startedMs = this.#ports.clock.monotonicMs();
-    const record = this.#breaker.on(next);
+    const record = this.#annotations.reduce((annotated, annotation) => annotation.on(annotated), next);
     this.#written = [...this.#written.slice(-WRITES_REMEMBERED), record];
     const { store } = this.#ports;
     const written = await this.#call("writing the Lease", () =>
@@ -204,7 +212,7 @@ export class LeaderElector {
 
   #see(found: LeaseRecord | null): void {
     this.#wasSeen ||= found !== null;
-    this.#breaker.seen(found);
+    for (const annotation of this.#annotations) annotation.seen(found);
     const now = fingerprint(found);
     if (this.#seen?.fingerprint === now) return;
     this.#seen = { fingerprint: now, atMs: this.#ports.clock.monotonicMs() };

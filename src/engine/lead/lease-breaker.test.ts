@@ -13,7 +13,14 @@ function makeBench() {
     const elector = new LeaderElector(
       identity,
       {
-        ...{ store, clock, breaker, log: new RecordingLog(), metrics: new RecordingMetrics(), random: () => 0.5 },
+        ...{
+          store,
+          clock,
+          annotations: [breaker],
+          log: new RecordingLog(),
+          metrics: new RecordingMetrics(),
+          random: () => 0.5,
+        },
         onStartedLeading: () => undefined,
         onStoppedLeading: () => undefined,
       },

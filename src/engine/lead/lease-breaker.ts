@@ -1,11 +1,12 @@
 import type { Clock } from "../../core/clock";
 import type { LeaseRecord } from "../../core/ports";
+import type { LeaseAnnotation } from "./lease-record";
 
 /**
  * The state of the restart breaker, an annotation on the Lease (docs/adr/0024-stop-unproven-restarts-on-a-bad-day.md). It survives a
  * restart and a change of leader. Only a person removes it; the next renewal then finds the Lease changed, and reads it.
  */
-export class LeaseBreaker {
+export class LeaseBreaker implements LeaseAnnotation {
   readonly #clock: Clock;
   readonly #onChange: (why: string | null) => void;
   /** The annotation as last read, null without one; undefined before the first read. */

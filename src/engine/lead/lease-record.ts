@@ -3,6 +3,14 @@ import type { LeaseRecord } from "../../core/ports";
 // Builds and compares Lease records. Times in a record come from remote wall clocks: they are for people, and are compared for
 // equality only, never with a clock.
 
+/** Something that is kept in an annotation of the Lease, so that it survives this process. */
+export interface LeaseAnnotation {
+  /** Returns the record to write, with the annotation as it should be. */
+  on(record: LeaseRecord): LeaseRecord;
+  /** Takes what was read or written. */
+  seen(record: LeaseRecord | null): void;
+}
+
 /** On release, the holder clears holderIdentity and writes this duration, as client-go does. */
 const RELEASED_SECONDS = 1;
 
@@ -52,6 +60,7 @@ export function takenOver(found: LeaseRecord | null, identity: string, durationM
     renewTimeMs: now.getTime(),
     leaseTransitions: transitions,
     ...(found?.breaker === undefined ? {} : { breaker: found.breaker }),
+    ...(found?.signingKeys === undefined ? {} : { signingKeys: found.signingKeys }),
     ...precondition(found),
   };
 }

@@ -42,6 +42,13 @@ const PERMISSIONS: readonly Permission[] = [
     why: "Detects a ServiceAccount that is younger than a pod, or missing.",
   },
   {
+    apiGroup: "",
+    resource: "",
+    url: "/openid/v1/jwks",
+    verbs: ["get"],
+    why: "Proves that the signing key of a token was replaced.",
+  },
+  {
     apiGroup: "apps",
     resource: "deployments",
     verbs: ["get", "list", "patch"],

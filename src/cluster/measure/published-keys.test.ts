@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { GoneError, TransientError } from "../../core/errors";
+import { KeyMemory } from "../../core/signing-keys";
+import { FakeClock } from "../../core/testing/fake-clock";
+import type { ApiRequest } from "../http/api";
+import { keyIds, PublishedKeys } from "./published-keys";
+
+/** API servers by address; "" is the kubeconfig's. */
+function makeBench(servers: Record<string, string[] | Error>) {
+  const asked: string[] = [];
+  const addresses = Object.keys(servers).filter(address => address !== "");
+  const slice = { ports: [{ name: "https", port: 6443 }], endpoints: addresses.map(one => ({ addresses: [one] })) };
+  const api = {
+    jsonOrNull: () => Promise.resolve(slice as never),
+    json: ({ instance }: ApiRequest) => {
+      const address = instance?.address ?? "";
+      asked.push(address);
+      const answer = servers[address] ?? new TransientError("unreachable");
+      if (answer instanceof Error) return Promise.reject(answer);
+      return Promise.resolve({ keys: answer.map(kid => ({ kid, kty: "RSA" })) } as never);
+    },
+  };
+  const [clock, memory] = [new FakeClock(), new KeyMemory()];
+  return { asked, clock, memory, keys: new PublishedKeys({ api, clock, memory }) };
+}
+
+describe("the published keys", () => {
+  it("are those of every API server", async () => {
+    const { keys, memory } = makeBench({ "": ["x"], "10.0.0.1": ["old", "new"], "10.0.0.2": ["new"] });
+    await keys.refresh(0);
+    expect(memory.history?.current).toEqual(["new", "old"]);
+  });
+
+  it("are unknown while one of several API servers cannot be read", async () => {
+    const { keys, memory } = makeBench({ "": ["x"], "10.0.0.1": ["old"], "10.0.0.2": new TransientError("no") });
+    await keys.refresh(0);
+    expect(memory.history).toBeUndefined();
+  });
+
+  it.each<[string, Record<string, string[]>]>([
+    ["there is one API server", { "": ["x"], "10.0.0.1": ["old"] }],
+    ["none is registered", { "": ["x"] }],
+  ])("are those at the kubeconfig's address when %s", async (_, servers) => {
+    const { keys, memory, asked } = makeBench(servers);
+    await keys.refresh(0);
+    expect([asked, memory.history?.current]).toEqual([[""], ["x"]]);
+  });
+
+  it("are those at the kubeconfig's address when no API server is reachable at its own", async () => {
+    const down = new TransientError("no route");
+    const { keys, memory } = makeBench({ "": ["x"], "10.0.0.1": down, "10.0.0.2": down });
+    await keys.refresh(0);
+    expect(memory.history?.current).toEqual(["x"]);
+  });
+
+  it("are read again only after the age, also after a failure", async () => {
+    const { keys, asked, clock, memory } = makeBench({ "": new GoneError("get keys: not found") });
+    await Promise.all([keys.refresh(60_000), keys.refresh(60_000)]);
+    await keys.refresh(60_000);
+    expect(asked).toHaveLength(1);
+    clock.advance(60_000);
+    await keys.refresh(60_000);
+    expect(asked).toHaveLength(2);
+    expect(memory.history).toBeUndefined();
+  });
+
+  it.each<[unknown]>([[null], [{}], [{ keys: [] }], [{ keys: [{ kid: "a" }, { kty: "RSA" }] }], [{ keys: "a" }]])(
+    "are unknown when the answer is %j",
+    answer => {
+      expect(() => keyIds(answer)).toThrow(TransientError);
+    },
+  );
+});

@@ -1,0 +1,80 @@
+import type { Clock } from "../../core/clock";
+import { TransientError } from "../../core/errors";
+import { arrayOf, objectOf, textOf } from "../../core/json";
+import type { KeyMemory } from "../../core/signing-keys";
+import type { Api } from "../http/api";
+import type { Instance } from "../http/connection";
+import { readyInstances } from "./api-server-instances";
+
+/** Public keys of the ServiceAccount token issuer, as OpenID Connect discovery publishes them (KEP-1393). */
+const PATH = "/openid/v1/jwks";
+const WHAT = `get ${PATH}`;
+
+const DEADLINE_MS = 5_000;
+
+/** Most keys of one API server. A rotation has two. */
+const MAX_KEYS = 16;
+
+export interface PublishedKeysContext {
+  readonly api: Pick<Api, "json" | "jsonOrNull">;
+  readonly clock: Clock;
+  readonly memory: KeyMemory;
+}
+
+/**
+ * Reads which keys the API servers accept, and remembers them. During a rollout the servers differ: a key counts as present while any of
+ * them publishes it. If a server cannot be read, nothing is learned.
+ */
+export class PublishedKeys {
+  readonly #context: PublishedKeysContext;
+  #triedMs = -Infinity;
+  #reading: Promise<void> | undefined;
+
+  constructor(context: PublishedKeysContext) {
+    this.#context = context;
+  }
+
+  /** Reads the keys again if the last attempt is older than this. Never throws. */
+  refresh(maxAgeMs: number): Promise<void> {
+    if (this.#reading !== undefined) return this.#reading;
+    if (this.#context.clock.monotonicMs() - this.#triedMs < maxAgeMs) return Promise.resolve();
+    this.#reading = this.#read()
+      .catch(() => undefined)
+      .finally(() => {
+        this.#triedMs = this.#context.clock.monotonicMs();
+        this.#reading = undefined;
+      });
+    return this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    const { api, clock, memory } = this.#context;
+    const instances = await readyInstances(api);
+    const ids = instances.length > 1 ? await this.#readEach(instances) : await this.#idsAt();
+    memory.take(ids, clock.now().getTime());
+  }
+
+  /** Outside of the cluster no instance is reachable at its own address; there the kubeconfig's address answers for all. */
+  async #readEach(instances: readonly Instance[]): Promise<string[]> {
+    const answers = await Promise.allSettled(instances.map(instance => this.#idsAt(instance)));
+    const read = answers.flatMap(answer => (answer.status === "fulfilled" ? [answer.value] : []));
+    if (read.length === 0) return this.#idsAt();
+    if (read.length < instances.length) throw new TransientError(`${WHAT}: expected all API servers, got some`);
+    return read.flat();
+  }
+
+  async #idsAt(instance?: Instance): Promise<string[]> {
+    return keyIds(await this.#context.api.json({ what: WHAT, path: PATH, deadlineMs: DEADLINE_MS, instance }));
+  }
+}
+
+/** Returns the ids of a JSON Web Key Set. @throws TransientError for anything else */
+export function keyIds(set: unknown): string[] {
+  const keys = arrayOf(objectOf(set)["keys"]);
+  const ids = keys.flatMap(key => textOf(objectOf(key)["kid"]) ?? []);
+  if (ids.length === 0 || ids.length !== keys.length || ids.length > MAX_KEYS)
+    throw new TransientError(
+      `${WHAT}: expected 1 to ${MAX_KEYS} keys with ids, got ${ids.length} ids of ${keys.length}`,
+    );
+  return ids;
+}

@@ -1,0 +1,113 @@
+import { objectOf, parseObject, textOf, timeOf } from "./json";
+import { toSeconds } from "./time";
+
+// What the operator knows about the keys that sign ServiceAccount tokens. The API servers publish the public keys that they accept
+// (/openid/v1/jwks, KEP-1393). A new key alone does no harm. A token whose key is gone is invalid, but the operator never sees a token.
+// So it remembers since when each key is there: if all keys of today are newer than a token, the key of that token is gone.
+
+/** Most keys that are remembered, gone ones included. */
+const MAX_KEYS = 32;
+
+/** A set that changed less than this ago, in milliseconds, may be a mistake that is about to be undone, such as a wrong key file. */
+export const KEYS_SETTLE_MS = 120_000;
+
+/** Everything known about the keys. Immutable. */
+export interface KeyHistory {
+  /** Time of the last reading, in milliseconds since the epoch. */
+  readonly readMs: number;
+  /** Ids of the keys in the last reading. */
+  readonly current: readonly string[];
+  /** When the current set was read first. Absent: it was there in the first reading. */
+  readonly changedMs?: number;
+  /** Last reading without the key before its first one, by id, also of keys that are gone. Absent: there in the first reading. */
+  readonly absentMs: ReadonlyMap<string, number | undefined>;
+}
+
+/** Tokens that are certainly signed with a key that is gone. */
+export interface KeyRotation {
+  /** All tokens that were issued before this time. */
+  readonly beforeMs: number;
+  /** When the current set of keys was read first. */
+  readonly changedMs: number;
+}
+
+/** Returns the history after a reading. A key that comes back keeps its age. Pure. */
+export function nextKeys(before: KeyHistory | undefined, ids: readonly string[], nowMs: number): KeyHistory {
+  const current = [...new Set(ids)].sort();
+  if (before === undefined) return { readMs: nowMs, current, absentMs: new Map(current.map(id => [id, undefined])) };
+  const absentMs = new Map(before.absentMs);
+  // After the clock was set back, a later time would make tokens look older than the key.
+  for (const id of current) if (!absentMs.has(id)) absentMs.set(id, Math.min(before.readMs, nowMs));
+  for (const id of before.absentMs.keys()) if (absentMs.size > MAX_KEYS && !current.includes(id)) absentMs.delete(id);
+  const isSame = current.join("\n") === before.current.join("\n");
+  const changedMs = isSame ? before.changedMs : nowMs;
+  return { readMs: nowMs, current, absentMs, ...(changedMs === undefined ? {} : { changedMs }) };
+}
+
+/** Returns which tokens lost their key; undefined if none did, or if a key of today may be as old as they are. Pure. */
+export function rotationIn(history: KeyHistory | undefined): KeyRotation | undefined {
+  if (history?.changedMs === undefined || history.current.length === 0) return undefined;
+  const { current, absentMs, changedMs } = history;
+  const beforeMs = Math.min(...current.map(id => absentMs.get(id) ?? -Infinity));
+  return beforeMs === -Infinity ? undefined : { beforeMs, changedMs };
+}
+
+/** Writes the history as one line of JSON, in whole seconds. Rounding down makes fewer tokens look older than a key. */
+export function formatKeys({ readMs, current, changedMs, absentMs }: KeyHistory): string {
+  const keys = [...absentMs].map(([id, ms]) => ({
+    id,
+    ...(ms === undefined ? {} : { absent: toSeconds(new Date(ms)) }),
+    ...(current.includes(id) ? {} : { gone: true }),
+  }));
+  const changed = changedMs === undefined ? {} : { changed: toSeconds(new Date(changedMs)) };
+  return JSON.stringify({ read: toSeconds(new Date(readMs)), ...changed, keys });
+}
+
+/** Reads what {@link formatKeys} wrote; undefined for anything else, so that nothing is proven by it. */
+export function parseKeys(text: string): KeyHistory | undefined {
+  const { read, changed, keys } = parseObject(text) ?? {};
+  const readMs = timeOf(read);
+  if (readMs === undefined || !Array.isArray(keys) || keys.length > MAX_KEYS) return undefined;
+  const known = keys.map(key => keyOf(key));
+  if (known.some(key => key === undefined)) return undefined;
+  const present = known.filter(key => key !== undefined);
+  const changedMs = timeOf(changed);
+  return {
+    readMs,
+    current: present
+      .filter(({ isGone }) => !isGone)
+      .map(({ id }) => id)
+      .sort(),
+    absentMs: new Map(present.map(({ id, absentMs }) => [id, absentMs])),
+    ...(changedMs === undefined ? {} : { changedMs }),
+  };
+}
+
+function keyOf(key: unknown): { id: string; absentMs: number | undefined; isGone: boolean } | undefined {
+  const { id, absent, gone } = objectOf(key);
+  const name = textOf(id);
+  const absentMs = timeOf(absent);
+  if (name === undefined || (absent !== undefined && absentMs === undefined)) return undefined;
+  return { id: name, absentMs, isGone: gone === true };
+}
+
+/** The history of this process. The leader reads the keys, and every replica follows it through the Lease. */
+export class KeyMemory {
+  #history: KeyHistory | undefined;
+
+  /** Everything known; undefined before the first reading. */
+  get history(): KeyHistory | undefined {
+    return this.#history;
+  }
+
+  /** Takes a reading. */
+  take(ids: readonly string[], nowMs: number): void {
+    this.#history = nextKeys(this.#history, ids, nowMs);
+  }
+
+  /** Takes the history of another replica, if it is newer. */
+  follow(text: string): void {
+    const other = parseKeys(text);
+    if (other !== undefined && other.readMs > (this.#history?.readMs ?? -Infinity)) this.#history = other;
+  }
+}
