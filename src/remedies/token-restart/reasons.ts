@@ -40,8 +40,8 @@ export const REASONS = {
     help: "A read failed; the message names the resource. The remedy does nothing until the read succeeds.",
   },
   Suspected: { event: "None", help: "Some 401s; wait a minute." },
-  NoPods: { event: "Normal", help: "The workload has no pods." },
   Accepted: { event: "Normal", help: "No action required." },
+  NoPods: { event: "Normal", help: "No workload of the targets has a pod." },
 } as const satisfies Record<string, ReasonRule>;
 
 /** One of the reasons. */

@@ -93,6 +93,48 @@ describe("the report on a restart", () => {
   });
 });
 
+describe("the report on several workloads", () => {
+  const { view, pods } = rejected("any");
+  const quiet = { state: "quiet", occasions: 0 } as const;
+  const healthy = (name: string): ObservedWorkload => ({
+    view: { ...view, name, uid: `uid-${name}` },
+    pods: pods.map(one => ({ ...one, view: pod({ name: `${name}-a`, uid: `uid-${name}-a` }), logs: quiet })),
+  });
+  const empty = (name: string): ObservedWorkload => ({ view: { ...healthy(name).view, replicas: 0 }, pods: [] });
+  const orphaned = (name: string): ObservedWorkload => ({
+    ...healthy(name),
+    pods: healthy(name).pods.map(one => ({ ...one, serviceAccount: "missing" as const })),
+  });
+  const reportOn = (...workloads: ObservedWorkload[]) => {
+    const plan = planRestarts({ ...observed(), workloads }, DEFAULTS, NOW, []);
+    const outcomes = plan.items.map(({ id, intents }) => {
+      return [id, intents.map((intent): Execution => ({ intent, outcome: { result: "Executed" } }))] as const;
+    });
+    const { status, reason, message } = reportTokens(plan, new Map(outcomes), NOW);
+    return { status, reason, message };
+  };
+
+  it("is about the pods that exist", () => {
+    expect(reportOn(empty("a"), healthy("b"), healthy("c"), empty("d"))).toEqual({
+      status: "True",
+      reason: "Accepted",
+      message: "4 workloads (2 pods): no pod persistently gets 401 responses. 2 of them have no pods.",
+    });
+    expect(reportOn(empty("a"), healthy("b")).message).toMatch(/ 1 of them has no pods\.$/);
+    expect(reportOn(empty("a"), empty("b"))).toMatchObject({ status: "True", reason: "NoPods" });
+  });
+
+  it("counts the workloads by reason", () => {
+    const { reason, message } = reportOn(orphaned("a"), rejected("b"), rejected("c"), healthy("d"));
+    expect(reason).toBe("ServiceAccountMissing");
+    expect(message).toMatch(/^ServiceAccount .* Of 4 workloads: 1 ServiceAccountMissing, 2 Restarting, 1 Accepted\.$/);
+  });
+
+  it("does not count where all have one reason", () => {
+    expect(reportOn(rejected("b"), rejected("c")).message).not.toMatch(/workloads:/);
+  });
+});
+
 describe("the report while the restart breaker is tripped", () => {
   it("is Stalled, and begins with the breaker", () => {
     const detail = "Restart breaker tripped: why; what to do";

@@ -45,20 +45,33 @@ export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Da
 }
 
 function messageOf(plan: WorkloadsPlan, reason: Reason, outcomes: Outcomes, now: Date): string {
-  const findings = worstFirst<Reason, Finding<Reason>>(REASONS, [
-    ...plan.items.map(item => findingOf(item, outcomes, now)),
-    ...plan.findings,
-  ]);
+  const workloads = plan.items.map(item => findingOf(item, outcomes, now));
+  const findings = worstFirst<Reason, Finding<Reason>>(REASONS, [...workloads, ...plan.findings]);
   const [only] = findings;
   if (only === undefined) return NOTHING.sentence;
-  const notable = findings.filter(finding => finding.reason !== "Accepted");
+  const notable = findings.filter(finding => finding.reason !== "Accepted" && finding.reason !== "NoPods");
   if (notable.length > 0) {
     const first = notable.filter(finding => finding.reason === reason);
-    return joinFindings([...first, ...notable.filter(finding => !first.includes(finding))]);
+    const sentences = joinFindings([...first, ...notable.filter(finding => !first.includes(finding))]);
+    return [sentences, ...describeCounts(workloads)].join(" ");
   }
-  if (findings.length === 1) return only.sentence;
-  const workloads = `${count(plan.items.length, "workload")} (${count(plan.pods, "pod")})`;
-  return `${workloads}: no pod persistently gets 401 responses.`;
+  if (only.reason === "NoPods" || findings.length === 1) return joinFindings(findings);
+  return describeAccepted(plan, workloads);
+}
+
+/** How many workloads have which reason, worst first; nothing if all have the same. */
+function describeCounts(workloads: readonly Finding<Reason>[]): string[] {
+  const present = worstFirst<Reason, Finding<Reason>>(REASONS, workloads).map(({ reason }) => reason);
+  const reasons = [...new Set(present)];
+  if (reasons.length < 2) return [];
+  const counts = reasons.map(reason => `${present.filter(one => one === reason).length} ${reason}`);
+  return [`Of ${present.length} workloads: ${counts.join(", ")}.`];
+}
+
+function describeAccepted({ items, pods }: WorkloadsPlan, workloads: readonly Finding<Reason>[]): string {
+  const empty = workloads.filter(({ reason }) => reason === "NoPods").length;
+  const accepted = `${count(items.length, "workload")} (${count(pods, "pod")}): no pod persistently gets 401 responses.`;
+  return empty === 0 ? accepted : `${accepted} ${empty} of them ${empty === 1 ? "has" : "have"} no pods.`;
 }
 
 /** What the message says about one workload. */
