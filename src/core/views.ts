@@ -87,6 +87,10 @@ export interface RolloutView {
   readonly strategy: string;
   /** Every pod has the present template. */
   readonly isComplete: boolean;
+  /** Its controller is replacing pods of an earlier template, or has not seen the present spec yet. */
+  readonly isInProgress: boolean;
+  /** progressDeadlineSeconds of a Deployment. */
+  readonly progressDeadlineMs?: number;
   /** Label that the pods of the present template have, and no others. Absent: not known. */
   readonly currentLabel?: { readonly key: string; readonly value: string };
 }

@@ -10,6 +10,9 @@ const TEMPLATE_GENERATION_ANNOTATION = "deprecated.daemonset.template.generation
 
 const REVISION_LABEL = "controller-revision-hash";
 
+/** The update strategy with which only a person replaces pods of an earlier template. */
+const ON_DELETE = "OnDelete";
+
 /** Returns how far the pods of a workload have its present template; undefined without a generation. */
 export function rolloutView(kind: WorkloadView["kind"], raw: unknown): RolloutView | undefined {
   const object = objectOf(raw) as Received<V1Deployment | V1StatefulSet | V1DaemonSet>;
@@ -21,30 +24,55 @@ export function rolloutView(kind: WorkloadView["kind"], raw: unknown): RolloutVi
 }
 
 function deploymentRollout({ spec, status }: Received<V1Deployment>, isObserved: boolean): RolloutView {
-  const { replicas, updatedReplicas } = status ?? {};
+  const { strategy, paused, progressDeadlineSeconds: deadlineS } = spec ?? {};
+  const isComplete = isObserved && atLeast(status?.updatedReplicas, status?.replicas);
   return {
-    strategy: spec?.strategy?.type ?? "RollingUpdate",
-    isComplete: isObserved && (updatedReplicas ?? 0) >= (replicas ?? 0),
+    strategy: typeOf(strategy),
+    isComplete,
+    // A paused rollout waits for a person.
+    isInProgress: !isComplete && paused !== true,
+    ...present({ progressDeadlineMs: typeof deadlineS === "number" ? deadlineS * 1000 : undefined }),
   };
 }
 
 function statefulSetRollout({ spec, status }: Received<V1StatefulSet>, isObserved: boolean): RolloutView {
-  const { currentRevision, updateRevision } = status ?? {};
-  const isKnown = isObserved && Boolean(updateRevision);
+  const strategy = typeOf(spec?.updateStrategy);
+  const { currentRevision, updateRevision, updatedReplicas } = status ?? {};
+  const currentLabel = isObserved ? labelOf(REVISION_LABEL, updateRevision) : undefined;
+  const isComplete = currentLabel !== undefined && currentRevision === updateRevision;
+  const isReached = currentLabel !== undefined && atLeast(updatedReplicas, replicasToUpdate(spec));
   return {
-    strategy: spec?.updateStrategy?.type ?? "RollingUpdate",
-    isComplete: isKnown && currentRevision === updateRevision,
-    ...present({ currentLabel: isKnown ? labelOf(REVISION_LABEL, updateRevision) : undefined }),
+    strategy,
+    isComplete,
+    isInProgress: strategy !== ON_DELETE && !isComplete && !isReached,
+    ...present({ currentLabel }),
   };
 }
 
+/** Pods below the partition keep the earlier template. */
+function replicasToUpdate(spec: Received<V1StatefulSet>["spec"]): number {
+  return (spec?.replicas ?? 1) - (spec?.updateStrategy?.rollingUpdate?.partition ?? 0);
+}
+
 function daemonSetRollout({ metadata, spec, status }: Received<V1DaemonSet>, isObserved: boolean): RolloutView {
-  const { currentNumberScheduled, updatedNumberScheduled } = status ?? {};
+  const strategy = typeOf(spec?.updateStrategy);
+  const isComplete = isObserved && atLeast(status?.updatedNumberScheduled, status?.currentNumberScheduled);
   return {
-    strategy: spec?.updateStrategy?.type ?? "RollingUpdate",
-    isComplete: isObserved && (updatedNumberScheduled ?? 0) >= (currentNumberScheduled ?? 0),
+    strategy,
+    isComplete,
+    isInProgress: strategy !== ON_DELETE && !isComplete,
     ...present({ currentLabel: labelOf(TEMPLATE_GENERATION_LABEL, templateGenerationOf(metadata)) }),
   };
+}
+
+/** The default of the API server is RollingUpdate. */
+function typeOf(strategy: { readonly type?: string | null } | null | undefined): string {
+  return strategy?.type ?? "RollingUpdate";
+}
+
+/** As in the API server, an absent number is 0. */
+function atLeast(updated: number | null | undefined, total: number | null | undefined): boolean {
+  return (updated ?? 0) >= (total ?? 0);
 }
 
 function templateGenerationOf(metadata: Metadata): string | undefined {

@@ -11,7 +11,7 @@ import {
   type WorkloadState,
 } from "./candidates";
 import { cooldownActive, missedByRollout, restartsExhausted } from "./limits";
-import { upgradeDeferred } from "./rollout-checks";
+import { rolloutInProgress, upgradeDeferred } from "./rollout-checks";
 import { downPods, tooManyDown, UNHEALTHY_HINT } from "./unavailable";
 import { isStale, isSuspected, workloadId, type ObservedPod } from "./observed";
 import { count, describeBlock, describeCause, describeEvidence, describeShare } from "./wording";
@@ -32,6 +32,8 @@ const CHECKS: readonly WorkloadCheck[] = [
   missedByRollout,
   // Only a person, a new generation or accepted tokens allow more restarts.
   restartsExhausted,
+  // The rollout in progress may replace the pods.
+  rolloutInProgress,
   // maxUnavailable is reached.
   tooManyDown,
   // The last restart was recent, or did not help.

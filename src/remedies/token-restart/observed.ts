@@ -64,6 +64,8 @@ export interface ObservedWorkload {
   readonly view: WorkloadView;
   /** Its pods, including terminating ones, except Succeeded and Failed ones. */
   readonly pods: readonly ObservedPod[];
+  /** Rejected pods and a rollout in progress were first seen together at this time. Absent: they are not. */
+  readonly rolloutSinceMs?: number;
 }
 
 /** One pod and the evidence about its token. */

@@ -27,7 +27,7 @@ export const REASONS = {
   RestartDeferred: {
     event: "Normal",
     passes: true,
-    help: "Cooldown, `maxUnavailable`, the restart pace, leader warm-up, or another restart that shows first whether restarts help; the message says which.",
+    help: "Cooldown, `maxUnavailable`, a rollout in progress, the restart pace, leader warm-up, or another restart that shows first whether restarts help; the message says which.",
   },
   Restarting: { event: "None", help: "A pod was restarted; the operator is watching its successor." },
   TargetNotFound: { event: "Warning", help: "No such workload (yet): check kind and name." },

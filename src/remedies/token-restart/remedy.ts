@@ -13,6 +13,7 @@ import { planRestarts } from "./plan";
 import { REASONS } from "./reasons";
 import { rejectionsOf } from "./rejections";
 import { reportTokens } from "./report";
+import { RolloutWaits } from "./rollout-waits";
 import { SandboxTraces } from "../../logs/sandboxes/traces";
 
 const PERMISSIONS: readonly Permission[] = [
@@ -68,18 +69,19 @@ const PERMISSIONS: readonly Permission[] = [
   },
 ];
 
-/** State of one ControllerResilience. After its loss, logs are read from further back; nothing else changes. */
+/** State of one ControllerResilience. After its loss, logs are read from further back, and a rollout in progress is waited for anew. */
 interface Memory {
   readonly logs: LogWatch;
   readonly sandboxes: SandboxTraces;
+  readonly rollouts: RolloutWaits;
   /** Number of workloads in the last pass. */
   workloads: number;
   readonly patterns: string;
   readonly finder: Finder;
 }
 
-function newMemory(): Pick<Memory, "logs" | "sandboxes" | "workloads"> {
-  return { logs: new LogWatch(), sandboxes: new SandboxTraces(), workloads: 0 };
+function newMemory(): Pick<Memory, "logs" | "sandboxes" | "rollouts" | "workloads"> {
+  return { logs: new LogWatch(), sandboxes: new SandboxTraces(), rollouts: new RolloutWaits(), workloads: 0 };
 }
 
 /** Restarts pods whose requests persistently get 401 responses because their ServiceAccount token is invalid. */
@@ -109,13 +111,14 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
     async observe(object, spec, readers): Promise<Observed> {
       const key = keyOf(object);
       const memory = memoryOf(key, spec.extraPatterns);
-      const { finder, logs, sandboxes } = memory;
+      const { finder } = memory;
       if ("invalid" in finder) return { kind: "invalidPattern", message: finder.invalid };
-      const observed = await observeTargets(object, spec, readers, { logs, sandboxes, find: finder.find });
+      const observed = await observeTargets(object, spec, readers, { ...memory, find: finder.find });
       const nowMs = readers.clock.now().getTime();
-      memory.workloads = observed.workloads.length;
-      const known = onsets.remember(key, onsetsOf(observed.workloads, nowMs), nowMs);
-      return { ...observed, onsets: known, rejections: rejectionsOf(known, watchedIn(memories.values()), nowMs) };
+      const workloads = memory.rollouts.mark(observed.workloads, nowMs);
+      memory.workloads = workloads.length;
+      const known = onsets.remember(key, onsetsOf(workloads, nowMs), nowMs);
+      return { ...observed, workloads, onsets: known, rejections: rejectionsOf(known, watched(memories), nowMs) };
     },
 
     plan: planRestarts,
@@ -128,8 +131,8 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
   });
 }
 
-function watchedIn(memories: Iterable<Memory>): number {
+function watched(memories: ReadonlyMap<Key, Memory>): number {
   let total = 0;
-  for (const { workloads } of memories) total += workloads;
+  for (const { workloads } of memories.values()) total += workloads;
   return total;
 }

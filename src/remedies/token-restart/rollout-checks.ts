@@ -1,6 +1,8 @@
+import { isOpen } from "../../core/restarts";
 import type { Assessment } from "./assessment";
 import { candidatesOf, isHealable, type WorkloadState } from "./candidates";
-import { describeShare } from "./wording";
+import { rolloutWaitMs } from "./rollout-bound";
+import { describeShare, describeTime } from "./wording";
 
 // Checks against the rollout of the workload's own template. Pure.
 
@@ -12,4 +14,16 @@ export function upgradeDeferred(state: WorkloadState): Assessment | undefined {
   const has = workload.view.rollout?.currentLabel === undefined ? "may have" : "has";
   const sentence = `${describeShare(workload, rejected)}; pod ${pod.view.name} ${has} an older template, and with update strategy OnDelete a restart would upgrade it; delete the pod once it may be upgraded.`;
   return { status: "False", reason: "Rejected", sentence, isStalled: true };
+}
+
+/** The rollout may replace the rejected pods itself. One that does not, such as for their sake, is not waited for any longer. */
+export function rolloutInProgress(state: WorkloadState): Assessment | undefined {
+  const { workload, rejected, now, spec, history } = state;
+  const untilMs = (workload.rolloutSinceMs ?? -Infinity) + rolloutWaitMs(workload.view);
+  const isOwn = spec.strategy === "RolloutRestart" && history.some(entry => isOpen(entry));
+  if (candidatesOf(state).length === 0 || isOwn || now.getTime() >= untilMs) return undefined;
+  const until = describeTime(untilMs) ?? "an unknown time";
+  const sentence = `${describeShare(workload, rejected)}; waiting for the rollout in progress, until ${until} at the latest.`;
+  const retryAfterMs = untilMs - now.getTime();
+  return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, retryAfterMs };
 }

@@ -1,7 +1,8 @@
 import { isOpen } from "../../core/restarts";
 import type { Assessment } from "./assessment";
 import { nextCandidate, type WorkloadState } from "./candidates";
-import { isRejected, type ObservedPod } from "./observed";
+import { isRejected, type ObservedPod, type ObservedWorkload } from "./observed";
+import { rolloutWaitMs } from "./rollout-bound";
 import { describeShare } from "./wording";
 
 // maxUnavailable: pods that are down delay the restart of others. Pure.
@@ -52,7 +53,8 @@ function isStuckTerminating({ view }: ObservedPod, now: Date): boolean {
 /**
  * Names of the pods that are not Ready for any other reason, if the restart would take one more down. It would not if the next pod is not
  * Ready itself, and it may if every pod is proven to be rejected: then none of them works. Pods of nodes that do not answer do not count,
- * so that a lost node does not stop the healing of a DaemonSet; nor do pods that have not been Ready for an hour while others are.
+ * so that a lost node does not stop the healing of a DaemonSet; nor do pods that have not been Ready for an hour while others are; nor do,
+ * while a rollout is stuck, the pods that it has added.
  */
 function notReady(state: WorkloadState): string[] {
   const present = state.workload.pods.filter(({ view }) => view.deletedAtMs === undefined);
@@ -60,11 +62,22 @@ function notReady(state: WorkloadState): string[] {
   if (isAllProven || nextCandidate(state)?.view.ready !== true) return [];
   const counted = present.filter(({ view }) => !view.ready && view.nodeUnreachable !== true);
   const isServed = present.filter(({ view }) => view.ready).length > 1;
-  return counted.filter(pod => !isServed || !isChronic(pod, state.now)).map(({ view }) => view.name);
+  const lasting = counted.filter(pod => !isServed || !isChronic(pod, state));
+  return lasting.slice(addedByRollout(state, present.length)).map(({ view }) => view.name);
+}
+
+function addedByRollout({ workload }: WorkloadState, present: number): number {
+  return isRolling(workload) ? Math.max(0, present - workload.view.replicas) : 0;
 }
 
 const CHRONIC_MS = 3_600_000;
 
-function isChronic({ view }: ObservedPod, now: Date): boolean {
-  return now.getTime() - (view.readySinceMs ?? view.createdAtMs) >= CHRONIC_MS;
+function isChronic({ view }: ObservedPod, { workload, now }: WorkloadState): boolean {
+  const patienceMs = isRolling(workload) ? rolloutWaitMs(workload.view) : CHRONIC_MS;
+  return now.getTime() - (view.readySinceMs ?? view.createdAtMs) >= patienceMs;
+}
+
+/** Restarts wait while a rollout makes progress. Once they don't, it is stuck. */
+function isRolling({ rolloutSinceMs }: ObservedWorkload): boolean {
+  return rolloutSinceMs !== undefined;
 }

@@ -28,7 +28,8 @@ function live(scene: Scene, minutes: number): Promise<ScenePass> {
 
 describe("a workload with the update strategy OnDelete", () => {
   const currentLabel = { key: "controller-revision-hash", value: "new" };
-  const onDelete: RolloutView = { strategy: "OnDelete", isComplete: false, currentLabel };
+  const unlabelled: RolloutView = { strategy: "OnDelete", isComplete: false, isInProgress: false };
+  const onDelete: RolloutView = { ...unlabelled, currentLabel };
   const [old, current] = [{ "controller-revision-hash": "old" }, { "controller-revision-hash": "new" }];
 
   it.each(["StatefulSet", "DaemonSet"] as const)("%s: does not upgrade a pod, and says how to go on", async kind => {
@@ -46,13 +47,13 @@ describe("a workload with the update strategy OnDelete", () => {
   });
 
   it("restarts nothing while the template of the pods is not known", async () => {
-    const pass = await live(sick("DaemonSet", { strategy: "OnDelete", isComplete: false }, [old]), 2);
+    const pass = await live(sick("DaemonSet", unlabelled, [old]), 2);
     expect(pass).toMatchObject({ intents: [], reason: "Rejected" });
     expect(pass.message).toContain("pod web-0 may have an older template");
   });
 
   it("restarts a pod if every pod has the present template", async () => {
-    const pass = await live(sick("DaemonSet", { strategy: "OnDelete", isComplete: true }, [old]), 2);
+    const pass = await live(sick("DaemonSet", { ...onDelete, isComplete: true }, [old]), 2);
     expect(pass.intents).toHaveLength(1);
   });
 
@@ -62,5 +63,71 @@ describe("a workload with the update strategy OnDelete", () => {
     expect((await live(scene, 2)).message).toContain("mounts no ServiceAccount token");
     scene.podList = scene.podList.map(pod => ({ ...pod, skip: true }));
     expect((await live(scene, 1)).message).toContain("no action because of the annotation");
+  });
+});
+
+describe("a rollout in progress", () => {
+  const rolling: RolloutView = { strategy: "RollingUpdate", isComplete: false, isInProgress: true };
+
+  /** A Deployment that is being rolled out: old pods with a rejected token, and a new pod that is not Ready. */
+  function upgraded(replicas: number, rollout: RolloutView = rolling, spec: Partial<TokenRestartSpec> = {}): Scene {
+    const scene = new Scene(spec);
+    scene.workloadList = [workload({ replicas, rollout })];
+    const old = Array.from({ length: replicas }, (_, i) =>
+      scene.podAt(-3_600_000 - i, { name: `web-5d-${i}`, uid: `uid-${i}` }),
+    );
+    scene.podList = [...old, scene.podAt(-1_000, { name: "web-6e-new", uid: "uid-new", ready: false })];
+    return scene;
+  }
+
+  /** The old pods are rejected. */
+  function roll(scene: Scene, minutes: number): Promise<ScenePass> {
+    return scene.passes(minutes * 12, () => {
+      for (const { name } of scene.podList) if (name.includes("5d")) scene.log(UNAUTHORIZED, name);
+    });
+  }
+
+  it("delays a restart, and says until when", async () => {
+    const pass = await roll(upgraded(1), 2);
+    expect(pass).toMatchObject({ intents: [], reason: "RestartDeferred", progressing: true });
+    expect(pass).not.toHaveProperty("stalled");
+    expect(pass.message).toBe(
+      "Deployment/web: 1 of 2 pods rejected; waiting for the rollout in progress, until 2025-01-01T12:11:05Z at the latest.",
+    );
+  });
+
+  it.each([1, 3])("that is stuck for ten minutes does not stop the healing of %i replicas", async replicas => {
+    const scene = upgraded(replicas);
+    expect((await roll(scene, 10)).intents).toEqual([]);
+    const { intents } = await roll(scene, 2);
+    expect(intents).toHaveLength(1);
+    expect(intents[0]?.target.name).toContain("web-5d-");
+  });
+
+  it("delays it by the progress deadline of the Deployment, 15 minutes at most", async () => {
+    const short = upgraded(1, { ...rolling, progressDeadlineMs: 120_000 });
+    expect((await roll(short, 4)).intents).toHaveLength(1);
+    const endless = upgraded(1, { ...rolling, progressDeadlineMs: 2_147_483_647_000 });
+    expect((await roll(endless, 15)).intents).toEqual([]);
+    expect((await roll(endless, 2)).intents).toHaveLength(1);
+  });
+
+  it("that ends, ends the wait", async () => {
+    const scene = upgraded(1);
+    await roll(scene, 3);
+    scene.workloadList = [workload({ rollout: { ...rolling, isComplete: true, isInProgress: false } })];
+    scene.podList = scene.podList.map(pod => ({ ...pod, ready: true }));
+    expect((await scene.pass()).intents).toHaveLength(1);
+    scene.workloadList = [workload({ rollout: rolling })];
+    expect((await roll(scene, 9)).intents).toEqual([]);
+  });
+
+  it("delays a RolloutRestart too, which would begin in the middle of it", async () => {
+    const scene = upgraded(1, rolling, { strategy: "RolloutRestart" });
+    expect((await roll(scene, 10)).message).toContain("waiting for the rollout in progress, until");
+    const [intent] = (await roll(scene, 2)).intents;
+    expect(intent?.verb).toBe("patch");
+    scene.noteRestart(intent!);
+    expect((await roll(scene, 1)).message).toContain("waiting for the rollout in progress.");
   });
 });

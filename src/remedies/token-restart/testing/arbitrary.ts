@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
 import type { PendingWrite } from "../../../core/remedy";
-import type { PodView, WorkloadView } from "../../../core/views";
+import type { PodView, RolloutView, WorkloadView } from "../../../core/views";
 import type { Persistence } from "../../../logs/persistence";
 import type { Observed, ObservedPod, ObservedTargets, ObservedWorkload } from "../observed";
 import { pod } from "./fake-log";
@@ -9,6 +9,8 @@ import { DEFAULTS, workload } from "./scene";
 
 const DAY = { min: Date.parse("2025-01-01T00:00:00Z"), max: Date.parse("2025-01-02T00:00:00Z") };
 const times = fc.integer(DAY);
+const rarely = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.oneof({ arbitrary: fc.constant(undefined), weight: 4 }, { arbitrary: value, weight: 1 });
 const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined });
 
 function defined<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {
@@ -48,6 +50,16 @@ const pods: fc.Arbitrary<ObservedPod> = fc
     } as ObservedPod),
   );
 
+const rollouts: fc.Arbitrary<RolloutView> = fc
+  .record({
+    strategy: fc.constantFrom("RollingUpdate", "OnDelete"),
+    isComplete: fc.boolean(),
+    isInProgress: fc.boolean(),
+    currentLabel: maybe(fc.constant({ key: "app", value: "web" })),
+    progressDeadlineMs: maybe(fc.integer({ min: 1_000 })),
+  })
+  .map(fields => defined<RolloutView>(fields));
+
 /** No pod belongs to two workloads. */
 function renamed(view: PodView, { kind, name }: WorkloadView): PodView {
   const unique = `${kind}/${name}/${view.name}`;
@@ -63,11 +75,19 @@ const workloads: fc.Arbitrary<ObservedWorkload[]> = fc.uniqueArray(
           kind: fc.constantFrom("Deployment", "StatefulSet", "DaemonSet"),
           replicas: fc.integer({ min: 0, max: 3 }),
           skip: fc.integer({ max: 5, min: 0 }).map(n => n === 0),
+          rollout: rarely(rollouts),
         })
-        .map(changes => workload({ ...changes, uid: `uid-${changes.kind}/${changes.name}` })),
+        .map(changes => workload(defined({ ...changes, uid: `uid-${changes.kind}/${changes.name}` }))),
       pods: fc.uniqueArray(pods, { maxLength: 3, selector: ({ view }) => view.name }),
+      rolloutSinceMs: rarely(times),
     })
-    .map(({ view, pods: all }) => ({ view, pods: all.map(pod => ({ ...pod, view: renamed(pod.view, view) })) })),
+    .map(({ view, pods: all, rolloutSinceMs }) =>
+      defined<ObservedWorkload>({
+        view,
+        pods: all.map(pod => ({ ...pod, view: renamed(pod.view, view) })),
+        rolloutSinceMs,
+      }),
+    ),
   { maxLength: 3, selector: ({ view }) => `${view.kind}/${view.name}` },
 );
 
