@@ -6,6 +6,7 @@ import type { Readers } from "../../core/readers";
 import { isOpen } from "../../core/restarts";
 import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/views";
 import type { PodLogReview, PodLogState } from "../../logs/pod-log-review";
+import type { SandboxReview } from "../../logs/sandboxes/review";
 import { describeTarget, readTarget } from "../kit/targets";
 import { hasTemplateChange, readOwnPolicies, readPolicies } from "./admission";
 import { isWatched } from "./checks/watch";
@@ -15,6 +16,7 @@ import {
   templatePlanOf,
   type Observed,
   type ObservedDaemonSet,
+  type ObservedPod,
   type ObservedPolicies,
   type Spec,
 } from "./observed";
@@ -30,12 +32,18 @@ interface WithoutLogs {
   readonly pods: readonly PodView[];
 }
 
+/** What is read around a change. */
+export interface Reviews {
+  readonly logs: PodLogReview;
+  readonly sandboxes: SandboxReview;
+}
+
 /** Reads the DaemonSets with their templates and pods, and logs where a change is planned or can be reverted. */
 export async function observeDaemonSets(
   object: ControllerResilience,
   spec: Spec,
   readers: Readers,
-  logs: PodLogReview,
+  { logs, sandboxes }: Reviews,
 ): Promise<Observed> {
   const { daemonSets: records = [], restarts = [] } = object.status ?? {};
   const { views, missingTargets } = await findDaemonSets(object, readers);
@@ -48,11 +56,12 @@ export async function observeDaemonSets(
     : [];
   const pods = logged.flatMap(one => one.pods);
   const reviewed = await logs.review(keyOf(object), pods, readers);
+  const states = { logs: reviewed.states, sandboxes: await sandboxes.review(keyOf(object), pods, readers) };
   const names = new Set(views.map(view => view.name));
   return {
     mode: object.spec.mode,
     generation: object.metadata.generation,
-    daemonSets: found.map(one => withLogs(one, reviewed.states)),
+    daemonSets: found.map(one => withLogs(one, states)),
     missingTargets,
     staleTokens: found.some(one => isChangeDue(one, spec)) ? await readers.staleTokens() : null,
     nextReadInMs: reviewed.nextReadInMs,
@@ -115,7 +124,7 @@ async function readAdmission(
 
 /** The template must change; or with via: Admission, some pods must. */
 function isChangeDue(found: WithoutLogs, spec: Spec): boolean {
-  const daemonSet = withLogs(found, new Map());
+  const daemonSet = withLogs(found, NO_STATES);
   const isTemplateChange = templatePlanOf(daemonSet, spec).kind === "Change";
   if (spec.via === "Template") return isTemplateChange;
   const isAnyUnbounded = activePodsOf(daemonSet).some(({ pod }) => !isBounded(pod, spec));
@@ -123,7 +132,15 @@ function isChangeDue(found: WithoutLogs, spec: Spec): boolean {
   return hasTemplateChange(daemonSet) || (isTemplateChange && isPolicyDue);
 }
 
-function withLogs(found: WithoutLogs, states: ReadonlyMap<string, PodLogState>): ObservedDaemonSet {
+/** States by uid of the pod. */
+interface States {
+  readonly logs: ReadonlyMap<string, PodLogState>;
+  readonly sandboxes: ReadonlyMap<string, PodLogState>;
+}
+
+const NO_STATES: States = { logs: new Map(), sandboxes: new Map() };
+
+function withLogs(found: WithoutLogs, states: States): ObservedDaemonSet {
   const { view, account, record, pods } = found;
   return {
     view,
@@ -132,8 +149,19 @@ function withLogs(found: WithoutLogs, states: ReadonlyMap<string, PodLogState>):
     ...(record && { record }),
     pods: pods.map(pod => ({
       pod,
-      logState: states.get(pod.uid) ?? "unread",
+      ...stateOf(pod, states),
       isOlderThanServiceAccount: account !== null && pod.createdAtMs < account.createdAtMs,
     })),
   };
+}
+
+/** Worst first. */
+const WORST: readonly PodLogState[] = ["persistent", "suspected", "unreadable", "unread", "quiet"];
+
+/** A network plugin that is answered 401 logs nothing in its agent, so the worse of both states counts. */
+function stateOf({ uid }: PodView, states: States): Pick<ObservedPod, "logState" | "sandboxState"> {
+  const logState = states.logs.get(uid) ?? "unread";
+  const sandboxState = states.sandboxes.get(uid);
+  if (sandboxState === undefined) return { logState };
+  return { logState: WORST.find(state => state === logState || state === sandboxState) ?? logState, sandboxState };
 }

@@ -52,6 +52,8 @@ export interface ObservedPod {
   readonly pod: PodView;
   /** What its logs say; `unread` also if they were not requested. */
   readonly logState: PodLogState;
+  /** What Events say about pods that start on its node, if it can be a CNI agent; part of the log state. */
+  readonly sandboxState?: PodLogState;
   /** Its ServiceAccount was recreated after it, which explains every 401. */
   readonly isOlderThanServiceAccount: boolean;
 }

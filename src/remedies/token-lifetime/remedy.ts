@@ -2,6 +2,7 @@ import { Cause, ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
 import { defineRemedy, type Remedy } from "../../core/remedy";
 import { createPodLogReview } from "../../logs/pod-log-review";
+import { createSandboxReview } from "../../logs/sandboxes/review";
 import { cleanUpPolicies } from "./admission";
 import { observeDaemonSets } from "./observe";
 import { planTokenLifetime } from "./plan";
@@ -22,6 +23,12 @@ const PERMISSIONS: readonly Permission[] = [
     why: "Reads which pods have the shorter token.",
   },
   { apiGroup: "", resource: "pods/log", verbs: ["get"], why: "Reads whether pods get 401 responses." },
+  {
+    apiGroup: "",
+    resource: "events",
+    verbs: ["list", "watch"],
+    why: "Reads whether pods start on the nodes of a CNI agent. Only FailedCreatePodSandBox Events are requested.",
+  },
   {
     apiGroup: "",
     resource: "serviceaccounts",
@@ -51,7 +58,10 @@ const PERMISSIONS: readonly Permission[] = [
 ];
 
 /** Bounds the lifetime of the ServiceAccount tokens of DaemonSets, in their templates or at admission. */
-export function createTokenLifetime(logs = createPodLogReview()): Remedy<"tokenLifetime"> {
+export function createTokenLifetime(
+  logs = createPodLogReview(),
+  sandboxes = createSandboxReview(),
+): Remedy<"tokenLifetime"> {
   return defineRemedy({
     name: "token-lifetime",
     block: "tokenLifetime",
@@ -60,10 +70,13 @@ export function createTokenLifetime(logs = createPodLogReview()): Remedy<"tokenL
     owns: "daemonSets",
     permissions: PERMISSIONS,
     causes: [Cause.TokenTooLong],
-    observe: (object, spec, readers) => observeDaemonSets(object, spec, readers, logs),
+    observe: (object, spec, readers) => observeDaemonSets(object, spec, readers, { logs, sandboxes }),
     plan: planTokenLifetime,
     report: reportTokenLifetime,
     cleanUp: cleanUpPolicies,
-    forget: key => logs.forget(key),
+    forget: key => {
+      logs.forget(key);
+      sandboxes.forget(key);
+    },
   });
 }

@@ -1,7 +1,8 @@
 import type { Intent } from "../../../core/intent";
 import { isOpen, restartsOf } from "../../../core/restarts";
 import { toSeconds } from "../../../core/time";
-import { delayedRevert, isChangeHarmful, isRevertRecorded, revertingFinding } from "../checks/revert";
+import { canBeAgent } from "../../../logs/sandboxes/failures";
+import { delayedRevert, harmOf, isChangeHarmful, isRevertRecorded, revertingFinding } from "../checks/revert";
 import { serviceAccountBlocker } from "../checks/shared";
 import { IMMEDIATE_MS, RECHECK_MS, type DaemonSetFinding } from "../finding";
 import { buildRelease } from "../intents";
@@ -14,7 +15,7 @@ import { hasTemplateChange, outOfEffectMs, type AdmissionSubject } from "./subje
 /** Pods get 401 responses since the policy is in effect. */
 export function reverting(subject: AdmissionSubject): DaemonSetFinding | undefined {
   if (!isHarmful(subject)) return undefined;
-  const sentence = `${nameOf(subject)}: pods with the shorter token get 401 responses, other pods do not; deleting the policy.`;
+  const sentence = `${nameOf(subject)}: ${harmOf(subject)}; deleting the policy.`;
   const finding = revertingFinding(subject, sentence);
   // The next leader must not repeat the change, so status is written first.
   if (subject.daemonSet.record?.outcome !== "Reverting") return { ...finding, recheckAfterMs: IMMEDIATE_MS };
@@ -86,11 +87,13 @@ function unavailablePods(unauthorized: readonly ObservedPod[], { daemonSet }: Ad
   return unavailable > 0 ? `other pods are not available (${unavailable}); see kubectl rollout status` : undefined;
 }
 
+/** The copy of a CNI agent's token on its node is dead too, although no pod may have tried to start there yet. */
 function isUnauthorized(
   { pod, logState, isOlderThanServiceAccount }: ObservedPod,
   { spec }: AdmissionSubject,
 ): boolean {
-  return logState === "persistent" && !isOlderThanServiceAccount && !pod.skip && isCanary(pod, spec);
+  if (pod.skip || !isCanary(pod, spec)) return false;
+  return canBeAgent(pod) || (logState === "persistent" && !isOlderThanServiceAccount);
 }
 
 /** By a restored template, by this remedy or by another. */

@@ -15,11 +15,20 @@ export function reverting(subject: Subject): DaemonSetFinding | undefined {
   if (daemonSet.record.outcome === "Reverted") return undefined;
   const isRecorded = isRevertRecorded(subject);
   if (!isRecorded && !isChangeHarmful(subject)) return undefined;
-  const sentence = `${nameOf(subject)}: pods with the shorter token get 401 responses, other pods do not; reverting the template change.`;
+  const sentence = `${nameOf(subject)}: ${harmOf(subject)}; reverting the template change.`;
   const finding = revertingFinding(subject, sentence);
   // The next leader must not repeat the change, so status is written first.
   if (!isRecorded) return { ...finding, recheckAfterMs: IMMEDIATE_MS };
   return delayedRevert(subject, finding) ?? { ...finding, intents: [buildRelease(daemonSet, sentence)] };
+}
+
+/** What the shorter token does, as the beginning of a sentence. */
+export function harmOf({ daemonSet, spec }: Subject): string {
+  const isSandbox = activePodsOf(daemonSet).some(
+    ({ pod, sandboxState }) => sandboxState === "persistent" && isCanary(pod, spec),
+  );
+  if (!isSandbox) return "pods with the shorter token get 401 responses, other pods do not";
+  return "on nodes where it has the shorter token no pod can start, because the API server answers its network plugin 401";
 }
 
 export function revertingFinding(subject: Subject, sentence: string): DaemonSetFinding {

@@ -116,12 +116,23 @@ function describeUnsettled(view: DaemonSetView): string {
 /** The logs before a change are compared with those after it. */
 function logBlocker({ daemonSet, spec }: Subject): string | undefined {
   if (!spec.revertOnUnauthorized) return undefined;
+  const sandboxes = activePodsOf(daemonSet).map(({ sandboxState }) => sandboxState);
+  if (sandboxes.some(state => state === "persistent" || state === "suspected")) {
+    return "pods on its nodes already fail to start, because the API server answers their network plugin 401";
+  }
+  if (sandboxes.includes("unreadable"))
+    return "Events about pods that cannot start are unreadable, so harm could not be detected";
   const states = activePodsOf(daemonSet).map(({ logState }) => logState);
   if (states.some(state => state === "persistent" || state === "suspected")) {
     return "its pods already get 401 responses, so later ones could not be attributed to the change";
   }
   if (states.includes("unreadable")) return "the logs of its pods are unreadable, so harm could not be detected";
-  return states.includes("unread") ? "the logs of its pods have not been read yet" : undefined;
+  return states.includes("unread") ? unreadYet(sandboxes.includes("unread")) : undefined;
+}
+
+function unreadYet(isSandboxUnread: boolean): string {
+  if (!isSandboxUnread) return "the logs of its pods have not been read yet";
+  return "Events about pods that cannot start on its nodes have not been watched for two minutes yet";
 }
 
 /** A changed template would take down too many agents at once. */

@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import { ForbiddenError } from "../../core/errors";
+import { AgentScene } from "./testing/agent-scene";
+import { PLAIN } from "./testing/scene";
+
+// A CNI agent that copies its token to the node fails when that copy dies, and only pods that start there show it.
+
+const SECOND = 1_000;
+
+describe("Events about sandboxes before the change", () => {
+  it("are watched for two minutes before anything is changed", async () => {
+    const scene = new AgentScene();
+    for (let i = 0; i < 12; i++) {
+      await scene.pass();
+      await scene.clock.run(10 * SECOND);
+    }
+    expect(scene.written).toEqual([]);
+    await scene.pass();
+    await scene.pass();
+    expect(scene.written).toHaveLength(1);
+  });
+
+  it("block the change while pods cannot start on a node of the agent", async () => {
+    const scene = new AgentScene();
+    await scene.run(40, { failing: "node-1" });
+    expect(scene.written).toEqual([]);
+    expect((await scene.pass()).message).toContain("pods on its nodes already fail to start");
+  });
+
+  it("that cannot be read block the change, and are named", async () => {
+    const scene = new AgentScene();
+    scene.eventsError = new ForbiddenError("may not list events");
+    await scene.run(20);
+    expect(scene.written).toEqual([]);
+    expect((await scene.pass()).message).toContain("Events about pods that cannot start");
+  });
+
+  it("do not matter for agents without a CNI folder", async () => {
+    const scene = new AgentScene();
+    scene.podList = scene.podList.map(pod => ({ ...pod, cniFolder: false }));
+    scene.eventsError = new ForbiddenError("may not list events");
+    await scene.pass();
+    await scene.pass();
+    expect(scene.written).toHaveLength(1);
+  });
+});
+
+describe("Events about sandboxes after the change", () => {
+  /** The template was changed and the first pod was replaced. */
+  async function changed(): Promise<AgentScene> {
+    const scene = new AgentScene();
+    await scene.run(15);
+    expect(scene.written).toHaveLength(1);
+    scene.roll("agent", 600, 1);
+    scene.place();
+    return scene;
+  }
+
+  it("revert it when pods cannot start on a node with the shorter token", async () => {
+    const scene = await changed();
+    await scene.run(62);
+    const failing = scene.podList.find(pod => pod.maxTokenExpirationSeconds === 600)!.nodeName!;
+    await scene.run(12, { failing });
+    expect(scene.written.map(({ eventReason }) => eventReason)).toEqual([
+      "TokenLifetimeShortened",
+      "TokenLifetimeRestored",
+    ]);
+    expect(JSON.stringify(scene.set().template)).toBe(JSON.stringify(PLAIN));
+  });
+
+  it("revert nothing if pods cannot start on other nodes either", async () => {
+    const scene = await changed();
+    await scene.run(10);
+    await scene.run(12, { failing: "node-1", alsoFailing: "node-2" });
+    expect(scene.written).toHaveLength(1);
+  });
+
+  it("of one foreign namespace revert nothing, since its members can write them", async () => {
+    const scene = await changed();
+    await scene.run(10);
+    const failing = scene.podList.find(pod => pod.maxTokenExpirationSeconds === 600)!.nodeName!;
+    await scene.run(12, { failing, namespaces: ["shop"] });
+    expect(scene.written).toHaveLength(1);
+  });
+});
+
+describe("a policy for CNI agents", () => {
+  it("is deleted when pods cannot start on the node of the first agent, which is then replaced", async () => {
+    const scene = new AgentScene({ via: "Admission" });
+    await scene.run(25);
+    expect(scene.count(600)).toBe(1);
+    await scene.run(62);
+    const failing = scene.podList.find(pod => pod.maxTokenExpirationSeconds === 600)!.nodeName!;
+    await scene.run(10, { failing });
+    expect(scene.policies).toEqual([]);
+    await scene.run(20);
+    expect(scene.policies).toEqual([]);
+    expect(scene.count(600)).toBe(0);
+    expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
+  });
+});
