@@ -18,7 +18,8 @@ import {
   type Flow,
 } from "./flow";
 import { timeOf } from "./entry";
-import { homeLevel, type Piece } from "./wanted";
+import { homeLevel } from "./home";
+import type { Piece } from "./wanted";
 
 type Check = (flow: Flow) => Finding | undefined;
 
@@ -186,7 +187,7 @@ function isHeld(flow: Flow): boolean {
 }
 
 function howToRelease({ own, facts, spec, account }: Flow): string {
-  const patch = JSON.stringify({ spec: { priorityLevelConfiguration: { name: homeLevel(facts.owner, spec) } } });
+  const patch = JSON.stringify({ spec: { priorityLevelConfiguration: { name: homeLevel(facts, spec) } } });
   const lift = `kubectl patch flowschema ${own.wanted.name} --type merge -p '${patch}'`;
   const scale = atZero(account, facts).map(
     ({ kind, namespace, name, scaledDown }) =>

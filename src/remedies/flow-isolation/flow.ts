@@ -6,20 +6,12 @@ import type { ClusterObjectView, WorkloadView } from "../../core/views";
 import { hashOfBlock } from "./block";
 import { isReleasing, nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
 import type { AccountFacts, FlowIsolationFacts, Spec } from "./facts";
-import { DRAINED_MS, levelOf, QUARANTINE_LEVEL } from "./levels";
+import { homeLevel } from "./home";
+import { DRAINED_MS, levelOf, QUARANTINE_LEVEL, SYSTEM_NAMESPACE } from "./levels";
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, readRate, type Reading } from "./rate";
 import { shadowOf } from "./shadow";
 import { shownRate } from "./shown-rate";
-import {
-  SYSTEM_NAMESPACE,
-  flowSchemaName,
-  homeLevel,
-  pieceOf,
-  wantedFlow,
-  wantedLeaseFlow,
-  wantedLevels,
-  type Piece,
-} from "./wanted";
+import { flowSchemaName, pieceOf, wantedFlow, wantedLeaseFlow, wantedLevels, type Piece } from "./wanted";
 
 /** How often the operator restores what another field manager changes, for one generation of the object. */
 export const MAX_CHANGES = 2;
@@ -63,7 +55,7 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
   const breaker = nextBreaker(before, reading, limits, nowMs);
   const rate = shownRate(reading, limits.threshold, breaker.state === before?.state ? account.record : undefined);
   const release = releaseOf(breaker, account, nowMs);
-  const level = isQuarantined({ breaker, release }) ? QUARANTINE_LEVEL : homeLevel(owner, spec);
+  const level = isQuarantined({ breaker, release }) ? QUARANTINE_LEVEL : homeLevel(facts, spec);
   return {
     ...{ facts, spec, account, limits, reading, breaker, level },
     ...(before === undefined ? {} : { before }),
@@ -71,7 +63,7 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
     ...(release === undefined ? {} : { release }),
     ...(rate === undefined ? {} : { rate }),
     ...(match.shadow === undefined ? {} : { shadow: match.shadow }),
-    own: pieceOf(wantedFlow(owner, account.name, spec, level), facts.schemas),
+    own: pieceOf(wantedFlow(facts, account.name, spec, level), facts.schemas),
     ...(lease === undefined ? {} : { lease }),
   };
 }

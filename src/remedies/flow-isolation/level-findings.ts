@@ -7,7 +7,8 @@ import type { Finding } from "./reasons";
 import { changesOf, MAX_CHANGES, type Flow } from "./flow";
 import { isCommon, isReserved, QUARANTINE_LEVEL } from "./levels";
 import { isUsed } from "./surplus";
-import { homeLevel, pieceOf, wantedLevels, type Piece, type Wanted } from "./wanted";
+import { dedicatedFor, dedicatedName, homeLevel, MAX_SHARES } from "./home";
+import { pieceOf, wantedLevels, type Piece, type Wanted } from "./wanted";
 
 /** What to do about the levels. */
 export interface LevelPlan {
@@ -25,7 +26,7 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
   const levels = facts.levels ?? [];
   const named = spec.priorityLevel === "" ? undefined : namedLevel(spec.priorityLevel, levels);
   const all = wantedLevels(facts, spec).map(wanted => pieceOf(wanted, levels));
-  const home = all.find(({ wanted }) => wanted.name === homeLevel(facts.owner, spec));
+  const home = all.find(({ wanted }) => wanted.name === homeLevel(facts, spec));
   const isUsable = named === undefined && home?.state.is !== "foreign";
   // A throttled flow gets its FlowSchema back in quarantine, and a released one on its home level, usable or not.
   const writable = flows.filter(
@@ -35,7 +36,7 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
   const pieces = all.filter(piece => isNeeded(piece, facts, writable));
   return {
     items: pieces.map(piece => levelItem(piece, facts)),
-    findings: named === undefined ? [] : [named],
+    findings: [named, shares(facts, spec)].filter(finding => finding !== undefined),
     wanted: pieces.map(({ wanted }) => wanted),
     isUsable,
   };
@@ -60,6 +61,20 @@ function namedLevel(name: string, levels: readonly ClusterObjectView[]): Finding
   if (!isReserved(name) && view.spec["type"] === "Limited") return undefined;
   const sentence = `Level ${name} of spec.flowIsolation.priorityLevel is not for custom controllers: it belongs to the control plane or to people, or limits nothing.`;
   return { status: "False", reason: "LevelRefused", sentence, isStalled: true };
+}
+
+/** The object's own level is missing, or smaller than the spec wants, since all objects' levels together are bounded. */
+function shares(facts: FlowIsolationFacts, spec: Spec): Finding | undefined {
+  const own = dedicatedFor(facts, spec);
+  const wanted = spec.dedicated?.nominalConcurrencyShares;
+  if (own === undefined || facts.accounts.length === 0 || own.settings?.nominalConcurrencyShares === wanted)
+    return undefined;
+  const what =
+    own.settings === undefined
+      ? `is not used; its flows are on level ${homeLevel(facts, spec)}`
+      : `keeps its ${own.settings.nominalConcurrencyShares} shares`;
+  const sentence = `Level ${dedicatedName(facts.owner)} (${wanted} shares) ${what}: the dedicated levels of all objects may have ${MAX_SHARES} shares, and those of other objects have ${own.othersShares}. Lower nominalConcurrencyShares here or there.`;
+  return { status: "False", reason: "TooManyShares", sentence, isStalled: true };
 }
 
 function levelItem(piece: Piece, facts: FlowIsolationFacts): FlowItem {

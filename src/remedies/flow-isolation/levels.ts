@@ -20,6 +20,12 @@ export const QUARANTINE_LEVEL = `${FLOW_PREFIX}tar-pit`;
 /** The built-in level for leases: a throttled client keeps its leases. */
 export const LEASE_LEVEL = "leader-election";
 
+/** The namespace whose ServiceAccounts a built-in FlowSchema (kube-system-service-accounts) puts on {@link SYSTEM_LEVEL}. */
+export const SYSTEM_NAMESPACE = "kube-system";
+
+/** The built-in level of the control plane's controllers. */
+export const SYSTEM_LEVEL = "workload-high";
+
 /** Reports whether objects share the level. */
 export function isCommon(level: string): boolean {
   return level === SHARED_LEVEL || level === QUARANTINE_LEVEL;

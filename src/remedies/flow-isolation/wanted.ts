@@ -3,11 +3,13 @@ import { compareDesired, covers, type DesiredObject, type DesiredState } from ".
 import { ownedName, ownerAnnotations, ownerLabels } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import type { FlowIsolationFacts, Owner, Spec } from "./facts";
+import { dedicatedFor, homeLevel, type HomeFacts } from "./home";
 import {
   LEASE_LEVEL,
   levelSpec,
   SHARED_LEVEL,
   SHARED_SETTINGS,
+  SYSTEM_NAMESPACE,
   QUARANTINE_LEVEL,
   QUARANTINE_SETTINGS,
   type LevelSettings,
@@ -32,30 +34,21 @@ export function pieceOf(wanted: Wanted, views: readonly ClusterObjectView[] | nu
   return { wanted, state: compareDesired(wanted, views ?? [], covers) };
 }
 
-/** A built-in FlowSchema of precedence 900 (kube-system-service-accounts) matches the ServiceAccounts of this namespace. */
-export const SYSTEM_NAMESPACE = "kube-system";
-
-/** Before that one. */
+/** Before kube-system-service-accounts (900), a built-in FlowSchema that matches the ServiceAccounts of that namespace. */
 const SYSTEM_PRECEDENCE = 890;
 
-/** The level of the targets' ServiceAccounts while they are not throttled. */
-export function homeLevel(owner: Owner, spec: Spec): string {
-  if (spec.priorityLevel !== "") return spec.priorityLevel;
-  if (spec.dedicated === undefined) return SHARED_LEVEL;
-  const { namespace, name, uid } = owner.metadata;
-  return ownedName(FLOW_PREFIX, [namespace, name], [uid]);
-}
-
 /** The levels that the operator creates for this object: not one that the spec names. */
-export function wantedLevels({ owner, accounts }: FlowIsolationFacts, spec: Spec): Wanted[] {
-  if (accounts.length === 0) return [];
-  const home = homeLevel(owner, spec);
+export function wantedLevels(facts: FlowIsolationFacts, spec: Spec): Wanted[] {
+  if (facts.accounts.length === 0) return [];
+  const { owner } = facts;
+  const home = homeLevel(facts, spec);
+  const settings = dedicatedFor(facts, spec)?.settings;
   const homes =
-    spec.priorityLevel !== ""
-      ? []
-      : spec.dedicated === undefined
-        ? [commonLevel(SHARED_LEVEL, SHARED_SETTINGS)]
-        : [{ ...commonLevel(home, spec.dedicated), labels: ownerLabels(owner), annotations: ownerAnnotations(owner) }];
+    home === SHARED_LEVEL
+      ? [commonLevel(SHARED_LEVEL, SHARED_SETTINGS)]
+      : settings === undefined
+        ? []
+        : [{ ...commonLevel(home, settings), labels: ownerLabels(owner), annotations: ownerAnnotations(owner) }];
   // The quarantine level exists before it is needed: in a crisis one patch must suffice.
   return needsQuarantine(spec) ? [...homes, commonLevel(QUARANTINE_LEVEL, QUARANTINE_SETTINGS)] : homes;
 }
@@ -81,8 +74,9 @@ export function flowSchemaName({ metadata }: Owner, account: string): string {
 }
 
 /** The FlowSchema that assigns all requests of a ServiceAccount to that level. */
-export function wantedFlow(owner: Owner, account: string, spec: Spec, level: string): Wanted {
-  const levels = [homeLevel(owner, spec), ...(needsQuarantine(spec) ? [QUARANTINE_LEVEL] : [])];
+export function wantedFlow(facts: HomeFacts, account: string, spec: Spec, level: string): Wanted {
+  const { owner } = facts;
+  const levels = [homeLevel(facts, spec), ...(needsQuarantine(spec) ? [QUARANTINE_LEVEL] : [])];
   return {
     kind: "FlowSchema",
     name: flowSchemaName(owner, account),

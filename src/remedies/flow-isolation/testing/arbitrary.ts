@@ -121,7 +121,7 @@ export const flowIsolationFacts: fc.Arbitrary<FlowIsolationFacts> = fc
     return {
       ...{ ...facts, accounts: observed, scaledDown },
       schemas: named.flatMap(({ name, level, fates: [own, lease] }) => [
-        ...made(wantedFlow(OWNER, name, withTarPit, level), own),
+        ...made(wantedFlow({ ...facts, owner: OWNER }, name, withTarPit, level), own),
         ...made(wantedLeaseFlow(OWNER, name, withTarPit), lease),
       ]),
       levels: wanted.flatMap((one, i) => made(one, levels[i] ?? "missing")),
