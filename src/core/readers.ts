@@ -8,6 +8,7 @@ import type {
   ClusterObjectView,
   DaemonSetView,
   PodView,
+  RoleView,
   SandboxEventView,
   ServiceAccountView,
   WorkloadView,
@@ -87,6 +88,12 @@ export interface Readers {
   bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]>;
   /** Read live; the namespace is that of a RoleBinding, and of no meaning otherwise. */
   binding(kind: BindingKind, namespace: string, name: string): Promise<BindingView | null>;
+  /**
+   * Read live; the namespace is that of a Role, and of no meaning otherwise.
+   *
+   * @throws ForbiddenError without the right `get` on it
+   */
+  role(kind: "Role" | "ClusterRole", namespace: string, name: string): Promise<RoleView | null>;
   /** Read live: all of that kind, or those with all these labels. Null where the API server does not serve that kind in v1. */
   clusterObjects(
     kind: ClusterKind,

@@ -156,6 +156,18 @@ export interface SubjectView {
   readonly namespace?: string;
 }
 
+/** A Role or ClusterRole. */
+export interface RoleView {
+  readonly rules: readonly RoleRule[];
+}
+
+/** What a role allows; an empty list allows nothing. */
+export interface RoleRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
 /** An Event `FailedCreatePodSandBox`: on a node a new pod could not be started. */
 export interface SandboxEventView {
   /** Of the Event and of the pod that could not be started: the API server refuses an Event about a pod of another namespace. */

@@ -11,7 +11,7 @@ export interface BindableRole {
 
 /**
  * Grants the operator the right to renew bindings of a role, as an installer does: the API server requires `bind` even for a change of an
- * annotation of such a binding.
+ * annotation of such a binding. With `get` the operator reads the role's rules.
  */
 export async function letOperatorBind(client: ClusterClient, role: BindableRole): Promise<void> {
   const name = `controller-resilience-bind-${role.name}`;
@@ -23,7 +23,7 @@ export async function letOperatorBind(client: ClusterClient, role: BindableRole)
     kind,
     name,
     ...scope,
-    "--verb=bind",
+    "--verb=bind,get",
     `--resource=${resource}`,
     `--resource-name=${role.name}`,
   ]);

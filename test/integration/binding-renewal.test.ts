@@ -109,7 +109,7 @@ async function allowToBind(resource: string, role: string): Promise<void> {
     await admin.get<{ items: { metadata: { name: string } }[] }>(`/api/v1/namespaces/${namespace}/serviceaccounts`)
   ).items.find(({ metadata }) => metadata.name.startsWith("operator-"))!.metadata.name;
   const rules = [
-    { apiGroups: ["rbac.authorization.k8s.io"], resources: [resource], resourceNames: [role], verbs: ["bind"] },
+    { apiGroups: ["rbac.authorization.k8s.io"], resources: [resource], resourceNames: [role], verbs: ["bind", "get"] },
   ];
   await admin.create(`${RBAC}/clusterroles`, { metadata: { name }, rules });
   await admin.create(`${RBAC}/clusterrolebindings`, {

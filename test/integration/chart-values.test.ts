@@ -180,7 +180,7 @@ describe("the rights", () => {
       `RoleBinding team/${wide}`,
       `RoleBinding team/${narrow}`,
     ]);
-    const group = { apiGroups: ["rbac.authorization.k8s.io"], resourceNames: ["edit"], verbs: ["bind"] };
+    const group = { apiGroups: ["rbac.authorization.k8s.io"], resourceNames: ["edit"], verbs: ["bind", "get"] };
     const [clusterRoles, someRoles] = [
       { ...group, resources: ["clusterroles"] },
       { ...group, resources: ["roles"] },

@@ -46,3 +46,30 @@ labels:
 {{- end -}}
 {{- end -}}
 {{- end }}
+
+{{- /* What the rules of a role allow so that its holder can take more rights, as in src/remedies/binding-renewal/role.ts; empty if nothing does. */ -}}
+{{- define "controller-resilience.excess" -}}
+{{- $found := list }}
+{{- range . }}
+  {{- $verbs := .verbs | default list }}
+  {{- $resources := .resources | default list }}
+  {{- $isCore := or (has "*" .apiGroups) (has "" .apiGroups) }}
+  {{- $isRbac := or (has "*" .apiGroups) (has "rbac.authorization.k8s.io" .apiGroups) }}
+  {{- range $verb := list "escalate" "bind" }}
+    {{- range $resource := list "roles" "clusterroles" }}
+      {{- if and $isRbac (or (has "*" $verbs) (has $verb $verbs)) (or (has "*" $resources) (has $resource $resources)) }}
+        {{- $found = append $found (printf "%s %s" $verb $resource) }}
+      {{- end }}
+    {{- end }}
+  {{- end }}
+  {{- range $resource := list "users" "groups" }}
+    {{- if and $isCore (or (has "*" $verbs) (has "impersonate" $verbs)) (or (has "*" $resources) (has $resource $resources)) }}
+      {{- $found = append $found (printf "impersonate %s" $resource) }}
+    {{- end }}
+  {{- end }}
+  {{- if and $isCore $verbs (has "*" $resources) }}
+    {{- $found = append $found (printf "%s all resources" (join ", " $verbs)) }}
+  {{- end }}
+{{- end }}
+{{- first $found }}
+{{- end }}

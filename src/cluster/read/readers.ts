@@ -9,6 +9,7 @@ import type {
   ClusterObjectView,
   DaemonSetView,
   PodView,
+  RoleView,
   SandboxEventView,
   ServiceAccountView,
   WorkloadView,
@@ -28,6 +29,7 @@ import { StaleTokens } from "../measure/stale-tokens";
 import { describeCall, pathOf, type Place, type Resource } from "../http/resources";
 import { KINDS } from "../../core/kinds";
 import { bindingView } from "./binding-view";
+import { roleView } from "./role-view";
 import { serviceAccountView, workloadView } from "./views";
 
 /** What the readers work with. */
@@ -105,6 +107,11 @@ export class ClusterReaders implements Readers {
     const place = kind === "RoleBinding" ? { namespace, name } : { name };
     const raw = await this.#get(KINDS[kind], place);
     return raw === null ? null : bindingView(kind, raw);
+  }
+
+  async role(kind: "Role" | "ClusterRole", namespace: string, name: string): Promise<RoleView | null> {
+    const raw = await this.#get(KINDS[kind], kind === "Role" ? { namespace, name } : { name });
+    return raw === null ? null : roleView(raw);
   }
 
   async clusterObjects(

@@ -10,6 +10,7 @@ import type {
   ClusterObjectView,
   DaemonSetView,
   PodView,
+  RoleView,
   SandboxEventView,
   ServiceAccountView,
   WorkloadView,
@@ -58,6 +59,11 @@ export class EmptyReaders implements Readers {
 
   /** None. */
   binding(_kind: BindingKind, _namespace: string, _name: string): Promise<BindingView | null> {
+    return Promise.resolve(null);
+  }
+
+  /** None. */
+  role(_kind: "Role" | "ClusterRole", _namespace: string, _name: string): Promise<RoleView | null> {
     return Promise.resolve(null);
   }
 

@@ -13,6 +13,7 @@ import { readExpiry } from "./conventions";
 import type { Changed, GoneBinding, LivingBinding, ObservedBindings, Scope } from "./observed";
 import { accountsOf, changedAccounts, pinTargets, type TargetWorkloads } from "./pins";
 import { afterRenewal, bindingId, isBeforeExpiry, isFinal, isRecorded, isContested, timeOf } from "./record";
+import { reviewed, withNamespace, type Reviewed } from "./review";
 import { rightsFor } from "./rights";
 import { markedOf, scheduleOf } from "./schedule";
 import { bindsTarget, isInScope, isListed, refusalOf } from "./scope";
@@ -175,7 +176,7 @@ function slotOptions({ records, scope, spec }: Context): SlotOptions {
   };
 }
 
-type UnreviewedGone = Omit<GoneBinding, "lacks">;
+type UnreviewedGone = Omit<GoneBinding, "lacks" | "excess">;
 
 interface Unfound {
   readonly living: readonly BindingView[];
@@ -233,10 +234,12 @@ async function livingBindings(cached: readonly BindingView[], context: Context):
     readers.clock,
     each(views, view => withRecord(view, context)),
   );
-  return Promise.all(recorded.map(async ({ needs, ...one }) => ({ ...one, lacks: await missing(needs, readers) })));
+  const review = (needs: readonly Right[], view: BindingView): Promise<Reviewed> =>
+    reviewed(needs, withNamespace(view), readers);
+  return Promise.all(recorded.map(async ({ needs, ...one }) => ({ ...one, ...(await review(needs, one.view)) })));
 }
 
-interface Recorded extends Omit<LivingBinding, "lacks"> {
+interface Recorded extends Omit<LivingBinding, "lacks" | "excess"> {
   /** Rights that its renewal needs. */
   readonly needs: readonly Right[];
 }
@@ -284,19 +287,10 @@ async function readLive(cached: BindingView, readers: Readers): Promise<BindingV
 }
 
 async function withRights({ record, seenMs }: UnreviewedGone, readers: Readers): Promise<GoneBinding> {
-  const lacks = staysGone(record, seenMs) ? [] : await missing(rightsFor(record, "create"), readers);
-  return { record, seenMs, lacks };
+  const needs = staysGone(record, seenMs) ? [] : rightsFor(record, "create");
+  return { record, seenMs, ...(await reviewed(needs, record, readers)) };
 }
 
 function staysGone(record: BindingStatus, seenMs: number): boolean {
   return isFinal(record) || isBeforeExpiry(record, seenMs);
-}
-
-function withNamespace({ kind, namespace, name, roleRef }: BindingView): Parameters<typeof rightsFor>[0] {
-  return { kind, name, roleRef, ...(namespace === "" ? {} : { namespace }) };
-}
-
-async function missing(rights: readonly Right[], readers: Readers): Promise<Right[]> {
-  const answers = await Promise.all(rights.map(right => readers.may(right)));
-  return rights.filter((_, i) => answers[i] !== true);
 }

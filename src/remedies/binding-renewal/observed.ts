@@ -50,6 +50,8 @@ export interface LivingBinding {
   readonly record?: BindingStatus;
   /** Rights that a renewal needs and the operator lacks; reviewed from the first warning on. */
   readonly lacks: readonly Right[];
+  /** What the role allows and no binding by the operator may; reviewed with the rights. Absent: nothing. */
+  readonly excess?: string;
 }
 
 /** A binding that is in status and does not exist. */
@@ -59,4 +61,6 @@ export interface GoneBinding {
   readonly seenMs: number;
   /** Rights that a restore needs and the operator lacks. */
   readonly lacks: readonly Right[];
+  /** As of {@link LivingBinding}. */
+  readonly excess?: string;
 }

@@ -25,7 +25,7 @@ export const REASONS = {
   },
   BindingRefused: {
     event: "Warning",
-    help: "Give the targets' ServiceAccounts a separate binding, or extend the owner that the message names.",
+    help: "Give the targets' ServiceAccounts a separate binding, or a narrower role, or extend the owner, as the message says.",
   },
   RenewalEnded: {
     event: "Warning",

@@ -8,7 +8,8 @@ const RBAC_GROUP = "rbac.authorization.k8s.io";
 /**
  * The rights that a change or a create of a binding needs: the write itself, and `bind` on the role, in the namespace of the binding
  * (kubernetes/kubernetes pkg/registry/rbac/rolebinding/policybased/storage.go and rbac/escalation_check.go, BindingAuthorized). The API
- * server also accepts a client that holds every permission of the role, which is more than `bind`.
+ * server also accepts a client that holds every permission of the role, which is more than `bind`. `get` on the role shows its rules: the
+ * operator binds none with which its holder can take more rights (role.ts).
  */
 export function rightsFor(
   binding: Pick<BindingView | BindingStatus, "kind" | "name" | "namespace" | "roleRef">,
@@ -22,21 +23,22 @@ export function rightsFor(
     verb === "create" ? write : { ...write, name },
     ...(roleRef === undefined
       ? []
-      : [
-          {
-            apiGroup: RBAC_GROUP,
-            resource: pluralOf(roleRef.kind) ?? roleRef.kind,
-            verb: "bind",
-            name: roleRef.name,
-            ...within,
-          },
-        ]),
+      : ["bind", "get"].map(right => ({
+          apiGroup: RBAC_GROUP,
+          resource: pluralOf(roleRef.kind) ?? roleRef.kind,
+          verb: right,
+          name: roleRef.name,
+          ...within,
+        }))),
   ];
 }
+
+/** Verbs on a role, which are granted role by role. */
+const ROLE_VERBS: ReadonlySet<string> = new Set(["bind", "get"]);
 
 /** The rule to add, as YAML in one line. */
 export function ruleOf({ apiGroup, resource, verb, name }: Right): string {
   // A role's name may contain brackets and commas, and unquoted would be another rule.
-  const names = name === undefined || verb !== "bind" ? "" : `, resourceNames: [${JSON.stringify(name)}]`;
+  const names = name === undefined || !ROLE_VERBS.has(verb) ? "" : `, resourceNames: [${JSON.stringify(name)}]`;
   return `{apiGroups: [${apiGroup}], resources: [${resource}]${names}, verbs: [${verb}]}`;
 }

@@ -22,6 +22,11 @@ export function deletionOf(record: BindingStatus): string {
   return `${nameOf(record)} expired at ${record.expiryTime ?? ""} and was deleted`;
 }
 
+/** Why the operator does not bind a role, and what a person can do. */
+export function tooPowerful({ kind, name }: { readonly kind: string; readonly name: string }, excess: string): string {
+  return `${kind} ${name} ${excess}, so an operator that binds it is as good as cluster-admin; create a narrower role for the ServiceAccount`;
+}
+
 /** The rules to add, each as YAML in one line. */
 export function rulesOf(rights: readonly Right[]): string {
   return rights.map(ruleOf).join(" and ");

@@ -6,7 +6,7 @@ import type { GoneBinding, ObservedBindings } from "../observed";
 import { isBeforeExpiry, isContested, isFinal, latestMs, timeOf, wasSeenSince, withoutRenewalPlan } from "../record";
 import { planRestore, renewUntilMs, type RestoreWindow, restoreWindowOf, type Restoring } from "../schedule";
 import { isListed, refusalOf } from "../scope";
-import { deletionOf, nameOf, rulesOf } from "../wording";
+import { deletionOf, nameOf, rulesOf, tooPowerful } from "../wording";
 import { type BindingFinding, eventOnEntering } from "./finding";
 
 interface GoneCase extends GoneBinding {
@@ -27,6 +27,7 @@ const CHECKS: readonly Check<GoneCase, BindingFinding>[] = [
   alreadyExpired,
   notRestorable,
   permissionMissing,
+  roleTooPowerful,
   observeOnly,
   restoreNotRecorded,
   restore,
@@ -138,6 +139,20 @@ function permissionMissing({ lacks, record }: GoneCase): BindingFinding | undefi
     entry: { ...record, state: "Forbidden" },
     isStalled: true,
     ...eventOnEntering("Forbidden", record.state, event, refOfGone(record)),
+  };
+}
+
+function roleTooPowerful({ excess, record }: GoneCase): BindingFinding | undefined {
+  if (excess === undefined || record.roleRef === undefined) return undefined;
+  const sentence = `${deletionOf(record)}; it is not restored: ${tooPowerful(record.roleRef, excess)}.`;
+  const event = { type: "Warning", reason: "BindingRefused", note: sentence } as const;
+  return {
+    status: "False",
+    reason: "BindingRefused",
+    sentence,
+    entry: { ...withoutRenewalPlan(record), state: "Refused" },
+    isStalled: true,
+    ...eventOnEntering("Refused", record.state, event, refOfGone(record)),
   };
 }
 

@@ -7,7 +7,7 @@ import type { LivingBinding, ObservedBindings } from "../observed";
 import { isContested, latestMs, seenSince, timeOf, withoutRenewalPlan } from "../record";
 import { markedOf, planRenewal, renewUntilMs, scheduleOf, type Renewal, type Schedule } from "../schedule";
 import { isListed, isPinned } from "../scope";
-import { expiryOf, nameOf, rulesOf } from "../wording";
+import { expiryOf, nameOf, rulesOf, tooPowerful } from "../wording";
 import { basicEntry, planExcluded, type LivingCase } from "./excluded";
 import { type BindingFinding, eventOnEntering } from "./finding";
 import { revocation } from "./gone";
@@ -27,6 +27,7 @@ const CHECKS: readonly Check<ExpiringCase, BindingFinding>[] = [
   beforeWarning,
   // Reported from the first warning on, so that there is time to add the permission.
   permissionMissing,
+  roleTooPowerful,
   beforeRenewal,
   observeOnly,
   renewalNotRecorded,
@@ -146,6 +147,22 @@ function permissionMissing(expiring: ExpiringCase): BindingFinding | undefined {
     entry: entryOf(expiring, "Forbidden"),
     isStalled: true,
     ...onEntering(expiring, "Forbidden", { type: "Warning", reason: "BindingRenewalForbidden", note: sentence }),
+    nextMs: timesOf(expiring),
+  };
+}
+
+function roleTooPowerful(expiring: ExpiringCase): BindingFinding | undefined {
+  const { excess, view } = expiring.binding;
+  if (excess === undefined) return undefined;
+  const role = expiring.isPrivate ? "its role is too powerful" : tooPowerful(view.roleRef, excess);
+  const sentence = `${clause(expiring)} and is not renewed: ${role}.`;
+  return {
+    status: "False",
+    reason: "BindingRefused",
+    sentence,
+    entry: withoutRenewalPlan(entryOf(expiring, "Refused")),
+    isStalled: true,
+    ...onEntering(expiring, "Refused", { type: "Warning", reason: "BindingRefused", note: sentence }),
     nextMs: timesOf(expiring),
   };
 }
