@@ -14,7 +14,7 @@ import { cooldownActive, missedByRollout, restartsExhausted } from "./limits";
 import { rolloutInProgress, upgradeDeferred } from "./rollout-checks";
 import { downPods, tooManyDown, UNHEALTHY_HINT } from "./unavailable";
 import { isStale, isSuspected, workloadId, type ObservedPod } from "./observed";
-import { count, describeBlock, describeCause, describeEvidence, describeShare } from "./wording";
+import { count, describeBlock, describeCause, describeEvidence, describeMissingSign, describeShare } from "./wording";
 
 /** The first check that applies decides. */
 const CHECKS: readonly WorkloadCheck[] = [
@@ -187,7 +187,7 @@ function suspected({ workload }: WorkloadState): Assessment | undefined {
   const suspect = workload.pods.find(pod => pod.view.deletedAtMs === undefined && isSuspected(pod));
   if (suspect === undefined) return undefined;
   const isByAge = suspect.proof !== undefined && suspect.logs.occasions === 0;
-  const missing = isByAge ? "no 401 response yet confirms it" : "not persistent yet";
+  const missing = isByAge ? describeMissingSign(suspect.proof) : "not persistent yet";
   return { status: "True", reason: "Suspected", sentence: `${describeEvidence(suspect)}; ${missing}.` };
 }
 

@@ -8,6 +8,7 @@ import type { Persistence, PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
 import { hasLog, type LogFinding, type LogWatch, type Watched } from "../../logs/reading/log-watch";
 import { describeTarget, readTarget } from "../kit/targets";
+import { requireApiUse } from "./api-use";
 import { TOKEN_CAUSES, type Onset } from "./cause";
 import {
   SEVERITY,
@@ -112,11 +113,12 @@ async function findPods(views: readonly WorkloadView[], pass: Pass): Promise<Wor
   const accounts = await readServiceAccounts(views, podViews, pass);
   const open = openRestarts(object);
   const nowMs = readers.clock.now().getTime();
-  return views.map(view => {
+  const workloads = views.map(view => {
     const context = { spec: pass.spec, nowMs, hasOpenRestart: open.has(workloadId(view)) };
     const ownPods = podViews.filter(pod => isPodOf(pod, view));
     return { view, pods: ownPods.map(pod => podBeforeLogs(pod, accounts, context)) };
   });
+  return requireApiUse(workloads, { readers, namespace: object.metadata.namespace, problems: pass.problems });
 }
 
 /** Restarts with the causes of this remedy. Another remedy settles the others. */

@@ -50,6 +50,18 @@ const PERMISSIONS: readonly Permission[] = [
     why: "Proves that the signing key of a token was replaced.",
   },
   {
+    apiGroup: "rbac.authorization.k8s.io",
+    resource: "rolebindings",
+    verbs: ["list", "watch"],
+    why: "Shows whether a pod without 401s in its log uses the API at all.",
+  },
+  {
+    apiGroup: "rbac.authorization.k8s.io",
+    resource: "clusterrolebindings",
+    verbs: ["list", "watch"],
+    why: "Shows the same.",
+  },
+  {
     apiGroup: "apps",
     resource: "deployments",
     verbs: ["get", "list", "patch"],

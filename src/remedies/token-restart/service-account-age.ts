@@ -44,6 +44,8 @@ export interface AgeProof {
   readonly alone: boolean;
   /** `evidence` lacks ServiceAccountAge: the proof names the cause, but is no evidence. */
   readonly isCauseOnly?: boolean;
+  /** Nothing shows that the pod uses the API server, or that is unknown. Absent: it does, or the proof is not sufficient alone. */
+  readonly apiUse?: "unseen" | "unknown";
   /** A log shows a healthy client. */
   readonly isContradicted?: boolean;
 }

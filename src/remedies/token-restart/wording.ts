@@ -5,6 +5,7 @@ import { toSeconds } from "../../core/time";
 import type { Persistence } from "../../logs/persistence";
 import { joinSentences } from "../kit/summarize";
 import type { TokenCause } from "./cause";
+import type { AgeProof } from "./service-account-age";
 import {
   isBySandbox,
   workloadId,
@@ -30,6 +31,13 @@ export function describeEvidence(pod: ObservedPod): string {
   if (proof === undefined) return `Pod ${view.name} ${got401s}`;
   const older = `Pod ${view.name} is older than its ServiceAccount ${view.serviceAccountName}, so its token is invalid`;
   return logs.occasions === 0 ? older : `${older}, and ${got401s}`;
+}
+
+/** What the age of a ServiceAccount lacks to be sufficient for a restart. */
+export function describeMissingSign({ apiUse }: AgeProof): string {
+  if (apiUse === undefined) return "no 401 response yet confirms it";
+  const why = apiUse === "unseen" ? "no binding shows that it uses the API" : "it is unknown whether it uses the API";
+  return `${why}, so only a 401 response in its log leads to a restart`;
 }
 
 function describeExtent({ occasions, firstMs = 0, lastMs = 0 }: Persistence): string {

@@ -7,7 +7,14 @@ import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
 import { executedRestart } from "../../../core/testing/restarts";
-import type { PodView, SandboxEventView, ServiceAccountView, WorkloadView } from "../../../core/views";
+import type {
+  BindingKind,
+  BindingView,
+  PodView,
+  SandboxEventView,
+  ServiceAccountView,
+  WorkloadView,
+} from "../../../core/views";
 import { createTokenRestart } from "../remedy";
 import { container, FakeLogs, pod } from "./fake-log";
 
@@ -37,7 +44,7 @@ export interface ScenePass extends Report {
   readonly planned: PlannedPass;
 }
 
-type Answered = "pods" | "workload" | "serviceAccount" | "sandboxEvents";
+type Answered = "pods" | "workload" | "serviceAccount" | "sandboxEvents" | BindingKind;
 
 /** A namespace with the Deployment `web` of one pod, a ControllerResilience for it, and the remedy. */
 export class Scene extends EmptyReaders {
@@ -48,6 +55,8 @@ export class Scene extends EmptyReaders {
   accounts = new Map<string, ServiceAccountView>();
   object: ControllerResilience;
   sandboxEventList: SandboxEventView[] = [];
+  /** One RoleBinding, of a controller that uses the API server. */
+  bindingList: BindingView[] = [binding({ subjects: [{ kind: "ServiceAccount", namespace: "team", name: "web" }] })];
   /** Errors of readers. */
   failing: Partial<Record<Answered, Error>> = {};
   #pending: PendingWrite[] = [];
@@ -114,6 +123,14 @@ export class Scene extends EmptyReaders {
   /** As Readers. */
   override serviceAccount(_namespace: string, name: string): Promise<ServiceAccountView | null> {
     return this.#answer("serviceAccount", this.accounts.get(name) ?? null);
+  }
+
+  /** As Readers. */
+  override bindings(kind: BindingKind): Promise<readonly BindingView[]> {
+    return this.#answer(
+      kind,
+      this.bindingList.filter(one => one.kind === kind),
+    );
   }
 
   #answer<T>(what: Answered, value: T): Promise<T> {
@@ -190,6 +207,24 @@ export function workload(over: Partial<WorkloadView> = {}): WorkloadView {
     skip: false,
     serviceAccountName: "web",
     replicas: 1,
+    ...over,
+  };
+}
+
+/** A RoleBinding. */
+export function binding(over: Partial<BindingView> = {}): BindingView {
+  return {
+    kind: "RoleBinding",
+    namespace: "team",
+    name: "rights",
+    uid: "b",
+    resourceVersion: "7",
+    createdAtMs: 0,
+    labels: {},
+    annotations: {},
+    skip: false,
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "rights" },
+    subjects: [],
     ...over,
   };
 }
