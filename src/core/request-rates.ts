@@ -25,6 +25,9 @@ export interface RequestRates {
    * rate proves nothing. Absent: there was no such change.
    */
   readonly settlingUntilMs?: number;
-  /** API servers that there are, and how many of them the last attempt could read: with fewer the rates are lower bounds. */
+  /**
+   * API servers that there are, as far as is known, and how many of them the last attempt could read: with fewer the rates are lower bounds.
+   * Behind one address, the servers that answered there lately.
+   */
   readonly servers: { readonly found: number; readonly read: number };
 }

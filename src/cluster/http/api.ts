@@ -20,6 +20,8 @@ export interface ApiRequest {
   readonly acceptEncoding?: "gzip";
   /** Sends the request to this API server instead of the kubeconfig's, with the same credentials. */
   readonly instance?: Instance | undefined;
+  /** Opens a connection for this request: a load balancer may then lead to another API server. */
+  readonly isFresh?: boolean | undefined;
   /** Covers the wait for a free slot, the connection and the whole body. */
   readonly deadlineMs?: number;
   readonly maxBytes?: number;
@@ -212,6 +214,7 @@ export class Api {
       },
       body,
       instance: request.instance,
+      isFresh: request.isFresh,
     };
   }
 }

@@ -1,4 +1,4 @@
-import { type Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps, type RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../../core/clock";
@@ -31,6 +31,8 @@ export interface WireRequest {
   readonly body?: string | undefined;
   /** Receives the request instead of the kubeconfig's server. */
   readonly instance?: Instance | undefined;
+  /** Opens a connection for this request. */
+  readonly isFresh?: boolean | undefined;
 }
 
 /** The name that pods use: every API server's certificate contains it, whatever its address. */
@@ -150,9 +152,10 @@ export class Connection {
 
   /** Sends a request and resolves with the response head; the caller reads the body. @throws WireError */
   static send(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    const { instance } = wire;
+    const { instance, isFresh = false } = wire;
     const options: RequestOptions = {
       ...(instance === undefined ? towardsServer(access, wire.path) : towardsInstance(access, instance, wire.path)),
+      ...(isFresh && instance === undefined ? { agent: unpooled(access.agent) } : {}),
       method: wire.method,
       headers: { ...wire.headers, ...access.headers },
       signal,
@@ -235,6 +238,12 @@ function towardsServer({ server, agent }: Access, path: string): RequestOptions 
     port: server.port === "" ? (server.protocol === "http:" ? 80 : 443) : Number(server.port),
     path: server.pathname.replace(/\/$/, "") + path,
   };
+}
+
+/** The same agent without connections to reuse. A proxy's agent stays as it is. */
+function unpooled(agent: Agent): Agent {
+  if (agent.constructor === HttpsAgent) return new HttpsAgent({ ...(agent as HttpsAgent).options, keepAlive: false });
+  return agent.constructor === Agent ? new Agent({ keepAlive: false }) : agent;
 }
 
 function towardsInstance({ instanceAgent }: Access, { address, port }: Instance, path: string): RequestOptions {

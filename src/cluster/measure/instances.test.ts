@@ -65,7 +65,7 @@ afterEach(async () => {
 });
 
 /** Starts the instance, and a client whose kubeconfig has another server. */
-async function start(party: Party, cluster: object = {}) {
+async function start(party: Party, cluster: object = {}, isAlone = false) {
   server = createServer({ key: party.key, cert: party.certificate }, (request, response) => {
     requests.push(request);
     response.writeHead(request.headers.authorization === accepted ? 200 : 401).end("{}");
@@ -78,7 +78,9 @@ async function start(party: Party, cluster: object = {}) {
     const caData = Buffer.from(ca.certificate).toString("base64");
     const token = loads++ === 0 ? "first" : "second";
     const elsewhere = { name: "c", server: "https://127.0.0.1:1/prefix", caData, skipTLSVerify: false, ...cluster };
-    config.loadFromClusterAndUser(elsewhere, { name: "u", token });
+    const { port } = server.address() as AddressInfo;
+    const alone = { server: `https://127.0.0.1:${port}`, tlsServerName: "kubernetes.default.svc" };
+    config.loadFromClusterAndUser({ ...elsewhere, ...(isAlone ? alone : {}) }, { name: "u", token });
     return config;
   };
   const clock = new FakeClock();
@@ -87,7 +89,8 @@ async function start(party: Party, cluster: object = {}) {
   const api = new Api(connection, clock, { userAgent: "t", onAnswer: head => void answers.push(head) });
   const instance = { address: "127.0.0.1", port: (server.address() as AddressInfo).port };
   const ask = () => api.send({ what: "get /metrics", path: "/metrics", instance });
-  return { ask, answers, loads: () => loads };
+  const askUsual = (isFresh: boolean) => api.send({ what: "get /metrics", path: "/metrics", isFresh });
+  return { ask, askUsual, answers, loads: () => loads };
 }
 
 describe("an instance of the API server", () => {
@@ -127,5 +130,13 @@ describe("an instance of the API server", () => {
     const { ask } = await start(usual);
     for (let i = 0; i < 10; i++) await ask();
     expect(opened).toBe(1);
+  });
+});
+
+describe("the server of the kubeconfig", () => {
+  it("gets a connection of its own for a request that asks for it, in front of which a load balancer may choose", async () => {
+    const { askUsual } = await start(usual, {}, true);
+    for (const isFresh of [false, false, true, true, false]) expect((await askUsual(isFresh)).code).toBe(200);
+    expect(opened).toBe(3);
   });
 });

@@ -41,7 +41,8 @@ export async function* metricLines(
   const cancel = clock.after(DEADLINE_MS, () =>
     end.abort(new TimeoutError(`${WHAT}: timed out after ${DEADLINE_MS / 1000} s`)),
   );
-  const direct = instance === undefined ? {} : { instance, deadlineMs: INSTANCE_DEADLINE_MS };
+  // Behind one address there may be several API servers: a kept connection would always lead to the same one.
+  const direct = instance === undefined ? { isFresh: true } : { instance, deadlineMs: INSTANCE_DEADLINE_MS };
   const request = { what: WHAT, path: "/metrics", accept: "text/plain", acceptEncoding: "gzip", ...direct } as const;
   try {
     yield* linesOf(await api.open(request, end.signal));

@@ -18,6 +18,8 @@ class Servers {
   /** Further FlowSchemas of the operator. */
   surplus = 0;
   asked: string[] = [];
+  /** Whether the kubeconfig's server was asked by a connection of its own. */
+  fresh: (boolean | undefined)[] = [];
   /** Answers wait for this promise. */
   gate: Promise<void> = Promise.resolve();
 
@@ -31,6 +33,7 @@ class Servers {
 
   open = (request: ApiRequest): Promise<IncomingMessage> => {
     const address = request.instance?.address ?? "ordinary";
+    if (request.instance === undefined) this.fresh = [...new Set([...this.fresh, request.isFresh])];
     this.asked.push(address);
     const server = request.instance === undefined ? this.ordinary : this.instances.get(address);
     if (server instanceof Error) return Promise.reject(server);
@@ -135,6 +138,35 @@ describe("the rates of requests", () => {
     const without = await servers.read();
     expect(without.unknown).toContain("get endpointslices default/kubernetes: not allowed (403).");
     expect(without.servers).toEqual({ found: 0, read: 0 });
+  });
+
+  it("are lower bounds of several servers behind one address, each with a connection of its own", async () => {
+    const start = servers.clock.now().getTime() / 1_000 - 86_400;
+    const rates: RequestRates[] = [];
+    for (const [i, id] of [0, 1, 0, 1, 2, 0].entries()) {
+      servers.ordinary = [start + id, 10 * i];
+      rates.push(await servers.read());
+    }
+    expect(rates.map(one => one.servers)).toEqual([
+      { found: 1, read: 1 },
+      { found: 2, read: 1 },
+      { found: 2, read: 1 },
+      { found: 2, read: 1 },
+      { found: 3, read: 1 },
+      { found: 3, read: 1 },
+    ]);
+    expect(servers.fresh).toEqual([true]);
+    servers.clock.advance(900_000);
+    servers.ordinary = [start, 100];
+    await servers.read();
+    servers.clock.advance(900_000);
+    expect((await servers.read()).servers).toEqual({ found: 1, read: 1 });
+  });
+
+  it("are those of one server behind the address after its restart", async () => {
+    await servers.read();
+    servers.ordinary = [servers.clock.now().getTime() / 1_000 + 5, 0];
+    expect((await servers.read()).servers).toEqual({ found: 1, read: 1 });
   });
 
   it("say until when clients may list anew after a start of an API server", async () => {

@@ -68,7 +68,10 @@ export class RequestCounts {
       ...this.#known(),
       ...(unknown === undefined ? {} : { unknown }),
       ...(counts.some(({ isCut }) => isCut) ? { isCut: true } : {}),
-      servers: { found, read: counts.length },
+      servers: {
+        found: Math.max(found, unknown === undefined ? this.#behindOneAddress(counts) : 0),
+        read: counts.length,
+      },
     };
     return this.#rates;
   }
@@ -85,6 +88,13 @@ export class RequestCounts {
       ...(readMs === undefined ? {} : { readMs: Math.round(readMs + offsetMs) }),
       ...(untilMs === undefined || untilMs <= nowMs ? {} : { settlingUntilMs: Math.round(untilMs + offsetMs) }),
     };
+  }
+
+  /** Several API servers may answer at the kubeconfig's address, one at a time. */
+  #behindOneAddress(counts: readonly ServerCounts[]): number {
+    const { clock } = this.#context;
+    const offsetMs = clock.now().getTime() - clock.monotonicMs();
+    return counts.some(({ address }) => address === "") ? this.#history.serversAt("", offsetMs) : 0;
   }
 
   #noteChanges(counts: readonly ServerCounts[], instances: readonly Instance[]): void {

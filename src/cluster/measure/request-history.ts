@@ -63,6 +63,16 @@ export class RequestHistory {
     return Object.fromEntries([...names].map(name => [name, spansOf(name)]));
   }
 
+  /**
+   * Returns the number of API servers that were read at an address in the last 15 minutes. A server that started after another was last read
+   * counts as its replacement. `offsetMs` as in {@link spans}.
+   */
+  serversAt(address: string, offsetMs: number): number {
+    const there = [...this.#servers].filter(([, known]) => known.address === address);
+    const startMs = Math.max(...there.map(([startSeconds]) => 1_000 * startSeconds));
+    return there.filter(([, { readMs }]) => readMs + offsetMs >= startMs).length;
+  }
+
   #take({ address, startSeconds, requests }: ServerCounts, readMs: number): void {
     const known = this.#servers.get(startSeconds);
     // One server at two addresses counts once.
