@@ -12,6 +12,8 @@ export interface ObjectStore {
   get(key: Key): Promise<ControllerResilience | null>;
   /** Keys of all objects, read live: the safety net under every watch. */
   list(): Promise<Key[]>;
+  /** uids of the objects of all namespaces, also of those that are not watched; read live. @throws any error of the client */
+  uids(): Promise<ReadonlySet<string>>;
   /**
    * Replaces status, if the object still has that resourceVersion. Returns the new resourceVersion.
    *

@@ -7,8 +7,10 @@ import { KeyMemory } from "../core/signing-keys";
 import { LeaseBreaker } from "./lead/lease-breaker";
 import { LeaseKeys } from "./lead/lease-keys";
 import { LeaderElector, type ElectionTiming } from "./lead/leader-election";
+import { Leftovers } from "./pass/leftovers";
 import { Reconciler } from "./pass/reconcile";
 import { Restarts, type BreakerSettings, type RestartsPorts } from "./restarts/restarts";
+import { Executor } from "./write/executor";
 
 export type { BreakerSettings };
 
@@ -49,26 +51,26 @@ export class Engine {
   #isStopping = false;
 
   constructor(ports: EnginePorts, settings: EngineSettings) {
-    const { clock } = ports.readers;
-    const { identity } = settings;
+    const [{ clock }, { identity }] = [ports.readers, settings];
     const breaker = new LeaseBreaker(clock, why => reportBreaker(why, ports));
     const restarts = createRestarts(ports, settings, { breaker, requestPass: key => this.loop.enqueue(key) });
     const reconciler = new Reconciler({ ...ports, restarts });
-    const recordEvent = (type: EventRecord["type"], reason: string, note: string): void =>
-      ports.events.record({ regarding: ports.lease.ref, type, reason, action: "LeaderElection", note });
+    const leftovers = createLeftovers(ports, () => this.elector.isLeader());
+    const recordEvent = electionEvents(ports);
     this.elector = new LeaderElector(
       identity,
       {
-        ...ports,
-        ...{ clock, store: ports.lease },
+        ...{ ...ports, clock, store: ports.lease },
         annotations: [breaker, new LeaseKeys(ports.keyMemory ?? new KeyMemory())],
         onStartedLeading: () => {
           restarts.startTerm();
           this.loop.startLeading();
+          leftovers.start();
           recordEvent("Normal", "StartedLeading", `${identity} became leader.`);
         },
         onStoppedLeading: why => {
           this.loop.stopLeading();
+          leftovers.stop();
           breaker.endTerm();
           if (this.#isStopping) return;
           recordEvent("Warning", "StoppedLeading", `${identity} stopped leading and stands by: ${why}.`);
@@ -100,6 +102,16 @@ export class Engine {
     await this.loop.stop();
     await this.elector.stop();
   }
+}
+
+function electionEvents({ events, lease }: Pick<EnginePorts, "events" | "lease">) {
+  return (type: EventRecord["type"], reason: string, note: string): void =>
+    events.record({ regarding: lease.ref, type, reason, action: "LeaderElection", note });
+}
+
+function createLeftovers(ports: EnginePorts, isLeader: () => boolean): Leftovers {
+  const executor = new Executor({ ...ports, clock: ports.readers.clock });
+  return new Leftovers({ ...ports, executor, isLeader });
 }
 
 function createRestarts(

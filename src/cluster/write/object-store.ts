@@ -45,6 +45,14 @@ export class ApiObjectStore implements ObjectStore {
   }
 
   async list(): Promise<Key[]> {
+    return this.#inScope(await this.#listAll());
+  }
+
+  async uids(): Promise<ReadonlySet<string>> {
+    return new Set((await this.#listAll()).map(({ uid }) => uid));
+  }
+
+  async #listAll(): Promise<Listed[]> {
     const listed: Listed[] = [];
     try {
       const list = { resource: RESOURCE, limit: PAGE_SIZE, accept: METADATA_ONLY };
@@ -53,7 +61,7 @@ export class ApiObjectStore implements ObjectStore {
       if (!(error instanceof GoneError)) throw error;
       throw new TerminalError(`expected the resource ${RESOURCE.plural}, got none: install crds/`, { cause: error });
     }
-    return this.#inScope(listed);
+    return listed;
   }
 
   /** Strict validation rejects a field that the schema does not have, instead of dropping it. */

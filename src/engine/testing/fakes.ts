@@ -124,6 +124,7 @@ export class MemoryObjects implements ObjectStore {
   #version = 100;
   get = (key: Key) => Promise.resolve(structuredClone(this.objects.get(key) ?? null));
   list = () => Promise.resolve([...this.objects.keys()]);
+  uids = () => Promise.resolve(new Set([...this.objects.values()].map(({ metadata }) => metadata.uid)));
   writeStatus = (object: ControllerResilience, status: ControllerResilienceStatus): Promise<string> => {
     const key = `${object.metadata.namespace}/${object.metadata.name}`;
     const current = this.objects.get(key);

@@ -94,17 +94,34 @@ export class Executor {
 
   /** Executes an intent, or returns why not. Never throws. */
   async execute(by: By, intent: Intent, scope: ExecutionScope): Promise<Outcome> {
-    const objection = firstObjection(by, intent, scope) ?? this.#deferred(intent, scope);
+    const objection = objectionOf(CHECKS, by, intent, scope) ?? this.#deferred(intent, scope);
     const outcome = objection ?? (await this.#try(intent, scope));
-    this.#ports.metrics.intent(by.name, intent.verb, outcome.result);
+    this.#note(by, intent, { outcome, isTried: objection === undefined }, scope.log);
     if (intent.restart && outcome.result === "Limited") this.#ports.metrics.restartDeferred(outcome.limit);
-    const { target, verb, why } = intent;
-    // Intents that were not tried come back with every pass: debug.
-    scope.log[objection === undefined ? (LEVELS[outcome.result] ?? "debug") : "debug"](
-      { remedy: by.name, verb, target, why, outcome },
-      "intent",
-    );
     return outcome;
+  }
+
+  /**
+   * Executes a write for no object, such as the deletion of a leftover of one that is gone. It takes nothing down and counts against no
+   * budget. Never throws.
+   */
+  async executeUnowned(by: By, intent: Intent, scope: Pick<ExecutionScope, "log" | "mayWrite">): Promise<Outcome> {
+    const objection = objectionOf(UNOWNED_CHECKS, by, intent, scope) ?? this.#backoff.pending(intent);
+    const outcome = objection ?? (await this.#attempt(intent, () => this.#write(intent)));
+    this.#note(by, intent, { outcome, isTried: objection === undefined }, scope.log);
+    return outcome;
+  }
+
+  #note(
+    by: By,
+    { verb, target, why }: Intent,
+    { outcome, isTried }: { readonly outcome: Outcome; readonly isTried: boolean },
+    log: Log,
+  ): void {
+    this.#ports.metrics.intent(by.name, verb, outcome.result);
+    // Intents that were not tried come back with every pass: debug.
+    const level = isTried ? (LEVELS[outcome.result] ?? "debug") : "debug";
+    log[level]({ remedy: by.name, verb, target, why, outcome }, "intent");
   }
 
   /** What defers an otherwise permitted intent: the checks of a restart, backoff after a failure, or the time of the pass. */
@@ -116,9 +133,14 @@ export class Executor {
     return { result: "Limited", limit: "PassTime", retryAfterMs: NEXT_PASS_MS };
   }
 
-  async #try(intent: Intent, scope: ExecutionScope): Promise<Outcome> {
+  #try(intent: Intent, scope: ExecutionScope): Promise<Outcome> {
+    const { restart } = intent;
+    return this.#attempt(intent, () => (restart ? this.#restart(intent, restart, scope) : this.#write(intent)));
+  }
+
+  async #attempt(intent: Intent, write: () => Promise<Outcome>): Promise<Outcome> {
     try {
-      const outcome = await (intent.restart ? this.#restart(intent, intent.restart, scope) : this.#write(intent));
+      const outcome = await write();
       if (outcome.result === "Executed") this.#backoff.clear(intent);
       return outcome;
     } catch (error) {
@@ -153,10 +175,11 @@ export class Executor {
   }
 }
 
-type Check = (by: By, intent: Intent, scope: ExecutionScope) => Outcome | undefined;
+type Check<Scope> = (by: By, intent: Intent, scope: Scope) => Outcome | undefined;
+type UnownedScope = Pick<ExecutionScope, "mayWrite">;
 
-/** In this order; the first objection wins. */
-const CHECKS: readonly Check[] = [
+/** Of every write. In this order; the first objection wins. */
+const UNOWNED_CHECKS: readonly Check<UnownedScope>[] = [
   // Only the leader writes.
   (_by, _intent, { mayWrite }) => (mayWrite() ? undefined : { result: "NotLeader" }),
   // The operator has the rights of all remedies; each remedy uses only its own.
@@ -166,6 +189,16 @@ const CHECKS: readonly Check[] = [
     const right = `${required.verb} ${required.resource}`;
     return { result: "Forbidden", message: `${by.name} may not ${right}: it does not declare that permission` };
   },
+  // Without a uid, a successor of the same name could be hit.
+  ({ name }, { verb, target }) => {
+    if (target.uid !== undefined || (verb !== "evict" && verb !== "delete")) return undefined;
+    return { result: "Forbidden", message: `${name} expected to give the uid of the ${target.kind} to ${verb}` };
+  },
+];
+
+/** Of a write for an object. */
+const CHECKS: readonly Check<ExecutionScope>[] = [
+  ...UNOWNED_CHECKS,
   // An object acts only within its own namespace.
   (_by, { target }, { object }) => {
     if (target.namespace === undefined || target.namespace === object.metadata.namespace) return undefined;
@@ -174,11 +207,6 @@ const CHECKS: readonly Check[] = [
       message: `${target.kind} ${target.namespace}/${target.name} is in another namespace`,
     };
   },
-  // Without a uid, a successor of the same name could be hit.
-  ({ name }, { verb, target }) => {
-    if (target.uid !== undefined || (verb !== "evict" && verb !== "delete")) return undefined;
-    return { result: "Forbidden", message: `${name} expected to give the uid of the ${target.kind} to ${verb}` };
-  },
   (_by, _intent, { object, isCleanup }) =>
     object.spec.suspend && isCleanup !== true ? { result: "Skipped" } : undefined,
   (_by, _intent, { object, isCleanup }) =>
@@ -186,8 +214,13 @@ const CHECKS: readonly Check[] = [
   (_by, { skip }) => (skip === true ? { result: "Skipped" } : undefined),
 ];
 
-function firstObjection(by: By, intent: Intent, scope: ExecutionScope): Outcome | undefined {
-  for (const check of CHECKS) {
+function objectionOf<Scope>(
+  checks: readonly Check<Scope>[],
+  by: By,
+  intent: Intent,
+  scope: Scope,
+): Outcome | undefined {
+  for (const check of checks) {
     const objection = check(by, intent, scope);
     if (objection) return objection;
   }

@@ -1,0 +1,188 @@
+import { describe, expect, it } from "vitest";
+import { FLOW_PREFIX, LEVELS_ANNOTATION, MANAGED_BY_LABEL, MANAGER, OWNER_UID_LABEL } from "../../api/names";
+import { ForbiddenError, TransientError } from "../../core/errors";
+import type { Permission } from "../../core/intent";
+import { ownedName, ownerAnnotations, ownerLabels } from "../../core/owned";
+import { EmptyReaders } from "../../core/testing/empty-readers";
+import { FakeClock } from "../../core/testing/fake-clock";
+import type { ClusterKind, ClusterObjectView } from "../../core/views";
+import { makeObject, MemoryObjects, RecordingLog, RecordingMetrics, RecordingWriter } from "../testing/fakes";
+import { Executor } from "../write/executor";
+import { Leftovers } from "./leftovers";
+
+const MINUTE = 60_000;
+const PERMISSIONS: readonly Permission[] = [
+  { apiGroup: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", verbs: ["delete"], why: "" },
+  { apiGroup: "flowcontrol.apiserver.k8s.io", resource: "prioritylevelconfigurations", verbs: ["delete"], why: "" },
+];
+const gone = { ...makeObject("team/gone"), metadata: { ...makeObject("team/gone").metadata, uid: "gone" } };
+
+class World extends EmptyReaders {
+  readonly store = new MemoryObjects();
+  readonly writer = new RecordingWriter();
+  readonly log = new RecordingLog();
+  readonly metrics = new RecordingMetrics();
+  views: ClusterObjectView[] = [];
+  failing = new Map<ClusterKind, Error>();
+  isLeader = true;
+  readonly #executor: Executor;
+  readonly leftovers: Leftovers;
+
+  constructor(override readonly clock = new FakeClock("2025-01-01T00:00:00Z")) {
+    super(clock);
+    this.#executor = new Executor(this);
+    this.leftovers = new Leftovers({
+      ...{ store: this.store, readers: this, log: this.log, executor: this.#executor },
+      remedies: [{ permissions: PERMISSIONS }],
+      isLeader: () => this.isLeader,
+    });
+    this.writer.answer = ({ target }) => {
+      this.views = this.views.filter(({ name, kind }) => name !== target.name || kind !== target.kind);
+      return Promise.resolve();
+    };
+  }
+
+  /** Something that the operator made for an object an hour ago. */
+  make(over: Partial<ClusterObjectView> = {}, owner = gone): ClusterObjectView {
+    const kind = over.kind ?? "FlowSchema";
+    const name = ownedName(FLOW_PREFIX, ["team"], [kind, `${this.views.length}`]);
+    const view: ClusterObjectView = {
+      ...{ apiVersion: "flowcontrol.apiserver.k8s.io/v1", kind, name, uid: `uid-${name}`, resourceVersion: "7" },
+      createdAtMs: this.clock.now().getTime() - 60 * MINUTE,
+      labels: ownerLabels(owner),
+      annotations: ownerAnnotations(owner),
+      spec: {},
+      conditions: [],
+      ...over,
+    };
+    this.views.push(view);
+    return view;
+  }
+
+  override clusterObjects(kind: ClusterKind, labels: Readonly<Record<string, string>> = {}) {
+    const error = this.failing.get(kind);
+    if (error !== undefined) return Promise.reject(error);
+    const matches = (view: ClusterObjectView): boolean =>
+      view.kind === kind && Object.entries(labels).every(([key, value]) => view.labels[key] === value);
+    return Promise.resolve(this.views.filter(matches));
+  }
+
+  /** Starts to lead and waits for one sweep. */
+  async sweep(): Promise<string[]> {
+    this.leftovers.start();
+    await this.clock.run(10 * MINUTE + 1_000);
+    this.leftovers.stop();
+    return this.deleted();
+  }
+
+  deleted(): string[] {
+    return this.writer.written.map(({ target }) => target.name);
+  }
+}
+
+describe("leftovers of an object that is gone", () => {
+  it("are deleted with uid and resourceVersion as preconditions, and logged", async () => {
+    const world = new World();
+    const owner = world.store.put(makeObject("team/alive"));
+    world.make({}, owner);
+    const { name, uid } = world.make();
+    expect(await world.sweep()).toEqual([name]);
+    expect(world.writer.written).toMatchObject([{ verb: "delete", target: { name, uid, resourceVersion: "7" } }]);
+    expect(world.log.lines).toContainEqual({
+      level: "warn",
+      fields: { kind: "FlowSchema", name, owner: "team/gone" },
+      message: "deleted a leftover of a ControllerResilience that is gone",
+    });
+    expect(world.metrics.seen).toContain("intent:leftovers:delete:Executed");
+  });
+
+  it("also go if another object has the same name now, or the owner is unknown to people", async () => {
+    const world = new World();
+    world.store.put(makeObject("team/gone"));
+    world.make({ annotations: {} });
+    expect(await world.sweep()).toHaveLength(1);
+  });
+
+  it("do not go while the owner exists, also if it is being deleted", async () => {
+    const world = new World();
+    world.store.put({ ...gone, metadata: { ...gone.metadata, deletionTimestamp: "2025-01-01T00:00:00Z" } });
+    world.make();
+    expect(await world.sweep()).toEqual([]);
+  });
+
+  it.each([
+    ["without an owner, such as the shared levels", { labels: { [MANAGED_BY_LABEL]: MANAGER } }],
+    ["with an empty owner", { labels: { [MANAGED_BY_LABEL]: MANAGER, [OWNER_UID_LABEL]: "" } }],
+    ["of another manager", { labels: { [OWNER_UID_LABEL]: "gone" } }],
+    ["with a name that the operator does not give", { name: "controller-resilience-my-copy" }],
+    ["that are young", { createdAtMs: Date.parse("2025-01-01T00:05:00Z") }],
+    ["that are being deleted already", { deletedAtMs: 1 }],
+  ])("do not include objects %s", async (_, over) => {
+    const world = new World();
+    world.make(over);
+    expect(await world.sweep()).toEqual([]);
+  });
+
+  it("stay after any failed read, until a later one succeeds", async () => {
+    const world = new World();
+    world.make();
+    const { uids } = world.store;
+    for (const error of [new TransientError("list timed out"), new ForbiddenError("list: forbidden (403)")]) {
+      world.store.uids = () => Promise.reject(error);
+      expect(await world.sweep()).toEqual([]);
+      expect(world.log.lines.at(-1)).toMatchObject({ level: "warn", fields: { error: error.message } });
+    }
+    world.store.uids = uids;
+    world.failing.set("FlowSchema", new TransientError("list timed out"));
+    expect(await world.sweep()).toEqual([]);
+    world.failing.clear();
+    world.failing.set("MutatingAdmissionPolicy", new ForbiddenError("list: forbidden (403)"));
+    expect(await world.sweep()).toHaveLength(1);
+  });
+
+  it("of levels go after the last FlowSchema that refers to them", async () => {
+    const world = new World();
+    const owner = world.store.put(makeObject("team/alive"));
+    const level = world.make({ kind: "PriorityLevelConfiguration" });
+    const other = world.make({ kind: "PriorityLevelConfiguration" });
+    world.make({ annotations: { [LEVELS_ANNOTATION]: `x,${level.name}` } }, owner);
+    world.make({ labels: {}, spec: { priorityLevelConfiguration: { name: other.name } } });
+    expect(await world.sweep()).toEqual([]);
+    world.failing.set("FlowSchema", new ForbiddenError("list flowschemas: forbidden (403)"));
+    expect(await world.sweep()).toEqual([]);
+    world.failing.clear();
+    world.views = [level, other];
+    expect(await world.sweep()).toEqual([level.name, other.name]);
+  });
+
+  it("are deleted at most 20 at a time", async () => {
+    const world = new World();
+    for (let i = 0; i < 30; i++) world.make();
+    expect(await world.sweep()).toHaveLength(20);
+    expect(world.log.lines.at(-1)).toMatchObject({ level: "warn", fields: { left: 10 } });
+    expect(await world.sweep()).toHaveLength(30);
+  });
+
+  it("are deleted by the leader only", async () => {
+    const world = new World();
+    world.make();
+    world.isLeader = false;
+    expect(await world.sweep()).toEqual([]);
+    world.isLeader = true;
+    await world.clock.run(60 * MINUTE);
+    expect(world.deleted()).toEqual([]);
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  it("whose deletion is refused are tried again", async () => {
+    const world = new World();
+    world.make();
+    const { answer } = world.writer;
+    world.writer.answer = () => Promise.reject(new ForbiddenError("delete flowschemas: forbidden (403)"));
+    await world.sweep();
+    expect(world.log.lines.at(-1)).toMatchObject({ level: "warn", message: "intent" });
+    world.writer.answer = answer;
+    expect(await world.sweep()).toHaveLength(2);
+    expect(world.views).toEqual([]);
+  });
+});

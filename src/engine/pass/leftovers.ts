@@ -1,0 +1,157 @@
+import {
+  FLOW_PREFIX,
+  LEVELS_ANNOTATION,
+  MANAGED_BY_LABEL,
+  MANAGER,
+  OWNER_ANNOTATION,
+  OWNER_UID_LABEL,
+} from "../../api/names";
+import type { Cancel } from "../../core/clock";
+import { withDeadline } from "../../core/deadline";
+import { ForbiddenError, publicMessage } from "../../core/errors";
+import type { Intent } from "../../core/intent";
+import { objectOf } from "../../core/json";
+import { isManaged, isOwnedName } from "../../core/owned";
+import type { Log, ObjectStore } from "../../core/ports";
+import type { Readers } from "../../core/readers";
+import type { Remedy } from "../../core/remedy";
+import type { ClusterKind, ClusterObjectView } from "../../core/views";
+import type { Executor } from "../write/executor";
+
+/** Time from the start of a term to its first sweep, and between two sweeps, in milliseconds. */
+const INTERVAL_MS = 600_000;
+
+/** Deadline of one sweep's reads, in milliseconds. */
+const READ_DEADLINE_MS = 60_000;
+
+/** Younger objects are left alone, in milliseconds. */
+const MIN_AGE_MS = 600_000;
+
+/** Maximum number of deletions in one sweep. */
+const MAX_DELETIONS = 20;
+
+/** In the order of deletion: a policy without its binding has no effect, and a level goes after the FlowSchemas that use it. */
+const KINDS: readonly ClusterKind[] = [
+  "MutatingAdmissionPolicyBinding",
+  "MutatingAdmissionPolicy",
+  "FlowSchema",
+  "PriorityLevelConfiguration",
+];
+
+/** What the sweep needs. */
+export interface LeftoversPorts {
+  readonly store: Pick<ObjectStore, "uids">;
+  readonly readers: Pick<Readers, "clock" | "clusterObjects">;
+  readonly remedies: readonly Pick<Remedy, "permissions">[];
+  readonly executor: Pick<Executor, "executeUnowned">;
+  readonly isLeader: () => boolean;
+  readonly log: Log;
+}
+
+/**
+ * Deletes the cluster-scoped objects that the operator made for a ControllerResilience that does not exist any more. Usually the finalizer
+ * has seen to that; a person may have removed it (docs/adr/0017-add-a-finalizer-only-when-needed.md). Runs while this process leads.
+ */
+export class Leftovers {
+  readonly #ports: LeftoversPorts;
+  #cancel: Cancel = () => undefined;
+  #term = 0;
+
+  constructor(ports: LeftoversPorts) {
+    this.#ports = ports;
+  }
+
+  /** Starts the sweeps of a term of leadership. */
+  start(): void {
+    this.stop();
+    this.#schedule(this.#term);
+  }
+
+  /** Ends the sweeps. */
+  stop(): void {
+    this.#term += 1;
+    this.#cancel();
+  }
+
+  #schedule(term: number): void {
+    this.#cancel = this.#ports.readers.clock.after(INTERVAL_MS, () => void this.#run(term));
+  }
+
+  async #run(term: number): Promise<void> {
+    const mayWrite = (): boolean => this.#term === term && this.#ports.isLeader();
+    try {
+      await this.#sweep(mayWrite);
+    } catch (error) {
+      // Nothing is deleted without a complete list of the owners.
+      this.#ports.log.warn({ error: publicMessage(error) }, "failed to look for leftovers of deleted objects");
+    }
+    if (this.#term === term) this.#schedule(term);
+  }
+
+  async #sweep(mayWrite: () => boolean): Promise<void> {
+    const { readers, executor, log, remedies, store } = this.#ports;
+    const { clock } = readers;
+    const what = "looking for leftovers";
+    const found = await withDeadline(clock, READ_DEADLINE_MS, what, () => readAll(readers, log));
+    const old = found.filter(view => isCandidate(view, clock.now().getTime()));
+    if (old.length === 0) return;
+    // Read after them: an object is younger than its owner.
+    const owners = await withDeadline(clock, READ_DEADLINE_MS, what, () => store.uids());
+    const leftovers = old.filter(view => !owners.has(view.labels[OWNER_UID_LABEL] ?? "") && !isUsed(view, found));
+    const by = { name: "leftovers", permissions: remedies.flatMap(({ permissions }) => permissions) };
+    for (const view of leftovers.slice(0, MAX_DELETIONS)) {
+      const intent = deletionOf(view);
+      const outcome = await executor.executeUnowned(by, intent, { log, mayWrite });
+      const fields = { kind: view.kind, name: view.name, owner: view.annotations[OWNER_ANNOTATION] };
+      if (outcome.result === "Executed") log.warn(fields, "deleted a leftover of a ControllerResilience that is gone");
+    }
+    const left = leftovers.length - MAX_DELETIONS;
+    if (left > 0) log.warn({ left }, "more leftovers than one sweep deletes; the next sweep continues");
+  }
+}
+
+/** Reads the objects of these kinds, and every FlowSchema, since any may use a level. Without the right to read FlowSchemas no level is found. */
+async function readAll(readers: LeftoversPorts["readers"], log: Log): Promise<ClusterObjectView[]> {
+  const found: ClusterObjectView[] = [];
+  let isComplete = true;
+  for (const kind of KINDS) {
+    if (kind === "PriorityLevelConfiguration" && !isComplete) continue;
+    try {
+      const labels = kind === "FlowSchema" ? {} : { [MANAGED_BY_LABEL]: MANAGER };
+      found.push(...((await readers.clusterObjects(kind, labels)) ?? []));
+    } catch (error) {
+      if (!(error instanceof ForbiddenError)) throw error;
+      if (kind === "FlowSchema") isComplete = false;
+      log.debug({ kind, error: error.message }, "cannot look for leftovers of this kind");
+    }
+  }
+  return found;
+}
+
+/** A person's copy has the labels, but not the operator's form of name. The shared levels have no owner. */
+function isCandidate(view: ClusterObjectView, nowMs: number): boolean {
+  const { labels, name, createdAtMs, deletedAtMs } = view;
+  const isOurs = isManaged(view) && (labels[OWNER_UID_LABEL] ?? "") !== "" && isOwnedName(FLOW_PREFIX, name);
+  return isOurs && deletedAtMs === undefined && nowMs - createdAtMs >= MIN_AGE_MS;
+}
+
+/** Reports whether a FlowSchema refers to this level, now or after a throttle. */
+function isUsed({ kind, name }: ClusterObjectView, found: readonly ClusterObjectView[]): boolean {
+  if (kind !== "PriorityLevelConfiguration") return false;
+  return found
+    .filter(other => other.kind === "FlowSchema")
+    .some(({ spec, annotations }) => {
+      const levels = (annotations[LEVELS_ANNOTATION] ?? "").split(",");
+      return objectOf(spec["priorityLevelConfiguration"])["name"] === name || levels.includes(name);
+    });
+}
+
+function deletionOf({ apiVersion, kind, name, uid, resourceVersion, annotations }: ClusterObjectView): Intent {
+  const owner = annotations[OWNER_ANNOTATION] ?? "unknown";
+  return {
+    verb: "delete",
+    target: { apiVersion, kind, name, uid, resourceVersion },
+    why: `ControllerResilience ${owner}, for which it was made, does not exist any more.`,
+    eventReason: "LeftoverDeleted",
+  };
+}
