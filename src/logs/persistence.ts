@@ -152,15 +152,18 @@ function lossWithout(occasion: Occasion, before = occasion, after = occasion, ne
   return (after.startMs - before.endMs) / (newest.startMs - occasion.startMs + 1);
 }
 
-/** Returns the state of a trace at `nowMs`. Occasions after `nowMs` do not count yet. */
-export function persistenceOf(trace: UnauthorizedTrace, rule: PersistenceRule, nowMs: number): Persistence {
+/**
+ * Returns the state of a trace at `nowMs`. Occasions after `nowMs` do not count yet. For `downMs` since the last 401 the container did not
+ * run: a container that waits for its next life does not recover meanwhile.
+ */
+export function persistenceOf(trace: UnauthorizedTrace, rule: PersistenceRule, nowMs: number, downMs = 0): Persistence {
   const past = trace.occasions.filter(occasion => occasion.startMs <= nowMs);
   const episode = currentEpisode(past);
   const counted = episode.filter(occasion => nowMs - occasion.startMs < rule.windowMs);
   const first = counted[0];
   const last = counted.at(-1);
   const ongoing =
-    last !== undefined && !hasEnded(episode, past.length < trace.occasions.length ? 0 : trace.quietMs, nowMs);
+    last !== undefined && !hasEnded(episode, past.length < trace.occasions.length ? 0 : trace.quietMs, nowMs - downMs);
   if (first === undefined || !ongoing) return { state: "quiet", occasions: 0 };
   const lastMs = Math.min(last.endMs, nowMs);
   const persistent = counted.length >= rule.occasions && lastMs - first.startMs >= rule.minDurationMs;

@@ -330,6 +330,10 @@ export interface TargetStatus {
    */
   lastUnauthorizedTime?: string;
   /**
+   * UIDs of pods whose logs have shown persistent 401 responses that have not ended, at most 16. A container that crashes again and again may not show this again to a new leader.
+   */
+  persistentPods?: string[];
+  /**
    * Generation of this object at which the restarts of the workload were used up. A newer generation or accepted tokens reset it.
    */
   exhaustedGeneration?: number;

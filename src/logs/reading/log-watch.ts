@@ -1,7 +1,7 @@
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import type { ContainerView, PodView } from "../../core/views";
 import { ContainerLog, type LogSearch, type LogSource } from "./container-log";
-import { persistenceOf, type PersistenceRule, type Persistence } from "../persistence";
+import { persistenceOf, type Persistence, type PersistenceRule } from "../persistence";
 import { dueMs, pickDue, SUSPICIOUS_INTERVAL_MS } from "./read-schedule";
 
 /** The current silence in a log: from the last 401 (or its first line) to its newest line. */
@@ -21,6 +21,9 @@ const FAILURES_UNTIL_REPORTED = 3;
  * begun before it.
  */
 const HORIZON_MS = 300_000;
+
+/** Above the kubelet's longest delay before the next life of a container, which is 5 min. */
+const MAX_DOWN_MS = 600_000;
 
 /** A container whose log is watched. */
 export interface Watched {
@@ -87,7 +90,7 @@ export class LogWatch {
     const entry = this.#entry(item);
     const { trace } = entry.log;
     const isReported = entry.error instanceof ForbiddenError || entry.failures >= FAILURES_UNTIL_REPORTED;
-    const persistence = persistenceOf(trace, rule, nowMs);
+    const persistence = persistenceOf(trace, rule, nowMs, downMs(item.container, entry, nowMs));
     const { firstReadMs = Infinity } = entry;
     return {
       persistence,
@@ -122,8 +125,11 @@ export class LogWatch {
     suspicious: boolean;
   } {
     const entry = this.#entry(item);
-    const state = persistenceOf(entry.log.trace, rule, source.clock.now().getTime()).state;
-    const suspicious = item.suspicious || state !== "quiet" || entry.failures > 0;
+    const { trace } = entry.log;
+    const nowMs = source.clock.now().getTime();
+    const { state } = persistenceOf(trace, rule, nowMs, downMs(item.container, entry, nowMs));
+    const isNewLife = hasUnreadLife(item.container, entry);
+    const suspicious = item.suspicious || state !== "quiet" || entry.failures > 0 || isNewLife;
     return { item, uid: item.pod.uid, lastReadMs: entry.startedMs, suspicious };
   }
 
@@ -157,6 +163,25 @@ export class LogWatch {
     const keys = new Set(wanted.map(item => keyOf(item)));
     for (const key of this.#entries.keys()) if (!keys.has(key)) this.#entries.delete(key);
   }
+}
+
+/**
+ * Time since the last 401 in which the container waited for its next life, in milliseconds. Of a life that was not read to its end nothing
+ * is known.
+ */
+function downMs(container: ContainerView, entry: Entry, nowMs: number): number {
+  const { running, startedAtMs, lastFinishedAtMs } = container;
+  const last401Ms = entry.log.trace.occasions.at(-1)?.endMs ?? nowMs;
+  const isUnknown = hasUnreadLife(container, entry);
+  const fromMs = isUnknown ? last401Ms : Math.max(last401Ms, lastFinishedAtMs ?? last401Ms);
+  const untilMs = running && !isUnknown ? (startedAtMs ?? fromMs) : nowMs;
+  return Math.min(MAX_DOWN_MS, Math.max(0, untilMs - fromMs));
+}
+
+/** A life of a container with 401s has begun or ended since its log was read. */
+function hasUnreadLife({ restartCount, lastFinishedAtMs = -Infinity }: ContainerView, { log, readMs }: Entry): boolean {
+  const { occasions, life } = log.trace;
+  return occasions.length > 0 && (restartCount > life || lastFinishedAtMs > (readMs ?? Infinity));
 }
 
 function keyOf({ pod, container }: Watched): string {

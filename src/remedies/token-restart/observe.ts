@@ -18,7 +18,8 @@ import {
   type ObservedWorkload,
   type Problem,
 } from "./observed";
-import { findSandboxes } from "./sandbox-evidence";
+import { withMemory } from "./known-pods";
+import { findSandboxes, type SandboxFindings } from "./sandbox-evidence";
 import type { SandboxTraces } from "../../logs/sandboxes/traces";
 import { proveByAge, weighLogs, type AgeProof } from "./service-account-age";
 import { hasEnded, isPodOf } from "./targets";
@@ -86,20 +87,18 @@ export async function observeTargets(
   const sandboxes = await findSandboxes(readsEvents ? workloads : [], search);
   const nowMs = readers.clock.now().getTime();
   const finding = (item: Watched): LogFinding => memory.logs.finding(item, rule, nowMs);
+  const observedWorkloads = workloads.map(({ view, pods }): ObservedWorkload => {
+    return { view, pods: pods.map(pod => withFailures(observedPod(pod, finding, problems), sandboxes)) };
+  });
+  const previousTargets = object.status?.targets ?? [];
   return {
     kind: "observed",
     generation: object.metadata.generation,
     mode: object.spec.mode,
     restarts: tokenRestarts(object),
-    previousTargets: object.status?.targets ?? [],
+    previousTargets,
     missingTargets: found.missing,
-    workloads: workloads.map(({ view, pods }) => ({
-      view,
-      pods: pods.map(pod => {
-        const failures = sandboxes.failuresOf(pod.view);
-        return { ...observedPod(pod, finding, problems), ...(failures === undefined ? {} : { sandboxes: failures }) };
-      }),
-    })),
+    workloads: observedWorkloads.map(workload => withMemory(workload, previousTargets, { rule, nowMs })),
     ambiguousNodes: sandboxes.ambiguousNodes,
     oneSidedNodes: sandboxes.oneSidedNodes,
     problems,
@@ -251,6 +250,11 @@ function observedPod(pod: PodBeforeLogs, finding: (item: Watched) => LogFinding,
     ...(Number.isFinite(readMs) ? { readMs } : {}),
     unreadable: findings.length === 0 || findings.some(({ error }) => error !== undefined),
   };
+}
+
+function withFailures(pod: ObservedPod, { failuresOf }: SandboxFindings): ObservedPod {
+  const sandboxes = failuresOf(pod.view);
+  return sandboxes === undefined ? pod : { ...pod, sandboxes };
 }
 
 function worst(containers: readonly LogFinding[]): Pick<ObservedPod, "logs" | "isStartUnknown"> {

@@ -3,6 +3,7 @@ import { incidentOf } from "../../core/restarts";
 import type { Assessment } from "./assessment";
 import { limitsOf, nextClaim, type WorkloadState } from "./candidates";
 import { isRejected, isSuspected, withoutOneSided, type ObservedPod } from "./observed";
+import { persistentPods } from "./known-pods";
 import { waitingStatus } from "./waiting";
 import { describeTime } from "./wording";
 
@@ -16,6 +17,7 @@ export function targetStatus(state: WorkloadState, assessment: Assessment): Targ
     pods: pods.length,
     rejectedPods: state.rejected.length,
     ...(lastUnauthorizedTime === undefined ? {} : { lastUnauthorizedTime }),
+    ...persistentPods(pods),
     ...exhaustion(state, assessment),
     ...waitingStatus(state, assessment),
   };

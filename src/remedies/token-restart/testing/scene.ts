@@ -49,7 +49,7 @@ type Answered = "pods" | "workload" | "serviceAccount" | "sandboxEvents" | Bindi
 /** A namespace with the Deployment `web` of one pod, a ControllerResilience for it, and the remedy. */
 export class Scene extends EmptyReaders {
   override readonly logs = new FakeLogs();
-  readonly remedy = createTokenRestart();
+  remedy = createTokenRestart();
   workloadList: WorkloadView[] = [workload()];
   podList: PodView[];
   accounts = new Map<string, ServiceAccountView>();
@@ -160,6 +160,11 @@ export class Scene extends EmptyReaders {
       pass = await this.pass();
     }
     return pass;
+  }
+
+  /** Another process leads: it knows status and the logs only. */
+  failOver(): void {
+    this.remedy = createTokenRestart();
   }
 
   /** Records a restart in status, as the executor does. */

@@ -1,0 +1,168 @@
+import { describe, expect, it } from "vitest";
+import { container } from "./testing/fake-log";
+import { Scene, UNAUTHORIZED, type ScenePass } from "./testing/scene";
+
+/** The kubelet's delays before the next lives of a container, in seconds. */
+const DELAYS = [10, 20, 40, 80, 160, 300];
+
+/** A life of the container, in seconds from its start. */
+interface Life {
+  readonly first401: number;
+  readonly seconds: number;
+  readonly every: number;
+}
+
+/** A container that crashes again and again, with a pass every five seconds. */
+class CrashLoop {
+  readonly scene = new Scene({ evidence: ["Logs"], maxRestarts: 1 });
+  restarts = 0;
+  isHealed = false;
+  #startMs = this.scene.clock.now().getTime();
+  #endMs = 0;
+  #isRunning = true;
+  #seconds = 0;
+
+  constructor(private readonly life: Life) {
+    this.scene.object = { ...this.scene.object, spec: { ...this.scene.object.spec, mode: "Observe" } };
+  }
+
+  /** The container waits for its next life. */
+  get isWaiting(): boolean {
+    return !this.#isRunning;
+  }
+
+  /** Runs for some seconds and returns each pass. */
+  async run(seconds: number): Promise<ScenePass[]> {
+    const passes: ScenePass[] = [];
+    for (let second = 0; second < seconds; second++) {
+      this.#live();
+      if (this.#seconds++ % 5 === 0) passes.push(await this.scene.pass());
+      this.scene.clock.advance(1_000);
+    }
+    return passes;
+  }
+
+  #live(): void {
+    const { scene, life } = this;
+    const nowMs = scene.clock.now().getTime();
+    if (!this.isWaiting && !this.isHealed && nowMs - this.#startMs >= life.seconds * 1_000) {
+      [this.#isRunning, this.#endMs] = [false, nowMs];
+    }
+    if (this.isWaiting && nowMs - this.#endMs >= this.#delayMs()) {
+      this.restarts++;
+      [this.#isRunning, this.#startMs] = [true, nowMs];
+      scene.logs.restart("web-5d-a", "main");
+    }
+    if (!this.isWaiting) this.#log((nowMs - this.#startMs) / 1_000);
+    this.#showContainer();
+  }
+
+  #delayMs(): number {
+    return 1_000 * (DELAYS[Math.min(this.restarts, DELAYS.length - 1)] ?? 0);
+  }
+
+  #showContainer(): void {
+    const view = container({
+      restartCount: this.restarts,
+      running: this.#isRunning,
+      ...(this.#isRunning ? { startedAtMs: this.#startMs } : {}),
+      ...(this.#endMs > 0 ? { lastFinishedAtMs: this.#endMs } : {}),
+    });
+    this.scene.podList = this.scene.podList.map(one => ({ ...one, ready: view.running, containers: [view] }));
+  }
+
+  #log(age: number): void {
+    const { first401, every } = this.life;
+    if (!this.isHealed && age >= first401 && (age - first401) % every === 0) this.scene.log(UNAUTHORIZED);
+    else if (age % 10 === 0) this.scene.log("working");
+  }
+}
+
+const LIVES: Life[] = [
+  { first401: 1, seconds: 2, every: 60 },
+  { first401: 5, seconds: 20, every: 5 },
+  { first401: 30, seconds: 40, every: 60 },
+  { first401: 60, seconds: 61, every: 100 },
+  { first401: 100, seconds: 120, every: 60 },
+];
+
+async function until(loop: CrashLoop, state: "waiting" | "running"): Promise<void> {
+  while (loop.isWaiting !== (state === "waiting")) await loop.run(1);
+}
+
+const statuses = (passes: readonly ScenePass[]): string[] => [...new Set(passes.map(({ status }) => status))];
+
+describe.each(LIVES)("a container that crashes $seconds s after its start, first 401 after $first401 s", life => {
+  it("is not accepted between its lives once its 401s were persistent", async () => {
+    const loop = new CrashLoop(life);
+    const passes = await loop.run(3_600);
+    const first = passes.findIndex(({ status }) => status === "False");
+    expect(first).toBeGreaterThan(0);
+    expect(statuses(passes.slice(first))).toEqual(["False"]);
+  });
+
+  it("is accepted some minutes after it has recovered", async () => {
+    const loop = new CrashLoop(life);
+    await loop.run(1_800);
+    loop.isHealed = true;
+    await loop.run(1_200);
+    expect((await loop.run(5)).map(({ reason }) => reason)).toEqual(["Accepted"]);
+    expect(loop.scene.object.status?.targets).toEqual([
+      expect.not.objectContaining({ persistentPods: expect.anything() as unknown }),
+    ]);
+  });
+});
+
+// A new leader does not know the rhythm of a life without a 401 in its first 90 s.
+describe.each(LIVES.filter(({ first401 }) => first401 < 90))(
+  "a crash loop with its first 401 after $first401 s",
+  life => {
+    it("is not accepted by a new leader, whenever it begins to lead", async () => {
+      const loop = new CrashLoop(life);
+      await loop.run(1_800);
+      for (let turn = 0; turn < 12; turn++) {
+        await loop.run(149);
+        loop.scene.failOver();
+        expect(statuses(await loop.run(1))).toEqual(expect.not.arrayContaining(["True"]));
+        const passes = await loop.run(60);
+        expect(statuses(passes.slice(1))).toEqual(["False"]);
+      }
+    });
+
+    it("is restarted by a new leader after the next 401", async () => {
+      const loop = new CrashLoop(life);
+      await loop.run(1_800);
+      await until(loop, "waiting");
+      loop.scene.failOver();
+      await until(loop, "running");
+      const passes = await loop.run(life.first401 + 10);
+      expect(passes.some(({ intents }) => intents.length === 1)).toBe(true);
+    });
+  },
+);
+
+describe("the memory of persistent 401s", () => {
+  it("is no evidence for a restart: a stray 401 of a pod that has recovered condemns nothing", async () => {
+    const scene = new Scene({ evidence: ["Logs"] });
+    const lastMs = scene.clock.now().getTime() - 600_000;
+    scene.object = {
+      ...scene.object,
+      status: {
+        targets: [
+          {
+            kind: "Deployment",
+            name: "web",
+            pods: 1,
+            rejectedPods: 1,
+            lastUnauthorizedTime: new Date(lastMs).toISOString(),
+            persistentPods: ["uid-a"],
+          },
+        ],
+      },
+    };
+    expect((await scene.passes(6)).reason).toBe("Accepted");
+    scene.log(UNAUTHORIZED);
+    const pass = await scene.passes(3);
+    expect(pass.intents).toEqual([]);
+  });
+});
