@@ -6,6 +6,9 @@ export interface RequestSpan {
   readonly requests: number;
 }
 
+/** Key in {@link RequestRates.spans} of the requests that were answered 401, which no FlowSchema matches. */
+export const UNAUTHENTICATED = "401";
+
 /** What is known of the requests of the operator's FlowSchemas. */
 export interface RequestRates {
   /**

@@ -247,9 +247,13 @@ it("deletes everything that it created with the object", async () => {
   expect(await made()).toEqual([]);
 });
 
-it("the API server accepts the manifest of the runbook verbatim", async () => {
-  const text = readFileSync(join(__dirname, "..", "..", "docs", "examples", "emergency-tar-pit.yaml"), "utf8");
-  const filled = text.replaceAll("NAMESPACE,", `${namespace},`).replaceAll("SERVICEACCOUNT", "other");
+const EMERGENCY = ["emergency-tar-pit.yaml", "emergency-tar-pit-user.yaml"];
+it.each(EMERGENCY)("the API server accepts %s of the runbook verbatim", async file => {
+  const text = readFileSync(join(__dirname, "..", "..", "docs", "examples", file), "utf8");
+  const filled = text
+    .replaceAll("NAMESPACE,", `${namespace},`)
+    .replaceAll("SERVICEACCOUNT", "other")
+    .replaceAll("USERNAME", "kai@example.com");
   const plurals = { PriorityLevelConfiguration: "prioritylevelconfigurations", FlowSchema: "flowschemas" };
   const manifests = parseAllDocuments(filled).map(one => one.toJS() as FlowObject & { kind: keyof typeof plurals });
   const paths = manifests.map(({ kind, metadata }) => `${FLOWS}/${plurals[kind]}/${metadata.name}`);

@@ -32,6 +32,13 @@ describe("the counts of an API server", () => {
     });
   });
 
+  it("include the requests that were answered 401", () => {
+    const attempts = (result: string, count: string) => `authentication_attempts{result="${result}"} ${count}`;
+    const lines = [attempts("success", "9000"), attempts("error", "30"), attempts("failure", "4")];
+    expect(counted(...lines).requests).toEqual({ 401: 34 });
+    expect(counted(attempts("error", "NaN")).requests).toEqual({});
+  });
+
   it.each(["NaN", "+Inf", "-1", "many"])("are unknown if a count of an own FlowSchema is %s", value => {
     const take = () => counted(`${DISPATCHED}{flow_schema="controller-resilience-kai"} ${value}`);
     expect(take).toThrow(TransientError);

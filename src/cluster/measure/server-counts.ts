@@ -1,8 +1,9 @@
 import { FLOW_PREFIX } from "../../api/names";
 import { TransientError } from "../../core/errors";
+import { UNAUTHENTICATED } from "../../core/request-rates";
 import type { Instance } from "../http/connection";
 import { metricLines, type MetricSource } from "./metric-lines";
-import { parseSample } from "./metric-sample";
+import { parseSample, type Sample } from "./metric-sample";
 
 /** Counters of one API server since its start. */
 export interface ServerCounts {
@@ -12,7 +13,7 @@ export interface ServerCounts {
   readonly startSeconds: number;
   /** When the response began, in milliseconds of the monotonic clock. */
   readonly atMs: number;
-  /** Requests by name of the operator's FlowSchemas. */
+  /** Requests by name of the operator's FlowSchemas, and those that were answered 401. */
   readonly requests: ReadonlyMap<string, number>;
   /** It counts more FlowSchemas than are kept. */
   readonly isCut: boolean;
@@ -20,9 +21,11 @@ export interface ServerCounts {
 
 /** kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/metrics: each request counts in exactly one of the two. */
 const COUNTERS = ["apiserver_flowcontrol_dispatched_requests_total", "apiserver_flowcontrol_rejected_requests_total"];
+/** kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/filters/metrics.go: every result but success is answered 401. */
+const ATTEMPTS = "authentication_attempts";
 const START = "process_start_time_seconds";
 /** Most of the hundred thousand lines are of other metrics. */
-const WANTED = new RegExp(`^(?:${[...COUNTERS, START].join("|")})[ \\t{]`);
+const WANTED = new RegExp(`^(?:${[...COUNTERS, ATTEMPTS, START].join("|")})[ \\t{]`);
 
 /** Far more than ControllerResiliences name; each costs memory. Counters of deleted FlowSchemas remain until the API server restarts. */
 const MAX_SCHEMAS = 10_000;
@@ -52,6 +55,7 @@ export class CountedRequests {
     // Skipping the line would make the counter appear to fall, and then to rise by its whole value.
     if (sample === null) throw new TransientError("get /metrics: expected a sample, got another line");
     if (sample.name === START) this.#startSeconds = sample.value;
+    else if (sample.name === ATTEMPTS) this.#countRefused(sample);
     else this.#count(sample.labels.get("flow_schema") ?? "", sample.value);
   }
 
@@ -61,6 +65,12 @@ export class CountedRequests {
     if (startSeconds === undefined || !Number.isFinite(startSeconds))
       throw new TransientError(`get /metrics: expected ${START}, got none`);
     return { startSeconds, requests: this.#requests, isCut: this.#isCut };
+  }
+
+  /** An invalid number is no reason to know nothing of the flows. */
+  #countRefused({ labels, value }: Sample): void {
+    if (labels.get("result") === "success" || !Number.isFinite(value) || value < 0) return;
+    this.#requests.set(UNAUTHENTICATED, (this.#requests.get(UNAUTHENTICATED) ?? 0) + value);
   }
 
   #count(flowSchema: string, requests: number): void {

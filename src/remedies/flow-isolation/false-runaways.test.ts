@@ -211,3 +211,25 @@ describe("the operator's own ServiceAccount", () => {
     expect(scene.level()).toBe(QUARANTINE_LEVEL);
   });
 });
+
+describe("a flood of requests that are answered 401", () => {
+  it("is no flow's, and the message says so", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    scene.perSecond.set("401", 5_000);
+    const decision = await scene.run(3 * MINUTES);
+    expect(decision).toMatchObject({ status: "True", reason: "Unauthenticated", intents: [] });
+    expect(decision).not.toHaveProperty("stalled");
+    expect(decision.message).toContain("The API servers answer 401 to more than 100 requests/s.");
+    scene.perSecond.set("401", 50);
+    expect(await scene.run(MINUTES)).toMatchObject({ status: "True", reason: "Isolated" });
+  });
+
+  it("is none if it is short", async () => {
+    const scene = await provisioned(new Scene());
+    await scene.run(MINUTES);
+    scene.perSecond.set("401", 5_000);
+    await scene.run(30);
+    scene.perSecond.set("401", 0);
+    expect(await scene.run(30)).toMatchObject({ reason: "Isolated" });
+  });
+});

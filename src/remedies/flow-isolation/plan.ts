@@ -1,5 +1,7 @@
 import type { FlowStatus } from "../../api/controller-resilience";
+import { parseDuration } from "../../core/duration";
 import type { Intent } from "../../core/intent";
+import { UNAUTHENTICATED } from "../../core/request-rates";
 import type { EventRequest, Plan } from "../../core/remedy";
 import { targetNotFound } from "../kit/finding";
 import { eventsOf } from "./events";
@@ -11,7 +13,7 @@ import { writeOfFlow } from "./flow-write";
 import { flowId, otherId, type FlowItem } from "./item";
 import { planLevels } from "./level-findings";
 import type { Finding } from "./reasons";
-import { isUncounted } from "./rate";
+import { isUncounted, MAX_OLDEST_MS, readRate } from "./rate";
 import { flowSchemaName } from "./wanted";
 import { planScaling } from "./scaling";
 import { buildSurplus, isMadeFor } from "./surplus";
@@ -53,7 +55,7 @@ export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Flo
   return {
     mode,
     items,
-    findings: [...planned.findings, ...findingsOfAll(facts)],
+    findings: [...planned.findings, ...findingsOfAll(facts, spec)],
     entries,
     levels: Object.fromEntries(flows.map(({ account, level }) => [account.name, level])),
     releases: Object.fromEntries(
@@ -117,10 +119,16 @@ function isLeft({ schemas, levels, owner, scaledDown }: FlowIsolationFacts): boo
   return scaledDown.length > 0 || [...(schemas ?? []), ...(levels ?? [])].some(view => isMadeFor(view, owner));
 }
 
-function findingsOfAll(facts: FlowIsolationFacts): Finding[] {
+function findingsOfAll(facts: FlowIsolationFacts, spec: Spec): Finding[] {
   const { missingTargets, accounts } = facts;
   const isNone = accounts.length + missingTargets.length === 0;
-  return [...missingTargets.map(targetNotFound), ...leftOut(facts), ...rateFindings(facts), ...(isNone ? [NONE] : [])];
+  return [
+    ...missingTargets.map(targetNotFound),
+    ...leftOut(facts),
+    ...rateFindings(facts),
+    ...unauthenticated(facts, spec),
+    ...(isNone ? [NONE] : []),
+  ];
 }
 
 /** Names in the message about those that are left out. */
@@ -153,6 +161,15 @@ function rateFindings(facts: FlowIsolationFacts): Finding[] {
   if (read >= found) return [];
   const sentence = `The request rates are lower bounds: only ${read} of ${found} API servers could be read.`;
   return [{ status: "True", reason: "Isolated", sentence }];
+}
+
+/** A request that is answered 401 has no flow yet, so a flood of them looks like no requests at all. */
+function unauthenticated({ rates, accounts }: FlowIsolationFacts, { requestRate }: Spec): Finding[] {
+  const { threshold, for: over } = requestRate;
+  const { overMs } = readRate(rates, UNAUTHENTICATED, threshold, { maxBetweenMs: MAX_OLDEST_MS });
+  if (accounts.length === 0 || overMs < parseDuration(over)) return [];
+  const sentence = `The API servers answer 401 to more than ${threshold} requests/s. Such requests have no flow, so they are neither counted for a ServiceAccount nor throttled. tokenRestart finds pods with rejected tokens; else find the client in the audit log.`;
+  return [{ status: "True", reason: "Unauthenticated", sentence }];
 }
 
 /** A ServiceAccount that left the targets keeps its entry until its workloads have their replicas back. */

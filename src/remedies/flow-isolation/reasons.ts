@@ -77,6 +77,10 @@ export const REASONS = {
     event: "Normal",
     help: "It was released, and is being watched.",
   },
+  Unauthenticated: {
+    event: "Normal",
+    help: "Isolated; but the API servers answer 401 to a flood of requests, which have no flow. Find the client ([runbook](../runbook-runaway.md)).",
+  },
   Isolated: {
     event: "Normal",
     help: "No action required.",

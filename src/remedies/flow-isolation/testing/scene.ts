@@ -55,7 +55,7 @@ export class Scene extends EmptyReaders {
   isAllowed = true;
   /** What reading FlowSchemas and levels fails with; absent: it does not. */
   problem: Error | undefined;
-  /** Requests per second of each ServiceAccount. */
+  /** Requests per second of each ServiceAccount, and of `401`. */
   readonly perSecond = new Map<string, number>();
   #readings: number[] = [];
   readonly #spans = new Map<string, { fromMs: number; toMs: number; requests: number }[]>();
@@ -245,7 +245,7 @@ export class Scene extends EmptyReaders {
     }
     if (fromMs !== nowMs) this.#readings = [...this.#readings, nowMs];
     const spans = Object.fromEntries(
-      [...this.#spans].map(([account, list]) => [this.schema(account), list.slice(-40)]),
+      [...this.#spans].map(([account, list]) => [account === "401" ? account : this.schema(account), list.slice(-40)]),
     );
     return Promise.resolve({
       spans,
