@@ -55,12 +55,14 @@ export const Cause = {
   ServiceAccountRecreated: "ServiceAccountRecreated",
   /** The ServiceAccount does not exist, so a restart cannot help. */
   ServiceAccountMissing: "ServiceAccountMissing",
-  /** Several workloads with different ServiceAccounts began to get 401 responses at the same time. */
+  /** The key that signed the pod's token is gone from the keys that the API servers publish. */
   SigningKeyRotated: "SigningKeyRotated",
   /** New pods cannot start on the node of the pod, because the credential that a CNI agent wrote there gets 401 responses. */
   CniCredentialRejected: "CniCredentialRejected",
   /** The token of the pod lives longer than tokenLifetime allows, and the pod is replaced to get a shorter one. No 401 is involved. */
   TokenTooLong: "TokenTooLong",
+  /** Several workloads with different ServiceAccounts began to get 401 responses at the same time; the common cause is not known. */
+  RejectedTogether: "RejectedTogether",
   /** The pod persistently gets 401 responses, and the cause is not known. */
   Unknown: "Unknown",
 } as const;

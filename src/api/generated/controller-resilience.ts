@@ -368,7 +368,7 @@ export interface RestartStatus {
    */
   time: string;
   /**
-   * Cause of the restart: ServiceAccountRecreated, SigningKeyRotated, CniCredentialRejected, TokenTooLong or Unknown.
+   * Cause of the restart: ServiceAccountRecreated, SigningKeyRotated, CniCredentialRejected, TokenTooLong, RejectedTogether or Unknown.
    */
   cause: string;
   /**

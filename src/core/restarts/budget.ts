@@ -38,14 +38,14 @@ export function checkRestartBudget(history: readonly RestartStatus[], claim: Res
 }
 
 /**
- * Returns the incident that a restart belongs to: its cause and, where the cause is proven, the ServiceAccount. Unknown and
- * SigningKeyRotated are one incident: both rest on logs alone, and the operator may change its mind between them.
+ * Returns the incident that a restart belongs to: its cause and, if it was recreated, the ServiceAccount. Unknown and RejectedTogether
+ * are one incident: both rest on logs alone, and the operator may change its mind between them.
  */
 export function incidentOf({
   cause,
   serviceAccountUID = "",
 }: Pick<RestartStatus, "cause" | "serviceAccountUID">): string {
-  if (cause === Cause.Unknown || cause === Cause.SigningKeyRotated) return "unproven";
+  if (cause === Cause.Unknown || cause === Cause.RejectedTogether) return "unproven";
   return cause === Cause.ServiceAccountRecreated ? `${cause} ${serviceAccountUID}` : cause;
 }
 

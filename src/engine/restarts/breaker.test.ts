@@ -68,14 +68,14 @@ class Bench {
       entry.outcome === "Restarted" ? { ...entry, outcome } : entry,
     );
     const session = new ObjectSession(object, this.store, this.clock);
-    const settled = this.#restarts.settle(session, [{ causes: ["Unknown", "SigningKeyRotated"], restarts }]);
+    const settled = this.#restarts.settle(session, [{ causes: ["Unknown", "RejectedTogether"], restarts }]);
     await session.writeStatus({ ...session.object.status, ...settled.status() });
   }
 
   /** Drops the restarts of an object from its status, as a new generation does. */
   async forgive(key: string): Promise<void> {
     const session = new ObjectSession((await this.store.get(key))!, this.store, this.clock);
-    const settled = this.#restarts.settle(session, [{ causes: ["Unknown", "SigningKeyRotated"], restarts: [] }]);
+    const settled = this.#restarts.settle(session, [{ causes: ["Unknown", "RejectedTogether"], restarts: [] }]);
     await session.writeStatus({ ...session.object.status, ...settled.status() });
   }
 }
@@ -213,7 +213,7 @@ describe("the breaker", () => {
 
 describe("the canary", () => {
   const together = (bench: Bench, agoMs = 2 * MINUTE) => ({
-    cause: "SigningKeyRotated" as const,
+    cause: "RejectedTogether" as const,
     rejections: { ...CALM, togetherSinceMs: bench.clock.now().getTime() - agoMs },
   });
 
@@ -286,7 +286,7 @@ describe("the canary", () => {
 
   it("is known to a new leader by the cause in status", async () => {
     const bench = new Bench();
-    await bench.restart("team/a", "p1", { cause: "SigningKeyRotated" });
+    await bench.restart("team/a", "p1", { cause: "RejectedTogether" });
     bench.newLeader();
     expect(await bench.restart("shop/b", "p2")).toBe("Canary");
     await bench.settle("team/a", "Ineffective");
@@ -351,7 +351,7 @@ class Play {
     if (!isUnproven) expect(result).toBe("Requested");
     if (!isUnproven || result !== "Requested") return;
     this.#made.push(this.#checked(object));
-    if (isTogether || cause === "SigningKeyRotated") expect(open).toBe(0);
+    if (isTogether || cause === "RejectedTogether") expect(open).toBe(0);
   }
 
   async #happens({ object, settles, event }: Step): Promise<void> {
@@ -384,7 +384,7 @@ describe("for any sequence", () => {
   const steps: fc.Arbitrary<Step> = fc.record({
     waitMs: fc.oneof(fc.integer({ min: 0, max: 5 * MINUTE }), fc.integer({ min: 0, max: HOUR })),
     object: fc.constantFrom("team/a", "team/b", "shop/c", "lab/d"),
-    cause: fc.constantFrom<RestartClaim["cause"][]>("Unknown", "SigningKeyRotated", "ServiceAccountRecreated"),
+    cause: fc.constantFrom<RestartClaim["cause"][]>("Unknown", "RejectedTogether", "ServiceAccountRecreated"),
     isTogether: fc.boolean(),
     settles: fc.option(fc.constantFrom("Recovered", "Ineffective")),
     event: fc.constantFrom("none", "none", "none", "newLeader", "forgive", "reset"),

@@ -139,7 +139,7 @@ export class Breaker {
 
   /** Neither restart says anything about a shared cause if both workloads were rejected alone. */
   #failedCanary({ cause, rejections }: RestartClaim): string | undefined {
-    const sinceMs = (cause === Cause.SigningKeyRotated ? rejections?.togetherSinceMs : undefined) ?? Infinity;
+    const sinceMs = (cause === Cause.RejectedTogether ? rejections?.togetherSinceMs : undefined) ?? Infinity;
     if (!this.#settings.canary) return undefined;
     const failed = this.#restarts
       .since(this.#ports.breaker.resetMs)
@@ -160,7 +160,7 @@ function countedAs({ namespace, entry }: UnprovenRestart): string {
 
 /** Reports whether rejections of several ServiceAccounts began together, as far as a claim or a recorded restart tells. */
 function isShared({ cause, rejections }: { cause: string; rejections?: UnprovenRejections }): boolean {
-  return cause === Cause.SigningKeyRotated || rejections?.togetherSinceMs !== undefined;
+  return cause === Cause.RejectedTogether || rejections?.togetherSinceMs !== undefined;
 }
 
 function limited(limit: "Breaker" | "Canary", detail: string): Deferral {

@@ -2,7 +2,7 @@ import { ForbiddenError, TransientError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
 import type { BindingKind, BindingView, PodView, SubjectView, WorkloadView } from "../../core/views";
 import type { Problem } from "./observed";
-import type { AgeProof } from "./service-account-age";
+import type { TokenProof } from "./token-proof";
 
 // An invalid token does no harm to a pod that never uses it, such as a web server with the ServiceAccount `default`. Rights of its
 // own ServiceAccount show that a pod uses the API server.
@@ -10,7 +10,7 @@ import type { AgeProof } from "./service-account-age";
 /** A pod whose age may be proof. */
 interface Pod {
   readonly view: PodView;
-  readonly proof: AgeProof | undefined;
+  readonly proof: TokenProof | undefined;
 }
 
 interface Workload<P extends Pod> {
@@ -49,7 +49,7 @@ export async function requireApiUse<P extends Pod>(
 interface Unbound {
   readonly accounts: ServiceAccounts;
   /** Why they count as unbound. */
-  readonly apiUse: NonNullable<AgeProof["apiUse"]>;
+  readonly apiUse: NonNullable<TokenProof["apiUse"]>;
 }
 
 async function unboundAccounts(accounts: ServiceAccounts, reading: Reading): Promise<Unbound> {

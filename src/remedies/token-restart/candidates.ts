@@ -53,9 +53,9 @@ export function isHealable(pod: ObservedPod, state: WorkloadState): boolean {
   return !pod.view.skip && pod.serviceAccount === "present" && !hasNothingToRenew(pod, state);
 }
 
-/** The pod mounts no known token for the API server, and no other workload began to be rejected at the same time. */
+/** The pod mounts no known token for the API server, and nothing proves that a token of it is invalid. */
 function hasNothingToRenew(pod: ObservedPod, state: WorkloadState): boolean {
-  return pod.view.mountsToken === false && causeFor(pod, state) === Cause.Unknown;
+  return pod.view.mountsToken === false && isUnproven({ cause: causeFor(pod, state) });
 }
 
 /**
@@ -107,7 +107,7 @@ function claimFor(candidate: ObservedPod, state: WorkloadState): TokenClaim {
     podUID: view.uid,
     ...(state.workload.view.kind === "DaemonSet" && view.nodeName !== undefined ? { nodeName: view.nodeName } : {}),
     cause,
-    ...(proof === undefined ? {} : { serviceAccountUID: proof.serviceAccountUID }),
+    ...(proof?.serviceAccountUID === undefined ? {} : { serviceAccountUID: proof.serviceAccountUID }),
     // A rollout replaces every pod, so no sibling of the incident is left that could be exempt from the cooldown.
     ...(state.spec.strategy === "RolloutRestart" ? {} : { podCreatedAtMs: view.createdAtMs }),
     limits: limitsOf(state.spec),
@@ -135,6 +135,6 @@ function causeFor(pod: ObservedPod, { workload, observed, now }: WorkloadState):
     seenMs: now.getTime(),
     isPersistent: true,
   };
-  const rejection = { onset, isOlder: proof !== undefined, isServiceAccountMissing: serviceAccount === "missing" };
+  const rejection = { onset, proven: proof?.cause, isServiceAccountMissing: serviceAccount === "missing" };
   return causeOf(rejection, observed.onsets);
 }

@@ -9,25 +9,20 @@ const onset = (workload: string, sinceMs = 0, namespace = "team"): Onset => ({
   seenMs: sinceMs,
   isPersistent: true,
 });
-const rejection = { onset: onset("web"), isOlder: false, isServiceAccountMissing: false };
+const rejection = { onset: onset("web"), isServiceAccountMissing: false };
 
 describe("the cause of rejected tokens", () => {
   it.each([
     ["nothing else is known", rejection, [], "Unknown"],
     [
       "the pod is older than its ServiceAccount",
-      { ...rejection, isOlder: true },
+      { ...rejection, proven: "ServiceAccountRecreated" as const },
       [onset("db")],
       "ServiceAccountRecreated",
     ],
     ["the ServiceAccount is missing", { ...rejection, isServiceAccountMissing: true }, [], "ServiceAccountMissing"],
-    ["another workload began at the same time", rejection, [onset("db", 300_000)], "SigningKeyRotated"],
-    [
-      "a workload of the same name in another namespace did",
-      rejection,
-      [onset("web", 0, "other")],
-      "SigningKeyRotated",
-    ],
+    ["another workload began at the same time", rejection, [onset("db", 300_000)], "RejectedTogether"],
+    ["a workload of the same name in another namespace did", rejection, [onset("web", 0, "other")], "RejectedTogether"],
     ["the other workload began much later", rejection, [onset("db", 300_001)], "Unknown"],
     [
       "the other workload has the same ServiceAccount",
@@ -40,7 +35,7 @@ describe("the cause of rejected tokens", () => {
       "it began together with another, and its first 401s have left the window",
       { ...rejection, onset: onset("web", 2_000_000) },
       [onset("web", 100_000), onset("db", 0)],
-      "SigningKeyRotated",
+      "RejectedTogether",
     ],
   ])("%s", (_, rejected, others, cause) => expect(causeOf(rejected, others)).toBe(cause));
 });
@@ -71,7 +66,7 @@ describe("remembered onsets", () => {
   it("compare persistent onsets only, despite a stray 401 half an hour before", () => {
     const [stray, persistent] = [{ ...onset("web"), isPersistent: false }, onset("web", 1_800_000)];
     const known = [stray, persistent, onset("db", 1_800_000)];
-    expect(causeOf({ ...rejection, onset: persistent }, known)).toBe("SigningKeyRotated");
+    expect(causeOf({ ...rejection, onset: persistent }, known)).toBe("RejectedTogether");
   });
 
   it("name no rotated key for stray 401s of another workload", () => {

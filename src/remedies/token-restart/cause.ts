@@ -6,7 +6,7 @@ export type TokenCause = Exclude<Cause, "TokenTooLong">;
 /** All causes of this remedy: it settles the restarts in status with these causes. */
 export const TOKEN_CAUSES: readonly Cause[] = Object.values(Cause).filter(cause => cause !== Cause.TokenTooLong);
 
-/** Rejections of different ServiceAccounts that began within this time of each other have one cause. */
+/** Rejections of different ServiceAccounts that began within this time of each other probably have one cause. */
 export const SAME_TIME_MS = 300_000;
 
 /** A rejection that has ended is remembered for this long: after a key rotation, workloads are healed one after the other. */
@@ -51,18 +51,18 @@ export function rememberOnsets(before: readonly Onset[], current: readonly Onset
 /** A rejected pod. */
 export interface Rejection {
   readonly onset: Onset;
-  /** The pod is older than its ServiceAccount. */
-  readonly isOlder: boolean;
+  /** Why the token is invalid, if that is proven. */
+  readonly proven?: TokenCause | undefined;
   readonly isServiceAccountMissing: boolean;
 }
 
 /**
  * Returns the cause of a rejection. `known` are the unexplained rejections of every workload that the operator watches, including this one.
- * Recreated ServiceAccounts explain themselves: two at the same time are one deployment, not a rotated key. Pure.
+ * Proven causes explain themselves: two ServiceAccounts that were recreated at the same time are one deployment. Pure.
  */
 export function causeOf(rejection: Rejection, known: readonly Onset[]): TokenCause {
   if (rejection.isServiceAccountMissing) return Cause.ServiceAccountMissing;
-  if (rejection.isOlder) return Cause.ServiceAccountRecreated;
+  if (rejection.proven !== undefined) return rejection.proven;
   const { onset } = rejection;
   const own = known.filter(other => isSame(other, onset));
   if (own.some(({ isStartUnknown }) => isStartUnknown)) return Cause.Unknown;
@@ -76,7 +76,7 @@ export function causeOf(rejection: Rejection, known: readonly Onset[]): TokenCau
       (other.namespace !== onset.namespace || other.workload !== onset.workload) &&
       Math.abs(other.sinceMs - sinceMs) <= SAME_TIME_MS,
   );
-  return isShared ? Cause.SigningKeyRotated : Cause.Unknown;
+  return isShared ? Cause.RejectedTogether : Cause.Unknown;
 }
 
 /** A stray 401 is not the start of a persistent rejection half an hour later. */

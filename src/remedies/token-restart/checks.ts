@@ -14,7 +14,15 @@ import { cooldownActive, missedByRollout, restartsExhausted } from "./limits";
 import { rolloutInProgress, upgradeDeferred } from "./rollout-checks";
 import { downPods, tooManyDown, UNHEALTHY_HINT } from "./unavailable";
 import { isStale, isSuspected, workloadId, type ObservedPod } from "./observed";
-import { count, describeBlock, describeCause, describeEvidence, describeMissingSign, describeShare } from "./wording";
+import {
+  count,
+  describeBlock,
+  describeCause,
+  describeEvidence,
+  describeMissingSign,
+  describeShare,
+  describeTime,
+} from "./wording";
 
 /** The first check that applies decides. */
 const CHECKS: readonly WorkloadCheck[] = [
@@ -38,6 +46,8 @@ const CHECKS: readonly WorkloadCheck[] = [
   tooManyDown,
   // The last restart was recent, or did not help.
   cooldownActive,
+  // The new signing key may be a mistake that is about to be corrected.
+  keysChangedLately,
   // The client may have recovered.
   evidenceStale,
   // The API server refused the restart a moment ago.
@@ -105,6 +115,16 @@ function noTokenToRenew(state: WorkloadState): Assessment | undefined {
   if (first === undefined || candidatesOf(state).length > 0) return undefined;
   const sentence = `${describeShare(workload, rejected)}; pod ${first.view.name} mounts no ServiceAccount token for the API server that a restart renews; check its other credentials.`;
   return { status: "False", reason: "Rejected", sentence, isStalled: true };
+}
+
+function keysChangedLately(state: WorkloadState): Assessment | undefined {
+  const candidate = nextCandidate(state);
+  const { notBeforeMs = -Infinity } = candidate?.proof ?? {};
+  const retryAfterMs = notBeforeMs - state.now.getTime();
+  if (candidate === undefined || retryAfterMs <= 0) return undefined;
+  const time = describeTime(notBeforeMs) ?? "an unknown time";
+  const sentence = `${describeEvidence(candidate)}; the signing keys changed lately, so no restart before ${time}, in case the change is undone.`;
+  return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, retryAfterMs };
 }
 
 const STALE_HINT = "compare the clock of the pod's node with the clock of the API server";

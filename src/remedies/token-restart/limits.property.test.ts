@@ -125,7 +125,7 @@ class World {
 }
 
 function withProof(pod: ObservedPod, serviceAccountUID: string, sinceMs: number): ObservedPod {
-  return { ...pod, proof: { serviceAccountUID, sinceMs, alone: true } };
+  return { ...pod, proof: { cause: "ServiceAccountRecreated", serviceAccountUID, sinceMs, alone: true } };
 }
 
 function rejected(pod: ObservedPod, ms: number): ObservedPod {

@@ -18,10 +18,12 @@ import {
   type ObservedWorkload,
   type Problem,
 } from "./observed";
+import { KEYS_AGE_MS } from "./key-rotation";
 import { withMemory } from "./known-pods";
 import { findSandboxes, type SandboxFindings } from "./sandbox-evidence";
 import type { SandboxTraces } from "../../logs/sandboxes/traces";
-import { proveByAge, weighLogs, type AgeProof } from "./service-account-age";
+import { weighLogs } from "./service-account-age";
+import { proofOf, type ProofContext, type TokenProof } from "./token-proof";
 import { hasEnded, isPodOf } from "./targets";
 
 /** What is remembered of one ControllerResilience between two passes. */
@@ -43,7 +45,7 @@ export function ruleOf(spec: TokenRestartSpec): PersistenceRule {
 /** A pod before its logs are read. */
 interface PodBeforeLogs {
   readonly view: PodView;
-  readonly proof: AgeProof | undefined;
+  readonly proof: TokenProof | undefined;
   readonly serviceAccount: ObservedPod["serviceAccount"];
   readonly watched: readonly Watched[];
 }
@@ -111,9 +113,10 @@ async function findPods(views: readonly WorkloadView[], pass: Pass): Promise<Wor
   const podViews = (await readers.pods(object.metadata.namespace)).filter(pod => !hasEnded(pod));
   const accounts = await readServiceAccounts(views, podViews, pass);
   const open = openRestarts(object);
+  const rotation = await readers.keyRotation(KEYS_AGE_MS);
   const nowMs = readers.clock.now().getTime();
   const workloads = views.map(view => {
-    const context = { spec: pass.spec, nowMs, hasOpenRestart: open.has(workloadId(view)) };
+    const context = { spec: pass.spec, rotation, nowMs, hasOpenRestart: open.has(workloadId(view)) };
     const ownPods = podViews.filter(pod => isPodOf(pod, view));
     return { view, pods: ownPods.map(pod => podBeforeLogs(pod, accounts, context)) };
   });
@@ -179,14 +182,11 @@ async function unlessForbidden<T>(read: () => Promise<T>, problems: Problem[]): 
 function podBeforeLogs(
   view: PodView,
   accounts: Accounts,
-  context: { readonly spec: TokenRestartSpec; readonly nowMs: number; readonly hasOpenRestart: boolean },
+  context: ProofContext & { readonly spec: TokenRestartSpec; readonly hasOpenRestart: boolean },
 ): PodBeforeLogs {
-  const { spec, nowMs, hasOpenRestart } = context;
+  const { spec, hasOpenRestart } = context;
   const account = accounts.get(view.serviceAccountName);
-  const age = account ? proveByAge(view, account, nowMs) : undefined;
-  // Whatever may condemn a pod, the cause is named by everything that is known.
-  const proof =
-    age && (spec.evidence.includes("ServiceAccountAge") ? age : { ...age, alone: false, isCauseOnly: true });
+  const proof = proofOf(view, account, context);
   // A terminating pod gets 401 responses by design, so its log is no evidence.
   const isReadable = spec.evidence.includes("Logs") && view.deletedAtMs === undefined;
   const suspicious = hasOpenRestart || proof !== undefined || account === null;

@@ -1,10 +1,11 @@
+import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus } from "../../api/controller-resilience";
 import type { UnprovenRejections } from "../../core/intent";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
 import type { SandboxFailures } from "../../logs/sandboxes/failures";
 import type { Onset } from "./cause";
-import type { AgeProof } from "./service-account-age";
+import type { TokenProof } from "./token-proof";
 
 /** Everything that a plan is made from: plain data. */
 export type Observed = ObservedTargets | InvalidPattern;
@@ -75,8 +76,8 @@ export interface ObservedPod {
   readonly logs: Persistence;
   /** The first of them may be older than the part of the log that was read. */
   readonly isStartUnknown?: boolean;
-  /** Proof that the pod is older than its ServiceAccount. */
-  readonly proof?: AgeProof;
+  /** Proof that its token is invalid. */
+  readonly proof?: TokenProof;
   /** Sandbox failures on its node since the pod became Ready, if the pod can be the CNI agent. Absent: no statement is possible. */
   readonly sandboxes?: SandboxFailures;
   /** unknown: the read failed. */
@@ -119,10 +120,11 @@ export function withoutOneSided(pod: ObservedPod): ObservedPod {
   return pod.sandboxes?.isOneSided === true ? withoutSandboxes(pod) : pod;
 }
 
-/** Reports whether the evidence rests on 401s in logs alone, and by the log's own rhythm another one is overdue. */
+/** Reports whether the evidence needs 401s in logs, and by the log's own rhythm another one is overdue. A key may have come back. */
 export function isStale(pod: ObservedPod): boolean {
-  const isByLogs = (pod.proof === undefined || pod.proof.isCauseOnly === true) && !isBySandbox(pod);
-  return isByLogs && pod.logs.isFresh === false;
+  const { proof, logs } = pod;
+  const isOlder = proof?.cause === Cause.ServiceAccountRecreated && proof.isCauseOnly !== true;
+  return !isOlder && !isBySandbox(pod) && logs.isFresh === false;
 }
 
 /** Reports whether the sandbox failures on the node are the strongest evidence against the pod. */

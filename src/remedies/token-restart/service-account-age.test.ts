@@ -11,7 +11,12 @@ const proof = (view: PodView, afterMs = 10_000): unknown => proveByAge(view, acc
 
 describe("a pod older than its ServiceAccount", () => {
   it("is proven with a 401, and alone after 60 s", () => {
-    expect(proof(old(), 59_999)).toEqual({ serviceAccountUID: "sa-2", sinceMs: T, alone: false });
+    expect(proof(old(), 59_999)).toEqual({
+      cause: "ServiceAccountRecreated",
+      serviceAccountUID: "sa-2",
+      sinceMs: T,
+      alone: false,
+    });
     expect(proof(old(), 60_000)).toMatchObject({ alone: true });
   });
 
@@ -97,7 +102,7 @@ describe("without a 401", () => {
   });
 
   it("a pod is not proven alone when its log continued for five minutes", () => {
-    const alone = { serviceAccountUID: "sa-2", sinceMs: T, alone: true };
+    const alone = { cause: "ServiceAccountRecreated", serviceAccountUID: "sa-2", sinceMs: T, alone: true } as const;
     expect(weighLogs(alone, [{ fromMs: T - 900_000, untilMs: T + 299_999 }])).toBe(alone);
     expect(weighLogs(alone, [{ fromMs: T - 900_000, untilMs: T + 300_000 }]).alone).toBe(false);
     expect(weighLogs(alone, [{ fromMs: T + 10_000, untilMs: T + 300_000 }]).alone).toBe(true);

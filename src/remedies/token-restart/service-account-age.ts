@@ -1,5 +1,7 @@
+import { Cause } from "../../api/conditions";
 import type { ContainerView, PodView, ServiceAccountView } from "../../core/views";
 import type { QuietTime } from "../../logs/reading/log-watch";
+import type { TokenProof } from "./token-proof";
 
 // Proof without a log line. A token names the uid of its ServiceAccount, and the kubelet keeps a pod's token for 80 % of its life. A pod that
 // got its token before its ServiceAccount was recreated has an invalid token until then.
@@ -35,34 +37,29 @@ const HEALTHY_AFTER_MS = 300_000;
 const ALONE_AFTER_MS = 60_000;
 
 /** Proof that a pod's token names a deleted ServiceAccount. */
-export interface AgeProof {
+export interface AgeProof extends TokenProof {
   /** The current ServiceAccount, which is younger than the pod's token. */
   readonly serviceAccountUID: string;
-  /** Creation of the current ServiceAccount. 401s since then confirm the proof. */
-  readonly sinceMs: number;
-  /** The proof is sufficient alone. Otherwise one 401 must confirm it. */
-  readonly alone: boolean;
-  /** `evidence` lacks ServiceAccountAge: the proof names the cause, but is no evidence. */
-  readonly isCauseOnly?: boolean;
-  /** Nothing shows that the pod uses the API server, or that is unknown. Absent: it does, or the proof is not sufficient alone. */
-  readonly apiUse?: "unseen" | "unknown";
-  /** A log shows a healthy client. */
-  readonly isContradicted?: boolean;
 }
 
 /** Returns the proof if the pod is older than its ServiceAccount and its token cannot have been refreshed yet. Pure. */
 export function proveByAge(pod: PodView, serviceAccount: ServiceAccountView, nowMs: number): AgeProof | undefined {
   const sinceMs = serviceAccount.createdAtMs;
-  // The API server keeps whole seconds, so equal times prove nothing.
-  if (pod.mountsToken === false || pod.createdAtMs >= sinceMs) return undefined;
-  if (!hadTokenBefore(pod, sinceMs) || wasRefreshed(pod, sinceMs, nowMs)) return undefined;
+  if (!holdsTokenFromBefore(pod, sinceMs, nowMs)) return undefined;
   const isDue = nowMs - sinceMs >= ALONE_AFTER_MS && hasFirstTokenOrIsEarly(pod, sinceMs, nowMs);
   const alone = pod.mountsToken === true && pod.phase === "Running" && isDue && isKnownBefore(pod, sinceMs);
-  return { serviceAccountUID: serviceAccount.uid, sinceMs, alone };
+  return { cause: Cause.ServiceAccountRecreated, serviceAccountUID: serviceAccount.uid, sinceMs, alone };
+}
+
+/** Reports whether the pod certainly holds a token that was issued before this time. Pure. */
+export function holdsTokenFromBefore(pod: PodView, ms: number, nowMs: number): boolean {
+  // The API server keeps whole seconds, so equal times prove nothing.
+  if (pod.mountsToken === false || pod.createdAtMs >= ms) return false;
+  return hadTokenBefore(pod, ms) && !wasRefreshed(pod, ms, nowMs);
 }
 
 /** Weakens the proof when a log shows a healthy client: a 401 must then confirm it. Pure. */
-export function weighLogs(proof: AgeProof, quietTimes: readonly QuietTime[]): AgeProof {
+export function weighLogs(proof: TokenProof, quietTimes: readonly QuietTime[]): TokenProof {
   const isHealthy = quietTimes.some(
     ({ fromMs, untilMs }) => untilMs - Math.max(fromMs, proof.sinceMs) >= HEALTHY_AFTER_MS,
   );
@@ -93,7 +90,7 @@ function knownTimes(container: ContainerView): (number | undefined)[] {
   return [container.startedAtMs, container.lastFinishedAtMs];
 }
 
-/** Reports whether a refresh was due since the ServiceAccount was created, or so shortly before that it may have been later. */
+/** Reports whether a refresh was due since this time, or so shortly before that it may have been later. */
 function wasRefreshed(pod: PodView, sinceMs: number, nowMs: number): boolean {
   const everyMs = refreshInterval(pod);
   return nowMs >= firstToken(pod) + everyMs * nextRefresh(firstToken(pod), everyMs, sinceMs);

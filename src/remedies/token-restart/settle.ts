@@ -15,6 +15,7 @@ import {
 
 /** A successor without a 401 for this long after it became Ready has a valid token, if the old token was proven to be invalid. */
 const SETTLED_PROVEN_MS = 30_000;
+const PROVEN: ReadonlySet<string> = new Set([Cause.ServiceAccountRecreated, Cause.SigningKeyRotated]);
 
 /** The same if it was not proven: the slowest clients log a 401 every 30 to 60 s. */
 const SETTLED_MS = 90_000;
@@ -189,7 +190,11 @@ function canReplace(
 
 /** A ServiceAccount that was recreated after the restart is another incident. */
 function isRejectedAgain(pod: ObservedPod, entry: RestartStatus): boolean {
-  const isOtherIncident = pod.proof !== undefined && pod.proof.serviceAccountUID !== entry.serviceAccountUID;
+  const { proof } = pod;
+  // A token of a successor that lost its key did so in a later rotation.
+  const isOtherIncident =
+    proof !== undefined &&
+    (proof.cause !== Cause.ServiceAccountRecreated || proof.serviceAccountUID !== entry.serviceAccountUID);
   return isRejected(evidenceOn(pod, entry)) && !isOtherIncident;
 }
 
@@ -212,7 +217,7 @@ function isAccepted(pod: ObservedPod, entry: RestartStatus, nowMs: number): bool
   const evidence = evidenceOn(pod, entry);
   if (isRejected(evidence)) return true;
   const readyMs = pod.view.readySinceMs ?? pod.view.createdAtMs;
-  const settledMs = readyMs + (entry.cause === Cause.ServiceAccountRecreated ? SETTLED_PROVEN_MS : SETTLED_MS);
+  const settledMs = readyMs + (PROVEN.has(entry.cause) ? SETTLED_PROVEN_MS : SETTLED_MS);
   if (!pod.view.ready || nowMs < settledMs) return false;
   const wasRead = pod.unreadable || (pod.readMs ?? -Infinity) >= settledMs;
   return wasRead && isObservable(pod, entry) && isQuietSince(withoutOneSided(evidence), readyMs);

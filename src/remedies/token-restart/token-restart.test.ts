@@ -429,14 +429,14 @@ describe("several workloads", () => {
     const startMs = scene.clock.now().getTime();
     both();
     const pass = await scene.passes(12, both);
-    expect(pass.intents.map(intent => intent.restart?.cause)).toEqual(["SigningKeyRotated", "SigningKeyRotated"]);
+    expect(pass.intents.map(intent => intent.restart?.cause)).toEqual(["RejectedTogether", "RejectedTogether"]);
     const rejections = { workloads: 2, watched: 2, togetherSinceMs: startMs };
     expect(pass.intents.map(intent => intent.restart?.rejections)).toEqual([rejections, rejections]);
   });
 
   it.each([
     ["hours before a new leader's first pass, is not taken for together", 180, "Unknown"],
-    ["within the window before it, is taken for together", 8, "SigningKeyRotated"],
+    ["within the window before it, is taken for together", 8, "RejectedTogether"],
   ])("began %s", async (_, minutes, cause) => {
     const scene = withDatabase();
     const nowMs = scene.clock.now().getTime();
@@ -450,7 +450,7 @@ describe("several workloads", () => {
     expect([...new Set(isTogether)]).toEqual([cause !== "Unknown"]);
   });
 
-  it("restarts a pod without a mounted token when another workload is persistently rejected, not for a stray 401", async () => {
+  it("restarts no pod without a mounted token, also when another workload is persistently rejected", async () => {
     const scene = withDatabase();
     scene.podList = scene.podList.map(pod => (pod.name === "web-5d-a" ? { ...pod, mountsToken: false } : pod));
     scene.log(UNAUTHORIZED, "db-5d-a");
@@ -458,9 +458,6 @@ describe("several workloads", () => {
     expect(pass).toMatchObject({ reason: "Rejected", intents: [], stalled: { reason: "Rejected" } });
     const both = await scene.passes(14, () => ["web-5d-a", "db-5d-a"].forEach(name => scene.log(UNAUTHORIZED, name)));
     const restarts = both.intents.map(({ restart }) => [restart?.workload, restart?.cause]);
-    expect(restarts.sort()).toEqual([
-      ["Deployment/db", "SigningKeyRotated"],
-      ["Deployment/web", "SigningKeyRotated"],
-    ]);
+    expect(restarts).toEqual([["Deployment/db", "RejectedTogether"]]);
   });
 });

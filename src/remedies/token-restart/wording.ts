@@ -5,7 +5,7 @@ import { toSeconds } from "../../core/time";
 import type { Persistence } from "../../logs/persistence";
 import { joinSentences } from "../kit/summarize";
 import type { TokenCause } from "./cause";
-import type { AgeProof } from "./service-account-age";
+import type { TokenProof } from "./token-proof";
 import {
   isBySandbox,
   workloadId,
@@ -29,12 +29,17 @@ export function describeEvidence(pod: ObservedPod): string {
     return `Pod ${view.name}, CNI agent of node ${view.nodeName ?? "unknown"}, left a rejected credential there: new pods cannot start, with 401 responses ${describeExtent(sandboxes)}`;
   const got401s = `got 401 responses ${describeExtent(logs)}`;
   if (proof === undefined) return `Pod ${view.name} ${got401s}`;
-  const older = `Pod ${view.name} is older than its ServiceAccount ${view.serviceAccountName}, so its token is invalid`;
-  return logs.occasions === 0 ? older : `${older}, and ${got401s}`;
+  const invalid = `Pod ${view.name} ${describeProof(proof, view)}, so its token is invalid`;
+  return logs.occasions === 0 ? invalid : `${invalid}, and ${got401s}`;
+}
+
+function describeProof({ cause }: TokenProof, { serviceAccountName }: ObservedPod["view"]): string {
+  if (cause === Cause.SigningKeyRotated) return "got its token before the signing key was replaced";
+  return `is older than its ServiceAccount ${serviceAccountName}`;
 }
 
 /** What the age of a ServiceAccount lacks to be sufficient for a restart. */
-export function describeMissingSign({ apiUse }: AgeProof): string {
+export function describeMissingSign({ apiUse }: TokenProof): string {
   if (apiUse === undefined) return "no 401 response yet confirms it";
   const why = apiUse === "unseen" ? "no binding shows that it uses the API" : "it is unknown whether it uses the API";
   return `${why}, so only a 401 response in its log leads to a restart`;
@@ -82,7 +87,9 @@ export function describeCause(cause: TokenCause): string {
     case Cause.ServiceAccountMissing:
       return "the ServiceAccount is missing";
     case Cause.SigningKeyRotated:
-      return "other workloads got 401 responses from the same time on, so the signing key was probably rotated";
+      return "the signing key was replaced";
+    case Cause.RejectedTogether:
+      return "other workloads got 401 responses from the same time on";
     case Cause.CniCredentialRejected:
       return "the agent's next pod writes a new credential";
     case Cause.Unknown:

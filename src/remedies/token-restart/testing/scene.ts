@@ -1,6 +1,7 @@
 import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { PendingWrite, PlannedPass, Report } from "../../../core/remedy";
+import type { KeyRotation } from "../../../core/signing-keys";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
@@ -57,6 +58,8 @@ export class Scene extends EmptyReaders {
   sandboxEventList: SandboxEventView[] = [];
   /** One RoleBinding, of a controller that uses the API server. */
   bindingList: BindingView[] = [binding({ subjects: [{ kind: "ServiceAccount", namespace: "team", name: "web" }] })];
+  /** What the published keys prove. */
+  rotation: KeyRotation | undefined;
   /** Errors of readers. */
   failing: Partial<Record<Answered, Error>> = {};
   #pending: PendingWrite[] = [];
@@ -131,6 +134,11 @@ export class Scene extends EmptyReaders {
       kind,
       this.bindingList.filter(one => one.kind === kind),
     );
+  }
+
+  /** As Readers. */
+  override keyRotation(): Promise<KeyRotation | undefined> {
+    return Promise.resolve(this.rotation);
   }
 
   #answer<T>(what: Answered, value: T): Promise<T> {
