@@ -19,7 +19,7 @@ export const SKIP_ANNOTATION = `${GROUP}/skip`;
 /** On a MutatingAdmissionPolicy and its binding: name of the DaemonSet whose pods they apply to. */
 export const DAEMON_SET_ANNOTATION = `${GROUP}/daemonset`;
 
-/** On a pod template: time of the last restart with the strategy RolloutRestart. kubectl sets `kubectl.kubernetes.io/restartedAt` likewise. */
+/** On a pod template: time of the last restart with the strategy RolloutRestart or Auto. kubectl sets `kubectl.kubernetes.io/restartedAt` likewise. */
 export const RESTARTED_AT_ANNOTATION = `${GROUP}/restarted-at`;
 
 /** On a FlowSchema of the operator: the priority levels that it needs, separated by commas. After a throttle it returns to the first. */

@@ -87,6 +87,12 @@ const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
     [patchDeployments, patchStatefulSets, patchDaemonSets],
   ],
   ["a rollout of one kind", spec({ tokenRestart: { strategy: "RolloutRestart" } }, [target]), [patchDeployments]],
+  [
+    "a restart by either",
+    spec({ tokenRestart: { strategy: "Auto" } }, [target, agent, database]),
+    [evict, patchDeployments],
+  ],
+  ["a restart by either, without a Deployment", spec({ tokenRestart: { strategy: "Auto" } }, [agent]), [evict]],
   ["a rollout of another kind", spec({ tokenRestart: { strategy: "RolloutRestart" } }, [agent]), [patchDaemonSets]],
   ["an extra pattern", spec({ tokenRestart: { extraPatterns: ["denied"] } }), [evict, readLogs]],
   ["every binding of the targets", spec({ bindingRenewal: {} }), ALL_BINDINGS],
@@ -362,6 +368,12 @@ describe("an author without rights", () => {
   it("may not change the strategy from Evict to RolloutRestart", async () => {
     const rolled = await change(withBlock("tokenRestart"), withBlock("tokenRestart", { strategy: "RolloutRestart" }));
     expect(rolled).toContain(words(unprivileged, patchDeployments));
+  });
+
+  it("may change the strategy from Auto to Evict, and not back", async () => {
+    const [auto, evicts] = [withBlock("tokenRestart", { strategy: "Auto" }), withBlock("tokenRestart")];
+    expect(await change(auto, evicts)).toBeUndefined();
+    expect(await change(evicts, auto)).toContain(`user ${unprivileged.name} may not `);
   });
 
   it.each<[string, Spec]>([

@@ -99,7 +99,7 @@ describe("the schema refuses", () => {
     ],
     ["no restarts", restart({ maxRestarts: 0 }), "greater than or equal to 1"],
     ["no pod down", restart({ maxUnavailable: 0 }), "greater than or equal to 1"],
-    ["an unknown strategy", restart({ strategy: "Kill" }), 'supported values: "Evict", "RolloutRestart"'],
+    ["an unknown strategy", restart({ strategy: "Kill" }), 'supported values: "Auto", "Evict", "RolloutRestart"'],
     ["a pattern that does not close", restart({ extraPatterns: ["a[bc"] }), "missing closing ]: `[bc`"],
     [
       "a look-ahead, which is not RE2",

@@ -91,9 +91,9 @@ export interface TokenRestartSpec {
    */
   extraPatterns: string[];
   /**
-   * strategy is Evict or RolloutRestart. Evict evicts the rejected pod through the Eviction API. RolloutRestart restarts the whole workload, as kubectl rollout restart does.
+   * strategy is Evict, RolloutRestart or Auto. Evict evicts the rejected pod through the Eviction API. RolloutRestart restarts the whole workload, as kubectl rollout restart does. Auto evicts, except that it restarts a Deployment whose only replica a PodDisruptionBudget protects, if the Deployment starts a new pod first.
    */
-  strategy: "Evict" | "RolloutRestart";
+  strategy: "Auto" | "Evict" | "RolloutRestart";
   /**
    * Minimum time between two restarts of one workload. It doubles while restarts do not help.
    */

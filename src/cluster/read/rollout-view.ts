@@ -31,8 +31,16 @@ function deploymentRollout({ spec, status }: Received<V1Deployment>, isObserved:
     isComplete,
     // A paused rollout waits for a person.
     isInProgress: !isComplete && paused !== true,
+    ...present({ surges: surges(spec) ? true : undefined }),
     ...present({ progressDeadlineMs: typeof deadlineS === "number" ? deadlineS * 1000 : undefined }),
   };
+}
+
+/** The default of the API server is 25 %, and percentages are rounded up. A paused Deployment starts no pod. */
+function surges(spec: Received<V1Deployment>["spec"]): boolean {
+  const { strategy, paused } = spec ?? {};
+  if (typeOf(strategy) !== "RollingUpdate" || paused === true) return false;
+  return parseInt(String(strategy?.rollingUpdate?.maxSurge ?? "25%"), 10) > 0;
 }
 
 function statefulSetRollout({ spec, status }: Received<V1StatefulSet>, isObserved: boolean): RolloutView {

@@ -16,6 +16,7 @@ import {
   type ObservedTargets,
   type ObservedWorkload,
 } from "./observed";
+import { isRolled } from "./restart-method";
 
 // Which pod of a workload is restarted next, and why. Pure.
 
@@ -42,7 +43,7 @@ export function rejectedPods({ pods }: ObservedWorkload): ObservedPod[] {
 
 /** Rejected pods that the operator may restart, and that a restart can heal. */
 export function candidatesOf(state: WorkloadState): ObservedPod[] {
-  const isEviction = state.spec.strategy === "Evict";
+  const isEviction = state.spec.strategy !== "RolloutRestart";
   return state.rejected.filter(
     pod => isHealable(pod, state) && !(isEviction && isUpgradeDeferred(pod.view, state.workload.view)),
   );
@@ -82,10 +83,11 @@ function byRank(a: readonly number[], b: readonly number[]): number {
 }
 
 /** The API server's refusal of the restart of this pod, by the same kind of write, while it is in backoff. */
-export function refusedRestart({ view }: ObservedPod, { pending, spec, now }: WorkloadState): PendingWrite | undefined {
-  return pending.find(({ verb, restart, outcome, untilMs }) => {
-    const isSameWrite = restart?.podUID === view.uid && (verb === "evict") === (spec.strategy === "Evict");
-    return isSameWrite && outcome.result === "Blocked" && untilMs > now.getTime();
+export function refusedRestart(pod: ObservedPod, state: WorkloadState): PendingWrite | undefined {
+  const isEviction = !isRolled(pod, state);
+  return state.pending.find(({ verb, restart, outcome, untilMs }) => {
+    const isSameWrite = restart?.podUID === pod.view.uid && (verb === "evict") === isEviction;
+    return isSameWrite && outcome.result === "Blocked" && untilMs > state.now.getTime();
   });
 }
 
@@ -109,7 +111,7 @@ function claimFor(candidate: ObservedPod, state: WorkloadState): TokenClaim {
     cause,
     ...(proof?.serviceAccountUID === undefined ? {} : { serviceAccountUID: proof.serviceAccountUID }),
     // A rollout replaces every pod, so no sibling of the incident is left that could be exempt from the cooldown.
-    ...(state.spec.strategy === "RolloutRestart" ? {} : { podCreatedAtMs: view.createdAtMs }),
+    ...(isRolled(candidate, state) ? {} : { podCreatedAtMs: view.createdAtMs }),
     limits: limitsOf(state.spec),
     ...(isUnproven({ cause }) ? { rejections: state.observed.rejections } : {}),
   };

@@ -11,6 +11,7 @@ import {
   type WorkloadState,
 } from "./candidates";
 import { cooldownActive, missedByRollout, restartsExhausted } from "./limits";
+import { isRolled } from "./restart-method";
 import { rolloutInProgress, upgradeDeferred } from "./rollout-checks";
 import { downPods, tooManyDown, UNHEALTHY_HINT } from "./unavailable";
 import { isStale, isSuspected, workloadId, type ObservedPod } from "./observed";
@@ -137,8 +138,11 @@ function evidenceStale(state: WorkloadState): Assessment | undefined {
   return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, waitHint: STALE_HINT };
 }
 
-const BLOCKED_HINT =
-  "check the PodDisruptionBudget, delete the pod by hand, or set strategy RolloutRestart, with which a Deployment starts a new pod first";
+function blockedHint({ spec }: WorkloadState): string {
+  const strategy = "set strategy RolloutRestart or Auto, with which a Deployment starts a new pod first";
+  const surge = "add a replica";
+  return `check the PodDisruptionBudget, delete the pod by hand, or ${spec.strategy === "Auto" ? surge : strategy}`;
+}
 
 function restartBlocked(state: WorkloadState): Assessment | undefined {
   const { workload, rejected, now } = state;
@@ -154,7 +158,7 @@ function restartBlocked(state: WorkloadState): Assessment | undefined {
     sentence,
     isProgressing: true,
     retryAfterMs,
-    waitHint: BLOCKED_HINT,
+    waitHint: blockedHint(state),
   };
 }
 
@@ -163,9 +167,9 @@ function restartNeeded(state: WorkloadState): Assessment | undefined {
   const claim = nextClaim(state);
   if (candidate === undefined || claim === undefined) return undefined;
   const { observed, spec, rejected } = state;
-  const why = `${describeEvidence(candidate)} (${describeCause(claim.cause)})`;
+  const isRollout = isRolled(candidate, state);
+  const why = describeWhy(candidate, claim, isRollout && spec.strategy === "Auto");
   const isObserved = observed.mode === "Observe";
-  const isRollout = spec.strategy === "RolloutRestart";
   return {
     status: "False",
     reason: isObserved ? "WouldRestart" : "Rejected",
@@ -173,9 +177,14 @@ function restartNeeded(state: WorkloadState): Assessment | undefined {
     intents: [isRollout ? rollout(state, claim, why) : eviction(candidate, claim, why)],
     isProgressing: !isObserved,
     // The next try of a restart that was refused before.
-    ...(isObserved || state.previous?.waitStartTime === undefined ? {} : { waitHint: BLOCKED_HINT }),
+    ...(isObserved || state.previous?.waitStartTime === undefined ? {} : { waitHint: blockedHint(state) }),
     restart: { ...(isRollout && { rolls: claim.workload }), isObserved, rest: describeRest(rejected, claim) },
   };
+}
+
+function describeWhy(candidate: ObservedPod, { cause }: TokenClaim, isProtected: boolean): string {
+  const budget = "; a PodDisruptionBudget does not allow the eviction of the only replica";
+  return `${describeEvidence(candidate)} (${describeCause(cause)})${isProtected ? budget : ""}`;
 }
 
 function describeRest(rejected: readonly ObservedPod[], { workload }: TokenClaim): string {

@@ -27,7 +27,7 @@ function isExhausted(state: WorkloadState): boolean {
 
 /** The last rollout has ended without replacing a rejected pod. */
 export function missedByRollout(state: WorkloadState): Assessment | undefined {
-  if (state.spec.strategy !== "RolloutRestart" || state.isCooling) return undefined;
+  if (state.spec.strategy === "Evict" || state.isCooling) return undefined;
   const { workload, rejected, history } = state;
   const missed = candidatesOf(state).find(({ view }) => rolloutThatMissed(view, workload, history) !== undefined);
   if (missed === undefined) return undefined;

@@ -15,6 +15,7 @@ import {
   type ObservedWorkload,
 } from "./observed";
 import type { Reason } from "./reasons";
+import { isRolling } from "./restart-method";
 import { settleRestarts, settleUnwatched } from "./settle";
 import { targetStatus } from "./target-status";
 import { withPatience } from "./waiting";
@@ -82,7 +83,10 @@ function stateOf(
   const previous = observed.previousTargets.find(target => target.kind === kind && target.name === name);
   const ofWorkload = restartsOf(workloadId(workload.view), observed.restarts);
   const relapseMs = limitsOf(spec).maxRestartsWindowMs;
-  const strategy = { isRollout: spec.strategy === "RolloutRestart", relapseMs };
+  const strategy = {
+    isRollout: spec.strategy === "RolloutRestart" || isRolling(ofWorkload, { spec, workload }),
+    relapseMs,
+  };
   const settle = (entries: readonly RestartStatus[]): RestartStatus[] =>
     settleRestarts(entries, workload, strategy, now.getTime());
   const settled = settle(ofWorkload);

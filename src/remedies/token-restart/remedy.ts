@@ -65,19 +65,19 @@ const PERMISSIONS: readonly Permission[] = [
     apiGroup: "apps",
     resource: "deployments",
     verbs: ["get", "list", "patch"],
-    why: "Finds the targets. patch rolls a target with the strategy RolloutRestart.",
+    why: "Finds the targets. patch rolls a target with the strategy RolloutRestart or Auto.",
   },
   {
     apiGroup: "apps",
     resource: "statefulsets",
     verbs: ["get", "list", "patch"],
-    why: "Finds the targets. patch rolls a target with the strategy RolloutRestart.",
+    why: "Finds the targets. patch rolls a target with the strategy RolloutRestart or Auto.",
   },
   {
     apiGroup: "apps",
     resource: "daemonsets",
     verbs: ["get", "list", "patch"],
-    why: "Finds the targets. patch rolls a target with the strategy RolloutRestart.",
+    why: "Finds the targets. patch rolls a target with the strategy RolloutRestart or Auto.",
   },
 ];
 

@@ -1,6 +1,6 @@
-import { isOpen } from "../../core/restarts";
 import type { Assessment } from "./assessment";
 import { candidatesOf, isHealable, type WorkloadState } from "./candidates";
+import { isRolling } from "./restart-method";
 import { rolloutWaitMs } from "./rollout-bound";
 import { describeShare, describeTime } from "./wording";
 
@@ -18,9 +18,9 @@ export function upgradeDeferred(state: WorkloadState): Assessment | undefined {
 
 /** The rollout may replace the rejected pods itself. One that does not, such as for their sake, is not waited for any longer. */
 export function rolloutInProgress(state: WorkloadState): Assessment | undefined {
-  const { workload, rejected, now, spec, history } = state;
+  const { workload, rejected, now } = state;
   const untilMs = (workload.rolloutSinceMs ?? -Infinity) + rolloutWaitMs(workload.view);
-  const isOwn = spec.strategy === "RolloutRestart" && history.some(entry => isOpen(entry));
+  const isOwn = isRolling(state.history, state);
   if (candidatesOf(state).length === 0 || isOwn || now.getTime() >= untilMs) return undefined;
   const until = describeTime(untilMs) ?? "an unknown time";
   const sentence = `${describeShare(workload, rejected)}; waiting for the rollout in progress, until ${until} at the latest.`;

@@ -159,7 +159,8 @@ export function rolloutThatMissed(
   return isFailedRollout && !isCreatedAfter(pod.createdAtMs, last) ? last : undefined;
 }
 
-function wasRolled(entry: RestartStatus, { view }: ObservedWorkload): boolean {
+/** Reports whether the workload was rolled for a restart, as the annotation on its pod template shows. */
+export function wasRolled(entry: RestartStatus, { view }: ObservedWorkload): boolean {
   return (view.restartedAtMs ?? -Infinity) >= Date.parse(entry.time) - WRITTEN_WITHIN_MS;
 }
 

@@ -2,6 +2,7 @@ import { isOpen } from "../../core/restarts";
 import type { Assessment } from "./assessment";
 import { nextCandidate, type WorkloadState } from "./candidates";
 import { isRejected, type ObservedPod, type ObservedWorkload } from "./observed";
+import { isRolled, isRolling } from "./restart-method";
 import { rolloutWaitMs } from "./rollout-bound";
 import { describeShare } from "./wording";
 
@@ -17,11 +18,13 @@ const STUCK_TERMINATING_MS = 180_000;
 export function tooManyDown(state: WorkloadState): Assessment | undefined {
   const { workload, rejected, spec } = state;
   if (rejected.length === 0) return undefined;
-  const isRollout = spec.strategy === "RolloutRestart";
+  const isRollout = spec.strategy === "RolloutRestart" || isRolling(state.history, state);
+  const next = nextCandidate(state);
+  const startsRollout = isRollout || (next !== undefined && isRolled(next, state));
   const down = downPods(state);
   // A rollout reaches every pod. A second one would start over in the middle of the first.
-  const allowed = isRollout ? 1 : spec.maxUnavailable;
-  const others = isRollout ? [] : notReady(state);
+  const allowed = startsRollout ? 1 : spec.maxUnavailable;
+  const others = startsRollout ? [] : notReady(state);
   if (Math.max(down.length, others.length) < allowed) return undefined;
   const cause = isRollout
     ? "waiting for the rollout in progress"
@@ -67,17 +70,17 @@ function notReady(state: WorkloadState): string[] {
 }
 
 function addedByRollout({ workload }: WorkloadState, present: number): number {
-  return isRolling(workload) ? Math.max(0, present - workload.view.replicas) : 0;
+  return isStuck(workload) ? Math.max(0, present - workload.view.replicas) : 0;
 }
 
 const CHRONIC_MS = 3_600_000;
 
 function isChronic({ view }: ObservedPod, { workload, now }: WorkloadState): boolean {
-  const patienceMs = isRolling(workload) ? rolloutWaitMs(workload.view) : CHRONIC_MS;
+  const patienceMs = isStuck(workload) ? rolloutWaitMs(workload.view) : CHRONIC_MS;
   return now.getTime() - (view.readySinceMs ?? view.createdAtMs) >= patienceMs;
 }
 
 /** Restarts wait while a rollout makes progress. Once they don't, it is stuck. */
-function isRolling({ rolloutSinceMs }: ObservedWorkload): boolean {
+function isStuck({ rolloutSinceMs }: ObservedWorkload): boolean {
   return rolloutSinceMs !== undefined;
 }

@@ -73,10 +73,15 @@ export function describeTime(ms: number): string | undefined {
  * distinguishes a PodDisruptionBudget from other causes of a 429, such as an overloaded API server.
  */
 export function describeBlock(refusal: string, untilMs: number): string {
-  const cause = /disruption ?budget/i.test(refusal)
+  const cause = isByBudget(refusal)
     ? "a PodDisruptionBudget does not allow the eviction"
     : "the API server refused the restart for now";
   return `${cause}, next try at ${describeTime(untilMs) ?? "an unknown time"}`;
+}
+
+/** Reports whether the API server refused an eviction because of a PodDisruptionBudget. */
+export function isByBudget(refusal: string): boolean {
+  return /disruption ?budget/i.test(refusal);
 }
 
 /** A cause within a sentence. */
