@@ -64,8 +64,11 @@ export function createOperator(): Operator {
   let settings: Settings;
   let server: string;
   try {
+    const surroundings = { hostname: hostname(), random };
+    // Wrong settings are reported even without a cluster.
+    readSettings(process.env, surroundings);
     const cluster = locateCluster();
-    settings = readSettings(process.env, { hostname: hostname(), random, podNamespace: cluster.podNamespace });
+    settings = readSettings(process.env, { ...surroundings, podNamespace: cluster.podNamespace });
     server = cluster.server;
   } catch (error) {
     process.stderr.write(`${describeError(error)}\n`);

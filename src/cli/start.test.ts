@@ -63,6 +63,12 @@ describe("the operator's command line", { timeout: 120_000 }, () => {
     expect(stderr).toContain(words);
   });
 
+  it("reports wrong settings first, also without a cluster", async () => {
+    const { status, stderr } = await run(["--full-pass", "1"]);
+    expect(status).toBe(2);
+    expect(stderr.trim()).toMatch(/^RESILIENCE_FULL_PASS_SECONDS: found "1", expected .* from 5 to 3600/);
+  });
+
   it.each([
     ["a missing cluster", {}, "found no cluster; expected a kubeconfig"],
     ["a missing kubeconfig", { KUBECONFIG: "/nonexistent" }, "failed to read the kubeconfig (ENOENT)"],

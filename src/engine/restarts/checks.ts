@@ -23,6 +23,10 @@ type Check = (claim: RestartClaim, scope: CheckScope) => Deferral | undefined;
 /** Time until a restart that waits for the leader warm-up is tried again, in milliseconds. */
 const WARMUP_RECHECK_MS = 2_000;
 
+/** The canary and the breaker count restarts in the whole cluster. */
+const WIDE_WARMUP =
+  "Waiting: the new leader is still loading restart history for all namespaces, since the restart rests on logs alone.";
+
 /** In this order; the first deferral wins. The restart pacer is asked last, since it gives out a permit. */
 const CHECKS: readonly Check[] = [
   historyIncomplete,
@@ -46,7 +50,8 @@ function historyIncomplete(claim: RestartClaim, { namespace, warmup }: CheckScop
   const isWide = isUnproven(claim);
   if (isWide ? warmup.isComplete() : warmup.isCompleteIn(namespace)) return undefined;
   warmup.requestMissing(isWide ? undefined : namespace);
-  return { result: "Limited", limit: "LeaderWarmup", retryAfterMs: WARMUP_RECHECK_MS };
+  const detail = isWide ? { detail: WIDE_WARMUP } : {};
+  return { result: "Limited", limit: "LeaderWarmup", retryAfterMs: WARMUP_RECHECK_MS, ...detail };
 }
 
 /** The cooldown of the workload is not over, or its restarts are used up. */

@@ -16,7 +16,7 @@ import { FakeClock } from "../../core/testing/fake-clock";
 import { Executor } from "./executor";
 import { ObjectSession } from "../object/object-session";
 import { makeObject, MemoryObjects, RecordingLog, RecordingMetrics, RecordingWriter } from "../testing/fakes";
-import { makeEviction, makePatch, makeRemedy } from "../testing/remedies";
+import { makeClaim, makeEviction, makePatch, makeRemedy } from "../testing/remedies";
 import { makeRestarts } from "../testing/restarts";
 
 function makeBench(
@@ -257,8 +257,11 @@ describe("a restart", () => {
   it("waits for the leader warm-up of the namespace, unlike other intents", async () => {
     const bench = makeBench({}, undefined, ["team/other"]);
     const waiting = { result: "Limited", limit: "LeaderWarmup", retryAfterMs: 2_000 };
-    expect(await bench.execute(makeEviction())).toEqual(waiting);
+    const detail = expect.stringMatching(/^Waiting: .* for all namespaces/) as unknown;
+    expect(await bench.execute(makeEviction())).toEqual({ ...waiting, detail });
     expect([outcomes(bench), bench.writer.written, bench.asked]).toEqual([[], [], ["team/other"]]);
+    const claim = makeClaim("app-1", { cause: "ServiceAccountRecreated" });
+    expect(await bench.execute(makeEviction("app-1", { restart: claim }))).toEqual(waiting);
     expect(await bench.execute(makePatch())).toEqual({ result: "Executed" });
     bench.restarts.load("team/other", null);
     expect(await bench.execute(makeEviction())).toEqual({ result: "Executed" });

@@ -14,7 +14,7 @@ import { nameOf, rulesOf } from "./wording";
 /** Bindings that are gone for good and stay in status. Older ones are dropped, and are never restored either. */
 const MAX_FINAL = 64;
 
-/** Events per pass, each of which is written twice; the sink holds 200. */
+/** Events per pass; the sink holds 200. */
 const MAX_EVENTS = 50;
 
 /** Condition, status.bindings and Events from the plan and the outcomes of its writes. Pure. */
@@ -88,10 +88,19 @@ function nounOf(action: PlannedWrite["action"]): string {
   return action === "renew" ? "renewal" : "restore";
 }
 
-/** False before True, then by the order of {@link REASONS}; findings of one reason keep their order. */
+/**
+ * False before True, then by the order of {@link REASONS}; findings of one reason keep their order. What is gone for good and not missed comes
+ * last: it says nothing about the access that is left.
+ */
 function bySeverity(findings: readonly BindingFinding[]): BindingFinding[] {
   const ranked = worstFirst(REASONS, findings);
-  return [...ranked.filter(({ status }) => status === "False"), ...ranked.filter(({ status }) => status !== "False")];
+  const isPast = ({ status, entry }: BindingFinding): boolean =>
+    status === "True" && entry !== undefined && isFinal(entry);
+  return [
+    ...ranked.filter(({ status }) => status === "False"),
+    ...ranked.filter(finding => finding.status !== "False" && !isPast(finding)),
+    ...ranked.filter(isPast),
+  ];
 }
 
 /** Too many Events for a reader are cut; status has all bindings. */

@@ -30,6 +30,19 @@ function edit(scene: Scene, spec: Partial<BindingRenewalSpec>): void {
   };
 }
 
+describe("a revoked binding beside others", () => {
+  it("does not hide that the others are current", async () => {
+    const scene = new Scene();
+    scene.bind({ annotations: { [OWN]: EXPIRY } });
+    scene.bind({ name: "extra", annotations: { [OWN]: EXPIRY } });
+    await scene.pass();
+    scene.remove("RoleBinding/extra");
+    const { status, reason, message } = await scene.pass();
+    expect({ status, reason }).toEqual({ status: "True", reason: "Current" });
+    expect(message).toMatch(/edit .* extra was deleted before its expiry/);
+  });
+});
+
 describe("a life", () => {
   it.each<[string, (scene: Scene) => void, (scene: Scene) => void]>([
     ["skipped", scene => scene.change({ skip: true }), scene => scene.change({ skip: false })],
