@@ -6,14 +6,19 @@ import { describeShare, describeTime } from "./wording";
 
 // Checks against the rollout of the workload's own template. Pure.
 
+const UPGRADE_HINT = "delete the pod once it may be upgraded";
+
 /** A restart would upgrade each pod that it can heal, which a person has not allowed yet. */
 export function upgradeDeferred(state: WorkloadState): Assessment | undefined {
   const { workload, rejected } = state;
   const pod = rejected.find(one => isHealable(one, state));
   if (pod === undefined || candidatesOf(state).length > 0) return undefined;
-  const has = workload.view.rollout?.currentLabel === undefined ? "may have" : "has";
-  const sentence = `${describeShare(workload, rejected)}; pod ${pod.view.name} ${has} an older template, and with update strategy OnDelete a restart would upgrade it; delete the pod once it may be upgraded.`;
-  return { status: "False", reason: "Rejected", sentence, isStalled: true };
+  const isKnown = workload.view.rollout?.currentLabel !== undefined;
+  const has = isKnown ? "has" : "may have";
+  const sentence = `${describeShare(workload, rejected)}; pod ${pod.view.name} ${has} an older template, and with update strategy OnDelete a restart would upgrade it; ${UPGRADE_HINT}.`;
+  // Right after a change of the workload, its controller has not published the revision yet.
+  const wait = isKnown ? { isStalled: true } : { isProgressing: true, waitHint: UPGRADE_HINT };
+  return { status: "False", reason: "Rejected", sentence, ...wait };
 }
 
 /** The rollout may replace the rejected pods itself. One that does not, such as for their sake, is not waited for any longer. */

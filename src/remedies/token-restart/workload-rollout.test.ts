@@ -52,6 +52,14 @@ describe("a workload with the update strategy OnDelete", () => {
     expect(pass.message).toContain("pod web-0 may have an older template");
   });
 
+  it("is Stalled after an hour in which the template of the pods is not known", async () => {
+    const scene = sick("StatefulSet", unlabelled, [old]);
+    expect(await live(scene, 55)).not.toHaveProperty("stalled");
+    const pass = await live(scene, 10);
+    expect(pass).toMatchObject({ intents: [], stalled: { reason: "Rejected" } });
+    expect(pass.stalled?.message).toContain("delete the pod once it may be upgraded");
+  });
+
   it("restarts a pod if every pod has the present template", async () => {
     const pass = await live(sick("DaemonSet", { ...onDelete, isComplete: true }, [old]), 2);
     expect(pass.intents).toHaveLength(1);
