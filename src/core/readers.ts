@@ -72,6 +72,8 @@ export interface Readers {
    * @throws ForbiddenError without the right `list events`, TransientError as {@link pods}
    */
   sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]>;
+  /** Read live: the pods of all namespaces on that node. */
+  podsOnNode(node: string): Promise<readonly PodView[]>;
   /** Read live. */
   workload(kind: WorkloadView["kind"], namespace: string, name: string): Promise<WorkloadView | null>;
   /** Read live: all of that kind in the namespace; the caller applies selectors. */

@@ -105,6 +105,8 @@ export interface DaemonSetView extends WorkloadView {
   readonly observedGeneration: number;
   /** RollingUpdate or OnDelete. */
   readonly updateStrategy: string;
+  /** This project's field manager owns the type of the update strategy, so it has set it. */
+  readonly ownsUpdateStrategy?: boolean;
   /** Pods or percent that a rolling update replaces at once, before their successors start; absent: 1. */
   readonly maxUnavailable?: number | string;
   /** Pods or percent that a rolling update replaces at once, after their successors are available; absent: 0. */

@@ -193,7 +193,13 @@ const FULL = {
     ...{ bindings: [roleBinding, { ...roleBinding, name: "writer" }], renewBefore: "12h", warnBefore: "48h" },
     ...{ extendBy: "48h", renewUntil: "2040-01-01T00:00:00Z", restoreExpired: false },
   },
-  tokenLifetime: { expirationSeconds: 1200, via: "Template", defaultToken: "Project", revertOnUnauthorized: false },
+  tokenLifetime: {
+    expirationSeconds: 1200,
+    via: "Template",
+    defaultToken: "Project",
+    revertOnUnauthorized: false,
+    allowNodeAgents: false,
+  },
   flowIsolation: {
     ...{ priorityLevel: "", dedicated: { nominalConcurrencyShares: 5 }, matchingPrecedence: 1000, protectLeases: true },
     requestRate: { threshold: 100, for: "30s", onRunaway: "Throttle", release: "5m", throttleSystem: false },
@@ -276,6 +282,7 @@ const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
       ["expirationSeconds", 600],
       ["expirationSeconds", 3600],
       ["via", "Admission"],
+      ["allowNodeAgents", true],
     ],
   },
   flowIsolation: {

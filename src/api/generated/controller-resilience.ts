@@ -169,6 +169,10 @@ export interface TokenLifetimeSpec {
    * If true, the operator reverts the change when pods get 401 responses after it.
    */
   revertOnUnauthorized: boolean;
+  /**
+   * If false, CNI agents (hostNetwork and a CNI folder of the host) get the shorter token on one node first, until a pod has started there after the first token expired. If true, the operator does not wait for that proof, and with via Template changes all nodes at once.
+   */
+  allowNodeAgents: boolean;
 }
 /**
  * flowIsolation gives each ServiceAccount of the targets, 32 at most, its own API Priority and Fairness flow, and can throttle runaways.
@@ -516,18 +520,20 @@ export interface DaemonSetStatus {
    */
   uid?: string;
   /**
-   * Bounded: no token lives longer than expirationSeconds. LeftAlone: no change is needed or possible. Waiting: the change must wait, or is not in effect yet. Planned: recorded before the template is changed. Rolling: the template was changed, and the pods are being replaced. Stuck: the replacement makes no progress. Reverting: the operator is reverting the change because of 401 responses. Reverted: the operator has reverted it, and does not retry it for that template. Contested: another field manager keeps reverting the change.
+   * Bounded: no token lives longer than expirationSeconds. LeftAlone: no change is needed or possible. Waiting: the change must wait, or is not in effect yet. Planned: recorded before the template is changed. Trial: the template was changed, with updateStrategy OnDelete, and one pod is replaced. Rolling: the template was changed, and the pods are being replaced. Stuck: the replacement makes no progress. Reverting: the operator is reverting the change because of 401 responses. Reverted: the operator has reverted it, and does not retry it for that template. Contested: another field manager keeps reverting the change. Unproven: the trial on one node ended without proof, and the change was reverted.
    */
   outcome:
     | "Bounded"
     | "LeftAlone"
     | "Waiting"
     | "Planned"
+    | "Trial"
     | "Rolling"
     | "Stuck"
     | "Reverting"
     | "Reverted"
-    | "Contested";
+    | "Contested"
+    | "Unproven";
   /**
    * Longest token lifetime in the template before the change. Absent if the template had none.
    */

@@ -56,6 +56,20 @@ describe("daemonSetView", () => {
     });
   });
 
+  it("keeps whether the operator has set the update strategy", () => {
+    const owned = (operation: string) => {
+      const field = {
+        manager: "controller-resilience",
+        operation,
+        fieldsV1: { "f:spec": { "f:updateStrategy": { "f:type": {} } } },
+      };
+      return daemonSetView({ ...raw, metadata: { ...raw.metadata, managedFields: [field] } });
+    };
+    expect(owned("Apply")).toMatchObject({ ownsUpdateStrategy: true });
+    expect(owned("Update")).not.toHaveProperty("ownsUpdateStrategy");
+    expect(daemonSetView(raw)).not.toHaveProperty("ownsUpdateStrategy");
+  });
+
   it("keeps how many pods its rollout replaces at once", () => {
     const rollingUpdate = { maxUnavailable: "10%", maxSurge: 0 };
     const spec = { ...raw.spec, minReadySeconds: 5, updateStrategy: { type: "RollingUpdate", rollingUpdate } };

@@ -20,6 +20,7 @@ export function daemonSetView(raw: unknown): DaemonSetView | null {
     ...rolloutOf(status ?? {}),
     ...specOf(spec ?? {}),
     ownedVolumes: ownedVolumes(fields),
+    ...(ownsUpdateStrategy(fields) && { ownsUpdateStrategy: true }),
     ...present({ lastManager: lastManagerOf(fields), owner: ownerOf(metadata) }),
   };
 }
@@ -53,13 +54,19 @@ function rolloutOf(
 /** Prefix of list entries in managedFields, such as `k:{"name":"token"}`. */
 const ENTRY = "k:";
 
-function ownedVolumes(fields: readonly ManagedFields[]): string[] {
-  // Patches without server-side apply have the same manager with the operation Update; a later apply does not give those fields back.
+/** Patches without server-side apply have the same manager with the operation Update; a later apply does not give those fields back. */
+function appliedFields(fields: readonly ManagedFields[], path: readonly string[]): Readonly<Record<string, unknown>>[] {
   const applied = fields.filter(({ manager, operation }) => manager === MANAGER && operation === "Apply");
-  return applied.flatMap(({ fieldsV1 }) => {
-    // fieldsV1 has no schema, and a client can write it, so each level of it is checked.
-    const path = ["f:spec", "f:template", "f:spec", "f:volumes"];
-    const volumes = path.reduce((at, step) => objectOf(at[step]), objectOf(fieldsV1));
+  // fieldsV1 has no schema, and a client can write it, so each level of it is checked.
+  return applied.map(({ fieldsV1 }) => path.reduce((at, step) => objectOf(at[step]), objectOf(fieldsV1)));
+}
+
+function ownsUpdateStrategy(fields: readonly ManagedFields[]): boolean {
+  return appliedFields(fields, ["f:spec", "f:updateStrategy"]).some(strategy => "f:type" in strategy);
+}
+
+function ownedVolumes(fields: readonly ManagedFields[]): string[] {
+  return appliedFields(fields, ["f:spec", "f:template", "f:spec", "f:volumes"]).flatMap(volumes => {
     return Object.entries(volumes).flatMap(([key, volume]) => {
       const sources = objectOf(objectOf(volume)["f:projected"])["f:sources"];
       return sources === undefined ? [] : (nameIn(key) ?? []);

@@ -28,6 +28,7 @@ import { OwnRights } from "./rights";
 import { StaleTokens } from "../measure/stale-tokens";
 import { describeCall, pathOf, type Place, type Resource } from "../http/resources";
 import { KINDS } from "../../core/kinds";
+import { podView } from "./pod-view";
 import { bindingView } from "./binding-view";
 import { roleView } from "./role-view";
 import { serviceAccountView, workloadView } from "./views";
@@ -80,6 +81,10 @@ export class ClusterReaders implements Readers {
     return this.#informers.sandboxEvents(namespace);
   }
 
+  podsOnNode(node: string): Promise<readonly PodView[]> {
+    return this.#list(KINDS.Pod, {}, podView, { fieldSelector: `spec.nodeName=${node}` });
+  }
+
   async workload(kind: WorkloadView["kind"], namespace: string, name: string): Promise<WorkloadView | null> {
     const raw = await this.#get(KINDS[kind], { namespace, name });
     return raw === null ? null : workloadView(kind, raw);
@@ -120,7 +125,9 @@ export class ClusterReaders implements Readers {
   ): Promise<readonly ClusterObjectView[] | null> {
     const selector = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
     try {
-      return await this.#list(KINDS[kind], {}, item => clusterObjectView(kind, item), selector.join(","));
+      return await this.#list(KINDS[kind], {}, item => clusterObjectView(kind, item), {
+        labelSelector: selector.join(","),
+      });
     } catch (error) {
       // A 404 for a collection means that the API server does not serve the kind.
       if (error instanceof GoneError) return null;
@@ -154,10 +161,10 @@ export class ClusterReaders implements Readers {
     resource: Resource,
     place: Place,
     project: (item: unknown) => V | null,
-    labelSelector = "",
+    { labelSelector = "", fieldSelector }: { labelSelector?: string; fieldSelector?: string } = {},
   ): Promise<V[]> {
     const views: V[] = [];
-    const list = { resource, place, limit: PAGE_SIZE, labelSelector: labelSelector || undefined };
+    const list = { resource, place, limit: PAGE_SIZE, labelSelector: labelSelector || undefined, fieldSelector };
     for await (const { items } of listPages(this.#api, list)) {
       await inSlices(this.clock, projectAll(items, project, views));
     }

@@ -28,6 +28,11 @@ export class EmptyReaders implements Readers {
   }
 
   /** None. */
+  podsOnNode(_node: string): Promise<readonly PodView[]> {
+    return Promise.resolve([]);
+  }
+
+  /** None. */
   sandboxEvents(_namespace: string): Promise<readonly SandboxEventView[]> {
     return Promise.resolve([]);
   }

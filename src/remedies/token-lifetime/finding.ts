@@ -9,6 +9,8 @@ export interface DaemonSetFinding extends Finding<Reason> {
   readonly entry: DaemonSetStatus;
   /** Present when the intents shorten tokens: status counts the change once they are executed. */
   readonly shortens?: "Template" | "Policy";
+  /** The outcome in status once the intents are executed. */
+  readonly after?: DaemonSetStatus["outcome"];
   readonly recheckAfterMs?: number;
 }
 

@@ -10,18 +10,18 @@ export const SHORTENED = "TokenLifetimeShortened";
 export const RESTORED = "TokenLifetimeRestored";
 
 /** Server-side apply: the operator owns every field of the patch, and gives up the fields that it owned before and the patch omits. */
-export function buildChange(view: DaemonSetView, patch: TemplatePatch, why: string): Intent {
-  return { verb: "apply", target: refOf(view), body: bodyOf(patch), why, eventReason: SHORTENED };
+export function buildChange(view: DaemonSetView, patch: TemplatePatch, why: string, strategy: object = {}): Intent {
+  return { verb: "apply", target: refOf(view), body: bodyOf(patch, strategy), why, eventReason: SHORTENED };
 }
 
 /** Restores the template. */
-export function buildRelease(daemonSet: ObservedDaemonSet, why: string): Intent {
+export function buildRelease(daemonSet: Pick<ObservedDaemonSet, "view" | "automount" | "record">, why: string): Intent {
   const patch = planRelease(templateInputOf(daemonSet), daemonSet.record?.previous ?? []);
   return { verb: "apply", target: refOf(daemonSet.view), body: bodyOf(patch), why, eventReason: RESTORED };
 }
 
-function bodyOf(patch: TemplatePatch): object {
-  return { spec: { template: { spec: patch } } };
+function bodyOf(patch: TemplatePatch, strategy: object = {}): object {
+  return { spec: { ...strategy, template: { spec: patch } } };
 }
 
 function refOf({ namespace, name, uid, resourceVersion }: DaemonSetView): ObjectRef {

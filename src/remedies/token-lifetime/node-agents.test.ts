@@ -49,20 +49,18 @@ describe("Events about sandboxes after the change", () => {
   /** The template was changed and the first pod was replaced. */
   async function changed(): Promise<AgentScene> {
     const scene = new AgentScene();
-    await scene.run(15);
-    expect(scene.written).toHaveLength(1);
-    scene.roll("agent", 600, 1);
-    scene.place();
+    await scene.run(16);
+    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
     return scene;
   }
 
   it("revert it when pods cannot start on a node with the shorter token", async () => {
     const scene = await changed();
     await scene.run(62);
-    const failing = scene.podList.find(pod => pod.maxTokenExpirationSeconds === 600)!.nodeName!;
-    await scene.run(12, { failing });
+    await scene.run(12, { failing: scene.trialNode });
     expect(scene.written.map(({ eventReason }) => eventReason)).toEqual([
       "TokenLifetimeShortened",
+      "PodEvicted",
       "TokenLifetimeRestored",
     ]);
     expect(JSON.stringify(scene.set().template)).toBe(JSON.stringify(PLAIN));
@@ -72,30 +70,36 @@ describe("Events about sandboxes after the change", () => {
     const scene = await changed();
     await scene.run(10);
     await scene.run(12, { failing: "node-1", alsoFailing: "node-2" });
-    expect(scene.written).toHaveLength(1);
+    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
   });
 
   it("of one foreign namespace revert nothing, since its members can write them", async () => {
     const scene = await changed();
     await scene.run(10);
-    const failing = scene.podList.find(pod => pod.maxTokenExpirationSeconds === 600)!.nodeName!;
-    await scene.run(12, { failing, namespaces: ["shop"] });
-    expect(scene.written).toHaveLength(1);
+    await scene.run(12, { failing: scene.trialNode, namespaces: ["shop"] });
+    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
   });
 });
 
 describe("a policy for CNI agents", () => {
-  it("is deleted when pods cannot start on the node of the first agent, which is then replaced", async () => {
+  it("is deleted when pods cannot start on the node of the first agent, and each such agent is then replaced", async () => {
     const scene = new AgentScene({ via: "Admission" });
     await scene.run(25);
     expect(scene.count(600)).toBe(1);
-    await scene.run(62);
-    const failing = scene.podList.find(pod => pod.maxTokenExpirationSeconds === 600)!.nodeName!;
-    await scene.run(10, { failing });
+    await scene.run(65);
+    expect(scene.count(600)).toBe(1);
+    scene.start(scene.trialNode);
+    await scene.run(2);
+    expect(scene.count(600)).toBe(2);
+    await scene.run(10, { failing: scene.trialNode });
     expect(scene.policies).toEqual([]);
-    await scene.run(20);
-    expect(scene.policies).toEqual([]);
-    expect(scene.count(600)).toBe(0);
+    await scene.run(10, { failing: scene.trialNode });
+    expect(scene.count(600)).toBe(1);
     expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
+    // Hours later a pod is to start on the node of the other one.
+    await scene.run(1_000);
+    expect(scene.count(600)).toBe(1);
+    await scene.run(12, { failing: scene.trialNode });
+    expect(scene.count(600)).toBe(0);
   });
 });

@@ -8,11 +8,15 @@ import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/view
 import type { PodLogReview, PodLogState } from "../../logs/pod-log-review";
 import type { SandboxReview } from "../../logs/sandboxes/review";
 import { describeTarget, readTarget } from "../kit/targets";
+import { canBeAgent } from "../../logs/sandboxes/failures";
 import { hasTemplateChange, readOwnPolicies, readPolicies } from "./admission";
 import { isWatched } from "./checks/watch";
+import { readFormerTrials } from "./trial/cleanup";
+import { withProof } from "./trial/observe";
 import {
   activePodsOf,
   isBounded,
+  isCanary,
   templatePlanOf,
   type Observed,
   type ObservedDaemonSet,
@@ -52,20 +56,24 @@ export async function observeDaemonSets(
   const nowMs = readers.clock.now().getTime();
   // Without revertOnUnauthorized the logs do not matter.
   const logged = spec.revertOnUnauthorized
-    ? found.filter(one => isWatched(one.record, spec, nowMs) || isChangeDue(one, spec))
+    ? found.filter(one => isWatched(one.record, spec, nowMs) || isChangeDue(one, spec) || hasRevertedAgents(one, spec))
     : [];
   const pods = logged.flatMap(one => one.pods);
   const reviewed = await logs.review(keyOf(object), pods, readers);
   const states = { logs: reviewed.states, sandboxes: await sandboxes.review(keyOf(object), pods, readers) };
   const names = new Set(views.map(view => view.name));
+  const formerEntries = records.filter(record => !names.has(record.name)).slice(0, MAX_FORMER);
+  const daemonSets: ObservedDaemonSet[] = [];
+  for (const one of found) daemonSets.push(await withProof(withLogs(one, states), spec, readers));
   return {
     mode: object.spec.mode,
     generation: object.metadata.generation,
-    daemonSets: found.map(one => withLogs(one, states)),
+    daemonSets,
     missingTargets,
     staleTokens: found.some(one => isChangeDue(one, spec)) ? await readers.staleTokens() : null,
     nextReadInMs: reviewed.nextReadInMs,
-    formerEntries: records.filter(record => !names.has(record.name)).slice(0, MAX_FORMER),
+    formerEntries,
+    formerTrials: await readFormerTrials(object.metadata.namespace, formerEntries, readers),
     owner: { metadata: object.metadata },
     admission: await readAdmission(object, spec, readers),
     restarts: restarts.filter(({ cause }) => cause === Cause.TokenTooLong),
@@ -120,6 +128,11 @@ async function readAdmission(
   if (spec.via === "Admission") return readPolicies(readers);
   const hasFinalizer = object.metadata.finalizers?.includes(FINALIZER) ?? false;
   return hasFinalizer ? readOwnPolicies(object, readers) : { policies: [], bindings: [] };
+}
+
+/** The policy was deleted, and copies of the shorter tokens are dead on nodes where no pod may have tried to start yet. */
+function hasRevertedAgents({ record, pods }: WithoutLogs, spec: Spec): boolean {
+  return record?.outcome === "Reverted" && pods.some(pod => canBeAgent(pod) && isCanary(pod, spec));
 }
 
 /** The template must change; or with via: Admission, some pods must. */

@@ -21,6 +21,8 @@ export interface Observed {
   readonly nextReadInMs: number;
   /** Status entries of DaemonSets that do not exist or are no targets now. */
   readonly formerEntries: readonly DaemonSetStatus[];
+  /** Those of them that are still on trial. */
+  readonly formerTrials: readonly Pick<ObservedDaemonSet, "view" | "record">[];
   /** The ControllerResilience, whose uid labels the policies that the operator creates for it. */
   readonly owner: Pick<ControllerResilience, "metadata">;
   /** Null if the API server does not serve these kinds. */
@@ -54,6 +56,8 @@ export interface ObservedPod {
   readonly logState: PodLogState;
   /** What Events say about pods that start on its node, if it can be a CNI agent; part of the log state. */
   readonly sandboxState?: PodLogState;
+  /** A pod with its own network has started on its node since a copy of its first token expired. Absent: not known. */
+  readonly hasSandboxStarted?: boolean;
   /** Its ServiceAccount was recreated after it, which explains every 401. */
   readonly isOlderThanServiceAccount: boolean;
 }
@@ -89,7 +93,7 @@ export function activePodsOf({ pods }: Pick<ObservedDaemonSet, "pods">): Observe
   return pods.filter(({ pod }) => pod.deletedAtMs === undefined);
 }
 
-const ROLLING: readonly DaemonSetStatus["outcome"][] = ["Planned", "Rolling", "Stuck"];
+const ROLLING: readonly DaemonSetStatus["outcome"][] = ["Planned", "Trial", "Rolling", "Stuck"];
 
 /** Reports whether pods are replaced because of this remedy's change. */
 export function isOurRollout(record: DaemonSetStatus | undefined): boolean {

@@ -6,6 +6,8 @@ import { checkTemplate } from "./checks/template";
 import type { DaemonSetFinding } from "./finding";
 import type { Observed, Spec } from "./observed";
 import { subjectOf } from "./subject";
+import { buildTrialEnd } from "./trial/cleanup";
+import { isOnTrial } from "./trial/strategy";
 
 /** If several DaemonSets are blocked, each is tried first for this long, in milliseconds. */
 const ROTATION_MS = 60_000;
@@ -48,7 +50,7 @@ export function planTokenLifetime(observed: Observed, spec: Spec, now: Date): To
   const daemonSets = [...items.values()];
   const first = [...reverts, ...(next ? [next] : [])].flatMap(finding => items.get(finding) ?? []);
   const others = daemonSets.filter(item => !first.includes(item));
-  const removalItems = removals.map(removalItem);
+  const removalItems = [...removals, ...observed.formerTrials.map(buildTrialEnd)].map(removalItem);
   const formerEntries = observed.formerEntries.map(entry => formerEntry(entry, observed));
   return {
     items: [...first, ...others, ...removalItems],
@@ -111,7 +113,8 @@ function removalItem(intent: Intent): RemovalItem {
 
 /** Only its policy is left to be deleted, which every pass tries. */
 function formerEntry({ policy, ...rest }: DaemonSetStatus, observed: Observed): DaemonSetStatus {
-  const entry = { ...rest };
+  const isOver = rest.outcome === "Trial" && !observed.formerTrials.some(({ view }) => view.name === rest.name);
+  const entry: DaemonSetStatus = isOver ? { ...rest, outcome: "Waiting" } : { ...rest };
   delete entry.hindrance;
   return withRecordedPolicy(entry, policy, observed);
 }
@@ -122,10 +125,17 @@ function needsCleanup(
   formerEntries: readonly DaemonSetStatus[],
   observed: Observed,
 ): boolean {
+  if (isAnyOnTrial(daemonSets, observed)) return true;
   if (observed.admission === null) {
     const entries = [...daemonSets.map(({ finding }) => finding.entry), ...formerEntries];
     return entries.some(({ policy }) => policy !== undefined);
   }
   const isCreating = daemonSets.some(({ intents }) => intents.some(({ verb }) => verb === "create"));
   return isCreating || ownPoliciesOf(observed).length > 0;
+}
+
+/** OnDelete holds up every update of the DaemonSet, so it must not outlive the object. */
+function isAnyOnTrial(items: readonly DaemonSetItem[], { daemonSets, formerTrials }: Observed): boolean {
+  const isBeginning = items.some(({ finding, intents }) => finding.after === "Trial" && intents.length > 0);
+  return isBeginning || formerTrials.length > 0 || daemonSets.some(({ view }) => isOnTrial(view));
 }

@@ -34,6 +34,10 @@ export const REASONS = {
     event: "Warning",
     help: "For ten minutes no pod was replaced or became Ready: see `kubectl rollout status`. Other DaemonSets of the object wait.",
   },
+  TrialUnproven: {
+    event: "Warning",
+    help: "The trial on one node ended without proof, such as a pod that starts on the node of a CNI agent; the template is restored. Set `allowNodeAgents: true` to skip it.",
+  },
   OwnedByController: {
     event: "Warning",
     help: "A controller, such as an operator, owns the DaemonSet and would revert a template: use its own setting or `via: Admission`.",

@@ -8,6 +8,7 @@ import { observeDaemonSets } from "./observe";
 import { planTokenLifetime } from "./plan";
 import { REASONS } from "./reasons";
 import { reportTokenLifetime } from "./report";
+import { endTrials } from "./trial/cleanup";
 
 const PERMISSIONS: readonly Permission[] = [
   {
@@ -20,7 +21,7 @@ const PERMISSIONS: readonly Permission[] = [
     apiGroup: "",
     resource: "pods",
     verbs: ["list", "watch"],
-    why: "Reads which pods have the shorter token.",
+    why: "Reads which pods have the shorter token, and whether pods start on the node of a CNI agent.",
   },
   { apiGroup: "", resource: "pods/log", verbs: ["get"], why: "Reads whether pods get 401 responses." },
   {
@@ -53,7 +54,7 @@ const PERMISSIONS: readonly Permission[] = [
     apiGroup: "",
     resource: "pods/eviction",
     verbs: ["create"],
-    why: "via: Admission replaces pods that have a longer token; PodDisruptionBudgets are respected.",
+    why: "Replaces pods that have a longer token: one of a trial, and with via: Admission all; PodDisruptionBudgets are respected.",
   },
 ];
 
@@ -73,7 +74,10 @@ export function createTokenLifetime(
     observe: (object, spec, readers) => observeDaemonSets(object, spec, readers, { logs, sandboxes }),
     plan: planTokenLifetime,
     report: reportTokenLifetime,
-    cleanUp: cleanUpPolicies,
+    cleanUp: async (object, readers) => [
+      ...(await endTrials(object, readers)),
+      ...(await cleanUpPolicies(object, readers)),
+    ],
     forget: key => {
       logs.forget(key);
       sandboxes.forget(key);

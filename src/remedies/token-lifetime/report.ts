@@ -32,7 +32,7 @@ export function reportTokenLifetime(plan: TokenLifetimePlan, outcomes: Outcomes,
   const daemonSets = [
     ...plan.daemonSets.map(item => {
       const executions = outcomes.get(item.id) ?? [];
-      const entry = isShortened(item, executions) ? shortened(item, now) : item.finding.entry;
+      const entry = isShortened(item, executions) ? shortened(item, now) : executed(item, executions, now);
       return withExecutions(entry, [...executions, ...removalsOf(entry.policy)], now);
     }),
     ...plan.formerEntries.map(entry => withExecutions(entry, removalsOf(entry.policy), now)),
@@ -72,11 +72,18 @@ function isShortened({ finding }: DaemonSetItem, executions: readonly Execution[
   return finding.shortens !== undefined && isExecuted && pendingWrites(executions).length === 0;
 }
 
-function shortened({ finding: { entry: before, shortens } }: DaemonSetItem, now: Date): DaemonSetStatus {
+/** The end of a trial. The rest of the rollout begins now. */
+function executed({ finding: { entry, after } }: DaemonSetItem, executions: readonly Execution[], now: Date) {
+  const isExecuted = executions.length > 0 && executions.every(({ outcome }) => outcome.result === "Executed");
+  if (after === undefined || !isExecuted) return entry;
+  return { ...entry, outcome: after, ...(after === "Rolling" && { appliedTime: toSeconds(now) }) };
+}
+
+function shortened({ finding: { entry: before, shortens, after } }: DaemonSetItem, now: Date): DaemonSetStatus {
   const entry = { ...before };
   // The wait for the change is over.
   delete entry.waitStartTime;
-  return countChange(shortens === "Template" ? { ...entry, outcome: "Rolling" } : entry, now);
+  return countChange(shortens === "Template" ? { ...entry, outcome: after ?? "Rolling" } : entry, now);
 }
 
 /** The entry after these executions, which are all of its DaemonSet. */

@@ -1,5 +1,6 @@
 import { firstMatch, type Check } from "../../kit/checks";
 import { bounded, boundedFinding, nothingToChange, rolling, skipped } from "../checks/shared";
+import { endingTrial } from "../trial/checks";
 import { withPatience } from "../checks/waiting";
 import { withWatch } from "../checks/watch";
 import type { DaemonSetFinding } from "../finding";
@@ -15,6 +16,7 @@ const CHECKS: readonly Check<AdmissionSubject, DaemonSetFinding>[] = [
   skipped,
   reverting,
   reverted,
+  endingTrial,
   nothingToChange,
   boundByTemplate,
   unavailable,

@@ -7,6 +7,7 @@ import { trialMs } from "../checks/watch";
 import { RECHECK_MS, type DaemonSetFinding } from "../finding";
 import { activePodsOf, isBounded, isCanary, type ObservedPod } from "../observed";
 import { entryOf, lifetimeOf, nameOf } from "../subject";
+import { firstPodOf, missingProof, needsProof, PATIENCE_MS, tokenDiedMs } from "../trial/first-pod";
 import { buildEviction, workloadOf } from "./intents";
 import type { AdmissionSubject } from "./subject";
 
@@ -68,12 +69,23 @@ function changeBlocked(subject: AdmissionSubject): DaemonSetFinding | undefined 
 /** The first pods with the shorter token must outlive it before another pod gets one. */
 function firstTokenOnTrial(subject: AdmissionSubject): DaemonSetFinding | undefined {
   const { daemonSet, spec, nowMs } = subject;
+  if (needsProof(subject)) return agentOnTrial(subject);
   const canaries = activePodsOf(daemonSet).filter(({ pod }) => isCanary(pod, spec));
   if (canaries.length === 0) return undefined;
   const endMs = Math.min(...canaries.map(({ pod }) => pod.createdAtMs)) + trialMs(spec);
   if (nowMs >= endMs) return undefined;
   const condition = `the first must work until ${toSeconds(new Date(endMs))} before the next pod is replaced`;
   return inProgress(subject, condition, endMs - nowMs);
+}
+
+/** A CNI agent's first token must also be outlived by the network plugin on its node. */
+function agentOnTrial(subject: AdmissionSubject): DaemonSetFinding | undefined {
+  const first = firstPodOf(subject.daemonSet, subject.spec);
+  const missing = missingProof(subject);
+  if (first === undefined || missing === undefined) return undefined;
+  const finding = inProgress(subject, missing, RECHECK_MS);
+  if (subject.nowMs < tokenDiedMs(first, subject.spec) + PATIENCE_MS) return finding;
+  return { ...finding, reason: "TrialUnproven", isStalled: true, isProgressing: false };
 }
 
 function inProgress(subject: AdmissionSubject, detail: string, recheckAfterMs: number): DaemonSetFinding {

@@ -1,7 +1,6 @@
 import type { Intent } from "../../../core/intent";
 import { isOpen, restartsOf } from "../../../core/restarts";
 import { toSeconds } from "../../../core/time";
-import { canBeAgent } from "../../../logs/sandboxes/failures";
 import { delayedRevert, harmOf, isChangeHarmful, isRevertRecorded, revertingFinding } from "../checks/revert";
 import { serviceAccountBlocker } from "../checks/shared";
 import { IMMEDIATE_MS, RECHECK_MS, type DaemonSetFinding } from "../finding";
@@ -87,13 +86,11 @@ function unavailablePods(unauthorized: readonly ObservedPod[], { daemonSet }: Ad
   return unavailable > 0 ? `other pods are not available (${unavailable}); see kubectl rollout status` : undefined;
 }
 
-/** The copy of a CNI agent's token on its node is dead too, although no pod may have tried to start there yet. */
 function isUnauthorized(
   { pod, logState, isOlderThanServiceAccount }: ObservedPod,
   { spec }: AdmissionSubject,
 ): boolean {
-  if (pod.skip || !isCanary(pod, spec)) return false;
-  return canBeAgent(pod) || (logState === "persistent" && !isOlderThanServiceAccount);
+  return logState === "persistent" && !isOlderThanServiceAccount && !pod.skip && isCanary(pod, spec);
 }
 
 /** By a restored template, by this remedy or by another. */

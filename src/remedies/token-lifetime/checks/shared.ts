@@ -10,7 +10,13 @@ import { isSettled, rolloutOf } from "./rollout";
 // Checks that both ways, Template and Admission, use.
 
 /** Outcomes that the skip annotation must not erase. */
-const KEPT_OUTCOMES: readonly DaemonSetStatus["outcome"][] = ["Reverting", "Reverted", "Contested"];
+const KEPT_OUTCOMES: readonly DaemonSetStatus["outcome"][] = [
+  "Reverting",
+  "Reverted",
+  "Contested",
+  "Trial",
+  "Unproven",
+];
 
 export function skipped(subject: Subject): DaemonSetFinding | undefined {
   const { daemonSet, templatePlan } = subject;
@@ -114,7 +120,7 @@ function describeUnsettled(view: DaemonSetView): string {
 }
 
 /** The logs before a change are compared with those after it. */
-function logBlocker({ daemonSet, spec }: Subject): string | undefined {
+export function logBlocker({ daemonSet, spec }: Subject): string | undefined {
   if (!spec.revertOnUnauthorized) return undefined;
   const sandboxes = activePodsOf(daemonSet).map(({ sandboxState }) => sandboxState);
   if (sandboxes.some(state => state === "persistent" || state === "suspected")) {

@@ -11,6 +11,8 @@ import {
   nameOf,
   type Subject,
 } from "../subject";
+import { onTrial, unproven } from "../trial/checks";
+import { needsTrial, TRIAL_STRATEGY } from "../trial/strategy";
 import { reverted, reverting } from "./revert";
 import {
   blockerOf,
@@ -30,12 +32,14 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   skipped,
   reverting,
   reverted,
+  onTrial,
   nothingToChange,
   ownedByController,
   onDeleteStrategy,
   rolling,
   bounded,
   contested,
+  unproven,
   tooManyAtOnce,
   delayed,
   wouldChange,
@@ -127,15 +131,18 @@ function wouldChange(subject: Subject): DaemonSetFinding | undefined {
 
 function change(subject: Subject): DaemonSetFinding {
   const { daemonSet, templatePlan } = subject;
-  const sentence = `${nameOf(subject)}: changing its template, which ${effectOf(subject)}; the DaemonSet controller replaces its pods.${staleTokenWarning(subject)}`;
+  const isTrial = needsTrial(subject);
+  const next = isTrial ? "one pod is replaced first" : "the DaemonSet controller replaces its pods";
+  const sentence = `${nameOf(subject)}: changing its template, which ${effectOf(subject)}; ${next}.${staleTokenWarning(subject)}`;
   return {
     status: "False",
     reason: "Rolling",
     sentence,
     entry: entryOf(subject, "Planned"),
     ...(templatePlan.kind === "Change" && {
-      intents: [buildChange(daemonSet.view, templatePlan.patch, sentence)],
+      intents: [buildChange(daemonSet.view, templatePlan.patch, sentence, isTrial ? TRIAL_STRATEGY : {})],
       shortens: "Template",
+      after: isTrial ? "Trial" : "Rolling",
     }),
     isProgressing: true,
     recheckAfterMs: RECHECK_MS,

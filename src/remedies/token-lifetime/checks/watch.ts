@@ -6,10 +6,10 @@ import { activePodsOf, isBounded, isCanary, isOurRollout, type Spec } from "../o
 import type { Subject } from "../subject";
 
 /** A client that never rereads its token fails after one token lifetime. For longer lifetimes the trial ends after this time, in milliseconds. */
-const LONGEST_TRIAL_MS = 3_600_000;
+export const LONGEST_TRIAL_MS = 3_600_000;
 
 /** Time for a 401 to be logged and read, in milliseconds. */
-const TRIAL_MARGIN_MS = 60_000;
+export const TRIAL_MARGIN_MS = 60_000;
 
 /** How long a pod with the shorter token must have quiet logs before it proves anything, in milliseconds. */
 export function trialMs({ expirationSeconds }: Spec): number {

@@ -11,5 +11,5 @@ export type {
   VolumePatch,
 } from "./model";
 export { VOLUME_NAME } from "./own-volume";
-export { containersWithOwnMount, planRelease, planTemplate } from "./plan";
+export { containersWithOwnMount, planKeep, planRelease, planTemplate } from "./plan";
 export { DEFAULT_SECONDS } from "./sources";

@@ -45,6 +45,16 @@ export function planTemplate(
   return firstMatch(CHECKS, { input, spec, reading }) ?? { kind: "Bounded" };
 }
 
+/** The patch with every field that the operator owns in a template that needs no change. */
+export function planKeep(
+  input: TemplateInput,
+  spec: TemplateSpec,
+  previous: readonly PreviousSeconds[],
+): TemplatePatch {
+  const reading = readTemplate(input, previous);
+  return arrange(reading, spec.expirationSeconds, mountingOf(input, spec, reading)).patch;
+}
+
 /**
  * Plans the patch that restores the template: it releases the operator's volume and mounts, and shortened sources get their previous
  * lifetimes. The operator stays the owner of these sources, because a field without an owner is removed.

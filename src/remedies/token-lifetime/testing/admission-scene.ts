@@ -79,15 +79,16 @@ export class AdmissionScene extends Scene {
     const pod = this.podList.find(one => one.name === name);
     if (pod?.owner === undefined) throw new Error(`pod not found: ${name}`);
     const set = pod.owner.name;
-    this.podList = [...this.podList.filter(one => one !== pod), this.makePod(set, this.#seconds())];
+    this.podList = [...this.podList.filter(one => one !== pod), this.makePod(set, this.secondsOf(set))];
   }
 
-  #seconds(): number {
+  /** The token lifetime of a new pod. */
+  protected secondsOf(set: string): number {
     const bounds = this.policies.map(name => {
       const view = this.clusterViews.get(`MutatingAdmissionPolicy/${name}`);
       return Number(/value: (\d+)/.exec(JSON.stringify(view?.spec))?.[1] ?? Infinity);
     });
-    return this.isPluginOn ? Math.min(3607, ...bounds) : 3607;
+    return this.isPluginOn && this.sets.has(set) ? Math.min(3607, ...bounds) : 3607;
   }
 
   /** Executes a write, as the engine and the API server do. */

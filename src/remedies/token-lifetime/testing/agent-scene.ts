@@ -1,5 +1,7 @@
 import type { TokenLifetimeSpec } from "../../../api/controller-resilience";
-import type { SandboxEventView } from "../../../core/views";
+import type { DaemonSetView, PodView, SandboxEventView } from "../../../core/views";
+import { createSandboxReview } from "../../../logs/sandboxes/review";
+import { createTokenLifetime } from "../remedy";
 import { AdmissionScene } from "./admission-scene";
 
 /** What happens during passes. */
@@ -11,24 +13,37 @@ export interface Happening {
   readonly namespaces?: readonly string[];
 }
 
-/** The same namespace; the DaemonSet is a CNI agent, one pod on each node. */
+const NODES = ["node-1", "node-2", "node-3"];
+
+/** The same namespace; the DaemonSet has one pod on each of three nodes, and its controller replaces one pod per pass. */
 export class AgentScene extends AdmissionScene {
   eventsError: Error | undefined;
+  /** Pods of other namespaces. */
+  otherPods: PodView[] = [];
+  readonly isAgent: boolean;
   readonly #events = new Map<string, SandboxEventView>();
 
-  constructor(spec: Partial<TokenLifetimeSpec> = {}) {
+  /** @param isAgent the pods are those of a CNI agent */
+  constructor(spec: Partial<TokenLifetimeSpec> = {}, isAgent = true) {
     super({ via: "Template", ...spec });
+    this.isAgent = isAgent;
     this.place();
+  }
+
+  /** Another leader, which remembers nothing. */
+  newLeader(): void {
+    Object.assign(this, { remedy: createTokenLifetime(this, createSandboxReview()) });
   }
 
   /** Puts each pod of the DaemonSet on a node of its own: a new one on the node of its predecessor. */
   place(): void {
     const own = this.podList.filter(({ owner }) => owner?.name === "agent");
     const taken = new Set(own.map(({ nodeName }) => nodeName));
-    const free = ["node-1", "node-2", "node-3", "node-4"].filter(name => !taken.has(name));
+    const free = NODES.filter(name => !taken.has(name));
+    const flags = this.isAgent ? { hostNetwork: true, cniFolder: true } : {};
     this.podList = this.podList.map(pod => {
       if (pod.owner?.name !== "agent" || pod.nodeName !== undefined) return pod;
-      return { ...pod, hostNetwork: true, cniFolder: true, nodeName: free.shift() ?? "node-5" };
+      return { ...pod, ...flags, nodeName: free.shift() ?? "node-4" };
     });
   }
 
@@ -39,14 +54,20 @@ export class AgentScene extends AdmissionScene {
 
   /** Passes every ten seconds. */
   async run(count: number, { failing, alsoFailing, namespaces = ["shop", "web"] }: Happening = {}): Promise<void> {
-    const failures = [failing, alsoFailing].flatMap(node =>
-      namespaces.map(namespace => ({ node: node ?? "", namespace })),
-    );
+    const nodes = [failing, alsoFailing].flatMap(node => node ?? []);
+    const failures = nodes.flatMap(node => namespaces.map(namespace => ({ node, namespace })));
     for (let i = 0; i < count; i++) {
       for (const { node, namespace } of failures) this.fail(node, namespace);
       await this.pass();
+      this.#roll();
       await this.clock.run(10_000);
     }
+  }
+
+  /** The node of the first pod with the shorter token. */
+  get trialNode(): string {
+    const first = this.podList.find(({ maxTokenExpirationSeconds }) => maxTokenExpirationSeconds === 600);
+    return first?.nodeName ?? "none";
   }
 
   /** A pod cannot start on a node, once more. */
@@ -55,6 +76,42 @@ export class AgentScene extends AdmissionScene {
     const count = (this.#events.get(uid)?.count ?? 0) + 1;
     const lastMs = this.clock.now().getTime();
     this.#events.set(uid, { namespace, name: uid, uid, node, lastMs, count, unauthorized: true });
+  }
+
+  /** A pod of another namespace starts on a node. */
+  start(nodeName: string, over: Partial<PodView> = {}): void {
+    const pod = { ...this.makePod("other", 3607), namespace: "shop", nodeName };
+    this.otherPods.push({ ...pod, volumesReadyMs: pod.createdAtMs, ...over });
+  }
+
+  /** The DaemonSet controller replaces one pod with another template. */
+  #roll(): void {
+    const { updateStrategy } = this.set();
+    const next = this.podList.find(pod => pod.owner?.name === "agent" && !this.#isCurrent(pod));
+    if (updateStrategy === "RollingUpdate" && next !== undefined) this.replacePod(next.name);
+  }
+
+  #isCurrent({ maxTokenExpirationSeconds }: PodView): boolean {
+    return this.#isShort() ? maxTokenExpirationSeconds === 600 : true;
+  }
+
+  #isShort(): boolean {
+    return JSON.stringify(this.set().template).includes('"expirationSeconds":600');
+  }
+
+  protected override secondsOf(set: string): number {
+    return Math.min(super.secondsOf(set), this.#isShort() ? 600 : 3607);
+  }
+
+  override async daemonSet(namespace: string, name: string): Promise<DaemonSetView | null> {
+    const view = await super.daemonSet(namespace, name);
+    if (view === null) return null;
+    const updatedPods = this.podList.filter(pod => pod.owner?.name === name && this.#isCurrent(pod)).length;
+    return { ...view, updatedPods };
+  }
+
+  override podsOnNode(node: string): Promise<readonly PodView[]> {
+    return Promise.resolve([...this.podList, ...this.otherPods].filter(({ nodeName }) => nodeName === node));
   }
 
   override sandboxEvents(): Promise<readonly SandboxEventView[]> {

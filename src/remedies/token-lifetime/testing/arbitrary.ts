@@ -1,134 +1,25 @@
 import fc from "fast-check";
 import { Cause } from "../../../api/conditions";
-import type { DaemonSetStatus, RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
+import type { RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
 import { DAEMON_SET_ANNOTATION } from "../../../api/names";
 import type { Intent } from "../../../core/intent";
 import { ownerLabels } from "../../../core/owned";
 import { makeObject } from "../../../core/testing/objects";
 import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
 import { executedRestart } from "../../../core/testing/restarts";
-import type { ClusterObjectView, DaemonSetView, PodView } from "../../../core/views";
+import type { ClusterObjectView, DaemonSetView } from "../../../core/views";
 import { pairOf } from "../admission/pair";
 import { ADMISSION_API } from "../admission/policy";
-import {
-  templateInputOf,
-  templatePlanOf,
-  type Observed,
-  type ObservedDaemonSet,
-  type ObservedPod,
-  type ObservedPolicies,
-} from "../observed";
+import type { Observed, ObservedDaemonSet, ObservedPolicies } from "../observed";
 import type { TokenLifetimePlan } from "../plan";
 import { reportTokenLifetime } from "../report";
-import { fingerprint, type TemplatePatch } from "../template";
+import type { TemplatePatch } from "../template";
 import { applyPatch } from "../template/testing/apply";
-import { DEFAULTS, PLAIN } from "./scene";
+import { daemonSets, moments, times } from "./arbitrary-set";
+import { DEFAULTS } from "./scene";
 
 const OWNER = makeObject("team/it");
 const OWN = { labels: ownerLabels(OWNER), annotations: {}, conditions: [] };
-const START = Date.parse("2025-01-01T00:00:00Z");
-const moments = fc.integer({ min: 0, max: 86_400 }).map(seconds => START + seconds * 1000);
-const times = moments.map(ms => new Date(ms).toISOString().replace(".000Z", "Z"));
-const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined });
-const rarely = fc.integer({ min: 0, max: 9 }).map(n => n === 0);
-
-function defined<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
-}
-
-const explicit = (expirationSeconds: number) => ({
-  spec: {
-    ...PLAIN.spec,
-    volumes: [
-      { name: "token", projected: { sources: [{ serviceAccountToken: { path: "token", expirationSeconds } }] } },
-    ],
-    containers: [{ name: "main", volumeMounts: [{ name: "token", mountPath: "/token" }] }],
-  },
-});
-const templates = fc.constantFrom(
-  PLAIN,
-  PLAIN,
-  explicit(600),
-  explicit(3600),
-  { spec: { ...PLAIN.spec, automountServiceAccountToken: false } },
-  { spec: { ...PLAIN.spec, os: { name: "windows" } } },
-);
-
-const pods: fc.Arbitrary<ObservedPod> = fc
-  .record({
-    createdAtMs: moments,
-    deletedAtMs: fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, moments),
-    tokenExpirationSeconds: maybe(fc.constantFrom(600, 900, 3607)),
-    mountsToken: fc.constantFrom(true, true, false),
-    logState: fc.constantFrom("quiet", "quiet", "quiet", "suspected", "persistent", "unread", "unreadable"),
-    isOlderThanServiceAccount: rarely,
-  })
-  .map(({ logState, isOlderThanServiceAccount, ...rest }) => ({
-    logState,
-    isOlderThanServiceAccount,
-    pod: defined<PodView>({
-      ...rest,
-      maxTokenExpirationSeconds: rest.tokenExpirationSeconds,
-      namespace: "team",
-      name: "agent-1",
-      uid: "pod-1",
-      resourceVersion: "1",
-      phase: "Running",
-      ready: true,
-      readySinceMs: rest.createdAtMs,
-      serviceAccountName: "agent",
-      labels: {},
-      skip: false,
-      containers: [],
-    } as PodView),
-  }));
-
-const daemonSets: fc.Arbitrary<ObservedDaemonSet> = fc
-  .record({
-    template: templates,
-    updateStrategy: fc.constantFrom("RollingUpdate", "RollingUpdate", "OnDelete"),
-    skip: rarely,
-    lacksServiceAccount: rarely,
-    isSettled: fc.constantFrom(true, true, true, false),
-    pods: fc.array(pods, { maxLength: 3 }),
-    isPlanned: fc.boolean(),
-    outcome: fc.constantFrom("Bounded", "Waiting", "Rolling", "Reverting", "Reverted", "Contested", "Stuck"),
-    appliedTime: maybe(times),
-    changes: fc.integer({ min: 0, max: 2 }),
-    generation: fc.constantFrom(1, 2),
-  })
-  .map(({ template, updateStrategy, skip, lacksServiceAccount, isSettled, pods: own, isPlanned, ...history }) => {
-    const view: DaemonSetView = {
-      kind: "DaemonSet",
-      namespace: "team",
-      name: "",
-      uid: "",
-      resourceVersion: "1",
-      labels: {},
-      skip,
-      serviceAccountName: "agent",
-      replicas: 3,
-      generation: 4,
-      observedGeneration: isSettled ? 4 : 3,
-      updateStrategy,
-      updatedPods: 3,
-      availablePods: 3,
-      template,
-      ownedVolumes: [],
-    };
-    const plan = templatePlanOf({ view }, DEFAULTS);
-    const previous = plan.kind === "Change" ? [...plan.previous] : [];
-    const outcome = isPlanned ? "Planned" : history.outcome;
-    const record = {
-      ...history,
-      name: "",
-      previous,
-      outcome,
-      fingerprint: fingerprint(templateInputOf({ view }), previous),
-    };
-    return { view, lacksServiceAccount, pods: own, record: defined<DaemonSetStatus>(record as DaemonSetStatus) };
-  });
-
 const STATES = fc.constantFrom("Right", "Drifted", "Foreign", "Old", "");
 
 /** Policies and bindings of a DaemonSet: as wanted, drifted, foreign, for another lifetime, or missing. */
@@ -185,6 +76,7 @@ export const observations = fc
     nextReadInMs: 30_000,
     otherOpenRestarts: [],
     formerEntries: [],
+    formerTrials: [],
     owner: OWNER,
     daemonSets: facts.daemonSets.map((one, i) => {
       const name = `agent-${i}`;
@@ -201,6 +93,7 @@ export const specs: fc.Arbitrary<TokenLifetimeSpec> = fc
   .record({
     via: fc.constantFrom("Template", "Admission"),
     revertOnUnauthorized: fc.boolean(),
+    allowNodeAgents: fc.boolean(),
   })
   .map(spec => ({ ...DEFAULTS, ...spec }));
 
@@ -229,9 +122,16 @@ export function applied(observed: Observed, plan: TokenLifetimePlan, now: Date):
 function changed(one: ObservedDaemonSet, intents: readonly Intent[]): ObservedDaemonSet {
   const intent = intents.find(({ target }) => target.kind === "DaemonSet" && target.name === one.view.name);
   if (intent === undefined) return one;
-  const { spec } = intent.body as { spec: { template: { spec: TemplatePatch } } };
+  const { spec } = intent.body as {
+    spec: { updateStrategy?: { type: string }; template: { spec: TemplatePatch } };
+  };
   const after = applyPatch(one.view.template, one.view.ownedVolumes, spec.template.spec);
-  return { ...one, view: { ...one.view, ...after, generation: one.view.generation + 1 } };
+  const given = one.view.ownsUpdateStrategy === true ? "RollingUpdate" : one.view.updateStrategy;
+  const strategy = {
+    updateStrategy: spec.updateStrategy?.type ?? given,
+    ownsUpdateStrategy: spec.updateStrategy !== undefined,
+  };
+  return { ...one, view: { ...one.view, ...after, ...strategy, generation: one.view.generation + 1 } };
 }
 
 function admissionAfter(

@@ -18,6 +18,7 @@ export const DEFAULTS: TokenLifetimeSpec = {
   via: "Template",
   defaultToken: "Project",
   revertOnUnauthorized: true,
+  allowNodeAgents: false,
 };
 
 /** A pod template without volumes, as most DaemonSets have. */
@@ -146,9 +147,18 @@ export class Scene extends EmptyReaders implements PodLogReview {
     if (this.outcome !== undefined) return this.outcome;
     this.written.push(intent);
     const before = this.set(intent.target.name);
-    const { spec } = intent.body as { spec: { template: { spec: TemplatePatch } } };
+    const { spec } = intent.body as {
+      spec: { updateStrategy?: { type: string }; template: { spec: TemplatePatch } };
+    };
     const { template, ownedVolumes } = applyPatch(before.template, before.ownedVolumes, spec.template.spec);
-    this.put(before.name, template, { ownedVolumes });
+    // Without an owner the type of the update strategy is defaulted.
+    const given = before.ownsUpdateStrategy === true ? "RollingUpdate" : before.updateStrategy;
+    const updateStrategy = spec.updateStrategy?.type ?? given;
+    this.put(before.name, template, {
+      ownedVolumes,
+      updateStrategy,
+      ownsUpdateStrategy: spec.updateStrategy !== undefined,
+    });
     return { result: "Executed" };
   }
 

@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import { AgentScene } from "../testing/agent-scene";
+import { PLAIN } from "../testing/scene";
+
+// A template is tried on one node, for the life of one token, before the DaemonSet controller replaces the other pods.
+
+const MINUTE = 60_000;
+const json = (value: unknown): string => JSON.stringify(value);
+
+/** The first pod was replaced. */
+async function begun(scene: AgentScene): Promise<AgentScene> {
+  // Events are watched for two minutes before an agent is changed.
+  await scene.run(scene.isAgent ? 18 : 4);
+  expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
+  expect(scene.entry()).toMatchObject({ outcome: "Trial", changes: 1 });
+  expect(scene.set()).toMatchObject({ updateStrategy: "OnDelete" });
+  return scene;
+}
+
+const ordinary = (): AgentScene => new AgentScene({}, false);
+
+describe("a change of a template", () => {
+  it("replaces one pod, and the others after that one has outlived its token", async () => {
+    const scene = await begun(ordinary());
+    await scene.run(62);
+    expect(scene.count(600)).toBe(1);
+    expect((await scene.pass()).message).toContain("trial on one node, 1 of 3 pods have tokens bounded to 10m");
+    await scene.run(10);
+    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
+    expect(scene.set()).toMatchObject({ updateStrategy: "RollingUpdate", ownsUpdateStrategy: false });
+    expect(scene.count(600)).toBe(3);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded", needsCleanup: false });
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded", changes: 1 });
+  });
+
+  it("is reverted if the first pod gets 401s, and no other pod was replaced", async () => {
+    const scene = await begun(ordinary());
+    await scene.run(50);
+    scene.setLogs("persistent", 600);
+    await scene.run(3);
+    expect(json(scene.set().template)).toBe(json(PLAIN));
+    expect(scene.set()).toMatchObject({ updateStrategy: "RollingUpdate" });
+    expect(scene.count(600)).toBe(1);
+    expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
+  });
+
+  it("does not go on while the first pod is not Ready or its log is not read, and is restored after an hour", async () => {
+    const scene = await begun(ordinary());
+    scene.setLogs("unreadable", 600);
+    await scene.run(66 + 354);
+    expect(scene.count(600)).toBe(1);
+    expect((await scene.pass()).message).toContain("has unread logs");
+    await scene.run(12);
+    expect(json(scene.set().template)).toBe(json(PLAIN));
+    expect(await scene.pass()).toMatchObject({ reason: "TrialUnproven", stalled: { reason: "TrialUnproven" } });
+    const count = scene.written.length;
+    scene.setLogs("quiet");
+    await scene.run(30);
+    expect(scene.written).toHaveLength(count);
+    scene.object = { ...scene.object, metadata: { ...scene.object.metadata, generation: 2 } };
+    await scene.run(3);
+    expect(scene.written.length).toBeGreaterThan(count);
+  });
+
+  it("needs no trial on one node, nor to restore the template", async () => {
+    const single = ordinary();
+    single.podList = single.podList.map(pod => ({ ...pod, nodeName: "node-1" }));
+    await single.pass();
+    await single.pass();
+    expect(single.set()).toMatchObject({ updateStrategy: "RollingUpdate" });
+    expect(single.entry()).toMatchObject({ outcome: "Rolling" });
+    const scene = await begun(ordinary());
+    await scene.run(75);
+    scene.object.spec.tokenLifetime!.defaultToken = "Leave";
+    await scene.run(3);
+    expect(json(scene.set().template)).toBe(json(PLAIN));
+  });
+
+  it("continues after a crash between any write and its record, as a trial", async () => {
+    const scene = ordinary();
+    await scene.pass();
+    await scene.passAndCrash();
+    await scene.run(16);
+    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
+    expect(scene.entry()).toMatchObject({ outcome: "Trial", changes: 1 });
+    await scene.clock.run(11 * MINUTE);
+    await scene.passAndCrash();
+    await scene.run(4);
+    expect(scene.count(600)).toBe(3);
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded" });
+  });
+
+  it("only observes in Observe mode", async () => {
+    const scene = await begun(ordinary());
+    scene.object.spec.mode = "Observe";
+    await scene.run(80);
+    expect(scene.lines).toHaveLength(2);
+    expect((await scene.pass()).reason).toBe("WouldChange");
+  });
+});
+
+describe("a trial ends at once, and the template is restored", () => {
+  it.each<[string, (scene: AgentScene) => void]>([
+    ["for another lifetime", scene => void (scene.object.spec.tokenLifetime!.expirationSeconds = 900)],
+    ["for defaultToken: Leave", scene => void (scene.object.spec.tokenLifetime!.defaultToken = "Leave")],
+    ["for via: Admission", scene => void (scene.object.spec.tokenLifetime!.via = "Admission")],
+    [
+      "for another template, which its owner may need urgently",
+      scene => {
+        const template = structuredClone(scene.set().template) as typeof PLAIN;
+        template.spec.containers[0]!.image = "agent:2";
+        scene.sets.set("agent", { ...scene.set(), template });
+      },
+    ],
+    [
+      "when another manager sets RollingUpdate",
+      scene => scene.sets.set("agent", { ...scene.set(), updateStrategy: "RollingUpdate", ownsUpdateStrategy: false }),
+    ],
+    ["when its DaemonSet is no target any more", scene => void scene.object.spec.targets.splice(0, 1)],
+  ])("%s", async (_, then) => {
+    const scene = await begun(ordinary());
+    then(scene);
+    await scene.pass();
+    expect(scene.set()).toMatchObject({ updateStrategy: "RollingUpdate" });
+    expect(json(scene.set().template)).not.toContain('"expirationSeconds":600');
+  });
+
+  it("when the object is deleted or its block is removed", async () => {
+    const scene = await begun(ordinary());
+    expect(await scene.pass()).toMatchObject({ needsCleanup: true });
+    const intents = await scene.remedy.cleanUp!(scene.object, scene);
+    expect(intents).toMatchObject([{ verb: "apply", target: { kind: "DaemonSet", name: "agent" } }]);
+    expect(json(intents[0]?.body)).not.toContain("OnDelete");
+  });
+
+  it("and is not tried again for that generation if another manager did it", async () => {
+    const scene = await begun(ordinary());
+    scene.sets.set("agent", { ...scene.set(), updateStrategy: "RollingUpdate", ownsUpdateStrategy: false });
+    await scene.run(30);
+    expect(await scene.pass()).toMatchObject({ reason: "FieldContested", stalled: { reason: "FieldContested" } });
+    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
+  });
+});
+
+describe("the trial of a CNI agent", () => {
+  it("waits until a pod has started on that node after the first token expired", async () => {
+    const scene = await begun(new AgentScene());
+    scene.start(scene.trialNode);
+    await scene.run(80);
+    expect(scene.count(600)).toBe(1);
+    expect((await scene.pass()).message).toContain(`was seen to start on node ${scene.trialNode} since`);
+    scene.start("node-2");
+    scene.start(scene.trialNode, { hostNetwork: true });
+    await scene.run(10);
+    expect(scene.count(600)).toBe(1);
+    scene.start(scene.trialNode);
+    await scene.run(5);
+    expect(scene.count(600)).toBe(3);
+  });
+
+  it("restores the template and calls a person if no pod starts there for an hour", async () => {
+    const scene = await begun(new AgentScene());
+    await scene.run(66 + 370);
+    expect(json(scene.set().template)).toBe(json(PLAIN));
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ reason: "TrialUnproven", stalled: { reason: "TrialUnproven" } });
+    expect(decision.message).toContain("allowNodeAgents: true");
+  });
+
+  it("is skipped with allowNodeAgents", async () => {
+    const scene = new AgentScene({ allowNodeAgents: true });
+    await scene.run(20);
+    expect(scene.lines).toEqual(["apply DaemonSet"]);
+    expect(scene.count(600)).toBe(3);
+  });
+
+  it("at admission waits for the same proof, and is Stalled after an hour without", async () => {
+    const scene = new AgentScene({ via: "Admission" });
+    await scene.run(20 + 66 + 300);
+    expect(scene.count(600)).toBe(1);
+    expect(await scene.pass()).toMatchObject({ reason: "Replacing", progressing: true });
+    await scene.run(66);
+    expect(await scene.pass()).toMatchObject({ reason: "TrialUnproven", stalled: { reason: "TrialUnproven" } });
+    scene.start(scene.trialNode);
+    await scene.run(60);
+    expect(await scene.pass()).toMatchObject({ reason: "Bounded" });
+  });
+});
