@@ -376,9 +376,9 @@ export interface RestartStatus {
    */
   cause: string;
   /**
-   * Requested: recorded before the operator requests the restart. Restarted: the pod is gone, and the operator is watching its successor. Recovered: the tokens of the successor are accepted. Ineffective: the tokens of the successor are rejected.
+   * Requested: recorded before the operator requests the restart. Restarted: the pod is gone, and the operator is watching its successor. Recovered: the tokens of the successor are accepted. Replaced: the successor is Ready, but its log is empty, so nothing confirms that it works. Ineffective: the tokens of the successor are rejected.
    */
-  outcome: "Requested" | "Restarted" | "Recovered" | "Ineffective";
+  outcome: "Requested" | "Restarted" | "Recovered" | "Replaced" | "Ineffective";
   /**
    * UID of the ServiceAccount that is newer than the pod. Restarts of one incident have the same value.
    */

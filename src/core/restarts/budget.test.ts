@@ -69,6 +69,21 @@ describe("the cooldown", () => {
     expect(checkRestartBudget([...twice, entry(11)], claim(), NOW)).toEqual({ allowed: true });
   });
 
+  it("neither ends nor doubles after an unconfirmed replacement", () => {
+    const replaced = { outcome: "Replaced" as const };
+    expect(checkRestartBudget([entry(4, replaced)], claim(), NOW)).toEqual(refused("Cooldown", 6));
+    const history = [entry(100, { outcome: "Ineffective" }), entry(15, replaced)];
+    expect(checkRestartBudget(history, claim(), NOW)).toEqual(refused("Cooldown", 5));
+  });
+
+  it("does not hold a sibling of an unconfirmed replacement whose cause is proven, and holds any other", () => {
+    const old = { podCreatedAtMs: NOW.getTime() - 60 * MINUTE };
+    const replaced = (cause: Cause) => [entry(1, { cause, outcome: "Replaced" })];
+    const proven = { ...old, cause: Cause.SigningKeyRotated };
+    expect(checkRestartBudget(replaced(Cause.SigningKeyRotated), claim(proven), NOW).allowed).toBe(true);
+    expect(checkRestartBudget(replaced(Cause.Unknown), claim(old), NOW)).toEqual(refused("Cooldown", 9));
+  });
+
   it("depends on time, not on the order of the list", () => {
     const history = [entry(11), entry(39, { outcome: "Ineffective" })];
     expect(checkRestartBudget(history, claim(), NOW)).toEqual({ allowed: true });
@@ -208,6 +223,7 @@ describe("entries", () => {
     ["Requested", true],
     ["Restarted", true],
     ["Recovered", false],
+    ["Replaced", false],
     ["Ineffective", false],
   ] as const)("that are %s are open: %s", (outcome, open) => {
     expect(isOpen(entry(5, { outcome }))).toBe(open);
@@ -244,7 +260,13 @@ describe("pruning", () => {
     expect(kept.at(-1)).toEqual(entry(0));
   });
 
-  const outcome = fc.constantFrom<RestartStatus["outcome"]>("Requested", "Restarted", "Recovered", "Ineffective");
+  const outcome = fc.constantFrom<RestartStatus["outcome"]>(
+    "Requested",
+    "Restarted",
+    "Recovered",
+    "Replaced",
+    "Ineffective",
+  );
   const anyEntry = fc
     .record({
       minutesAgo: fc.integer({ min: 0, max: 300 }),

@@ -68,7 +68,7 @@ function isHelpedSibling(entry: RestartStatus, claim: RestartClaim): boolean {
   const { podCreatedAtMs } = claim;
   const isOlder = podCreatedAtMs !== undefined && timeMs(entry) !== Infinity && !isCreatedAfter(podCreatedAtMs, entry);
   if (!isOlder) return false;
-  return incidentOf(entry) === incidentOf(claim) && entry.outcome === "Recovered" && entry.podUID !== claim.podUID;
+  return incidentOf(entry) === incidentOf(claim) && hasHelped(entry) && entry.podUID !== claim.podUID;
 }
 
 function isPlanned({ cause }: Pick<RestartStatus, "cause">): boolean {
@@ -80,8 +80,7 @@ function isDonePlan(entry: RestartStatus): boolean {
 }
 
 function incidentKey(entry: RestartStatus): string {
-  const hasHelped = entry.outcome === "Recovered";
-  return hasHelped ? `incident ${incidentOf(entry)}` : `pod ${entry.podUID ?? entry.pod} ${entry.time}`;
+  return hasHelped(entry) ? `incident ${incidentOf(entry)}` : `pod ${entry.podUID ?? entry.pod} ${entry.time}`;
 }
 
 /** A later restart with the same key makes an entry superfluous. Unproven ones stay: each may still turn out to have helped only for a while. */
@@ -91,8 +90,14 @@ function replaceableKey(entry: RestartStatus): string {
   return `${entry.workload} ${key}`;
 }
 
+/** Where the cause is proven for the single pod, its replacement is sufficient. */
+function hasHelped({ cause, outcome }: RestartStatus): boolean {
+  return outcome === "Recovered" || (outcome === "Replaced" && incidentOf({ cause }) !== "unproven");
+}
+
+/** An unconfirmed replacement neither ends a series of failures nor continues it. */
 function trailingIneffective(entries: readonly RestartStatus[]): number {
-  const byTime = sortedByTime(entries).reverse();
+  const byTime = sortedByTime(entries.filter(({ outcome }) => outcome !== "Replaced")).reverse();
   const firstOther = byTime.findIndex(entry => entry.outcome !== "Ineffective");
   return firstOther < 0 ? byTime.length : firstOther;
 }

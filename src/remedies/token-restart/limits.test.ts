@@ -108,7 +108,9 @@ describe("a change of the spec after the restarts were used up", () => {
   it("reports the outcome of a restart before it is forgotten", async () => {
     const scene = new Scene();
     scene.podList = [scene.podAt(-660_000, {})];
+    scene.log("started");
     addRestart(scene, 12, { cause: "Unknown", outcome: "Restarted" });
+    scene.clock.advance(95_000);
     const target = { kind: "Deployment", name: "web", pods: 1, rejectedPods: 1, exhaustedGeneration: 1 } as const;
     scene.object = { ...scene.object, status: { ...scene.object.status, targets: [target] } };
     change(scene);

@@ -4,14 +4,13 @@ import { ForbiddenError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
 import { isOpen } from "../../core/restarts";
 import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from "../../core/views";
-import type { Persistence, PersistenceRule } from "../../logs/persistence";
+import type { PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
 import { hasLog, type LogFinding, type LogWatch, type Watched } from "../../logs/reading/log-watch";
 import { describeTarget, readTarget } from "../kit/targets";
 import { requireApiUse } from "./api-use";
 import { TOKEN_CAUSES, type Onset } from "./cause";
 import {
-  SEVERITY,
   workloadId,
   type ObservedPod,
   type ObservedTargets,
@@ -20,6 +19,7 @@ import {
 } from "./observed";
 import { KEYS_AGE_MS } from "./key-rotation";
 import { withMemory } from "./known-pods";
+import { summarizeLogs } from "./pod-logs";
 import { findSandboxes, type SandboxFindings } from "./sandbox-evidence";
 import type { SandboxTraces } from "../../logs/sandboxes/traces";
 import { weighLogs } from "./service-account-age";
@@ -240,31 +240,18 @@ function observedPod(pod: PodBeforeLogs, finding: (item: Watched) => LogFinding,
     const message = `cannot read the log of container ${container} of pod ${view.name}: ${error?.message ?? ""}`;
     if (error !== undefined) problems.push({ forbidden: error.forbidden, message });
   }
-  const readMs = Math.min(...findings.map(one => one.readMs ?? -Infinity));
   const quietTimes = findings.map(({ quiet }) => quiet);
   return {
     view,
-    ...worst(findings),
+    ...summarizeLogs(findings),
     ...(proof === undefined ? {} : { proof: weighLogs(proof, quietTimes) }),
     serviceAccount,
-    ...(Number.isFinite(readMs) ? { readMs } : {}),
-    unreadable: findings.length === 0 || findings.some(({ error }) => error !== undefined),
   };
 }
 
 function withFailures(pod: ObservedPod, { failuresOf }: SandboxFindings): ObservedPod {
   const sandboxes = failuresOf(pod.view);
   return sandboxes === undefined ? pod : { ...pod, sandboxes };
-}
-
-function worst(containers: readonly LogFinding[]): Pick<ObservedPod, "logs" | "isStartUnknown"> {
-  const rank = ({ state, isFresh }: Persistence): number => 2 * SEVERITY[state] + Number(isFresh === true);
-  const logs = containers.map(({ persistence, isStartUnknown }) => ({ logs: persistence, isStartUnknown }));
-  const quiet = { logs: { state: "quiet", occasions: 0 } } as const;
-  return logs.reduce<Pick<ObservedPod, "logs" | "isStartUnknown">>(
-    (a, b) => (rank(b.logs) > rank(a.logs) ? b : a),
-    quiet,
-  );
 }
 
 /** Start of rejections that the age of the ServiceAccount does not explain. */

@@ -84,6 +84,8 @@ export interface ObservedPod {
   readonly serviceAccount: "present" | "missing" | "unknown";
   /** All logs of the pod were read up to this time. Absent: not all logs have been read. */
   readonly readMs?: number;
+  /** First line of its log in the current life, or after the last 401. Absent: its log is empty. */
+  readonly firstLineMs?: number;
   /** The logs cannot be read, so the plan does not wait for them. */
   readonly unreadable: boolean;
 }

@@ -7,7 +7,15 @@ import { worstFirst } from "../kit/severity";
 import type { PlannedRestart } from "./assessment";
 import type { TokenRestartPlan, WorkloadItem, WorkloadsPlan } from "./plan";
 import { REASONS, type Reason } from "./reasons";
-import { count, describeBlock, describeIneffective, describeRecovery, describeTime, joinFindings } from "./wording";
+import {
+  count,
+  describeBlock,
+  describeIneffective,
+  describeRecovery,
+  describeReplacement,
+  describeTime,
+  joinFindings,
+} from "./wording";
 
 const NOTHING: Finding<Reason> = { status: "True", reason: "Accepted", sentence: "No workloads to watch." };
 
@@ -180,7 +188,12 @@ function targetOf({ target }: WorkloadItem, results: readonly Result[]): TargetS
 }
 
 function eventOf(entry: WorkloadsPlan["settled"][number]): EventRequest {
-  return entry.outcome === "Recovered"
-    ? { type: "Normal", reason: "PodRecovered", note: describeRecovery(entry) }
-    : { type: "Warning", reason: "RestartIneffective", note: describeIneffective(entry) };
+  switch (entry.outcome) {
+    case "Recovered":
+      return { type: "Normal", reason: "PodRecovered", note: describeRecovery(entry) };
+    case "Replaced":
+      return { type: "Normal", reason: "PodReplaced", note: describeReplacement(entry) };
+    default:
+      return { type: "Warning", reason: "RestartIneffective", note: describeIneffective(entry) };
+  }
 }

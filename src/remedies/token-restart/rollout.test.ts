@@ -52,6 +52,7 @@ class Rollout {
     const uid = `new-${this.#made++}`;
     const over = { name: old.name, uid, owner: this.#owner, createdAtMs, readySinceMs: createdAtMs + 1_000 };
     scene.podList = [...scene.podList.filter(pod => pod !== old), scene.podAt(0, over)];
+    scene.logs.write(old.name, "main", { ms: createdAtMs + 1_000, text: "started" });
   }
 
   /** Changes the spec: a new generation. */

@@ -62,6 +62,7 @@ class Node extends Scene {
         readySinceMs: createdAtMs + readyAfterMs,
       }),
     );
+    this.logs.write(`${name}-b`, "main", { ms: createdAtMs + 1_000, text: "started" });
   }
 
   /** Passes every 5 s while the kubelet retries a sandbox every 15 s. */

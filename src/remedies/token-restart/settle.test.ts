@@ -27,7 +27,8 @@ function entry(over: Partial<RestartStatus> = {}): RestartStatus {
 function healthy(createdAtMs: number, over: Partial<PodView> = {}): ObservedPod {
   const view = pod({ uid: "b", name: "web-b", createdAtMs, readySinceMs: createdAtMs + 1_000, ...over });
   const logs = { state: "quiet", occasions: 0 } as const;
-  return { view, logs, serviceAccount: "present", readMs: Infinity, unreadable: false };
+  const firstLineMs = createdAtMs + 1_000;
+  return { view, logs, serviceAccount: "present", readMs: Infinity, firstLineMs, unreadable: false };
 }
 
 function outcomes(
@@ -50,6 +51,29 @@ describe("an eviction", () => {
   it("recognizes its successor when the API server's clock is five seconds behind", () => {
     expect(outcomes(entry(), [healthy(T - 5_400)], 100_000)).toEqual(["Recovered"]);
     expect(outcomes(entry(), [healthy(T - 6_400)], MINUTE)).toEqual(["Restarted"]);
+  });
+
+  it("is not Recovered before the successor has logged something, and for the quiet time after that", () => {
+    const { firstLineMs, ...silent } = healthy(T);
+    expect(firstLineMs).toBeDefined();
+    expect(outcomes(entry(), [silent], 90_000)).toEqual(["Restarted"]);
+    expect(outcomes(entry(), [silent], 91_000)).toEqual(["Replaced"]);
+    const late = { ...silent, firstLineMs: T + 60_000 };
+    expect(outcomes(entry(), [late], 149_999)).toEqual(["Restarted"]);
+    expect(outcomes(entry(), [late], 150_000)).toEqual(["Recovered"]);
+    expect(outcomes(entry(PROVEN), [late], 89_999)).toEqual(["Restarted"]);
+    expect(outcomes(entry(PROVEN), [late], 90_000)).toEqual(["Recovered"]);
+  });
+
+  it("is Recovered without a log that can be read, if the age of the ServiceAccount is proof", () => {
+    const { firstLineMs, ...unread } = { ...healthy(T), unreadable: true };
+    expect(firstLineMs).toBeDefined();
+    expect(outcomes(entry(PROVEN), [unread], 31_000)).toEqual(["Recovered"]);
+  });
+
+  it("that was Replaced becomes Ineffective when the successor is rejected", () => {
+    const rejected = { ...healthy(T), logs: { state: "persistent", occasions: 9, firstMs: T, lastMs: T } } as const;
+    expect(outcomes(entry({ outcome: "Replaced" }), [rejected], 10 * MINUTE)).toEqual(["Ineffective"]);
   });
 
   it("is Ineffective after ten minutes without a successor", () => {

@@ -1,24 +1,11 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import { isCreatedAfter, isOfCause, isOpen, settleOpenRestarts } from "../../core/restarts";
-import {
-  isBySandbox,
-  isRejected,
-  withoutOneSided,
-  withoutSandboxes,
-  type ObservedPod,
-  type ObservedWorkload,
-} from "./observed";
+import { isBySandbox, isRejected, type ObservedPod, type ObservedWorkload } from "./observed";
+import { isObservable, isRejectedAgain, isRejectedFor, judge, type Verdict } from "./successor";
 
 // Outcomes of the restarts in status. Pure: history in, history out. The rules for an executed restart differ from those of
 // token-lifetime: the pod was rejected, so its restart stays open while the successor is not Ready, which proves nothing about the token.
-
-/** A successor without a 401 for this long after it became Ready has a valid token, if the old token was proven to be invalid. */
-const SETTLED_PROVEN_MS = 30_000;
-const PROVEN: ReadonlySet<string> = new Set([Cause.ServiceAccountRecreated, Cause.SigningKeyRotated]);
-
-/** The same if it was not proven: the slowest clients log a 401 every 30 to 60 s. */
-const SETTLED_MS = 90_000;
 
 /** A pod that still exists after this time was not replaced, such as one of a DaemonSet with the update strategy OnDelete. */
 const NOT_REPLACED_MS = 600_000;
@@ -77,7 +64,8 @@ function relapsedRestart(
     entry =>
       isSameEvidence(entry, pod) && isCreatedAfter(createdAtMs, entry) && (entry.nodeName ?? nodeName) === nodeName,
   );
-  return isUnproven && last?.outcome === "Recovered" && Date.parse(last.time) >= sinceMs ? last : undefined;
+  const seemedToHelp = last?.outcome === "Recovered" || last?.outcome === "Replaced";
+  return isUnproven && seemedToHelp && Date.parse(last.time) >= sinceMs ? last : undefined;
 }
 
 function isSameEvidence({ cause }: RestartStatus, pod: ObservedPod): boolean {
@@ -102,7 +90,8 @@ function outcomeOf(entry: RestartStatus, context: Context): RestartStatus["outco
   if (!context.strategy.isRollout && exists(entry, context.workload)) return entry.outcome;
   const successors = successorsOf(entry, context);
   if (successors.some(pod => isRejectedAgain(pod, entry))) return "Ineffective";
-  if (hasHelped(entry, successors, context)) return "Recovered";
+  const effect = effectOf(entry, successors, context);
+  if (effect !== undefined) return effect;
   const isUnobservable = successors.every(pod => !isObservable(pod, entry));
   // A few failed sandboxes keep such a restart open for no longer than a missing observation does.
   const isUndecided = entry.cause === Cause.CniCredentialRejected && successors.every(({ view }) => view.ready);
@@ -136,13 +125,25 @@ function hasOlder(entry: RestartStatus, { pods }: ObservedWorkload): boolean {
   return pods.some(({ view }) => view.deletedAtMs === undefined && !isCreatedAfter(view.createdAtMs, entry));
 }
 
-function hasHelped(entry: RestartStatus, successors: readonly ObservedPod[], context: Context): boolean {
+/** Whether the restart helped; undefined: not known yet. */
+function effectOf(
+  entry: RestartStatus,
+  successors: readonly ObservedPod[],
+  context: Context,
+): "Recovered" | "Replaced" | undefined {
   const { workload, strategy, nowMs } = context;
-  if (exists(entry, workload) || (strategy.isRollout && hasOlder(entry, workload))) return false;
-  const accepted = (pod: ObservedPod): boolean => isAccepted(pod, entry, nowMs);
-  if (successors.length > 0) return successors.every(accepted);
-  const isHealthy = (pod: ObservedPod): boolean => !isRejected(evidenceOn(pod, entry)) && accepted(pod);
-  return nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && areAll(isHealthy, workload);
+  if (exists(entry, workload) || (strategy.isRollout && hasOlder(entry, workload))) return undefined;
+  const verdict = (pod: ObservedPod): Verdict => judge(pod, entry, nowMs);
+  if (successors.length > 0) return together(successors.map(verdict));
+  if (nowMs - Date.parse(entry.time) < NO_SUCCESSOR_MS) return undefined;
+  const present = workload.pods.filter(pod => pod.view.deletedAtMs === undefined);
+  const isWhole = present.length >= workload.view.replicas;
+  return isWhole && !present.some(pod => isRejectedFor(pod, entry)) ? together(present.map(verdict)) : undefined;
+}
+
+function together(verdicts: readonly Verdict[]): "Recovered" | "Replaced" | undefined {
+  if (verdicts.includes("undecided")) return undefined;
+  return verdicts.includes("silent") ? "Replaced" : "Recovered";
 }
 
 /**
@@ -187,51 +188,6 @@ function canReplace(
 ): boolean {
   if (view.kind === "StatefulSet") return name === entry.pod;
   return entry.nodeName === undefined || nodeName === entry.nodeName;
-}
-
-/** A ServiceAccount that was recreated after the restart is another incident. */
-function isRejectedAgain(pod: ObservedPod, entry: RestartStatus): boolean {
-  const { proof } = pod;
-  // A token of a successor that lost its key did so in a later rotation.
-  const isOtherIncident =
-    proof !== undefined &&
-    (proof.cause !== Cause.ServiceAccountRecreated || proof.serviceAccountUID !== entry.serviceAccountUID);
-  return isRejected(evidenceOn(pod, entry)) && !isOtherIncident;
-}
-
-/** Events about sandboxes say nothing about the restart of a pod whose own requests were rejected, and any client can write them. */
-function evidenceOn(pod: ObservedPod, { cause }: RestartStatus): ObservedPod {
-  return cause === Cause.CniCredentialRejected ? pod : withoutSandboxes(pod);
-}
-
-/**
- * Reports whether the evidence of the restart can be observed on the successor: not while the Events of its node, or its log, cannot be
- * read. A successor of a recreated ServiceAccount needs no log: its token is younger than the ServiceAccount.
- */
-function isObservable({ sandboxes, unreadable }: ObservedPod, { cause }: RestartStatus): boolean {
-  if (cause === Cause.CniCredentialRejected) return sandboxes !== undefined;
-  return cause === Cause.ServiceAccountRecreated || !unreadable;
-}
-
-/** Ready for long enough without a 401, with the log read. A pod that another incident rejected was accepted before. */
-function isAccepted(pod: ObservedPod, entry: RestartStatus, nowMs: number): boolean {
-  const evidence = evidenceOn(pod, entry);
-  if (isRejected(evidence)) return true;
-  const readyMs = pod.view.readySinceMs ?? pod.view.createdAtMs;
-  const settledMs = readyMs + (PROVEN.has(entry.cause) ? SETTLED_PROVEN_MS : SETTLED_MS);
-  if (!pod.view.ready || nowMs < settledMs) return false;
-  const wasRead = pod.unreadable || (pod.readMs ?? -Infinity) >= settledMs;
-  return wasRead && isObservable(pod, entry) && isQuietSince(withoutOneSided(evidence), readyMs);
-}
-
-function isQuietSince({ logs, sandboxes }: ObservedPod, ms: number): boolean {
-  return [logs, sandboxes].every(one => one === undefined || one.state === "quiet" || (one.lastMs ?? 0) < ms);
-}
-
-/** Reports whether the workload has all of its pods, and each of them is healthy. */
-function areAll(isHealthy: (pod: ObservedPod) => boolean, { view, pods }: ObservedWorkload): boolean {
-  const present = pods.filter(pod => pod.view.deletedAtMs === undefined);
-  return present.length >= view.replicas && present.every(isHealthy);
 }
 
 function exists({ podUID }: RestartStatus, { pods }: ObservedWorkload): boolean {

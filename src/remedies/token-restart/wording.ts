@@ -121,6 +121,11 @@ export function describeRecovery({ pod, workload, cause }: RestartStatus): strin
   return `The successor of pod ${pod} of ${workload} is Ready and ${sign}.`;
 }
 
+/** A restart whose successor shows no sign of trouble, and none of success. */
+export function describeReplacement({ pod, workload }: RestartStatus): string {
+  return `The successor of pod ${pod} of ${workload} is Ready, but its log is empty: whether its tokens are accepted is not confirmed.`;
+}
+
 /** A restart that has not helped, or whose effect is unknown. */
 export function describeIneffective({ pod, workload }: RestartStatus): string {
   return `Restarting pod ${pod} of ${workload} had no visible effect.`;

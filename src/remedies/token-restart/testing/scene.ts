@@ -197,14 +197,15 @@ export class Scene extends EmptyReaders {
     return planned.report(outcomesOf(planned.plan, outcome), now);
   }
 
-  /** Replaces an evicted pod by a successor that is Ready a second later. */
-  replacePod(name: string, successor: string): void {
+  /** Replaces an evicted pod by a successor that is Ready a second later, and logs its start. */
+  replacePod(name: string, successor: string, logs: "started" | "nothing" = "started"): void {
     const createdAtMs = Math.floor(this.clock.now().getTime() / 1000) * 1000;
     this.podList = this.podList.filter(one => one.name !== name);
     this.podList.push(
       this.podAt(0, { name: successor, uid: `uid-${successor}`, createdAtMs, readySinceMs: createdAtMs + 1_000 }),
     );
     this.logs.write(successor, "main");
+    if (logs === "started") this.logs.write(successor, "main", { ms: createdAtMs + 1_000, text: "started" });
   }
 }
 

@@ -1,0 +1,27 @@
+import type { Persistence } from "../../logs/persistence";
+import type { LogFinding } from "../../logs/reading/log-watch";
+import { SEVERITY, type ObservedPod } from "./observed";
+
+type PodLogs = Pick<ObservedPod, "logs" | "isStartUnknown" | "readMs" | "firstLineMs" | "unreadable">;
+
+/** What the logs of a pod's containers say together: the worst state, and what all of them allow to say. Pure. */
+export function summarizeLogs(findings: readonly LogFinding[]): PodLogs {
+  const readMs = Math.min(...findings.map(one => one.readMs ?? -Infinity));
+  const firstLines = findings.flatMap(({ quiet }) => (quiet.untilMs > 0 ? [quiet.fromMs] : []));
+  return {
+    ...worst(findings),
+    ...(Number.isFinite(readMs) ? { readMs } : {}),
+    ...(firstLines.length > 0 ? { firstLineMs: Math.min(...firstLines) } : {}),
+    unreadable: findings.length === 0 || findings.some(({ error }) => error !== undefined),
+  };
+}
+
+function worst(containers: readonly LogFinding[]): Pick<ObservedPod, "logs" | "isStartUnknown"> {
+  const rank = ({ state, isFresh }: Persistence): number => 2 * SEVERITY[state] + Number(isFresh === true);
+  const logs = containers.map(({ persistence, isStartUnknown }) => ({ logs: persistence, isStartUnknown }));
+  const quiet = { logs: { state: "quiet", occasions: 0 } } as const;
+  return logs.reduce<Pick<ObservedPod, "logs" | "isStartUnknown">>(
+    (a, b) => (rank(b.logs) > rank(a.logs) ? b : a),
+    quiet,
+  );
+}
