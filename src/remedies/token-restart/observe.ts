@@ -10,13 +10,7 @@ import { hasLog, type LogFinding, type LogWatch, type Watched } from "../../logs
 import { describeTarget, readTarget } from "../kit/targets";
 import { requireApiUse } from "./api-use";
 import { TOKEN_CAUSES, type Onset } from "./cause";
-import {
-  workloadId,
-  type ObservedPod,
-  type ObservedTargets,
-  type ObservedWorkload,
-  type Problem,
-} from "./observed";
+import { workloadId, type ObservedPod, type ObservedTargets, type ObservedWorkload, type Problem } from "./observed";
 import { KEYS_AGE_MS } from "./key-rotation";
 import { withMemory } from "./known-pods";
 import { summarizeLogs } from "./pod-logs";
