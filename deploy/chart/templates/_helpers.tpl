@@ -71,5 +71,5 @@ labels:
     {{- $found = append $found (printf "%s all resources" (join ", " $verbs)) }}
   {{- end }}
 {{- end }}
-{{- first $found }}
+{{- with $found }}{{ first . }}{{ end }}
 {{- end }}
