@@ -60,6 +60,12 @@ export interface RestartClaim {
   readonly rejections?: UnprovenRejections;
 }
 
+/** What an intent that begins the rollout of a changed pod template must say of itself: the operator rolls out one at a time. */
+export interface RolloutClaim {
+  /** Kind and name, as `DaemonSet/agent`. */
+  readonly workload: string;
+}
+
 /** What an intent that renews or restores a binding must say of itself, so that it can be written down once it was carried out. */
 export interface RenewalClaim {
   /** When the binding expires then; RFC 3339, in whole seconds. */
@@ -80,6 +86,8 @@ export interface Intent {
   readonly eventReason: string;
   /** Present on every intent that takes pods down. */
   readonly restart?: RestartClaim;
+  /** Present on every intent that begins the rollout of a changed pod template. */
+  readonly rollout?: RolloutClaim;
   /** Present on every intent that renews or restores a binding. */
   readonly renewal?: RenewalClaim;
   /** The skip annotation was seen on the target or its workload; the executor then leaves it alone. */
@@ -121,4 +129,5 @@ export type LimitReason =
   | "OwnTrouble"
   | "Breaker"
   | "Canary"
+  | "Rollout"
   | "RestartPacer";

@@ -9,6 +9,7 @@ const LIMITS: Readonly<Record<LimitReason, string>> = {
   Breaker: "the restart breaker",
   OwnTrouble: "the operator's own trouble with the API server",
   Canary: "the canary, the one restart that is being watched",
+  Rollout: "the rollout of another DaemonSet",
   RestartPacer: "the operator's restart pace",
 };
 

@@ -1,6 +1,6 @@
 import type { ControllerResilienceStatus, RestartStatus } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
-import type { RestartClaim } from "../../core/intent";
+import type { RestartClaim, RolloutClaim } from "../../core/intent";
 import { requestedRestart, withOutcome, withoutRequest } from "../../core/restarts/budget";
 import { countConfirmed, restartId } from "../../core/restarts/history";
 import { boundStatus } from "../../core/status";
@@ -9,6 +9,7 @@ import type { Breaker } from "./breaker";
 import { deferralOf, type Deferral } from "./checks";
 import type { LeaderWarmup } from "./leader-warmup";
 import type { RestartPacer, RestartPermit } from "./restart-pacer";
+import { rolloutDeferral, type Rollouts } from "./rollouts";
 import type { WorkloadRestarts } from "./workload-restarts";
 
 /** What all objects share. */
@@ -18,6 +19,7 @@ interface SharedParts {
   readonly workloads: WorkloadRestarts;
   readonly breaker: Breaker;
   readonly pacer: RestartPacer;
+  readonly rollouts: Rollouts;
 }
 
 /** How the write of a requested restart ended. */
@@ -83,6 +85,17 @@ export class ObjectRestarts {
       throw error;
     }
     return { result: "Requested", end: end => this.#end(claim, pace.permit, end) };
+  }
+
+  /** Returns what defers the rollout of a changed template. */
+  rolloutDeferral(): Deferral | undefined {
+    const { warmup, rollouts } = this.#shared;
+    return rolloutDeferral(this.#session.object, warmup, rollouts);
+  }
+
+  /** The template was written, or the answer was lost. */
+  rolloutBegun(claim: RolloutClaim): void {
+    this.#shared.rollouts.begun(this.#session.object, claim);
   }
 
   /** The fields of status that record the restarts. */

@@ -7,6 +7,7 @@ import { Breaker, type BreakerPorts, type BreakerSettings, type BreakerState } f
 import { LeaderWarmup } from "./leader-warmup";
 import { ObjectRestarts } from "./object-restarts";
 import { DEFAULT_RESTART_INTERVAL_MS, RestartPacer } from "./restart-pacer";
+import { Rollouts } from "./rollouts";
 import { WorkloadRestarts } from "./workload-restarts";
 
 export type { BreakerSettings, BreakerState, ObjectRestarts, SettledRestarts };
@@ -31,6 +32,7 @@ export class Restarts {
   readonly #workloads: WorkloadRestarts;
   readonly #breaker: Breaker;
   readonly #pacer: RestartPacer;
+  readonly #rollouts: Rollouts;
 
   constructor(ports: RestartsPorts, { intervalMs = DEFAULT_RESTART_INTERVAL_MS, breaker }: RestartsSettings = {}) {
     const { clock, requestPass } = ports;
@@ -39,6 +41,7 @@ export class Restarts {
     this.#workloads = new WorkloadRestarts(clock);
     this.#breaker = new Breaker(ports, breaker);
     this.#pacer = new RestartPacer(clock, intervalMs);
+    this.#rollouts = new Rollouts(clock);
   }
 
   /** Starts a term of leadership: the history of every object has to be loaded again. */
@@ -59,6 +62,7 @@ export class Restarts {
       this.#workloads.note(object, restarts);
       this.#breaker.note(object, restarts);
     }
+    this.#rollouts.note(key, object);
     for (const { time } of restarts) this.#pacer.seed(new Date(time));
     this.#warmup.loaded(key);
   }
@@ -72,6 +76,7 @@ export class Restarts {
       workloads: this.#workloads,
       breaker: this.#breaker,
       pacer: this.#pacer,
+      rollouts: this.#rollouts,
     });
   }
 }

@@ -10,7 +10,7 @@ import {
   UnavailableError,
   WaitError,
 } from "../../core/errors";
-import type { Execution, Intent, Outcome, RestartClaim } from "../../core/intent";
+import type { Execution, Intent, Outcome, RestartClaim, RolloutClaim } from "../../core/intent";
 import type { EngineMetrics, Log, Writer } from "../../core/ports";
 import type { Outcomes, PendingWrite, PlanItem, RemedyDeclaration } from "../../core/remedy";
 import { withDeadline } from "../../core/deadline";
@@ -126,7 +126,8 @@ export class Executor {
 
   /** What defers an otherwise permitted intent: the checks of a restart, backoff after a failure, or the time of the pass. */
   #deferred(intent: Intent, { restarts, isLate }: ExecutionScope): Outcome | undefined {
-    const deferral = intent.restart && restarts.deferral(intent.restart);
+    const restart = intent.restart && restarts.deferral(intent.restart);
+    const deferral = restart ?? (intent.rollout && restarts.rolloutDeferral());
     if (deferral !== undefined) return deferral;
     const standing = this.#backoff.pending(intent);
     if (standing !== undefined || isLate !== true) return standing;
@@ -134,8 +135,23 @@ export class Executor {
   }
 
   #try(intent: Intent, scope: ExecutionScope): Promise<Outcome> {
-    const { restart } = intent;
-    return this.#attempt(intent, () => (restart ? this.#restart(intent, restart, scope) : this.#write(intent)));
+    const { restart, rollout } = intent;
+    return this.#attempt(intent, () => {
+      if (restart) return this.#restart(intent, restart, scope);
+      return rollout ? this.#rollOut(intent, rollout, scope) : this.#write(intent);
+    });
+  }
+
+  /** A lost answer counts as begun. */
+  async #rollOut(intent: Intent, claim: RolloutClaim, { restarts }: ExecutionScope): Promise<Outcome> {
+    try {
+      const outcome = await this.#write(intent);
+      restarts.rolloutBegun(claim);
+      return outcome;
+    } catch (error) {
+      if (!isCertainlyNotDone(error)) restarts.rolloutBegun(claim);
+      throw error;
+    }
   }
 
   async #attempt(intent: Intent, write: () => Promise<Outcome>): Promise<Outcome> {

@@ -14,6 +14,11 @@ export function buildChange(view: DaemonSetView, patch: TemplatePatch, why: stri
   return { verb: "apply", target: refOf(view), body: bodyOf(patch, strategy), why, eventReason: SHORTENED };
 }
 
+/** As {@link buildChange}, for the first write of a rollout: the operator rolls out one template at a time. */
+export function buildRollout(view: DaemonSetView, patch: TemplatePatch, why: string, strategy: object): Intent {
+  return { ...buildChange(view, patch, why, strategy), rollout: { workload: `DaemonSet/${view.name}` } };
+}
+
 /** Restores the template. */
 export function buildRelease(daemonSet: Pick<ObservedDaemonSet, "view" | "automount" | "record">, why: string): Intent {
   const patch = planRelease(templateInputOf(daemonSet), daemonSet.record?.previous ?? []);

@@ -66,7 +66,7 @@ export const REASONS = {
   RestartDeferred: {
     event: "Normal",
     passes: true,
-    help: "A restart budget or the operator's restart pace delays the eviction.",
+    help: "A restart budget or the operator's restart pace delays the eviction, or the rollout of another object's DaemonSet delays the change.",
   },
   Rolling: { event: "Normal", help: "The template was changed; the DaemonSet controller is replacing the pods." },
   Replacing: {

@@ -97,3 +97,20 @@ describe("a change that waits", () => {
     expect((await scene.pass()).stalled).toBeUndefined();
   });
 });
+
+describe("a change that waits for the rollout of another object", () => {
+  it("is reported as deferred, and is Stalled after an hour", async () => {
+    const scene = new Scene();
+    const detail = "waiting for the rollout of DaemonSet/cni by kube-system/cni";
+    scene.outcome = { result: "Limited", limit: "Rollout", retryAfterMs: 10_000, detail };
+    await scene.pass();
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ reason: "RestartDeferred", progressing: true });
+    expect(decision.message).toContain(`apply DaemonSet agent: ${detail}`);
+    await scene.clock.run(61 * MINUTE);
+    expect((await scene.pass()).stalled).toMatchObject({ reason: "Waiting" });
+    scene.outcome = undefined;
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Rolling" });
+  });
+});

@@ -144,6 +144,7 @@ const WAITS: Readonly<Record<Exclude<LimitReason, "Cooldown" | "MaxRestarts">, s
   OwnTrouble:
     "Waiting: the operator itself has had trouble with the API server, which may be the cause of the 401 responses.",
   Breaker: "Restart breaker tripped; see the Events of the operator's Lease.",
+  Rollout: "Waiting: another rollout is in progress.",
   Canary: "Waiting: another restart shows first whether restarts help.",
 };
 

@@ -1,6 +1,6 @@
 import { firstMatch, type Check } from "../../kit/checks";
 import { IMMEDIATE_MS, RECHECK_MS, type DaemonSetFinding } from "../finding";
-import { buildChange } from "../intents";
+import { buildRollout } from "../intents";
 import {
   changesOf,
   entryOf,
@@ -140,7 +140,7 @@ function change(subject: Subject): DaemonSetFinding {
     sentence,
     entry: entryOf(subject, "Planned"),
     ...(templatePlan.kind === "Change" && {
-      intents: [buildChange(daemonSet.view, templatePlan.patch, sentence, isTrial ? TRIAL_STRATEGY : {})],
+      intents: [buildRollout(daemonSet.view, templatePlan.patch, sentence, isTrial ? TRIAL_STRATEGY : {})],
       shortens: "Template",
       after: isTrial ? "Trial" : "Rolling",
     }),

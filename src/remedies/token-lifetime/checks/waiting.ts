@@ -19,5 +19,12 @@ export function withPatience(finding: DaemonSetFinding, { daemonSet: { record },
   // What is planned is about to happen, unless something hinders the write.
   const isHeld = entry.outcome === "Waiting" || record?.hindrance !== undefined;
   if (!isHeld || nowMs - sinceMs < STALLED_AFTER_MS) return waiting;
-  return { ...waiting, sentence: `${sentence} Waiting since ${waitStartTime}.`, isStalled: true, isProgressing: false };
+  const reason = "Waiting";
+  return {
+    ...waiting,
+    reason,
+    sentence: `${sentence} Waiting since ${waitStartTime}.`,
+    isStalled: true,
+    isProgressing: false,
+  };
 }

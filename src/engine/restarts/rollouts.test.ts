@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import type {
+  ControllerResilienceSpec,
+  ControllerResilienceStatus,
+  DaemonSetStatus,
+} from "../../api/controller-resilience";
+import type { Intent } from "../../core/intent";
+import type { Key } from "../../core/ports";
+import { UnavailableError } from "../../core/errors";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { ObjectSession } from "../object/object-session";
+import { makeObject, MemoryObjects, RecordingLog, RecordingMetrics, RecordingWriter } from "../testing/fakes";
+import { makeRemedy } from "../testing/remedies";
+import { makeRestarts } from "../testing/restarts";
+import { Executor } from "../write/executor";
+
+const MINUTE = 60_000;
+const TEMPLATE = { via: "Template" } as ControllerResilienceSpec["tokenLifetime"];
+
+/** A cluster with one leader and these objects still to load. */
+class Bench {
+  readonly clock = new FakeClock();
+  readonly writer = new RecordingWriter();
+  readonly store = new MemoryObjects();
+  readonly #restarts;
+  readonly #executor = new Executor({ writer: this.writer, clock: this.clock, metrics: new RecordingMetrics() });
+
+  constructor(missing: Key[] = []) {
+    this.#restarts = makeRestarts(this.clock, undefined, { missing });
+    this.clock.advance(10_000);
+  }
+
+  /** The status of an object is read, as at the beginning of a pass. */
+  load(key: Key, outcome?: DaemonSetStatus["outcome"], spec: Partial<ControllerResilienceSpec> = {}): void {
+    const daemonSets = outcome === undefined ? [] : [{ name: "agent", outcome }];
+    const status: ControllerResilienceStatus = { daemonSets };
+    const object = this.store.put(makeObject(key, { mode: "Enforce", tokenLifetime: TEMPLATE!, ...spec }, status));
+    this.#restarts.load(key, object);
+  }
+
+  gone(key: Key): void {
+    this.#restarts.load(key, null);
+  }
+
+  /** Begins a rollout for an object. */
+  async begin(key: Key): Promise<string> {
+    const object = (await this.store.get(key))!;
+    const restarts = this.#restarts.settle(new ObjectSession(object, this.store, this.clock));
+    const target = { apiVersion: "apps/v1", kind: "DaemonSet", namespace: object.metadata.namespace, name: "agent" };
+    const intent: Intent = {
+      verb: "apply",
+      target,
+      body: {},
+      why: "w",
+      eventReason: "E",
+      rollout: { workload: "DaemonSet/agent" },
+    };
+    const by = makeRemedy(undefined, {
+      permissions: [{ apiGroup: "apps", resource: "daemonsets", verbs: ["patch"], why: "w" }],
+    });
+    const scope = { object, log: new RecordingLog(), restarts, mayWrite: () => true };
+    const outcome = await this.#executor.execute(by, intent, scope);
+    return outcome.result === "Limited" ? `${outcome.limit}: ${outcome.detail ?? ""}` : outcome.result;
+  }
+}
+
+const WAITING =
+  "Rollout: waiting for the rollout of DaemonSet/agent by team/a; the operator rolls out one template at a time";
+
+describe("the rollout of a changed template", () => {
+  it.each(["Trial", "Rolling", "Stuck"] as const)("waits for one of another object that is %s", async outcome => {
+    const bench = new Bench();
+    bench.load("team/a", outcome);
+    bench.load("shop/b", "Planned");
+    expect(await bench.begin("shop/b")).toBe(WAITING);
+    expect(await bench.begin("team/a")).toBe("Executed");
+    bench.load("team/a", "Bounded");
+    expect(await bench.begin("shop/b")).toBe("Executed");
+  });
+
+  it("waits for one that was begun and is not in status yet, for ten minutes", async () => {
+    const bench = new Bench();
+    bench.load("team/a", "Planned");
+    bench.load("shop/b", "Planned");
+    expect(await bench.begin("team/a")).toBe("Executed");
+    expect(await bench.begin("shop/b")).toBe(WAITING);
+    bench.load("team/a", "Planned");
+    expect(await bench.begin("shop/b")).toBe(WAITING);
+    bench.clock.advance(11 * MINUTE);
+    bench.load("team/a", "Planned");
+    expect(await bench.begin("shop/b")).toBe("Executed");
+  });
+
+  it("counts as begun if the answer was lost", async () => {
+    const bench = new Bench();
+    bench.load("team/a", "Planned");
+    bench.load("shop/b", "Planned");
+    bench.writer.answer = () => Promise.reject(new UnavailableError("500", 1_000));
+    expect(await bench.begin("team/a")).toBe("Blocked");
+    bench.writer.answer = () => Promise.resolve();
+    expect(await bench.begin("shop/b")).toBe(WAITING);
+  });
+
+  it("waits for no object that is gone, suspended, in Observe mode, or without such a block", async () => {
+    const bench = new Bench();
+    bench.load("shop/b", "Planned");
+    bench.load("team/a", "Rolling", { suspend: true });
+    bench.load("team/b", "Rolling", { mode: "Observe" });
+    bench.load("team/c", "Rolling", { tokenLifetime: { ...TEMPLATE!, via: "Admission" } });
+    bench.load("team/d", "Rolling");
+    bench.gone("team/d");
+    expect(await bench.begin("shop/b")).toBe("Executed");
+  });
+
+  it("waits until a new leader has loaded every object", async () => {
+    const bench = new Bench(["team/a"]);
+    bench.load("shop/b", "Planned");
+    expect(await bench.begin("shop/b")).toBe("LeaderWarmup: ");
+    bench.load("team/a");
+    expect(await bench.begin("shop/b")).toBe("Executed");
+  });
+});
