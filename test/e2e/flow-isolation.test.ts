@@ -15,6 +15,7 @@ const NAMESPACE = "flow-isolation";
 const DOOMED = "flow-doomed";
 const TAR_PIT = "controller-resilience-tar-pit";
 const SHARED = "controller-resilience-shared";
+const LEASES = "controller-resilience-leases";
 /** More than the 32 requests per second of the controller with its rights; fewer than it makes without them on a busy machine. */
 const RATE = { threshold: 50, for: "15s", release: "30s" };
 const MANAGED = ["-l", "app.kubernetes.io/managed-by=controller-resilience"];
@@ -99,7 +100,7 @@ const events = async (namespace = NAMESPACE): Promise<string[]> =>
 describe("a controller without backoff", () => {
   let flow: FlowStatus;
 
-  it("has its own flow from the start, and its leases share the flow of all leases", async () => {
+  it("has its own flow from the start, and its leases have the level for leases", async () => {
     await run(NAMESPACE, NAME, "Throttle");
     flow = await flowOf(NAME);
     expect(flow).toMatchObject({ state: "Normal", priorityLevel: SHARED });
@@ -110,7 +111,7 @@ describe("a controller without backoff", () => {
       level: await levelUID(client, SHARED),
     });
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/any`;
-    expect((await flowHeaders(kubeconfig, leases)).level).toBe(await levelUID(client, "leader-election"));
+    expect((await flowHeaders(kubeconfig, leases)).level).toBe(await levelUID(client, LEASES));
     // The quarantine level exists before it is needed.
     expect(await levelUID(client, TAR_PIT)).not.toBe("");
   });
@@ -145,7 +146,7 @@ describe("a controller without backoff", () => {
   it("keeps its leases while it is throttled", async () => {
     const kubeconfig = await suiteLab().serviceAccountKubeconfig(NAMESPACE, NAME);
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/any`;
-    expect((await flowHeaders(kubeconfig, leases)).level).toBe(await levelUID(client, "leader-election"));
+    expect((await flowHeaders(kubeconfig, leases)).level).toBe(await levelUID(client, LEASES));
   });
 
   it("is throttled for twice as long after a relapse on probation, also under another leader", async () => {

@@ -209,13 +209,17 @@ it("has changed the DaemonSet once, which has replaced its pod once", async () =
 
 it("has created each level and FlowSchema once, and has moved one flow once", async () => {
   const { schemas, levels } = journals;
-  expect(names(made(levels))).toEqual(["controller-resilience-shared", "controller-resilience-tar-pit"]);
+  expect(names(made(levels))).toEqual([
+    "controller-resilience-leases",
+    "controller-resilience-shared",
+    "controller-resilience-tar-pit",
+  ]);
   expect(names(made(schemas))).toEqual([
     expect.stringMatching(new RegExp(`^controller-resilience-${RECKLESS}-${NAME}-`)),
     expect.stringMatching(new RegExp(`^controller-resilience-leases-${RECKLESS}-${NAME}-`)),
   ]);
   expect([...schemas.changes(), ...levels.changes()].filter(({ type }) => type === "DELETED")).toEqual([]);
-  expect(made(levels).map(({ metadata }) => metadata.generation)).toEqual([1, 1]);
+  expect(made(levels).map(({ metadata }) => metadata.generation)).toEqual([1, 1, 1]);
   // Generation 2: created, then moved to the quarantine level.
   const generations = made(schemas).map(({ metadata: { name, generation } }) => [
     name.includes("-leases-"),

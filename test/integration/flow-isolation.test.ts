@@ -27,6 +27,7 @@ import { suiteLab } from "./suite-lab";
 const FLOWS = "/apis/flowcontrol.apiserver.k8s.io/v1";
 const UID_HEADER = "x-kubernetes-pf-flowschema-uid";
 const [SHARED, TAR_PIT] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const LEASES = "controller-resilience-leases";
 const SPEC = { requestRate: { threshold: 20, for: "5s", onRunaway: "ScaleToZero", release: "10m" } };
 
 interface FlowObject {
@@ -87,7 +88,7 @@ async function made(): Promise<string[]> {
     ),
   );
   const names = lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
-  return names.filter(name => [SHARED, TAR_PIT].includes(name) || name.includes(namespace));
+  return names.filter(name => [SHARED, LEASES, TAR_PIT].includes(name) || name.includes(namespace));
 }
 
 /** Sends a request as the ServiceAccount, which has no rights. Returns the uid of the matching FlowSchema, and the duration. */
@@ -154,6 +155,7 @@ it("gives a ServiceAccount flows that the API server stores unchanged and uses f
   const names = await made();
   expect(names.toSorted()).toEqual([
     expect.stringMatching(`^controller-resilience-${namespace}-web-`),
+    LEASES,
     expect.stringMatching(`^controller-resilience-leases-${namespace}-web-`),
     SHARED,
     TAR_PIT,
@@ -162,7 +164,9 @@ it("gives a ServiceAccount flows that the API server stores unchanged and uses f
   const uid = (path: string) => async (): Promise<string> => (await request(path)).uid;
   const configMaps = uid(`/api/v1/namespaces/${namespace}/configmaps`);
   expect(await eventually(configMaps, found => found === own.metadata.uid)).toBe(own.metadata.uid);
-  const leases = await admin.get<FlowObject>(`${FLOWS}/flowschemas/${names.find(name => name.includes("leases"))}`);
+  const leases = await admin.get<FlowObject>(
+    `${FLOWS}/flowschemas/${names.find(name => name.startsWith(`${LEASES}-`))}`,
+  );
   const lease = uid(`/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/web`);
   expect(await eventually(lease, found => found === leases.metadata.uid)).toBe(leases.metadata.uid);
   // Fields that the API server has defaulted are no drift.

@@ -216,7 +216,7 @@ export interface FlowIsolationSpec {
    */
   matchingPrecedence: number;
   /**
-   * If true, requests for Leases still use the built-in level leader-election.
+   * If true, requests for Leases use a level of their own, and are never throttled.
    */
   protectLeases: boolean;
   /**

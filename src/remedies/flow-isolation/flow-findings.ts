@@ -13,6 +13,7 @@ import {
   nameOf,
   piecesOf,
   refersToQuarantine,
+  thresholdOf,
   isQuarantined,
   isThrottleable,
   type Flow,
@@ -30,6 +31,7 @@ const CHECKS: readonly Check[] = [
   releasing,
   givenUp,
   runaway,
+  leaseFlood,
   elevated,
   probation,
   // What blocks the operator.
@@ -93,6 +95,13 @@ function runaway(flow: Flow): Finding | undefined {
   // This pass records it in status; the next one throttles it.
   if (limits.mayThrottle) return undefined;
   const sentence = `${nameOf(flow)} is a runaway: ${measured(flow)} ${whyNotThrottled(flow)}`;
+  return { status: "False", reason: "Runaway", sentence, isStalled: facts.mode === "Enforce" };
+}
+
+function leaseFlood(flow: Flow): Finding | undefined {
+  if (!flow.isLeaseFlood) return undefined;
+  const { spec, facts } = flow;
+  const sentence = `${nameOf(flow)} is a runaway: its lease requests are over the threshold of ${thresholdOf(flow)} for ${spec.requestRate.for}. Leases are not throttled; with protectLeases: false they count as other requests.`;
   return { status: "False", reason: "Runaway", sentence, isStalled: facts.mode === "Enforce" };
 }
 

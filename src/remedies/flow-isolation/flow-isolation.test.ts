@@ -4,6 +4,7 @@ import { ForbiddenError, TransientError } from "../../core/errors";
 import { onRunaway, Scene } from "./testing/scene";
 
 const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const LEASES = "controller-resilience-leases";
 const SETTINGS = {
   nominalConcurrencyShares: 7,
   ...{ lendablePercent: 50, borrowingLimitPercent: 0, queues: 16, handSize: 4, queueLengthLimit: 50 },
@@ -42,10 +43,11 @@ describe("a ServiceAccount of the targets", () => {
     expect(schema).toMatch(/^controller-resilience-team-app-[0-9a-f]{16}$/);
     expect(words(scene)).toEqual([
       `create PriorityLevelConfiguration ${SHARED} FlowProvisioned`,
+      `create PriorityLevelConfiguration ${LEASES} FlowProvisioned`,
       `create FlowSchema ${schema} FlowProvisioned`,
       expect.stringMatching(/^create FlowSchema controller-resilience-leases-team-app-[0-9a-f]{16} FlowProvisioned$/),
     ]);
-    const [, own, leases] = scene.written.map(({ body }) => body);
+    const [, , own, leases] = scene.written.map(({ body }) => body);
     expect(own).toMatchObject({
       metadata: {
         labels: {
@@ -75,7 +77,7 @@ describe("a ServiceAccount of the targets", () => {
     expect(leases).toMatchObject({
       spec: {
         matchingPrecedence: 999,
-        priorityLevelConfiguration: { name: "leader-election" },
+        priorityLevelConfiguration: { name: LEASES },
         rules: [{ resourceRules: [{ verbs: ["get", "create", "update", "patch"], resources: ["leases"] }] }],
       },
     });
@@ -98,7 +100,7 @@ describe("a ServiceAccount of the targets", () => {
     const scene = new Scene({}, undefined, undefined, "kube-system/it");
     await scene.pass();
     const precedences = scene.written
-      .slice(1)
+      .slice(2)
       .map(({ body }) => (body as { spec: { matchingPrecedence: number } }).spec.matchingPrecedence);
     expect(precedences).toEqual([890, 889]);
   });
@@ -117,7 +119,7 @@ describe("a ServiceAccount of the targets", () => {
     scene.object.spec.mode = "Observe";
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "False", reason: "WouldIsolate", recheckAfterMs: 30_000 });
-    expect(decision.intents).toHaveLength(3);
+    expect(decision.intents).toHaveLength(4);
     expect(scene.written).toEqual([]);
     scene.perSecond.set("app", 5_000);
     expect((await scene.run(61)).message).toContain("Requests are measured only once the ServiceAccount is isolated.");
@@ -408,7 +410,9 @@ describe("a level that objects share", () => {
       await other.pass();
     }
     expect(words(scene).filter(word => word.includes("PriorityLevelConfiguration"))).toEqual([]);
-    expect(words(other).filter(word => word.includes("PriorityLevelConfiguration"))).toEqual([]);
+    expect(words(other).filter(word => word.includes("PriorityLevelConfiguration"))).toEqual([
+      `create PriorityLevelConfiguration ${LEASES} FlowProvisioned`,
+    ]);
   });
 });
 
@@ -452,7 +456,7 @@ describe("the created objects are deleted with the ControllerResilience", () => 
     expect([...one.world.cluster.keys()]).toContain(SHARED);
     await provisioned(other);
     await one.cleanUp();
-    expect([...one.world.cluster.keys()].filter(name => !name.includes("team"))).toEqual([SHARED]);
+    expect([...one.world.cluster.keys()].filter(name => !name.includes("team"))).toEqual([SHARED, LEASES]);
     await other.cleanUp();
     expect(one.world.cluster.size).toBe(0);
   });
@@ -479,7 +483,7 @@ describe("the created objects are deleted with the ControllerResilience", () => 
     scene.put("Deployment", "app", { skip: true });
     await scene.pass();
     scene.outcome = { result: "Failed", message: "no" };
-    expect(await scene.pass()).toMatchObject({ needsCleanup: true, intents: [{ verb: "delete" }] });
+    expect(await scene.pass()).toMatchObject({ needsCleanup: true, intents: [{ verb: "delete" }, { verb: "delete" }] });
     scene.outcome = undefined;
     await scene.pass();
     expect(await scene.pass()).toMatchObject({ needsCleanup: false, intents: [] });

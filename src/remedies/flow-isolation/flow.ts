@@ -4,14 +4,15 @@ import { parseDuration } from "../../core/duration";
 import { isOwnedBy } from "../../core/owned";
 import type { ClusterObjectView, WorkloadView } from "../../core/views";
 import { hashOfBlock } from "./block";
-import { isReleasing, nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
+import { isReleasing, isRunaway, nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
 import type { AccountFacts, FlowIsolationFacts, Spec } from "./facts";
 import { homeLevel } from "./home";
-import { DRAINED_MS, levelOf, QUARANTINE_LEVEL, SYSTEM_NAMESPACE } from "./levels";
+import { isMigrating, wantedLeaseFlow } from "./leases";
+import { DRAINED_MS, LEASE_LEVEL, levelOf, QUARANTINE_LEVEL, SYSTEM_NAMESPACE } from "./levels";
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, readRate, type Reading } from "./rate";
 import { shadowOf } from "./shadow";
 import { shownRate } from "./shown-rate";
-import { flowSchemaName, pieceOf, wantedFlow, wantedLeaseFlow, wantedLevels, type Piece } from "./wanted";
+import { flowSchemaName, pieceOf, wantedFlow, wantedLevels, type Piece } from "./wanted";
 
 /** How often the operator restores what another field manager changes, for one generation of the object. */
 export const MAX_CHANGES = 2;
@@ -34,6 +35,8 @@ export interface Flow {
   readonly rate?: number;
   /** Another FlowSchema that matches its requests before its own does. */
   readonly shadow?: ClusterObjectView;
+  /** It has made more lease requests than its threshold for `for`. */
+  readonly isLeaseFlood: boolean;
   /** The level that its FlowSchema refers to from now on. */
   readonly level: string;
   /** FlowSchema for all its requests. */
@@ -44,8 +47,7 @@ export interface Flow {
 
 /** The flow of one ServiceAccount in this pass. */
 export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: Spec, nowMs: number): Flow {
-  const { owner } = facts;
-  const lease = spec.protectLeases ? pieceOf(wantedLeaseFlow(owner, account.name, spec), facts.schemas) : undefined;
+  const lease = leaseOf(account, facts, spec);
   const match = matchOf(account, facts);
   const limits = limitsOf(facts, spec, account, isInPlace(match, facts, lease));
   const before = breakerOf(account.record, spec);
@@ -63,9 +65,25 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
     ...(release === undefined ? {} : { release }),
     ...(rate === undefined ? {} : { rate }),
     ...(match.shadow === undefined ? {} : { shadow: match.shadow }),
+    isLeaseFlood: isRunaway({ ...leaseReading(lease, facts, account, limits), ...settling.reading }, limits),
     own: pieceOf(wantedFlow(facts, account.name, spec, level), facts.schemas),
     ...(lease === undefined ? {} : { lease }),
   };
+}
+
+function leaseOf({ name }: AccountFacts, facts: FlowIsolationFacts, spec: Spec): Piece | undefined {
+  return spec.protectLeases ? pieceOf(wantedLeaseFlow(facts, name, spec), facts.schemas) : undefined;
+}
+
+/** Leases have a FlowSchema of their own, and are not throttled. */
+function leaseReading(
+  lease: Piece | undefined,
+  { rates }: FlowIsolationFacts,
+  { runningPods }: AccountFacts,
+  limits: BreakerLimits,
+): Reading {
+  if (lease === undefined || runningPods === undefined) return { overMs: 0 };
+  return readRate(rates, lease.wanted.name, limits.threshold, { maxBetweenMs: MAX_OLDEST_MS });
 }
 
 /** A fleet that lists anew is no runaway. A flood that outlasts it counts from its beginning. */
@@ -122,17 +140,31 @@ function readingOf(
 function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, isReady: boolean): BreakerLimits {
   const { for: over, release } = spec.requestRate;
   // With onRunaway: Report there is no quarantine level.
-  const quarantine = wantedLevels(facts, spec).find(({ name }) => name === QUARANTINE_LEVEL);
-  const state = quarantine === undefined ? undefined : pieceOf(quarantine, facts.levels).state.is;
+  const state = stateOfLevel(QUARANTINE_LEVEL, facts, spec);
   return {
     threshold: spec.requestRate.threshold * podsOf(account),
     forMs: parseDuration(over),
     releaseMs: parseDuration(release),
     // A FlowSchema without its level is ignored, and a level with seats throttles nothing.
-    mayThrottle: facts.mode === "Enforce" && state === "right" && isReady && isThrottleable(account, facts, spec),
+    mayThrottle:
+      facts.mode === "Enforce" &&
+      state === "right" &&
+      isReady &&
+      isLeaseLevelReady(facts, spec) &&
+      isThrottleable(account, facts, spec),
     mayStayThrottled: state !== undefined && state !== "foreign" && account.isOperator !== true,
     isHeld: isHeld(account, facts),
   };
+}
+
+function stateOfLevel(level: string, facts: FlowIsolationFacts, spec: Spec): Piece["state"]["is"] | undefined {
+  const wanted = wantedLevels(facts, spec).find(({ name }) => name === level);
+  return wanted === undefined ? undefined : pieceOf(wanted, facts.levels).state.is;
+}
+
+/** Without its level the FlowSchema for leases is ignored: a throttled client would lose its leases. */
+function isLeaseLevelReady(facts: FlowIsolationFacts, spec: Spec): boolean {
+  return !spec.protectLeases || ["right", "foreign"].includes(stateOfLevel(LEASE_LEVEL, facts, spec) ?? "");
 }
 
 /** A throttled component of the cluster can take nodes or all new pods with it, and a throttled operator could not release itself. */
@@ -208,7 +240,8 @@ export function refersToQuarantine({ state }: Piece): boolean {
 }
 
 /** Its FlowSchema was right for this generation before: a difference now is another manager's change. */
-export function isPutBack({ account, facts, level }: Flow): boolean {
+export function isPutBack({ account, facts, level, lease }: Flow): boolean {
+  if (isMigrating(lease)) return false;
   return account.record?.generation === facts.generation && account.record.priorityLevel === level;
 }
 

@@ -86,6 +86,7 @@ describe("the dedicated levels of all objects", () => {
     await scenes[0]!.cleanUp();
     expect(await settled(scenes[5]!)).toMatchObject({ reason: "Isolated" });
     expect(scenes[5]!.level()).not.toBe(SHARED);
+    expect(scenes[5]!.entry()).toMatchObject({ changes: 0 });
   });
 
   it("do not grow beyond the sum: a level keeps the shares that it has", async () => {

@@ -4,8 +4,8 @@ import { buildWrite, EVENT } from "./writes";
 import type { FlowIsolationFacts, Spec } from "./facts";
 import { levelId, type FlowItem } from "./item";
 import type { Finding } from "./reasons";
-import { changesOf, MAX_CHANGES, type Flow } from "./flow";
-import { isCommon, isReserved, QUARANTINE_LEVEL } from "./levels";
+import { changesOf, isQuarantined, MAX_CHANGES, type Flow } from "./flow";
+import { isCommon, isReserved } from "./levels";
 import { isUsed } from "./surplus";
 import { dedicatedFor, dedicatedName, homeLevel, MAX_SHARES } from "./home";
 import { pieceOf, wantedLevels, type Piece, type Wanted } from "./wanted";
@@ -30,8 +30,7 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
   const isUsable = named === undefined && home?.state.is !== "foreign";
   // A throttled flow gets its FlowSchema back in quarantine, and a released one on its home level, usable or not.
   const writable = flows.filter(
-    ({ level, own, release }) =>
-      own.state.is !== "foreign" && (isUsable || level === QUARANTINE_LEVEL || release !== undefined),
+    flow => flow.own.state.is !== "foreign" && (isUsable || isQuarantined(flow) || flow.release !== undefined),
   );
   const pieces = all.filter(piece => isNeeded(piece, facts, writable));
   return {
@@ -83,7 +82,7 @@ function levelItem(piece: Piece, facts: FlowIsolationFacts): FlowItem {
   const item = { id: levelId(wanted.name), findings: finding === undefined ? [] : [finding], intents: [] };
   if (finding !== undefined || state.is === "right") return item;
   const what = `PriorityLevelConfiguration ${wanted.name}`;
-  const isPutBack = isProvisioned(facts);
+  const isPutBack = isProvisioned(facts, wanted);
   const why = isPutBack ? `${what} was changed; restoring it.` : `Creating ${what}.`;
   const intent = buildWrite(wanted, state, { why, eventReason: isPutBack ? EVENT.putBack : EVENT.provisioned });
   const observed = `Mode Observe: would write ${what} now.`;
@@ -104,7 +103,7 @@ function levelFinding(piece: Piece, facts: FlowIsolationFacts): Finding | undefi
     const sentence = `${what} is being deleted; the operator creates it again afterwards.`;
     return { status: "False", reason: "Provisioning", sentence, isProgressing: true };
   }
-  return isProvisioned(facts) && mostChanges(facts) >= MAX_CHANGES ? contested(piece) : undefined;
+  return isProvisioned(facts, wanted) && mostChanges(facts) >= MAX_CHANGES ? contested(piece) : undefined;
 }
 
 function contested({ wanted, state }: Piece): Finding {
@@ -114,8 +113,9 @@ function contested({ wanted, state }: Piece): Finding {
   return { status: "False", reason: "FlowContested", sentence, isStalled: true };
 }
 
-/** The operator has written something for this generation before, so its levels were right. */
-function isProvisioned({ accounts, generation }: FlowIsolationFacts): boolean {
+/** The operator has written something for this generation before that needs the level, so the level was right. */
+function isProvisioned({ accounts, generation, schemas }: FlowIsolationFacts, level: Wanted): boolean {
+  if (!isUsed(level, schemas ?? [])) return false;
   return accounts.some(({ record }) => record?.generation === generation && record.priorityLevel !== undefined);
 }
 

@@ -17,8 +17,11 @@ export const SHARED_LEVEL = `${FLOW_PREFIX}shared`;
 /** The quarantine level, also called the tar pit: throttled ServiceAccounts are assigned to it. */
 export const QUARANTINE_LEVEL = `${FLOW_PREFIX}tar-pit`;
 
-/** The built-in level for leases: a throttled client keeps its leases. */
-export const LEASE_LEVEL = "leader-election";
+/** The level for leases: a throttled client keeps its leases, and does not crowd out those of the control plane. */
+export const LEASE_LEVEL = `${FLOW_PREFIX}leases`;
+
+/** The control plane's level for leases, on which earlier versions of the operator had them. */
+export const BUILT_IN_LEASE_LEVEL = "leader-election";
 
 /** The namespace whose ServiceAccounts a built-in FlowSchema (kube-system-service-accounts) puts on {@link SYSTEM_LEVEL}. */
 export const SYSTEM_NAMESPACE = "kube-system";
@@ -28,7 +31,7 @@ export const SYSTEM_LEVEL = "workload-high";
 
 /** Reports whether objects share the level. */
 export function isCommon(level: string): boolean {
-  return level === SHARED_LEVEL || level === QUARANTINE_LEVEL;
+  return [SHARED_LEVEL, LEASE_LEVEL, QUARANTINE_LEVEL].includes(level);
 }
 
 /**
@@ -43,6 +46,19 @@ export const SHARED_SETTINGS: LevelSettings = {
   queues: 128,
   handSize: 2,
   queueLengthLimit: 250,
+};
+
+/**
+ * 5 shares of 260 are 12 of 600 seats, and as many idle ones of others: a lease takes milliseconds. A flood of leases delays other leases of
+ * this level little, since it has a hand of 4 out of 64 queues.
+ */
+export const LEASE_SETTINGS: LevelSettings = {
+  nominalConcurrencyShares: 5,
+  lendablePercent: 0,
+  borrowingLimitPercent: 100,
+  queues: 64,
+  handSize: 4,
+  queueLengthLimit: 50,
 };
 
 /**
@@ -82,7 +98,7 @@ export function levelSpec(settings: LevelSettings): object {
  */
 const RESERVED: readonly string[] = [
   ...["exempt", "system", "node-high", "leader-election", "workload-high", "global-default", "catch-all"],
-  QUARANTINE_LEVEL,
+  ...[LEASE_LEVEL, QUARANTINE_LEVEL],
 ];
 
 /** Reports whether spec.flowIsolation.priorityLevel must not name this level. */

@@ -169,7 +169,7 @@ describe("a runaway", () => {
 
   it("is not throttled while its leases would be throttled, too", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    const lease = [...scene.world.cluster.keys()].find(name => name.includes("leases"))!;
+    const lease = [...scene.world.cluster.keys()].find(name => name.includes("leases-team"))!;
     scene.edit(lease, { labels: {} });
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(61);

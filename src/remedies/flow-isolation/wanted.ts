@@ -6,6 +6,7 @@ import type { FlowIsolationFacts, Owner, Spec } from "./facts";
 import { dedicatedFor, homeLevel, type HomeFacts } from "./home";
 import {
   LEASE_LEVEL,
+  LEASE_SETTINGS,
   levelSpec,
   SHARED_LEVEL,
   SHARED_SETTINGS,
@@ -49,8 +50,10 @@ export function wantedLevels(facts: FlowIsolationFacts, spec: Spec): Wanted[] {
       : settings === undefined
         ? []
         : [{ ...commonLevel(home, settings), labels: ownerLabels(owner), annotations: ownerAnnotations(owner) }];
+  const leases = spec.protectLeases ? [commonLevel(LEASE_LEVEL, LEASE_SETTINGS)] : [];
   // The quarantine level exists before it is needed: in a crisis one patch must suffice.
-  return needsQuarantine(spec) ? [...homes, commonLevel(QUARANTINE_LEVEL, QUARANTINE_SETTINGS)] : homes;
+  const quarantine = needsQuarantine(spec) ? [commonLevel(QUARANTINE_LEVEL, QUARANTINE_SETTINGS)] : [];
+  return [...homes, ...leases, ...quarantine];
 }
 
 /** A level shared by all objects. */
@@ -90,36 +93,20 @@ export function wantedFlow(facts: HomeFacts, account: string, spec: Spec, level:
   };
 }
 
-/** The FlowSchema that assigns its Lease requests to the leader-election level; it matches before the one above. */
-export function wantedLeaseFlow(owner: Owner, account: string, spec: Spec): Wanted {
-  const { namespace, uid } = owner.metadata;
-  return {
-    kind: "FlowSchema",
-    name: ownedName(`${FLOW_PREFIX}leases-`, [namespace, account], [uid, account, "leases"]),
-    labels: ownerLabels(owner),
-    annotations: ownerAnnotations(owner),
-    spec: flowSpec(owner, account, LEASE_LEVEL, {
-      matchingPrecedence: precedence(owner, spec) - 1,
-      resourceRules: [
-        {
-          verbs: ["get", "create", "update", "patch"],
-          apiGroups: ["coordination.k8s.io"],
-          resources: ["leases"],
-          namespaces: ["*"],
-        },
-      ],
-    }),
-  };
-}
-
 /** Which requests of its ServiceAccount a FlowSchema matches, and its precedence. */
-interface Matching {
+export interface Matching {
   readonly matchingPrecedence: number;
   readonly resourceRules: readonly object[];
   readonly nonResourceRules?: readonly object[];
 }
 
-function flowSpec(owner: Owner, account: string, level: string, { matchingPrecedence, ...rules }: Matching): object {
+/** The spec of a FlowSchema of a ServiceAccount. */
+export function flowSpec(
+  owner: Owner,
+  account: string,
+  level: string,
+  { matchingPrecedence, ...rules }: Matching,
+): object {
   const serviceAccount = { namespace: owner.metadata.namespace, name: account };
   return {
     distinguisherMethod: { type: "ByUser" },
@@ -129,6 +116,7 @@ function flowSpec(owner: Owner, account: string, level: string, { matchingPreced
   };
 }
 
-function precedence({ metadata }: Owner, { matchingPrecedence }: Spec): number {
+/** Precedence of its FlowSchema; that of its leases is one less. */
+export function precedence({ metadata }: Owner, { matchingPrecedence }: Spec): number {
   return metadata.namespace === SYSTEM_NAMESPACE ? Math.min(matchingPrecedence, SYSTEM_PRECEDENCE) : matchingPrecedence;
 }

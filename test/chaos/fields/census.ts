@@ -94,7 +94,7 @@ function placed([id, raw]: Named): readonly [string | undefined, string, Raw] {
 
 /** FlowSchemas of the operator's own requests, which its installer created, have another owner and no hash. */
 function isMade([id, { metadata }]: Named): boolean {
-  const isCommon = [`${FLOW_PREFIX}shared`, `${FLOW_PREFIX}tar-pit`].includes(metadata.name);
+  const isCommon = [`${FLOW_PREFIX}shared`, `${FLOW_PREFIX}leases`, `${FLOW_PREFIX}tar-pit`].includes(metadata.name);
   return isCommon || metadata.annotations?.[OWNER_ANNOTATION] !== undefined || id.includes("mutating");
 }
 

@@ -11,7 +11,8 @@ import { ownerName } from "../../../core/owned";
 import type { AccountFacts, FlowIsolationFacts } from "../facts";
 import { hashOfBlock } from "../block";
 import { SHARED_LEVEL, QUARANTINE_LEVEL } from "../levels";
-import { flowSchemaName, wantedFlow, wantedLeaseFlow, wantedLevels, type Wanted } from "../wanted";
+import { wantedLeaseFlow } from "../leases";
+import { flowSchemaName, wantedFlow, wantedLevels, type Wanted } from "../wanted";
 import { DEFAULTS } from "./scene";
 import { applyTo, type World } from "./world";
 
@@ -99,7 +100,7 @@ export const flowIsolationFacts: fc.Arbitrary<FlowIsolationFacts> = fc
     missingTargets: fc.constantFrom([], [], ["Deployment/other"]),
     isServed: rarely.map(isNot => !isNot),
     rates,
-    levels: fc.tuple(fates, fates),
+    levels: fc.tuple(fates, fates, fates),
     mayScale: fc.boolean(),
   })
   .map(({ accounts: list, isServed, levels, rates: known, ...rest }): FlowIsolationFacts => {
@@ -122,7 +123,7 @@ export const flowIsolationFacts: fc.Arbitrary<FlowIsolationFacts> = fc
       ...{ ...facts, accounts: observed, scaledDown },
       schemas: named.flatMap(({ name, level, fates: [own, lease] }) => [
         ...made(wantedFlow({ ...facts, owner: OWNER }, name, withTarPit, level), own),
-        ...made(wantedLeaseFlow(OWNER, name, withTarPit), lease),
+        ...made(wantedLeaseFlow(facts, name, withTarPit), lease),
       ]),
       levels: wanted.flatMap((one, i) => made(one, levels[i] ?? "missing")),
     };

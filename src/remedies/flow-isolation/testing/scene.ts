@@ -55,7 +55,7 @@ export class Scene extends EmptyReaders {
   isAllowed = true;
   /** What reading FlowSchemas and levels fails with; absent: it does not. */
   problem: Error | undefined;
-  /** Requests per second of each ServiceAccount, and of `401`. */
+  /** Requests per second of each ServiceAccount, of other FlowSchemas, and of `401`. */
   readonly perSecond = new Map<string, number>();
   #readings: number[] = [];
   readonly #spans = new Map<string, { fromMs: number; toMs: number; requests: number }[]>();
@@ -180,6 +180,10 @@ export class Scene extends EmptyReaders {
     this.object = { ...this.object, metadata: { ...metadata, finalizers: isToBeHeld ? [FINALIZER] : [] } };
   }
 
+  #isCounted(name: string): boolean {
+    return name === "401" || this.world.cluster.has(name);
+  }
+
   #execute(intent: Intent): Outcome {
     if (this.object.spec.mode === "Observe") return { result: "Observed" };
     if (this.outcome !== undefined) return this.outcome;
@@ -245,7 +249,10 @@ export class Scene extends EmptyReaders {
     }
     if (fromMs !== nowMs) this.#readings = [...this.#readings, nowMs];
     const spans = Object.fromEntries(
-      [...this.#spans].map(([account, list]) => [account === "401" ? account : this.schema(account), list.slice(-40)]),
+      [...this.#spans].map(([account, list]) => [
+        this.#isCounted(account) ? account : this.schema(account),
+        list.slice(-40),
+      ]),
     );
     return Promise.resolve({
       spans,

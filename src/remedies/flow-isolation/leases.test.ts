@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import type { ClusterObjectView } from "../../core/views";
+import { onRunaway, Scene } from "./testing/scene";
+
+const [SHARED, TAR_PIT] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const [LEASES, BUILT_IN] = ["controller-resilience-leases", "leader-election"];
+const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
+
+async function provisioned(scene = new Scene(onRunaway("Throttle"))): Promise<Scene> {
+  await scene.pass();
+  await scene.pass();
+  scene.written.length = 0;
+  return scene;
+}
+
+const nameOf = (scene: Scene): string =>
+  [...scene.world.cluster.keys()].find(name => name.startsWith("controller-resilience-leases-team"))!;
+
+const leaseLevel = (scene: Scene): unknown =>
+  (scene.world.cluster.get(nameOf(scene))!.spec["priorityLevelConfiguration"] as { name: string }).name;
+
+function onLevel({ spec }: ClusterObjectView, name: string): ClusterObjectView["spec"] {
+  return { ...spec, priorityLevelConfiguration: { name } };
+}
+
+/** The FlowSchema for leases as an earlier version made it: on the built-in level, without the annotation. */
+function age(scene: Scene): void {
+  const view = scene.world.cluster.get(nameOf(scene))!;
+  const annotations = { "controller-resilience.io/owner": view.annotations["controller-resilience.io/owner"]! };
+  scene.edit(nameOf(scene), { spec: onLevel(view, BUILT_IN), annotations });
+  scene.world.cluster.delete(LEASES);
+}
+
+describe("the leases of a ServiceAccount", () => {
+  it("are on a level of the operator's own, with few seats", async () => {
+    const scene = await provisioned();
+    expect(leaseLevel(scene)).toBe(LEASES);
+    expect(scene.world.cluster.get(LEASES)!.spec).toMatchObject({
+      limited: { nominalConcurrencyShares: 5, lendablePercent: 0, limitResponse: { type: "Queue" } },
+    });
+  });
+
+  it("stay on it during a throttle, which waits for the level", async () => {
+    const scene = await provisioned();
+    scene.world.cluster.delete(LEASES);
+    scene.isRefused = ({ target }) => target.name === LEASES;
+    scene.perSecond.set("app", 5_000);
+    expect(await scene.run(120)).toMatchObject({ stalled: { reason: "Runaway" } });
+    expect(scene.level()).toBe(SHARED);
+    scene.isRefused = () => false;
+    await scene.run(10);
+    expect([scene.level(), leaseLevel(scene)]).toEqual([TAR_PIT, LEASES]);
+  });
+
+  it("move from the built-in level of an earlier version once their own exists, which is no contest", async () => {
+    const scene = await provisioned();
+    age(scene);
+    await scene.pass();
+    expect([scene.world.cluster.has(LEASES), leaseLevel(scene)]).toEqual([true, BUILT_IN]);
+    await scene.pass();
+    expect(leaseLevel(scene)).toBe(LEASES);
+    expect(reasons(scene)).toEqual(["FlowProvisioned", "FlowProvisioned"]);
+    expect(scene.entry()).toMatchObject({ changes: 0 });
+    expect(await scene.pass()).toMatchObject({ reason: "Isolated", intents: [] });
+  });
+
+  it("move also during a throttle, and where others have changed the FlowSchema before", async () => {
+    const scene = await provisioned();
+    for (let i = 0; i < 2; i++) {
+      scene.edit(scene.schema(), { spec: {} });
+      await scene.pass();
+    }
+    scene.perSecond.set("app", 5_000);
+    await scene.run(61);
+    age(scene);
+    await scene.run(10);
+    expect([scene.level(), leaseLevel(scene)]).toEqual([TAR_PIT, LEASES]);
+    expect(scene.entry()).toMatchObject({ state: "Throttled", changes: 2 });
+  });
+
+  it("are put back, and counted, if a person moves them to the built-in level", async () => {
+    const scene = await provisioned();
+    scene.edit(nameOf(scene), { spec: onLevel(scene.world.cluster.get(nameOf(scene))!, BUILT_IN) });
+    await scene.pass();
+    expect([leaseLevel(scene), reasons(scene)]).toEqual([LEASES, ["FlowPutBack"]]);
+    expect(scene.entry()).toMatchObject({ changes: 1 });
+  });
+
+  it("are on the built-in level where another owner has the name of the level", async () => {
+    const scene = new Scene(onRunaway("Throttle"));
+    scene.world.cluster.set(LEASES, {
+      ...{ apiVersion: "flowcontrol.apiserver.k8s.io/v1", kind: "PriorityLevelConfiguration", name: LEASES },
+      ...{ uid: "theirs", resourceVersion: "1", createdAtMs: 0, labels: {}, annotations: {}, conditions: [] },
+      spec: { type: "Limited" },
+    });
+    await provisioned(scene);
+    expect(await scene.pass()).toMatchObject({ reason: "NameTaken", intents: [] });
+    expect(leaseLevel(scene)).toBe(BUILT_IN);
+    scene.perSecond.set("app", 5_000);
+    await scene.run(61);
+    expect(scene.level()).toBe(TAR_PIT);
+  });
+
+  it("are counted: a flood of them is reported, and never throttled", async () => {
+    const scene = await provisioned();
+    scene.perSecond.set(nameOf(scene), 5_000);
+    const decision = await scene.run(180);
+    expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" }, intents: [] });
+    expect(decision.message).toContain(
+      "ServiceAccount app is a runaway: its lease requests are over the threshold of 100 requests/s for 30s. Leases are not throttled; with protectLeases: false they count as other requests.",
+    );
+    scene.perSecond.set(nameOf(scene), 0);
+    expect(await scene.run(60)).toMatchObject({ reason: "Isolated" });
+  });
+});
