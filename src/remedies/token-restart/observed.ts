@@ -3,6 +3,7 @@ import type { RestartStatus, TargetStatus } from "../../api/controller-resilienc
 import type { UnprovenRejections } from "../../core/intent";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
+import type { QuietTime } from "../../logs/reading/log-watch";
 import type { SandboxFailures } from "../../logs/sandboxes/failures";
 import type { Onset } from "./cause";
 import type { TokenProof } from "./token-proof";
@@ -86,6 +87,8 @@ export interface ObservedPod {
   readonly readMs?: number;
   /** First line of its log in the current life, or after the last 401. Absent: its log is empty. */
   readonly firstLineMs?: number;
+  /** Time in which every log that is not empty went on without a 401. Absent: its log is empty. */
+  readonly quiet?: QuietTime;
   /** The logs cannot be read, so the plan does not wait for them. */
   readonly unreadable: boolean;
 }

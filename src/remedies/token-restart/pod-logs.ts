@@ -2,16 +2,19 @@ import type { Persistence } from "../../logs/persistence";
 import type { LogFinding } from "../../logs/reading/log-watch";
 import { SEVERITY, type ObservedPod } from "./observed";
 
-type PodLogs = Pick<ObservedPod, "logs" | "isStartUnknown" | "readMs" | "firstLineMs" | "unreadable">;
+type PodLogs = Pick<ObservedPod, "logs" | "isStartUnknown" | "readMs" | "firstLineMs" | "quiet" | "unreadable">;
 
 /** What the logs of a pod's containers say together: the worst state, and what all of them allow to say. Pure. */
 export function summarizeLogs(findings: readonly LogFinding[]): PodLogs {
   const readMs = Math.min(...findings.map(one => one.readMs ?? -Infinity));
-  const firstLines = findings.flatMap(({ quiet }) => (quiet.untilMs > 0 ? [quiet.fromMs] : []));
+  const quietTimes = findings.map(({ quiet }) => quiet).filter(({ untilMs }) => untilMs > 0);
+  const firstLines = quietTimes.map(({ fromMs }) => fromMs);
+  const lastLines = quietTimes.map(({ untilMs }) => untilMs);
   return {
     ...worst(findings),
     ...(Number.isFinite(readMs) ? { readMs } : {}),
     ...(firstLines.length > 0 ? { firstLineMs: Math.min(...firstLines) } : {}),
+    ...(firstLines.length > 0 ? { quiet: { fromMs: Math.max(...firstLines), untilMs: Math.min(...lastLines) } } : {}),
     unreadable: findings.length === 0 || findings.some(({ error }) => error !== undefined),
   };
 }

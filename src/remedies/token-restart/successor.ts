@@ -8,6 +8,13 @@ import { isRejected, withoutOneSided, withoutSandboxes, type ObservedPod } from 
 const SETTLED_PROVEN_MS = 30_000;
 const PROVEN: ReadonlySet<string> = new Set([Cause.ServiceAccountRecreated, Cause.SigningKeyRotated]);
 
+/**
+ * A successor of a recreated ServiceAccount has a new token for certain. It works if it has been Ready for this long, and if its log went on
+ * without a 401 for {@link WORKING_MS} of it.
+ */
+const WORKING_SETTLED_MS = 10_000;
+const WORKING_MS = 5_000;
+
 /** The same if it was not proven: the slowest clients log a 401 every 30 to 60 s. */
 const SETTLED_MS = 90_000;
 
@@ -23,11 +30,9 @@ export function judge(pod: ObservedPod, entry: RestartStatus, nowMs: number): Ve
   if (isRejectedFor(pod, entry)) return "accepted";
   if (!pod.view.ready || !isObservable(pod, entry) || !isQuietSince(withoutOneSided(evidenceOn(pod, entry)), pod))
     return "undecided";
-  const readyMs = readySince(pod);
-  const beganMs = needsLog(pod, entry) ? firstSign(pod) : readyMs;
-  const settleMs = PROVEN.has(entry.cause) ? SETTLED_PROVEN_MS : SETTLED_MS;
-  if (hasPassed(beganMs + settleMs, pod, nowMs)) return "accepted";
-  return pod.firstLineMs === undefined && hasPassed(readyMs + SETTLED_MS, pod, nowMs) ? "silent" : "undecided";
+  if (isWorking(pod, entry, nowMs) || hasSettled(pod, entry, nowMs)) return "accepted";
+  const isSilent = pod.firstLineMs === undefined && hasPassed(readySince(pod) + SETTLED_MS, pod, nowMs);
+  return isSilent ? "silent" : "undecided";
 }
 
 /** Reports whether the evidence of a restart is there again, on any pod. */
@@ -67,6 +72,21 @@ function needsLog({ unreadable }: ObservedPod, { cause }: RestartStatus): boolea
 /** Reports whether this time has passed, and the log was read since. */
 function hasPassed(ms: number, { unreadable, readMs = -Infinity }: ObservedPod, nowMs: number): boolean {
   return nowMs >= ms && (unreadable || readMs >= ms);
+}
+
+function hasSettled(pod: ObservedPod, entry: RestartStatus, nowMs: number): boolean {
+  const beganMs = needsLog(pod, entry) ? firstSign(pod) : readySince(pod);
+  const settleMs = PROVEN.has(entry.cause) ? SETTLED_PROVEN_MS : SETTLED_MS;
+  return hasPassed(beganMs + settleMs, pod, nowMs);
+}
+
+function isWorking(pod: ObservedPod, { cause, serviceAccountUID }: RestartStatus, nowMs: number): boolean {
+  const { proof, quiet, unreadable } = pod;
+  const isNewToken = cause === Cause.ServiceAccountRecreated && serviceAccountUID !== undefined && proof === undefined;
+  if (!isNewToken || quiet === undefined || unreadable) return false;
+  const readyMs = readySince(pod);
+  const workedMs = quiet.untilMs - Math.max(readyMs, quiet.fromMs);
+  return workedMs >= WORKING_MS && hasPassed(readyMs + WORKING_SETTLED_MS, pod, nowMs);
 }
 
 /** Infinity without a log line. */
