@@ -103,6 +103,13 @@ export class Rig implements Replica {
     return replica;
   }
 
+  /** Gives the operator a new token, as the kubelet does in a pod; the operator rereads the file. */
+  async renewToken(lab: Lab): Promise<void> {
+    const { namespace, serviceAccount } = OPERATOR;
+    await lab.serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_LIFE);
+    for (const { proxy } of [...this.#replicas, this]) this.#writeKubeconfig(proxy.url);
+  }
+
   /** Creates a namespace for one run. */
   async scene(name: string): Promise<Scene> {
     const namespace = await this.hands.admin.namespace(`chaos-${name}`);
@@ -173,9 +180,13 @@ export class Rig implements Replica {
 
   #start({ url } = this.proxy): OperatorProcess {
     if (this.#isDown) throw new Error("the run was interrupted");
+    return OperatorProcess.start({ ...this.how, kubeconfig: this.#writeKubeconfig(url) });
+  }
+
+  #writeKubeconfig(url: string): string {
     const path = join(this.way.folder, `${new URL(url).port}.kubeconfig`);
     writeFileSync(path, kubeconfigVia(url, this.way.kubeconfig), { mode: 0o600 });
-    return OperatorProcess.start({ ...this.how, kubeconfig: path });
+    return path;
   }
 }
 

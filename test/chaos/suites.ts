@@ -1,3 +1,4 @@
+import { badDay } from "./bad-day";
 import { bounds } from "./bounds";
 import { crash } from "./crash";
 import { faults } from "./faults";
@@ -13,10 +14,17 @@ import type { Suite } from "./suite";
 const crashes: readonly Suite[] = scenarios.map(({ name }) => crash({ scenario: [name] }));
 
 /** The other suites of `npm run chaos`. */
-export const suites: readonly Suite[] = [faults(), fields(), lease, frozen, stale, shutdown, bounds];
+export const suites: readonly Suite[] = [faults(), fields(), lease, frozen, stale, shutdown, badDay(), bounds];
 
 /** The longest suites first, so that concurrent jobs end at about the same time. */
-const LONGEST: readonly string[] = ["faults", "crash rollout", "crash stale-token", "fields", "crash token-admission"];
+const LONGEST: readonly string[] = [
+  "bad-day",
+  "faults",
+  "crash rollout",
+  "crash stale-token",
+  "fields",
+  "crash token-admission",
+];
 
 /** All suites, in the order in which they start. */
 export function everything(): Suite[] {
