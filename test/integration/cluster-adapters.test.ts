@@ -12,6 +12,7 @@ import { ClusterReaders } from "../../src/cluster/read/readers";
 import { missingRights } from "../../src/cluster/read/rights";
 import { systemClock, systemRandom } from "../../src/cluster/system";
 import { ApiWriter } from "../../src/cluster/write/writer";
+import { KeyMemory } from "../../src/core/signing-keys";
 import { ConflictError, ForbiddenError, GoneError, TerminalError, WaitError } from "../../src/core/errors";
 import type { Intent, ObjectRef } from "../../src/core/intent";
 import { apiOver, clientWith, LEASE_RULES, RULES } from "./cluster-operator";
@@ -215,6 +216,19 @@ describe("the store of ControllerResiliences", () => {
 });
 
 describe("the readers", () => {
+  it("read the published keys of ServiceAccount tokens", async () => {
+    const [log, keyMemory] = [keepingLog(), new KeyMemory()];
+    const context = { api, clock: systemClock, random: systemRandom, log, metrics: keepingMetrics() };
+    const informers = new Informers(context, () => undefined);
+    const readers = new ClusterReaders({ ...context, informers, logs: new ApiLogReader(context), keyMemory });
+    try {
+      expect(await readers.keyRotation(0)).toBeUndefined();
+      expect([keyMemory.history?.current.length, log.kept]).toEqual([1, []]);
+    } finally {
+      await informers.stop();
+    }
+  });
+
   it("read workloads and ServiceAccounts live, and pods from a watch of that namespace", async () => {
     const changed: string[] = [];
     const context = { api, clock: systemClock, random: systemRandom, log: keepingLog(), metrics: keepingMetrics() };

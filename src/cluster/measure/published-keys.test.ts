@@ -8,11 +8,14 @@ import { keyIds, PublishedKeys } from "./published-keys";
 /** API servers by address; "" is the kubeconfig's. */
 function makeBench(servers: Record<string, string[] | Error>) {
   const asked: string[] = [];
+  const accepted = new Set<string | undefined>();
+  const said: object[] = [];
   const addresses = Object.keys(servers).filter(address => address !== "");
   const slice = { ports: [{ name: "https", port: 6443 }], endpoints: addresses.map(one => ({ addresses: [one] })) };
   const api = {
     jsonOrNull: () => Promise.resolve(slice as never),
-    json: ({ instance }: ApiRequest) => {
+    json: ({ instance, accept }: ApiRequest) => {
+      accepted.add(accept);
       const address = instance?.address ?? "";
       asked.push(address);
       const answer = servers[address] ?? new TransientError("unreachable");
@@ -21,7 +24,8 @@ function makeBench(servers: Record<string, string[] | Error>) {
     },
   };
   const [clock, memory] = [new FakeClock(), new KeyMemory()];
-  return { asked, clock, memory, keys: new PublishedKeys({ api, clock, memory }) };
+  const log = { warn: (fields: object, message: string) => void said.push({ ...fields, message }) };
+  return { asked, accepted, said, clock, memory, keys: new PublishedKeys({ api, clock, log, memory }) };
 }
 
 describe("the published keys", () => {
@@ -29,6 +33,24 @@ describe("the published keys", () => {
     const { keys, memory } = makeBench({ "": ["x"], "10.0.0.1": ["old", "new"], "10.0.0.2": ["new"] });
     await keys.refresh(0);
     expect(memory.history?.current).toEqual(["new", "old"]);
+  });
+
+  it("are asked for in their own media type, since API servers answer 406 to plain JSON", async () => {
+    const { keys, accepted } = makeBench({ "": ["x"] });
+    await keys.refresh(0);
+    expect([...accepted]).toEqual(["application/jwk-set+json"]);
+  });
+
+  it("are one warning while they cannot be read, with what that means", async () => {
+    const { keys, said } = makeBench({ "": new TransientError("get /openid/v1/jwks: no answer") });
+    await keys.refresh(0);
+    await keys.refresh(0);
+    expect(said).toEqual([
+      {
+        error: "get /openid/v1/jwks: no answer",
+        message: "the keys of ServiceAccount tokens cannot be read, so a rotation of them is not proven",
+      },
+    ]);
   });
 
   it("are unknown while one of several API servers cannot be read", async () => {

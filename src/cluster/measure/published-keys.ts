@@ -1,6 +1,7 @@
 import type { Clock } from "../../core/clock";
-import { TransientError } from "../../core/errors";
+import { publicMessage, TransientError } from "../../core/errors";
 import { arrayOf, objectOf, textOf } from "../../core/json";
+import type { Log } from "../../core/ports";
 import type { KeyMemory } from "../../core/signing-keys";
 import type { Api } from "../http/api";
 import type { Instance } from "../http/connection";
@@ -9,6 +10,9 @@ import { readyInstances } from "./api-server-instances";
 /** Public keys of the ServiceAccount token issuer, as OpenID Connect discovery publishes them (KEP-1393). */
 const PATH = "/openid/v1/jwks";
 const WHAT = `get ${PATH}`;
+
+/** API servers answer 406 to a request for plain JSON. */
+const ACCEPT = "application/jwk-set+json";
 
 const DEADLINE_MS = 5_000;
 
@@ -19,6 +23,7 @@ export interface PublishedKeysContext {
   readonly api: Pick<Api, "json" | "jsonOrNull">;
   readonly clock: Clock;
   readonly memory: KeyMemory;
+  readonly log?: Pick<Log, "warn"> | undefined;
 }
 
 /**
@@ -29,6 +34,8 @@ export class PublishedKeys {
   readonly #context: PublishedKeysContext;
   #triedMs = -Infinity;
   #reading: Promise<void> | undefined;
+  /** The failure that was logged; undefined after a success. */
+  #logged: string | undefined;
 
   constructor(context: PublishedKeysContext) {
     this.#context = context;
@@ -39,7 +46,8 @@ export class PublishedKeys {
     if (this.#reading !== undefined) return this.#reading;
     if (this.#context.clock.monotonicMs() - this.#triedMs < maxAgeMs) return Promise.resolve();
     this.#reading = this.#read()
-      .catch(() => undefined)
+      .then(() => (this.#logged = undefined))
+      .catch((error: unknown) => this.#failed(publicMessage(error)))
       .finally(() => {
         this.#triedMs = this.#context.clock.monotonicMs();
         this.#reading = undefined;
@@ -54,6 +62,13 @@ export class PublishedKeys {
     memory.take(ids, clock.now().getTime());
   }
 
+  #failed(error: string): void {
+    if (error === this.#logged) return;
+    this.#logged = error;
+    const message = "the keys of ServiceAccount tokens cannot be read, so a rotation of them is not proven";
+    this.#context.log?.warn({ error }, message);
+  }
+
   /** Outside of the cluster no instance is reachable at its own address; there the kubeconfig's address answers for all. */
   async #readEach(instances: readonly Instance[]): Promise<string[]> {
     const answers = await Promise.allSettled(instances.map(instance => this.#idsAt(instance)));
@@ -64,7 +79,9 @@ export class PublishedKeys {
   }
 
   async #idsAt(instance?: Instance): Promise<string[]> {
-    return keyIds(await this.#context.api.json({ what: WHAT, path: PATH, deadlineMs: DEADLINE_MS, instance }));
+    return keyIds(
+      await this.#context.api.json({ what: WHAT, path: PATH, accept: ACCEPT, deadlineMs: DEADLINE_MS, instance }),
+    );
   }
 }
 

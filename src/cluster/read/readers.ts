@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/clock";
+import type { Log } from "../../core/ports";
 import type { LogReader, Readers, Right } from "../../core/readers";
 import type { RequestRates } from "../../core/request-rates";
 import { KeyMemory, type KeyRotation, rotationIn } from "../../core/signing-keys";
@@ -44,6 +45,7 @@ export interface ReadersContext {
   /** How long request rates prove nothing after an API server has started, appeared or left. */
   readonly apiServerSettleMs?: number;
   readonly keyMemory?: KeyMemory;
+  readonly log?: Log;
 }
 
 /** Reads pods, bindings and sandbox Events from the watches, and everything else live. */
@@ -60,7 +62,7 @@ export class ClusterReaders implements Readers {
   readonly #publishedKeys: PublishedKeys;
 
   constructor(context: ReadersContext) {
-    const { clock, api, informers, logs, ownUser, apiServerSettleMs, keyMemory = new KeyMemory() } = context;
+    const { clock, api, informers, logs, ownUser, apiServerSettleMs, log, keyMemory = new KeyMemory() } = context;
     this.clock = clock;
     this.logs = logs;
     this.#api = api;
@@ -70,7 +72,7 @@ export class ClusterReaders implements Readers {
     this.#staleTokens = new StaleTokens({ api, clock });
     this.#requestCounts = new RequestCounts({ api, clock, settleMs: apiServerSettleMs });
     this.#keyMemory = keyMemory;
-    this.#publishedKeys = new PublishedKeys({ api, clock, memory: keyMemory });
+    this.#publishedKeys = new PublishedKeys({ api, clock, log, memory: keyMemory });
   }
 
   pods(namespace: string): Promise<readonly PodView[]> {

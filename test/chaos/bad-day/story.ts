@@ -13,6 +13,8 @@ export interface World {
   readonly print: (line: string) => void;
   /** Workloads that fail at once. Must be more than trip the restart breaker. */
   readonly workloads: number;
+  /** Part of `npm test`: shorter times where they suffice. */
+  readonly isShort: boolean;
 }
 
 /** One thing that goes wrong, and what is promised then. */
