@@ -16,6 +16,7 @@ export const RULES = [
   { apiGroups: ["apps"], resources: ["deployments", "statefulsets", "daemonsets"], verbs: ["get", "list", "patch"] },
   { apiGroups: ["controller-resilience.io"], resources: ["controllerresiliences"], verbs: ["get", "list", "watch"] },
   { apiGroups: ["controller-resilience.io"], resources: ["controllerresiliences/status"], verbs: ["update"] },
+  { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["get"] },
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
 ];
 
