@@ -176,7 +176,10 @@ describe("the schema accepts", () => {
         maxUnavailable: 1,
       },
       bindingRenewal: { bindings: [], warnBefore: "168h", renewBefore: "24h", extendBy: "", restoreExpired: true },
-      tokenLifetime: { expirationSeconds: 600, via: "Template", defaultToken: "Project", revertOnUnauthorized: true },
+      tokenLifetime: {
+        ...{ expirationSeconds: 600, via: "Template", defaultToken: "Project" },
+        ...{ revertOnUnauthorized: true, allowNodeAgents: false },
+      },
       flowIsolation: {
         priorityLevel: "",
         matchingPrecedence: 1000,

@@ -73,7 +73,12 @@ describe("the rates of requests", () => {
     const rates = await servers.read();
     const nowMs = servers.clock.now().getTime();
     const span = { fromMs: nowMs - 10_000, toMs: nowMs, requests: 34 };
-    const known = { spans: { "controller-resilience-kai": [span] }, readMs: nowMs, servers: { found: 2, read: 2 } };
+    const refused = { ...span, requests: 0 };
+    const known = {
+      spans: { "401": [refused], "controller-resilience-kai": [span] },
+      readMs: nowMs,
+      servers: { found: 2, read: 2 },
+    };
     expect(rates).toEqual(known);
     expect(servers.asked).toEqual(["slice", "10.0.0.1", "10.0.0.2"]);
   });

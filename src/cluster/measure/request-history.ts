@@ -1,4 +1,4 @@
-import type { RequestSpan } from "../../core/request-rates";
+import { UNAUTHENTICATED, type RequestSpan } from "../../core/request-rates";
 import type { ServerCounts } from "./server-counts";
 
 const WINDOW_MS = 900_000;
@@ -52,7 +52,9 @@ export class RequestHistory {
   /** Returns the spans of each FlowSchema with requests. `offsetMs` converts the monotonic clock to milliseconds since the epoch. */
   spans(nowMs: number, offsetMs: number): Record<string, readonly RequestSpan[]> {
     this.#forget(nowMs);
-    const names = new Set(this.#intervals.flatMap(({ requests }) => [...requests.keys()]));
+    // Without intervals nothing is known; with them, no refused request is knowledge too.
+    const known = this.#intervals.length === 0 ? [] : [UNAUTHENTICATED];
+    const names = new Set([...known, ...this.#intervals.flatMap(({ requests }) => [...requests.keys()])]);
     const epoch = (ms: number): number => Math.round(ms + offsetMs);
     const spansOf = (name: string): RequestSpan[] =>
       this.#intervals.map(({ fromMs, toMs, requests }) => ({

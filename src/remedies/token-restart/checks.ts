@@ -24,6 +24,7 @@ import {
   describeShare,
   describeTime,
 } from "./wording";
+import { notWitnessed } from "./witness";
 
 /** The first check that applies decides. */
 const CHECKS: readonly WorkloadCheck[] = [
@@ -49,6 +50,8 @@ const CHECKS: readonly WorkloadCheck[] = [
   cooldownActive,
   // The new signing key may be a mistake that is about to be corrected.
   keysChangedLately,
+  // No API server has refused a request.
+  notWitnessed,
   // The client may have recovered.
   evidenceStale,
   // The API server refused the restart a moment ago.

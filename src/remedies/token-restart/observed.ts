@@ -1,5 +1,6 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus } from "../../api/controller-resilience";
+import type { Refusals } from "../../core/refusals";
 import type { UnprovenRejections } from "../../core/intent";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
@@ -37,6 +38,8 @@ export interface ObservedTargets {
   readonly onsets: readonly Onset[];
   /** The same in numbers, for the claims of restarts without proof. */
   readonly rejections: UnprovenRejections;
+  /** What the API servers count; absent: they can prove nothing, or nobody asked. */
+  readonly refusals?: Refusals | undefined;
   /** Time until the next log read is due. */
   readonly nextReadInMs: number;
 }

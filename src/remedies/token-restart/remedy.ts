@@ -1,20 +1,17 @@
 import { ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
 import { keyOf } from "../../core/key";
-import type { Key } from "../../core/ports";
 import { defineRemedy, type Remedy } from "../../core/remedy";
-import { createFinder, type Finder } from "../../logs/detector";
-import { LogWatch } from "../../logs/reading/log-watch";
 import { TOKEN_CAUSES } from "./cause";
 import { KnownOnsets } from "./known-onsets";
+import { Memories } from "./memories";
 import { observeTargets, onsetsOf } from "./observe";
 import type { Observed } from "./observed";
 import { planRestarts } from "./plan";
 import { REASONS } from "./reasons";
 import { rejectionsOf } from "./rejections";
 import { reportTokens } from "./report";
-import { RolloutWaits } from "./rollout-waits";
-import { SandboxTraces } from "../../logs/sandboxes/traces";
+import { Witness } from "./witness";
 
 const PERMISSIONS: readonly Permission[] = [
   {
@@ -50,6 +47,20 @@ const PERMISSIONS: readonly Permission[] = [
     why: "Proves that the signing key of a token was replaced.",
   },
   {
+    apiGroup: "",
+    resource: "",
+    url: "/metrics",
+    verbs: ["get"],
+    why: "Checks that the API servers refuse requests, before a restart on log evidence alone.",
+  },
+  {
+    apiGroup: "discovery.k8s.io",
+    resource: "endpointslices",
+    name: "kubernetes",
+    verbs: ["get"],
+    why: "Finds the API servers: each has its own counters and keys.",
+  },
+  {
     apiGroup: "rbac.authorization.k8s.io",
     resource: "rolebindings",
     verbs: ["list", "watch"],
@@ -81,35 +92,11 @@ const PERMISSIONS: readonly Permission[] = [
   },
 ];
 
-/** State of one ControllerResilience. After its loss, logs are read from further back, and a rollout in progress is waited for anew. */
-interface Memory {
-  readonly logs: LogWatch;
-  readonly sandboxes: SandboxTraces;
-  readonly rollouts: RolloutWaits;
-  /** Number of workloads in the last pass. */
-  workloads: number;
-  readonly patterns: string;
-  readonly finder: Finder;
-}
-
-function newMemory(): Pick<Memory, "logs" | "sandboxes" | "rollouts" | "workloads"> {
-  return { logs: new LogWatch(), sandboxes: new SandboxTraces(), rollouts: new RolloutWaits(), workloads: 0 };
-}
-
 /** Restarts pods whose requests persistently get 401 responses because their ServiceAccount token is invalid. */
 export function createTokenRestart(): Remedy<"tokenRestart"> {
-  const memories = new Map<Key, Memory>();
+  const memories = new Memories();
   const onsets = new KnownOnsets();
-
-  function memoryOf(key: Key, extraPatterns: readonly string[]): Memory {
-    const patterns = JSON.stringify(extraPatterns);
-    const known = memories.get(key);
-    if (known?.patterns === patterns) return known;
-    const memory: Memory = { ...(known ?? newMemory()), patterns, finder: createFinder(extraPatterns) };
-    memories.set(key, memory);
-    onsets.forget(key);
-    return memory;
-  }
+  const witness = new Witness();
 
   return defineRemedy({
     name: "token-restart",
@@ -122,7 +109,7 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
 
     async observe(object, spec, readers): Promise<Observed> {
       const key = keyOf(object);
-      const memory = memoryOf(key, spec.extraPatterns);
+      const memory = memories.of(key, spec.extraPatterns, () => onsets.forget(key));
       const { finder } = memory;
       if ("invalid" in finder) return { kind: "invalidPattern", message: finder.invalid };
       const observed = await observeTargets(object, spec, readers, { ...memory, find: finder.find });
@@ -130,21 +117,17 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
       const workloads = memory.rollouts.mark(observed.workloads, nowMs);
       memory.workloads = workloads.length;
       const known = onsets.remember(key, onsetsOf(workloads, nowMs), nowMs);
-      return { ...observed, workloads, onsets: known, rejections: rejectionsOf(known, watched(memories), nowMs) };
+      const refusals = await witness.ask(workloads, observed.previousTargets, readers);
+      const rejections = rejectionsOf(known, memories.workloads(), nowMs);
+      return { ...observed, workloads, onsets: known, rejections, refusals };
     },
 
     plan: planRestarts,
     report: reportTokens,
 
     forget(key) {
-      memories.delete(key);
+      memories.forget(key);
       onsets.forget(key);
     },
   });
-}
-
-function watched(memories: ReadonlyMap<Key, Memory>): number {
-  let total = 0;
-  for (const { workloads } of memories.values()) total += workloads;
-  return total;
 }

@@ -1,6 +1,7 @@
 import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { PendingWrite, PlannedPass, Report } from "../../../core/remedy";
+import type { RequestRates } from "../../../core/request-rates";
 import type { KeyRotation } from "../../../core/signing-keys";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
@@ -60,6 +61,8 @@ export class Scene extends EmptyReaders {
   bindingList: BindingView[] = [binding({ subjects: [{ kind: "ServiceAccount", namespace: "team", name: "web" }] })];
   /** What the published keys prove. */
   rotation: KeyRotation | undefined;
+  /** What the API servers count. */
+  rates: Partial<RequestRates> = {};
   /** Errors of readers. */
   failing: Partial<Record<Answered, Error>> = {};
   #pending: PendingWrite[] = [];
@@ -134,6 +137,11 @@ export class Scene extends EmptyReaders {
       kind,
       this.bindingList.filter(one => one.kind === kind),
     );
+  }
+
+  /** As Readers. */
+  override requestRates(): Promise<RequestRates> {
+    return Promise.resolve({ spans: {}, servers: { found: 1, read: 1 }, ...this.rates });
   }
 
   /** As Readers. */

@@ -1,0 +1,64 @@
+import type { Readers } from "../../core/readers";
+import { refusalsIn, type Refusals } from "../../core/refusals";
+import { isUnproven } from "../../core/restarts";
+import type { Assessment } from "./assessment";
+import { nextCandidate, nextClaim, type WorkloadState } from "./candidates";
+import type { ObservedWorkload } from "./observed";
+import { wasUsedUp } from "./exhausted";
+import { describeShare } from "./wording";
+
+// The second witness of 401s in logs: the counters of the API servers. If no API server has refused a request, the 401s came from another
+// server, or are no 401s at all. A risen counter proves nothing about a single pod.
+
+/** Age of the counters while a restart depends on them, in milliseconds. A reading has megabytes. */
+const COUNTERS_AGE_MS = 10_000;
+
+/** Age while they can prove nothing, such as with a single address. */
+const NO_WITNESS_AGE_MS = 300_000;
+
+/** The counters prove nothing before they cover this time, in milliseconds. */
+const COVERED_MS = 30_000;
+
+/** Clocks of nodes differ from that of the API server by less than this, in milliseconds; else the kubelet's tokens would fail. */
+const CLOCK_MARGIN_MS = 10_000;
+
+/** Asks the API servers how many requests they have refused, only while a restart on log evidence alone may follow. */
+export class Witness {
+  #ageMs = COUNTERS_AGE_MS;
+
+  /** Undefined: nobody asks, or there is no witness. */
+  async ask(
+    workloads: readonly ObservedWorkload[],
+    previous: WorkloadState["observed"]["previousTargets"],
+    readers: Pick<Readers, "requestRates">,
+  ): Promise<Refusals | undefined> {
+    if (!workloads.some(workload => mayRestart(workload, previous))) return undefined;
+    const rates = await readers.requestRates(this.#ageMs);
+    this.#ageMs = rates.servers.found < 2 ? NO_WITNESS_AGE_MS : COUNTERS_AGE_MS;
+    return refusalsIn(rates);
+  }
+}
+
+function mayRestart({ view, pods }: ObservedWorkload, previous: WorkloadState["observed"]["previousTargets"]): boolean {
+  const target = previous.find(({ kind, name }) => kind === view.kind && name === view.name);
+  return !wasUsedUp(target, 0) && pods.some(({ logs, proof }) => logs.state === "persistent" && proof === undefined);
+}
+
+/** Holds a restart on log evidence alone while the API servers contradict it, or have not been asked for long enough. */
+export function notWitnessed(state: WorkloadState): Assessment | undefined {
+  const { refusals } = state.observed;
+  const [candidate, claim] = [nextCandidate(state), nextClaim(state)];
+  if (refusals === undefined || candidate === undefined || claim === undefined || !isUnproven(claim)) return undefined;
+  const share = describeShare(state.workload, state.rejected);
+  const { fromMs, toMs, count } = refusals;
+  const isCovered = toMs - fromMs >= COVERED_MS && (candidate.logs.lastMs ?? 0) >= fromMs + CLOCK_MARGIN_MS;
+  if (!isCovered) {
+    const sentence = `${share}; the operator counts first whether the API servers refuse requests.`;
+    return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, waitHint: WAIT_HINT };
+  }
+  if (count > 0) return undefined;
+  const sentence = `${share}; no restart, because no API server of this cluster has answered a request with 401 meanwhile; check which other server pod ${candidate.view.name} uses.`;
+  return { status: "False", reason: "Rejected", sentence, isStalled: true };
+}
+
+const WAIT_HINT = "compare the clock of the pod's node with the clock of the API server";
