@@ -14,14 +14,18 @@ import {
 import type { Write } from "./item";
 import { buildWrite, EVENT } from "./writes";
 
+/** The API server ignores a FlowSchema without its level, which lifts a throttle: nothing may block that. */
+export function mayWrite(flow: Flow, isLevelUsable: boolean): boolean {
+  const isToBeWritten = isLevelUsable || flow.breaker.state === "Throttled" || isInQuarantine(flow);
+  return isToBeWritten && !isContested(flow);
+}
+
 /** The write of its FlowSchemas; undefined when there is none, or when its level cannot be used. */
 export function writeOfFlow(
   flow: Flow,
   isLevelUsable: boolean,
 ): { intents: readonly Intent[]; write: Write } | undefined {
-  // The API server ignores a FlowSchema without its level, which lifts a throttle: nothing may block that.
-  const mayWrite = isLevelUsable || flow.breaker.state === "Throttled" || isInQuarantine(flow);
-  if (!mayWrite || isContested(flow)) return undefined;
+  if (!mayWrite(flow, isLevelUsable)) return undefined;
   const { step, why } = reasonToWrite(flow);
   const words = { why, eventReason: EVENT_OF[step] };
   const intents = piecesOf(flow).flatMap(({ wanted, state }) => buildWrite(wanted, state, words) ?? []);

@@ -45,11 +45,16 @@ function leaseLevel({ schemas, levels }: LeaseFacts, name: string): string {
   return own !== undefined && isOfEarlierVersion(own) && !isThere ? BUILT_IN_LEASE_LEVEL : LEASE_LEVEL;
 }
 
+/** Reports whether an earlier version made the FlowSchema, so that it moves once the level for leases exists. */
+export function isToMigrate({ state }: Piece): boolean {
+  const view = viewIn(state);
+  return state.is !== "foreign" && view !== undefined && isOfEarlierVersion(view);
+}
+
 /** Reports whether a FlowSchema for leases moves to the level for leases: that is no change by another manager. */
 export function isMigrating(lease: Piece | undefined): boolean {
   if (lease?.state.is !== "different") return false;
-  const view = viewIn(lease.state);
-  return view !== undefined && isOfEarlierVersion(view) && lease.wanted.annotations[LEVELS_ANNOTATION] !== undefined;
+  return isToMigrate(lease) && lease.wanted.annotations[LEVELS_ANNOTATION] !== undefined;
 }
 
 /** A person's change of the level leaves the annotation. */

@@ -4,8 +4,10 @@ import { buildWrite, EVENT } from "./writes";
 import type { FlowIsolationFacts, Spec } from "./facts";
 import { levelId, type FlowItem } from "./item";
 import type { Finding } from "./reasons";
+import { mayWrite } from "./flow-write";
 import { changesOf, isQuarantined, MAX_CHANGES, type Flow } from "./flow";
-import { isCommon, isReserved } from "./levels";
+import { isToMigrate } from "./leases";
+import { isCommon, isReserved, LEASE_LEVEL } from "./levels";
 import { isUsed } from "./surplus";
 import { dedicatedFor, dedicatedName, homeLevel, MAX_SHARES } from "./home";
 import { pieceOf, wantedLevels, type Piece, type Wanted } from "./wanted";
@@ -29,10 +31,12 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
   const home = all.find(({ wanted }) => wanted.name === homeLevel(facts, spec));
   const isUsable = named === undefined && home?.state.is !== "foreign";
   // A throttled flow gets its FlowSchema back in quarantine, and a released one on its home level, usable or not.
-  const writable = flows.filter(
-    flow => flow.own.state.is !== "foreign" && (isUsable || isQuarantined(flow) || flow.release !== undefined),
-  );
-  const pieces = all.filter(piece => isNeeded(piece, facts, writable));
+  const writable = flows.filter(flow => isUsable || isQuarantined(flow) || flow.release !== undefined);
+  const needing: Needing = {
+    flows: writable.some(({ own }) => own.state.is !== "foreign"),
+    leases: flows.some(flow => isLeaseWritten(flow, isUsable)),
+  };
+  const pieces = all.filter(piece => isNeeded(piece, facts, needing));
   return {
     items: pieces.map(piece => levelItem(piece, facts)),
     findings: [named, shares(facts, spec)].filter(finding => finding !== undefined),
@@ -45,9 +49,21 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
  * A shared level exists for FlowSchemas that refer to it, or are about to. Without one, the next object that does not use it would delete it, and
  * so on for ever. A foreign object with its name is always reported.
  */
-function isNeeded({ wanted, state }: Piece, { schemas }: FlowIsolationFacts, writable: readonly Flow[]): boolean {
+function isNeeded({ wanted, state }: Piece, { schemas }: FlowIsolationFacts, { flows, leases }: Needing): boolean {
   if (!isCommon(wanted.name) || state.is === "foreign" || isUsed(wanted, schemas ?? [])) return true;
-  return writable.length > 0;
+  return wanted.name === LEASE_LEVEL ? leases : flows;
+}
+
+/** Whether FlowSchemas are about to be written that refer to a shared level. */
+interface Needing {
+  readonly flows: boolean;
+  readonly leases: boolean;
+}
+
+function isLeaseWritten(flow: Flow, isUsable: boolean): boolean {
+  const { lease } = flow;
+  if (lease === undefined || lease.state.is === "foreign") return false;
+  return mayWrite(flow, isUsable) || isToMigrate(lease);
 }
 
 /** A level that the spec names is used as it is, and never changed. */
