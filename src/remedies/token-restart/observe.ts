@@ -12,12 +12,13 @@ import { requireApiUse } from "./api-use";
 import { TOKEN_CAUSES, type Onset } from "./cause";
 import { workloadId, type ObservedPod, type ObservedTargets, type ObservedWorkload, type Problem } from "./observed";
 import { KEYS_AGE_MS } from "./key-rotation";
+import { proofOf, type ProofContext } from "./prove";
 import { withMemory } from "./known-pods";
 import { summarizeLogs } from "./pod-logs";
 import { findSandboxes, type SandboxFindings } from "./sandbox-evidence";
 import type { SandboxTraces } from "../../logs/sandboxes/traces";
 import { weighLogs } from "./service-account-age";
-import { proofOf, type ProofContext, type TokenProof } from "./token-proof";
+import type { TokenProof } from "./token-proof";
 import { hasEnded, isPodOf } from "./targets";
 
 /** What is remembered of one ControllerResilience between two passes. */
