@@ -79,13 +79,16 @@ function onDeleteStrategy(subject: Subject): DaemonSetFinding | undefined {
 
 /** Another field manager keeps reverting the change. */
 function contested(subject: Subject): DaemonSetFinding | undefined {
-  if (changesOf(subject) < MAX_CHANGES) return undefined;
+  const { record } = subject.daemonSet;
+  const wasContested = record?.outcome === "Contested" && record.generation === subject.observed.generation;
+  if (!wasContested && changesOf(subject) < MAX_CHANGES) return undefined;
+  const how = changesOf(subject) < MAX_CHANGES ? "reverted or altered" : `reverted ${MAX_CHANGES} times`;
   const { lastManager } = subject.daemonSet.view;
   const writer = lastManager === undefined ? "" : `; field manager ${lastManager} wrote the DaemonSet last`;
   return {
     status: "False",
     reason: "FieldContested",
-    sentence: `${nameOf(subject)}: change was reverted ${MAX_CHANGES} times${writer}. The operator does not retry until this object changes; remove the field from Git, or set via: Admission (docs/remedies/token-lifetime.md).`,
+    sentence: `${nameOf(subject)}: change was ${how}${writer}. The operator does not retry until this object changes; remove the field from Git, or set via: Admission (docs/remedies/token-lifetime.md).`,
     entry: entryOf(subject, "Contested"),
     isStalled: true,
   };

@@ -19,7 +19,10 @@ const explicit = (expirationSeconds: number) => ({
   spec: {
     ...PLAIN.spec,
     volumes: [
-      { name: "token", projected: { sources: [{ serviceAccountToken: { path: "token", expirationSeconds } }] } },
+      {
+        name: "token",
+        projected: { defaultMode: 420, sources: [{ serviceAccountToken: { path: "token", expirationSeconds } }] },
+      },
     ],
     containers: [{ name: "main", volumeMounts: [{ name: "token", mountPath: "/token" }] }],
   },

@@ -14,6 +14,9 @@ import { isEverywhere, isOnTrial } from "./strategy";
 // via: Template on more than one node (docs/adr/0026): the template is changed with updateStrategy OnDelete, one pod is evicted, and after
 // the life of its token the rolling update continues, or the template is restored. Pure.
 
+/** A template that changes so soon after the operator's write is changed by it, in milliseconds. */
+const WEBHOOK_MS = 60_000;
+
 /** One DaemonSet while the trial lasts; undefined: there is none. */
 export function onTrial(subject: Subject): DaemonSetFinding | undefined {
   if (!isOnTrial(subject.daemonSet.view)) return takenOver(subject);
@@ -42,7 +45,11 @@ export function unproven(subject: Subject): DaemonSetFinding | undefined {
 
 /** A trial of another template, or of another spec, proves nothing. */
 function outdated(subject: Subject): DaemonSetFinding | undefined {
-  if (subject.templatePlan.kind === "Bounded" && isSameTemplate(subject)) return undefined;
+  const isBoundedNow = subject.templatePlan.kind === "Bounded";
+  if (isBoundedNow && isSameTemplate(subject)) return undefined;
+  if (isBoundedNow && subject.nowMs < appliedMs(subject) + WEBHOOK_MS) {
+    return contesting(subject, "because its template changed together with the operator's change, as by a webhook");
+  }
   return ending(subject, "Waiting", "because the template or this object changed during the trial");
 }
 
@@ -57,11 +64,16 @@ function takenOver(subject: Subject): DaemonSetFinding | undefined {
   const { record, view } = subject.daemonSet;
   const isLost = record?.outcome === "Trial" && subject.templatePlan.kind === "Bounded";
   if (!isLost || isEverywhere(subject) || missingProof(subject) === undefined) return undefined;
-  const finding = ending(
+  return contesting(
     subject,
-    "Contested",
     `because ${view.lastManager ?? "another manager"} changed updateStrategy during the trial`,
   );
+}
+
+/** There is no other trial for this generation of the object: each one could replace all pods. */
+function contesting(subject: Subject, why: string): DaemonSetFinding {
+  const finding = ending(subject, "Contested", why);
+  if (finding.intents === undefined) return finding;
   return { ...finding, reason: "FieldContested", entry: { ...finding.entry, changes: MAX_CHANGES } };
 }
 

@@ -143,6 +143,20 @@ describe("a trial ends at once, and the template is restored", () => {
   });
 });
 
+describe("a webhook that changes the template with each update", () => {
+  it("ends the trial before a pod is replaced, and there is no other for that generation", async () => {
+    const scene = ordinary();
+    for (let i = 0; i < 20; i++) {
+      await scene.run(1);
+      const template = structuredClone(scene.set().template) as typeof PLAIN;
+      template.spec.containers[0]!.image = `agent:${scene.written.length}`;
+      scene.sets.set("agent", { ...scene.set(), template });
+    }
+    expect(scene.lines).toEqual(["apply DaemonSet", "apply DaemonSet"]);
+    expect(await scene.pass()).toMatchObject({ reason: "FieldContested", stalled: { reason: "FieldContested" } });
+  });
+});
+
 describe("the trial of a CNI agent", () => {
   it("waits until a pod has started on that node after the first token expired", async () => {
     const scene = await begun(new AgentScene());
