@@ -204,7 +204,7 @@ it("has changed the DaemonSet once, which has replaced its pod once", async () =
     before.yearlong.metadata.uid,
     after.metadata.uid,
   ]);
-  expect(await told(YEARLONG, "TokenLifetimeShortened")).toEqual(["ControllerResilience", "DaemonSet"]);
+  expect(await told(YEARLONG, "TokenLifetimeShortened")).toEqual(["DaemonSet"]);
 });
 
 it("has created each level and FlowSchema once, and has moved one flow once", async () => {
