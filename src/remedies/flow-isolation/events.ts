@@ -14,7 +14,7 @@ export function eventsOf(flow: Flow): EventRequest[] {
 type Step = readonly [type: EventRequest["type"], reason: string, what: string];
 
 const STEPS: Partial<Record<Flow["breaker"]["state"], Step>> = {
-  Elevated: ["Warning", "Elevated", "is above its threshold"],
+  Elevated: ["Normal", "Elevated", "is above its threshold"],
   Normal: ["Normal", "FlowNormal", "is well below its threshold again"],
   GivenUp: ["Warning", "ThrottleGivenUp", "relapsed too often and is given up"],
 };

@@ -54,14 +54,20 @@ const WATCHED: readonly FlowStatus["state"][] = ["Elevated", "Probation"];
 /** A flow that is only reported is watched closely for this long, in milliseconds: it can be Elevated for ever. */
 const REPORTED_MS = 300_000;
 
+/** A flow, as far as it matters for how often it is measured. */
+type Watched = Pick<FlowStatus, "state" | "since"> & {
+  /** False for a component of the cluster, which is only reported. */
+  readonly isThrottleable?: boolean;
+};
+
 /** Time until the next reading of the rates, in milliseconds. */
 export function measuredEvery(
-  flows: readonly Pick<FlowStatus, "state" | "since">[],
+  flows: readonly Watched[],
   { mode, spec }: { readonly mode: FlowIsolationFacts["mode"]; readonly spec: Spec },
   nowMs: number,
 ): number {
   const mayThrottle = mode === "Enforce" && spec.requestRate.onRunaway !== "Report";
-  const isReportedLong = ({ state, since }: Pick<FlowStatus, "state" | "since">): boolean =>
-    !mayThrottle && state === "Elevated" && nowMs - Date.parse(since ?? "") >= REPORTED_MS;
+  const isReportedLong = ({ state, since, isThrottleable = true }: Watched): boolean =>
+    !(mayThrottle && isThrottleable) && state === "Elevated" && nowMs - Date.parse(since ?? "") >= REPORTED_MS;
   return flows.some(flow => WATCHED.includes(flow.state) && !isReportedLong(flow)) ? WATCHED_MS : CALM_MS;
 }

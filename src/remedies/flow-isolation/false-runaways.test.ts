@@ -173,6 +173,7 @@ describe("a ServiceAccount of the cluster's own components", () => {
     const decision = await scene.run(5 * MINUTES);
     expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" }, intents: [] });
     expect(decision.message).toContain("requestRate.throttleSystem");
+    expect((await scene.run(MINUTES)).recheckAfterMs).toBe(30_000);
     expect(scene.level()).toBe(SHARED);
   });
 

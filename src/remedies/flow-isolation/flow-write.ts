@@ -66,5 +66,5 @@ function whyReleased(flow: Flow): string {
   const { spec, breaker } = flow;
   const { onRunaway, for: over } = spec.requestRate;
   if (onRunaway === "Report") return "onRunaway is Report";
-  return `${formatDuration(breaker.releaseMs ?? 0)} are over; ${thresholdOf(flow)} for ${over} are a relapse`;
+  return `its throttle of ${formatDuration(breaker.releaseMs ?? 0)} is over; ${thresholdOf(flow)} for ${over} would throttle it again`;
 }

@@ -6,7 +6,7 @@ import type { EventRequest, Plan } from "../../core/remedy";
 import { targetNotFound } from "../kit/finding";
 import { eventsOf } from "./events";
 import { MAX_ACCOUNTS, measuredEvery, type FlowIsolationFacts, type Spec } from "./facts";
-import { atZero, flowOf, nameOf, piecesOf, type Flow } from "./flow";
+import { atZero, flowOf, isThrottleable, nameOf, piecesOf, type Flow } from "./flow";
 import { entryOf } from "./entry";
 import { findingsOfFlow } from "./flow-findings";
 import { writeOfFlow } from "./flow-write";
@@ -51,6 +51,7 @@ export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Flo
   ];
   const own = flows.map(entryOf);
   const entries = [...own, ...stillScaled(facts)];
+  const watched = flows.map(flow => ({ ...entryOf(flow), isThrottleable: isThrottleable(flow.account, facts, spec) }));
   const isWriting = items.some(({ intents }) => intents.length > 0);
   return {
     mode,
@@ -61,7 +62,7 @@ export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Flo
     releases: Object.fromEntries(
       flows.filter(({ release }) => release !== undefined).map(flow => [flow.account.name, idsOfRelease(flow)]),
     ),
-    recheckAfterMs: Math.min(measuredEvery(own, { mode, spec }, nowMs), recheckOf(flows, nowMs)),
+    recheckAfterMs: Math.min(measuredEvery(watched, { mode, spec }, nowMs), recheckOf(flows, nowMs)),
     // Also for what is about to be written or deleted: without the finalizer nothing would retry after a crash.
     needsCleanup: wanted.size > 0 || entries.length > 0 || isWriting || isLeft(facts),
     events: flows.flatMap(eventsOf),

@@ -42,7 +42,7 @@ describe("a runaway", () => {
       recheckAfterMs: 5_000,
       events: [
         {
-          type: "Warning",
+          type: "Normal",
           reason: "Elevated",
           note: "ServiceAccount app is above its threshold: 5000 requests/s, threshold 100 requests/s for 30s.",
           about: { kind: "ServiceAccount", namespace: "team", name: "app" },
@@ -82,7 +82,7 @@ describe("a runaway", () => {
     expect(scene.level()).toBe(SHARED);
     expect(reasons(scene)).toEqual(["FlowThrottled", "FlowReleased"]);
     expect(scene.written[1]?.why).toBe(
-      "ServiceAccount app is released to level controller-resilience-shared, on probation: 5m are over; 100 requests/s for 30s are a relapse.",
+      "ServiceAccount app is released to level controller-resilience-shared, on probation: its throttle of 5m is over; 100 requests/s for 30s would throttle it again.",
     );
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Probation", recheckAfterMs: 5_000 });
     await scene.run(5 * MINUTES);
