@@ -277,7 +277,9 @@ describe("a binding that a person deletes before its end", () => {
     };
     const entry = await client.until("status to say that it was revoked", isRevoked);
     const condition = await client.condition(REVOKED, CONTROLLER, "BindingsCurrent");
-    expect(`${condition?.reason}: ${condition?.message}`).toMatch(/^Current: .*RoleBinding withdrawn was deleted before its expiry/s);
+    expect(`${condition?.reason}: ${condition?.message}`).toMatch(
+      /^Current: .*RoleBinding withdrawn was deleted before its expiry/s,
+    );
 
     // The renewal of the other binding proves that the operator was running after the expiry of the deleted one.
     const end = Date.parse(entry.expiryTime!);
