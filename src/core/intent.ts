@@ -130,4 +130,5 @@ export type LimitReason =
   | "Breaker"
   | "Canary"
   | "Rollout"
+  | "OtherObject"
   | "RestartPacer";

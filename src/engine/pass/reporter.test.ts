@@ -36,6 +36,7 @@ const LIMITS: readonly LimitReason[] = [
   "LeaderWarmup",
   "OwnTrouble",
   "Canary",
+  "OtherObject",
   "RestartPacer",
 ];
 

@@ -1,6 +1,6 @@
 import type { RestartStatus } from "../../api/controller-resilience";
 import type { Outcome, RestartClaim } from "../../core/intent";
-import { checkRestartBudget } from "../../core/restarts/budget";
+import { checkRestartBudget, isOpen } from "../../core/restarts/budget";
 import { isUnproven } from "../../core/restarts/unproven";
 import type { Breaker } from "./breaker";
 import type { LeaderWarmup } from "./leader-warmup";
@@ -15,6 +15,8 @@ export interface CheckScope {
   readonly breaker: Breaker;
   /** Every restart that counts against the budget of the claim's workload. */
   readonly history: readonly RestartStatus[];
+  /** Those of them that other objects have recorded. */
+  readonly others: readonly RestartStatus[];
   readonly now: Date;
 }
 
@@ -27,10 +29,17 @@ const WARMUP_RECHECK_MS = 2_000;
 const WIDE_WARMUP =
   "Waiting: the new leader is still loading restart history for all namespaces, since the restart rests on logs alone.";
 
+/** A restart by another object delays for this long at most, in milliseconds: the object may be gone, so that nothing settles it. */
+const OTHERS_COUNT_MS = 900_000;
+
+/** Time until a restart that waits for another object's is tried again, in milliseconds. */
+const OTHERS_RECHECK_MS = 10_000;
+
 /** In this order; the first deferral wins. The restart pacer is asked last, since it gives out a permit. */
 const CHECKS: readonly Check[] = [
   historyIncomplete,
   budgetExceeded,
+  otherObjectRestarts,
   (claim, { breaker }) => breaker.ownTrouble(claim),
   (claim, { breaker }) => breaker.tripped(claim),
   (claim, { breaker }) => breaker.canaryOpen(claim),
@@ -58,4 +67,12 @@ function historyIncomplete(claim: RestartClaim, { namespace, warmup }: CheckScop
 function budgetExceeded(claim: RestartClaim, { history, now }: CheckScope): Deferral | undefined {
   const budget = checkRestartBudget(history, claim, now);
   return budget.allowed ? undefined : { result: "Limited", limit: budget.limit, retryAfterMs: budget.retryAfterMs };
+}
+
+/** Each object counts only its own restarts against maxUnavailable, so two objects with one workload take turns. */
+function otherObjectRestarts({ podUID }: RestartClaim, { others, now }: CheckScope): Deferral | undefined {
+  const isOngoing = others.some(
+    entry => isOpen(entry) && entry.podUID !== podUID && now.getTime() - Date.parse(entry.time) < OTHERS_COUNT_MS,
+  );
+  return isOngoing ? { result: "Limited", limit: "OtherObject", retryAfterMs: OTHERS_RECHECK_MS } : undefined;
 }

@@ -56,16 +56,22 @@ export class ObjectRestarts {
 
   /** Every restart that counts against this workload's budgets: the object's own, and those that other objects have recorded. */
   history(workload: string): readonly RestartStatus[] {
+    return [...this.#ofOthers(workload), ...this.#own];
+  }
+
+  #ofOthers(workload: string): readonly RestartStatus[] {
     const own = new Set(this.#own.map(restartId));
     const others = this.#shared.workloads.recordedByOthers(this.#session.object, workload);
-    return [...others.filter(entry => !own.has(restartId(entry))), ...this.#own];
+    return others.filter(entry => !own.has(restartId(entry)));
   }
 
   /** Returns what defers a restart, apart from the restart pacer. */
   deferral(claim: RestartClaim): Deferral | undefined {
     const { clock, warmup, breaker } = this.#shared;
     const { namespace } = this.#session.object.metadata;
-    return deferralOf(claim, { namespace, warmup, breaker, history: this.history(claim.workload), now: clock.now() });
+    const others = this.#ofOthers(claim.workload);
+    const history = [...others, ...this.#own];
+    return deferralOf(claim, { namespace, warmup, breaker, history, others, now: clock.now() });
   }
 
   /**

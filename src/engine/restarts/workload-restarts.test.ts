@@ -4,8 +4,10 @@ import { ConflictError } from "../../core/errors";
 import type { Key } from "../../core/ports";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { makeObject, MemoryObjects, RecordingWriter } from "../testing/fakes";
+import { ObjectSession } from "../object/object-session";
 import { makeReconciler } from "../testing/reconciler";
-import { makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "../testing/remedies";
+import { makeRestarts } from "../testing/restarts";
+import { makeClaim, makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "../testing/remedies";
 import { WorkloadRestarts } from "./workload-restarts";
 
 const MINUTE = 60_000;
@@ -82,6 +84,39 @@ describe("the budget of a workload", () => {
     bench.writer.answer = () => Promise.resolve();
     await bench.pass("team/twin");
     expect(bench.writer.written).toHaveLength(2);
+  });
+});
+
+describe("two objects with one workload", () => {
+  it("take turns, whatever the cooldown, for a quarter of an hour at most", () => {
+    const clock = new FakeClock();
+    const restarts = makeRestarts(clock);
+    const store = new MemoryObjects();
+    const limits = { cooldownMs: 0, maxRestarts: 100, maxRestartsWindowMs: HOUR };
+    const claim = makeClaim("app-2", { limits });
+    const sessionOf = (key: Key, history: RestartStatus[]) => {
+      const made = makeObject(key, {}, { restarts: history });
+      const object = store.put({ ...made, metadata: { ...made.metadata, uid: key } });
+      restarts.load(key, object);
+      return restarts.settle(new ObjectSession(object, store, clock));
+    };
+    const entry = (outcome: RestartStatus["outcome"], pod = "app-1"): RestartStatus => {
+      const { workload, podUID, cause } = makeClaim(pod);
+      return { pod, workload, podUID, cause, outcome, time: clock.now().toISOString() };
+    };
+    const waiting = { result: "Limited", limit: "OtherObject", retryAfterMs: 10_000 };
+    for (const outcome of ["Requested", "Restarted"] as const) {
+      sessionOf("team/twin", [entry(outcome)]);
+      expect(sessionOf("team/app", []).deferral(claim)).toEqual(waiting);
+    }
+    clock.advance(15 * MINUTE);
+    expect(sessionOf("team/app", []).deferral(claim)).toBeUndefined();
+    for (const done of ["Recovered", "Ineffective"] as const) {
+      sessionOf("team/twin", [entry(done)]);
+      expect(sessionOf("team/app", []).deferral(claim)).toBeUndefined();
+    }
+    sessionOf("team/twin", []);
+    expect(sessionOf("team/app", [entry("Restarted")]).deferral(claim)).toBeUndefined();
   });
 });
 

@@ -35,6 +35,13 @@ export class ContainerLog {
   /** The last record, which the next read may continue. It is searched twice; a repeated 401 changes nothing. */
   #unfinished: Buffer = Buffer.alloc(0);
 
+  #skippedAtMs: number | undefined;
+
+  /** When a part of the log was last skipped, because it is written faster than it can be read; undefined if never. */
+  get skippedAtMs(): number | undefined {
+    return this.#skippedAtMs;
+  }
+
   /** The 401s found so far. */
   get trace(): UnauthorizedTrace {
     return this.#trace;
@@ -60,11 +67,17 @@ export class ContainerLog {
       });
       if (!isMore) return;
     }
-    if (this.#isBehind(source.clock.now().getTime())) this.#cursor = jumping(this.#cursor);
+    const nowMs = source.clock.now().getTime();
+    if (!this.#isBehind(nowMs)) return;
+    this.#cursor = jumping(this.#cursor);
+    this.#skippedAtMs = nowMs;
   }
 
   *#fold(taken: Taken, life: number, options: FoldOptions): Steps {
-    if (taken.gap) this.#dropUnfinished();
+    if (taken.gap) {
+      this.#dropUnfinished();
+      this.#skippedAtMs = options.nowMs;
+    }
     this.#cursor = taken.cursor;
     if (taken.fresh.length > 0) yield* this.#foldLines(taken, life, options);
     if (taken.cursor.life !== life) this.#dropUnfinished();

@@ -57,6 +57,8 @@ export interface LogFinding {
   /** The first 401 may be older than the part of the log that was read. */
   readonly isStartUnknown: boolean;
   readonly readMs?: number;
+  /** A part of the log inside the window was skipped: it is written faster than it can be read. */
+  readonly isPartial: boolean;
   /** The current silence. */
   readonly quiet: QuietTime;
   /** Why the log can't be read: forbidden, or several failures in a row. */
@@ -96,6 +98,7 @@ export class LogWatch {
       persistence,
       isStartUnknown:
         (persistence.firstMs ?? Infinity) < Math.min(firstReadMs, firstReadMs - rule.windowMs + HORIZON_MS),
+      isPartial: nowMs - (entry.log.skippedAtMs ?? -Infinity) < rule.windowMs,
       quiet: { fromMs: trace.quietFromMs, untilMs: trace.lastLineMs },
       ...(entry.readMs === undefined ? {} : { readMs: entry.readMs }),
       ...(isReported

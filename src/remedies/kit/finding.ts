@@ -9,6 +9,8 @@ export interface Finding<Reason extends string> {
   readonly intents?: readonly Intent[];
   /** A person has to act. */
   readonly isStalled?: boolean;
+  /** The sentence says more than that all is well. */
+  readonly isNotable?: boolean;
   /** The remedy goes on by itself. */
   readonly isProgressing?: boolean;
 }

@@ -49,9 +49,11 @@ export function candidatesOf(state: WorkloadState): ObservedPod[] {
   );
 }
 
-/** Reports whether a restart can heal a rejected pod that no skip annotation protects. */
+/** Reports whether a restart can heal a rejected pod that no skip annotation protects and that is not the operator's own. */
 export function isHealable(pod: ObservedPod, state: WorkloadState): boolean {
-  return !pod.view.skip && pod.serviceAccount === "present" && !hasNothingToRenew(pod, state);
+  return (
+    !pod.view.skip && pod.isOperator !== true && pod.serviceAccount === "present" && !hasNothingToRenew(pod, state)
+  );
 }
 
 /** The pod mounts no known token for the API server, and nothing proves that a token of it is invalid. */
@@ -82,12 +84,13 @@ function byRank(a: readonly number[], b: readonly number[]): number {
   return a.map((value, i) => value - (b[i] ?? 0)).find(difference => difference !== 0) ?? 0;
 }
 
-/** The API server's refusal of the restart of this pod, by the same kind of write, while it is in backoff. */
+/** The last restart of this pod, by the same kind of write, that the API server refused or failed, while it is in backoff. */
 export function refusedRestart(pod: ObservedPod, state: WorkloadState): PendingWrite | undefined {
   const isEviction = !isRolled(pod, state);
   return state.pending.find(({ verb, restart, outcome, untilMs }) => {
     const isSameWrite = restart?.podUID === pod.view.uid && (verb === "evict") === isEviction;
-    return isSameWrite && outcome.result === "Blocked" && untilMs > state.now.getTime();
+    const isFailed = outcome.result === "Blocked" || outcome.result === "Failed";
+    return isSameWrite && isFailed && untilMs > state.now.getTime();
   });
 }
 

@@ -32,6 +32,8 @@ const CHECKS: readonly WorkloadCheck[] = [
   serviceAccountMissing,
   // A person has set the skip annotation.
   skipped,
+  // The operator restarts by itself.
+  ownPods,
   // It is unknown whether a restart can help.
   serviceAccountUnreadable,
   // A restart would upgrade the pods, and a person decides when.
@@ -76,7 +78,10 @@ export function assess(state: WorkloadState): Assessment {
 function accepted({ workload }: WorkloadState): Assessment {
   const pods = count(workload.pods.length, "pod");
   const sentence = `${workloadId(workload.view)} (${pods}): no pod persistently gets 401 responses.`;
-  return { status: "True", reason: "Accepted", sentence };
+  const partial = workload.pods.find(({ isLogPartial }) => isLogPartial === true);
+  if (partial === undefined) return { status: "True", reason: "Accepted", sentence };
+  const skipped = `Part of the log of pod ${partial.view.name} was skipped, because it is written faster than it can be read.`;
+  return { status: "True", reason: "Accepted", sentence: `${sentence} ${skipped}`, isNotable: true };
 }
 
 /** Pods of another ServiceAccount that exists are healed first, unless the workload's new pods would lack theirs. */
@@ -102,6 +107,14 @@ function skipped({ workload, rejected }: WorkloadState): Assessment | undefined 
   if (rejected.length === 0 || !isSkipped) return undefined;
   const sentence = `${describeShare(workload, rejected)}; no action because of the annotation ${SKIP_ANNOTATION}.`;
   return { status: "False", reason: "Rejected", sentence };
+}
+
+function ownPods(state: WorkloadState): Assessment | undefined {
+  const { workload, rejected } = state;
+  const own = rejected.find(({ isOperator }) => isOperator === true);
+  if (own === undefined || candidatesOf(state).length > 0) return undefined;
+  const sentence = `${describeShare(workload, rejected)}; no restart of the operator's own pods, which end by themselves when their token is rejected; find out what pod ${own.view.name} logs.`;
+  return { status: "False", reason: "Rejected", sentence, isStalled: true };
 }
 
 function serviceAccountUnreadable(state: WorkloadState): Assessment | undefined {
@@ -144,7 +157,7 @@ function evidenceStale(state: WorkloadState): Assessment | undefined {
 function blockedHint({ spec }: WorkloadState): string {
   const strategy = "set strategy RolloutRestart or Auto, with which a Deployment starts a new pod first";
   const surge = "add a replica";
-  return `check the PodDisruptionBudget, delete the pod by hand, or ${spec.strategy === "Auto" ? surge : strategy}`;
+  return `check the PodDisruptionBudget and the admission webhooks for evictions, delete the pod by hand, or ${spec.strategy === "Auto" ? surge : strategy}`;
 }
 
 function restartBlocked(state: WorkloadState): Assessment | undefined {
@@ -179,8 +192,7 @@ function restartNeeded(state: WorkloadState): Assessment | undefined {
     sentence: `${why}.`,
     intents: [isRollout ? rollout(state, claim, why) : eviction(candidate, claim, why)],
     isProgressing: !isObserved,
-    // The next try of a restart that was refused before.
-    ...(isObserved || state.previous?.waitStartTime === undefined ? {} : { waitHint: blockedHint(state) }),
+    ...(isObserved || !isRetry(candidate, state) ? {} : { waitHint: blockedHint(state) }),
     restart: { ...(isRollout && { rolls: claim.workload }), isObserved, rest: describeRest(rejected, claim) },
   };
 }
@@ -188,6 +200,11 @@ function restartNeeded(state: WorkloadState): Assessment | undefined {
 function describeWhy(candidate: ObservedPod, { cause }: TokenClaim, isProtected: boolean): string {
   const budget = "; a PodDisruptionBudget does not allow the eviction of the only replica";
   return `${describeEvidence(candidate)} (${describeCause(cause)})${isProtected ? budget : ""}`;
+}
+
+/** The API server refused or failed the restart before. */
+function isRetry(candidate: ObservedPod, state: WorkloadState): boolean {
+  return state.previous?.waitStartTime !== undefined || refusedRestart(candidate, state) !== undefined;
 }
 
 function describeRest(rejected: readonly ObservedPod[], { workload }: TokenClaim): string {

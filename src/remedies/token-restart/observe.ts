@@ -10,15 +10,13 @@ import { hasLog, type LogFinding, type LogWatch, type Watched } from "../../logs
 import { describeTarget, readTarget } from "../kit/targets";
 import { requireApiUse } from "./api-use";
 import { TOKEN_CAUSES, type Onset } from "./cause";
-import { workloadId, type ObservedPod, type ObservedTargets, type ObservedWorkload, type Problem } from "./observed";
+import { workloadId, type ObservedTargets, type ObservedWorkload, type Problem } from "./observed";
 import { KEYS_AGE_MS } from "./key-rotation";
 import { proofOf, type ProofContext } from "./prove";
 import { withMemory } from "./known-pods";
-import { summarizeLogs } from "./pod-logs";
-import { findSandboxes, type SandboxFindings } from "./sandbox-evidence";
+import { observedPod, withFailures, type PodBeforeLogs } from "./observed-pod";
+import { findSandboxes } from "./sandbox-evidence";
 import type { SandboxTraces } from "../../logs/sandboxes/traces";
-import { weighLogs } from "./service-account-age";
-import type { TokenProof } from "./token-proof";
 import { hasEnded, isPodOf } from "./targets";
 
 /** What is remembered of one ControllerResilience between two passes. */
@@ -35,14 +33,6 @@ export function ruleOf(spec: TokenRestartSpec): PersistenceRule {
     windowMs: parseDuration(spec.window),
     minDurationMs: parseDuration(spec.minDuration),
   };
-}
-
-/** A pod before its logs are read. */
-interface PodBeforeLogs {
-  readonly view: PodView;
-  readonly proof: TokenProof | undefined;
-  readonly serviceAccount: ObservedPod["serviceAccount"];
-  readonly watched: readonly Watched[];
 }
 
 interface WorkloadBeforeLogs {
@@ -109,9 +99,10 @@ async function findPods(views: readonly WorkloadView[], pass: Pass): Promise<Wor
   const accounts = await readServiceAccounts(views, podViews, pass);
   const open = openRestarts(object);
   const rotation = await readers.keyRotation(KEYS_AGE_MS);
+  const ownUser = await readers.ownUser();
   const nowMs = readers.clock.now().getTime();
   const workloads = views.map(view => {
-    const context = { spec: pass.spec, rotation, nowMs, hasOpenRestart: open.has(workloadId(view)) };
+    const context = { spec: pass.spec, rotation, nowMs, ownUser, hasOpenRestart: open.has(workloadId(view)) };
     const ownPods = podViews.filter(pod => isPodOf(pod, view));
     return { view, pods: ownPods.map(pod => podBeforeLogs(pod, accounts, context)) };
   });
@@ -177,9 +168,13 @@ async function unlessForbidden<T>(read: () => Promise<T>, problems: Problem[]): 
 function podBeforeLogs(
   view: PodView,
   accounts: Accounts,
-  context: ProofContext & { readonly spec: TokenRestartSpec; readonly hasOpenRestart: boolean },
+  context: ProofContext & {
+    readonly spec: TokenRestartSpec;
+    readonly ownUser: string | undefined;
+    readonly hasOpenRestart: boolean;
+  },
 ): PodBeforeLogs {
-  const { spec, hasOpenRestart } = context;
+  const { spec, ownUser, hasOpenRestart } = context;
   const account = accounts.get(view.serviceAccountName);
   const proof = proofOf(view, account, context);
   // A terminating pod gets 401 responses by design, so its log is no evidence.
@@ -189,6 +184,7 @@ function podBeforeLogs(
     view,
     proof,
     serviceAccount: account === undefined ? "unknown" : isGone(account) ? "missing" : "present",
+    isOperator: ownUser === `system:serviceaccount:${view.namespace}:${view.serviceAccountName}`,
     watched: isReadable ? watchedContainers(view, spec).map(container => ({ pod: view, container, suspicious })) : [],
   };
 }
@@ -225,28 +221,6 @@ function describeUnwatched(workload: WorkloadView): string {
 
 function containerNames(pods: readonly PodBeforeLogs[]): ReadonlySet<string> {
   return new Set(pods.flatMap(({ view }) => view.containers.map(({ name }) => name)));
-}
-
-function observedPod(pod: PodBeforeLogs, finding: (item: Watched) => LogFinding, problems: Problem[]): ObservedPod {
-  const { view, proof, serviceAccount, watched } = pod;
-  const findings = watched.map(item => finding(item));
-  for (const [i, { error }] of findings.entries()) {
-    const container = watched[i]?.container.name ?? "";
-    const message = `cannot read the log of container ${container} of pod ${view.name}: ${error?.message ?? ""}`;
-    if (error !== undefined) problems.push({ forbidden: error.forbidden, message });
-  }
-  const quietTimes = findings.map(({ quiet }) => quiet);
-  return {
-    view,
-    ...summarizeLogs(findings),
-    ...(proof === undefined ? {} : { proof: weighLogs(proof, quietTimes) }),
-    serviceAccount,
-  };
-}
-
-function withFailures(pod: ObservedPod, { failuresOf }: SandboxFindings): ObservedPod {
-  const sandboxes = failuresOf(pod.view);
-  return sandboxes === undefined ? pod : { ...pod, sandboxes };
 }
 
 /** Start of rejections that the age of the ServiceAccount does not explain. */

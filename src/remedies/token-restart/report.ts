@@ -57,7 +57,9 @@ function messageOf(plan: WorkloadsPlan, reason: Reason, outcomes: Outcomes, now:
   const findings = worstFirst<Reason, Finding<Reason>>(REASONS, [...workloads, ...plan.findings]);
   const [only] = findings;
   if (only === undefined) return NOTHING.sentence;
-  const notable = findings.filter(finding => finding.reason !== "Accepted" && finding.reason !== "NoPods");
+  const notable = findings.filter(
+    ({ reason: one, isNotable }) => isNotable === true || (one !== "Accepted" && one !== "NoPods"),
+  );
   if (notable.length > 0) {
     const first = notable.filter(finding => finding.reason === reason);
     const sentences = joinFindings([...first, ...notable.filter(finding => !first.includes(finding))]);
@@ -145,6 +147,7 @@ const WAITS: Readonly<Record<Exclude<LimitReason, "Cooldown" | "MaxRestarts">, s
     "Waiting: the operator itself has had trouble with the API server, which may be the cause of the 401 responses.",
   Breaker: "Restart breaker tripped; see the Events of the operator's Lease.",
   Rollout: "Waiting: another rollout is in progress.",
+  OtherObject: "Waiting: another ControllerResilience is restarting pods of this workload.",
   Canary: "Waiting: another restart shows first whether restarts help.",
 };
 

@@ -461,3 +461,34 @@ describe("several workloads", () => {
     expect(restarts).toEqual([["Deployment/db", "RejectedTogether"]]);
   });
 });
+
+describe("the operator's own pods", () => {
+  it("are reported and not restarted, whatever they log", async () => {
+    const scene = new Scene();
+    scene.operator = "system:serviceaccount:team:web";
+    const pass = await scene.passes(13, () => scene.log(UNAUTHORIZED));
+    expect(pass).toMatchObject({ status: "False", reason: "Rejected", intents: [], stalled: { reason: "Rejected" } });
+    expect(pass.message).toContain("no restart of the operator's own pods");
+    const other = new Scene();
+    other.operator = "system:serviceaccount:other:web";
+    expect((await other.passes(13, () => other.log(UNAUTHORIZED))).intents).toHaveLength(1);
+  });
+});
+
+describe("a log that is written faster than it can be read", () => {
+  it("is reported as partial, until the window has passed", async () => {
+    const scene = new Scene({ window: "5m" });
+    const flood = (): void => {
+      const ms = scene.clock.now().getTime();
+      const text = "x".repeat(60_000);
+      for (let i = 0; i < 400; i++) scene.logs.write("web-5d-a", "main", { ms: ms - 200_000 + i, text });
+    };
+    expect((await scene.pass()).message).not.toContain("skipped");
+    flood();
+    const partial = await scene.passes(14);
+    expect(partial).toMatchObject({ status: "True", reason: "Accepted" });
+    expect(partial.message).toContain("Part of the log of pod web-5d-a was skipped");
+    scene.log("fine");
+    expect((await scene.passes(70, () => scene.log("fine"))).message).not.toContain("skipped");
+  });
+});

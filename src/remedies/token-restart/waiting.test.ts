@@ -43,6 +43,27 @@ describe("a workload that waits", () => {
     expect(executed).not.toHaveProperty("stalled");
   });
 
+  it("for an API server that fails evictions is Stalled after an hour, and its siblings are tried meanwhile", async () => {
+    const scene = sick(2);
+    let pass = await live(scene, 2);
+    const tried = new Set<string>();
+    const stalledAfter: number[] = [];
+    for (let minutes = 0; minutes <= 70; minutes += 5) {
+      const [intent] = pass.intents;
+      if (intent !== undefined) {
+        tried.add(intent.target.name);
+        scene.noteRestart(intent, "Requested");
+        const failed = scene.report(pass, { result: "Failed", message: "the API server answered 500" }, 600_000);
+        expect(failed.message).toContain("the API server answered 500");
+      }
+      if (pass.stalled !== undefined) stalledAfter.push(minutes);
+      pass = await live(scene, 5);
+    }
+    expect(stalledAfter.at(0)).toBe(60);
+    expect(pass.stalled?.message).toContain("admission webhooks");
+    expect([...tried].sort()).toEqual(["web-5d-0", "web-5d-1"]);
+  });
+
   it("for a successor that never becomes Ready is Stalled an hour after the restart", async () => {
     const scene = sick(2);
     const [intent] = (await live(scene, 2)).intents;

@@ -8,11 +8,12 @@ import { describeTime } from "./wording";
 /** A person must act after this long without progress. */
 const STALLED_AFTER_MS = 3_600_000;
 
-/** Returns when the workload began to wait, as in status; undefined if it does not wait. A restart begins a new wait. */
+/** Returns when the workload began to wait, as in status; undefined if it does not wait. An executed restart begins a new wait. */
 export function waitingSince({ previous, history, now }: WorkloadState, { waitHint }: Assessment): Date | undefined {
   if (waitHint === undefined) return undefined;
   const before = Date.parse(previous?.waitStartTime ?? "");
-  const lastRestart = Math.max(...history.map(({ time }) => Date.parse(time)).filter(ms => ms <= now.getTime()));
+  const executed = history.filter(({ outcome }) => outcome !== "Requested");
+  const lastRestart = Math.max(...executed.map(({ time }) => Date.parse(time)).filter(ms => ms <= now.getTime()));
   return new Date(Math.max(Number.isNaN(before) ? now.getTime() : before, lastRestart));
 }
 

@@ -63,6 +63,8 @@ export class Scene extends EmptyReaders {
   rotation: KeyRotation | undefined;
   /** What the API servers count. */
   rates: Partial<RequestRates> = {};
+  /** The user that the operator is. */
+  operator: string | undefined;
   /** Errors of readers. */
   failing: Partial<Record<Answered, Error>> = {};
   #pending: PendingWrite[] = [];
@@ -149,6 +151,11 @@ export class Scene extends EmptyReaders {
     return Promise.resolve(this.rotation);
   }
 
+  /** As Readers. */
+  override ownUser(): Promise<string | undefined> {
+    return Promise.resolve(this.operator);
+  }
+
   #answer<T>(what: Answered, value: T): Promise<T> {
     const error = this.failing[what];
     return error === undefined ? Promise.resolve(value) : Promise.reject(error);
@@ -193,14 +200,17 @@ export class Scene extends EmptyReaders {
     };
   }
 
-  /** Reports on a pass with this outcome of all its intents. Blocked writes are pending in later passes. */
-  report({ planned, intents }: ScenePass, outcome: Outcome): Report {
+  /** Reports on a pass with this outcome of all its intents. Blocked writes, and those with a backoff, are pending in later passes. */
+  report({ planned, intents }: ScenePass, outcome: Outcome, backoffMs = 0): Report {
     const now = this.clock.now();
-    if (outcome.result === "Blocked") {
-      const untilMs = now.getTime() + outcome.retryAfterMs;
-      this.#pending = intents.map(({ verb, target, restart }) => {
-        return { verb, target, outcome, untilMs, ...(restart && { restart }) };
-      });
+    if (outcome.result === "Blocked" || backoffMs > 0) {
+      const untilMs = now.getTime() + (outcome.result === "Blocked" ? outcome.retryAfterMs : backoffMs);
+      this.#pending = [
+        ...this.#pending.filter(({ untilMs: one }) => one > now.getTime()),
+        ...intents.map(({ verb, target, restart }) => {
+          return { verb, target, outcome, untilMs, ...(restart && { restart }) };
+        }),
+      ];
     }
     return planned.report(outcomesOf(planned.plan, outcome), now);
   }
