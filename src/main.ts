@@ -9,7 +9,7 @@ import { ApiLeaseStore } from "./cluster/write/lease-store";
 import { ApiLogReader } from "./cluster/read/log-reader";
 import { ApiObjectStore } from "./cluster/write/object-store";
 import { peprStoreNames, readPeprStore } from "./cluster/pepr/pepr-store";
-import { ClusterReaders } from "./cluster/read/readers";
+import { ClusterReaders, type ReadersContext } from "./cluster/read/readers";
 import { OwnIdentity } from "./cluster/http/own-identity";
 import { Reachability } from "./cluster/http/reachability";
 import { ServerClock } from "./cluster/http/server-clock";
@@ -105,7 +105,7 @@ function assemble(settings: Settings, server: string): Operator {
     // With their own clients, neither slow logs nor reads delay the Lease or a write.
     lease: new ApiLeaseStore(createApi(), { namespace, name: LEASE }),
     writer: new ApiWriter(createApi()),
-    readers: new ClusterReaders({ ...shared, ...settings, informers, logs, keyMemory, ownUser: () => probed.user() }),
+    readers: new ClusterReaders({ ...shared, ...settings, informers, logs, keyMemory, ...ownFacts(() => probed) }),
     sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
     ...{ events, remedies, random, log, metrics, keyMemory },
   };
@@ -138,6 +138,11 @@ function assemble(settings: Settings, server: string): Operator {
       );
     },
   };
+}
+
+/** What the operator's own credentials show. */
+function ownFacts(identity: () => OwnIdentity): Pick<ReadersContext, "ownUser" | "apiAudiences"> {
+  return { ownUser: () => identity().user(), apiAudiences: () => identity().audiences() };
 }
 
 type Stop = (reason: string, exitCode?: number) => Promise<void>;

@@ -40,6 +40,8 @@ export interface PodView {
    * among its volumes. Absent: not known.
    */
   readonly mountsToken?: boolean;
+  /** Its projected ServiceAccount tokens with an audience of their own, which may be the API server's. Absent: none. */
+  readonly audienceTokens?: readonly AudienceToken[];
   /** Shortest `expirationSeconds` of those sources. Absent: the default of 3607 s. */
   readonly tokenExpirationSeconds?: number;
   /** The longest of them. */
@@ -55,6 +57,12 @@ export interface PodView {
   /** The controller ownerReference: ReplicaSet, StatefulSet, DaemonSet or whatever owns it. */
   readonly owner?: { readonly kind: string; readonly name: string; readonly uid: string };
   readonly containers: readonly ContainerView[];
+}
+
+/** A serviceAccountToken source with an audience. */
+export interface AudienceToken {
+  readonly audience: string;
+  readonly expirationSeconds?: number;
 }
 
 /** A Deployment, StatefulSet or DaemonSet. */

@@ -21,6 +21,28 @@ describe("the age of a token", () => {
   ])("is unknown for %j", header => expect(issuedAt(header)).toBeUndefined());
 });
 
+describe("the audiences of the API server", () => {
+  const audiencesOf = (claims: unknown) => {
+    const headers = { Authorization: `Bearer e30.${encode(claims)}.sig` };
+    const access = () => Promise.resolve({ headers } as unknown as Access);
+    return new OwnIdentity(undefined as never, { access }, new FakeClock()).audiences();
+  };
+  const sub = "system:serviceaccount:operators:controller-resilience";
+
+  it("are those of the operator's own token", async () => {
+    expect(await audiencesOf({ sub, aud: ["https://kubernetes.default.svc", "k3s", 3] })).toEqual([
+      "https://kubernetes.default.svc",
+      "k3s",
+    ]);
+    expect(await audiencesOf({ sub, aud: "one" })).toEqual(["one"]);
+  });
+
+  it.each([{ sub }, { sub, aud: 7 }, { aud: ["client"], sub: "kai" }, { aud: ["x"] }, 3])(
+    "are unknown for %j",
+    async claims => expect(await audiencesOf(claims)).toEqual([]),
+  );
+});
+
 describe("the operator's user name", () => {
   const sub = "system:serviceaccount:operators:controller-resilience";
   const userOf = (headers: Record<string, string>) => {

@@ -9,6 +9,9 @@ import { KINDS } from "../../core/kinds";
 /** Shorter than the interval of the probe. */
 const DEADLINE_MS = 10_000;
 
+/** Prefix of the user names of ServiceAccounts. */
+const SERVICE_ACCOUNT = "system:serviceaccount:";
+
 export class OwnIdentity implements Identity {
   readonly #api: Api;
   readonly #connection: Pick<Connection, "access">;
@@ -41,6 +44,18 @@ export class OwnIdentity implements Identity {
   async user(): Promise<string | undefined> {
     const { headers } = await this.#connection.access();
     return headers["Impersonate-User"] ?? textOf(claimsOf(headers["Authorization"] ?? "")?.["sub"]);
+  }
+
+  /**
+   * The audiences of the operator's own ServiceAccount token. The kubelet asks for it without an audience, so it has all of those that the API
+   * server accepts. Other credentials do not show them: the audience of an OIDC token is a client.
+   */
+  async audiences(): Promise<readonly string[]> {
+    const { headers } = await this.#connection.access();
+    const claims = claimsOf(headers["Authorization"] ?? "");
+    if (textOf(claims?.["sub"])?.startsWith(SERVICE_ACCOUNT) !== true) return [];
+    const { aud } = claims ?? {};
+    return (Array.isArray(aud) ? aud : [aud]).flatMap(audience => textOf(audience) ?? []);
   }
 
   async #tokenIssuedAt(): Promise<number | undefined> {

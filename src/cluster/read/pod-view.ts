@@ -84,23 +84,29 @@ function mountsCniFolder({ volumes }: Spec): boolean {
   return itemsOf(volumes).some(({ hostPath }) => CNI_PATH.test(hostPath?.path ?? ""));
 }
 
-function tokenOf(spec: Spec): Pick<PodView, "mountsToken" | "tokenExpirationSeconds" | "maxTokenExpirationSeconds"> {
-  const tokens = tokenSourcesOf(spec);
+type TokenFields = "mountsToken" | "audienceTokens" | "tokenExpirationSeconds" | "maxTokenExpirationSeconds";
+
+function tokenOf(spec: Spec): Pick<PodView, TokenFields> {
+  const sources = tokenSourcesOf(spec);
+  const tokens = sources.filter(({ audience }) => (audience ?? "") === "");
   const lives = tokens.flatMap(({ expirationSeconds }) => expirationSeconds ?? []);
-  if (lives.length === 0) return { mountsToken: tokens.length > 0 };
+  const audienceTokens = sources.flatMap(({ audience, expirationSeconds }) =>
+    (audience ?? "") === "" ? [] : [{ audience: audience ?? "", ...present({ expirationSeconds }) }],
+  );
+  const others = audienceTokens.length === 0 ? {} : { audienceTokens };
+  if (lives.length === 0) return { mountsToken: tokens.length > 0, ...others };
   return {
     mountsToken: true,
+    ...others,
     tokenExpirationSeconds: Math.min(...lives),
     maxTokenExpirationSeconds: Math.max(...lives),
   };
 }
 
-/** Tokens with an explicit audience are not for the API server. */
 function tokenSourcesOf({ volumes }: Spec): Received<V1ServiceAccountTokenProjection>[] {
   return itemsOf(volumes)
     .flatMap(({ projected }) => itemsOf(projected?.sources))
-    .flatMap(({ serviceAccountToken }) => serviceAccountToken ?? [])
-    .filter(({ audience }) => (audience ?? "") === "");
+    .flatMap(({ serviceAccountToken }) => serviceAccountToken ?? []);
 }
 
 function containersOf(spec: Spec, status: Status): readonly ContainerView[] {

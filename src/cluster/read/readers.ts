@@ -42,6 +42,8 @@ export interface ReadersContext {
   readonly logs: LogReader;
   /** The operator's user name; absent: unknown. */
   readonly ownUser?: () => Promise<string | undefined>;
+  /** The API server's audiences; absent: unknown. */
+  readonly apiAudiences?: () => Promise<readonly string[]>;
   /** How long request rates prove nothing after an API server has started, appeared or left. */
   readonly apiServerSettleMs?: number;
   readonly keyMemory?: KeyMemory;
@@ -58,6 +60,7 @@ export class ClusterReaders implements Readers {
   readonly #staleTokens: StaleTokens;
   readonly #requestCounts: RequestCounts;
   readonly #ownUser: () => Promise<string | undefined>;
+  readonly #apiAudiences: () => Promise<readonly string[]>;
   readonly #keyMemory: KeyMemory;
   readonly #publishedKeys: PublishedKeys;
 
@@ -67,6 +70,7 @@ export class ClusterReaders implements Readers {
     this.logs = logs;
     this.#api = api;
     this.#informers = informers;
+    this.#apiAudiences = context.apiAudiences ?? (() => Promise.resolve([]));
     this.#ownUser = ownUser ?? (() => Promise.resolve(undefined));
     this.#rights = new OwnRights(api, clock);
     this.#staleTokens = new StaleTokens({ api, clock });
@@ -143,6 +147,10 @@ export class ClusterReaders implements Readers {
 
   staleTokens(): Promise<number | null> {
     return this.#staleTokens.count();
+  }
+
+  async apiAudiences(): Promise<readonly string[]> {
+    return this.#apiAudiences().catch(() => []);
   }
 
   ownUser(): Promise<string | undefined> {

@@ -144,6 +144,20 @@ describe("podView", () => {
     );
   });
 
+  it("knows tokens with an audience, since that may be the API server's", () => {
+    const pod = withVolumes(
+      { serviceAccountToken: { audience: "vault", expirationSeconds: 600 } },
+      { serviceAccountToken: { audience: "https://kubernetes.default.svc" } },
+      { serviceAccountToken: { expirationSeconds: 3607 } },
+    );
+    expect(pod).toMatchObject({
+      mountsToken: true,
+      tokenExpirationSeconds: 3607,
+      audienceTokens: [{ audience: "vault", expirationSeconds: 600 }, { audience: "https://kubernetes.default.svc" }],
+    });
+    expect(withVolumes({ serviceAccountToken: {} })).not.toHaveProperty("audienceTokens");
+  });
+
   it("knows since when its volumes are there, if they are", () => {
     const at = "2026-01-01T00:00:05Z";
     const pod = (status: string) =>

@@ -91,6 +91,11 @@ export class EmptyReaders implements Readers {
   }
 
   /** Unknown. */
+  apiAudiences(): Promise<readonly string[]> {
+    return Promise.resolve([]);
+  }
+
+  /** Unknown. */
   ownUser(): Promise<string | undefined> {
     return Promise.resolve(undefined);
   }

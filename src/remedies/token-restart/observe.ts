@@ -9,6 +9,7 @@ import type { FindUnauthorized } from "../../logs/reading/container-log";
 import { hasLog, type LogFinding, type LogWatch, type Watched } from "../../logs/reading/log-watch";
 import { describeTarget, readTarget } from "../kit/targets";
 import { requireApiUse } from "./api-use";
+import { withAudiences } from "./audiences";
 import { TOKEN_CAUSES, type Onset } from "./cause";
 import { workloadId, type ObservedTargets, type ObservedWorkload, type Problem } from "./observed";
 import { KEYS_AGE_MS } from "./key-rotation";
@@ -95,7 +96,9 @@ export async function observeTargets(
 
 async function findPods(views: readonly WorkloadView[], pass: Pass): Promise<WorkloadBeforeLogs[]> {
   const { object, readers } = pass;
-  const podViews = (await readers.pods(object.metadata.namespace)).filter(pod => !hasEnded(pod));
+  const audiences = await readers.apiAudiences();
+  const running = (await readers.pods(object.metadata.namespace)).filter(pod => !hasEnded(pod));
+  const podViews = running.map(pod => withAudiences(pod, audiences));
   const accounts = await readServiceAccounts(views, podViews, pass);
   const open = openRestarts(object);
   const rotation = await readers.keyRotation(KEYS_AGE_MS);

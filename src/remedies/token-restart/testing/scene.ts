@@ -63,6 +63,8 @@ export class Scene extends EmptyReaders {
   rotation: KeyRotation | undefined;
   /** What the API servers count. */
   rates: Partial<RequestRates> = {};
+  /** Of the API server. */
+  audiences: readonly string[] = [];
   /** The user that the operator is. */
   operator: string | undefined;
   /** Errors of readers. */
@@ -149,6 +151,11 @@ export class Scene extends EmptyReaders {
   /** As Readers. */
   override keyRotation(): Promise<KeyRotation | undefined> {
     return Promise.resolve(this.rotation);
+  }
+
+  /** As Readers. */
+  override apiAudiences(): Promise<readonly string[]> {
+    return Promise.resolve(this.audiences);
   }
 
   /** As Readers. */
