@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { GoneError, TransientError } from "../../core/errors";
-import { KeyMemory } from "../../core/signing-keys";
+import { KeyMemory, rotationIn } from "../../core/signing-keys";
 import { FakeClock } from "../../core/testing/fake-clock";
 import type { ApiRequest } from "../http/api";
 import { keyIds, PublishedKeys } from "./published-keys";
 
 /** API servers by address; "" is the kubeconfig's. */
-function makeBench(servers: Record<string, string[] | Error>) {
+function makeBench(servers: Record<string, string[] | Error>, answering: () => void = () => undefined) {
   const asked: string[] = [];
   const accepted = new Set<string | undefined>();
   const said: object[] = [];
@@ -18,6 +18,7 @@ function makeBench(servers: Record<string, string[] | Error>) {
       accepted.add(accept);
       const address = instance?.address ?? "";
       asked.push(address);
+      answering();
       const answer = servers[address] ?? new TransientError("unreachable");
       if (answer instanceof Error) return Promise.reject(answer);
       return Promise.resolve({ keys: answer.map(kid => ({ kid, kty: "RSA" })) } as never);
@@ -73,6 +74,16 @@ describe("the published keys", () => {
     const { keys, memory } = makeBench({ "": ["x"], "10.0.0.1": down, "10.0.0.2": down });
     await keys.refresh(0);
     expect(memory.history?.current).toEqual(["x"]);
+  });
+
+  it("are known to be absent only until the reading begins, since a key may come and sign meanwhile", async () => {
+    const servers = { "": ["old"] };
+    const { keys, clock, memory } = makeBench(servers, () => clock.advance(4_000));
+    await keys.refresh(0);
+    servers[""] = ["new"];
+    const lastMs = clock.now().getTime() - 4_000;
+    await keys.refresh(0);
+    expect(rotationIn(memory.history)?.beforeMs).toBe(lastMs);
   });
 
   it("are read again only after the age, also after a failure", async () => {

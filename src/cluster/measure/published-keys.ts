@@ -57,9 +57,11 @@ export class PublishedKeys {
 
   async #read(): Promise<void> {
     const { api, clock, memory } = this.#context;
+    // A key may come, and sign tokens, after a server has answered without it.
+    const startedMs = clock.now().getTime();
     const instances = await readyInstances(api);
     const ids = instances.length > 1 ? await this.#readEach(instances) : await this.#idsAt();
-    memory.take(ids, clock.now().getTime());
+    memory.take(ids, startedMs);
   }
 
   #failed(error: string): void {
