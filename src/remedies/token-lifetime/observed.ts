@@ -58,6 +58,8 @@ export interface ObservedPod {
   readonly sandboxState?: PodLogState;
   /** A pod with its own network has started on its node since a copy of its first token expired. Absent: not known. */
   readonly hasSandboxStarted?: boolean;
+  /** The operator may not list the pods of its node. */
+  readonly isNodeForbidden?: boolean;
   /** Its ServiceAccount was recreated after it, which explains every 401. */
   readonly isOlderThanServiceAccount: boolean;
 }

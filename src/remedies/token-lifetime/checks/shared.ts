@@ -4,6 +4,7 @@ import type { DaemonSetView } from "../../../core/views";
 import { RECHECK_MS, type DaemonSetFinding } from "../finding";
 import { activePodsOf, isOurRollout } from "../observed";
 import { appliedMs, entryOf, entryWithChange, lifetimeOf, nameOf, type Subject } from "../subject";
+import { isOnTrial } from "../trial/strategy";
 import { atOnceOf, mostAtOnce } from "./at-once";
 import { isSettled, rolloutOf } from "./rollout";
 
@@ -23,6 +24,15 @@ export function skipped(subject: Subject): DaemonSetFinding | undefined {
   if (!daemonSet.view.skip) return undefined;
   const { record } = daemonSet;
   const outcome = record !== undefined && KEPT_OUTCOMES.includes(record.outcome) ? record.outcome : "LeftAlone";
+  if (isOnTrial(daemonSet.view)) {
+    return {
+      status: "False",
+      reason: "OnDeleteStrategy",
+      sentence: `${nameOf(subject)}: the skip annotation holds its trial on one node, and updateStrategy OnDelete holds every update of its template; remove the annotation, or set updateStrategy.type: RollingUpdate.`,
+      entry: entryOf(subject, outcome),
+      isStalled: true,
+    };
+  }
   const reason = templatePlan.kind === "Bounded" ? "Bounded" : "LeftAlone";
   const sentence = `${nameOf(subject)} unchanged: it has the skip annotation.`;
   return { status: "True", reason, sentence, entry: entryOf(subject, outcome) };

@@ -18,6 +18,8 @@ const NODES = ["node-1", "node-2", "node-3"];
 /** The same namespace; the DaemonSet has one pod on each of three nodes, and its controller replaces one pod per pass. */
 export class AgentScene extends AdmissionScene {
   eventsError: Error | undefined;
+  /** Of the list of a node's pods. */
+  nodeError: Error | undefined;
   /** Pods of other namespaces. */
   otherPods: PodView[] = [];
   readonly isAgent: boolean;
@@ -111,6 +113,7 @@ export class AgentScene extends AdmissionScene {
   }
 
   override podsOnNode(node: string): Promise<readonly PodView[]> {
+    if (this.nodeError !== undefined) return Promise.reject(this.nodeError);
     return Promise.resolve([...this.podList, ...this.otherPods].filter(({ nodeName }) => nodeName === node));
   }
 

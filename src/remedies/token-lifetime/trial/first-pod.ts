@@ -61,6 +61,8 @@ function unhealthy({ pod, logState }: ObservedPod, { revertOnUnauthorized }: Spe
 
 function unprovenNode(first: ObservedPod, { daemonSet, spec }: Subject): string | undefined {
   if (!needsProof({ daemonSet, spec }) || first.hasSandboxStarted === true) return undefined;
+  if (first.isNodeForbidden === true)
+    return "the operator may not list the pods of all namespaces, so it cannot see whether pods start on a node; grant list pods, or set allowNodeAgents: true";
   const since = toSeconds(new Date(tokenDiedMs(first, spec)));
   return `no pod with its own network was seen to start on node ${first.pod.nodeName ?? "unknown"} since ${since}, when a copy of the first token expired; start one there, or set allowNodeAgents: true`;
 }

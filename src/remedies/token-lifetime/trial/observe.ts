@@ -1,7 +1,7 @@
 import { ForbiddenError, TransientError } from "../../../core/errors";
 import type { Readers } from "../../../core/readers";
 import type { PodView } from "../../../core/views";
-import { activePodsOf, isBounded, type ObservedDaemonSet, type Spec } from "../observed";
+import { activePodsOf, isBounded, type ObservedDaemonSet, type ObservedPod, type Spec } from "../observed";
 import { firstPodOf, needsProof, tokenDiedMs } from "./first-pod";
 
 /** Reads whether pods have started on the node of the first agent with the shorter token, if that is what the next step waits for. */
@@ -15,22 +15,27 @@ export async function withProof(
   if (first === undefined || node === undefined || !isAwaited(daemonSet, spec)) return daemonSet;
   const sinceMs = tokenDiedMs(first, spec);
   if (readers.clock.now().getTime() < sinceMs) return daemonSet;
-  const pods = await podsOn(node, readers);
-  if (!pods.some(pod => hasStartedSince(pod, sinceMs))) return daemonSet;
-  const proven = daemonSet.pods.map(one => (one.pod.uid === first.pod.uid ? { ...one, hasSandboxStarted: true } : one));
-  return { ...daemonSet, pods: proven };
+  const proof = await proofOn(node, sinceMs, readers);
+  const pods = daemonSet.pods.map(one => (one.pod.uid === first.pod.uid ? { ...one, ...proof } : one));
+  return { ...daemonSet, pods };
 }
 
 function isAwaited(daemonSet: ObservedDaemonSet, spec: Spec): boolean {
   return needsProof({ daemonSet, spec }) && activePodsOf(daemonSet).some(({ pod }) => !isBounded(pod, spec));
 }
 
-/** Without the right to read them there is no proof. */
-async function podsOn(node: string, readers: Readers): Promise<readonly PodView[]> {
+/** Without the right to read the node's pods there is no proof. */
+async function proofOn(
+  node: string,
+  sinceMs: number,
+  readers: Readers,
+): Promise<Pick<ObservedPod, "hasSandboxStarted" | "isNodeForbidden">> {
   try {
-    return await readers.podsOnNode(node);
+    const pods = await readers.podsOnNode(node);
+    return pods.some(pod => hasStartedSince(pod, sinceMs)) ? { hasSandboxStarted: true } : {};
   } catch (error) {
-    if (error instanceof ForbiddenError || error instanceof TransientError) return [];
+    if (error instanceof ForbiddenError) return { isNodeForbidden: true };
+    if (error instanceof TransientError) return {};
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ForbiddenError } from "../../../core/errors";
 import { AgentScene } from "../testing/agent-scene";
 import { PLAIN } from "../testing/scene";
 
@@ -157,6 +158,20 @@ describe("a webhook that changes the template with each update", () => {
   });
 });
 
+describe("a trial with the skip annotation", () => {
+  it("calls a person, since OnDelete holds up every update", async () => {
+    const scene = await begun(ordinary());
+    scene.sets.set("agent", { ...scene.set(), skip: true });
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "OnDeleteStrategy" });
+    expect(decision.stalled?.message).toContain("remove the annotation");
+    expect(scene.entry()).toMatchObject({ outcome: "Trial" });
+    scene.sets.set("agent", { ...scene.set(), skip: false });
+    await scene.run(80);
+    expect(scene.count(600)).toBe(3);
+  });
+});
+
 describe("the trial of a CNI agent", () => {
   it("waits until a pod has started on that node after the first token expired", async () => {
     const scene = await begun(new AgentScene());
@@ -180,6 +195,18 @@ describe("the trial of a CNI agent", () => {
     const decision = await scene.pass();
     expect(decision).toMatchObject({ reason: "TrialUnproven", stalled: { reason: "TrialUnproven" } });
     expect(decision.message).toContain("allowNodeAgents: true");
+  });
+
+  it("names the missing right if the pods of the node cannot be listed", async () => {
+    const scene = await begun(new AgentScene());
+    scene.nodeError = new ForbiddenError("list pods: forbidden");
+    scene.start(scene.trialNode);
+    await scene.run(80);
+    expect((await scene.pass()).message).toContain("the operator may not list the pods of all namespaces");
+    scene.nodeError = undefined;
+    scene.start(scene.trialNode);
+    await scene.run(10);
+    expect(scene.count(600)).toBe(3);
   });
 
   it("is skipped with allowNodeAgents", async () => {
