@@ -11,8 +11,11 @@ const PODS = 200;
 /** One client for the whole fleet: about one request per second and pod. */
 const FLEET = { connections: 50, pauseMs: 240 };
 
-/** More than the threshold of one pod, and much less than that of all. */
-const RATE = { threshold: 100, for: "15s", onRunaway: "Throttle" };
+/** The threshold of one pod: the fleet stays below that of all its pods, and far above that of one. */
+const RATE = { threshold: 2, for: "15s", onRunaway: "Throttle" };
+
+/** Far above the threshold of one pod, also on a busy machine. */
+const LEAST = 20 * RATE.threshold;
 
 /** Much longer than a runaway is throttled after, in milliseconds. */
 const FLOODED_MS = 90_000;
@@ -49,23 +52,25 @@ export const fleetFlood: Story = {
     print(`${PODS} pods of one ServiceAccount make requests`);
     const startedMs = Date.now();
     const states = new Set<string>();
+    let measured = 0;
     try {
       while (Date.now() - startedMs < FLOODED_MS) {
-        states.add((await flow()).state);
+        const { state, rate } = await flow();
+        states.add(state);
+        measured = Math.max(measured, rate);
         await sleep(LOOK_MS);
       }
     } finally {
       await client.stop();
     }
-    const { rate } = await flow();
     const { perSecond } = client.between(startedMs, startedMs + FLOODED_MS);
     return {
       fault: `${PODS} pods of one ServiceAccount make about one request per second each`,
       times: PODS,
-      promised: `not throttled at a threshold of ${RATE.threshold} requests/s`,
-      seen: `${perSecond.toFixed(0)} requests/s made, ${rate.toFixed(0)} measured; ${[...states].join(", ")}`,
+      promised: `not throttled at a threshold of ${RATE.threshold} requests/s and pod`,
+      seen: `${perSecond.toFixed(0)} requests/s made, ${measured.toFixed(0)} measured; ${[...states].join(", ")}`,
       failures: [
-        ...(perSecond > RATE.threshold ? [] : [`the client made only ${perSecond.toFixed(0)} requests/s`]),
+        ...(measured > LEAST ? [] : [`only ${measured.toFixed(0)} requests/s were measured`]),
         ...(states.size === 1 && states.has("Normal") ? [] : [`the states were ${[...states].join(", ")}`]),
       ],
     };
