@@ -21,7 +21,7 @@ const EDITOR = "editor";
 const NODES = 3;
 
 /** Longer than the operator tolerates a rejected credential (a minute), in milliseconds. */
-const FORGED_MS = 100_000;
+const FORGED_MS = 80_000;
 const EACH_MS = 5_000;
 
 /** What the kubelet writes when the API server rejects the credential of Calico's plugin. */

@@ -11,7 +11,7 @@ const SPANS = {
   /** Evidence from logs counts as "still going on" for at most 90 s. */
   usual: { refusedMs: 120_000, afterwardsMs: 100_000 },
   /** 401s are persistent after 60 s. */
-  short: { refusedMs: 80_000, afterwardsMs: 40_000 },
+  short: { refusedMs: 70_000, afterwardsMs: 25_000 },
 };
 
 const LOOK_MS = 2_000;
