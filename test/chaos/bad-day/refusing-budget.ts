@@ -22,8 +22,8 @@ const PATIENCE_MS = 300_000;
 
 const A_SECOND_LATER_MS = 2_000;
 
-/** The only way out that works by itself, in the words of the message. */
-const WAY_OUT = /check the PodDisruptionBudget, delete the pod by hand, or set strategy RolloutRestart or Auto/;
+/** What a person can do, in the words of the message. */
+const WAY_OUT = /check the PodDisruptionBudget.*, delete the pod by hand, or set strategy RolloutRestart or Auto/;
 
 /** A PodDisruptionBudget never allows the restart of one of several workloads. */
 export const refusingBudget: Story = {
