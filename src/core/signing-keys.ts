@@ -17,7 +17,7 @@ export interface KeyHistory {
   readonly readMs: number;
   /** Ids of the keys in the last reading. */
   readonly current: readonly string[];
-  /** When the current set was read first. Absent: it was there in the first reading. */
+  /** First reading without any key as old as the oldest of today. Absent: a key of today was there in the first reading. */
   readonly changedMs?: number;
   /** Last reading without the key before its first one, by id, also of keys that are gone. Absent: there in the first reading. */
   readonly absentMs: ReadonlyMap<string, number | undefined>;
@@ -27,7 +27,7 @@ export interface KeyHistory {
 export interface KeyRotation {
   /** All tokens that were issued before this time. */
   readonly beforeMs: number;
-  /** When the current set of keys was read first. */
+  /** First reading without the keys that signed them. A key that is added later does not change it. */
   readonly changedMs: number;
 }
 
@@ -39,8 +39,9 @@ export function nextKeys(before: KeyHistory | undefined, ids: readonly string[],
   // After the clock was set back, a later time would make tokens look older than the key.
   for (const id of current) if (!absentMs.has(id)) absentMs.set(id, Math.min(before.readMs, nowMs));
   for (const id of before.absentMs.keys()) if (absentMs.size > MAX_KEYS && !current.includes(id)) absentMs.delete(id);
-  const isSame = current.join("\n") === before.current.join("\n");
-  const changedMs = isSame ? before.changedMs : nowMs;
+  const beforeMs = oldest(current, absentMs);
+  const isKnown = beforeMs === oldest(before.current, before.absentMs);
+  const changedMs = beforeMs === -Infinity ? undefined : isKnown ? before.changedMs : nowMs;
   return { readMs: nowMs, current, absentMs, ...(changedMs === undefined ? {} : { changedMs }) };
 }
 
@@ -48,8 +49,13 @@ export function nextKeys(before: KeyHistory | undefined, ids: readonly string[],
 export function rotationIn(history: KeyHistory | undefined): KeyRotation | undefined {
   if (history?.changedMs === undefined || history.current.length === 0) return undefined;
   const { current, absentMs, changedMs } = history;
-  const beforeMs = Math.min(...current.map(id => absentMs.get(id) ?? -Infinity));
+  const beforeMs = oldest(current, absentMs);
   return beforeMs === -Infinity ? undefined : { beforeMs, changedMs };
+}
+
+/** Last reading without the oldest of the keys; -Infinity if that is not known of one of them. */
+function oldest(ids: readonly string[], absentMs: KeyHistory["absentMs"]): number {
+  return Math.min(...ids.map(id => absentMs.get(id) ?? -Infinity));
 }
 
 /** Writes the history as one line of JSON, in whole seconds. Rounding down makes fewer tokens look older than a key. */

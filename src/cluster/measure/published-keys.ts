@@ -82,7 +82,11 @@ export class PublishedKeys {
 
   async #idsAt(instance?: Instance): Promise<string[]> {
     return keyIds(
-      await this.#context.api.json({ what: WHAT, path: PATH, accept: ACCEPT, deadlineMs: DEADLINE_MS, instance }),
+      // Behind one address there may be several servers: a kept connection would always reach the same one.
+      await this.#context.api.json({
+        ...{ what: WHAT, path: PATH, accept: ACCEPT, deadlineMs: DEADLINE_MS },
+        ...(instance === undefined ? { isFresh: true } : { instance }),
+      }),
     );
   }
 }

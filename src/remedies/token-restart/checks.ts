@@ -141,7 +141,8 @@ function keysChangedLately(state: WorkloadState): Assessment | undefined {
   if (candidate === undefined || retryAfterMs <= 0) return undefined;
   const time = describeTime(notBeforeMs) ?? "an unknown time";
   const sentence = `${describeEvidence(candidate)}; the signing keys changed lately, so no restart before ${time}, in case the change is undone.`;
-  return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, retryAfterMs };
+  const waitHint = "check that all API servers have the same --service-account-key-file";
+  return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, retryAfterMs, waitHint };
 }
 
 const STALE_HINT = "compare the clock of the pod's node with the clock of the API server";

@@ -13,6 +13,10 @@ import { describeShare } from "./wording";
 /** Age of the counters while a restart depends on them, in milliseconds. A reading has megabytes. */
 const COUNTERS_AGE_MS = 10_000;
 
+/** Age once they were asked for {@link BUSY_MS}: what has not been restarted by then waits for something else. */
+const CHRONIC_AGE_MS = 60_000;
+const BUSY_MS = 300_000;
+
 /** Age while they can prove nothing, such as with a single address. */
 const NO_WITNESS_AGE_MS = 300_000;
 
@@ -24,24 +28,34 @@ const CLOCK_MARGIN_MS = 10_000;
 
 /** Asks the API servers how many requests they have refused, only while a restart on log evidence alone may follow. */
 export class Witness {
-  #ageMs = COUNTERS_AGE_MS;
+  #hasSeveral = true;
+  /** First and last request in a row, on the monotonic clock. */
+  #askedMs = { first: -Infinity, last: -Infinity };
 
   /** Undefined: nobody asks, or there is no witness. */
   async ask(
     workloads: readonly ObservedWorkload[],
     previous: WorkloadState["observed"]["previousTargets"],
-    readers: Pick<Readers, "requestRates">,
+    readers: Pick<Readers, "requestRates" | "clock">,
   ): Promise<Refusals | undefined> {
     if (!workloads.some(workload => mayRestart(workload, previous))) return undefined;
-    const rates = await readers.requestRates(this.#ageMs);
-    this.#ageMs = rates.servers.found < 2 ? NO_WITNESS_AGE_MS : COUNTERS_AGE_MS;
+    const rates = await readers.requestRates(this.#ageMs(readers.clock.monotonicMs()));
+    this.#hasSeveral = rates.servers.found >= 2;
     return refusalsIn(rates);
+  }
+
+  #ageMs(nowMs: number): number {
+    const { first, last } = this.#askedMs;
+    this.#askedMs = { first: nowMs - last > CHRONIC_AGE_MS ? nowMs : first, last: nowMs };
+    if (!this.#hasSeveral) return NO_WITNESS_AGE_MS;
+    return nowMs - this.#askedMs.first > BUSY_MS ? CHRONIC_AGE_MS : COUNTERS_AGE_MS;
   }
 }
 
 function mayRestart({ view, pods }: ObservedWorkload, previous: WorkloadState["observed"]["previousTargets"]): boolean {
   const target = previous.find(({ kind, name }) => kind === view.kind && name === view.name);
-  return !wasUsedUp(target, 0) && pods.some(({ logs, proof }) => logs.state === "persistent" && proof === undefined);
+  if (view.skip || wasUsedUp(target, 0)) return false;
+  return pods.some(pod => pod.logs.state === "persistent" && pod.proof === undefined && !pod.view.skip);
 }
 
 /** Holds a restart on log evidence alone while the API servers contradict it, or have not been asked for long enough. */
@@ -57,7 +71,7 @@ export function notWitnessed(state: WorkloadState): Assessment | undefined {
     return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, waitHint: WAIT_HINT };
   }
   if (count > 0) return undefined;
-  const sentence = `${share}; no restart, because no API server of this cluster has answered a request with 401 meanwhile; check which other server pod ${candidate.view.name} uses.`;
+  const sentence = `${share}; no restart, because no API server of this cluster has answered a request with 401 meanwhile; check which other server pod ${candidate.view.name} uses, such as an aggregated API server.`;
   return { status: "False", reason: "Rejected", sentence, isStalled: true };
 }
 
