@@ -72,6 +72,7 @@ describe("the review of the operator's own rights", () => {
   it("asks for paths that are no resources", async () => {
     const lines = await said(({ path }) => path === "/metrics");
     expect(lines.map(line => line.split(":")[0])).toEqual([
+      "the operator may not get /metrics; tokenRestart",
       "the operator may not get /metrics; tokenLifetime",
       "the operator may not get /metrics; flowIsolation",
     ]);
@@ -82,7 +83,7 @@ describe("the review of the operator's own rights", () => {
     const evictions = await said(({ resource, namespace }) => resource === "pods" && namespace !== "a", some);
     expect(evictions.filter(line => / pods\/eviction in namespace b; tokenRestart/.test(line))).toHaveLength(1);
     expect(evictions.filter(line => / in (all namespaces|namespace a);/.test(line))).toEqual([]);
-    expect(await said(({ path }) => path === "/metrics", some)).toHaveLength(2);
+    expect(await said(({ path }) => path === "/metrics", some)).toHaveLength(3);
   });
 
   it("asks for hundreds of namespaces two at a time, goes on where it failed, and asks once for what is of no namespace", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { RestartClaim } from "../core/intent";
 import { FakeClock } from "../core/testing/fake-clock";
 import { Engine, type BreakerSettings } from "./engine";
 import {
@@ -15,7 +16,10 @@ import { makeClaim, makeDecision, makeEviction, makeReaders, makeRemedy, specWit
 const HOUR = 3_600_000;
 const ENDLESS = { cooldownMs: 0, maxRestarts: 1_000, maxRestartsWindowMs: 1_000 };
 
-function makeBench(limits = ENDLESS, breaker: Partial<BreakerSettings> = {}) {
+/** All objects name the same workload. */
+const SHARED: (pod: string) => Partial<RestartClaim> = () => ({});
+
+function makeBench(limits = ENDLESS, breaker: Partial<BreakerSettings> = {}, claimOf = SHARED) {
   const clock = new FakeClock();
   const events = new RecordingEvents();
   const log = new RecordingLog();
@@ -33,7 +37,7 @@ function makeBench(limits = ENDLESS, breaker: Partial<BreakerSettings> = {}) {
   const makeEngine = (identity: string) => {
     const remedy = makeRemedy(now => {
       const pod = `pod-${now.getTime()}`;
-      const restart = makeClaim(pod, { limits });
+      const restart = makeClaim(pod, { limits, ...claimOf(pod) });
       const intents = [makeEviction(pod, { restart })];
       return makeDecision({
         status: "False",
@@ -58,7 +62,8 @@ function makeBench(limits = ENDLESS, breaker: Partial<BreakerSettings> = {}) {
 
 describe("the engine", () => {
   it("restarts at most one pod per 10 s, also across a leader change", async () => {
-    const { clock, store, writer, makeEngine } = makeBench();
+    // Restarts of one workload by several objects follow each other; these never end.
+    const { clock, store, writer, makeEngine } = makeBench(ENDLESS, {}, pod => ({ workload: `Deployment/${pod}` }));
     for (const key of ["team/a", "team/b", "team/c"]) store.put(makeObject(key, specWith("tokenRestart")));
     const times: number[] = [];
     writer.answer = () => Promise.resolve(void times.push(clock.monotonicMs()));
