@@ -34,12 +34,12 @@ const ENGINE_REASONS = ["Suspended", "ObserveFailed", "DecideFailed", "Forbidden
 
 describe.each(createRemedies().map(remedy => [remedy.name, remedy] as const))("%s", (_, remedy) => {
   const sample = SAMPLES[remedy.block];
-  const check = (property: (observed: never, spec: never, now: Date) => void): void =>
+  const check = (property: (observed: never, spec: never, now: Date) => void, numRuns = 500): void =>
     fc.assert(
       fc.property(sample.observed, sample.specs, dates, (observed, spec, now) => {
         property(observed as never, spec as never, now);
       }),
-      { numRuns: 500 },
+      { numRuns },
     );
   const report = (plan: Plan, now: Date, outcome?: Outcome) =>
     sample.report(plan as never, outcome === undefined ? new Map() : outcomesOf(plan, outcome), now);
@@ -75,7 +75,8 @@ describe.each(createRemedies().map(remedy => [remedy.name, remedy] as const))("%
         expect(isPermitted(requiredPermission(intent), remedy.permissions)).toBe(true);
         intents++;
       }
-    });
+      // One plan in 16 has writes: fewer runs would have too few of them now and then.
+    }, 2_000);
     expect(intents).toBeGreaterThan(20);
   });
 
