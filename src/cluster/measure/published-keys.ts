@@ -5,6 +5,7 @@ import type { Log } from "../../core/ports";
 import type { KeyMemory } from "../../core/signing-keys";
 import type { Api } from "../http/api";
 import type { Instance } from "../http/connection";
+import { EachInstance } from "./each-instance";
 import { readyInstances } from "./api-server-instances";
 
 /** Public keys of the ServiceAccount token issuer, as OpenID Connect discovery publishes them (KEP-1393). */
@@ -32,6 +33,7 @@ export interface PublishedKeysContext {
  */
 export class PublishedKeys {
   readonly #context: PublishedKeysContext;
+  readonly #each: EachInstance;
   #triedMs = -Infinity;
   #reading: Promise<void> | undefined;
   /** The failure that was logged; undefined after a success. */
@@ -39,6 +41,7 @@ export class PublishedKeys {
 
   constructor(context: PublishedKeysContext) {
     this.#context = context;
+    this.#each = new EachInstance(context.clock);
   }
 
   /** Reads the keys again if the last attempt is older than this. Never throws. */
@@ -59,8 +62,7 @@ export class PublishedKeys {
     const { api, clock, memory } = this.#context;
     // A key may come, and sign tokens, after a server has answered without it.
     const startedMs = clock.now().getTime();
-    const instances = await readyInstances(api);
-    const ids = instances.length > 1 ? await this.#readEach(instances) : await this.#idsAt();
+    const ids = await this.#ids(await readyInstances(api));
     memory.take(ids, startedMs);
   }
 
@@ -71,10 +73,8 @@ export class PublishedKeys {
     this.#context.log?.warn({ error }, message);
   }
 
-  /** Outside of the cluster no instance is reachable at its own address; there the kubeconfig's address answers for all. */
-  async #readEach(instances: readonly Instance[]): Promise<string[]> {
-    const answers = await Promise.allSettled(instances.map(instance => this.#idsAt(instance)));
-    const read = answers.flatMap(answer => (answer.status === "fulfilled" ? [answer.value] : []));
+  async #ids(instances: readonly Instance[]): Promise<string[]> {
+    const read = await this.#each.ask(instances, instance => this.#idsAt(instance));
     if (read.length === 0) return this.#idsAt();
     if (read.length < instances.length) throw new TransientError(`${WHAT}: expected all API servers, got some`);
     return read.flat();

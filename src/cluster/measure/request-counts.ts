@@ -2,6 +2,7 @@ import { publicMessage } from "../../core/errors";
 import type { RequestRates } from "../../core/request-rates";
 import type { Api } from "../http/api";
 import { readyInstances } from "./api-server-instances";
+import { EachInstance } from "./each-instance";
 import type { Instance } from "../http/connection";
 import type { MetricSource } from "./metric-lines";
 import { RequestHistory } from "./request-history";
@@ -13,9 +14,6 @@ const MIN_AGE_MS = 1_000;
 
 /** Most instances that are read concurrently, more than any cluster runs. */
 const MAX_INSTANCES = 32;
-
-/** If no instance is reachable at its own address, the next attempt follows after this time, in milliseconds. */
-const RETRY_INSTANCES_MS = 60_000;
 
 export interface RequestCountsContext extends MetricSource {
   readonly api: Pick<Api, "open" | "jsonOrNull">;
@@ -31,13 +29,14 @@ export class RequestCounts {
   readonly #context: RequestCountsContext;
   readonly #history = new RequestHistory();
   readonly #changes: ServerChanges;
+  readonly #each: EachInstance;
   #rates: RequestRates = { spans: {}, servers: { found: 0, read: 0 } };
   #triedMs = -Infinity;
-  #instancesFromMs = -Infinity;
   #reading: Promise<RequestRates> | undefined;
 
   constructor(context: RequestCountsContext) {
     this.#context = context;
+    this.#each = new EachInstance(context.clock);
     this.#changes = new ServerChanges(context.settleMs);
   }
 
@@ -104,16 +103,8 @@ export class RequestCounts {
   }
 
   async #ask(instances: readonly Instance[]): Promise<ServerCounts[]> {
-    const counts = instances.length > 1 ? await this.#askEach(instances) : [];
-    return counts.length > 0 ? counts : [await readServerCounts(this.#context)];
-  }
-
-  async #askEach(instances: readonly Instance[]): Promise<ServerCounts[]> {
-    const { clock } = this.#context;
-    if (clock.monotonicMs() < this.#instancesFromMs) return [];
-    const asked = instances.slice(0, MAX_INSTANCES).map(instance => readServerCounts(this.#context, instance));
-    const counts = (await Promise.allSettled(asked)).flatMap(one => (one.status === "fulfilled" ? [one.value] : []));
-    if (counts.length === 0) this.#instancesFromMs = clock.monotonicMs() + RETRY_INSTANCES_MS;
-    return counts;
+    const context = this.#context;
+    const counts = await this.#each.ask(instances.slice(0, MAX_INSTANCES), each => readServerCounts(context, each));
+    return counts.length > 0 ? counts : [await readServerCounts(context)];
   }
 }
