@@ -5,12 +5,10 @@ import type { Connection } from "./connection";
 import { numberOf, parseObject, textOf } from "../../core/json";
 import { pathOf } from "./resources";
 import { KINDS } from "../../core/kinds";
+import { SERVICE_ACCOUNT_USERS } from "../../core/service-account-user";
 
 /** Shorter than the interval of the probe. */
 const DEADLINE_MS = 10_000;
-
-/** Prefix of the user names of ServiceAccounts. */
-const SERVICE_ACCOUNT = "system:serviceaccount:";
 
 export class OwnIdentity implements Identity {
   readonly #api: Api;
@@ -53,7 +51,7 @@ export class OwnIdentity implements Identity {
   async audiences(): Promise<readonly string[]> {
     const { headers } = await this.#connection.access();
     const claims = claimsOf(headers["Authorization"] ?? "");
-    if (textOf(claims?.["sub"])?.startsWith(SERVICE_ACCOUNT) !== true) return [];
+    if (textOf(claims?.["sub"])?.startsWith(SERVICE_ACCOUNT_USERS) !== true) return [];
     const { aud } = claims ?? {};
     return (Array.isArray(aud) ? aud : [aud]).flatMap(audience => textOf(audience) ?? []);
   }

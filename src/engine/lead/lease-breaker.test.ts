@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../core/testing/fake-clock";
-import { MemoryLease, RecordingLog, RecordingMetrics } from "../testing/fakes";
-import { LeaderElector } from "./leader-election";
+import { makeElector } from "../testing/elector";
+import { MemoryLease } from "../testing/fakes";
 import { LeaseBreaker } from "./lease-breaker";
 
 function makeBench() {
@@ -10,22 +10,7 @@ function makeBench() {
   const makeCandidate = (identity: string) => {
     const changes: (string | null)[] = [];
     const breaker = new LeaseBreaker(clock, why => void changes.push(why));
-    const elector = new LeaderElector(
-      identity,
-      {
-        ...{
-          store,
-          clock,
-          annotations: [breaker],
-          log: new RecordingLog(),
-          metrics: new RecordingMetrics(),
-          random: () => 0.5,
-        },
-        onStartedLeading: () => undefined,
-        onStoppedLeading: () => undefined,
-      },
-      { absentLeaseWaitMs: 0 },
-    );
+    const elector = makeElector(identity, { store, clock }, breaker);
     return { breaker, changes, elector };
   };
   return { clock, store, makeCandidate };

@@ -1,28 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { formatKeys, KeyMemory, rotationIn } from "../../core/signing-keys";
 import { FakeClock } from "../../core/testing/fake-clock";
-import { MemoryLease, RecordingLog, RecordingMetrics } from "../testing/fakes";
-import { LeaderElector } from "./leader-election";
+import { makeElector } from "../testing/elector";
+import { MemoryLease } from "../testing/fakes";
 import { LeaseKeys } from "./lease-keys";
 
 function makeCandidate(identity: string, store: MemoryLease, clock: FakeClock) {
   const memory = new KeyMemory();
-  const elector = new LeaderElector(
-    identity,
-    {
-      ...{
-        store,
-        clock,
-        annotations: [new LeaseKeys(memory)],
-        log: new RecordingLog(),
-        metrics: new RecordingMetrics(),
-      },
-      random: () => 0.5,
-      onStartedLeading: () => undefined,
-      onStoppedLeading: () => undefined,
-    },
-    { absentLeaseWaitMs: 0 },
-  );
+  const elector = makeElector(identity, { store, clock }, new LeaseKeys(memory));
   return { memory, elector };
 }
 

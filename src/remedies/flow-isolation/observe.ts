@@ -6,6 +6,7 @@ import { ownerName } from "../../core/owned";
 import type { Readers } from "../../core/readers";
 import { describeTarget, readTarget } from "../kit/targets";
 import type { WorkloadView } from "../../core/views";
+import { serviceAccountUser } from "../../core/service-account-user";
 import {
   MAX_ACCOUNTS,
   measuredEvery,
@@ -64,7 +65,7 @@ export async function observeFlows(
 }
 
 function marked(account: AccountFacts, { metadata }: ControllerResilience, ownUser: string | undefined): AccountFacts {
-  const user = `system:serviceaccount:${metadata.namespace}:${account.name}`;
+  const user = serviceAccountUser(metadata.namespace, account.name);
   return user === ownUser ? { ...account, isOperator: true } : account;
 }
 

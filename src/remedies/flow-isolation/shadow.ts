@@ -1,4 +1,5 @@
 import type { ClusterObjectView } from "../../core/views";
+import { serviceAccountUser } from "../../core/service-account-user";
 
 /** A ServiceAccount. */
 interface Account {
@@ -53,7 +54,7 @@ function isSubject(subject: Bag, { namespace, name }: Account): boolean {
     case "ServiceAccount":
       return serviceAccount["namespace"] === namespace && ["*", name].includes(String(serviceAccount["name"]));
     case "User":
-      return ["*", `system:serviceaccount:${namespace}:${name}`].includes(String(bagIn(subject, "user")["name"]));
+      return ["*", serviceAccountUser(namespace, name)].includes(String(bagIn(subject, "user")["name"]));
     case "Group":
       return groups.includes(String(bagIn(subject, "group")["name"]));
     default:

@@ -1,6 +1,7 @@
 import { ForbiddenError, TransientError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
 import type { BindingKind, BindingView, PodView, SubjectView, WorkloadView } from "../../core/views";
+import { serviceAccountUser } from "../../core/service-account-user";
 import type { Problem } from "./observed";
 import type { TokenProof } from "./token-proof";
 
@@ -83,7 +84,7 @@ function boundAccounts(bindings: readonly BindingView[], namespace: string): Ser
 
 /** A ServiceAccount subject without a namespace is in the namespace of its binding. */
 function accountOf({ kind, name, namespace: own }: SubjectView, namespace: string): string | undefined {
-  const prefix = `system:serviceaccount:${namespace}:`;
+  const prefix = serviceAccountUser(namespace, "");
   if (kind === "User" && name.startsWith(prefix)) return name.slice(prefix.length);
   return kind === "ServiceAccount" && (own ?? namespace) === namespace ? name : undefined;
 }

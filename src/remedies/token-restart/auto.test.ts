@@ -30,6 +30,17 @@ async function afterRefusal(scene: Scene, seconds: number, refusal: Outcome = BU
   return live(scene, seconds);
 }
 
+/** The protected pod after the operator has rolled its Deployment. */
+async function rolledPod(): Promise<Scene> {
+  const scene = protectedPod();
+  await afterRefusal(scene, 60);
+  const [intent] = (await live(scene, 10)).intents;
+  scene.noteRestart(intent!);
+  const restartedAtMs = scene.clock.now().getTime();
+  scene.workloadList = scene.workloadList.map(one => ({ ...one, restartedAtMs }));
+  return scene;
+}
+
 describe("the strategy Auto", () => {
   it("rolls a Deployment if a PodDisruptionBudget protects its only replica for a minute", async () => {
     const scene = protectedPod();
@@ -72,24 +83,14 @@ describe("the strategy Auto", () => {
   });
 
   it("waits for its own rollout, and restarts nothing meanwhile", async () => {
-    const scene = protectedPod();
-    await afterRefusal(scene, 60);
-    const [intent] = (await live(scene, 10)).intents;
-    scene.noteRestart(intent!);
-    const restartedAtMs = scene.clock.now().getTime();
-    scene.workloadList = scene.workloadList.map(one => ({ ...one, restartedAtMs }));
+    const scene = await rolledPod();
     const pass = await live(scene, 60);
     expect(pass).toMatchObject({ intents: [], reason: "RestartDeferred" });
     expect(pass.message).toContain("waiting for the rollout in progress");
   });
 
   it("is Stalled if its rollout does not replace the pod", async () => {
-    const scene = protectedPod();
-    await afterRefusal(scene, 60);
-    const [intent] = (await live(scene, 10)).intents;
-    scene.noteRestart(intent!);
-    const restartedAtMs = scene.clock.now().getTime();
-    scene.workloadList = scene.workloadList.map(one => ({ ...one, restartedAtMs }));
+    const scene = await rolledPod();
     const pass = await live(scene, 900);
     expect(pass).toMatchObject({ intents: [], stalled: { reason: "RestartsExhausted" } });
     expect(pass.message).toContain("the last rollout did not replace pod web-5d-a");

@@ -1,6 +1,6 @@
 import type { TargetStatus } from "../../api/controller-resilience";
 import type { Persistence, PersistenceRule } from "../../logs/persistence";
-import type { ObservedPod, ObservedWorkload } from "./observed";
+import { targetOf, type ObservedPod, type ObservedWorkload } from "./observed";
 
 // Persistent 401s stay persistent until they end. A container that crashes again and again soon has too few occasions in the window, and a
 // new leader reads the last two lives at most. So status remembers the pods. Pure.
@@ -22,8 +22,7 @@ export function withMemory(
   targets: readonly TargetStatus[],
   { rule, nowMs }: { readonly rule: PersistenceRule; readonly nowMs: number },
 ): ObservedWorkload {
-  const { kind, name } = workload.view;
-  const previous = targets.find(target => target.kind === kind && target.name === name);
+  const previous = targetOf(workload.view, targets);
   // A log shows no more than one window either.
   const isRecent = nowMs - Date.parse(previous?.lastUnauthorizedTime ?? "") < rule.windowMs;
   const known = new Set(isRecent ? previous?.persistentPods : []);

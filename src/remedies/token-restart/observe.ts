@@ -4,6 +4,7 @@ import { ForbiddenError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
 import { isOpen } from "../../core/restarts";
 import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from "../../core/views";
+import { serviceAccountUser } from "../../core/service-account-user";
 import type { PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
 import { hasLog, type LogFinding, type LogWatch, type Watched } from "../../logs/reading/log-watch";
@@ -187,7 +188,7 @@ function podBeforeLogs(
     view,
     proof,
     serviceAccount: account === undefined ? "unknown" : isGone(account) ? "missing" : "present",
-    isOperator: ownUser === `system:serviceaccount:${view.namespace}:${view.serviceAccountName}`,
+    isOperator: ownUser === serviceAccountUser(view.namespace, view.serviceAccountName),
     watched: isReadable ? watchedContainers(view, spec).map(container => ({ pod: view, container, suspicious })) : [],
   };
 }

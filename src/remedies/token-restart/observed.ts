@@ -100,6 +100,14 @@ export interface ObservedPod {
   readonly unreadable: boolean;
 }
 
+/** The entry of a workload in status.targets. */
+export function targetOf(
+  { kind, name }: Pick<WorkloadView, "kind" | "name">,
+  targets: readonly TargetStatus[],
+): TargetStatus | undefined {
+  return targets.find(target => target.kind === kind && target.name === name);
+}
+
 /** `Deployment/web`, as in status.restarts. */
 export function workloadId({ kind, name }: Pick<WorkloadView, "kind" | "name">): string {
   return `${kind}/${name}`;

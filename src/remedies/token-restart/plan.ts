@@ -8,6 +8,7 @@ import { limitsOf, rejectedPods, type WorkloadState } from "./candidates";
 import { assess } from "./checks";
 import { coolingMs } from "./limits";
 import {
+  targetOf,
   workloadId,
   type InvalidPattern,
   type Observed,
@@ -79,8 +80,7 @@ function stateOf(
   context: Pick<WorkloadState, "observed" | "spec" | "now" | "pending">,
 ): WorkloadState {
   const { observed, spec, now } = context;
-  const { kind, name } = workload.view;
-  const previous = observed.previousTargets.find(target => target.kind === kind && target.name === name);
+  const previous = targetOf(workload.view, observed.previousTargets);
   const ofWorkload = restartsOf(workloadId(workload.view), observed.restarts);
   const relapseMs = limitsOf(spec).maxRestartsWindowMs;
   const strategy = {

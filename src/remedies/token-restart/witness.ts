@@ -3,7 +3,7 @@ import { refusalsIn, type Refusals } from "../../core/refusals";
 import { isUnproven } from "../../core/restarts";
 import type { Assessment } from "./assessment";
 import { nextCandidate, nextClaim, type WorkloadState } from "./candidates";
-import type { ObservedWorkload } from "./observed";
+import { targetOf, type ObservedWorkload } from "./observed";
 import { wasUsedUp } from "./exhausted";
 import { describeShare } from "./wording";
 
@@ -53,8 +53,7 @@ export class Witness {
 }
 
 function mayRestart({ view, pods }: ObservedWorkload, previous: WorkloadState["observed"]["previousTargets"]): boolean {
-  const target = previous.find(({ kind, name }) => kind === view.kind && name === view.name);
-  if (view.skip || wasUsedUp(target, 0)) return false;
+  if (view.skip || wasUsedUp(targetOf(view, previous), 0)) return false;
   return pods.some(pod => pod.logs.state === "persistent" && pod.proof === undefined && !pod.view.skip);
 }
 
