@@ -11,6 +11,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
+          setupFiles: ["test/unit-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           include: [
@@ -21,6 +22,7 @@ export default defineConfig({
             "test/flood/**/*.test.ts",
             "test/demo/**/*.test.ts",
             "test/chaos/**/*.test.ts",
+            "test/bench/**/*.test.ts",
             "test/controllers/**/*.test.ts",
             "test/docs/**/*.test.ts",
             "test/toy-remedy/**/*.test.ts",

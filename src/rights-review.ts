@@ -69,7 +69,7 @@ function leaseNeeds({ namespace, name }: Places["lease"]): Need[] {
 
 function storeNeeds(moduleId: string): Need[] {
   const { group: apiGroup, plural: resource } = KINDS.PeprStore;
-  const why = "Pepr reads its store before it watches; until then only the timed full pass sees changes.";
+  const why = "Pepr reads its store before it watches; until then only the operator's own watch sees changes.";
   const store = { apiGroup, resource, namespace: PEPR_NAMESPACE, by: ITSELF, why };
   return [
     ...peprStoreNames(moduleId).map(name => ({ ...store, name, verbs: ["get", "list", "watch", "patch"] })),

@@ -15,6 +15,7 @@ describe("readSettings", () => {
       restartIntervalMs: 10_000,
       breaker: { restartsPerHour: 20, workloads: 10, percent: 50, canary: true },
       apiServerSettleMs: 300_000,
+      logReadsPerSecond: 50,
       fullPassMs: 60_000,
       logLevel: "info",
       pretty: false,
@@ -26,12 +27,13 @@ describe("readSettings", () => {
       RESILIENCE_HEALTH_PORT: "0",
       RESILIENCE_RESTART_INTERVAL_SECONDS: "30",
       RESILIENCE_API_SERVER_SETTLE_SECONDS: "0",
+      RESILIENCE_LOG_READS_PER_SECOND: "100",
       LOG_LEVEL: "debug",
       RESILIENCE_IDENTITY: "a",
       RESILIENCE_WATCH_NAMESPACES: "team-a, team-b",
     };
     expect(read(env)).toMatchObject({ healthPort: 0, restartIntervalMs: 30_000, logLevel: "debug", identity: "a" });
-    expect(read(env).apiServerSettleMs).toBe(0);
+    expect(read(env)).toMatchObject({ apiServerSettleMs: 0, logReadsPerSecond: 100 });
     const breaker = {
       RESILIENCE_UNPROVEN_RESTARTS_PER_HOUR: "5",
       RESILIENCE_BREAKER_WORKLOADS: "40",

@@ -20,6 +20,8 @@ export interface Settings {
   readonly breaker: BreakerSettings;
   /** How long no throttle begins after an API server has started, appeared or left. */
   readonly apiServerSettleMs: number;
+  /** Reads of logs per second, over all objects. */
+  readonly logReadsPerSecond: number;
   /** Interval of the full pass over all objects. */
   readonly fullPassMs: number;
   readonly logLevel: LogLevel;
@@ -56,6 +58,7 @@ export function readSettings(env: Environment, { hostname, random, podNamespace 
       canary: onOrOff(env, "RESILIENCE_CANARY", true),
     },
     apiServerSettleMs: 1000 * whole(env, "RESILIENCE_API_SERVER_SETTLE_SECONDS", { fallback: 300, min: 0, max: 3600 }),
+    logReadsPerSecond: whole(env, "RESILIENCE_LOG_READS_PER_SECOND", { fallback: 50, min: 1, max: 1000 }),
     fullPassMs: 1000 * whole(env, "RESILIENCE_FULL_PASS_SECONDS", { fallback: 60, min: 5, max: 3600 }),
     logLevel: logLevel(env["LOG_LEVEL"]),
     pretty: env["PEPR_PRETTY_LOGS"] === "true",

@@ -84,6 +84,14 @@ const program = new Command("controller-resilience")
       .default("300"),
   )
   .addOption(
+    new Option(
+      "--log-reads <count>",
+      "reads of logs per second, across all objects; with more logs, each is read less often",
+    )
+      .env("RESILIENCE_LOG_READS_PER_SECOND")
+      .default("50"),
+  )
+  .addOption(
     new Option("--full-pass <seconds>", "time after which every object is reconciled again")
       .env("RESILIENCE_FULL_PASS_SECONDS")
       .default("60"),
@@ -114,6 +122,7 @@ interface StartOptions {
   breakerPercent: string;
   canary: string;
   apiServerSettle: string;
+  logReads: string;
   fullPass: string;
   logLevel: string;
   pretty: boolean;
@@ -130,6 +139,7 @@ function toEnvironment(options: StartOptions): void {
     RESILIENCE_BREAKER_PERCENT: options.breakerPercent,
     RESILIENCE_CANARY: options.canary,
     RESILIENCE_API_SERVER_SETTLE_SECONDS: options.apiServerSettle,
+    RESILIENCE_LOG_READS_PER_SECOND: options.logReads,
     RESILIENCE_FULL_PASS_SECONDS: options.fullPass,
     LOG_LEVEL: options.logLevel,
     PEPR_WATCH_MODE: "true",

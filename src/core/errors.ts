@@ -23,6 +23,9 @@ export class WaitError extends ResilienceError {
   }
 }
 
+/** What is being read arrives within moments: the pass ends without a report, and is repeated after the delay. */
+export class NotYetError extends WaitError {}
+
 /** 5xx with Retry-After. The write may have been applied: a proxy may have lost the response. */
 export class UnavailableError extends WaitError {}
 

@@ -56,6 +56,8 @@ export interface RestartClaim {
   /** The ServiceAccount that the pod can't know, where that is proven: restarts of one incident share it. */
   readonly serviceAccountUID?: string;
   readonly limits: RestartLimits;
+  /** Restarts of the workload that may be open at a time, if proof of one incident speaks for each. Absent: one. */
+  readonly maxOpen?: number;
   /** Present where no proof explains the rejection: the canary and the breaker decide by it. */
   readonly rejections?: UnprovenRejections;
 }

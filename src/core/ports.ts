@@ -10,6 +10,13 @@ export type Key = string;
 export interface ObjectStore {
   /** Read live; null when it is gone. */
   get(key: Key): Promise<ControllerResilience | null>;
+  /**
+   * From a watch cache, never a request; callers must not change it, nor write from it. Undefined if the cache is not filled or stale, does
+   * not have the object, or has it in an older version than this process has read or written.
+   */
+  cached(key: Key): ControllerResilience | undefined;
+  /** Keys of all objects, from the same cache; undefined if the cache may lack one. */
+  cachedKeys(): readonly Key[] | undefined;
   /** Keys of all objects, read live: the safety net under every watch. */
   list(): Promise<Key[]>;
   /** uids of the objects of all namespaces, also of those that are not watched; read live. @throws any error of the client */
@@ -112,6 +119,11 @@ export interface EngineMetrics {
   leaseTransition(what: "acquired" | "lost" | "renew-failed"): void;
   restartDeferred(limit: LimitReason): void;
   breakerTripped(tripped: boolean): void;
+}
+
+/** What the reading of logs measures. */
+export interface LogMetrics {
+  logReadInterval(seconds: number): void;
 }
 
 /** What the adapters count. */

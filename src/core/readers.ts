@@ -1,4 +1,6 @@
+import type { ControllerResilience } from "../api/controller-resilience";
 import type { Clock } from "./clock";
+import type { LogRounds } from "./log-rounds";
 import type { RequestRates } from "./request-rates";
 import type { KeyRotation } from "./signing-keys";
 import type {
@@ -59,10 +61,15 @@ export interface Right {
   readonly namespace?: string;
 }
 
-/** Everything a remedy's `observe` may read. Absence is null; any other failure is thrown. */
+/**
+ * Everything a remedy's `observe` may read. Absence is null; any other failure is thrown. Workloads, ServiceAccounts, single bindings and
+ * cluster-scoped objects are read live before a write; a pass that writes nothing may have them from watch caches.
+ */
 export interface Readers {
   readonly clock: Clock;
   readonly logs: LogReader;
+  /** Reads logs in turn, apart from passes. */
+  readonly rounds: LogRounds;
   /** From the watch cache. @throws TransientError until that cache has been filled once, or when it is too old to be trusted */
   pods(namespace: string): Promise<readonly PodView[]>;
   /**
@@ -72,15 +79,17 @@ export interface Readers {
    * @throws ForbiddenError without the right `list events`, TransientError as {@link pods}
    */
   sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]>;
+  /** Read live: the ControllerResiliences of the namespace. */
+  objects(namespace: string): Promise<readonly ControllerResilience[]>;
   /** Read live: the pods of all namespaces on that node. */
   podsOnNode(node: string): Promise<readonly PodView[]>;
-  /** Read live. */
+  /** Live or cached, as the interface says. */
   workload(kind: WorkloadView["kind"], namespace: string, name: string): Promise<WorkloadView | null>;
-  /** Read live: all of that kind in the namespace; the caller applies selectors. */
+  /** Live or cached: all of that kind in the namespace; the caller applies selectors. */
   workloads(kind: WorkloadView["kind"], namespace: string): Promise<readonly WorkloadView[]>;
-  /** Read live. */
+  /** Live or cached. */
   daemonSet(namespace: string, name: string): Promise<DaemonSetView | null>;
-  /** Read live. */
+  /** Live or cached. */
   serviceAccount(namespace: string, name: string): Promise<ServiceAccountView | null>;
   /**
    * From the watch cache: the RoleBindings of the namespace, or all ClusterRoleBindings.
@@ -88,7 +97,7 @@ export interface Readers {
    * @throws TransientError until that cache has been filled once, or when it is too old to be trusted
    */
   bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]>;
-  /** Read live; the namespace is that of a RoleBinding, and of no meaning otherwise. */
+  /** Live or cached; the namespace is that of a RoleBinding, and of no meaning otherwise. */
   binding(kind: BindingKind, namespace: string, name: string): Promise<BindingView | null>;
   /**
    * Read live; the namespace is that of a Role, and of no meaning otherwise.
@@ -96,7 +105,7 @@ export interface Readers {
    * @throws ForbiddenError without the right `get` on it
    */
   role(kind: "Role" | "ClusterRole", namespace: string, name: string): Promise<RoleView | null>;
-  /** Read live: all of that kind, or those with all these labels. Null where the API server does not serve that kind in v1. */
+  /** Live or cached: all of that kind, or those with all these labels. Null where the API server does not serve that kind in v1. */
   clusterObjects(
     kind: ClusterKind,
     labels?: Readonly<Record<string, string>>,

@@ -168,6 +168,10 @@ export interface Remedy<Block extends RemedyBlock = RemedyBlock> extends RemedyD
    * @throws any reader's error: the engine retries
    */
   cleanUp?(object: ControllerResilience, readers: Readers): Promise<readonly Intent[]>;
+  /** What a person must know of a suspended object, as a sentence: what the remedy began and does not go on with. Pure. */
+  whileSuspended?(object: ControllerResilience): string | undefined;
+  /** Ends what goes on between passes, such as the reading of logs, while the object is suspended or lacks the block. */
+  pause?(key: string): void;
   /** Drops what is remembered of an object that is gone. */
   forget?(key: string): void;
 }
@@ -175,7 +179,7 @@ export interface Remedy<Block extends RemedyBlock = RemedyBlock> extends RemedyD
 /** Everything that one remedy is. */
 export interface RemedyDefinition<Block extends RemedyBlock, Rules extends Reasons, Observed, P extends Plan>
   extends RemedyDeclaration<Block>,
-    Pick<Remedy<Block>, "cleanUp" | "forget"> {
+    Pick<Remedy<Block>, "cleanUp" | "forget" | "pause" | "whileSuspended"> {
   readonly reasons: Rules;
   /** I/O: reads what a decision needs. */
   observe(object: ControllerResilience, spec: SpecOf<Block>, readers: Readers): Promise<Observed>;

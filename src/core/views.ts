@@ -1,3 +1,5 @@
+import type { LabelSelector } from "../api/controller-resilience";
+
 // Views of the cluster's objects: they keep only the fields that the operator reads, so that thousands of pods need little memory.
 // Times are milliseconds since the epoch.
 
@@ -54,8 +56,10 @@ export interface PodView {
   readonly labels: Readonly<Record<string, string>>;
   /** The skip annotation is set on it. */
   readonly skip: boolean;
-  /** The controller ownerReference: ReplicaSet, StatefulSet, DaemonSet or whatever owns it. */
-  readonly owner?: { readonly kind: string; readonly name: string; readonly uid: string };
+  /** Its restartPolicy is Never or OnFailure, so it may end, as a workload of the operator's targets never does. Absent: it is Always. */
+  readonly runsOnce?: boolean;
+  /** The controller ownerReference: ReplicaSet, StatefulSet, DaemonSet or whatever owns it; the group of the core API is empty. */
+  readonly owner?: { readonly group?: string; readonly kind: string; readonly name: string; readonly uid: string };
   readonly containers: readonly ContainerView[];
 }
 
@@ -75,6 +79,8 @@ export interface WorkloadView {
   readonly labels: Readonly<Record<string, string>>;
   readonly skip: boolean;
   readonly serviceAccountName: string;
+  /** Its selector of pods; other controllers may own pods that it matches. Absent: not known. */
+  readonly podSelector?: LabelSelector;
   /** Desired replicas; for a DaemonSet the number of nodes it is scheduled to. */
   readonly replicas: number;
   /** Part of the cluster itself, as its pod template or name shows. Absent: it is not. */
@@ -105,7 +111,7 @@ export interface RolloutView {
   readonly currentLabel?: { readonly key: string; readonly value: string };
 }
 
-/** A DaemonSet with its pod template, for those who change it. Read live, never kept. */
+/** A DaemonSet with its pod template, for those who change it. */
 export interface DaemonSetView extends WorkloadView {
   readonly kind: "DaemonSet";
   readonly generation: number;
@@ -115,6 +121,8 @@ export interface DaemonSetView extends WorkloadView {
   readonly updateStrategy: string;
   /** This project's field manager owns the type of the update strategy, so it has set it. */
   readonly ownsUpdateStrategy?: boolean;
+  /** Another field manager owns it; with neither, the API server has defaulted it. */
+  readonly strategyManager?: string;
   /** Pods or percent that a rolling update replaces at once, before their successors start; absent: 1. */
   readonly maxUnavailable?: number | string;
   /** Pods or percent that a rolling update replaces at once, after their successors are available; absent: 0. */
@@ -177,6 +185,8 @@ export interface RoleView {
 export interface RoleRule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
+  /** Empty or absent: every object. */
+  readonly resourceNames?: readonly string[];
   readonly verbs: readonly string[];
 }
 
@@ -187,8 +197,8 @@ export interface SandboxEventView {
   readonly name: string;
   readonly uid: string;
   readonly node: string;
-  /** Time of the last occurrence. */
-  readonly lastMs: number;
+  /** When the API server stored it last, by its own clock: the times inside are those of the node's clock, which may be off. */
+  readonly storedMs: number;
   readonly count: number;
   /** The cause is a network plugin's credential that the API server answered 401. Of the message nothing else is kept. */
   readonly unauthorized: boolean;
@@ -212,7 +222,7 @@ export type ClusterKind =
   | "MutatingAdmissionPolicy"
   | "MutatingAdmissionPolicyBinding";
 
-/** An object outside of every namespace, of a kind that the operator makes objects of. Read live, never kept. */
+/** An object outside of every namespace, of a kind that the operator makes objects of. */
 export interface ClusterObjectView {
   /** Group and v1. */
   readonly apiVersion: string;

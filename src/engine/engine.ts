@@ -22,6 +22,8 @@ export interface EnginePorts {
   readonly events: EventSink;
   /** The engine uses the clock of these readers. */
   readonly readers: Readers;
+  /** The same readers, but from watch caches as far as there are any. Absent: every pass reads live. */
+  readonly cachedReaders?: Readers;
   readonly remedies: readonly Remedy[];
   readonly random: Random;
   readonly log: Log;

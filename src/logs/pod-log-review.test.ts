@@ -5,8 +5,8 @@ import { container } from "../remedies/token-restart/testing/fake-log";
 import { Scene, UNAUTHORIZED } from "../remedies/token-restart/testing/scene";
 
 const stateIn = async (scene: Scene, logs = createPodLogReview()) => {
-  const { states } = await logs.review("team/it", scene.podList, scene);
-  return states.get(scene.podList[0]?.uid ?? "");
+  const states = await logs.review("team/it", scene.podList, scene);
+  return states.get(scene.podList[0]?.uid ?? "")?.state;
 };
 
 describe("review of pod logs", () => {

@@ -2,7 +2,8 @@ import type { Key } from "../core/ports";
 import type { Readers } from "../core/readers";
 import type { PodView } from "../core/views";
 import { findByClass as find } from "./detector";
-import { hasLog, LogWatch, type Watched } from "./reading/log-watch";
+import { LogWatch } from "./reading/log-watch";
+import { hasLog, type LogFinding, type Watched } from "./reading/watched-log";
 import type { PersistenceRule } from "./persistence";
 
 /**
@@ -13,18 +14,23 @@ import type { PersistenceRule } from "./persistence";
  */
 export type PodLogState = "unread" | "unreadable" | "quiet" | "suspected" | "persistent";
 
-/** The result of one review. */
-export interface ReviewedLogs {
-  /** By uid of the pod. */
-  readonly states: ReadonlyMap<string, PodLogState>;
-  /** Time until the next read is due; Infinity without pods. */
-  readonly nextReadInMs: number;
+/** What the logs of one pod say, and when. */
+export interface ReviewedPod {
+  readonly state: PodLogState;
+  /** All its logs were read up to this time; -Infinity if one was not. */
+  readonly readMs: number;
 }
 
 /** Reviews the logs of pods for remedies whose own evidence is something else. */
 export interface PodLogReview {
-  /** Reads the logs that are due, and forgets the logs of pods that earlier calls with this key named and this one does not. */
-  review(key: Key, pods: readonly PodView[], readers: Readers): Promise<ReviewedLogs>;
+  /**
+   * Wants the logs of these pods to be read, and no longer those that earlier calls with this key named. Returns them by uid.
+   *
+   * @throws NotYetError while the first logs are being read
+   */
+  review(key: Key, pods: readonly PodView[], readers: Readers): Promise<ReadonlyMap<string, ReviewedPod>>;
+  /** Reads no logs of an object until its next review. */
+  pause(key: Key): void;
   /** Forgets all logs of a deleted object. */
   forget(key: Key): void;
 }
@@ -37,17 +43,21 @@ export function createPodLogReview(): PodLogReview {
   const watches = new Map<Key, LogWatch>();
 
   return {
-    async review(key, pods, readers): Promise<ReviewedLogs> {
-      const watch = watches.get(key) ?? new LogWatch();
+    async review(key, pods, readers): Promise<ReadonlyMap<string, ReviewedPod>> {
+      const watch = watches.get(key) ?? new LogWatch(key);
       watches.set(key, watch);
       const watched = pods.flatMap(watchedContainers);
-      await watch.pass(readers, watched, { windowMs: RULE.windowMs, find, rule: RULE });
+      await watch.want(readers, watched, { windowMs: RULE.windowMs, find, rule: RULE });
       const nowMs = readers.clock.now().getTime();
-      const states = new Map(pods.map(pod => [pod.uid, stateOf(watch, pod, nowMs)]));
-      return { states, nextReadInMs: watch.nextReadInMs(readers, watched, RULE) };
+      return new Map(pods.map(pod => [pod.uid, reviewOf(watch, pod, nowMs)]));
     },
 
-    forget: key => void watches.delete(key),
+    pause: key => watches.get(key)?.pause(),
+
+    forget(key): void {
+      watches.get(key)?.stop();
+      watches.delete(key);
+    },
   };
 }
 
@@ -58,8 +68,13 @@ function watchedContainers(pod: PodView): Watched[] {
   return containers.map(container => ({ pod, container, suspicious: false }));
 }
 
-function stateOf(watch: LogWatch, pod: PodView, nowMs: number): PodLogState {
+function reviewOf(watch: LogWatch, pod: PodView, nowMs: number): ReviewedPod {
   const findings = watchedContainers(pod).map(watched => watch.finding(watched, RULE, nowMs));
+  const readMs = findings.length === 0 ? -Infinity : Math.min(...findings.map(one => one.readMs ?? -Infinity));
+  return { state: stateOf(findings), readMs };
+}
+
+function stateOf(findings: readonly LogFinding[]): PodLogState {
   const states = findings.map(({ persistence }) => persistence.state);
   if (states.includes("persistent")) return "persistent";
   if (states.includes("suspected")) return "suspected";

@@ -74,6 +74,10 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
   );
   readonly #logReads = this.#counter("log_reads_total", "Reads of container logs by result.", "result");
   readonly #logBytes = this.#counter("log_read_bytes_total", "Bytes read from container logs.");
+  readonly #logInterval = this.#gauge(
+    "log_read_interval_seconds",
+    "Time between two reads of a log without 401s; above 30 s, the budget of reads is used up.",
+  );
   readonly #clockOffset = this.#gauge(
     "clock_offset_seconds",
     "Offset of the API server's clock from the local clock, according to its responses.",
@@ -168,6 +172,10 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
   logRead(result: "ok" | "truncated" | "absent" | "error" | "timeout", bytes: number): void {
     this.#logReads.inc({ result });
     this.#logBytes.inc(bytes);
+  }
+
+  logReadInterval(seconds: number): void {
+    this.#logInterval.set(seconds);
   }
 
   eventLost(): void {

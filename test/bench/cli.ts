@@ -7,6 +7,7 @@ import { benchFlowLevels } from "./flow-levels";
 import { benchTarPit } from "./flow-tar-pit";
 import { benchHealing } from "./healing";
 import { benchQueue } from "./queue";
+import { scaleCommand } from "./scale/command";
 
 interface Benchmark {
   readonly run: (print: (line: string) => void) => Promise<void>;
@@ -33,8 +34,9 @@ const program = new Command("npm run bench --")
     "[names...]",
     `which: ${Object.entries(benchmarks)
       .map(([name, { about }]) => `${name} (${about})`)
-      .join(", ")}; default: all but flow-levels and flow-tar-pit`,
+      .join(", ")}; default: all but flow-levels, flow-tar-pit and scale`,
   )
+  .addCommand(scaleCommand())
   .action(async (names: string[]) => {
     const unknown = names.filter(name => !(name in benchmarks));
     if (unknown.length > 0)

@@ -9,6 +9,9 @@ import { eventually } from "../cluster/admin";
 import type { ClusterClient } from "../cluster/client";
 import type { StandInNode } from "./node";
 
+/** Patience with the controllers that create pods, beside hundreds of others; in milliseconds. */
+const SETUP_MS = 240_000;
+
 /** The namespace in which a scenario runs. */
 export interface Scene {
   readonly namespace: string;
@@ -136,10 +139,11 @@ export async function createWorkload(scene: Scene, kind: WorkloadKind, pods: 0 |
     },
   });
   const path = `${plural}/${name}`;
-  await until(`${kind} ${name} to settle`, async () => {
+  const isSettled = async (): Promise<boolean> => {
     const { status } = await admin.get<{ status: Readonly<Record<string, number>> }>(path);
     return status["observedGeneration"] === 1 && (status[READY[kind]] ?? 0) === pods;
-  });
+  };
+  await until(`${kind} ${name} to settle`, isSettled, SETUP_MS);
   return path;
 }
 

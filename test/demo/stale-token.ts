@@ -12,19 +12,21 @@ const NAME = "my-scheduler";
 /** Time limit, much longer than any healthy run; then the demonstration fails and prints what it saw. */
 const PATIENCE_MS = 240_000;
 
-const SPEC = { targets: [{ kind: "Deployment", name: NAME }], tokenRestart: {} };
-
 /** Runs the scenario on one cluster and prints it on one timeline. */
 export class StaleToken implements Play {
   private readonly options: SchedulerOptions;
   private readonly client: ClusterClient;
   private readonly teller: ConditionTeller;
+  private readonly spec: object;
 
+  /** @param tokenRestart the block of the object that protects the controller */
   constructor(
     cluster: DemoCluster,
     private readonly timeline: Timeline,
     private readonly namespace = "stale-token",
+    tokenRestart: object = {},
   ) {
+    this.spec = { targets: [{ kind: "Deployment", name: NAME }], tokenRestart };
     this.client = new ClusterClient(cluster.kubectl);
     this.teller = new ConditionTeller(timeline);
     this.options = { namespace, name: NAME, image: cluster.schedulerImage };
@@ -35,11 +37,11 @@ export class StaleToken implements Play {
     this.timeline.heading("A controller to protect: a Deployment of kube-scheduler with leader election");
     await this.client.createNamespace(this.namespace);
     await this.client.apply(kubeScheduler(this.options));
-    await this.client.protect(this.namespace, NAME, SPEC);
+    await this.client.protect(this.namespace, NAME, this.spec);
     await this.until("the scheduler to lead", async () => (await this.leaseHolder()) !== "");
     const pod = await this.runningPod();
     this.timeline.say("pod", `${pod?.metadata.name ?? "?"} is running and leads`, "good");
-    this.timeline.quote(JSON.stringify(SPEC));
+    this.timeline.quote(JSON.stringify(this.spec));
     await this.until(
       "condition TokensAccepted to be True",
       async () => (await this.condition("TokensAccepted"))?.status === "True",

@@ -24,6 +24,7 @@ let unprivileged: Author;
 const target = { kind: "Deployment", name: "web" };
 const agent = { kind: "DaemonSet", name: "agent" };
 const database = { kind: "StatefulSet", name: "database" };
+const pods = { kind: "Pod", selector: { matchLabels: { app: "web" } } };
 const roleBinding = { kind: "RoleBinding", name: "reader" };
 const clusterRoleBinding = { kind: "ClusterRoleBinding", name: "reader" };
 const spec = (blocks: Spec, targets: readonly object[] = [target]): Spec => ({ targets, ...blocks });
@@ -80,6 +81,7 @@ const toZero = { requestRate: { onRunaway: "ScaleToZero" } };
 
 const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
   ["nothing", spec({}), []],
+  ["a restart of pods of any owner", spec({ tokenRestart: {} }, [pods]), [evict]],
   ["a restart by eviction", spec({ tokenRestart: {} }, [target, agent]), [evict]],
   [
     "a restart by rollout",

@@ -1,3 +1,4 @@
+import { ImmediateRounds } from "../../src/core/testing/immediate-rounds";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../src/api/controller-resilience";
 import type { Connection } from "../../src/cluster/http/connection";
@@ -59,7 +60,8 @@ function start() {
   const log = keepingLog();
   const context = { api, clock: systemClock, random: systemRandom, log, metrics: keepingMetrics() };
   const informers = new Informers(context, () => undefined);
-  const readers = new ClusterReaders({ clock, api, informers, logs: new ApiLogReader({ ...context, api }) });
+  const logs = new ApiLogReader({ ...context, api });
+  const readers = new ClusterReaders({ clock, api, informers, logs, rounds: new ImmediateRounds(systemClock) });
   const events = new RecordingEvents();
   const metrics = new RecordingMetrics();
   const store = new ApiObjectStore(api);

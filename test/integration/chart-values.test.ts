@@ -116,6 +116,7 @@ describe("the pods", () => {
       "unprovenRestarts.perHour=5",
       "unprovenRestarts.canary=false",
       "apiServerSettleSeconds=0",
+      "logReadsPerSecond=7",
       "fullPassSeconds=90",
       'namespaces=["a","b"]',
     );
@@ -127,6 +128,7 @@ describe("the pods", () => {
       { name: "RESILIENCE_BREAKER_PERCENT", value: "50" },
       { name: "RESILIENCE_CANARY", value: "off" },
       { name: "RESILIENCE_API_SERVER_SETTLE_SECONDS", value: "0" },
+      { name: "RESILIENCE_LOG_READS_PER_SECOND", value: "7" },
       { name: "RESILIENCE_FULL_PASS_SECONDS", value: "90" },
       { name: "LOG_LEVEL", value: "debug" },
     ]);

@@ -1,3 +1,4 @@
+import { ImmediateRounds } from "../../src/core/testing/immediate-rounds";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../src/api/controller-resilience";
 import { FINALIZER } from "../../src/api/names";
@@ -87,6 +88,7 @@ describe("objects outside of namespaces", () => {
       clock: systemClock,
       api: admin.api,
       informers,
+      rounds: new ImmediateRounds(systemClock),
       logs: new ApiLogReader({ ...context }),
     });
     const writer = new ApiWriter(admin.api);

@@ -13,7 +13,11 @@ export const RULES = [
   { apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] },
   { apiGroups: [""], resources: ["events"], verbs: ["list", "watch"] },
   { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "list", "watch"] },
-  { apiGroups: ["apps"], resources: ["deployments", "statefulsets", "daemonsets"], verbs: ["get", "list", "patch"] },
+  {
+    apiGroups: ["apps"],
+    resources: ["deployments", "statefulsets", "daemonsets"],
+    verbs: ["get", "list", "watch", "patch"],
+  },
   { apiGroups: ["controller-resilience.io"], resources: ["controllerresiliences"], verbs: ["get", "list", "watch"] },
   { apiGroups: ["controller-resilience.io"], resources: ["controllerresiliences/status"], verbs: ["update"] },
   { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["get"] },

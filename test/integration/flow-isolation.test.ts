@@ -1,3 +1,4 @@
+import { ImmediateRounds } from "../../src/core/testing/immediate-rounds";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
@@ -51,10 +52,11 @@ function start(connection: Connection) {
   const informers = new Informers(context, () => undefined);
   const events = new RecordingEvents();
   const store = new ApiObjectStore(api);
+  const [logs, rounds] = [new ApiLogReader(context), new ImmediateRounds(systemClock)];
   const reconciler = makeReconciler({
     ...{ store, events, log, writer: new ApiWriter(api), random: systemRandom },
     // The API server of the lab has just started.
-    readers: new ClusterReaders({ ...context, informers, logs: new ApiLogReader(context), apiServerSettleMs: 0 }),
+    readers: new ClusterReaders({ ...context, informers, logs, rounds, apiServerSettleMs: 0 }),
     remedies: [createFlowIsolation()],
     restarts: makeRestarts(systemClock, 1),
   });

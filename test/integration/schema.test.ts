@@ -10,6 +10,7 @@ beforeAll(() => {
 });
 
 const target = { kind: "Deployment", name: "a" };
+const pods = { kind: "Pod", selector: { matchLabels: { app: "a" } } };
 const restart = (tokenRestart: object) => ({ targets: [target], tokenRestart });
 const renewal = (bindingRenewal: object) => ({ targets: [target], bindingRenewal });
 const flows = (flowIsolation: object) => ({ targets: [target], flowIsolation });
@@ -39,7 +40,27 @@ describe("the schema refuses", () => {
     [
       "an unknown kind",
       { targets: [{ kind: "Job", name: "a" }] },
-      'supported values: "Deployment", "StatefulSet", "DaemonSet"',
+      'supported values: "Deployment", "StatefulSet", "DaemonSet", "Pod"',
+    ],
+    [
+      "a pod by name",
+      { targets: [{ kind: "Pod", name: "a" }], tokenRestart: {} },
+      "expected a selector with kind Pod, because a recreated pod has another name",
+    ],
+    ...[
+      ["without tokenRestart", {}],
+      ["with bindingRenewal", { tokenRestart: {}, bindingRenewal: {} }],
+      ["with tokenLifetime", { tokenRestart: {}, tokenLifetime: {} }],
+      ["with flowIsolation", { tokenRestart: {}, flowIsolation: {} }],
+    ].map(([what, blocks]): [string, object, string] => [
+      `pods ${what as string}`,
+      { targets: [target, pods], ...(blocks as object) },
+      "expected the block tokenRestart and no other with a target of kind Pod",
+    ]),
+    [
+      "pods with a rollout",
+      { targets: [pods, target], tokenRestart: { strategy: "Auto" } },
+      "expected the strategy Evict with a target of kind Pod",
     ],
     [
       "a target with neither name nor selector",
@@ -148,6 +169,11 @@ describe("the schema refuses", () => {
 });
 
 describe("the schema accepts", () => {
+  it("pods of any owner, next to workloads", async () => {
+    const { ok, said } = await apply({ targets: [pods, target], tokenRestart: { strategy: "Evict" } });
+    expect(ok, said).toBe(true);
+  });
+
   it("all four blocks, empty, and fills in every default", async () => {
     const { ok, said } = await apply({
       targets: [target],

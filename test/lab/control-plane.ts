@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
+import { auditArgs } from "./audit";
 import { makeCgroups, ownProcs } from "./cgroups";
 import {
   apiServerArgs,
@@ -145,7 +146,7 @@ export function logOf(lab: LabState, component: string): string {
 
 async function startApiServer(lab: LabState): Promise<void> {
   const admin = kubeconfig(lab, apiServerUrl(lab), tokenOf(lab, "admin"));
-  await startProgram(lab, "kube-apiserver", apiServerArgs(lab));
+  await startProgram(lab, "kube-apiserver", [...auditArgs(lab), ...apiServerArgs(lab)]);
   await waitForPath(lab, "the API server to be ready", "/readyz", "kube-apiserver");
   writeKubeconfig(foldersOf(lab.name).adminKubeconfig, admin);
 }

@@ -20,7 +20,7 @@ export const KWOK: GoProgram = {
     module: "sigs.k8s.io/kwok",
     files: [
       "kustomize/stage/node/fast/node-initialize.yaml",
-      "kustomize/stage/node/identityProbe-with-lease/node-identityProbe-with-lease.yaml",
+      "kustomize/stage/node/heartbeat-with-lease/node-heartbeat-with-lease.yaml",
       "kustomize/stage/pod/fast/pod-ready.yaml",
       "kustomize/stage/pod/fast/pod-complete.yaml",
       "kustomize/stage/pod/fast/pod-delete.yaml",

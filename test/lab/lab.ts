@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { auditLogOf } from "./audit";
 import { writeCniConfig, type CniPlugin } from "./cni";
 import { run, type CommandOptions, type CommandResult } from "./commands";
 import { apiServerUrl } from "./components";
@@ -21,6 +22,8 @@ export interface LabOptions {
   name?: string;
   controlPlaneOnly?: boolean;
   onProgress?: Progress;
+  /** The API server of a new lab records this user's requests: {@link Lab.auditLogPath}. */
+  auditedUser?: string;
 }
 
 const TOKEN_DURATION = "1h";
@@ -36,8 +39,9 @@ export class Lab {
   ) {}
 
   /** Brings a lab up; quick if it is up already. */
-  static async up({ name = "lab", controlPlaneOnly = false, onProgress = silent }: LabOptions = {}): Promise<Lab> {
-    return new Lab(await bringUp({ name, controlPlaneOnly, progress: onProgress }), onProgress);
+  static async up(options: LabOptions = {}): Promise<Lab> {
+    const { name = "lab", controlPlaneOnly = false, onProgress = silent, auditedUser } = options;
+    return new Lab(await bringUp({ name, controlPlaneOnly, progress: onProgress, auditedUser }), onProgress);
   }
 
   /** Returns a lab that is up; undefined if there is none of this name. */
@@ -93,6 +97,11 @@ export class Lab {
   /** The path of a component's log. */
   logPath(component: string): string {
     return join(foldersOf(this.name).logs, `${component}.log`);
+  }
+
+  /** The path of the API server's audit log; it exists only with `auditedUser`. */
+  get auditLogPath(): string {
+    return auditLogOf(this.name);
   }
 
   /** Runs the lab's kubectl as administrator; a failure is returned, not thrown. */

@@ -21,6 +21,8 @@ export interface UpOptions {
   /** Without kubelet and containerd: needs no root, and is up in a few seconds. */
   controlPlaneOnly: boolean;
   progress: Progress;
+  /** The API server of a new lab records the requests of this user. */
+  auditedUser?: string | undefined;
 }
 
 /** Longer than building everything takes on a slow machine. */
@@ -41,9 +43,9 @@ export async function bringUp(options: UpOptions): Promise<LabState> {
   }
 }
 
-async function bringUpLocked({ name, controlPlaneOnly, progress }: UpOptions): Promise<LabState> {
+async function bringUpLocked({ name, controlPlaneOnly, progress, auditedUser }: UpOptions): Promise<LabState> {
   await removeRemains(name, progress);
-  const lab = readState(name) ?? (await create(name, await kindOf(controlPlaneOnly, progress)));
+  const lab = readState(name) ?? (await create(name, await kindOf(controlPlaneOnly, progress), auditedUser));
   if (lab.kind === "control-plane" && !controlPlaneOnly && (await whyNoNode()) === undefined) {
     throw new Error(`the lab "${name}" has only a control plane; remove it first (down), or choose another name`);
   }
@@ -85,7 +87,7 @@ async function kindOf(controlPlaneOnly: boolean, progress: Progress): Promise<La
 }
 
 /** Records the resources of the lab before any of them is created. */
-async function create(name: string, kind: LabState["kind"]): Promise<LabState> {
+async function create(name: string, kind: LabState["kind"], auditedUser?: string): Promise<LabState> {
   const lock = await takeAllocation();
   try {
     const id = randomBytes(8).toString("hex");
@@ -101,6 +103,7 @@ async function create(name: string, kind: LabState["kind"]): Promise<LabState> {
       // Interface names have at most 15 characters.
       link: kind === "node" ? `crlab-${id.slice(0, 8)}` : "",
       extraApiServerArgs: [],
+      ...(auditedUser === undefined ? {} : { auditedUser }),
       signingKey: 1,
       kwokNodes: 0,
       kwokConfigs: [],

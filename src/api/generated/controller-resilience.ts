@@ -30,13 +30,13 @@ export interface ControllerResilienceSpec {
   flowIsolation?: FlowIsolationSpec;
 }
 /**
- * A target is one workload by name, or every workload of a kind that a selector matches.
+ * A target is one workload by name, every workload of a kind that a selector matches, or every pod that a selector matches.
  */
 export interface TargetSelector {
   /**
-   * Kind of the workload.
+   * Kind of the workload. Pod selects pods of owners of any other kind, such as an Argo Rollout. It needs the block tokenRestart with the strategy Evict, and allows no other block.
    */
-  kind: "Deployment" | "StatefulSet" | "DaemonSet";
+  kind: "Deployment" | "StatefulSet" | "DaemonSet" | "Pod";
   /**
    * Name of the workload. The workload may be created later.
    */
@@ -44,7 +44,7 @@ export interface TargetSelector {
   selector?: LabelSelector;
 }
 /**
- * Label selector on the labels of the workload itself, not of its pods.
+ * Label selector on the labels of the workload itself, not of its pods. With kind Pod, on the labels of the pods.
  */
 export interface LabelSelector {
   /**
@@ -314,7 +314,7 @@ export interface StatusCondition {
 }
 export interface TargetStatus {
   /**
-   * Kind of the workload.
+   * Kind of the workload, with its API group unless Kubernetes itself has the kind: Deployment, or Rollout.argoproj.io. Pod for a pod without an owner.
    */
   kind: string;
   /**
@@ -345,6 +345,10 @@ export interface TargetStatus {
    * Incident whose restarts were used up: a cause, with the UID of the ServiceAccount where the cause is proven. Restarts for another incident are still allowed.
    */
   exhaustedIncident?: string;
+  /**
+   * Generation of this object at which the owner of an evicted pod had created no new one. A newer generation allows more restarts.
+   */
+  unreplacedGeneration?: number;
   /**
    * Time since when the workload waits for something that may never happen, such as a PodDisruptionBudget or a pod that does not become Ready. After an hour the object is Stalled.
    */
@@ -559,9 +563,13 @@ export interface DaemonSetStatus {
    */
   generation?: number;
   /**
-   * Time since which a change waits. The object is Stalled after an hour.
+   * Time since which a change waits; the object is Stalled after an hour. During a trial, the time since which it waits for its proof.
    */
   waitStartTime?: string;
+  /**
+   * Number of times that a trial began to wait for its proof, at most five: a new leader and a resumed object wait from the beginning.
+   */
+  trialWaits?: number;
   /**
    * What blocked the last attempt to change the template or to replace a pod.
    */

@@ -1,11 +1,11 @@
 import { getEventListeners } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { GoneError, TerminalError, TransientError, UnauthorizedError, UnavailableError } from "../../core/errors";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import { Api, TimeoutError } from "./api";
@@ -84,6 +84,18 @@ function use(load: () => KubeConfig): void {
 function answer(code: number, body: object, headers: Record<string, string> = {}): Handler {
   return (_, response) => response.writeHead(code, headers).end(JSON.stringify(body));
 }
+
+describe("a socket", () => {
+  it("keeps the delay of its keep-alive probes while it is idle", async () => {
+    const delays = vi.spyOn(Socket.prototype, "setKeepAlive");
+    for (let i = 0; i < 3; i++) await api.json(call);
+    expect(standIn.opened).toBe(1);
+    // At least once before each request, and once after it.
+    expect(delays.mock.calls.length).toBeGreaterThan(3);
+    expect(new Set(delays.mock.calls.map(([, delayMs]) => delayMs))).toEqual(new Set([30_000]));
+    delays.mockRestore();
+  });
+});
 
 describe("a call", () => {
   it("sends the method, path, query and headers", async () => {

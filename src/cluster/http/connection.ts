@@ -49,7 +49,10 @@ const IDLE_SOCKET_MS = 30_000;
 
 const MAX_IDLE_SOCKETS = 8;
 
-/** TCP keep-alive probes detect half-open connections where no timer runs, such as in a log stream. */
+/**
+ * TCP keep-alive probes detect half-open connections where no timer runs, such as in a log stream. The agents have the same delay, since
+ * they set theirs whenever a socket becomes idle: a change of the delay is a system call, the same delay is none.
+ */
 const TCP_KEEPALIVE_MS = 30_000;
 
 /** Loads the kubeconfig from the environment or from the pod's ServiceAccount; `context` overrides the current context. */
@@ -214,7 +217,7 @@ export class Connection {
     if (this.#agents?.identity === identity) return this.#agents;
     if (this.#agents !== null) retire(this.#agents.agent, this.#agents.instanceAgent);
     const agent = options.agent as Agent;
-    Object.assign(agent, { keepAlive: true, maxFreeSockets: MAX_IDLE_SOCKETS });
+    Object.assign(agent, { keepAlive: true, keepAliveMsecs: TCP_KEEPALIVE_MS, maxFreeSockets: MAX_IDLE_SOCKETS });
     this.#agents = { agent, instanceAgent: instanceAgentOf(options), identity };
     return this.#agents;
   }
@@ -228,7 +231,8 @@ interface Agents extends Pick<Access, "agent" | "instanceAgent"> {
 /** One agent serves all instances: sockets to a removed instance close when they are idle. */
 function instanceAgentOf({ ca, cert, key, pfx, passphrase, timeout }: RequestOptions): Agent {
   const verified = { servername: INSTANCE_NAME, rejectUnauthorized: true };
-  return new HttpsAgent({ ca, cert, key, pfx, passphrase, timeout, ...verified, keepAlive: true, maxFreeSockets: 1 });
+  const kept = { keepAlive: true, keepAliveMsecs: TCP_KEEPALIVE_MS, maxFreeSockets: 1 };
+  return new HttpsAgent({ ca, cert, key, pfx, passphrase, timeout, ...verified, ...kept });
 }
 
 function towardsServer({ server, agent }: Access, path: string): RequestOptions {

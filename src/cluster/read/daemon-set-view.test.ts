@@ -66,6 +66,9 @@ describe("daemonSetView", () => {
       return daemonSetView({ ...raw, metadata: { ...raw.metadata, managedFields: [field] } });
     };
     expect(owned("Apply")).toMatchObject({ ownsUpdateStrategy: true });
+    expect(owned("Apply")).not.toHaveProperty("strategyManager");
+    expect(owned("Update")).toMatchObject({ strategyManager: "controller-resilience" });
+    expect(daemonSetView(raw)).not.toHaveProperty("strategyManager");
     expect(owned("Update")).not.toHaveProperty("ownsUpdateStrategy");
     expect(daemonSetView(raw)).not.toHaveProperty("ownsUpdateStrategy");
   });

@@ -21,7 +21,11 @@ export function daemonSetView(raw: unknown): DaemonSetView | null {
     ...specOf(spec ?? {}),
     ownedVolumes: ownedVolumes(fields),
     ...(ownsUpdateStrategy(fields) && { ownsUpdateStrategy: true }),
-    ...present({ lastManager: lastManagerOf(fields), owner: ownerOf(metadata) }),
+    ...present({
+      lastManager: lastManagerOf(fields),
+      owner: ownerOf(metadata),
+      strategyManager: strategyManager(fields),
+    }),
   };
 }
 
@@ -55,18 +59,30 @@ function rolloutOf(
 const ENTRY = "k:";
 
 /** Patches without server-side apply have the same manager with the operation Update; a later apply does not give those fields back. */
-function appliedFields(fields: readonly ManagedFields[], path: readonly string[]): Readonly<Record<string, unknown>>[] {
-  const applied = fields.filter(({ manager, operation }) => manager === MANAGER && operation === "Apply");
-  // fieldsV1 has no schema, and a client can write it, so each level of it is checked.
-  return applied.map(({ fieldsV1 }) => path.reduce((at, step) => objectOf(at[step]), objectOf(fieldsV1)));
+function isOurs({ manager, operation }: ManagedFields): boolean {
+  return manager === MANAGER && operation === "Apply";
+}
+
+/** fieldsV1 has no schema, and a client can write it, so each level of it is checked. */
+function fieldsAt({ fieldsV1 }: ManagedFields, path: readonly string[]): Readonly<Record<string, unknown>> {
+  return path.reduce((at, step) => objectOf(at[step]), objectOf(fieldsV1));
 }
 
 function ownsUpdateStrategy(fields: readonly ManagedFields[]): boolean {
-  return appliedFields(fields, ["f:spec", "f:updateStrategy"]).some(strategy => "f:type" in strategy);
+  return fields.some(one => isOurs(one) && hasStrategyType(one));
+}
+
+function strategyManager(fields: readonly ManagedFields[]): string | undefined {
+  return fields.find(one => !isOurs(one) && hasStrategyType(one))?.manager ?? undefined;
+}
+
+function hasStrategyType(fields: ManagedFields): boolean {
+  return "f:type" in fieldsAt(fields, ["f:spec", "f:updateStrategy"]);
 }
 
 function ownedVolumes(fields: readonly ManagedFields[]): string[] {
-  return appliedFields(fields, ["f:spec", "f:template", "f:spec", "f:volumes"]).flatMap(volumes => {
+  return fields.filter(isOurs).flatMap(one => {
+    const volumes = fieldsAt(one, ["f:spec", "f:template", "f:spec", "f:volumes"]);
     return Object.entries(volumes).flatMap(([key, volume]) => {
       const sources = objectOf(objectOf(volume)["f:projected"])["f:sources"];
       return sources === undefined ? [] : (nameIn(key) ?? []);

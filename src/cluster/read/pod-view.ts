@@ -10,7 +10,7 @@ import type {
 import { CNI_PATH } from "./component";
 import { objectOf, timeOf } from "../../core/json";
 import type { ContainerView, PodView } from "../../core/views";
-import { identityOf, isSkipped, labelsOf, ownerOf } from "./identity";
+import { identityOf, isSkipped, labelsOf, ownerWithGroupOf } from "./identity";
 import { itemsOf, present, type Received } from "./received";
 
 type Spec = Received<V1PodSpec>;
@@ -32,7 +32,7 @@ export function podView(raw: unknown): PodView | null {
     ...tokenOf(spec),
     labels: labelsOf(metadata),
     skip: isSkipped(metadata),
-    ...present({ owner: ownerOf(metadata) }),
+    ...present({ runsOnce: runsOnce(spec) ? true : undefined, owner: ownerWithGroupOf(metadata) }),
     containers: containersOf(spec, status),
   };
 }
@@ -70,6 +70,11 @@ function conditionOf({ conditions }: Status, type: string): Received<V1PodCondit
 
 function isTrue(condition: Received<V1PodCondition> | undefined): boolean {
   return condition?.status === "True";
+}
+
+/** The default of the API server is Always. */
+function runsOnce({ restartPolicy }: Spec): boolean {
+  return restartPolicy !== undefined && restartPolicy !== null && restartPolicy !== "Always";
 }
 
 function placeOf(spec: Spec): Pick<PodView, "nodeName" | "hostNetwork" | "cniFolder"> {

@@ -1,4 +1,6 @@
+import type { ControllerResilience } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
+import type { LogRounds } from "../../core/log-rounds";
 import type { Log } from "../../core/ports";
 import type { LogReader, Readers, Right } from "../../core/readers";
 import type { RequestRates } from "../../core/request-rates";
@@ -29,6 +31,7 @@ import { OwnRights } from "./rights";
 import { StaleTokens } from "../measure/stale-tokens";
 import { describeCall, pathOf, type Place, type Resource } from "../http/resources";
 import { KINDS } from "../../core/kinds";
+import { objectView } from "./object-view";
 import { podView } from "./pod-view";
 import { bindingView } from "./binding-view";
 import { roleView } from "./role-view";
@@ -40,6 +43,7 @@ export interface ReadersContext {
   readonly api: Api;
   readonly informers: Informers;
   readonly logs: LogReader;
+  readonly rounds: LogRounds;
   /** The operator's user name; absent: unknown. */
   readonly ownUser?: () => Promise<string | undefined>;
   /** The API server's audiences; absent: unknown. */
@@ -54,6 +58,7 @@ export interface ReadersContext {
 export class ClusterReaders implements Readers {
   readonly clock: Clock;
   readonly logs: LogReader;
+  readonly rounds: LogRounds;
   readonly #api: Api;
   readonly #informers: Informers;
   readonly #rights: OwnRights;
@@ -68,6 +73,7 @@ export class ClusterReaders implements Readers {
     const { clock, api, informers, logs, ownUser, apiServerSettleMs, log, keyMemory = new KeyMemory() } = context;
     this.clock = clock;
     this.logs = logs;
+    this.rounds = context.rounds;
     this.#api = api;
     this.#informers = informers;
     this.#apiAudiences = context.apiAudiences ?? (() => Promise.resolve([]));
@@ -85,6 +91,11 @@ export class ClusterReaders implements Readers {
 
   sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]> {
     return this.#informers.sandboxEvents(namespace);
+  }
+
+  async objects(namespace: string): Promise<readonly ControllerResilience[]> {
+    const views = await this.#list(KINDS.ControllerResilience, { namespace }, objectView);
+    return views.map(({ object }) => object);
   }
 
   podsOnNode(node: string): Promise<readonly PodView[]> {

@@ -7,9 +7,10 @@ import { itemsOf, type Received } from "./received";
 export function roleView(raw: unknown): RoleView {
   const { rules } = objectOf(raw) as Received<Pick<V1ClusterRole, "rules">>;
   return {
-    rules: itemsOf(rules).map(({ apiGroups, resources, verbs }) => ({
+    rules: itemsOf(rules).map(({ apiGroups, resources, resourceNames, verbs }) => ({
       apiGroups: textsOf(apiGroups),
       resources: textsOf(resources),
+      resourceNames: textsOf(resourceNames),
       verbs: textsOf(verbs),
     })),
   };

@@ -4,10 +4,17 @@ import { sandboxEventView } from "./sandbox-event-view";
 
 const message =
   'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "5d": plugin type="calico" failed (add): error getting ClusterInformation: connection is unauthorized: Unauthorized';
-const metadata = { namespace: "shop", name: "web.17", uid: "u1", resourceVersion: "3" };
 const reason = "FailedCreatePodSandBox";
 const at = (second: number): string => `2025-01-01T00:00:${String(second).padStart(2, "0")}Z`;
 const ms = (second: number): number => Date.parse(at(second));
+const metadata = {
+  namespace: "shop",
+  name: "web.17",
+  uid: "u1",
+  resourceVersion: "3",
+  creationTimestamp: at(40),
+  managedFields: [{ manager: "kubelet", operation: "Update", time: at(55) }],
+};
 const kubelet = { component: "kubelet", host: "n1" };
 const core = {
   metadata,
@@ -24,7 +31,7 @@ const view = {
   name: "web.17",
   uid: "u1",
   node: "n1",
-  lastMs: ms(31),
+  storedMs: ms(55),
   count: 4,
   unauthorized: true,
 };
@@ -77,9 +84,14 @@ describe("an Event of a sandbox as a view", () => {
   });
 
   it("is one occurrence without count and series", () => {
-    expect(sandboxEventView({ ...core, count: undefined, lastTimestamp: null })).toMatchObject({
-      count: 1,
-      lastMs: ms(1),
+    expect(sandboxEventView({ ...core, count: undefined, lastTimestamp: null })).toMatchObject({ count: 1 });
+  });
+
+  it.each(["2024-12-31T23:50:00Z", "2025-01-01T00:10:00Z"])("has the API server's time, if the node says %s", time => {
+    const skewed = { ...core, firstTimestamp: time, lastTimestamp: time, eventTime: time };
+    expect(sandboxEventView(skewed)).toEqual(view);
+    expect(sandboxEventView({ ...skewed, metadata: { ...metadata, managedFields: undefined } })).toMatchObject({
+      storedMs: ms(40),
     });
   });
 
@@ -97,7 +109,7 @@ describe("an Event of a sandbox as a view", () => {
     ["another reason", { reason: "BackOff" }],
     ["no uid", { metadata: { ...metadata, uid: undefined } }],
     ["no node", { source: { component: "kubelet" } }],
-    ["no time", { firstTimestamp: null, lastTimestamp: "yesterday" }],
+    ["no time", { metadata: { ...metadata, creationTimestamp: null, managedFields: [{ time: "yesterday" }, 1] } }],
   ])("is null with %s", (_, change) => {
     expect(sandboxEventView({ ...core, ...change })).toBeNull();
   });
@@ -107,7 +119,7 @@ describe("an Event of a sandbox as a view", () => {
       fc.property(fc.anything(), fc.anything(), fc.anything(), (source, series, count) => {
         sandboxEventView(source);
         const seen = sandboxEventView({ ...core, source, series, count, reportingInstance: "n1" });
-        expect(seen === null || Number.isFinite(seen.lastMs)).toBe(true);
+        expect(seen === null || Number.isFinite(seen.storedMs)).toBe(true);
       }),
     );
   });

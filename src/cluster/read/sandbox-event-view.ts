@@ -1,5 +1,5 @@
 import type { CoreV1Event, EventsV1Event } from "@kubernetes/client-node";
-import { numberOf, objectOf, textOf, timeOf } from "../../core/json";
+import { arrayOf, numberOf, objectOf, textOf, timeOf } from "../../core/json";
 import type { SandboxEventView } from "../../core/views";
 import type { Received } from "./received";
 import { isRejectedCredential } from "./sandbox-cause";
@@ -11,7 +11,7 @@ type Event = Received<CoreV1Event & EventsV1Event>;
 export const SANDBOX_FAILED = "FailedCreatePodSandBox";
 
 /**
- * Returns the view of an Event of the core API or events.k8s.io; null without uid, name, node or time, or with another reason. The
+ * Returns the view of an Event of the core API or events.k8s.io; null without uid, name, node or time of its creation, or with another reason. The
  * view has a classification of the message instead of its text.
  */
 export function sandboxEventView(raw: unknown): SandboxEventView | null {
@@ -19,14 +19,13 @@ export function sandboxEventView(raw: unknown): SandboxEventView | null {
   if (event.reason !== SANDBOX_FAILED) return null;
   const identity = identityOf(event);
   const node = nodeOf(event);
-  const lastMs = lastTimeOf(event);
-  if (identity === undefined || node === undefined || lastMs === undefined) return null;
-  return { ...identity, node, lastMs, count: countOf(event), unauthorized: isRejectedCredential(messageOf(event)) };
+  const storedMs = storedTimeOf(event);
+  if (identity === undefined || node === undefined || storedMs === undefined) return null;
+  return { ...identity, node, storedMs, count: countOf(event), unauthorized: isRejectedCredential(messageOf(event)) };
 }
 
 // Many clients can create Events, not only the kubelet. A value of another type must neither throw nor count, so types are checked.
 
-/** An Event is identified without its creation time. */
 function identityOf({ metadata }: Event): Pick<SandboxEventView, "namespace" | "name" | "uid"> | undefined {
   const [name, uid] = [textOf(metadata?.name), textOf(metadata?.uid)];
   if (name === undefined || uid === undefined) return undefined;
@@ -43,17 +42,11 @@ function nodeOf({ source, deprecatedSource, reportingInstance }: Event): string 
   return names.map(textOf).find(name => name !== undefined && name !== "");
 }
 
-/** Time of the last occurrence. An Event that has occurred once may have only the time of the first one. */
-function lastTimeOf(event: Event): number | undefined {
-  const times = [
-    event.series?.lastObservedTime,
-    event.lastTimestamp,
-    event.deprecatedLastTimestamp,
-    event.eventTime,
-    event.firstTimestamp,
-    event.deprecatedFirstTimestamp,
-  ];
-  return times.map(timeOf).find(ms => ms !== undefined);
+/** The API server notes when it creates an object, and when a client last changed a field. */
+function storedTimeOf({ metadata }: Event): number | undefined {
+  const managers = arrayOf(metadata?.managedFields).map(entry => timeOf(objectOf(entry)["time"]));
+  const times = [timeOf(metadata?.creationTimestamp), ...managers].filter(ms => ms !== undefined);
+  return times.length === 0 ? undefined : Math.max(...times);
 }
 
 function countOf({ series, count, deprecatedCount }: Event): number {

@@ -1,11 +1,18 @@
-import type { V1DaemonSet, V1Deployment, V1ServiceAccount, V1StatefulSet } from "@kubernetes/client-node";
+import type {
+  V1DaemonSet,
+  V1Deployment,
+  V1LabelSelector,
+  V1ServiceAccount,
+  V1StatefulSet,
+} from "@kubernetes/client-node";
+import type { LabelSelector } from "../../api/controller-resilience";
 import { OWNER_ANNOTATION, REPLICAS_BEFORE_ANNOTATION, RESTARTED_AT_ANNOTATION } from "../../api/names";
-import { objectOf, timeOf } from "../../core/json";
+import { objectOf, textsOf, timeOf } from "../../core/json";
 import type { ServiceAccountView, WorkloadView } from "../../core/views";
 import { annotationsOf, identityOf, isSkipped, labelsOf, type Metadata } from "./identity";
 import { componentOf } from "./component";
 import { serviceAccountNameOf } from "./pod-view";
-import { present, type Received } from "./received";
+import { itemsOf, present, type Received } from "./received";
 import { rolloutView } from "./rollout-view";
 
 /** Returns the view of a ServiceAccount; null without uid, name or creation time. */
@@ -38,6 +45,7 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
     serviceAccountName: serviceAccountNameOf(template?.spec),
     replicas: replicasOf(kind, raw),
     ...present({
+      podSelector: selectorOf(spec?.selector),
       component: componentOf(name, template?.spec),
       restartedAtMs,
       scaledDown: scaledDownOf(metadata),
@@ -45,6 +53,21 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
     }),
   };
 }
+
+const OPERATORS: ReadonlySet<unknown> = new Set(["In", "NotIn", "Exists", "DoesNotExist"]);
+
+/** Returns undefined for a selector that is empty or cannot be read, since it would match any pod. */
+function selectorOf(selector: Received<V1LabelSelector> | null | undefined): LabelSelector | undefined {
+  const matchLabels = textsOf(selector?.matchLabels);
+  const expressions = itemsOf(selector?.matchExpressions);
+  const matchExpressions = expressions.flatMap(({ key, operator, values }) =>
+    key && OPERATORS.has(operator) ? [{ key, operator, values: [...(values ?? [])] } as Requirement] : [],
+  );
+  const isEmpty = Object.keys(matchLabels).length + matchExpressions.length === 0;
+  return isEmpty || matchExpressions.length < expressions.length ? undefined : { matchLabels, matchExpressions };
+}
+
+type Requirement = NonNullable<LabelSelector["matchExpressions"]>[number];
 
 function replicasOf(kind: WorkloadView["kind"], raw: unknown): number {
   const object = objectOf(raw);

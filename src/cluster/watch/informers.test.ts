@@ -1,58 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { IncomingMessage } from "node:http";
-import { Readable } from "node:stream";
 import { TransientError } from "../../core/errors";
-import type { ClusterMetrics, Log } from "../../core/ports";
-import { FakeClock, settle } from "../../core/testing/fake-clock";
-import type { ApiRequest } from "../http/api";
-import { Informers } from "./informers";
-
-const log: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  child: () => log,
-};
-
-function setUp() {
-  const clock = new FakeClock();
-  const open = new Set<string>();
-  const streams = new Map<string, Readable>();
-  const lists: string[] = [];
-  const queries = new Map<string, ApiRequest["query"]>();
-  const items = new Map<string, object[]>();
-  let answers = true;
-  const api = {
-    json: <T>(request: ApiRequest): Promise<T> => {
-      lists.push(request.path);
-      queries.set(request.path, request.query);
-      const list = { metadata: { resourceVersion: "1" }, items: items.get(request.path) ?? [] };
-      return answers ? Promise.resolve(list as T) : new Promise(() => undefined);
-    },
-    open: (request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> => {
-      const stream = new Readable({ read: () => undefined });
-      open.add(request.path);
-      streams.set(request.path, stream);
-      signal.addEventListener("abort", () => {
-        open.delete(request.path);
-        stream.destroy(new Error("aborted"));
-      });
-      return Promise.resolve(stream as IncomingMessage);
-    },
-  };
-  const ages: [string, number][] = [];
-  const metrics: ClusterMetrics = {
-    watchEnded: () => undefined,
-    relisted: () => undefined,
-    watchAge: (resource, seconds) => void ages.push([resource, seconds]),
-    logRead: () => undefined,
-    eventLost: () => undefined,
-  };
-  const changed: string[] = [];
-  const informers = new Informers({ api, clock, random: () => 0.5, log, metrics }, name => void changed.push(name));
-  return { clock, open, streams, lists, items, queries, ages, changed, informers, hang: () => (answers = false) };
-}
+import { settle } from "../../core/testing/fake-clock";
+import { InformerWorld } from "../testing/informer-world";
+import type { Informers } from "./informers";
 
 let informers: Informers | undefined;
 afterEach(() => informers?.stop());
@@ -61,7 +11,7 @@ const path = (namespace: string, plural: string): string => `/api/v1/namespaces/
 
 describe("informers", () => {
   it("watch the wanted namespaces, and report their changes", async () => {
-    const world = setUp();
+    const world = new InformerWorld();
     informers = world.informers;
     informers.setNamespaces(new Set(["kai", "flux"]));
     informers.setNamespaces(new Set(["kai", "flux"]));
@@ -98,7 +48,7 @@ describe("informers", () => {
   });
 
   it("report a namespace once per list, and not again after a relist without changes", async () => {
-    const world = setUp();
+    const world = new InformerWorld();
     const pods = Array.from({ length: 1_000 }, (_, i) => ({
       metadata: {
         ...{ uid: `u${i}`, name: `p${i}`, namespace: "kai", resourceVersion: `${i}` },
@@ -119,7 +69,7 @@ describe("informers", () => {
   });
 
   it("stop watching a namespace after a grace period, unless it is wanted again", async () => {
-    const world = setUp();
+    const world = new InformerWorld();
     informers = world.informers;
     informers.setNamespaces(new Set(["kai", "flux"]));
     await settle();
@@ -136,14 +86,14 @@ describe("informers", () => {
   });
 
   it("start to watch a namespace when its pods are read", async () => {
-    const world = setUp();
+    const world = new InformerWorld();
     informers = world.informers;
     expect(await informers.pods("kai")).toEqual([]);
     expect(informers.namespaces()).toEqual(["kai"]);
   });
 
   it("watch bindings after the first read, and report the namespaces of a ClusterRoleBinding's subjects", async () => {
-    const world = setUp();
+    const world = new InformerWorld();
     informers = world.informers;
     informers.setNamespaces(new Set(["kai", "flux"]));
     await settle();
@@ -179,7 +129,7 @@ describe("informers", () => {
   });
 
   it("watch Events of sandboxes after the first read, and notify readers of rejected credentials only", async () => {
-    const world = setUp();
+    const world = new InformerWorld();
     informers = world.informers;
     informers.setNamespaces(new Set(["kai", "flux"]));
     await settle();
@@ -188,13 +138,13 @@ describe("informers", () => {
     await settle();
     expect(world.open).toContain("/api/v1/events");
     expect(world.queries.get("/api/v1/events")).toMatchObject({ fieldSelector: "reason=FailedCreatePodSandBox" });
+    const creationTimestamp = "2025-01-01T00:00:00Z";
     const push = async (cause: string, count: number): Promise<void> => {
       const object = {
-        metadata: { uid: cause, name: "e", namespace: "elsewhere", resourceVersion: `${count}` },
+        metadata: { uid: cause, name: "e", namespace: "elsewhere", resourceVersion: `${count}`, creationTimestamp },
         reason: "FailedCreatePodSandBox",
         message: `failed to setup network for sandbox "5d": plugin type="calico" failed (add): ${cause}`,
         source: { host: "n1" },
-        lastTimestamp: "2025-01-01T00:00:00Z",
         count,
       };
       world.streams.get("/api/v1/events")?.push(`${JSON.stringify({ type: "MODIFIED", object })}\n`);
@@ -221,7 +171,7 @@ describe("informers", () => {
   });
 
   it("time out while waiting for a list", async () => {
-    const world = setUp();
+    const world = new InformerWorld();
     informers = undefined;
     world.hang();
     const read = world.informers.pods("kai").catch((error: unknown) => error);
@@ -231,7 +181,7 @@ describe("informers", () => {
   });
 
   it("measure the age of the oldest cache", async () => {
-    const world = setUp();
+    const world = new InformerWorld();
     informers = world.informers;
     informers.setNamespaces(new Set(["kai"]));
     await world.clock.run(20_000);
@@ -239,7 +189,7 @@ describe("informers", () => {
   });
 
   it("measure the age of an empty cache from when it was first wanted", async () => {
-    const world = setUp();
+    const world = new InformerWorld();
     // Its lists never end, so stopping it would not end either.
     informers = undefined;
     world.hang();
@@ -249,7 +199,7 @@ describe("informers", () => {
   });
 
   it("leave no timer or request after stop, and start none", async () => {
-    const world = setUp();
+    const world = new InformerWorld();
     informers = world.informers;
     informers.setNamespaces(new Set(["kai", "flux"]));
     await settle();

@@ -1,21 +1,28 @@
 import type { Cancel } from "../../core/clock";
 import { describeError, TransientError } from "../../core/errors";
-import type { BindingKind, BindingView, PodView, SandboxEventView } from "../../core/views";
-import { isChange, NamespaceWatches, type Supervised } from "./namespace-watches";
-import { CORE_EVENTS } from "../http/resources";
 import { KINDS } from "../../core/kinds";
-import type { Delta, Identified } from "./view-cache";
-import { SANDBOX_FAILED, sandboxEventView } from "../read/sandbox-event-view";
-import { bindingView } from "../read/binding-view";
-import { Watch, type WatchContext } from "./watch";
+import type {
+  BindingKind,
+  BindingView,
+  ClusterKind,
+  ClusterObjectView,
+  DaemonSetView,
+  PodView,
+  SandboxEventView,
+  ServiceAccountView,
+  WorkloadView,
+} from "../../core/views";
+import { ClusterWatches } from "./cluster-watches";
+import { NamespaceWatches } from "./namespace-watches";
+import type { Identified } from "./view-cache";
+import type { WatchCache, WatchContext } from "./watch";
+import { type Supervised, WatchAges } from "./watch-ages";
 
 /** A namespace keeps its watches this long after its last ControllerResilience is gone, in case it is recreated. */
 const GRACE_MS = 60_000;
 
 /** The first read waits this long for the cache to fill. */
 const FIRST_READ_MS = 5_000;
-
-const AGE_INTERVAL_MS = 10_000;
 
 /**
  * Watches the namespaces that contain a ControllerResilience, and the cluster-scoped objects that a remedy reads. Each namespace has
@@ -27,21 +34,19 @@ export class Informers {
   /** Namespaces to report in the next microtask: a list of thousands of objects then reports a namespace once per slice. */
   readonly #changed = new Set<string>();
   readonly #namespaces = new Map<string, NamespaceWatches>();
+  readonly #cluster: ClusterWatches;
   readonly #stopping = new Set<Promise<void>>();
-  #clusterRoleBindings: Watch<BindingView> | null = null;
-  #sandboxEvents: Watch<SandboxEventView> | null = null;
-  /** Namespaces that have read them. */
-  readonly #sandboxAskers = new Set<string>();
-  #cancelAge: Cancel;
+  readonly #ages: WatchAges;
   #stopped = false;
-  /** Resources with an exported age, which must become 0 when their watches end. */
-  readonly #measured = new Set<string>([KINDS.Pod.plural, KINDS.ServiceAccount.plural]);
 
   /** @param onChange called with a namespace when the view of an object in it, or of a cluster-scoped object that names it, changes */
   constructor(context: WatchContext, onChange: (namespace: string) => void) {
     this.#context = context;
     this.#onChange = onChange;
-    this.#cancelAge = context.clock.after(AGE_INTERVAL_MS, () => this.#measureAge());
+    this.#cluster = new ClusterWatches(context, namespace => {
+      if (this.#namespaces.has(namespace)) this.#report(namespace);
+    });
+    this.#ages = new WatchAges(context, () => this.#all(), [KINDS.Pod.plural, KINDS.ServiceAccount.plural]);
   }
 
   /** Watches exactly these namespaces; the watches of the others end after a grace period. */
@@ -74,8 +79,8 @@ export class Informers {
    *
    * @throws ForbiddenError without the permission to list, TransientError while the cache is not filled or stale
    */
-  pods(namespace: string): Promise<readonly PodView[]> {
-    return this.#views(`pods of ${namespace}`, () => this.#watching(namespace)?.pods);
+  async pods(namespace: string): Promise<readonly PodView[]> {
+    return (await this.#filled(`pods of ${namespace}`, this.#watching(namespace)?.pods)).views();
   }
 
   /**
@@ -83,12 +88,8 @@ export class Informers {
    *
    * @throws as {@link pods}
    */
-  bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]> {
-    if (kind === "RoleBinding") {
-      return this.#views(`RoleBindings of ${namespace}`, () => this.#watching(namespace)?.roleBindings());
-    }
-    // Their watch ends with that of the last namespace.
-    return this.#views("ClusterRoleBindings", () => this.#watching(namespace) && this.#watchClusterRoleBindings());
+  async bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]> {
+    return (await this.#filled(`${kind}s`, this.#watchBindings(kind, namespace))).views();
   }
 
   /**
@@ -97,24 +98,62 @@ export class Informers {
    *
    * @throws as {@link pods}
    */
-  sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]> {
-    return this.#views("Events about sandboxes", () => {
-      if (this.#watching(namespace) === undefined) return undefined;
-      this.#sandboxAskers.add(namespace);
-      return this.#watchSandboxEvents();
-    });
+  async sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]> {
+    const watch = this.#watching(namespace) && this.#cluster.sandboxEvents(namespace);
+    return (await this.#filled("Events about sandboxes", watch)).views();
+  }
+
+  // The following caches are for passes that write nothing. A live read can replace each of them, so no read waits once FIRST_READ_MS have
+  // passed since the watch was started: a pass that reads five caches that do not fill is late by that time once.
+
+  /** Of one kind and namespace. The first read starts the watch. @throws TransientError while stopping */
+  workloads(kind: WorkloadView["kind"], namespace: string): Promise<WatchCache<WorkloadView>> {
+    return this.#filledSoon(`${kind}s of ${namespace}`, this.#watching(namespace)?.workloads(kind));
+  }
+
+  /** As {@link workloads}, and the same watch. */
+  daemonSets(namespace: string): Promise<WatchCache<DaemonSetView>> {
+    return this.#filledSoon(`DaemonSets of ${namespace}`, this.#watching(namespace)?.daemonSets());
+  }
+
+  /** As {@link workloads}. */
+  serviceAccounts(namespace: string): Promise<WatchCache<ServiceAccountView>> {
+    return this.#filledSoon(`ServiceAccounts of ${namespace}`, this.#watching(namespace)?.serviceAccounts);
+  }
+
+  /** The cache of {@link bindings}. */
+  bindingCache(kind: BindingKind, namespace: string): Promise<WatchCache<BindingView>> {
+    return this.#filledSoon(`${kind}s`, this.#watchBindings(kind, namespace));
+  }
+
+  /**
+   * Returns all objects of a kind; null if the API server does not serve it, which is asked every ten minutes.
+   *
+   * @throws as {@link pods}
+   */
+  async clusterObjects(kind: ClusterKind): Promise<readonly ClusterObjectView[] | null> {
+    const watch = this.#stopped ? undefined : this.#cluster.objects(kind);
+    if (watch === null) return null;
+    try {
+      return (await this.#filledSoon(`${kind}s`, watch)).views();
+    } catch (error) {
+      const ended = this.#cluster.endUnserved(kind, error);
+      if (ended === undefined) throw error;
+      this.#await(ended);
+      return null;
+    }
   }
 
   /** Returns the node of a pod if it is known: a hint to share log reads among kubelets. */
   nodeOf(namespace: string, pod: string): string | undefined {
-    const pods = this.#namespaces.get(namespace)?.pods.lastKnown() ?? [];
-    return pods.find(({ name }) => name === pod)?.nodeName;
+    return this.#namespaces.get(namespace)?.pods.lastKnown(namespace, pod)?.nodeName;
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#cancelAge();
+    this.#ages.stop();
     for (const namespace of [...this.#namespaces.keys()]) this.#stopNamespace(namespace);
+    this.#await(this.#cluster.stop());
     await Promise.all(this.#stopping);
   }
 
@@ -123,40 +162,9 @@ export class Informers {
     return this.#namespaces.get(namespace);
   }
 
-  #watchClusterRoleBindings(): Watch<BindingView> {
-    if (this.#clusterRoleBindings !== null) return this.#clusterRoleBindings;
-    const watch = new Watch(this.#context, {
-      resource: KINDS.ClusterRoleBinding,
-      project: raw => bindingView("ClusterRoleBinding", raw),
-      onDelta: delta => this.#reportSubjects(delta),
-    });
-    watch.start();
-    return (this.#clusterRoleBindings = watch);
-  }
-
-  #watchSandboxEvents(): Watch<SandboxEventView> {
-    if (this.#sandboxEvents !== null) return this.#sandboxEvents;
-    const watch = new Watch(this.#context, {
-      resource: CORE_EVENTS,
-      fieldSelector: `reason=${SANDBOX_FAILED}`,
-      withoutBookmarks: true,
-      project: sandboxEventView,
-      onDelta: delta => {
-        if (delta.after?.unauthorized !== true || !isChange(delta)) return;
-        for (const namespace of this.#sandboxAskers) this.#report(namespace);
-      },
-    });
-    watch.start();
-    return (this.#sandboxEvents = watch);
-  }
-
-  /** A ClusterRoleBinding concerns the namespaces of its subjects. */
-  #reportSubjects(delta: Delta<BindingView>): void {
-    if (!isChange(delta)) return;
-    const subjects = [...(delta.before?.subjects ?? []), ...(delta.after?.subjects ?? [])];
-    for (const namespace of new Set(subjects.map(subject => subject.namespace))) {
-      if (namespace !== undefined && this.#namespaces.has(namespace)) this.#report(namespace);
-    }
+  #watchBindings(kind: BindingKind, namespace: string): WatchCache<BindingView> | undefined {
+    const watches = this.#watching(namespace);
+    return kind === "RoleBinding" ? watches?.roleBindings() : watches && this.#cluster.clusterRoleBindings();
   }
 
   #report(namespace: string): void {
@@ -176,19 +184,13 @@ export class Informers {
     }
   }
 
+  /** The other watches end with those of the last namespace. */
   #stopNamespace(namespace: string): void {
     const watches = this.#namespaces.get(namespace);
     if (watches === undefined) return;
     this.#namespaces.delete(namespace);
     this.#await(watches.stop());
-    this.#sandboxAskers.delete(namespace);
-    if (this.#sandboxAskers.size === 0 && this.#sandboxEvents !== null) {
-      this.#await(this.#sandboxEvents.stop());
-      this.#sandboxEvents = null;
-    }
-    if (this.#namespaces.size > 0 || this.#clusterRoleBindings === null) return;
-    this.#await(this.#clusterRoleBindings.stop());
-    this.#clusterRoleBindings = null;
+    this.#await(this.#namespaces.size === 0 ? this.#cluster.stop() : this.#cluster.leave(namespace));
   }
 
   #await(stop: Promise<void>): void {
@@ -196,33 +198,25 @@ export class Informers {
     this.#stopping.add(stopping);
   }
 
-  async #views<V extends Identified>(what: string, watched: () => Watch<V> | undefined): Promise<readonly V[]> {
-    const watch = watched();
+  #filledSoon<V extends Identified>(what: string, watch: WatchCache<V> | undefined): Promise<WatchCache<V>> {
+    return this.#filled(what, watch, FIRST_READ_MS - (watch?.ageMs() ?? 0));
+  }
+
+  async #filled<V extends Identified>(
+    what: string,
+    watch: WatchCache<V> | undefined,
+    waitMs = FIRST_READ_MS,
+  ): Promise<WatchCache<V>> {
     if (watch === undefined) throw new TransientError(`${what}: the operator is stopping`);
+    if (watch.isAttempted()) return watch;
     let cancel: Cancel = () => undefined;
-    const timeout = new Promise<void>(resolve => (cancel = this.#context.clock.after(FIRST_READ_MS, resolve)));
+    const timeout = new Promise<void>(resolve => (cancel = this.#context.clock.after(waitMs, resolve)));
     await Promise.race([watch.attempted(), timeout]);
     cancel();
-    return watch.views();
+    return watch;
   }
 
   #all(): readonly Supervised[] {
-    const [bindings, events] = [this.#clusterRoleBindings, this.#sandboxEvents];
-    return [
-      ...[...this.#namespaces.values()].flatMap(watches => watches.all()),
-      ...(bindings === null ? [] : [{ plural: KINDS.ClusterRoleBinding.plural, watch: bindings }]),
-      ...(events === null ? [] : [{ plural: CORE_EVENTS.plural, watch: events }]),
-    ];
-  }
-
-  #measureAge(): void {
-    const { clock, metrics } = this.#context;
-    const watched = this.#all();
-    for (const { plural } of watched) this.#measured.add(plural);
-    for (const plural of this.#measured) {
-      const ages = watched.filter(one => one.plural === plural).map(({ watch }) => watch.ageMs());
-      metrics.watchAge(plural, Math.max(0, ...ages) / 1000);
-    }
-    this.#cancelAge = clock.after(AGE_INTERVAL_MS, () => this.#measureAge());
+    return [...[...this.#namespaces.values()].flatMap(watches => watches.all()), ...this.#cluster.all()];
   }
 }

@@ -25,7 +25,10 @@ export interface WatchContext {
 
 /** In milliseconds. */
 export interface WatchTiming {
-  /** The server ends the watch after one to two times this, by default 5 to 10 minutes as in client-go. */
+  /**
+   * The server ends the watch after one to two times this, by default 30 to 60 minutes. client-go asks for 5 to 10, to spread its watches
+   * over the API servers; a dead connection is found by its silence, so a short timeout would only add requests.
+   */
   readonly serverTimeoutMs: number;
   /** A silent watch ends after this time. Bookmarks arrive every 60 to 75 s, so two of them are missing then. */
   readonly stallMs: number;
@@ -52,7 +55,7 @@ export interface WatchSubject<V extends Identified> {
 }
 
 const DEFAULT_TIMING: WatchTiming = {
-  serverTimeoutMs: 300_000,
+  serverTimeoutMs: 1_800_000,
   stallMs: 150_000,
   steadyMs: 5_000,
   staleMs: 240_000,
@@ -130,21 +133,42 @@ export class Watch<V extends Identified> {
    * @throws ForbiddenError without the permission to list, TransientError while the cache is not filled or stale
    */
   views(): readonly V[] {
-    const trouble = this.trouble();
-    if (trouble === null) return this.#cache.all();
-    const error = this.#lastEnd?.error;
-    throw error instanceof ForbiddenError ? error : new TransientError(trouble, { cause: error });
-  }
-
-  /** Returns the cache, however stale: for hints, not for decisions. */
-  lastKnown(): readonly V[] {
+    this.#check();
     return this.#cache.all();
   }
 
-  /** Resolves when the first list has succeeded or failed, or the watch is stopped. */
+  /** Returns the current object of that name; the namespace of a cluster-scoped one is empty. @throws as {@link views} */
+  find(namespace: string, name: string): V | undefined {
+    this.#check();
+    return this.#cache.get(namespace, name);
+  }
+
+  /** Returns the resourceVersion of the cache, which has every change up to it; undefined while a list is due. */
+  version(): string | undefined {
+    return this.#version ?? undefined;
+  }
+
+  /** Returns the object of that name in the cache, however stale: for hints, not for decisions. */
+  lastKnown(namespace: string, name: string): V | undefined {
+    return this.#cache.get(namespace, name);
+  }
+
+  /** Reports whether the first list has succeeded or failed, or the watch is stopped. */
+  isAttempted(): boolean {
+    return this.#version !== null || this.#lastEnd !== null || this.#stopped.signal.aborted;
+  }
+
+  /** Resolves when {@link isAttempted}. */
   async attempted(): Promise<void> {
-    if (this.#version !== null || this.#lastEnd !== null || this.#stopped.signal.aborted) return;
+    if (this.isAttempted()) return;
     await new Promise<void>(resolve => this.#waiters.push(resolve));
+  }
+
+  #check(): void {
+    const trouble = this.trouble();
+    if (trouble === null) return;
+    const error = this.#lastEnd?.error;
+    throw error instanceof ForbiddenError ? error : new TransientError(trouble, { cause: error });
   }
 
   async #supervise(): Promise<void> {
@@ -290,3 +314,6 @@ export class Watch<V extends Identified> {
     return this.#stopped.signal.aborted;
   }
 }
+
+/** What readers need of a watch. */
+export type WatchCache<V extends Identified> = Pick<Watch<V>, "isAttempted" | "attempted" | "ageMs" | "views" | "find">;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FINALIZER } from "../../api/names";
 import { TransientError } from "../../core/errors";
-import { RecordingLog } from "../../engine/testing/fakes";
+import { makeObject, RecordingLog } from "../../engine/testing/fakes";
 import { ApiObjectStore } from "./object-store";
 
 const item = (namespace: string, name: string, finalizers: string[] = []) => ({
@@ -55,5 +55,51 @@ describe("the list of objects", () => {
     pages[0] = [{ metadata: { ...item("b", "held", [FINALIZER]).metadata, uid: "another" } }];
     await store.list();
     expect(told()).toEqual([["warn", "b/held"]]);
+  });
+});
+
+describe("the cached objects", () => {
+  const before = makeObject("a/one");
+  const versioned = (resourceVersion: string) => ({ ...before, metadata: { ...before.metadata, resourceVersion } });
+
+  /** A store whose cache has the object at version 5, over an API server that answers with this one. */
+  function makeCachedStore(answer: object | null) {
+    const state = { version: "5", get: () => versioned("5"), keys: () => ["a/one", "b/two"] };
+    const json = <T>(): Promise<T> => Promise.resolve(answer as T);
+    const scope = { isOurs: (key: string) => key.startsWith("a/"), log: new RecordingLog() };
+    return new ApiObjectStore({ json, jsonOrNull: json }, scope, { current: () => state });
+  }
+
+  it("are none without a cache", () => {
+    const { store } = makeStore([]);
+    expect([store.cached("a/one"), store.cachedKeys()]).toEqual([undefined, undefined]);
+  });
+
+  it("have only the keys of watched namespaces", () => {
+    expect(makeCachedStore(null).cachedKeys()).toEqual(["a/one"]);
+  });
+
+  it.each<[string, (store: ApiObjectStore) => Promise<unknown>]>([
+    ["read", store => store.get("a/one")],
+    ["written in status", store => store.writeStatus(before, {})],
+    ["written in its finalizers", store => store.setFinalizer(before, true)],
+  ])("are not older than what was %s", async (_, call) => {
+    const store = makeCachedStore(versioned("6"));
+    expect(store.cached("a/one")?.metadata.resourceVersion).toBe("5");
+    await call(store);
+    expect(store.cached("a/one")).toBeUndefined();
+    expect(store.cached("a/one")).toBeUndefined();
+  });
+
+  it("are not older than what a list has seen", async () => {
+    const store = makeCachedStore({ metadata: { resourceVersion: "6" }, items: [versioned("6")] });
+    expect(await store.list()).toEqual(["a/one"]);
+    expect(store.cached("a/one")).toBeUndefined();
+  });
+
+  it("do not have an object that a read found gone", async () => {
+    const store = makeCachedStore(null);
+    await store.get("a/one");
+    expect(store.cached("a/one")).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import { FINALIZER, MANAGER } from "../../api/names";
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../../api/controller-resilience";
-import { splitKey } from "../../core/key";
+import { keyOf, splitKey } from "../../core/key";
 import { GoneError, TerminalError } from "../../core/errors";
 import type { Key, Log, ObjectStore } from "../../core/ports";
 import { listPages } from "../http/list-pages";
@@ -8,6 +8,8 @@ import type { Api } from "../http/api";
 import { arrayOf, objectOf, textOf } from "../../core/json";
 import { describeCall, pathOf } from "../http/resources";
 import { KINDS } from "../../core/kinds";
+import { onlyNeeded } from "../read/object-view";
+import { CachedObjects, type ObjectCache } from "./cached-objects";
 
 const RESOURCE = KINDS.ControllerResilience;
 
@@ -30,9 +32,22 @@ export class ApiObjectStore implements ObjectStore {
   /** uids of the stranded objects that are already logged. */
   #loggedStranded: ReadonlySet<string> = new Set();
 
-  constructor(api: Pick<Api, "json" | "jsonOrNull">, scope?: ObjectScope) {
+  readonly #cached: CachedObjects | undefined;
+
+  constructor(api: Pick<Api, "json" | "jsonOrNull">, scope?: ObjectScope, cache?: ObjectCache) {
     this.#api = api;
     this.#scope = scope;
+    this.#cached = cache && new CachedObjects(cache);
+  }
+
+  cached(key: Key): ControllerResilience | undefined {
+    return this.#cached?.get(key);
+  }
+
+  cachedKeys(): readonly Key[] | undefined {
+    const keys = this.#cached?.keys();
+    const isOurs = this.#scope?.isOurs;
+    return isOurs === undefined ? keys : keys?.filter(isOurs);
   }
 
   async get(key: Key): Promise<ControllerResilience | null> {
@@ -41,7 +56,12 @@ export class ApiObjectStore implements ObjectStore {
       what: describeCall("get", RESOURCE, place),
       path: pathOf(RESOURCE, place),
     });
-    return object === null ? null : { ...object, metadata: onlyNeeded(object.metadata) };
+    if (object === null) {
+      this.#cached?.noteGone(key);
+      return null;
+    }
+    this.#cached?.note(key, object.metadata);
+    return { ...object, metadata: onlyNeeded(object.metadata) };
   }
 
   async list(): Promise<Key[]> {
@@ -57,6 +77,7 @@ export class ApiObjectStore implements ObjectStore {
     try {
       const list = { resource: RESOURCE, limit: PAGE_SIZE, accept: METADATA_ONLY };
       for await (const { items } of listPages(this.#api, list)) listed.push(...items.map(listedOf));
+      for (const { key, uid, resourceVersion } of listed) this.#cached?.note(key, { uid, resourceVersion });
     } catch (error) {
       if (!(error instanceof GoneError)) throw error;
       throw new TerminalError(`expected the resource ${RESOURCE.plural}, got none: install crds/`, { cause: error });
@@ -74,6 +95,7 @@ export class ApiObjectStore implements ObjectStore {
       query: { fieldManager: MANAGER, fieldValidation: "Strict" },
       body: { ...object, status },
     });
+    this.#cached?.note(keyOf(object), written.metadata);
     return written.metadata.resourceVersion;
   }
 
@@ -90,6 +112,7 @@ export class ApiObjectStore implements ObjectStore {
       contentType: "application/merge-patch+json",
       body: { metadata: { uid, resourceVersion, finalizers } },
     });
+    this.#cached?.note(`${namespace}/${name}`, written.metadata);
     return onlyNeeded(written.metadata);
   }
 
@@ -113,6 +136,7 @@ export class ApiObjectStore implements ObjectStore {
 interface Listed {
   readonly key: Key;
   readonly uid: string;
+  readonly resourceVersion: string;
   /** Has the operator's finalizer. */
   readonly isHeld: boolean;
 }
@@ -122,23 +146,7 @@ function listedOf(item: unknown): Listed {
   return {
     key: `${textOf(metadata["namespace"]) ?? ""}/${textOf(metadata["name"]) ?? ""}`,
     uid: textOf(metadata["uid"]) ?? "",
+    resourceVersion: textOf(metadata["resourceVersion"]) ?? "",
     isHeld: arrayOf(metadata["finalizers"]).includes(FINALIZER),
-  };
-}
-
-/** Drops managedFields, labels and other metadata that no code reads; a status update ignores them. */
-function onlyNeeded(metadata: ObjectMetadata): ObjectMetadata {
-  const { name, namespace, uid, resourceVersion, generation, creationTimestamp } = metadata;
-  const { deletionTimestamp, annotations, finalizers } = metadata;
-  return {
-    name,
-    namespace,
-    uid,
-    resourceVersion,
-    generation,
-    creationTimestamp,
-    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-    ...(annotations === undefined ? {} : { annotations }),
-    ...(finalizers === undefined ? {} : { finalizers }),
   };
 }

@@ -150,6 +150,48 @@ describe("pods of one incident", () => {
   });
 });
 
+describe("pods of one proven incident, of which maxUnavailable allows several at a time", () => {
+  const proven = { serviceAccountUID: "sa-2", cause: Cause.ServiceAccountRecreated };
+  const open = { ...proven, outcome: "Restarted" as const };
+  const next = (changes: Partial<RestartClaim> = {}) =>
+    claim({ ...proven, podCreatedAtMs: NOW.getTime() - 60 * MINUTE, maxOpen: 3, ...changes });
+
+  it("do not wait for each other's outcome", () => {
+    expect(checkRestartBudget([entry(1, open)], next(), NOW)).toEqual({ allowed: true });
+    expect(checkRestartBudget([entry(2, open), entry(1, open)], next(), NOW)).toEqual({ allowed: true });
+    const byKeys = { cause: Cause.SigningKeyRotated, outcome: "Requested" as const };
+    expect(checkRestartBudget([entry(1, byKeys)], next({ cause: Cause.SigningKeyRotated }), NOW).allowed).toBe(true);
+  });
+
+  it("wait once as many are open as allowed", () => {
+    expect(
+      checkRestartBudget(
+        [3, 2, 1].map(minutes => entry(minutes, open)),
+        next(),
+        NOW,
+      ),
+    ).toEqual(refused("Cooldown", 9));
+  });
+
+  it("wait once maxRestarts are open and none has helped yet", () => {
+    const history = [4, 3, 2].map(minutes => entry(minutes, open));
+    expect(checkRestartBudget(history, next({ maxOpen: 9 }), NOW)).toEqual(refused("MaxRestarts", 56));
+    expect(checkRestartBudget([entry(30, proven), ...history], next({ maxOpen: 9 }), NOW)).toEqual({ allowed: true });
+  });
+
+  it.each<[string, Partial<RestartStatus>[], Partial<RestartClaim>]>([
+    ["the last one with an outcome did not help", [{ ...proven, outcome: "Ineffective" }, open], {}],
+    ["only logs speak for it", [{ outcome: "Restarted" }], { cause: Cause.Unknown }],
+    ["Events speak for it", [{ ...open, cause: Cause.CniCredentialRejected }], { cause: Cause.CniCredentialRejected }],
+    ["the open restart is one of another incident", [{ ...open, serviceAccountUID: "sa-1" }], {}],
+    ["the pod may be the successor of the open restart", [open], { podCreatedAtMs: NOW.getTime() - MINUTE }],
+    ["it is the pod of the open restart", [{ ...open, podUID: "uid-new" }], {}],
+  ])("wait like others when %s", (_why, before, changes) => {
+    const history = before.map((one, i) => entry(25 * (before.length - 1 - i) + 1, one));
+    expect(checkRestartBudget(history, next(changes), NOW)).toEqual(refused("Cooldown", 9));
+  });
+});
+
 describe("restarts for another cause", () => {
   const proven = claim({ serviceAccountUID: "sa-2", cause: Cause.ServiceAccountRecreated });
 

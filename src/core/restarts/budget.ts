@@ -25,12 +25,16 @@ export function checkRestartBudget(history: readonly RestartStatus[], claim: Res
   const relevant = ofWorkload.filter(
     entry => countsAgainst(entry, claim) && !isHelpedSibling(entry, claim) && !isDonePlan(entry),
   );
-  const sinceLast = age(lastTime(relevant), now);
+  const together = openTogether(ofWorkload, claim);
+  const sinceLast = age(lastTime(relevant.filter(entry => !together.includes(entry))), now);
   const failures = trailingIneffective(ofWorkload.filter(entry => isOfCause(entry, claim)));
   const cooldownMs = claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, failures);
   if (sinceLast < cooldownMs) return { allowed: false, limit: "Cooldown", retryAfterMs: cooldownMs - sinceLast };
 
-  const counted = relevant.filter(entry => age(timeMs(entry), now) < claim.limits.maxRestartsWindowMs);
+  // Open restarts of an incident in which another one has helped count as one with it.
+  const isHelped = ofWorkload.some(entry => isHelpedSibling(entry, claim));
+  const limited = isHelped ? relevant.filter(entry => !together.includes(entry)) : relevant;
+  const counted = limited.filter(entry => age(timeMs(entry), now) < claim.limits.maxRestartsWindowMs);
   const incidents = new Set(counted.map(entry => incidentKey(entry)));
   if (incidents.size < claim.limits.maxRestarts) return { allowed: true };
   const oldest = Math.min(...counted.map(timeMs));
@@ -65,10 +69,29 @@ function countsAgainst(entry: RestartStatus, claim: RestartClaim): boolean {
  * its successor, so it waits: the restart did not help for long.
  */
 function isHelpedSibling(entry: RestartStatus, claim: RestartClaim): boolean {
+  return isSibling(entry, claim) && hasHelped(entry);
+}
+
+/** Reports whether an entry is of the claim's incident, of another pod, and later than the creation of the claim's pod. */
+function isSibling(entry: RestartStatus, claim: RestartClaim): boolean {
   const { podCreatedAtMs } = claim;
   const isOlder = podCreatedAtMs !== undefined && timeMs(entry) !== Infinity && !isCreatedAfter(podCreatedAtMs, entry);
-  if (!isOlder) return false;
-  return incidentOf(entry) === incidentOf(claim) && hasHelped(entry) && entry.podUID !== claim.podUID;
+  return isOlder && incidentOf(entry) === incidentOf(claim) && entry.podUID !== claim.podUID;
+}
+
+/** Causes that are proven for each single pod. */
+const PROVEN: ReadonlySet<RestartStatus["cause"]> = new Set([Cause.ServiceAccountRecreated, Cause.SigningKeyRotated]);
+
+/**
+ * Returns the open restarts of the workload whose outcome the claimed one need not wait for: of the same proven incident, fewer than
+ * `maxOpen`, while the last one with an outcome did not fail.
+ */
+function openTogether(ofWorkload: readonly RestartStatus[], claim: RestartClaim): RestartStatus[] {
+  const open = ofWorkload.filter(entry => isOpen(entry));
+  const ofIncident = ofWorkload.filter(entry => !isOpen(entry) && incidentOf(entry) === incidentOf(claim));
+  const isAllowed =
+    PROVEN.has(claim.cause) && open.length < (claim.maxOpen ?? 1) && trailingIneffective(ofIncident) === 0;
+  return isAllowed ? open.filter(entry => isSibling(entry, claim)) : [];
 }
 
 function isPlanned({ cause }: Pick<RestartStatus, "cause">): boolean {

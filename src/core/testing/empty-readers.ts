@@ -1,5 +1,8 @@
+import type { ControllerResilience } from "../../api/controller-resilience";
 /* eslint-disable @typescript-eslint/no-unused-vars -- parameters for overriding methods */
 import type { Clock } from "../clock";
+import type { LogRounds } from "../log-rounds";
+import { ImmediateRounds } from "./immediate-rounds";
 import type { LogReader, Readers, Right } from "../readers";
 import type { RequestRates } from "../request-rates";
 import type { KeyRotation } from "../signing-keys";
@@ -19,8 +22,11 @@ import type {
 /** An empty cluster in which the operator has every permission. Tests override what they need. */
 export class EmptyReaders implements Readers {
   readonly logs: LogReader = { read: (_, use) => use(null) };
+  readonly rounds: LogRounds;
 
-  constructor(readonly clock: Clock) {}
+  constructor(readonly clock: Clock) {
+    this.rounds = new ImmediateRounds(clock);
+  }
 
   /** None. */
   pods(_namespace: string): Promise<readonly PodView[]> {
@@ -77,6 +83,11 @@ export class EmptyReaders implements Readers {
     _kind: ClusterKind,
     _labels?: Readonly<Record<string, string>>,
   ): Promise<readonly ClusterObjectView[] | null> {
+    return Promise.resolve([]);
+  }
+
+  /** No object. */
+  objects(_namespace: string): Promise<readonly ControllerResilience[]> {
     return Promise.resolve([]);
   }
 

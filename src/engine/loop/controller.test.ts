@@ -23,7 +23,7 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
   const lists: (readonly Key[])[] = [];
   const controller = new Controller(
     {
-      store: { list: () => ports.list() },
+      store: { list: () => ports.list(), cachedKeys: () => undefined },
       reconcile: (key, mayWrite) => {
         passes.push({ key, atMs: clock.monotonicMs() - startedMs });
         return pass(key, mayWrite);

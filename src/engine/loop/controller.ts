@@ -12,8 +12,10 @@ import { WorkQueue } from "./work-queue";
 export interface LoopSettings {
   /** Number of concurrent passes, each of a different key. */
   readonly workers: number;
-  /** Time between two full passes. A full pass finds changes that a watch missed. */
+  /** Time between two full passes. A full pass finds changes that were missed. */
   readonly fullPassMs: number;
+  /** A full pass takes its keys from a cache, but lists all objects live this long after the last list. */
+  readonly listMs: number;
   /** The full pass starts up to this fraction of `fullPassMs` earlier or later, so that several operators do not list at the same time. */
   readonly fullPassJitter: number;
   /** Minimum time between two passes of one key, so that a busy namespace does not cause a busy loop. */
@@ -25,6 +27,7 @@ export interface LoopSettings {
 const DEFAULT_SETTINGS: LoopSettings = {
   workers: 4,
   fullPassMs: 60_000,
+  listMs: 600_000,
   fullPassJitter: 0.1,
   minPassIntervalMs: 1_000,
   stopWithinMs: 10_000,
@@ -32,7 +35,7 @@ const DEFAULT_SETTINGS: LoopSettings = {
 
 /** Dependencies of the loop. */
 export interface ControllerPorts {
-  readonly store: Pick<ObjectStore, "list">;
+  readonly store: Pick<ObjectStore, "list" | "cachedKeys">;
   /** Runs one pass; see Reconciler. */
   readonly reconcile: (key: Key, mayWrite: () => boolean) => Promise<PassResult>;
   /** Called with the keys of all objects in each full pass. */
@@ -70,6 +73,8 @@ export class Controller {
   #progressAtMs: number;
   #stopped = false;
   #fullPassFailure: string | null = null;
+  /** When the next full pass lists live, on the monotonic clock. */
+  #listAtMs = -Infinity;
 
   constructor(ports: ControllerPorts, settings: Partial<LoopSettings> = {}) {
     this.#ports = ports;
@@ -86,6 +91,7 @@ export class Controller {
   startLeading(): void {
     if (this.#stopped || this.#term !== undefined) return;
     this.#term = ++this.#terms;
+    this.#listAtMs = -Infinity;
     this.#progressed();
     this.#scheduleFullPass(0);
   }
@@ -224,12 +230,11 @@ export class Controller {
 
   /** Enqueues all listed objects, and all known objects that are no longer listed. Never throws. */
   async #fullPass(term: number | undefined): Promise<void> {
-    const { clock, random, log, store } = this.#ports;
-    const { fullPassMs, fullPassJitter } = this.#settings;
-    let nextMs = fullPassMs * (1 + (2 * random() - 1) * fullPassJitter);
+    const { clock, random, log } = this.#ports;
+    let nextMs = this.#jittered(this.#settings.fullPassMs);
     const knownBefore = this.known.all();
     try {
-      const keys = await withDeadline(clock, STORE_DEADLINE_MS, "listing all objects", () => store.list());
+      const keys = this.#cachedKeys() ?? (await this.#listKeys());
       if (this.#term !== term) return;
       this.#limiter.forget(FULL_PASS);
       this.#fullPassFailure = null;
@@ -250,6 +255,23 @@ export class Controller {
     if (this.#term !== term || this.#stopped) return;
     if (this.#inFlight.size === 0) this.#progressed();
     this.#scheduleFullPass(nextMs);
+  }
+
+  #cachedKeys(): readonly Key[] | undefined {
+    const isListDue = this.#ports.clock.monotonicMs() >= this.#listAtMs;
+    return isListDue ? undefined : this.#ports.store.cachedKeys();
+  }
+
+  async #listKeys(): Promise<readonly Key[]> {
+    const { clock, store } = this.#ports;
+    const keys = await withDeadline(clock, STORE_DEADLINE_MS, "listing all objects", () => store.list());
+    this.#listAtMs = clock.monotonicMs() + this.#jittered(this.#settings.listMs);
+    return keys;
+  }
+
+  /** Several operators do not list at the same time. */
+  #jittered(ms: number): number {
+    return ms * (1 + (2 * this.#ports.random() - 1) * this.#settings.fullPassJitter);
   }
 
   #progressed(): void {

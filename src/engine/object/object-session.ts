@@ -4,6 +4,9 @@ import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
 import type { ObjectStore } from "../../core/ports";
 import { isSameStatus } from "../../core/status";
 
+/** A pass on caches has come to a write: the pass is repeated with live reads. */
+export class LiveReadsNeeded extends Error {}
+
 /**
  * One ControllerResilience during one pass. It owns the object's versions: every write goes through it and carries the resourceVersion of the
  * read or write before. Each write is bounded in time.
@@ -14,12 +17,15 @@ export class ObjectSession {
   readonly statusRead: ControllerResilienceStatus;
   readonly #store: ObjectStore;
   readonly #clock: Clock;
+  readonly #isCached: boolean;
 
-  constructor(object: ControllerResilience, store: ObjectStore, clock: Clock) {
+  /** @param isCached the object and all else in this pass come from caches, so nothing may be written */
+  constructor(object: ControllerResilience, store: ObjectStore, clock: Clock, isCached = false) {
     this.#object = object;
     this.statusRead = object.status ?? {};
     this.#store = store;
     this.#clock = clock;
+    this.#isCached = isCached;
   }
 
   /** The object as last read or written. */
@@ -27,22 +33,29 @@ export class ObjectSession {
     return this.#object;
   }
 
+  /** Call it before every write. @throws LiveReadsNeeded if this pass is on caches */
+  readonly beforeWrite = (): void => {
+    if (this.#isCached) throw new LiveReadsNeeded("expected live reads before a write");
+  };
+
   /**
    * Writes status, unless it is the same already.
    *
-   * @throws the store's errors, or TransientError after the deadline; then the object counts as not written
+   * @throws LiveReadsNeeded, the store's errors, or TransientError after the deadline; then the object counts as not written
    */
   async writeStatus(status: ControllerResilienceStatus): Promise<void> {
     const object = this.#object;
     if (isSameStatus(object.status, status)) return;
+    this.beforeWrite();
     const resourceVersion = await withDeadline(this.#clock, STORE_DEADLINE_MS, "writing status", () =>
       this.#store.writeStatus(object, status),
     );
     this.#object = { ...object, metadata: { ...object.metadata, resourceVersion }, status };
   }
 
-  /** Puts the operator's finalizer on the object or removes it. @throws the store's errors, or TransientError after the deadline */
+  /** Puts the operator's finalizer on the object or removes it. @throws LiveReadsNeeded, the store's errors, or TransientError after the deadline */
   async setFinalizer(present: boolean): Promise<void> {
+    this.beforeWrite();
     const object = this.#object;
     const metadata = await withDeadline(this.#clock, STORE_DEADLINE_MS, "writing the finalizer", () =>
       this.#store.setFinalizer(object, present),

@@ -7,7 +7,7 @@ import type { Remedy, Report } from "../../core/remedy";
 import { withDeadline } from "../../core/deadline";
 import type { ExecutionScope, Executor } from "../write/executor";
 import { retryAfter } from "../../core/retry";
-import type { ObjectSession } from "../object/object-session";
+import { LiveReadsNeeded, type ObjectSession } from "../object/object-session";
 import { OBSERVE_DEADLINE_MS, type RemedyPass, withReport } from "./remedy-pass";
 import type { RequeueRequest } from "../loop/pass-result";
 
@@ -69,6 +69,8 @@ export class Cleanup {
   /**
    * Deletes what remedies without a block have left behind, also in Observe mode: removing a block means ending its effects, and only objects that
    * the operator made are changed. A suspended object waits.
+   *
+   * @throws LiveReadsNeeded
    */
   async sweep(object: ControllerResilience, scope: ExecutionScope): Promise<CleanupResult> {
     const { uid, generation } = object.metadata;
@@ -112,6 +114,7 @@ export class Cleanup {
       try {
         executions.push(...(await this.#cleanUpOne(remedy, object, scope)));
       } catch (error) {
+        if (error instanceof LiveReadsNeeded) throw error;
         problem = `Failed to check for leftovers of ${remedy.name}: ${publicMessage(error)}.`;
         scope.log.warn({ remedy: remedy.name, error: publicMessage(error) }, "failed to check for leftovers");
         requeues.push({ retry: retryAfter(error) ?? { kind: "backoff" } });

@@ -193,6 +193,7 @@ describe("a suspended object", () => {
   it("is neither observed nor planned, and reports that", async () => {
     const remedy = makeRemedy(makeDecision({ intents: [makePatch()] }), {
       observe: () => Promise.reject(new Error("must not be called")),
+      whileSuspended: () => "A trial is open.",
     });
     const other = makeRemedy(makeDecision(), {
       name: "flow-isolation",
@@ -211,6 +212,8 @@ describe("a suspended object", () => {
       Reconciling: "False/Suspended",
       Stalled: "False/Suspended",
     });
+    expect(bench.message("TokensAccepted")).toMatch(/spec.suspend is true.* A trial is open.$/);
+    expect(bench.message("FlowsIsolated")).not.toContain("trial");
     expect([bench.writer.written, bench.log.lines]).toEqual([[], []]);
   });
 });

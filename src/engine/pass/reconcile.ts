@@ -2,14 +2,14 @@ import type { ControllerResilience, ControllerResilienceStatus } from "../../api
 import type { Random } from "../../core/clock";
 import { nextConditions } from "../../core/conditions";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
-import { framesOf, publicMessage } from "../../core/errors";
+import { framesOf, NotYetError, publicMessage } from "../../core/errors";
 import type { Execution } from "../../core/intent";
 import type { EngineMetrics, EventSink, Key, Log, ObjectStore, Writer } from "../../core/ports";
 import type { Readers } from "../../core/readers";
-import type { Remedy, StatusLists } from "../../core/remedy";
+import type { Remedy, Report, StatusLists } from "../../core/remedy";
 import { boundStatus } from "../../core/status";
 import { nextAfter, nextOf, type PassResult } from "../loop/pass-result";
-import { ObjectSession } from "../object/object-session";
+import { LiveReadsNeeded, ObjectSession } from "../object/object-session";
 import type { ObjectRestarts, Restarts, SettledRestarts } from "../restarts/restarts";
 import { Executor, type ExecutionScope } from "../write/executor";
 import { Cleanup, hasFinalizer, type CleanupResult, type Reported } from "./cleanup";
@@ -22,7 +22,10 @@ export interface ReconcilerPorts {
   readonly store: ObjectStore;
   readonly writer: Writer;
   readonly events: EventSink;
+  /** They read live what a write rests on. */
   readonly readers: Readers;
+  /** The same from watch caches, as far as there are any. Absent: every pass reads live. */
+  readonly cachedReaders?: Readers;
   readonly remedies: readonly Remedy[];
   readonly restarts: Restarts;
   readonly random: Random;
@@ -30,7 +33,11 @@ export interface ReconcilerPorts {
   readonly metrics: EngineMetrics;
 }
 
-/** Runs passes: reads the object, lets each remedy observe and plan, executes the plans, reports. */
+/**
+ * Runs passes: reads the object, lets each remedy observe and plan, executes the plans, reports. A pass works on caches and
+ * writes nothing; where there is anything to write, status included, it is repeated at once with live reads
+ * (docs/adr/0027-read-from-caches-write-from-live-reads.md).
+ */
 export class Reconciler {
   readonly #ports: ReconcilerPorts;
   readonly #executor: Executor;
@@ -51,17 +58,38 @@ export class Reconciler {
   async reconcile(key: Key, mayWrite: () => boolean): Promise<PassResult> {
     const log = this.#ports.log.child({ key, pass: this.#newPassId() });
     try {
-      const { store, readers, restarts } = this.#ports;
-      const object = await withDeadline(readers.clock, STORE_DEADLINE_MS, "reading the object", () => store.get(key));
-      if (mayWrite()) restarts.load(key, object);
-      if (object === null) return { next: "forget" };
-      const pass: Pass = { key, log, mayWrite, session: new ObjectSession(object, store, readers.clock) };
-      const isDeleting = object.metadata.deletionTimestamp !== undefined;
-      return isDeleting ? await this.#finalize(pass) : await this.#reconcileObject(pass);
+      return (await this.#passOnCaches(key, log, mayWrite)) ?? (await this.#passLive(key, log, mayWrite));
     } catch (error) {
+      if (error instanceof NotYetError) return { next: "recheck", afterMs: error.afterMs };
       log.warn({ error: publicMessage(error), stack: framesOf(error) }, "pass ended early");
       return nextOf(error);
     }
+  }
+
+  /** Returns undefined if there is something to write, or no cache to tell. */
+  async #passOnCaches(key: Key, log: Log, mayWrite: () => boolean): Promise<PassResult | undefined> {
+    const { store, cachedReaders, restarts } = this.#ports;
+    const object = cachedReaders === undefined ? undefined : store.cached(key);
+    if (cachedReaders === undefined || object === undefined || object.metadata.deletionTimestamp !== undefined)
+      return undefined;
+    if (mayWrite()) restarts.load(key, object);
+    const session = new ObjectSession(object, store, cachedReaders.clock, true);
+    try {
+      return await this.#reconcileObject({ key, log, mayWrite, session, readers: cachedReaders });
+    } catch (error) {
+      if (error instanceof LiveReadsNeeded) return undefined;
+      throw error;
+    }
+  }
+
+  async #passLive(key: Key, log: Log, mayWrite: () => boolean): Promise<PassResult> {
+    const { store, readers, restarts } = this.#ports;
+    const object = await withDeadline(readers.clock, STORE_DEADLINE_MS, "reading the object", () => store.get(key));
+    if (mayWrite()) restarts.load(key, object);
+    if (object === null) return { next: "forget" };
+    const pass: Pass = { key, log, mayWrite, readers, session: new ObjectSession(object, store, readers.clock) };
+    const isDeleting = object.metadata.deletionTimestamp !== undefined;
+    return isDeleting ? await this.#finalize(pass) : await this.#reconcileObject(pass);
   }
 
   /** Drops what is remembered of the object, and its metrics. */
@@ -125,14 +153,15 @@ export class Reconciler {
     return nextAfter(result.requeues, result.executions);
   }
 
-  #planAll({ session: { object }, log }: Pass): Promise<RemedyPass[]> {
-    const { remedies, readers } = this.#ports;
+  #planAll({ key, session: { object }, log, readers }: Pass): Promise<RemedyPass[]> {
+    const { remedies } = this.#ports;
     const pending = this.#executor.pendingIn(object.metadata.namespace);
     const selected = remedies.filter(({ block }) => object.spec[block] !== undefined);
+    for (const remedy of remedies) if (object.spec.suspend || !selected.includes(remedy)) remedy.pause?.(key);
     return Promise.all(
       selected.map(async remedy =>
         object.spec.suspend
-          ? withReport(remedy, { status: "Unknown", reason: "Suspended", message: SUSPENDED })
+          ? withReport(remedy, suspendedReport(remedy, object))
           : await observeAndPlan(remedy, object, { readers, log, pending }),
       ),
     );
@@ -154,7 +183,8 @@ export class Reconciler {
   }
 
   #scopeOf({ session, log, mayWrite }: Pass, settled: readonly SettledRestarts[] = []): ExecutionScope {
-    return { object: session.object, log, mayWrite, restarts: this.#ports.restarts.settle(session, settled) };
+    const { object, beforeWrite } = session;
+    return { object, log, mayWrite, beforeWrite, restarts: this.#ports.restarts.settle(session, settled) };
   }
 
   #report({ key, session }: Pass, status: ControllerResilienceStatus, passes: readonly Reported[]): void {
@@ -213,8 +243,14 @@ export class Reconciler {
 interface Pass {
   readonly key: Key;
   readonly session: ObjectSession;
+  readonly readers: Readers;
   readonly log: Log;
   readonly mayWrite: () => boolean;
+}
+
+function suspendedReport(remedy: Remedy, object: ControllerResilience): Report {
+  const message = [SUSPENDED, remedy.whileSuspended?.(object)].filter(Boolean).join(" ");
+  return { status: "Unknown", reason: "Suspended", message };
 }
 
 /** The restarts of each remedy with the outcomes that it has settled. */

@@ -1,6 +1,6 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { withDeadline } from "../../core/deadline";
-import { ForbiddenError, framesOf, publicMessage } from "../../core/errors";
+import { ForbiddenError, framesOf, NotYetError, publicMessage } from "../../core/errors";
 import type { Log } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import type { Observation, Outcomes, PendingWrite, Plan, PlannedPass, Remedy, Report } from "../../core/remedy";
@@ -30,7 +30,11 @@ export interface RemedyPassPorts {
   readonly pending: readonly PendingWrite[];
 }
 
-/** Lets a remedy observe and plan. Never throws: a failure becomes this remedy's condition, with an empty plan. */
+/**
+ * Lets a remedy observe and plan. A failure becomes this remedy's condition, with an empty plan.
+ *
+ * @throws NotYetError of the remedy, and nothing else
+ */
 export async function observeAndPlan(
   remedy: Remedy,
   object: ControllerResilience,
@@ -42,6 +46,7 @@ export async function observeAndPlan(
     const what = `reading for ${remedy.name}`;
     observation = await withDeadline(clock, OBSERVE_DEADLINE_MS, what, () => remedy.observe(object, ports.readers));
   } catch (error) {
+    if (error instanceof NotYetError) throw error;
     ports.log.warn({ remedy: remedy.name, error: publicMessage(error), stack: framesOf(error) }, "observe failed");
     return observeFailed(remedy, error);
   }

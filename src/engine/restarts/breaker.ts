@@ -93,10 +93,14 @@ export class Breaker {
     return { result: "Limited", limit: "OwnTrouble", retryAfterMs: OWN_TROUBLE_MS - sinceMs };
   }
 
-  /** Defers an unproven restart while the breaker is tripped. Trips it if this restart must not happen. */
-  tripped(claim: RestartClaim): Deferral | undefined {
+  /**
+   * Defers an unproven restart while the breaker is tripped. Trips it if this restart must not happen.
+   *
+   * @param beforeTrip may throw, in a pass on caches: only live reads trip the breaker
+   */
+  tripped(claim: RestartClaim, beforeTrip: () => void): Deferral | undefined {
     if (!isUnproven(claim)) return undefined;
-    if (this.#ports.breaker.state === null) this.#tripIfNeeded(claim);
+    if (this.#ports.breaker.state === null) this.#tripIfNeeded(claim, beforeTrip);
     const { state } = this.#ports.breaker;
     return state === null ? undefined : limited("Breaker", describeTripped(state, this.#ports.lease));
   }
@@ -111,9 +115,10 @@ export class Breaker {
     return canary && isTogether ? limited("Canary", describeCanary(canary)) : undefined;
   }
 
-  #tripIfNeeded(claim: RestartClaim): void {
+  #tripIfNeeded(claim: RestartClaim, beforeTrip: () => void): void {
     const why = this.#tooMany() ?? this.#tooWide(claim) ?? this.#failedCanary(claim);
     if (why === undefined) return;
+    beforeTrip();
     const { breaker, clock, lease, onTripped } = this.#ports;
     const text = `${toSeconds(clock.now())} ${why}`;
     breaker.trip(text);

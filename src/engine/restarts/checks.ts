@@ -13,6 +13,8 @@ export interface CheckScope {
   readonly namespace: string;
   readonly warmup: LeaderWarmup;
   readonly breaker: Breaker;
+  /** Called before the breaker trips, and may throw. */
+  readonly beforeTrip: () => void;
   /** Every restart that counts against the budget of the claim's workload. */
   readonly history: readonly RestartStatus[];
   /** Those of them that other objects have recorded. */
@@ -41,7 +43,7 @@ const CHECKS: readonly Check[] = [
   budgetExceeded,
   otherObjectRestarts,
   (claim, { breaker }) => breaker.ownTrouble(claim),
-  (claim, { breaker }) => breaker.tripped(claim),
+  (claim, { breaker, beforeTrip }) => breaker.tripped(claim, beforeTrip),
   (claim, { breaker }) => breaker.canaryOpen(claim),
 ];
 

@@ -65,13 +65,14 @@ export class ObjectRestarts {
     return others.filter(entry => !own.has(restartId(entry)));
   }
 
-  /** Returns what defers a restart, apart from the restart pacer. */
+  /** Returns what defers a restart, apart from the restart pacer. @throws LiveReadsNeeded if the breaker would trip in a pass on caches */
   deferral(claim: RestartClaim): Deferral | undefined {
     const { clock, warmup, breaker } = this.#shared;
     const { namespace } = this.#session.object.metadata;
     const others = this.#ofOthers(claim.workload);
     const history = [...others, ...this.#own];
-    return deferralOf(claim, { namespace, warmup, breaker, history, others, now: clock.now() });
+    const { beforeWrite: beforeTrip } = this.#session;
+    return deferralOf(claim, { namespace, warmup, breaker, beforeTrip, history, others, now: clock.now() });
   }
 
   /**

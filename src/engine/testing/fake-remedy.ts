@@ -21,6 +21,7 @@ export interface FakeRemedy extends RemedyDeclaration {
   readonly conclude: (decision: Decision, executions: readonly Execution[]) => Decision;
   readonly cleanUp: (object: ControllerResilience, readers: Readers) => Promise<readonly Intent[]>;
   readonly forget: (key: string) => void;
+  readonly whileSuspended: () => string;
 }
 
 /** A decision with nothing to do. */

@@ -123,6 +123,10 @@ export class MemoryObjects implements ObjectStore {
   readonly writes: { readonly key: Key; readonly status: ControllerResilienceStatus }[] = [];
   #version = 100;
   get = (key: Key) => Promise.resolve(structuredClone(this.objects.get(key) ?? null));
+  /** What the watch cache has; undefined while it can't be trusted. */
+  cache: ReadonlyMap<Key, ControllerResilience> | undefined;
+  cached = (key: Key) => this.cache?.get(key);
+  cachedKeys = () => this.cache && [...this.cache.keys()];
   list = () => Promise.resolve([...this.objects.keys()]);
   uids = () => Promise.resolve(new Set([...this.objects.values()].map(({ metadata }) => metadata.uid)));
   writeStatus = (object: ControllerResilience, status: ControllerResilienceStatus): Promise<string> => {

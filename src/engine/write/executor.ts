@@ -36,6 +36,8 @@ export interface ExecutionScope {
   readonly log: Log;
   /** Reports whether this process has led without a break since the pass began. */
   readonly mayWrite: () => boolean;
+  /** Called before a write is tried. It throws in a pass on caches, which writes nothing. */
+  readonly beforeWrite?: () => void;
   readonly restarts: ObjectRestarts;
   /** A cleanup runs in every mode, also for a suspended object that is being deleted. */
   readonly isCleanup?: boolean;
@@ -74,9 +76,10 @@ export class Executor {
   }
 
   /**
-   * Executes the intents of a plan one after the other, since each counts against the budget of the next. Never throws.
+   * Executes the intents of a plan one after the other, since each counts against the budget of the next.
    *
    * @returns the executions by item id
+   * @throws what `beforeWrite` throws, and nothing else
    */
   async executeAll(by: By, items: readonly PlanItem[], scope: ExecutionScope): Promise<Outcomes> {
     const { clock } = this.#ports;
@@ -92,9 +95,10 @@ export class Executor {
     return outcomes;
   }
 
-  /** Executes an intent, or returns why not. Never throws. */
+  /** Executes an intent, or returns why not. @throws what `beforeWrite` throws, and nothing else */
   async execute(by: By, intent: Intent, scope: ExecutionScope): Promise<Outcome> {
     const objection = objectionOf(CHECKS, by, intent, scope) ?? this.#deferred(intent, scope);
+    if (objection === undefined) scope.beforeWrite?.();
     const outcome = objection ?? (await this.#try(intent, scope));
     this.#note(by, intent, { outcome, isTried: objection === undefined }, scope.log);
     if (intent.restart && outcome.result === "Limited") this.#ports.metrics.restartDeferred(outcome.limit);

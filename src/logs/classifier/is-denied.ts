@@ -8,6 +8,7 @@ import type { ParsedRecord, Sentence } from "./parse-record";
 import { hasStatusObject } from "./status-object";
 import { isExplanation } from "./hypothetical";
 import { includesAny, lowerCase } from "./text";
+import { isKubernetesProvider, withoutProvider } from "./traefik";
 
 /** Whether the API server denied a request of this process, as the record reports it. */
 export function isDenied(record: ParsedRecord, denial: Denial): boolean {
@@ -60,7 +61,11 @@ function isFromApiServer(answer: Answer, evidence: Evidence | null): boolean {
 class EvidenceFinder {
   readonly #found: (readonly Evidence[] | undefined)[] = [];
 
-  constructor(private readonly record: ParsedRecord) {}
+  readonly #isProvider: boolean;
+
+  constructor(private readonly record: ParsedRecord) {
+    this.#isProvider = isKubernetesProvider(record);
+  }
 
   near(index: number, answer: Answer): Evidence | null {
     const here = this.#in(index);
@@ -73,7 +78,12 @@ class EvidenceFinder {
   }
 
   #in(index: number): readonly Evidence[] {
-    return (this.#found[index] ??= evidenceOf(this.record.sentences[index]));
+    return (this.#found[index] ??= this.#read(this.record.sentences[index]));
+  }
+
+  #read(sentence: Sentence | undefined): readonly Evidence[] {
+    const found = evidenceOf(sentence);
+    return this.#isProvider ? withoutProvider(sentence?.text ?? "", found) : found;
   }
 
   /** Searches the other sentences: an address in any of them, otherwise the nearest evidence for a server. */

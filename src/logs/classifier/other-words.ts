@@ -5,7 +5,7 @@ export const OTHER_WORDS: ReadonlySet<string> = new Set([
   ...words(
     "registry registries image images imageservice docker dockerd containerd dockerhub ecr gcr acr quay",
     "harbor artifactory nexus oci chart charts chartmuseum artifact artifacts pull pulling layer blob",
-    "blobs helmrepository ocirepository gitrepository vault openbao consul nomad hvac 1password infisical",
+    "blobs helmrepository ocirepository gitrepository vault openbao consul consulcatalog nomad hvac 1password infisical",
     "doppler secretsmanager secretstore git github gitlab gitea bitbucket gerrit repo repos repository",
     "repositories clone cloning checkout refs ref branch commit push pushing pushed fetch-pack webhook",
     "webhooks loki promql remote-write remote_write remotewrite grafana kibana elasticsearch elastic",

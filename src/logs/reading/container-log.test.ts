@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BusyClock } from "../../core/testing/busy-clock";
 import { FakeClock } from "../../core/testing/fake-clock";
-import { ContainerLog } from "./container-log";
+import { ContainerLog, lastRecord } from "./container-log";
 import { findByClass as find } from "../detector";
 import { persistenceOf } from "../persistence";
 import { container, FakeLogs, pod } from "../../remedies/token-restart/testing/fake-log";
@@ -131,5 +131,15 @@ describe("a container's log", () => {
     await log.read({ clock, logs }, pod(), container(), SEARCH);
     expect(logs.requests.length).toBeLessThanOrEqual(4);
     expect(logs.requests.reduce((sum, request) => sum + request.limitBytes, 0)).toBeLessThan(10 * 1024 * 1024);
+  });
+});
+
+describe("the last record of a chunk", () => {
+  it("is kept without the memory of the chunk or of a pool", () => {
+    const chunk = Buffer.from(`2025-01-01T00:00:00Z first\n2025-01-01T00:00:01Z ${UNAUTHORIZED}\n`);
+    const kept = lastRecord(chunk);
+    expect(kept.toString()).toContain(UNAUTHORIZED);
+    expect(kept.toString()).not.toContain("first");
+    expect(kept.buffer.byteLength).toBe(kept.length);
   });
 });

@@ -131,8 +131,13 @@ function lastLine(text: Buffer): number {
   return text.length < 2 ? 0 : text.lastIndexOf(NEWLINE, text.length - 2) + 1;
 }
 
-function lastRecord(text: Buffer): Buffer {
+/**
+ * Returns a copy of the last record, so that the chunk can be freed. The copy has memory of its own, since a small `Buffer.from` keeps a
+ * whole slab of the pool. A longer record than the longest is complete by definition.
+ */
+export function lastRecord(text: Buffer): Buffer {
   const record = text.subarray(headBefore(text, lastLine(text), 0));
-  // A copy, so that the chunk can be freed. A longer record is complete by definition.
-  return record.length > MAX_RECORD_BYTES ? Buffer.alloc(0) : Buffer.from(record);
+  const copy = Buffer.allocUnsafeSlow(record.length > MAX_RECORD_BYTES ? 0 : record.length);
+  record.copy(copy);
+  return copy;
 }

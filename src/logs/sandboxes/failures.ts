@@ -1,3 +1,4 @@
+import { CLOCK_SKEW_MS } from "../../core/time";
 import type { PodView } from "../../core/views";
 import { persistenceOf, type Persistence, type PersistenceRule, type UnauthorizedTrace } from "../persistence";
 import type { NodeFailures } from "./traces";
@@ -16,11 +17,6 @@ const CONFIRMING_OCCASIONS = 2;
 /** Reports whether a pod may have written a credential on its node: it has hostNetwork and a CNI folder of the host. */
 export function canBeAgent({ hostNetwork, cniFolder }: PodView): boolean {
   return hostNetwork === true && cniFolder === true;
-}
-
-/** Time since which all of the pods are Ready. A pod that is not Ready may be about to write its credential, so nothing counts yet. */
-export function readySince(pods: readonly PodView[]): number {
-  return Math.max(...pods.map(pod => (pod.ready ? (pod.readySinceMs ?? pod.createdAtMs) : Infinity)));
 }
 
 interface Context {
@@ -47,8 +43,8 @@ export function failuresSince(sinceMs: number, context: Context): SandboxFailure
   return { ...all, ...isOneSided, state: "suspected", onlyNamespace: first.name };
 }
 
-/** Timestamps are whole seconds, so failures in the same second do not count. */
+/** Failures at about the same time do not count: the API server stored them, and the operator saw the agent Ready. */
 function stateSince(trace: UnauthorizedTrace, sinceMs: number, { rule, nowMs }: Context): Persistence {
-  const occasions = trace.occasions.filter(({ startMs }) => startMs >= sinceMs + 1_000);
+  const occasions = trace.occasions.filter(({ startMs }) => startMs >= sinceMs + CLOCK_SKEW_MS);
   return persistenceOf({ ...trace, occasions }, rule, nowMs);
 }

@@ -4,7 +4,7 @@ import type { Readers } from "../../core/readers";
 import type { PodView, SandboxEventView } from "../../core/views";
 import type { PersistenceRule } from "../persistence";
 import type { PodLogState } from "../pod-log-review";
-import { canBeAgent, failuresSince, readySince } from "./failures";
+import { canBeAgent, failuresSince } from "./failures";
 import { SandboxTraces } from "./traces";
 
 /** Reviews the sandbox failures on the nodes of CNI agents, for remedies whose own evidence is something else. */
@@ -56,6 +56,7 @@ export function createSandboxReview(): SandboxReview {
       const nowMs = readers.clock.now().getTime();
       const { traces, sinceMs } = watchOf(key, nowMs);
       traces.take(events, RULE.windowMs, nowMs);
+      traces.seeAgents(agents, nowMs);
       const isWatched = nowMs - sinceMs >= WATCHED_MS;
       return new Map(agents.map(pod => [pod.uid, stateOf(pod, traces, isWatched, nowMs)]));
     },
@@ -66,7 +67,12 @@ export function createSandboxReview(): SandboxReview {
 
 function stateOf(pod: PodView, traces: SandboxTraces, isWatched: boolean, nowMs: number): PodLogState {
   const { namespace, nodeName = "" } = pod;
-  const { state } = failuresSince(readySince([pod]), { failures: traces.of(nodeName), namespace, rule: RULE, nowMs });
+  const { state } = failuresSince(traces.readySince([pod]), {
+    failures: traces.of(nodeName),
+    namespace,
+    rule: RULE,
+    nowMs,
+  });
   return state === "quiet" && !isWatched ? "unread" : state;
 }
 

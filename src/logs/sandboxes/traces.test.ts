@@ -9,7 +9,7 @@ const WINDOW = 900_000;
 const RULE = { occasions: 3, windowMs: WINDOW, minDurationMs: 60_000 };
 
 function event(over: Partial<SandboxEventView> = {}): SandboxEventView {
-  return { namespace: "shop", name: "e", uid: "e", node: "n1", unauthorized: true, lastMs: T, count: 1, ...over };
+  return { namespace: "shop", name: "e", uid: "e", node: "n1", unauthorized: true, storedMs: T, count: 1, ...over };
 }
 
 const starts = (traces: SandboxTraces, node = "n1"): number[] =>
@@ -22,8 +22,8 @@ describe("the traces of nodes", () => {
       traces.take(events, WINDOW, T + second * 1000);
     take(1, event(), event({ uid: "f", node: "n2" }));
     take(2, event(), event({ uid: "f", node: "n2" }));
-    take(12, event({ count: 2, lastMs: T + 11_000 }), event({ uid: "g", lastMs: T + 11_500 }));
-    take(13, event({ count: 2, lastMs: T + 11_000 }));
+    take(12, event({ count: 2, storedMs: T + 11_000 }), event({ uid: "g", storedMs: T + 11_500 }));
+    take(13, event({ count: 2, storedMs: T + 11_000 }));
     expect(starts(traces)).toEqual([0, 11]);
     expect(starts(traces, "n2")).toEqual([0]);
   });
@@ -39,16 +39,16 @@ describe("the traces of nodes", () => {
     expect(traces.of("n1").all.occasions).toEqual([]);
   });
 
-  it("count an Event in the future, by a node's clock, as now, once", () => {
+  it("count an Event from the future, as its author may claim, as now, once", () => {
     const traces = new SandboxTraces();
-    for (let s = 0; s < 60; s += 10) traces.take([event({ lastMs: T + 500_000 })], WINDOW, T + s * 1000);
+    for (let s = 0; s < 60; s += 10) traces.take([event({ storedMs: T + 500_000 })], WINDOW, T + s * 1000);
     expect(starts(traces)).toEqual([0]);
   });
 
   it("follow a combined Event whose cause changes", () => {
     const traces = new SandboxTraces();
     const at = (s: number, count: number, unauthorized: boolean): SandboxEventView =>
-      event({ lastMs: T + s * 1000, count, unauthorized });
+      event({ storedMs: T + s * 1000, count, unauthorized });
     traces.take([at(0, 10, true)], WINDOW, T);
     traces.take([at(10, 11, false)], WINDOW, T + 10_000);
     traces.take([at(20, 12, true)], WINDOW, T + 20_000);
@@ -59,23 +59,32 @@ describe("the traces of nodes", () => {
   it("have one failure for a new Event and for each growth, whatever the amount", () => {
     const traces = new SandboxTraces();
     traces.take([event({ count: 500 })], WINDOW, T);
-    traces.take([event({ count: 9_000, lastMs: T + 10_000 })], WINDOW, T + 10_000);
-    traces.take([event({ count: 8_000, lastMs: T + 20_000 })], WINDOW, T + 20_000);
+    traces.take([event({ count: 9_000, storedMs: T + 10_000 })], WINDOW, T + 10_000);
+    traces.take([event({ count: 8_000, storedMs: T + 20_000 })], WINDOW, T + 20_000);
     expect(starts(traces)).toEqual([0, 10]);
   });
 
   it("have only failures that were seen to happen", () => {
     const traces = new SandboxTraces();
-    const at = (second: number): SandboxEventView => event({ uid: `at ${second}`, lastMs: T + second * 1000 });
+    const at = (second: number): SandboxEventView => event({ uid: `at ${second}`, storedMs: T + second * 1000 });
     traces.take([at(-31), at(-29), at(0)], WINDOW, T);
     traces.take([at(-20), at(-31), at(6)], WINDOW, T + 10_000);
     traces.take([at(-21), at(-31)], WINDOW, T + 20_000);
     expect(starts(traces)).toEqual([-29, -20, 0, 6]);
   });
 
+  it("count a rise since the last call, even if the API server does not say when it was", () => {
+    const traces = new SandboxTraces();
+    traces.take([event({ storedMs: T - 300_000 })], WINDOW, T);
+    expect(starts(traces)).toEqual([]);
+    traces.take([event({ storedMs: T - 300_000, count: 2 })], WINDOW, T + 10_000);
+    traces.take([event({ storedMs: T - 300_000, count: 3 })], WINDOW, T + 20_000);
+    expect(starts(traces)).toEqual([0, 10]);
+  });
+
   it("keep namespaces apart", () => {
     const traces = new SandboxTraces();
-    traces.take([event(), event({ uid: "f", namespace: "bank", lastMs: T + 4_000 })], WINDOW, T + 5_000);
+    traces.take([event(), event({ uid: "f", namespace: "bank", storedMs: T + 4_000 })], WINDOW, T + 5_000);
     expect(starts(traces)).toEqual([0, 4]);
     const { byNamespace } = traces.of("n1");
     expect([...byNamespace].map(([name, { occasions }]) => [name, occasions.length])).toEqual([
@@ -95,7 +104,7 @@ describe("the traces of nodes", () => {
     );
     fc.assert(
       fc.property(events, fc.nat(5), (raw, times) => {
-        const views = raw.map(one => event({ uid: one.uid, lastMs: T + one.at * 1000, count: one.count + 1 }));
+        const views = raw.map(one => event({ uid: one.uid, storedMs: T + one.at * 1000, count: one.count + 1 }));
         const [once, often] = [new SandboxTraces(), new SandboxTraces()];
         once.take(views, WINDOW, T);
         for (let i = 0; i <= times; i++) often.take(views.toReversed(), WINDOW, T + i);
@@ -109,7 +118,7 @@ describe("the traces of nodes", () => {
 
   it("stay quiet for other causes, whatever the counts", () => {
     const views = fc.array(
-      fc.record({ uid: fc.string(), count: fc.nat(1000), lastMs: fc.integer({ min: T, max: T + 800_000 }) }),
+      fc.record({ uid: fc.string(), count: fc.nat(1000), storedMs: fc.integer({ min: T, max: T + 800_000 }) }),
     );
     fc.assert(
       fc.property(fc.array(views), rounds => {

@@ -1,11 +1,14 @@
-import type { SandboxEventView } from "../../core/views";
+import type { PodView, SandboxEventView } from "../../core/views";
 import { NO_TRACE, withUnauthorized, type UnauthorizedTrace } from "../persistence";
 
 /** A DaemonSet counts as present on a node for this long after its last pod there: its next pod may be about to start. */
 const REMEMBERED_MS = 180_000;
 
-/** An Event arrives this long after its occurrence at most, by the clock of its node. Older times are not believed: any client can write them. */
+/** An Event arrives this long after it was stored at most. An older one that is new to the operator says nothing about the present. */
 const LATE_MS = 30_000;
+
+/** The clock of a node may be off by this much: only a pod that became Ready longer ago, by that clock, has been Ready since before. */
+const NODE_CLOCK_MS = 600_000;
 
 /** Sandbox failures on one node. */
 export interface NodeFailures {
@@ -16,28 +19,43 @@ export interface NodeFailures {
 
 const NO_FAILURES: NodeFailures = { all: NO_TRACE, byNamespace: new Map() };
 
+/** When an agent became Ready, as its node's clock claims and by the operator's. */
+interface SeenReady {
+  readonly claimedMs: number;
+  readonly sinceMs: number;
+}
+
 /** Sandbox failures by node, remembered for one ControllerResilience. The API server deletes the Events after an hour, or with their namespace. */
 export class SandboxTraces {
   /** Counts of known Events by uid, so that nothing counts twice, however often an Event is listed. */
   #counts = new Map<string, number>();
   #takenMs: number | undefined;
   readonly #failures = new Map<string, NodeFailures>();
+  #ready: ReadonlyMap<string, SeenReady> = new Map();
   /** Time of the last pod on a node, by node and workload uid. */
   readonly #workloads = new Map<string, Map<string, number>>();
 
   /**
-   * Adds the occurrences that are new since the last call. An occurrence in the future, by a node's clock, counts as now. Earlier ones do
-   * not count: neither those before the first call nor those that an Event only claims.
+   * Adds the occurrences that are new since the last call, at the time when the API server stored them: no clock of a node is believed.
+   * Earlier ones do not count: neither those before the first call nor those that an Event only claims.
    */
   take(events: readonly SandboxEventView[], windowMs: number, nowMs: number): void {
-    const sinceMs = (this.#takenMs ?? nowMs) - LATE_MS;
+    const fromMs = (this.#takenMs ?? nowMs) - LATE_MS;
+    const fresh = events
+      .filter(event => isNew(event, this.#counts.get(event.uid)))
+      .map(event => ({ event, atMs: Math.min(this.#storedMs(event), nowMs) }))
+      .filter(({ atMs }) => atMs >= fromMs);
     this.#takenMs = nowMs;
-    const fresh = events.filter(event => event.lastMs >= sinceMs && isNew(event, this.#counts.get(event.uid)));
     const counted = events.filter(({ uid, unauthorized }) => unauthorized || this.#counts.has(uid));
     this.#counts = new Map(counted.map(({ uid, count }) => [uid, count]));
-    for (const event of fresh.toSorted((a, b) => a.lastMs - b.lastMs)) this.#add(event, Math.min(event.lastMs, nowMs));
+    for (const { event, atMs } of fresh.toSorted((a, b) => a.atMs - b.atMs)) this.#add(event, atMs);
     for (const [node, { all }] of this.#failures)
       if (nowMs - (all.occasions.at(-1)?.endMs ?? -Infinity) >= windowMs) this.#failures.delete(node);
+  }
+
+  /** A count that was seen to rise rose since the last call, even if the API server does not say when it stored it. */
+  #storedMs({ uid, storedMs }: SandboxEventView): number {
+    return this.#counts.has(uid) ? Math.max(storedMs, this.#takenMs ?? storedMs) : storedMs;
   }
 
   #add({ node, namespace }: SandboxEventView, atMs: number): void {
@@ -52,6 +70,27 @@ export class SandboxTraces {
   /** Failures on a node. */
   of(node: string): NodeFailures {
     return this.#failures.get(node) ?? NO_FAILURES;
+  }
+
+  /** Records which agents are Ready now; forgets all others. */
+  seeAgents(agents: readonly PodView[], nowMs: number): void {
+    const ready = agents.filter(pod => pod.ready).map((pod): [string, SeenReady] => [pod.uid, this.#seen(pod, nowMs)]);
+    this.#ready = new Map(ready);
+  }
+
+  #seen({ uid, readySinceMs, createdAtMs }: PodView, nowMs: number): SeenReady {
+    const claimedMs = readySinceMs ?? createdAtMs;
+    const known = this.#ready.get(uid);
+    if (known?.claimedMs === claimedMs) return known;
+    return { claimedMs, sinceMs: Math.min(nowMs, claimedMs + NODE_CLOCK_MS) };
+  }
+
+  /**
+   * Time since which all of the agents are Ready, by the operator's own clock. One that is not Ready may be about to write its
+   * credential, so nothing counts yet.
+   */
+  readySince(agents: readonly PodView[]): number {
+    return Math.max(...agents.map(({ uid }) => this.#ready.get(uid)?.sinceMs ?? Infinity));
   }
 
   /** Records the workloads with a pod on a node now. Returns the uids of all workloads with a current or recent pod there. */

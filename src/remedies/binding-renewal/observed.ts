@@ -52,6 +52,8 @@ export interface LivingBinding {
   readonly lacks: readonly Right[];
   /** What the role allows and no binding by the operator may; reviewed with the rights. Absent: nothing. */
   readonly excess?: string;
+  /** Why the rights or the role could not be reviewed now: nothing is written until they can. */
+  readonly unread?: string;
 }
 
 /** A binding that is in status and does not exist. */
@@ -63,4 +65,6 @@ export interface GoneBinding {
   readonly lacks: readonly Right[];
   /** As of {@link LivingBinding}. */
   readonly excess?: string;
+  /** As of {@link LivingBinding}. */
+  readonly unread?: string;
 }

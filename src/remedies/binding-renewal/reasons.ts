@@ -11,6 +11,10 @@ export const REASONS = {
     event: "Warning",
     help: "Add the rule that the message prints, as above.",
   },
+  RoleUnread: {
+    event: "Warning",
+    help: "Reads of the role have failed for an hour (of a short-lived binding for less): find out why, or renew the binding by hand. Other bindings are renewed.",
+  },
   MalformedExpiry: {
     event: "Warning",
     help: "Correct the value that the message prints.",

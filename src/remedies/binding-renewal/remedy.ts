@@ -26,7 +26,7 @@ const PERMISSIONS: readonly Permission[] = [
   ...["deployments", "statefulsets", "daemonsets"].map(resource => ({
     apiGroup: "apps",
     resource,
-    verbs: ["get", "list"],
+    verbs: ["get", "list", "watch"],
     why: "Finds the targets and the ServiceAccounts that they run as.",
   })),
 ];

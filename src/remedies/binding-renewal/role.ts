@@ -1,32 +1,108 @@
 import type { BindingKind, RoleRule } from "../../core/views";
 
-const RBAC_GROUPS = ["rbac.authorization.k8s.io"];
-const CORE = [""];
+/** Resources on which these verbs let the holder of a role take rights that nobody gave it. */
+interface Power {
+  readonly group: string;
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  /** Reports whether a rule that is limited to an object of this name is as powerful. Absent: it is, whatever the name. */
+  readonly named?: (name: string) => boolean;
+}
+
+const RBAC = "rbac.authorization.k8s.io";
+const CORE = "";
+const ADMISSION = "admissionregistration.k8s.io";
+const CHANGE = ["create", "update", "patch"];
+
+/** A request without a name, such as list, matches an empty name in a rule. */
+const isEmpty = (name: string): boolean => name === "";
+
+/** Certificates of other signers are no identities for the API server. */
+const isClientSigner = (name: string): boolean =>
+  isEmpty(name) || name === "kubernetes.io/*" || name.startsWith("kubernetes.io/kube-apiserver-client");
+
+// Source of both tables: "Privilege escalation risks" in https://kubernetes.io/docs/concepts/security/rbac-good-practices/; the comments
+// name its sections. An aggregated ClusterRole has its effective rules in `rules`, like any other role, and each review reads them again.
+// Not listed, because the controllers that are healed here need them, and Pod Security can limit them: "Workload creation", "Persistent
+// volume creation" and "Namespace modification".
+
+/** In every binding. */
+const POWERS: readonly Power[] = [
+  // "Escalate verb" and "Bind verb". The named role may be cluster-admin.
+  { group: RBAC, resources: ["roles", "clusterroles"], verbs: ["escalate", "bind"] },
+  // "Impersonate verb".
+  { group: CORE, resources: ["users", "groups"], verbs: ["impersonate"] },
+];
+
+/**
+ * In a ClusterRoleBinding, which reaches the credentials of kube-system. In a RoleBinding, these rights end at the pods and Secrets of its
+ * namespace (as Kubernetes' roles `edit` and `admin` do), or have no effect.
+ */
+const CLUSTER_POWERS: readonly Power[] = [
+  // "Impersonate verb".
+  { group: CORE, resources: ["serviceaccounts"], verbs: ["impersonate"] },
+  // "Listing secrets".
+  { group: CORE, resources: ["secrets"], verbs: ["get", "list", "watch"], named: isEmpty },
+  // "Token request".
+  { group: CORE, resources: ["serviceaccounts/token"], verbs: ["create"] },
+  // Commands in any pod, as "Access to proxy subresource of Nodes" gives them; get is enough for a WebSocket.
+  { group: CORE, resources: ["pods/exec", "pods/attach"], verbs: ["create", "get"], named: isEmpty },
+  { group: CORE, resources: ["pods/ephemeralcontainers"], verbs: ["update", "patch"], named: isEmpty },
+  // "Access to proxy subresource of Nodes". Each verb gives a part of the kubelet's API.
+  { group: CORE, resources: ["nodes/proxy"], verbs: ["get", "create", "update", "patch", "delete"] },
+  // "CSRs and certificate issuing". Approval needs this verb on the signer.
+  { group: "certificates.k8s.io", resources: ["signers"], verbs: ["approve", "sign"], named: isClientSigner },
+  // "Control admission webhooks". A policy that mutates has the same effect.
+  {
+    group: ADMISSION,
+    resources: [
+      "mutatingwebhookconfigurations",
+      "validatingwebhookconfigurations",
+      "mutatingadmissionpolicies",
+      "mutatingadmissionpolicybindings",
+    ],
+    verbs: CHANGE,
+  },
+];
 
 /**
  * Says what lets the holder of a role take rights that nobody gave it, such as `may escalate clusterroles`; undefined if nothing does. An
- * operator that binds such a role is as good as cluster-admin. Kubernetes' roles `edit` and `admin` may impersonate ServiceAccounts: in a
- * RoleBinding only those of its namespace, whose pods they may run anyway. Pure.
+ * operator that binds such a role is as good as cluster-admin. Pure.
  */
 export function excessOf(rules: readonly RoleRule[], binding: BindingKind): string | undefined {
-  const impersonated = ["users", "groups", ...(binding === "RoleBinding" ? [] : ["serviceaccounts"])];
   for (const rule of rules) {
-    const verbs = ["escalate", "bind"].filter(verb => matches(rule.verbs, verb));
-    const roles = ["roles", "clusterroles"].filter(resource => allows(rule, RBAC_GROUPS, resource));
-    if (verbs[0] !== undefined && roles[0] !== undefined) return `may ${verbs[0]} ${roles[0]}`;
-    const found = matches(rule.verbs, "impersonate")
-      ? impersonated.find(resource => allows(rule, CORE, resource))
-      : undefined;
-    if (found !== undefined) return `may impersonate ${found}`;
-    // With Secrets.
-    if (rule.verbs.length > 0 && rule.resources.includes("*") && matches(rule.apiGroups, ""))
-      return `may ${rule.verbs.join(", ")} all resources ("*")`;
+    const found = powerIn(rule, POWERS) ?? allResources(rule);
+    const excess = found ?? (binding === "ClusterRoleBinding" ? powerIn(rule, CLUSTER_POWERS) : undefined);
+    if (excess !== undefined) return `may ${excess}`;
   }
   return undefined;
 }
 
-function allows({ apiGroups, resources }: RoleRule, groups: readonly string[], resource: string): boolean {
-  return groups.some(group => matches(apiGroups, group)) && matches(resources, resource);
+function powerIn(rule: RoleRule, powers: readonly Power[]): string | undefined {
+  for (const { group, resources, verbs, named } of powers) {
+    if (!matches(rule.apiGroups, group) || isLimited(rule, named)) continue;
+    const verb = verbs.find(one => matches(rule.verbs, one));
+    const resource = resources.find(one => allows(rule, one));
+    if (verb !== undefined && resource !== undefined) return `${verb} ${resource}`;
+  }
+  return undefined;
+}
+
+/** With Secrets, whatever else there is. */
+function allResources({ apiGroups, resources, verbs }: RoleRule): string | undefined {
+  const isAll = verbs.length > 0 && resources.includes("*") && matches(apiGroups, CORE);
+  return isAll ? `${verbs.join(", ")} all resources ("*")` : undefined;
+}
+
+/** The rule has names, and none of them is as powerful as all. */
+function isLimited({ resourceNames = [] }: RoleRule, named: Power["named"]): boolean {
+  return resourceNames.length > 0 && named !== undefined && !resourceNames.some(named);
+}
+
+/** As RBAC does: a star stands for all resources and subresources, and before a subresource for all resources (pkg/apis/rbac/v1/evaluation_helpers.go). */
+function allows({ resources }: RoleRule, resource: string): boolean {
+  const [, subresource] = resource.split("/");
+  return matches(resources, resource) || (subresource !== undefined && resources.includes(`*/${subresource}`));
 }
 
 function matches(values: readonly string[], value: string): boolean {

@@ -5,7 +5,6 @@ import type { Finding } from "./reasons";
 import {
   atZero,
   MAX_CHANGES,
-  MAX_RELEASES,
   isContested,
   isInQuarantine,
   isToBeScaled,
@@ -68,8 +67,10 @@ function releasing(flow: Flow): Finding | undefined {
     const sentence = `${nameOf(flow)} is being released: its throttle is over.`;
     return { status: "False", reason: reasonOfThrottle(flow), sentence, isProgressing: true };
   }
-  const sentence = `${nameOf(flow)} is still throttled: ${MAX_RELEASES} tries to release it failed. The operator keeps trying. ${howToRelease(flow)}`;
-  return { status: "False", reason: "ReleaseFailed", sentence, isStalled: true };
+  const ended = timeOf(flow.breaker.untilMs ?? flow.breaker.sinceMs);
+  const sentence = `${nameOf(flow)} is still throttled, although its throttle ended at ${ended}`;
+  const advice = `The operator keeps trying. ${howToRelease(flow)}`;
+  return { status: "False", reason: "ReleaseFailed", sentence, advice, isStalled: true };
 }
 
 function scalingSentence(flow: Flow): string {

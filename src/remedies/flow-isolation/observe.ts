@@ -40,7 +40,7 @@ export async function observeFlows(
   const names = new Set(found.accounts.map(({ name }) => name));
   const counts = await countPods(object.metadata.namespace, readers);
   const nowMs = readers.clock.now().getTime();
-  peaks.keep(names);
+  peaks.forgetOthers(names, nowMs, countedMs(spec));
   const ownUser = await readers.ownUser();
   const withPods = (account: AccountFacts): AccountFacts => {
     if (counts === undefined) return account;

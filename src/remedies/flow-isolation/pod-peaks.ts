@@ -23,9 +23,20 @@ export class PodPeaks {
     return Math.max(...samples.map(sample => sample.pods));
   }
 
-  /** Forgets ServiceAccounts that are no longer isolated. */
-  keep(accounts: ReadonlySet<string>): void {
-    for (const account of this.#samples.keys()) if (!accounts.has(account)) this.#samples.delete(account);
+  /**
+   * Forgets ServiceAccounts that are no longer isolated, once their requests count no more: a pass on a stale cache, or while a target is
+   * being replaced, must not lower the threshold.
+   */
+  forgetOthers(accounts: ReadonlySet<string>, nowMs: number, keepMs: number): void {
+    for (const [account, samples] of this.#samples) {
+      const isRecent = samples.some(({ ms }) => nowMs - ms <= keepMs);
+      if (!isRecent && !accounts.has(account)) this.#samples.delete(account);
+    }
+  }
+
+  /** Number of ServiceAccounts with samples. */
+  get size(): number {
+    return this.#samples.size;
   }
 }
 

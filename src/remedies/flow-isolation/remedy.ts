@@ -17,13 +17,13 @@ const PERMISSIONS: readonly Permission[] = [
   {
     apiGroup: FLOW_CONTROL_GROUP,
     resource: "flowschemas",
-    verbs: ["get", "list", "create", "patch", "delete"],
+    verbs: ["get", "list", "watch", "create", "patch", "delete"],
     why: "Creates a flow for each ServiceAccount of the targets; patch throttles and releases one.",
   },
   {
     apiGroup: FLOW_CONTROL_GROUP,
     resource: "prioritylevelconfigurations",
-    verbs: ["get", "list", "create", "patch", "delete"],
+    verbs: ["get", "list", "watch", "create", "patch", "delete"],
     why: "Manages the priority levels used by isolated flows and the quarantine level.",
   },
   {
@@ -49,13 +49,13 @@ const PERMISSIONS: readonly Permission[] = [
   ...["deployments", "statefulsets"].map(resource => ({
     apiGroup: "apps",
     resource,
-    verbs: ["get", "list", "patch"],
+    verbs: ["get", "list", "watch", "patch"],
     why: "Reads the targets; patch scales a runaway to zero (onRunaway: ScaleToZero) and back.",
   })),
   {
     apiGroup: "apps",
     resource: "daemonsets",
-    verbs: ["get", "list"],
+    verbs: ["get", "list", "watch"],
     why: "Reads the targets.",
   },
 ];

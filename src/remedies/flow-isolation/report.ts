@@ -8,6 +8,7 @@ import { MAX_RELEASES } from "./flow";
 import { flowId, isLevel, type FlowItem } from "./item";
 import type { FlowPlan } from "./plan";
 import { type Finding, type Reason, REASONS } from "./reasons";
+import { whyNotReleased } from "./release-failure";
 
 /** After a write: the API server applies a FlowSchema within a second or two. In milliseconds. */
 const WRITTEN_MS = 2_000;
@@ -21,30 +22,61 @@ export function reportFlows(plan: FlowPlan, outcomes: Outcomes): Report<Reason |
   const executions = [...outcomes.values()].flat();
   const isWritten = executions.some(isExecuted);
   const report: Report<Reason | "Forbidden"> = {
-    ...summarize(worstFirst(REASONS, findingsOf(plan)), ISOLATED, rest => `Plus ${rest} more; see status.flows.`),
+    ...summarize(
+      worstFirst(REASONS, findingsOf(plan, outcomes)),
+      ISOLATED,
+      rest => `Plus ${rest} more; see status.flows.`,
+    ),
     ...(entries && { lists: { flows: entries.map(entry => written(entry, plan, outcomes)) } }),
     events,
     recheckAfterMs: Math.min(recheckAfterMs, isWritten ? WRITTEN_MS : Infinity),
   };
-  const [worst] = pendingWrites(executions);
-  return worst === undefined ? report : blocked(report, worst);
+  const explained = failedReleases(plan).flatMap(account => releasesOf(account, plan, outcomes));
+  const pending = pendingWrites(executions);
+  const worst = pending.find(execution => !explained.includes(execution));
+  if (worst !== undefined) return blocked(report, worst);
+  return pending.length === 0 ? report : waiting(report);
 }
 
 const ISOLATED: Finding = { status: "True", reason: "Isolated", sentence: "Every flow is isolated." };
 
-function findingsOf(plan: FlowPlan): Finding[] {
+function findingsOf(plan: FlowPlan, outcomes: Outcomes): Finding[] {
   const of = (items: readonly FlowItem[]): Finding[] =>
-    items.flatMap(item => [...item.findings, ...writeFinding(item, plan.mode)]);
+    items.flatMap(item => [
+      ...item.findings.map(finding => withCause(finding, item, plan, outcomes)),
+      ...writeFinding(item, plan.mode),
+    ]);
   const levels = plan.items.filter(isLevel);
   const others = plan.items.filter(({ write }) => write?.step === "Other");
   const flows = plan.items.filter(item => !levels.includes(item) && !others.includes(item));
   return [...of(levels), ...of(flows), ...plan.findings, ...otherWrites(others, plan.mode)];
 }
 
+/** A failed release, with the cause in words. */
+function withCause(finding: Finding, { id }: FlowItem, plan: FlowPlan, outcomes: Outcomes): Finding {
+  const { advice, ...rest } = finding;
+  const account = Object.keys(plan.releases).find(name => flowId(name) === id);
+  if (advice === undefined || account === undefined) return finding;
+  const why = whyNotReleased(releasesOf(account, plan, outcomes));
+  return { ...rest, sentence: `${rest.sentence}: the operator cannot release it, because ${why}. ${advice}` };
+}
+
+/** ServiceAccounts with a release that a finding explains. */
+function failedReleases({ items, releases }: FlowPlan): string[] {
+  const failed = items.filter(({ findings }) => findings.some(({ advice }) => advice !== undefined));
+  return Object.keys(releases).filter(account => failed.some(({ id }) => id === flowId(account)));
+}
+
+function releasesOf(account: string, { releases }: FlowPlan, outcomes: Outcomes): Execution[] {
+  return releases[account]?.flatMap(id => outcomes.get(id) ?? []) ?? [];
+}
+
+/** A throttle and its release have findings of their own, which say the same. */
 function writeFinding({ write }: FlowItem, mode: FlowPlan["mode"]): Finding[] {
   if (write === undefined) return [];
-  return mode === "Observe"
-    ? [{ status: "False", reason: "WouldIsolate", sentence: write.observed }]
+  if (mode === "Observe") return [{ status: "False", reason: "WouldIsolate", sentence: write.observed }];
+  return write.step === "Throttle" || write.step === "Release"
+    ? []
     : [{ status: "False", reason: "Provisioning", sentence: write.why, isProgressing: true }];
 }
 
@@ -65,7 +97,7 @@ function written(entry: FlowStatus, plan: FlowPlan, outcomes: Outcomes): FlowSta
     items.flatMap(item => (item.write?.step === step ? (outcomes.get(item.id) ?? []) : []));
   const level = isFlowSchemaWritten(entry, outcomes) ? plan.levels[entry.serviceAccount] : undefined;
   const isPutBack = of("PutBack").some(isExecuted);
-  const releases = plan.releases[entry.serviceAccount]?.flatMap(id => outcomes.get(id) ?? []) ?? [];
+  const releases = releasesOf(entry.serviceAccount, plan, outcomes);
   return {
     ...unfinished(entry, pendingWrites(of("Provision"))),
     ...(level === undefined ? {} : { priorityLevel: level }),
@@ -92,10 +124,15 @@ function unfinished(entry: FlowStatus, failed: readonly Execution[]): FlowStatus
 
 function blocked(report: Report<Reason | "Forbidden">, worst: Execution): Report<Reason | "Forbidden"> {
   const message = `${report.message} Not written yet: ${describePending(worst)}.`;
-  const waiting = { ...report, message, recheckAfterMs: Math.min(FAILED_MS, report.recheckAfterMs ?? FAILED_MS) };
-  if (worst.outcome.result !== "Forbidden") return { ...waiting, progressing: true };
+  const retried = { ...waiting(report), message };
+  if (worst.outcome.result !== "Forbidden") return retried;
   const reason = "Forbidden";
-  return { ...waiting, reason, progressing: false, stalled: { reason, message } };
+  return { ...retried, reason, progressing: false, stalled: { reason, message } };
+}
+
+/** A write is tried again. */
+function waiting(report: Report<Reason | "Forbidden">): Report<Reason | "Forbidden"> {
+  return { ...report, progressing: true, recheckAfterMs: Math.min(FAILED_MS, report.recheckAfterMs ?? FAILED_MS) };
 }
 
 /** Also of a write that was executed: only the next pass sees whether the cluster took it up. */

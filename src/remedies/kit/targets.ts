@@ -3,11 +3,13 @@ import type { Readers } from "../../core/readers";
 import type { WorkloadView } from "../../core/views";
 
 /**
- * Reads the workloads of one target, live; there may be none yet.
+ * Reads the workloads of one target, live; there may be none yet. A target of kind Pod names none: only token-restart handles it, and the
+ * API server refuses it with any other block.
  *
  * @throws any error of the reader
  */
 export async function readTarget(target: TargetSelector, namespace: string, readers: Readers): Promise<WorkloadView[]> {
+  if (target.kind === "Pod") return [];
   if (target.name !== undefined) {
     const workload = await readers.workload(target.kind, namespace, target.name);
     return workload === null ? [] : [workload];

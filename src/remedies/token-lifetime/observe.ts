@@ -5,14 +5,18 @@ import { keyOf } from "../../core/key";
 import type { Readers } from "../../core/readers";
 import { isOpen } from "../../core/restarts";
 import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/views";
-import type { PodLogReview, PodLogState } from "../../logs/pod-log-review";
+import type { PodLogReview, PodLogState, ReviewedPod } from "../../logs/pod-log-review";
 import type { SandboxReview } from "../../logs/sandboxes/review";
 import { describeTarget, readTarget } from "../kit/targets";
 import { canBeAgent } from "../../logs/sandboxes/failures";
 import { hasTemplateChange, readOwnPolicies, readPolicies } from "./admission";
 import { isWatched } from "./checks/watch";
+import { holderOf, otherObjects } from "./holder";
 import { readFormerTrials } from "./trial/cleanup";
 import { withProof } from "./trial/observe";
+import { isOnTrial } from "./trial/strategy";
+import { withTrialRights } from "./trial/rights";
+import type { WatchedTimes } from "./trial/watched";
 import {
   activePodsOf,
   isBounded,
@@ -40,6 +44,7 @@ interface WithoutLogs {
 export interface Reviews {
   readonly logs: PodLogReview;
   readonly sandboxes: SandboxReview;
+  readonly watched: WatchedTimes;
 }
 
 /** Reads the DaemonSets with their templates and pods, and logs where a change is planned or can be reverted. */
@@ -47,7 +52,7 @@ export async function observeDaemonSets(
   object: ControllerResilience,
   spec: Spec,
   readers: Readers,
-  { logs, sandboxes }: Reviews,
+  reviews: Reviews,
 ): Promise<Observed> {
   const { daemonSets: records = [], restarts = [] } = object.status ?? {};
   const { views, missingTargets } = await findDaemonSets(object, readers);
@@ -58,20 +63,19 @@ export async function observeDaemonSets(
   const logged = spec.revertOnUnauthorized
     ? found.filter(one => isWatched(one.record, spec, nowMs) || isChangeDue(one, spec) || hasRevertedAgents(one, spec))
     : [];
-  const pods = logged.flatMap(one => one.pods);
-  const reviewed = await logs.review(keyOf(object), pods, readers);
-  const states = { logs: reviewed.states, sandboxes: await sandboxes.review(keyOf(object), pods, readers) };
+  const states = await readStates(object, { found, logged }, readers, reviews);
   const names = new Set(views.map(view => view.name));
   const formerEntries = records.filter(record => !names.has(record.name)).slice(0, MAX_FORMER);
   const daemonSets: ObservedDaemonSet[] = [];
-  for (const one of found) daemonSets.push(await withProof(withLogs(one, states), spec, readers));
+  const reading = { object, spec, readers, states, others: otherObjects(object, readers) };
+  for (const one of found) daemonSets.push(await readRest(one, reading));
   return {
     mode: object.spec.mode,
     generation: object.metadata.generation,
     daemonSets,
     missingTargets,
+    isReviewing: logged.length > 0 || restarts.some(isOpen),
     staleTokens: found.some(one => isChangeDue(one, spec)) ? await readers.staleTokens() : null,
-    nextReadInMs: reviewed.nextReadInMs,
     formerEntries,
     formerTrials: await readFormerTrials(object.metadata.namespace, formerEntries, readers),
     owner: { metadata: object.metadata },
@@ -79,6 +83,29 @@ export async function observeDaemonSets(
     restarts: restarts.filter(({ cause }) => cause === Cause.TokenTooLong),
     otherOpenRestarts: restarts.filter(entry => entry.cause !== Cause.TokenTooLong && isOpen(entry)),
   };
+}
+
+/** What the rest of one DaemonSet is read with. */
+interface Reading {
+  readonly object: ControllerResilience;
+  readonly spec: Spec;
+  readonly readers: Readers;
+  readonly states: States;
+  readonly others: ReturnType<typeof otherObjects>;
+}
+
+/** Reads what only matters before a change and during a trial. */
+async function readRest(
+  found: WithoutLogs,
+  { object, spec, readers, states, others }: Reading,
+): Promise<ObservedDaemonSet> {
+  const { view } = found;
+  const daemonSet = await withProof(withLogs(found, states), spec, readers);
+  const isDue = isChangeDue(found, spec);
+  if (!isDue && !isOnTrial(view)) return daemonSet;
+  const holder = holderOf(view, object, await others());
+  if (holder !== undefined) return { ...daemonSet, holder };
+  return isDue ? withTrialRights(daemonSet, spec, readers) : daemonSet;
 }
 
 async function findDaemonSets(
@@ -145,18 +172,41 @@ function isChangeDue(found: WithoutLogs, spec: Spec): boolean {
   return hasTemplateChange(daemonSet) || (isTemplateChange && isPolicyDue);
 }
 
-/** States by uid of the pod. */
-interface States {
-  readonly logs: ReadonlyMap<string, PodLogState>;
-  readonly sandboxes: ReadonlyMap<string, PodLogState>;
+/** @param logged the DaemonSets whose logs and Events matter now */
+async function readStates(
+  object: ControllerResilience,
+  { found, logged }: { readonly found: readonly WithoutLogs[]; readonly logged: readonly WithoutLogs[] },
+  readers: Readers,
+  { logs, sandboxes, watched }: Reviews,
+): Promise<States> {
+  const key = keyOf(object);
+  const pods = logged.flatMap(one => one.pods);
+  const active = found.filter(({ view }) => object.spec.mode === "Enforce" && !view.skip);
+  const nowMs = readers.clock.now().getTime();
+  const uids = active.map(({ view }) => view.uid);
+  return {
+    logs: await logs.review(key, pods, readers),
+    sandboxes: await sandboxes.review(key, pods, readers),
+    watched: watched.note(key, uids, nowMs),
+  };
 }
 
-const NO_STATES: States = { logs: new Map(), sandboxes: new Map() };
+/** States by uid of the pod. */
+interface States {
+  readonly logs: ReadonlyMap<string, ReviewedPod>;
+  readonly sandboxes: ReadonlyMap<string, PodLogState>;
+  /** By uid of the DaemonSet. */
+  readonly watched: ReadonlyMap<string, number>;
+}
+
+const NO_STATES: States = { logs: new Map(), sandboxes: new Map(), watched: new Map() };
 
 function withLogs(found: WithoutLogs, states: States): ObservedDaemonSet {
   const { view, account, record, pods } = found;
+  const watchedSinceMs = states.watched.get(view.uid);
   return {
     view,
+    ...(watchedSinceMs !== undefined && { watchedSinceMs }),
     ...(account?.automount !== undefined && { automount: account.automount }),
     lacksServiceAccount: account === null || account.deletedAtMs !== undefined,
     ...(record && { record }),
@@ -168,13 +218,16 @@ function withLogs(found: WithoutLogs, states: States): ObservedDaemonSet {
   };
 }
 
+const UNREAD: ReviewedPod = { state: "unread", readMs: -Infinity };
+
 /** Worst first. */
 const WORST: readonly PodLogState[] = ["persistent", "suspected", "unreadable", "unread", "quiet"];
 
 /** A network plugin that is answered 401 logs nothing in its agent, so the worse of both states counts. */
-function stateOf({ uid }: PodView, states: States): Pick<ObservedPod, "logState" | "sandboxState"> {
-  const logState = states.logs.get(uid) ?? "unread";
+function stateOf({ uid }: PodView, states: States): Pick<ObservedPod, "logState" | "logReadMs" | "sandboxState"> {
+  const { state: logState, readMs: logReadMs } = states.logs.get(uid) ?? UNREAD;
   const sandboxState = states.sandboxes.get(uid);
-  if (sandboxState === undefined) return { logState };
-  return { logState: WORST.find(state => state === logState || state === sandboxState) ?? logState, sandboxState };
+  if (sandboxState === undefined) return { logState, logReadMs };
+  const worst = WORST.find(state => state === logState || state === sandboxState) ?? logState;
+  return { logState: worst, logReadMs, sandboxState };
 }

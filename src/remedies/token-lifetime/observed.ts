@@ -4,6 +4,7 @@ import type {
   RestartStatus,
   TokenLifetimeSpec,
 } from "../../api/controller-resilience";
+import type { Right } from "../../core/readers";
 import type { ClusterObjectView, DaemonSetView, PodView } from "../../core/views";
 import type { PodLogState } from "../../logs/pod-log-review";
 import { planTemplate, type TemplateInput, type TemplatePlan } from "./template";
@@ -16,9 +17,10 @@ export interface Observed {
   readonly daemonSets: readonly ObservedDaemonSet[];
   /** Targets of kind DaemonSet that match no DaemonSet. */
   readonly missingTargets: readonly string[];
+  /** Logs are read, or a restart has no outcome yet. */
+  readonly isReviewing: boolean;
   /** How many expired tokens API servers have received; null if unknown. */
   readonly staleTokens: number | null;
-  readonly nextReadInMs: number;
   /** Status entries of DaemonSets that do not exist or are no targets now. */
   readonly formerEntries: readonly DaemonSetStatus[];
   /** Those of them that are still on trial. */
@@ -48,12 +50,20 @@ export interface ObservedDaemonSet {
   /** The status entry of this object. Of a predecessor with the same name only a revert and its template. */
   readonly record?: DaemonSetStatus;
   readonly pods: readonly ObservedPod[];
+  /** Since when this process has watched it without a gap; absent in Observe mode and with the skip annotation. */
+  readonly watchedSinceMs?: number;
+  /** The other ControllerResilience that has it; read only if this one is to change it, or during a trial. */
+  readonly holder?: string;
+  /** Rights that a trial needs and the operator lacks; read only before a change. */
+  readonly missingRights?: readonly Right[];
 }
 
 export interface ObservedPod {
   readonly pod: PodView;
   /** What its logs say; `unread` also if they were not requested. */
   readonly logState: PodLogState;
+  /** All its logs were read up to this time; -Infinity if one was not. */
+  readonly logReadMs: number;
   /** What Events say about pods that start on its node, if it can be a CNI agent; part of the log state. */
   readonly sandboxState?: PodLogState;
   /** A pod with its own network has started on its node since a copy of its first token expired. Absent: not known. */

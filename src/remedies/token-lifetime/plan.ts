@@ -30,7 +30,8 @@ export interface TokenLifetimePlan extends Plan {
   /** Status entries of DaemonSets that do not exist or are no targets now. */
   readonly formerEntries: readonly DaemonSetStatus[];
   readonly missingTargets: readonly string[];
-  readonly nextReadInMs: number;
+  /** Logs are read, or a restart has no outcome yet. */
+  readonly isReviewing: boolean;
 }
 
 /** Plans reverts of all DaemonSets, and any other change for one DaemonSet at a time. */
@@ -58,7 +59,7 @@ export function planTokenLifetime(observed: Observed, spec: Spec, now: Date): To
     removals: removalItems,
     formerEntries,
     missingTargets: observed.missingTargets,
-    nextReadInMs: observed.nextReadInMs,
+    isReviewing: observed.isReviewing,
     restarts,
     needsCleanup: needsCleanup(daemonSets, formerEntries, observed),
   };
@@ -137,5 +138,9 @@ function needsCleanup(
 /** OnDelete holds up every update of the DaemonSet, so it must not outlive the object. */
 function isAnyOnTrial(items: readonly DaemonSetItem[], { daemonSets, formerTrials }: Observed): boolean {
   const isBeginning = items.some(({ finding, intents }) => finding.after === "Trial" && intents.length > 0);
-  return isBeginning || formerTrials.length > 0 || daemonSets.some(({ view }) => isOnTrial(view));
+  return (
+    isBeginning ||
+    formerTrials.length > 0 ||
+    daemonSets.some(({ view, holder }) => holder === undefined && isOnTrial(view))
+  );
 }

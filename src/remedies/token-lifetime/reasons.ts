@@ -79,7 +79,7 @@ export const REASONS = {
   },
   Waiting: {
     event: "Normal",
-    help: "Not the moment for a change: a rollout, 401s, unreadable logs, or no ServiceAccount; the message says which. Stalled after an hour.",
+    help: "Not the moment for a change: a rollout, 401s, unreadable logs, no ServiceAccount, or another object has it; the message says which. Stalled after an hour.",
   },
   TargetNotFound: { event: "Warning", help: "No such DaemonSet (yet)." },
   DefaultTokenLeft: { event: "Normal", help: "As requested by `defaultToken: Leave`." },

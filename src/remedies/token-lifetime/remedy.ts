@@ -9,12 +9,14 @@ import { planTokenLifetime } from "./plan";
 import { REASONS } from "./reasons";
 import { reportTokenLifetime } from "./report";
 import { endTrials } from "./trial/cleanup";
+import { describeHeldTrials } from "./trial/held";
+import { createWatchedTimes } from "./trial/watched";
 
 const PERMISSIONS: readonly Permission[] = [
   {
     apiGroup: "apps",
     resource: "daemonsets",
-    verbs: ["get", "list", "patch"],
+    verbs: ["get", "list", "watch", "patch"],
     why: "Reads DaemonSets; patch bounds the token in a pod template, and reverts that.",
   },
   {
@@ -33,7 +35,7 @@ const PERMISSIONS: readonly Permission[] = [
   {
     apiGroup: "",
     resource: "serviceaccounts",
-    verbs: ["get"],
+    verbs: ["get", "list", "watch"],
     why: "Reads whether a token is mounted, and whether pods can be created.",
   },
   {
@@ -46,7 +48,7 @@ const PERMISSIONS: readonly Permission[] = [
   ...["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"].map(resource => ({
     apiGroup: "admissionregistration.k8s.io",
     resource,
-    verbs: ["list", "create", "patch", "delete"],
+    verbs: ["list", "watch", "create", "patch", "delete"],
     why: "via: Admission creates one per DaemonSet, repairs it, and deletes it.",
     grantedBy: "tokenLifetime.viaAdmission",
   })),
@@ -63,6 +65,7 @@ export function createTokenLifetime(
   logs = createPodLogReview(),
   sandboxes = createSandboxReview(),
 ): Remedy<"tokenLifetime"> {
+  const watched = createWatchedTimes();
   return defineRemedy({
     name: "token-lifetime",
     block: "tokenLifetime",
@@ -71,16 +74,19 @@ export function createTokenLifetime(
     owns: "daemonSets",
     permissions: PERMISSIONS,
     causes: [Cause.TokenTooLong],
-    observe: (object, spec, readers) => observeDaemonSets(object, spec, readers, { logs, sandboxes }),
+    observe: (object, spec, readers) => observeDaemonSets(object, spec, readers, { logs, sandboxes, watched }),
     plan: planTokenLifetime,
     report: reportTokenLifetime,
     cleanUp: async (object, readers) => [
       ...(await endTrials(object, readers)),
       ...(await cleanUpPolicies(object, readers)),
     ],
+    whileSuspended: ({ status }) => describeHeldTrials(status?.daemonSets ?? []),
+    pause: key => logs.pause(key),
     forget: key => {
       logs.forget(key);
       sandboxes.forget(key);
+      watched.forget(key);
     },
   });
 }

@@ -54,12 +54,12 @@ function summaryOf({ daemonSets, missingTargets }: TokenLifetimePlan): TokenLife
 }
 
 function recheckOf(
-  { daemonSets, nextReadInMs }: TokenLifetimePlan,
+  { daemonSets, isReviewing }: TokenLifetimePlan,
   entries: readonly DaemonSetStatus[],
   isBlocked: boolean,
 ): Pick<TokenLifetimeReport, "recheckAfterMs"> {
   const times = daemonSets.flatMap(({ finding }) => finding.recheckAfterMs ?? []);
-  const nextMs = Math.min(...times, nextReadInMs);
+  const nextMs = Math.min(...times, isReviewing ? RECHECK_MS : Infinity);
   if (!Number.isFinite(nextMs)) return {};
   // A blocked write is not retried immediately; a revert is.
   const isUrgent = entries.some(({ outcome }) => outcome === "Reverting");
@@ -76,7 +76,10 @@ function isShortened({ finding }: DaemonSetItem, executions: readonly Execution[
 function executed({ finding: { entry, after } }: DaemonSetItem, executions: readonly Execution[], now: Date) {
   const isExecuted = executions.length > 0 && executions.every(({ outcome }) => outcome.result === "Executed");
   if (after === undefined || !isExecuted) return entry;
-  return { ...entry, outcome: after, ...(after === "Rolling" && { appliedTime: toSeconds(now) }) };
+  const ended: DaemonSetStatus = { ...entry, outcome: after };
+  delete ended.waitStartTime;
+  delete ended.trialWaits;
+  return after === "Rolling" ? { ...ended, appliedTime: toSeconds(now) } : ended;
 }
 
 function shortened({ finding: { entry: before, shortens, after } }: DaemonSetItem, now: Date): DaemonSetStatus {

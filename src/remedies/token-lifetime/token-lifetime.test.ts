@@ -269,8 +269,8 @@ describe("logs without revertOnUnauthorized", () => {
     const read: string[] = [];
     scene.review = (_key, pods) => {
       read.push(...pods.map(({ name }) => name));
-      const states = new Map(pods.map(({ uid }) => [uid, "unreadable" as const]));
-      return Promise.resolve({ states, nextReadInMs: Infinity });
+      const states = new Map(pods.map(({ uid }) => [uid, { state: "unreadable" as const, readMs: -Infinity }]));
+      return Promise.resolve(states);
     };
     for (let i = 0; i < 100; i++) {
       await scene.pass();

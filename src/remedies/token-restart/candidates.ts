@@ -36,9 +36,9 @@ export interface WorkloadState {
   readonly pending: readonly PendingWrite[];
 }
 
-/** Pods with sufficient evidence for a restart. */
+/** Pods with sufficient evidence for a restart. A log that will be read within moments may contradict it. */
 export function rejectedPods({ pods }: ObservedWorkload): ObservedPod[] {
-  return pods.filter(pod => isRejected(pod));
+  return pods.filter(pod => pod.isNew !== true && isRejected(pod));
 }
 
 /** Rejected pods that the operator may restart, and that a restart can heal. */
@@ -49,8 +49,11 @@ export function candidatesOf(state: WorkloadState): ObservedPod[] {
   );
 }
 
-/** Reports whether a restart can heal a rejected pod that no skip annotation protects and that is not the operator's own. */
+/**
+ * Reports whether a restart can heal a rejected pod: its owner recreates it, no skip annotation protects it, and it is not the operator's own.
+ */
 export function isHealable(pod: ObservedPod, state: WorkloadState): boolean {
+  if (state.workload.view.refusal !== undefined) return false;
   return (
     !pod.view.skip && pod.isOperator !== true && pod.serviceAccount === "present" && !hasNothingToRenew(pod, state)
   );
@@ -114,7 +117,7 @@ function claimFor(candidate: ObservedPod, state: WorkloadState): TokenClaim {
     cause,
     ...(proof?.serviceAccountUID === undefined ? {} : { serviceAccountUID: proof.serviceAccountUID }),
     // A rollout replaces every pod, so no sibling of the incident is left that could be exempt from the cooldown.
-    ...(isRolled(candidate, state) ? {} : { podCreatedAtMs: view.createdAtMs }),
+    ...(isRolled(candidate, state) ? {} : { podCreatedAtMs: view.createdAtMs, maxOpen: state.spec.maxUnavailable }),
     limits: limitsOf(state.spec),
     ...(isUnproven({ cause }) ? { rejections: state.observed.rejections } : {}),
   };

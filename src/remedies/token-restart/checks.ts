@@ -13,8 +13,9 @@ import {
 import { cooldownActive, missedByRollout, restartsExhausted } from "./limits";
 import { isRolled } from "./restart-method";
 import { rolloutInProgress, upgradeDeferred } from "./rollout-checks";
+import { neverRestarted, notRecreated, podsOfOthers } from "./owner-checks";
 import { downPods, tooManyDown, UNHEALTHY_HINT } from "./unavailable";
-import { isStale, isSuspected, workloadId, type ObservedPod } from "./observed";
+import { isStale, isSuspected, workloadId, type ObservedPod, type ObservedWorkload } from "./observed";
 import {
   count,
   describeBlock,
@@ -38,6 +39,10 @@ const CHECKS: readonly WorkloadCheck[] = [
   serviceAccountUnreadable,
   // A restart would upgrade the pods, and a person decides when.
   upgradeDeferred,
+  // An owner has not recreated a pod.
+  notRecreated,
+  // Nothing would recreate the pods.
+  neverRestarted,
   // A restart does not renew the rejected credential.
   noTokenToRenew,
   // The last rollout did not reach a rejected pod, and the next rollout would not either.
@@ -62,6 +67,8 @@ const CHECKS: readonly WorkloadCheck[] = [
   restartNeeded,
   // The successor of a replaced pod has not proven itself yet.
   successorWatched,
+  // Its pods run under another owner.
+  podsOfOthers,
   // Without pods there are no tokens.
   noPods,
   // There are 401s, but they are not persistent yet.
@@ -78,10 +85,19 @@ export function assess(state: WorkloadState): Assessment {
 function accepted({ workload }: WorkloadState): Assessment {
   const pods = count(workload.pods.length, "pod");
   const sentence = `${workloadId(workload.view)} (${pods}): no pod persistently gets 401 responses.`;
-  const partial = workload.pods.find(({ isLogPartial }) => isLogPartial === true);
-  if (partial === undefined) return { status: "True", reason: "Accepted", sentence };
-  const skipped = `Part of the log of pod ${partial.view.name} was skipped, because it is written faster than it can be read.`;
-  return { status: "True", reason: "Accepted", sentence: `${sentence} ${skipped}`, isNotable: true };
+  const notes = [...describeRefusal(workload), ...describePartialLog(workload)];
+  if (notes.length === 0) return { status: "True", reason: "Accepted", sentence };
+  return { status: "True", reason: "Accepted", sentence: [sentence, ...notes].join(" "), isNotable: true };
+}
+
+function describeRefusal({ view }: ObservedWorkload): string[] {
+  return view.refusal === undefined ? [] : [`Never restarted, because ${view.refusal}.`];
+}
+
+function describePartialLog({ pods }: ObservedWorkload): string[] {
+  const partial = pods.find(({ isLogPartial }) => isLogPartial === true);
+  if (partial === undefined) return [];
+  return [`Part of the log of pod ${partial.view.name} was skipped, because it is written faster than it can be read.`];
 }
 
 /** Pods of another ServiceAccount that exists are healed first, unless the workload's new pods would lack theirs. */
@@ -155,10 +171,11 @@ function evidenceStale(state: WorkloadState): Assessment | undefined {
   return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, waitHint: STALE_HINT };
 }
 
-function blockedHint({ spec }: WorkloadState): string {
+function blockedHint({ spec, workload }: WorkloadState): string {
   const strategy = "set strategy RolloutRestart or Auto, with which a Deployment starts a new pod first";
   const surge = "add a replica";
-  return `check the PodDisruptionBudget and the admission webhooks for evictions, delete the pod by hand, or ${spec.strategy === "Auto" ? surge : strategy}`;
+  const canRollMore = spec.strategy !== "Auto" && workload.view.selected === undefined;
+  return `check the PodDisruptionBudget and the admission webhooks for evictions, delete the pod by hand, or ${canRollMore ? strategy : surge}`;
 }
 
 function restartBlocked(state: WorkloadState): Assessment | undefined {
@@ -229,7 +246,7 @@ function noPods({ workload }: WorkloadState): Assessment | undefined {
   return {
     status: "True",
     reason: "NoPods",
-    sentence: `${workloadId(view)} has no pods (replicas: ${view.replicas}).`,
+    sentence: `${workloadId(view)} has no pods (replicas: ${view.replicas ?? "unknown"}).`,
   };
 }
 
@@ -249,8 +266,8 @@ function logsUnread({ workload }: WorkloadState): Assessment | undefined {
   return { status: "Unknown", reason: "ObserveFailed", sentence, isProgressing: true };
 }
 
-function isUnread({ view, readMs, unreadable }: ObservedPod): boolean {
-  return view.deletedAtMs === undefined && readMs === undefined && !unreadable;
+function isUnread({ view, readMs, unreadable, isNew }: ObservedPod): boolean {
+  return view.deletedAtMs === undefined && readMs === undefined && !unreadable && isNew !== true;
 }
 
 function eviction({ view }: ObservedPod, restart: RestartClaim, why: string): Intent {

@@ -21,6 +21,12 @@ describe("KnownOnsets", () => {
     expect(known.remember("shop/a", [onset("a", 60_000)], 60_000)).toEqual([onset("a", 1, 60_000)]);
   });
 
+  it("drops a rejection whose cause is proven now", () => {
+    const known = new KnownOnsets();
+    known.remember("shop/a", [onset("a", 1), onset("b", 1)], 1);
+    expect(known.remember("shop/a", [], 2, ({ workload }) => workload === "a")).toEqual([onset("b", 1)]);
+  });
+
   it("keeps no entry for objects without rejections or with old ones", () => {
     const known = new KnownOnsets();
     for (let i = 0; i < 2_000; i++) known.remember(`shop/${i}`, [], i);

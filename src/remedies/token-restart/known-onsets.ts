@@ -9,9 +9,19 @@ export class KnownOnsets {
     return this.#byObject.size;
   }
 
-  /** Adds the onsets of one object's pass, and returns those of all objects. `nowMs` is wall-clock time. */
-  remember(key: string, current: readonly Onset[], nowMs: number): Onset[] {
-    const remembered = rememberOnsets(this.#byObject.get(key) ?? [], current, nowMs);
+  /**
+   * Adds the onsets of one object's pass, and returns those of all objects. `nowMs` is wall-clock time.
+   *
+   * @param isExplained drops what is remembered: the cause of that rejection is proven now
+   */
+  remember(
+    key: string,
+    current: readonly Onset[],
+    nowMs: number,
+    isExplained: (onset: Onset) => boolean = () => false,
+  ): Onset[] {
+    const known = (this.#byObject.get(key) ?? []).filter(onset => !isExplained(onset));
+    const remembered = rememberOnsets(known, current, nowMs);
     this.#byObject.set(key, remembered);
     // For all objects: a suspended object has no pass that could remove its own.
     for (const [object, onsets] of this.#byObject)

@@ -107,6 +107,7 @@ class World {
   #observed(): ObservedTargets {
     const view = workload({ replicas: 3, ...(this.#rolledMs === undefined ? {} : { restartedAtMs: this.#rolledMs }) });
     return {
+      readIntervalMs: 30_000,
       kind: "observed",
       generation: this.#generation,
       mode: "Enforce",
@@ -119,7 +120,6 @@ class World {
       problems: [],
       onsets: [],
       rejections: { workloads: 1, watched: 1 },
-      nextReadInMs: STEP_MS,
     };
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
-import { Scene, workload } from "./testing/scene";
+import { Scene, UNAUTHORIZED, workload } from "./testing/scene";
 
 const MINUTE = 60_000;
 
@@ -71,7 +71,7 @@ describe("maxRestarts", () => {
     await replaceFirst(scene);
     scene.podList = scene.podList.map(pod => (pod.name === "web-5d-new" ? { ...pod, ready: false } : pod));
     const message = (await scene.passes(20)).message;
-    expect(message).toContain("possible at 2025-01-01T13:00:00Z (maxRestarts)");
+    expect(message).toContain("pod web-5d-2 to recover, at most until 2025-01-01T13:00:00Z (maxRestarts)");
   });
 
   it.each<[string, Partial<RestartStatus>]>([
@@ -80,6 +80,52 @@ describe("maxRestarts", () => {
     const scene = recreated({ maxRestarts: 1, maxUnavailable: 2 });
     addRestart(scene, 9, over);
     expect(await scene.pass()).toMatchObject({ reason: "RestartsExhausted", intents: [] });
+  });
+});
+
+describe("maxUnavailable", () => {
+  it("is the number of pods that a proven incident may have down at a time", async () => {
+    const scene = recreated({ maxUnavailable: 2 });
+    const second = await replaceFirst(scene);
+    expect(second.intents).toMatchObject([{ restart: { pod: "web-5d-1" } }]);
+    scene.noteRestart(second.intents[0]!);
+    scene.replacePod("web-5d-1", "web-5d-new-2");
+    scene.clock.advance(5_000);
+    const third = await scene.pass();
+    expect(third).toMatchObject(DEFERRED);
+    expect(third.message).toContain("(maxUnavailable 2)");
+  });
+
+  it("counts a pod that is down for another reason beside a restarted one", async () => {
+    const scene = recreated({ maxUnavailable: 2 }, 4);
+    const name = "web-5d-0";
+    const pending = scene.podAt(-120_000, { name, uid: "uid-0", ready: false, serviceAccountName: "new" });
+    scene.podList = [pending, ...scene.podList.slice(1)];
+    scene.accounts.set("new", scene.account("sa-9", -86_400_000, "new"));
+    const [intent] = (await scene.pass()).intents;
+    scene.noteRestart(intent!);
+    scene.podList = scene.podList.filter(pod => pod.name !== intent!.target.name);
+    scene.clock.advance(5_000);
+    const waiting = await scene.pass();
+    expect(waiting).toMatchObject(DEFERRED);
+    expect(waiting.message).toContain("(maxUnavailable 2)");
+  });
+
+  it("does not let pods that are rejected by their logs alone go together, and names what they wait for", async () => {
+    const scene = new Scene({ maxUnavailable: 2 });
+    scene.workloadList = [workload({ replicas: 3 })];
+    scene.podList = [0, 1, 2].map(i => scene.podAt(-3_600_000 - i, { name: `web-5d-${i}`, uid: `uid-${i}` }));
+    const log = (): void => scene.podList.forEach(({ name }) => scene.log(UNAUTHORIZED, name));
+    const [intent] = (await scene.passes(15, log)).intents;
+    scene.noteRestart(intent!);
+    scene.replacePod(intent!.target.name, "web-5d-new");
+    scene.clock.advance(5_000);
+    log();
+    const waiting = await scene.pass();
+    expect(waiting).toMatchObject(DEFERRED);
+    expect(waiting.message).toContain(
+      `waiting for the restart of pod ${intent!.target.name} to recover, at most until 2025-01-01T12:1`,
+    );
   });
 });
 

@@ -1,6 +1,6 @@
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { RestartClaim } from "../../core/intent";
-import { type BudgetDecision, checkRestartBudget } from "../../core/restarts";
+import { type BudgetDecision, checkRestartBudget, isOpen } from "../../core/restarts";
 import type { Assessment } from "./assessment";
 import { candidatesOf, limitsOf, nextClaim, type WorkloadState } from "./candidates";
 import { isUsedUp, wasUsedUp } from "./exhausted";
@@ -51,8 +51,20 @@ export function cooldownActive(state: WorkloadState): Assessment | undefined {
   const { retryAfterMs } = budget;
   const limit = budget.limit === "Cooldown" ? "cooldown" : "maxRestarts";
   const time = describeTime(state.now.getTime() + retryAfterMs);
-  const sentence = `${describeShare(state.workload, state.rejected)}; next restart possible at ${time} (${limit}).`;
+  const wait = describeWait(state, claim, `${time} (${limit})`);
+  const sentence = `${describeShare(state.workload, state.rejected)}; ${wait}.`;
   return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, retryAfterMs };
+}
+
+/** The wait ends earlier if it is for open restarts, and they help. */
+function describeWait(state: WorkloadState, claim: RestartClaim, until: string): string {
+  const recovered = state.history.map(
+    (entry): RestartStatus => (isOpen(entry) ? { ...entry, outcome: "Recovered" } : entry),
+  );
+  const open = state.history.findLast(entry => isOpen(entry));
+  const isAwaited = open !== undefined && budgetOf({ ...state, history: recovered }, claim).allowed;
+  if (!isAwaited) return `next restart possible at ${until}`;
+  return `waiting for the restart of pod ${open.pod} to recover, at most until ${until}`;
 }
 
 /** Of forgiven restarts only the cooldown counts. */

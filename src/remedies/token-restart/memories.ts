@@ -15,8 +15,8 @@ export interface Memory {
   readonly finder: Finder;
 }
 
-function newMemory(): Pick<Memory, "logs" | "sandboxes" | "rollouts" | "workloads"> {
-  return { logs: new LogWatch(), sandboxes: new SandboxTraces(), rollouts: new RolloutWaits(), workloads: 0 };
+function newMemory(key: Key): Pick<Memory, "logs" | "sandboxes" | "rollouts" | "workloads"> {
+  return { logs: new LogWatch(key), sandboxes: new SandboxTraces(), rollouts: new RolloutWaits(), workloads: 0 };
 }
 
 /** The state of all ControllerResiliences. */
@@ -28,7 +28,7 @@ export class Memories {
     const patterns = JSON.stringify(extraPatterns);
     const known = this.#byKey.get(key);
     if (known?.patterns === patterns) return known;
-    const memory: Memory = { ...(known ?? newMemory()), patterns, finder: createFinder(extraPatterns) };
+    const memory: Memory = { ...(known ?? newMemory(key)), patterns, finder: createFinder(extraPatterns) };
     this.#byKey.set(key, memory);
     onChange();
     return memory;
@@ -41,8 +41,14 @@ export class Memories {
     return total;
   }
 
+  /** Reads no logs of an object until its next pass. */
+  pause(key: Key): void {
+    this.#byKey.get(key)?.logs.pause();
+  }
+
   /** Drops the state of an object. */
   forget(key: Key): void {
+    this.#byKey.get(key)?.logs.stop();
     this.#byKey.delete(key);
   }
 }

@@ -1,24 +1,32 @@
 import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/duration";
-import { ForbiddenError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
 import { isOpen } from "../../core/restarts";
-import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from "../../core/views";
+import type { ContainerView, PodView, ServiceAccountView } from "../../core/views";
 import { serviceAccountUser } from "../../core/service-account-user";
 import type { PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
-import { hasLog, type LogFinding, type LogWatch, type Watched } from "../../logs/reading/log-watch";
-import { describeTarget, readTarget } from "../kit/targets";
+import type { LogWatch } from "../../logs/reading/log-watch";
+import { hasLog, type LogFinding, type Watched } from "../../logs/reading/watched-log";
 import { requireApiUse } from "./api-use";
 import { withAudiences } from "./audiences";
 import { TOKEN_CAUSES, type Onset } from "./cause";
-import { workloadId, type ObservedTargets, type ObservedWorkload, type Problem } from "./observed";
+import { findWorkloads, unlessForbidden } from "./find-workloads";
+import {
+  workloadId,
+  type ObservedTargets,
+  type ObservedWorkload,
+  type Problem,
+  type WatchedWorkload,
+} from "./observed";
 import { KEYS_AGE_MS } from "./key-rotation";
 import { proofOf, type ProofContext } from "./prove";
 import { withMemory } from "./known-pods";
+import { lostOwners } from "./lost-owners";
 import { observedPod, withFailures, type PodBeforeLogs } from "./observed-pod";
 import { findSandboxes } from "./sandbox-evidence";
 import type { SandboxTraces } from "../../logs/sandboxes/traces";
+import { otherOwners } from "./other-owners";
 import { hasEnded, isPodOf } from "./targets";
 
 /** What is remembered of one ControllerResilience between two passes. */
@@ -37,8 +45,7 @@ export function ruleOf(spec: TokenRestartSpec): PersistenceRule {
   };
 }
 
-interface WorkloadBeforeLogs {
-  readonly view: WorkloadView;
+interface WorkloadBeforeLogs extends Pick<ObservedWorkload, "view" | "otherOwners"> {
   readonly pods: readonly PodBeforeLogs[];
 }
 
@@ -52,9 +59,9 @@ interface Pass {
 }
 
 /**
- * Reads workloads, their pods and ServiceAccounts, and the new part of the logs.
+ * Reads workloads, their pods and ServiceAccounts, and what was found in the logs.
  *
- * @throws any reader's error except ForbiddenError, which becomes a problem
+ * @throws NotYetError while the first logs are being read, and any reader's error except ForbiddenError, which becomes a problem
  */
 export async function observeTargets(
   object: ControllerResilience,
@@ -64,20 +71,22 @@ export async function observeTargets(
 ): Promise<Omit<ObservedTargets, "onsets" | "rejections">> {
   const problems: Problem[] = [];
   const pass: Pass = { object, spec, readers, problems };
-  const found = await findWorkloads(pass);
-  const workloads = await findPods(found.views, pass);
+  const { namespace } = object.metadata;
+  const running = (await readers.pods(namespace)).filter(pod => !hasEnded(pod));
+  const found = await findWorkloads(object.spec.targets, running, { namespace, readers, problems });
+  const views = [...found.views, ...lostOwners(object, tokenRestarts(object), found.views)];
+  const workloads = await findPods(views, running, pass);
   if (spec.evidence.includes("Logs")) problems.push(...unknownContainers(spec, workloads));
   const watched = workloads.flatMap(({ pods }) => pods.flatMap(pod => pod.watched));
   const rule = ruleOf(spec);
-  await memory.logs.pass(readers, watched, { windowMs: rule.windowMs, find: memory.find, rule });
+  await memory.logs.want(readers, watched, { windowMs: rule.windowMs, find: memory.find, rule });
   const readsEvents = spec.evidence.includes("SandboxEvents");
-  const { namespace } = object.metadata;
   const search = { readers, namespace, rule, traces: memory.sandboxes, problems };
   const sandboxes = await findSandboxes(readsEvents ? workloads : [], search);
   const nowMs = readers.clock.now().getTime();
   const finding = (item: Watched): LogFinding => memory.logs.finding(item, rule, nowMs);
-  const observedWorkloads = workloads.map(({ view, pods }): ObservedWorkload => {
-    return { view, pods: pods.map(pod => withFailures(observedPod(pod, finding, problems), sandboxes)) };
+  const observedWorkloads = workloads.map(({ pods, ...workload }): ObservedWorkload => {
+    return { ...workload, pods: pods.map(pod => withFailures(observedPod(pod, finding, problems), sandboxes)) };
   });
   const previousTargets = object.status?.targets ?? [];
   return {
@@ -91,14 +100,17 @@ export async function observeTargets(
     ambiguousNodes: sandboxes.ambiguousNodes,
     oneSidedNodes: sandboxes.oneSidedNodes,
     problems,
-    nextReadInMs: memory.logs.nextReadInMs(readers, watched, rule),
+    readIntervalMs: readers.rounds.intervalMs(),
   };
 }
 
-async function findPods(views: readonly WorkloadView[], pass: Pass): Promise<WorkloadBeforeLogs[]> {
+async function findPods(
+  views: readonly WatchedWorkload[],
+  running: readonly PodView[],
+  pass: Pass,
+): Promise<WorkloadBeforeLogs[]> {
   const { object, readers } = pass;
   const audiences = await readers.apiAudiences();
-  const running = (await readers.pods(object.metadata.namespace)).filter(pod => !hasEnded(pod));
   const podViews = running.map(pod => withAudiences(pod, audiences));
   const accounts = await readServiceAccounts(views, podViews, pass);
   const open = openRestarts(object);
@@ -108,7 +120,14 @@ async function findPods(views: readonly WorkloadView[], pass: Pass): Promise<Wor
   const workloads = views.map(view => {
     const context = { spec: pass.spec, rotation, nowMs, ownUser, hasOpenRestart: open.has(workloadId(view)) };
     const ownPods = podViews.filter(pod => isPodOf(pod, view));
-    return { view, pods: ownPods.map(pod => podBeforeLogs(pod, accounts, context)) };
+    const others = ownPods.some(({ deletedAtMs }) => deletedAtMs === undefined)
+      ? []
+      : otherOwners(view, running, views);
+    return {
+      view,
+      pods: ownPods.map(pod => podBeforeLogs(pod, accounts, context)),
+      ...(others.length === 0 ? {} : { otherOwners: others }),
+    };
   });
   return requireApiUse(workloads, { readers, namespace: object.metadata.namespace, problems: pass.problems });
 }
@@ -123,26 +142,11 @@ function openRestarts(object: ControllerResilience): ReadonlySet<string> {
   return new Set(open.map(({ workload }) => workload));
 }
 
-async function findWorkloads({
-  object,
-  readers,
-  problems,
-}: Pass): Promise<{ views: WorkloadView[]; missing: string[] }> {
-  const byUid = new Map<string, WorkloadView>();
-  const missing: string[] = [];
-  for (const [index, target] of object.spec.targets.entries()) {
-    const matching = await unlessForbidden(() => readTarget(target, object.metadata.namespace, readers), problems);
-    if (matching?.length === 0) missing.push(describeTarget(target, index));
-    for (const view of matching ?? []) byUid.set(view.uid, view);
-  }
-  return { views: [...byUid.values()], missing };
-}
-
 /** By name; null: does not exist, undefined: cannot be read. */
 type Accounts = ReadonlyMap<string, ServiceAccountView | null | undefined>;
 
 async function readServiceAccounts(
-  workloads: readonly WorkloadView[],
+  workloads: readonly WatchedWorkload[],
   pods: readonly PodView[],
   { readers, problems }: Pass,
 ): Promise<Accounts> {
@@ -155,18 +159,6 @@ async function readServiceAccounts(
     }
   }
   return accounts;
-}
-
-/** Returns undefined and adds a problem when the read is forbidden. */
-async function unlessForbidden<T>(read: () => Promise<T>, problems: Problem[]): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!(error instanceof ForbiddenError)) throw error;
-    if (!problems.some(problem => problem.message === error.message))
-      problems.push({ forbidden: true, message: error.message });
-    return undefined;
-  }
 }
 
 function podBeforeLogs(
@@ -219,12 +211,21 @@ function unknownContainers({ containers }: TokenRestartSpec, workloads: readonly
   ].map(message => ({ forbidden: false, message }));
 }
 
-function describeUnwatched(workload: WorkloadView): string {
+function describeUnwatched(workload: WatchedWorkload): string {
   return `no pod of ${workloadId(workload)} has a container of spec.tokenRestart.containers`;
 }
 
 function containerNames(pods: readonly PodBeforeLogs[]): ReadonlySet<string> {
   return new Set(pods.flatMap(({ view }) => view.containers.map(({ name }) => name)));
+}
+
+/** Whether the cause of a rejection is proven. A pass on older reads, or an earlier one, may have found no proof. */
+export function explainedBy(workloads: readonly ObservedWorkload[]): (onset: Onset) => boolean {
+  const proven = workloads.flatMap(({ view, pods }) =>
+    pods.filter(({ proof }) => proof !== undefined).map(pod => `${workloadId(view)} ${pod.view.serviceAccountName}`),
+  );
+  const explained = new Set(proven);
+  return ({ workload, serviceAccount }) => explained.has(`${workload} ${serviceAccount}`);
 }
 
 /** Start of rejections that the age of the ServiceAccount does not explain. */

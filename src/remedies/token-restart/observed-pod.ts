@@ -1,5 +1,5 @@
 import type { PodView } from "../../core/views";
-import type { LogFinding, Watched } from "../../logs/reading/log-watch";
+import type { LogFinding, Watched } from "../../logs/reading/watched-log";
 import type { ObservedPod, Problem } from "./observed";
 import { summarizeLogs } from "./pod-logs";
 import type { SandboxFindings } from "./sandbox-evidence";

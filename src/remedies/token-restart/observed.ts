@@ -4,7 +4,7 @@ import type { Refusals } from "../../core/refusals";
 import type { UnprovenRejections } from "../../core/intent";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
-import type { QuietTime } from "../../logs/reading/log-watch";
+import type { QuietTime } from "../../logs/reading/watched-log";
 import type { SandboxFailures } from "../../logs/sandboxes/failures";
 import type { Onset } from "./cause";
 import type { TokenProof } from "./token-proof";
@@ -32,6 +32,8 @@ export interface ObservedTargets {
   readonly workloads: readonly ObservedWorkload[];
   readonly ambiguousNodes: readonly AmbiguousNode[];
   readonly oneSidedNodes: readonly OneSidedNode[];
+  /** Time between two reads of a log without 401s. */
+  readonly readIntervalMs: number;
   /** Failed reads. The other observations are valid. */
   readonly problems: readonly Problem[];
   /** Unexplained rejections in all workloads that the operator watches. */
@@ -40,8 +42,6 @@ export interface ObservedTargets {
   readonly rejections: UnprovenRejections;
   /** What the API servers count; absent: they can prove nothing, or nobody asked. */
   readonly refusals?: Refusals | undefined;
-  /** Time until the next log read is due. */
-  readonly nextReadInMs: number;
 }
 
 /** New pods cannot start on this node because of a rejected credential that two or more workloads may have written. */
@@ -64,11 +64,28 @@ export interface Problem {
   readonly message: string;
 }
 
+/**
+ * A workload of the targets: one that a target names or selects, or the owner of pods that a target of kind Pod selects. Of an owner of
+ * another kind only its pods are known.
+ */
+export interface WatchedWorkload extends Omit<WorkloadView, "kind" | "replicas"> {
+  /** With the API group, unless Kubernetes itself has the kind. */
+  readonly kind: string;
+  /** Absent: how many pods it should have, of those that are watched, is not known. */
+  readonly replicas?: number;
+  /** UIDs of the pods that targets of kind Pod select. Its other pods are left alone, and it is never rolled. Absent: all its pods. */
+  readonly selected?: ReadonlySet<string>;
+  /** Why its pods are never restarted, within a sentence. */
+  readonly refusal?: string;
+}
+
 /** One workload of the targets. */
 export interface ObservedWorkload {
-  readonly view: WorkloadView;
+  readonly view: WatchedWorkload;
   /** Its pods, including terminating ones, except Succeeded and Failed ones. */
   readonly pods: readonly ObservedPod[];
+  /** While it has no pods: other owners of pods that its selector matches, which are not watched. Absent: none, or it has pods. */
+  readonly otherOwners?: readonly string[];
   /** Rejected pods and a rollout in progress were first seen together at this time. Absent: they are not. */
   readonly rolloutSinceMs?: number;
 }
@@ -86,6 +103,8 @@ export interface ObservedPod {
   readonly sandboxes?: SandboxFailures;
   /** unknown: the read failed. */
   readonly serviceAccount: "present" | "missing" | "unknown";
+  /** Some log of it was not read yet, and is wanted only since some seconds. */
+  readonly isNew?: boolean;
   /** All logs of the pod were read up to this time. Absent: not all logs have been read. */
   readonly readMs?: number;
   /** First line of its log in the current life, or after the last 401. Absent: its log is empty. */
@@ -102,15 +121,21 @@ export interface ObservedPod {
 
 /** The entry of a workload in status.targets. */
 export function targetOf(
-  { kind, name }: Pick<WorkloadView, "kind" | "name">,
+  { kind, name }: Pick<WatchedWorkload, "kind" | "name">,
   targets: readonly TargetStatus[],
 ): TargetStatus | undefined {
   return targets.find(target => target.kind === kind && target.name === name);
 }
 
 /** `Deployment/web`, as in status.restarts. */
-export function workloadId({ kind, name }: Pick<WorkloadView, "kind" | "name">): string {
+export function workloadId({ kind, name }: Pick<WatchedWorkload, "kind" | "name">): string {
   return `${kind}/${name}`;
+}
+
+/** Returns the parts of a workload's id. */
+export function parseWorkloadId(id: string): Pick<WatchedWorkload, "kind" | "name"> {
+  const slash = id.indexOf("/");
+  return { kind: id.slice(0, slash), name: id.slice(slash + 1) };
 }
 
 /**

@@ -1,9 +1,10 @@
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
 import { isOpen, oldestFirst, restartsOf } from "../../core/restarts";
-import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../logs/reading/read-schedule";
+import { SUSPICIOUS_INTERVAL_MS } from "../../core/log-rounds";
 import { targetNotFound, type Finding } from "../kit/finding";
 import type { Assessment } from "./assessment";
+import { KEYS_AGE_MS } from "./key-rotation";
 import { limitsOf, rejectedPods, type WorkloadState } from "./candidates";
 import { assess } from "./checks";
 import { coolingMs } from "./limits";
@@ -19,10 +20,11 @@ import type { Reason } from "./reasons";
 import { isRolling } from "./restart-method";
 import { settleRestarts, settleUnwatched } from "./settle";
 import { targetStatus } from "./target-status";
+import { tryKinds, type Assessed } from "./untried-kinds";
 import { withPatience } from "./waiting";
 import { describeAmbiguity, describeOneSided } from "./wording";
 
-/** Minimum time between two passes, even when log reads are overdue. */
+/** Minimum time between two passes. */
 const MIN_RECHECK_MS = 1_000;
 
 /** What the remedy plans and reports. */
@@ -36,9 +38,12 @@ export interface WorkloadsPlan extends Plan<WorkloadItem> {
   readonly settled: readonly RestartStatus[];
   /** Findings about anything but the workloads. */
   readonly findings: readonly Finding<Reason>[];
+  /** Time between two reads of a log without 401s. */
+  readonly readIntervalMs: number;
   /** Number of pods of all workloads. */
   readonly pods: number;
-  readonly recheckAfterMs: number;
+  /** Absent: with the next full pass. A log with news requests a pass by itself. */
+  readonly recheckAfterMs?: number;
 }
 
 /** One workload. */
@@ -56,21 +61,23 @@ export function planRestarts(
 ): TokenRestartPlan {
   if (observed.kind === "invalidPattern") return { ...observed, items: [] };
   const states = observed.workloads.map(workload => stateOf(workload, { observed, spec, now, pending }));
-  const items = states.map(state => itemOf(state));
   const restarts = mergeHistory(observed, states, now);
+  const assessed = states.map(state => ({ state, assessment: assess(state) }));
+  const items = tryKinds(assessed, restarts).map(one => itemOf(one));
   return {
     kind: "observed",
     items,
     restarts,
     settled: newlySettled(observed.restarts, restarts),
     findings: otherFindings(observed),
+    readIntervalMs: observed.readIntervalMs,
     pods: observed.workloads.reduce((sum, { pods }) => sum + pods.length, 0),
-    recheckAfterMs: recheckAfter(observed, items, states),
+    ...recheckOf(items, states),
   };
 }
 
-function itemOf(state: WorkloadState): WorkloadItem {
-  const assessment = withPatience(state, assess(state));
+function itemOf({ state, assessment: found }: Assessed): WorkloadItem {
+  const assessment = withPatience(state, found);
   const { uid } = state.workload.view;
   return { id: uid, intents: assessment.intents ?? [], assessment, target: targetStatus(state, assessment) };
 }
@@ -79,12 +86,15 @@ function stateOf(
   workload: ObservedWorkload,
   context: Pick<WorkloadState, "observed" | "spec" | "now" | "pending">,
 ): WorkloadState {
-  const { observed, spec, now } = context;
+  const { observed, now } = context;
+  // The operator cannot roll an owner of unknown kind, and a target of kind Pod asks for no rollout.
+  const spec = workload.view.selected === undefined ? context.spec : { ...context.spec, strategy: "Evict" as const };
   const previous = targetOf(workload.view, observed.previousTargets);
   const ofWorkload = restartsOf(workloadId(workload.view), observed.restarts);
   const relapseMs = limitsOf(spec).maxRestartsWindowMs;
   const strategy = {
     isRollout: spec.strategy === "RolloutRestart" || isRolling(ofWorkload, { spec, workload }),
+    isForgiven: (previous?.unreplacedGeneration ?? Infinity) < observed.generation,
     relapseMs,
   };
   const settle = (entries: readonly RestartStatus[]): RestartStatus[] =>
@@ -96,7 +106,7 @@ function stateOf(
   const isForgotten = isForgiven && coolingMs(settled, spec, now) === 0;
   const history = isForgotten ? settle(ofWorkload.filter(entry => isOpen(entry))) : settled;
   const isCooling = isForgiven && !isForgotten;
-  return { ...context, workload, history, previous, isCooling, rejected: rejectedPods(workload) };
+  return { ...context, spec, workload, history, previous, isCooling, rejected: rejectedPods(workload) };
 }
 
 /** All restarts, oldest first. Those of former targets are kept, but do not stay open. */
@@ -129,17 +139,19 @@ function otherFindings(observed: ObservedTargets): Finding<Reason>[] {
   return [...ambiguous, ...missingTargets.map(target => targetNotFound(target)), ...failed];
 }
 
-function recheckAfter(
-  { nextReadInMs }: ObservedTargets,
+function recheckOf(
   items: readonly WorkloadItem[],
   states: readonly WorkloadState[],
-): number {
+): Pick<WorkloadsPlan, "recheckAfterMs"> {
   const hasOpenRestart = states.some(({ history }) => history.some(entry => isOpen(entry)));
-  const isClose = hasOpenRestart || items.some(({ assessment }) => !CALM.has(assessment.reason));
-  const intervalMs = isClose ? SUSPICIOUS_INTERVAL_MS : HEALTHY_INTERVAL_MS;
+  const hasPods = states.some(({ workload }) => workload.pods.length > 0);
+  const isNew = states.some(({ workload }) => workload.pods.some(pod => pod.isNew === true));
+  const isClose = hasOpenRestart || isNew || items.some(({ assessment }) => !CALM.has(assessment.reason));
   const waits = items.flatMap(({ assessment }) => assessment.retryAfterMs ?? []);
-  return Math.max(MIN_RECHECK_MS, Math.min(intervalMs, nextReadInMs, ...waits));
+  const calmMs = hasPods ? KEYS_AGE_MS : Infinity;
+  const soonestMs = Math.min(isClose ? SUSPICIOUS_INTERVAL_MS : calmMs, ...waits);
+  return soonestMs === Infinity ? {} : { recheckAfterMs: Math.max(MIN_RECHECK_MS, soonestMs) };
 }
 
 /** Reasons of workloads that need no close look. */
-const CALM: ReadonlySet<Reason> = new Set(["Accepted", "NoPods", "RestartsExhausted"]);
+const CALM: ReadonlySet<Reason> = new Set(["Accepted", "NoPods", "OtherOwner", "RestartsExhausted"]);

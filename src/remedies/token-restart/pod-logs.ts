@@ -1,8 +1,11 @@
 import type { Persistence } from "../../logs/persistence";
-import type { LogFinding } from "../../logs/reading/log-watch";
+import type { LogFinding } from "../../logs/reading/watched-log";
 import { SEVERITY, type ObservedPod } from "./observed";
 
-type PodLogs = Pick<ObservedPod, "logs" | "isStartUnknown" | "readMs" | "firstLineMs" | "quiet" | "unreadable">;
+type PodLogs = Pick<
+  ObservedPod,
+  "logs" | "isStartUnknown" | "readMs" | "isNew" | "firstLineMs" | "quiet" | "unreadable"
+>;
 
 /** What the logs of a pod's containers say together: the worst state, and what all of them allow to say. Pure. */
 export function summarizeLogs(findings: readonly LogFinding[]): PodLogs {
@@ -13,6 +16,7 @@ export function summarizeLogs(findings: readonly LogFinding[]): PodLogs {
   return {
     ...worst(findings),
     ...(Number.isFinite(readMs) ? { readMs } : {}),
+    ...(findings.some(({ isNew }) => isNew) ? { isNew: true } : {}),
     ...(firstLines.length > 0 ? { firstLineMs: Math.min(...firstLines) } : {}),
     ...(firstLines.length > 0 ? { quiet: { fromMs: Math.max(...firstLines), untilMs: Math.min(...lastLines) } } : {}),
     unreadable: findings.length === 0 || findings.some(({ error }) => error !== undefined),

@@ -5,7 +5,7 @@ import { defineRemedy, type Remedy } from "../../core/remedy";
 import { TOKEN_CAUSES } from "./cause";
 import { KnownOnsets } from "./known-onsets";
 import { Memories } from "./memories";
-import { observeTargets, onsetsOf } from "./observe";
+import { explainedBy, observeTargets, onsetsOf } from "./observe";
 import type { Observed } from "./observed";
 import { planRestarts } from "./plan";
 import { REASONS } from "./reasons";
@@ -75,19 +75,19 @@ const PERMISSIONS: readonly Permission[] = [
   {
     apiGroup: "apps",
     resource: "deployments",
-    verbs: ["get", "list", "patch"],
+    verbs: ["get", "list", "watch", "patch"],
     why: "Finds the targets. patch rolls a target with the strategy RolloutRestart or Auto.",
   },
   {
     apiGroup: "apps",
     resource: "statefulsets",
-    verbs: ["get", "list", "patch"],
+    verbs: ["get", "list", "watch", "patch"],
     why: "Finds the targets. patch rolls a target with the strategy RolloutRestart or Auto.",
   },
   {
     apiGroup: "apps",
     resource: "daemonsets",
-    verbs: ["get", "list", "patch"],
+    verbs: ["get", "list", "watch", "patch"],
     why: "Finds the targets. patch rolls a target with the strategy RolloutRestart or Auto.",
   },
 ];
@@ -116,7 +116,7 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
       const nowMs = readers.clock.now().getTime();
       const workloads = memory.rollouts.mark(observed.workloads, nowMs);
       memory.workloads = workloads.length;
-      const known = onsets.remember(key, onsetsOf(workloads, nowMs), nowMs);
+      const known = onsets.remember(key, onsetsOf(workloads, nowMs), nowMs, explainedBy(workloads));
       const refusals = await witness.ask(workloads, observed.previousTargets, readers);
       const rejections = rejectionsOf(known, memories.workloads(), nowMs);
       return { ...observed, workloads, onsets: known, rejections, refusals };
@@ -124,6 +124,8 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
 
     plan: planRestarts,
     report: reportTokens,
+
+    pause: key => memories.pause(key),
 
     forget(key) {
       memories.forget(key);

@@ -33,7 +33,7 @@ function observed(...names: string[]): ObservedTargets {
     rejections: { workloads: 1, watched: 1 },
   };
   const workloads = names.map(name => rejected(name));
-  return { kind: "observed", generation: 1, mode: "Enforce", nextReadInMs: 5_000, workloads, ...nothing };
+  return { kind: "observed", generation: 1, readIntervalMs: 30_000, mode: "Enforce", workloads, ...nothing };
 }
 
 /** Reports on a plan with one outcome per workload. */

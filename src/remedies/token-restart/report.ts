@@ -1,7 +1,7 @@
 import type { TargetStatus } from "../../api/controller-resilience";
 import type { Execution, Intent, LimitReason, Outcome } from "../../core/intent";
 import type { EventRequest, Outcomes, Report } from "../../core/remedy";
-import { SUSPICIOUS_INTERVAL_MS } from "../../logs/reading/read-schedule";
+import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../core/log-rounds";
 import type { Finding } from "../kit/finding";
 import { worstFirst } from "../kit/severity";
 import type { PlannedRestart } from "./assessment";
@@ -19,6 +19,9 @@ import {
 
 const NOTHING: Finding<Reason> = { status: "True", reason: "Accepted", sentence: "No workloads to watch." };
 
+/** How a longer interval of reads is described. */
+const INTERVAL_STEPS_MS = [45, 60, 90, 120, 180, 240, 360, 600, 1_200, 3_600].map(seconds => seconds * 1_000);
+
 type Limited = Extract<Outcome, { result: "Limited" }>;
 
 /** Reasons after executed intents, gravest first. */
@@ -26,7 +29,7 @@ const RESULTS = ["Forbidden", "BreakerTripped", "RestartBlocked", "RestartDeferr
 type Result = Finding<(typeof RESULTS)[number]>;
 
 /** Reasons of one workload that stay the condition's reason, whatever the outcome of another workload's restart. */
-const GRAVEST: ReadonlySet<Reason> = new Set(["RestartsExhausted", "ServiceAccountMissing"]);
+const GRAVEST: ReadonlySet<Reason> = new Set(["RestartsExhausted", "NotRecreated", "ServiceAccountMissing"]);
 
 /** Reports on a plan and its outcomes. Pure. */
 export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Date): Report<Reason> {
@@ -44,12 +47,17 @@ export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Da
     status: worst.status,
     reason,
     message: messageOf(plan, reason, outcomes, now),
-    recheckAfterMs: gravest === undefined ? plan.recheckAfterMs : SUSPICIOUS_INTERVAL_MS,
+    ...recheckOf(plan, gravest),
     progressing: gravest === undefined ? planned.some(({ isProgressing }) => isProgressing) : !needsPerson(gravest),
     ...stalledOf(plan, results, outcomes, now),
     lists: { targets: plan.items.map(item => targetOf(item, resultsOf(item, outcomes, now))) },
     events: plan.settled.map(entry => eventOf(entry)),
   };
+}
+
+function recheckOf({ recheckAfterMs }: WorkloadsPlan, gravest: Reason | undefined): Pick<Report, "recheckAfterMs"> {
+  if (gravest !== undefined) return { recheckAfterMs: SUSPICIOUS_INTERVAL_MS };
+  return recheckAfterMs === undefined ? {} : { recheckAfterMs };
 }
 
 function messageOf(plan: WorkloadsPlan, reason: Reason, outcomes: Outcomes, now: Date): string {
@@ -65,8 +73,9 @@ function messageOf(plan: WorkloadsPlan, reason: Reason, outcomes: Outcomes, now:
     const sentences = joinFindings([...first, ...notable.filter(finding => !first.includes(finding))]);
     return [sentences, ...describeCounts(workloads)].join(" ");
   }
-  if (only.reason === "NoPods" || findings.length === 1) return joinFindings(findings);
-  return describeAccepted(plan, workloads);
+  const isOne = only.reason === "NoPods" || findings.length === 1;
+  const accepted = isOne ? joinFindings(findings) : describeAccepted(plan, workloads);
+  return [accepted, ...describeInterval(plan)].join(" ");
 }
 
 /** How many workloads have which reason, worst first; nothing if all have the same. */
@@ -82,6 +91,14 @@ function describeAccepted({ items, pods }: WorkloadsPlan, workloads: readonly Fi
   const empty = workloads.filter(({ reason }) => reason === "NoPods").length;
   const accepted = `${count(items.length, "workload")} (${count(pods, "pod")}): no pod persistently gets 401 responses.`;
   return empty === 0 ? accepted : `${accepted} ${empty} of them ${empty === 1 ? "has" : "have"} no pods.`;
+}
+
+/** Only where the budget of reads does not suffice. In coarse steps, since each change of the message writes status. */
+function describeInterval({ readIntervalMs, pods }: WorkloadsPlan): string[] {
+  if (readIntervalMs <= HEALTHY_INTERVAL_MS || pods === 0) return [];
+  const stepMs = INTERVAL_STEPS_MS.find(ms => ms >= readIntervalMs);
+  const interval = stepMs === undefined ? "less than once an hour" : `every ${stepMs / 1000} s`;
+  return [`Each log is read ${interval}: --log-reads allows no more.`];
 }
 
 /** What the message says about one workload. */

@@ -41,10 +41,10 @@ class Node extends Scene {
 
   /** The sandbox of one team fails now. */
   failIn(namespace: string, over: Partial<SandboxEventView> = {}): void {
-    const lastMs = Math.floor(this.clock.now().getTime() / 1000) * 1000;
+    const storedMs = Math.floor(this.clock.now().getTime() / 1000) * 1000;
     const uid = `event-${this.#events++}`;
     this.sandboxEventList.push({
-      ...{ namespace, name: uid, uid, node: "n1", unauthorized: true, lastMs, count: 1 },
+      ...{ namespace, name: uid, uid, node: "n1", unauthorized: true, storedMs, count: 1 },
       ...over,
       ...(over.uid === undefined ? {} : { uid: `${over.uid}-${namespace}` }),
     });
@@ -124,9 +124,9 @@ describe("sandbox Events", () => {
     expect(await node.pass()).toMatchObject({ reason: "Suspected", intents: [] });
     const late = new Node();
     const nowMs = late.clock.now().getTime();
-    for (let i = 1; i <= 10; i++) late.fail({ lastMs: nowMs - i * 10_000 });
+    for (let i = 1; i <= 10; i++) late.fail({ storedMs: nowMs - i * 10_000 });
     expect(await late.pass()).toMatchObject({ reason: "Suspected", intents: [] });
-    for (let i = 1; i <= 10; i++) late.fail({ lastMs: nowMs - i * 10_000 });
+    for (let i = 1; i <= 10; i++) late.fail({ storedMs: nowMs - i * 10_000 });
     expect(await late.passes(1)).toMatchObject({ reason: "Suspected", intents: [] });
   });
 
@@ -320,7 +320,10 @@ describe("the rejected agent", () => {
     const node = new Node();
     await node.sandboxesFail(45);
     node.replaceAgent("cni", 10_000);
+    const becomeReady = (ready: boolean): void => void (node.podList = node.podList.map(pod => ({ ...pod, ready })));
+    becomeReady(false);
     expect(await node.passes(2, () => node.fail())).toMatchObject({ intents: [] });
+    becomeReady(true);
     expect(await node.passes(12, () => node.fail())).toMatchObject({ intents: [] });
     expect((await node.passes(3, () => node.fail())).intents).toMatchObject([{ restart: { pod: "cni-b" } }]);
   });
@@ -337,6 +340,34 @@ describe("the rejected agent", () => {
     expect((await old.sandboxesFail(60)).intents).toMatchObject([
       { restart: { cause: "ServiceAccountRecreated", serviceAccountUID: "sa-2" } },
     ]);
+  });
+});
+
+describe("a node's clock", () => {
+  const MINUTES = [-10, -5, -1, 1, 5, 10];
+
+  it.each(MINUTES)("that is off by %i minutes does not hide failures since the agent became Ready", async minutes => {
+    const node = new Node();
+    node.podList = [];
+    await node.passes(5);
+    node.replaceAgent("cni", 1_000 + minutes * 60_000);
+    expect((await node.passes(14, () => node.fail())).intents).toMatchObject([{ restart: { pod: "cni-b" } }]);
+  });
+
+  it.each(MINUTES)("that is off by %i minutes attributes no earlier failure to the agent", async minutes => {
+    const node = new Node();
+    await node.sandboxesFail(45);
+    node.replaceAgent("cni", 1_000 + minutes * 60_000);
+    expect((await node.passes(12, () => node.fail())).intents).toEqual([]);
+  });
+
+  it("does not matter for a new leader, to which a young agent is Ready from now on", async () => {
+    const node = new Node();
+    node.replaceAgent("cni", -300_000);
+    await node.passes(5, () => node.fail());
+    node.failOver();
+    expect((await node.passes(12, () => node.fail())).intents).toEqual([]);
+    expect((await node.passes(3, () => node.fail())).intents).toMatchObject([{ restart: { pod: "cni-b" } }]);
   });
 });
 

@@ -1,16 +1,16 @@
 import { ForbiddenError, publicMessage, TransientError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
-import type { PodView, SandboxEventView, WorkloadView } from "../../core/views";
+import type { PodView, SandboxEventView } from "../../core/views";
 import type { PersistenceRule } from "../../logs/persistence";
-import { canBeAgent, failuresSince, readySince, type SandboxFailures } from "../../logs/sandboxes/failures";
+import { canBeAgent, failuresSince, type SandboxFailures } from "../../logs/sandboxes/failures";
 import type { SandboxTraces } from "../../logs/sandboxes/traces";
-import { workloadId, type AmbiguousNode, type OneSidedNode, type Problem } from "./observed";
+import { workloadId, type AmbiguousNode, type OneSidedNode, type Problem, type WatchedWorkload } from "./observed";
 
 /** A pod that may be the CNI agent of its node. */
 interface Agent {
   readonly pod: PodView;
   readonly node: string;
-  readonly workload: WorkloadView;
+  readonly workload: WatchedWorkload;
 }
 
 /** Evidence from sandbox Events about one object's pods. */
@@ -23,7 +23,7 @@ export interface SandboxFindings {
 
 /** A workload and its pods. */
 export interface WorkloadPods {
-  readonly view: WorkloadView;
+  readonly view: WatchedWorkload;
   readonly pods: readonly { readonly view: PodView }[];
 }
 
@@ -54,6 +54,10 @@ export async function findSandboxes(
   if (events === undefined) return NO_FINDINGS;
   const nowMs = readers.clock.now().getTime();
   traces.take(events, rule.windowMs, nowMs);
+  traces.seeAgents(
+    [...byNode.values()].flat().map(({ pod }) => pod),
+    nowMs,
+  );
   traces.keepNodes(new Set(byNode.keys()));
   const failures = new Map<string, SandboxFailures>();
   const ambiguousNodes: AmbiguousNode[] = [];
@@ -63,9 +67,9 @@ export async function findSandboxes(
     const uids = traces.workloadsOn(node, present, nowMs);
     const suspects = workloads.map(({ view }) => view).filter(({ uid }) => uids.has(uid));
     const context = { failures: traces.of(node), namespace: search.namespace, rule, nowMs };
-    const since = failuresSince(readySince(agents.map(({ pod }) => pod)), context);
+    const since = failuresSince(traces.readySince(agents.map(({ pod }) => pod)), context);
     if (suspects.length === 1) {
-      for (const { pod } of agents) failures.set(pod.uid, failuresSince(readySince([pod]), context));
+      for (const { pod } of agents) failures.set(pod.uid, failuresSince(traces.readySince([pod]), context));
     } else if (since.state === "persistent") {
       ambiguousNodes.push({ node, workloads: suspects.map(workload => workloadId(workload)).toSorted() });
     }

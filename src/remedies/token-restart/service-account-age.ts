@@ -1,6 +1,6 @@
 import { Cause } from "../../api/conditions";
 import type { ContainerView, PodView, ServiceAccountView } from "../../core/views";
-import type { QuietTime } from "../../logs/reading/log-watch";
+import type { QuietTime } from "../../logs/reading/watched-log";
 import type { TokenProof } from "./token-proof";
 
 // Proof without a log line. A token names the uid of its ServiceAccount, and the kubelet keeps a pod's token for 80 % of its life. A pod that

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RestartStatus } from "../../api/controller-resilience";
-import type { PodView } from "../../core/views";
-import type { ObservedPod, ObservedWorkload } from "./observed";
+import type { PodView, WorkloadView } from "../../core/views";
+import type { ObservedPod } from "./observed";
 import { settleRestarts } from "./settle";
 import { pod } from "./testing/fake-log";
 import { workload } from "./testing/scene";
@@ -31,12 +31,7 @@ function healthy(createdAtMs: number, over: Partial<PodView> = {}): ObservedPod 
   return { view, logs, serviceAccount: "present", readMs: Infinity, firstLineMs, unreadable: false };
 }
 
-function outcomes(
-  restart: RestartStatus,
-  pods: ObservedPod[],
-  afterMs: number,
-  over: Partial<ObservedWorkload["view"]> = {},
-) {
+function outcomes(restart: RestartStatus, pods: ObservedPod[], afterMs: number, over: Partial<WorkloadView> = {}) {
   const isRollout = over.restartedAtMs !== undefined;
   const settled = settleRestarts(
     [restart],

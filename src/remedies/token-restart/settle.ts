@@ -14,7 +14,7 @@ const NOT_REPLACED_MS = 600_000;
 const UNKNOWN_MS = 600_000;
 
 /** Without an identifiable successor (the workload was scaled down), all pods must be healthy for this long. */
-const NO_SUCCESSOR_MS = 120_000;
+export const NO_SUCCESSOR_MS = 120_000;
 
 /** A rollout makes progress as long as pods come and go. Without any for this long it is stuck. */
 const ROLLOUT_STUCK_MS = 600_000;
@@ -28,6 +28,8 @@ const WRITTEN_WITHIN_MS = 60_000;
 /** How pods are restarted, as far as it matters for the outcome. */
 export interface Strategy {
   readonly isRollout: boolean;
+  /** A person has changed the spec since an owner of unknown kind did not recreate a pod. Absent: no. */
+  readonly isForgiven?: boolean;
   /** A restart did not help if its successor is rejected again within this time. */
   readonly relapseMs: number;
 }
@@ -89,6 +91,15 @@ function outcomeOf(entry: RestartStatus, context: Context): RestartStatus["outco
   if (isStuck(entry, context)) return "Ineffective";
   if (!context.strategy.isRollout && exists(entry, context.workload)) return entry.outcome;
   const successors = successorsOf(entry, context);
+  const isUnreplaced = successors.length === 0 && isOfUnknownSize(context.workload);
+  return isUnreplaced ? unreplacedOutcome(entry, context.strategy) : outcomeBy(successors, entry, context);
+}
+
+function outcomeBy(
+  successors: readonly ObservedPod[],
+  entry: RestartStatus,
+  context: Context,
+): RestartStatus["outcome"] {
   if (successors.some(pod => isRejectedAgain(pod, entry))) return "Ineffective";
   const effect = effectOf(entry, successors, context);
   if (effect !== undefined) return effect;
@@ -96,6 +107,31 @@ function outcomeOf(entry: RestartStatus, context: Context): RestartStatus["outco
   // A few failed sandboxes keep such a restart open for no longer than a missing observation does.
   const isUndecided = entry.cause === Cause.CniCredentialRejected && successors.every(({ view }) => view.ready);
   return isUnobservable || isUndecided ? settleUnwatched(entry, context.nowMs).outcome : entry.outcome;
+}
+
+/** Whether it was scaled down or recreates nothing is not known, so the restart stays open until a person decides. */
+function unreplacedOutcome({ outcome }: RestartStatus, { isForgiven }: Strategy): RestartStatus["outcome"] {
+  return isForgiven === true ? "Ineffective" : outcome;
+}
+
+function isOfUnknownSize({ view }: ObservedWorkload): boolean {
+  return view.replicas === undefined;
+}
+
+/** Restarts whose pod is gone, and for which an owner of unknown kind has created no other pod in time. */
+export function unreplacedRestarts(
+  history: readonly RestartStatus[],
+  workload: ObservedWorkload,
+  nowMs: number,
+): RestartStatus[] {
+  if (!isOfUnknownSize(workload)) return [];
+  const context: Context = { workload, strategy: { isRollout: false, relapseMs: 0 }, nowMs, taken: new Set<string>() };
+  const gone = history.filter(
+    ({ outcome, podUID }) => outcome === "Restarted" && !workload.pods.some(({ view }) => view.uid === podUID),
+  );
+  return gone.filter(
+    entry => nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && successorsOf(entry, context).length === 0,
+  );
 }
 
 /** Settles an entry without any pod to compare it with, such as an entry of a former target. */
@@ -137,7 +173,7 @@ function effectOf(
   if (successors.length > 0) return together(successors.map(verdict));
   if (nowMs - Date.parse(entry.time) < NO_SUCCESSOR_MS) return undefined;
   const present = workload.pods.filter(pod => pod.view.deletedAtMs === undefined);
-  const isWhole = present.length >= workload.view.replicas;
+  const isWhole = present.length >= (workload.view.replicas ?? Infinity);
   return isWhole && !present.some(pod => isRejectedFor(pod, entry)) ? together(present.map(verdict)) : undefined;
 }
 

@@ -4,6 +4,7 @@ import type { Assessment } from "./assessment";
 import { limitsOf, nextClaim, type WorkloadState } from "./candidates";
 import { isRejected, isSuspected, withoutOneSided, type ObservedPod } from "./observed";
 import { persistentPods } from "./known-pods";
+import { unreplacedRestarts } from "./settle";
 import { waitingStatus } from "./waiting";
 import { describeTime } from "./wording";
 
@@ -19,8 +20,14 @@ export function targetStatus(state: WorkloadState, assessment: Assessment): Targ
     ...(lastUnauthorizedTime === undefined ? {} : { lastUnauthorizedTime }),
     ...persistentPods(pods),
     ...exhaustion(state, assessment),
+    ...unreplaced(state),
     ...waitingStatus(state, assessment),
   };
+}
+
+function unreplaced({ workload, history, observed, now }: WorkloadState): Pick<TargetStatus, "unreplacedGeneration"> {
+  const isUnreplaced = unreplacedRestarts(history, workload, now.getTime()).length > 0;
+  return isUnreplaced ? { unreplacedGeneration: observed.generation } : {};
 }
 
 type Exhaustion = Pick<TargetStatus, "exhaustedGeneration" | "exhaustedIncident">;

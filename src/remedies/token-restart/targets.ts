@@ -1,10 +1,16 @@
-import type { PodView, WorkloadView } from "../../core/views";
+import type { PodView } from "../../core/views";
+import type { WatchedWorkload } from "./observed";
+
+/** Reports whether a pod is watched as one of a workload's pods. */
+export function isPodOf(pod: PodView, workload: WatchedWorkload): boolean {
+  return workload.selected?.has(pod.uid) ?? isOwnedBy(pod, workload);
+}
 
 /**
  * Reports whether a pod belongs to a workload. A Deployment's pod is owned by a ReplicaSet whose name ends in the pod's own template hash. So
  * no permission on ReplicaSets is needed, and `web` never takes the pods of `web-api`.
  */
-export function isPodOf(pod: PodView, workload: WorkloadView): boolean {
+function isOwnedBy(pod: PodView, workload: WatchedWorkload): boolean {
   const { owner } = pod;
   if (owner === undefined || pod.namespace !== workload.namespace) return false;
   if (workload.kind !== "Deployment") return owner.kind === workload.kind && owner.uid === workload.uid;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ForbiddenError, TransientError } from "../../core/errors";
+import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
+import { KEYS_AGE_MS } from "./key-rotation";
 import { Scene, UNAUTHORIZED, workload } from "./testing/scene";
 
 /** A pod that logs a 401 every five seconds until it is rejected. */
@@ -16,7 +17,7 @@ describe("evidence in logs", () => {
       status: "True",
       reason: "Accepted",
       intents: [],
-      recheckAfterMs: expect.any(Number) as number,
+      recheckAfterMs: KEYS_AGE_MS,
     });
     scene.clock.advance(35_000);
     const pass = await scene.passes(13, () => scene.log(UNAUTHORIZED));
@@ -261,7 +262,7 @@ describe("after a restart", () => {
     scene.object = { ...scene.object, status: { restarts: [open(11), open(9)] as never } };
     const pass = await scene.pass();
     expect(pass.restarts).toMatchObject([{ outcome: "Ineffective" }, { outcome: "Restarted" }]);
-    expect(pass.recheckAfterMs).toBeGreaterThan(20_000);
+    expect(pass.recheckAfterMs).toBe(KEYS_AGE_MS);
   });
 
   it("drops a request that a crash left behind when the pod still exists, and counts it otherwise", async () => {
@@ -335,6 +336,18 @@ describe("outcomes", () => {
   });
 });
 
+it("says in status how often logs are read, in coarse steps, once the budget of reads is used up", async () => {
+  const scene = new Scene();
+  const intervalled = async (ms: number): Promise<string> => {
+    Object.assign(scene.rounds, { intervalMs: () => ms });
+    return (await scene.pass()).message;
+  };
+  expect(await intervalled(30_000)).not.toContain("Each log");
+  expect(await intervalled(30_001)).toContain(" Each log is read every 45 s: --log-reads allows no more.");
+  expect(await intervalled(61_000)).toBe(await intervalled(90_000));
+  expect(await intervalled(3_600_001)).toContain("read less than once an hour");
+});
+
 describe("failed reads", () => {
   it("reports a 403, and restarts no pod with an unreadable ServiceAccount", async () => {
     const scene = new Scene();
@@ -353,6 +366,8 @@ describe("failed reads", () => {
     const target = { kind: "Deployment", name: "web", pods: 1, rejectedPods: 1, exhaustedGeneration: 1 } as const;
     scene.object = { ...scene.object, status: { targets: [target] } };
     scene.logs.before = () => Promise.reject(new TransientError("the kubelet does not answer"));
+    await expect(scene.pass()).rejects.toThrow(new NotYetError("the logs are being read", 3_000));
+    scene.clock.advance(3_000);
     const blind = await scene.pass();
     expect(blind).toMatchObject({ status: "Unknown", reason: "ObserveFailed" });
     expect(blind.message).toContain("not read yet");

@@ -23,14 +23,34 @@ export function tooManyDown(state: WorkloadState): Assessment | undefined {
   const startsRollout = isRollout || (next !== undefined && isRolled(next, state));
   const down = downPods(state);
   // A rollout reaches every pod. A second one would start over in the middle of the first.
-  const allowed = startsRollout ? 1 : spec.maxUnavailable;
+  const allowed = startsRollout ? 1 : allowedDown(state, down);
   const others = startsRollout ? [] : notReady(state);
-  if (Math.max(down.length, others.length) < allowed) return undefined;
+  if (Math.max(down.length, others.length + missing(state, down)) < allowed) return undefined;
   const cause = isRollout
     ? "waiting for the rollout in progress"
-    : `${describeWait(down, others)} (maxUnavailable ${spec.maxUnavailable})`;
+    : `${describeWait(down, others)} (${describeAllowed(state, allowed)})`;
   const sentence = `${describeShare(workload, rejected)}; ${cause}.`;
   return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, waitHint: UNHEALTHY_HINT };
+}
+
+/** Restarted pods whose successors do not exist yet, so that they are not among the pods that are not Ready; all where that is not known. */
+function missing({ workload }: WorkloadState, down: readonly string[]): number {
+  const present = workload.pods.filter(({ view }) => view.deletedAtMs === undefined);
+  return Math.min(down.length, Math.max(0, (workload.view.replicas ?? Infinity) - present.length));
+}
+
+/** Whether an owner of unknown kind recreates its pods is seen on one pod before a second one is evicted. */
+function isUntried({ workload, history }: WorkloadState): boolean {
+  const isReplaced = history.some(({ outcome }) => outcome === "Recovered" || outcome === "Replaced");
+  return workload.view.replicas === undefined && !isReplaced;
+}
+
+function allowedDown(state: WorkloadState, down: readonly string[]): number {
+  return down.length > 0 && isUntried(state) ? 1 : state.spec.maxUnavailable;
+}
+
+function describeAllowed({ spec }: WorkloadState, allowed: number): string {
+  return allowed < spec.maxUnavailable ? "its owner must replace one pod first" : `maxUnavailable ${allowed}`;
 }
 
 function describeWait([restarted]: readonly string[], [other]: readonly string[]): string {
@@ -70,7 +90,7 @@ function notReady(state: WorkloadState): string[] {
 }
 
 function addedByRollout({ workload }: WorkloadState, present: number): number {
-  return isStuck(workload) ? Math.max(0, present - workload.view.replicas) : 0;
+  return isStuck(workload) ? Math.max(0, present - (workload.view.replicas ?? present)) : 0;
 }
 
 const CHRONIC_MS = 3_600_000;

@@ -8,6 +8,7 @@ import { planRestore, renewUntilMs, type RestoreWindow, restoreWindowOf, type Re
 import { isListed, refusalOf } from "../scope";
 import { deletionOf, nameOf, rulesOf, tooPowerful } from "../wording";
 import { type BindingFinding, eventOnEntering } from "./finding";
+import { waitForRole } from "./unread";
 
 interface GoneCase extends GoneBinding {
   readonly observed: ObservedBindings;
@@ -28,6 +29,7 @@ const CHECKS: readonly Check<GoneCase, BindingFinding>[] = [
   notRestorable,
   permissionMissing,
   roleTooPowerful,
+  roleUnread,
   observeOnly,
   restoreNotRecorded,
   restore,
@@ -154,6 +156,15 @@ function roleTooPowerful({ excess, record }: GoneCase): BindingFinding | undefin
     isStalled: true,
     ...eventOnEntering("Refused", record.state, event, refOfGone(record)),
   };
+}
+
+/** Only a role that was read is bound. */
+function roleUnread({ unread, record, window, nowMs }: GoneCase): BindingFinding | undefined {
+  if (unread === undefined || record.roleRef === undefined) return undefined;
+  const dueMs = Date.parse(record.expiryTime ?? "");
+  const wait = { dueMs, endMs: window?.untilMs ?? dueMs, nowMs };
+  const role = `${nameOf(record.roleRef)}: ${unread}`;
+  return { ...waitForRole("restore", deletionOf(record), role, wait), entry: record };
 }
 
 function observeOnly(gone: GoneCase): BindingFinding | undefined {

@@ -4,12 +4,13 @@ import { type Check, firstMatch } from "../../kit/checks";
 import { readExpiry } from "../conventions";
 import { buildRenewal, refOf } from "../intents";
 import type { LivingBinding, ObservedBindings } from "../observed";
-import { isContested, latestMs, seenSince, timeOf, withoutRenewalPlan } from "../record";
+import { isContested, seenSince, timeOf, withoutRenewalPlan } from "../record";
 import { markedOf, planRenewal, renewUntilMs, scheduleOf, type Renewal, type Schedule } from "../schedule";
 import { isListed, isPinned } from "../scope";
-import { expiryOf, nameOf, rulesOf, tooPowerful } from "../wording";
+import { describeContest, expiryOf, nameOf, rulesOf, tooPowerful } from "../wording";
 import { basicEntry, planExcluded, type LivingCase } from "./excluded";
 import { type BindingFinding, eventOnEntering } from "./finding";
+import { isRefusal, stillRefused, waitForRole } from "./unread";
 import { revocation } from "./gone";
 
 /** A binding that expires. */
@@ -28,6 +29,7 @@ const CHECKS: readonly Check<ExpiringCase, BindingFinding>[] = [
   // Reported from the first warning on, so that there is time to add the permission.
   permissionMissing,
   roleTooPowerful,
+  roleUnread,
   beforeRenewal,
   observeOnly,
   renewalNotRecorded,
@@ -80,7 +82,7 @@ function expiryShortened(expiring: ExpiringCase): BindingFinding | undefined {
   const { record, view } = binding;
   const { expiryMs } = schedule;
   if (record === undefined || !isContested(record, { uid: view.uid, expiryMs }, observed.specHash)) return undefined;
-  const sentence = `${nameOf(view)}: ${contest(record, schedule)}`;
+  const sentence = `${nameOf(view)}: ${describeContest(record, schedule)}`;
   return {
     status: "False",
     reason: "RenewalContested",
@@ -89,17 +91,6 @@ function expiryShortened(expiring: ExpiringCase): BindingFinding | undefined {
     isStalled: true,
     ...onEntering(expiring, "Contested", { type: "Warning", reason: "BindingContested", note: sentence }),
   };
-}
-
-/** Who moved the expiry is unknown: a person who revokes access, or a tool that reverts a renewal. */
-function contest(record: BindingStatus, { expiryMs, sources }: Schedule): string {
-  const [keys, latest, present] = [sources.join(", "), timeOf(latestMs(record)), timeOf(expiryMs)];
-  const resume = "set that expiry or a later one, recreate the binding, or change spec.bindingRenewal.";
-  return record.renewedUntil === latest
-    ? `another writer reverted the renewal until ${latest}, and the operator stops renewing it; it expires at ${present} (${keys}). ` +
-        `To renew it again, ${resume} If Git contains ${keys}, first remove it there, or renew it in Git.`
-    : `another writer moved the expiry to ${present}: an earlier expiry counts as a revocation, so the operator does not renew the binding. ` +
-        `The expiry was ${latest} (${keys}). To renew it again, ${resume}`;
 }
 
 /** renewUntil has passed, or no later time can be written. */
@@ -164,6 +155,24 @@ function roleTooPowerful(expiring: ExpiringCase): BindingFinding | undefined {
     isStalled: true,
     ...onEntering(expiring, "Refused", { type: "Warning", reason: "BindingRefused", note: sentence }),
     nextMs: timesOf(expiring),
+  };
+}
+
+/** Only a role that was read is bound. */
+function roleUnread(expiring: ExpiringCase): BindingFinding | undefined {
+  const { binding, schedule, nowMs, isPrivate } = expiring;
+  const { unread, record, view } = binding;
+  if (unread === undefined) return undefined;
+  const role = isPrivate ? "its role" : `${nameOf(view.roleRef)}: ${unread}`;
+  if (isRefusal(record?.state)) return stillRefused(clause(expiring), role, entryOf(expiring, record.state));
+  if (nowMs < schedule.renewAtMs) return undefined;
+  const wait = { dueMs: schedule.renewAtMs, endMs: schedule.expiryMs, nowMs };
+  const waiting = waitForRole("renewal", clause(expiring), role, wait);
+  // A renewal may have been sent already: the plan in status recognizes it.
+  return {
+    ...expiringSoon(expiring, ""),
+    ...waiting,
+    ...(record?.renewingUntil && { entry: renewingEntry(expiring) }),
   };
 }
 

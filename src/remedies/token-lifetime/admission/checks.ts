@@ -1,9 +1,11 @@
 import { firstMatch, type Check } from "../../kit/checks";
 import { bounded, boundedFinding, nothingToChange, rolling, skipped } from "../checks/shared";
 import { endingTrial } from "../trial/checks";
+import { lacksRights } from "../trial/rights";
 import { withPatience } from "../checks/waiting";
 import { withWatch } from "../checks/watch";
 import type { DaemonSetFinding } from "../finding";
+import { heldByOther } from "../holder";
 import { activePodsOf, isBounded } from "../observed";
 import { entryOf, lifetimeOf, nameOf } from "../subject";
 import { MAX_POLICIES } from "./limit";
@@ -14,6 +16,7 @@ import { notInEffectYet, restoringTemplate, writingPair } from "./write-pair";
 
 const CHECKS: readonly Check<AdmissionSubject, DaemonSetFinding>[] = [
   skipped,
+  heldByOther,
   reverting,
   reverted,
   endingTrial,
@@ -22,6 +25,7 @@ const CHECKS: readonly Check<AdmissionSubject, DaemonSetFinding>[] = [
   unavailable,
   nameTaken,
   tooManyPolicies,
+  lacksRights,
   writingPair,
   notInEffectYet,
   ineffective,

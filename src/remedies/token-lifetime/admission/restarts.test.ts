@@ -28,7 +28,7 @@ function pod(
 ): ObservedDaemonSet["pods"][number] {
   const times = { createdAtMs: START, readySinceMs: START + 10_000 };
   const own = { uid, ready: true, mountsToken: true, maxTokenExpirationSeconds: 600, ...times, ...more };
-  return { pod: own as PodView, logState, isOlderThanServiceAccount: false };
+  return { pod: own as PodView, logState, logReadMs: Infinity, isOlderThanServiceAccount: false };
 }
 
 /** The outcome of one entry after this many seconds. */

@@ -3,7 +3,7 @@ import { buildRelease } from "../intents";
 import { activePodsOf, isCanary, type ObservedPod } from "../observed";
 import { entryOf, isSameTemplate, nameOf, type Subject } from "../subject";
 import { serviceAccountBlocker } from "./shared";
-import { isWatched, trialMs } from "./watch";
+import { isReadAt, isWatched, trialMs } from "./watch";
 
 /** Pods get 401 responses since the template was changed. */
 export function reverting(subject: Subject): DaemonSetFinding | undefined {
@@ -76,8 +76,10 @@ function hasRecovered({ daemonSet, spec, nowMs }: Subject): boolean {
   const pods = activePodsOf(daemonSet);
   if (pods.length < Math.max(daemonSet.pods.length, daemonSet.view.replicas)) return false;
   const canaries = pods.filter(({ pod }) => isCanary(pod, spec));
-  const isProven = ({ pod, logState }: ObservedPod): boolean =>
-    logState === "quiet" && nowMs >= pod.createdAtMs + trialMs(spec);
+  const isProven = (one: ObservedPod): boolean => {
+    const endMs = one.pod.createdAtMs + trialMs(spec);
+    return one.logState === "quiet" && nowMs >= endMs && isReadAt(one, endMs);
+  };
   return canaries.length > 0 && canaries.every(isProven);
 }
 

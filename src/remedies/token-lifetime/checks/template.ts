@@ -1,5 +1,6 @@
 import { firstMatch, type Check } from "../../kit/checks";
 import { IMMEDIATE_MS, RECHECK_MS, type DaemonSetFinding } from "../finding";
+import { heldByOther } from "../holder";
 import { buildRollout } from "../intents";
 import {
   changesOf,
@@ -12,6 +13,7 @@ import {
   type Subject,
 } from "../subject";
 import { onTrial, unproven } from "../trial/checks";
+import { lacksRights } from "../trial/rights";
 import { needsTrial, TRIAL_STRATEGY } from "../trial/strategy";
 import { reverted, reverting } from "./revert";
 import {
@@ -30,6 +32,7 @@ import { withWatch } from "./watch";
 
 const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   skipped,
+  heldByOther,
   reverting,
   reverted,
   onTrial,
@@ -41,6 +44,7 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   contested,
   unproven,
   tooManyAtOnce,
+  lacksRights,
   delayed,
   wouldChange,
   planned,

@@ -1,8 +1,9 @@
 import type { DaemonSetStatus } from "../../../api/controller-resilience";
 import { isOpen, restartsOf } from "../../../core/restarts";
+import { HEALTHY_INTERVAL_MS } from "../../../core/log-rounds";
 import { toSeconds } from "../../../core/time";
 import { IMMEDIATE_MS, type DaemonSetFinding } from "../finding";
-import { activePodsOf, isBounded, isCanary, isOurRollout, type Spec } from "../observed";
+import { activePodsOf, isBounded, isCanary, isOurRollout, type ObservedPod, type Spec } from "../observed";
 import type { Subject } from "../subject";
 
 /** A client that never rereads its token fails after one token lifetime. For longer lifetimes the trial ends after this time, in milliseconds. */
@@ -11,6 +12,11 @@ export const LONGEST_TRIAL_MS = 3_600_000;
 /** Time for a 401 to be logged and read, in milliseconds. */
 export const TRIAL_MARGIN_MS = 60_000;
 
+/** Reports whether logs were read at the end of a trial: where there are many logs, each is read rarely. */
+export function isReadAt({ logReadMs }: Pick<ObservedPod, "logReadMs">, endMs: number): boolean {
+  return logReadMs >= endMs - HEALTHY_INTERVAL_MS;
+}
+
 /** How long a pod with the shorter token must have quiet logs before it proves anything, in milliseconds. */
 export function trialMs({ expirationSeconds }: Spec): number {
   return Math.min(1000 * expirationSeconds, LONGEST_TRIAL_MS) + TRIAL_MARGIN_MS;
@@ -18,11 +24,11 @@ export function trialMs({ expirationSeconds }: Spec): number {
 
 /**
  * Reports whether logs are watched for 401s: for an hour and two token lifetimes, since a client that does not reread its token fails after
- * one. The watch starts at the change, or at the later time that {@link withWatch} recorded.
+ * one. The watch starts at the change, or at the later time that {@link withWatch} recorded; it lasts at least as long as a trial.
  */
 export function isWatched(record: DaemonSetStatus | undefined, spec: Spec, nowMs: number): boolean {
   if (record?.appliedTime === undefined) return false;
-  return nowMs < watchStartMs(record) + 3_600_000 + 2_000 * spec.expirationSeconds;
+  return record.outcome === "Trial" || nowMs < watchStartMs(record) + 3_600_000 + 2_000 * spec.expirationSeconds;
 }
 
 /** Restarts the watch after each template change and each replaced pod; logs are read from the next pass on. */

@@ -1,8 +1,11 @@
 import type { TokenLifetimeSpec } from "../../../api/controller-resilience";
+import type { Right } from "../../../core/readers";
 import type { DaemonSetView, PodView, SandboxEventView } from "../../../core/views";
+import type { ReviewedPod } from "../../../logs/pod-log-review";
 import { createSandboxReview } from "../../../logs/sandboxes/review";
 import { createTokenLifetime } from "../remedy";
 import { AdmissionScene } from "./admission-scene";
+import type { ScenePass } from "./scene";
 
 /** What happens during passes. */
 export interface Happening {
@@ -20,9 +23,12 @@ export class AgentScene extends AdmissionScene {
   eventsError: Error | undefined;
   /** Of the list of a node's pods. */
   nodeError: Error | undefined;
+  /** Rights that the operator lacks, such as `list pods`. */
+  readonly lacking = new Set<string>();
   /** Pods of other namespaces. */
   otherPods: PodView[] = [];
   readonly isAgent: boolean;
+  #unreadReviews = 0;
   readonly #events = new Map<string, SandboxEventView>();
 
   /** @param isAgent the pods are those of a CNI agent */
@@ -34,6 +40,7 @@ export class AgentScene extends AdmissionScene {
 
   /** Another leader, which remembers nothing. */
   newLeader(): void {
+    this.#unreadReviews = 2;
     Object.assign(this, { remedy: createTokenLifetime(this, createSandboxReview()) });
   }
 
@@ -54,16 +61,25 @@ export class AgentScene extends AdmissionScene {
     this.place();
   }
 
+  /** What the last pass of {@link run} reported. */
+  last: ScenePass = { status: "Unknown", reason: "", message: "", intents: [], needsCleanup: false };
+
   /** Passes every ten seconds. */
   async run(count: number, { failing, alsoFailing, namespaces = ["shop", "web"] }: Happening = {}): Promise<void> {
     const nodes = [failing, alsoFailing].flatMap(node => node ?? []);
     const failures = nodes.flatMap(node => namespaces.map(namespace => ({ node, namespace })));
     for (let i = 0; i < count; i++) {
       for (const { node, namespace } of failures) this.fail(node, namespace);
-      await this.pass();
-      this.#roll();
+      this.last = await this.pass();
+      this.rollOne();
       await this.clock.run(10_000);
     }
+  }
+
+  /** Time without passes, in which only the DaemonSet controller works. */
+  async gap(ms: number): Promise<void> {
+    if (ms > 0) NODES.forEach(() => this.rollOne());
+    await this.clock.run(ms);
   }
 
   /** The node of the first pod with the shorter token. */
@@ -76,8 +92,8 @@ export class AgentScene extends AdmissionScene {
   fail(node: string, namespace: string): void {
     const uid = `${node}-${namespace}`;
     const count = (this.#events.get(uid)?.count ?? 0) + 1;
-    const lastMs = this.clock.now().getTime();
-    this.#events.set(uid, { namespace, name: uid, uid, node, lastMs, count, unauthorized: true });
+    const storedMs = this.clock.now().getTime();
+    this.#events.set(uid, { namespace, name: uid, uid, node, storedMs, count, unauthorized: true });
   }
 
   /** A pod of another namespace starts on a node. */
@@ -87,7 +103,7 @@ export class AgentScene extends AdmissionScene {
   }
 
   /** The DaemonSet controller replaces one pod with another template. */
-  #roll(): void {
+  rollOne(): void {
     const { updateStrategy } = this.set();
     const next = this.podList.find(pod => pod.owner?.name === "agent" && !this.#isCurrent(pod));
     if (updateStrategy === "RollingUpdate" && next !== undefined) this.replacePod(next.name);
@@ -110,6 +126,17 @@ export class AgentScene extends AdmissionScene {
     if (view === null) return null;
     const updatedPods = this.podList.filter(pod => pod.owner?.name === name && this.#isCurrent(pod)).length;
     return { ...view, updatedPods };
+  }
+
+  /** A new leader reads the logs in the course of its first passes. */
+  override review(key: string, pods: readonly PodView[]): Promise<ReadonlyMap<string, ReviewedPod>> {
+    if (this.#unreadReviews === 0) return super.review(key, pods);
+    this.#unreadReviews--;
+    return Promise.resolve(new Map());
+  }
+
+  override may({ verb, resource }: Right): Promise<boolean> {
+    return Promise.resolve(!this.lacking.has(`${verb} ${resource}`));
   }
 
   override podsOnNode(node: string): Promise<readonly PodView[]> {

@@ -42,14 +42,16 @@ const pods: fc.Arbitrary<ObservedPod> = fc
     deletedAtMs: fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, moments),
     tokenExpirationSeconds: maybe(fc.constantFrom(600, 900, 3607)),
     mountsToken: fc.constantFrom(true, true, false),
+    logReadMs: fc.constantFrom(Infinity, Infinity, -Infinity),
     logState: fc.constantFrom("quiet", "quiet", "quiet", "suspected", "persistent", "unread", "unreadable"),
     isOlderThanServiceAccount: rarely,
     hasSandboxStarted: fc.boolean(),
     nodeName: fc.constantFrom("node-1", "node-2", "node-3"),
     isAgent: fc.constantFrom(false, false, true),
   })
-  .map(({ logState, isOlderThanServiceAccount, hasSandboxStarted, isAgent, ...rest }) => ({
+  .map(({ logState, logReadMs, isOlderThanServiceAccount, hasSandboxStarted, isAgent, ...rest }) => ({
     logState,
+    logReadMs,
     isOlderThanServiceAccount,
     hasSandboxStarted,
     pod: defined<PodView>({

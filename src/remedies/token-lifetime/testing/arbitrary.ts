@@ -73,7 +73,7 @@ export const observations = fc
   .map(facts => ({
     ...facts,
     generation: 1,
-    nextReadInMs: 30_000,
+    isReviewing: false,
     otherOpenRestarts: [],
     formerEntries: [],
     formerTrials: [],

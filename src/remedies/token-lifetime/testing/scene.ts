@@ -7,7 +7,7 @@ import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import { intentsOf } from "../../../core/testing/remedy-sample";
 import type { DaemonSetView, PodView, ServiceAccountView, WorkloadView } from "../../../core/views";
-import type { PodLogReview, PodLogState, ReviewedLogs } from "../../../logs/pod-log-review";
+import type { PodLogReview, PodLogState, ReviewedPod } from "../../../logs/pod-log-review";
 import { createTokenLifetime } from "../remedy";
 import { applyPatch } from "../template/testing/apply";
 import type { TemplatePatch } from "../template";
@@ -186,11 +186,18 @@ export class Scene extends EmptyReaders implements PodLogReview {
   }
 
   /** As PodLogReview; quiet by default. */
-  review(_key: string, pods: readonly PodView[]): Promise<ReviewedLogs> {
-    const states = new Map(pods.map(({ uid }) => [uid, this.logStates.get(uid) ?? ("quiet" as const)]));
-    return Promise.resolve({ states, nextReadInMs: 30_000 });
+  review(_key: string, pods: readonly PodView[]): Promise<ReadonlyMap<string, ReviewedPod>> {
+    const readMs = this.clock.now().getTime();
+    return Promise.resolve(
+      new Map(pods.map(({ uid }) => [uid, { state: this.logStates.get(uid) ?? "quiet", readMs }])),
+    );
   }
 
+  pause(): void {
+    return undefined;
+  }
+
+  /** As PodLogReview. */
   forget(): void {
     this.logStates.clear();
   }

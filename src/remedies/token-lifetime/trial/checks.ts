@@ -9,7 +9,9 @@ import { activePodsOf, isBounded, templateInputOf, type ObservedPod } from "../o
 import { appliedMs, entryWithChange, isSameTemplate, lifetimeOf, MAX_CHANGES, nameOf, type Subject } from "../subject";
 import { planKeep } from "../template";
 import { firstPodOf, missingProof, PATIENCE_MS, trialMs } from "./first-pod";
+import { describeHeldTrials } from "./held";
 import { isEverywhere, isOnTrial } from "./strategy";
+import { waitOf } from "./wait";
 
 // via: Template on more than one node (docs/adr/0026): the template is changed with updateStrategy OnDelete, one pod is evicted, and after
 // the life of its token the rolling update continues, or the template is restored. Pure.
@@ -47,14 +49,16 @@ export function unproven(subject: Subject): DaemonSetFinding | undefined {
 function outdated(subject: Subject): DaemonSetFinding | undefined {
   const isBoundedNow = subject.templatePlan.kind === "Bounded";
   if (isBoundedNow && isSameTemplate(subject)) return undefined;
-  if (isBoundedNow && subject.nowMs < appliedMs(subject) + WEBHOOK_MS) {
+  // After a crash the time of the change is not known.
+  const isRecorded = subject.daemonSet.record?.outcome === "Trial";
+  if (isBoundedNow && isRecorded && subject.nowMs < appliedMs(subject) + WEBHOOK_MS) {
     return contesting(subject, "because its template changed together with the operator's change, as by a webhook");
   }
   return ending(subject, "Waiting", "because the template or this object changed during the trial");
 }
 
 function expired(subject: Subject): DaemonSetFinding | undefined {
-  if (subject.nowMs < appliedMs(subject) + trialMs(subject) + PATIENCE_MS) return undefined;
+  if (subject.nowMs < Date.parse(waitOf(subject).waitStartTime) + trialMs(subject) + PATIENCE_MS) return undefined;
   const cause = missingProof(subject);
   return cause === undefined ? undefined : ending(subject, "Unproven", `because the trial gave no proof: ${cause}`);
 }
@@ -63,11 +67,26 @@ function expired(subject: Subject): DaemonSetFinding | undefined {
 function takenOver(subject: Subject): DaemonSetFinding | undefined {
   const { record, view } = subject.daemonSet;
   const isLost = record?.outcome === "Trial" && subject.templatePlan.kind === "Bounded";
-  if (!isLost || isEverywhere(subject) || missingProof(subject) === undefined) return undefined;
-  return contesting(
-    subject,
-    `because ${view.lastManager ?? "another manager"} changed updateStrategy during the trial`,
-  );
+  if (!isLost || isEverywhere(subject)) return undefined;
+  if (view.updateStrategy !== "OnDelete" && view.strategyManager === undefined) return givenBack(subject);
+  if (missingProof(subject) === undefined) return undefined;
+  const manager = view.strategyManager ?? "another manager";
+  return contesting(subject, `because ${manager} changed updateStrategy during the trial`);
+}
+
+/** The trial passed, and a crash or a lost answer kept that out of status: only the operator's own apply leaves the field without an owner. */
+function givenBack(subject: Subject): DaemonSetFinding {
+  const sentence = `${nameOf(subject)}: the trial on one node has passed; the DaemonSet controller replaces the other pods.`;
+  const entry = entryWithChange(subject, "Rolling");
+  const appliedTime = toSeconds(new Date(subject.nowMs));
+  return {
+    status: "False",
+    reason: "Rolling",
+    sentence,
+    entry: { ...entry, appliedTime },
+    isProgressing: true,
+    recheckAfterMs: RECHECK_MS,
+  };
 }
 
 /** There is no other trial for this generation of the object: each one could replace all pods. */
@@ -143,13 +162,15 @@ function trialFinding(subject: Subject, detail: string): DaemonSetFinding {
 
 function inTrial(subject: Subject, reason: "Replacing" | "Rolling", sentence: string): DaemonSetFinding {
   const entry = entryWithChange(subject, "Trial");
+  const wait = waitOf(subject);
+  const held = subject.observed.mode === "Observe" ? describeHeldTrials([entry]) : undefined;
   // After a crash the change may not be recorded; it is watched from now on.
   const appliedTime = entry.appliedTime ?? toSeconds(new Date(subject.nowMs));
   return {
     status: "False",
     reason,
-    sentence,
-    entry: { ...entry, appliedTime },
+    sentence: held === undefined ? sentence : `${sentence} ${held}`,
+    entry: { ...entry, appliedTime, ...(wait.trialWaits > 1 && wait) },
     isProgressing: true,
     recheckAfterMs: RECHECK_MS,
   };

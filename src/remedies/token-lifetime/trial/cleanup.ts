@@ -2,6 +2,7 @@ import type { ControllerResilience, DaemonSetStatus } from "../../../api/control
 import type { Intent } from "../../../core/intent";
 import type { Readers } from "../../../core/readers";
 import { readTarget } from "../../kit/targets";
+import { holderOf, otherObjects } from "../holder";
 import { buildRelease } from "../intents";
 import type { Observed, ObservedDaemonSet } from "../observed";
 import { isOnTrial } from "./strategy";
@@ -32,7 +33,10 @@ export async function endTrials(object: ControllerResilience, readers: Readers):
   for (const target of object.spec.targets.filter(({ kind }) => kind === "DaemonSet")) {
     for (const { name } of await readTarget(target, namespace, readers)) names.add(name);
   }
-  return (await readTrials(namespace, [...names], records, readers)).map(buildTrialEnd);
+  const trials = await readTrials(namespace, [...names], records, readers);
+  if (trials.length === 0) return [];
+  const others = await otherObjects(object, readers)();
+  return trials.filter(({ view }) => holderOf(view, object, others) === undefined).map(buildTrialEnd);
 }
 
 async function readTrials(

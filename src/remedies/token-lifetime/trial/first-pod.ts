@@ -1,6 +1,6 @@
 import { CLOCK_SKEW_MS, toSeconds } from "../../../core/time";
 import { canBeAgent } from "../../../logs/sandboxes/failures";
-import { LONGEST_TRIAL_MS, TRIAL_MARGIN_MS } from "../checks/watch";
+import { isReadAt, LONGEST_TRIAL_MS, TRIAL_MARGIN_MS } from "../checks/watch";
 import { activePodsOf, isCanary, type ObservedDaemonSet, type ObservedPod, type Spec } from "../observed";
 import type { Subject } from "../subject";
 
@@ -49,12 +49,13 @@ export function missingProof(subject: Subject): string | undefined {
   if (first === undefined) return "no pod has the shorter token yet";
   const endMs = first.pod.createdAtMs + trialMs(subject);
   if (nowMs < endMs) return `the first must work until ${toSeconds(new Date(endMs))} before the next pod is replaced`;
-  return unhealthy(first, spec) ?? unprovenNode(first, subject);
+  return unhealthy(first, spec, endMs) ?? unprovenNode(first, subject);
 }
 
-function unhealthy({ pod, logState }: ObservedPod, { revertOnUnauthorized }: Spec): string | undefined {
+function unhealthy(first: ObservedPod, { revertOnUnauthorized }: Spec, endMs: number): string | undefined {
+  const { pod, logState } = first;
   if (!pod.ready) return `pod ${pod.name}, the first with the shorter token, is not Ready`;
-  if (!revertOnUnauthorized || logState === "quiet") return undefined;
+  if (!revertOnUnauthorized || (logState === "quiet" && isReadAt(first, endMs))) return undefined;
   const cause = logState === "suspected" || logState === "persistent" ? "gets 401 responses" : "has unread logs";
   return `pod ${pod.name}, the first with the shorter token, ${cause}`;
 }

@@ -45,6 +45,22 @@ describe("a change of a template", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
   });
 
+  it("does not go on before the log of the first pod was read at the end of the trial", async () => {
+    const scene = await begun(ordinary());
+    const review = scene.review.bind(scene);
+    const readMs = scene.clock.now().getTime() + 600_000;
+    scene.review = async (key, pods) => {
+      const reviewed = await review(key, pods);
+      return new Map([...reviewed].map(([uid, one]) => [uid, { ...one, readMs: Math.min(one.readMs, readMs) }]));
+    };
+    await scene.run(90);
+    expect((await scene.pass()).message).toContain("has unread logs");
+    expect(scene.count(600)).toBe(1);
+    scene.review = review;
+    await scene.run(10);
+    expect(scene.count(600)).toBe(3);
+  });
+
   it("does not go on while the first pod is not Ready or its log is not read, and is restored after an hour", async () => {
     const scene = await begun(ordinary());
     scene.setLogs("unreadable", 600);
@@ -97,7 +113,18 @@ describe("a change of a template", () => {
     scene.object.spec.mode = "Observe";
     await scene.run(80);
     expect(scene.lines).toHaveLength(2);
-    expect((await scene.pass()).reason).toBe("WouldChange");
+    const decision = await scene.pass();
+    expect(decision.reason).toBe("WouldChange");
+    expect(decision.message).toContain("DaemonSet agent: updateStrategy OnDelete of the trial holds every update");
+  });
+
+  it("is named while the object is suspended", async () => {
+    const scene = ordinary();
+    expect(scene.remedy.whileSuspended?.(scene.object)).toBeUndefined();
+    await begun(scene);
+    expect(scene.remedy.whileSuspended?.(scene.object)).toContain("DaemonSet agent: updateStrategy OnDelete");
+    await scene.run(80);
+    expect(scene.remedy.whileSuspended?.(scene.object)).toBeUndefined();
   });
 });
 
@@ -116,7 +143,13 @@ describe("a trial ends at once, and the template is restored", () => {
     ],
     [
       "when another manager sets RollingUpdate",
-      scene => scene.sets.set("agent", { ...scene.set(), updateStrategy: "RollingUpdate", ownsUpdateStrategy: false }),
+      scene =>
+        scene.sets.set("agent", {
+          ...scene.set(),
+          updateStrategy: "RollingUpdate",
+          ownsUpdateStrategy: false,
+          strategyManager: "kubectl",
+        }),
     ],
     ["when its DaemonSet is no target any more", scene => void scene.object.spec.targets.splice(0, 1)],
   ])("%s", async (_, then) => {
@@ -137,7 +170,12 @@ describe("a trial ends at once, and the template is restored", () => {
 
   it("and is not tried again for that generation if another manager did it", async () => {
     const scene = await begun(ordinary());
-    scene.sets.set("agent", { ...scene.set(), updateStrategy: "RollingUpdate", ownsUpdateStrategy: false });
+    scene.sets.set("agent", {
+      ...scene.set(),
+      updateStrategy: "RollingUpdate",
+      ownsUpdateStrategy: false,
+      strategyManager: "kubectl",
+    });
     await scene.run(30);
     expect(await scene.pass()).toMatchObject({ reason: "FieldContested", stalled: { reason: "FieldContested" } });
     expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
@@ -168,6 +206,47 @@ describe("a trial with the skip annotation", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Trial" });
     scene.sets.set("agent", { ...scene.set(), skip: false });
     await scene.run(80);
+    expect(scene.count(600)).toBe(3);
+  });
+});
+
+describe("a right that the trial needs and the operator lacks", () => {
+  it.each<[string, "Template" | "Admission", string]>([
+    ["create pods/eviction", "Template", "may not create pods/eviction in namespace team; grant that"],
+    ["list pods", "Template", "may not list pods in all namespaces; grant that, or set allowNodeAgents: true"],
+    ["create pods/eviction", "Admission", "may not create pods/eviction in namespace team; grant that"],
+    ["list pods", "Admission", "may not list pods in all namespaces; grant that, or set allowNodeAgents: true"],
+  ])("is %s: with via: %s nothing is changed before it is granted", async (right, via, wayOut) => {
+    const scene = new AgentScene({ via });
+    scene.lacking.add(right);
+    await scene.run(40);
+    expect(scene.written).toEqual([]);
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "Forbidden", stalled: { reason: "Forbidden" } });
+    expect(decision.message).toContain(wayOut);
+    scene.lacking.clear();
+    await scene.run(20);
+    expect(scene.count(600)).toBe(1);
+  });
+
+  it("does not matter without a trial", async () => {
+    const ordinarySet = ordinary();
+    ordinarySet.lacking.add("list pods");
+    await begun(ordinarySet);
+    const allowed = new AgentScene({ allowNodeAgents: true });
+    allowed.lacking.add("list pods");
+    allowed.lacking.add("create pods/eviction");
+    await allowed.run(20);
+    expect(allowed.count(600)).toBe(3);
+  });
+
+  it("ends no trial when it is lost later", async () => {
+    const scene = await begun(new AgentScene());
+    scene.lacking.add("list pods");
+    scene.lacking.add("create pods/eviction");
+    await scene.run(70);
+    scene.start(scene.trialNode);
+    await scene.run(10);
     expect(scene.count(600)).toBe(3);
   });
 });

@@ -112,6 +112,7 @@ const restarts: fc.Arbitrary<RestartStatus[]> = fc.array(
 const observedTargets: fc.Arbitrary<ObservedTargets> = fc.record({
   kind: fc.constant("observed"),
   generation: fc.integer({ min: 1, max: 3 }),
+  readIntervalMs: fc.constantFrom(30_000, 40_000, 10_000_000),
   mode: fc.constantFrom("Enforce", "Observe"),
   restarts: fc.oneof(fc.constant([]), restarts),
   previousTargets: fc.array(
@@ -144,7 +145,6 @@ const observedTargets: fc.Arbitrary<ObservedTargets> = fc.record({
     { maxLength: 2 },
   ),
   rejections: fc.record({ workloads: fc.nat(20), watched: fc.nat(20) }),
-  nextReadInMs: fc.double({ min: 0 }),
 });
 
 /** Any observations, sensible or not. */

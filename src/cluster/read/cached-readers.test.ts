@@ -1,0 +1,138 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { ForbiddenError, TerminalError, TransientError } from "../../core/errors";
+import type { Readers } from "../../core/readers";
+import { EmptyReaders } from "../../core/testing/empty-readers";
+import { InformerWorld } from "../testing/informer-world";
+import { CachedReaders, type ReadCaches } from "./cached-readers";
+
+const RBAC = "/apis/rbac.authorization.k8s.io/v1";
+const LABELS = { "app.kubernetes.io/managed-by": "us" };
+const metadataOf = (name: string, more: object = {}) => ({
+  ...{ uid: `uid-${name}`, name, resourceVersion: "5", creationTimestamp: "2025-01-01T00:00:00Z" },
+  ...more,
+});
+const inNamespace = { namespace: "kai" };
+const template = { spec: { serviceAccountName: "it" } };
+const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" };
+
+/** Every list that a watch makes, unsorted. */
+const ITEMS: Readonly<Record<string, object[]>> = {
+  "/apis/apps/v1/namespaces/kai/deployments": ["b", "a"].map(name => ({
+    metadata: metadataOf(name, inNamespace),
+    spec: { template },
+  })),
+  "/apis/apps/v1/namespaces/kai/daemonsets": [{ metadata: metadataOf("agent", inNamespace), spec: { template } }],
+  "/api/v1/namespaces/kai/serviceaccounts": [{ metadata: metadataOf("it", inNamespace) }],
+  [`${RBAC}/namespaces/kai/rolebindings`]: [{ metadata: metadataOf("rb", inNamespace), roleRef }],
+  [`${RBAC}/clusterrolebindings`]: [{ metadata: metadataOf("crb"), roleRef }],
+  "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas": [
+    { metadata: metadataOf("b", { labels: LABELS }) },
+    { metadata: metadataOf("theirs") },
+    { metadata: metadataOf("a", { labels: { ...LABELS, more: "x" } }) },
+  ],
+};
+
+type Read = (readers: Readers) => Promise<unknown>;
+
+/** One read of each kind, and the names that the caches have. */
+const READS: [string, Read, unknown][] = [
+  ["workload", readers => readers.workload("Deployment", "kai", "a"), "a"],
+  ["workload of a DaemonSet", readers => readers.workload("DaemonSet", "kai", "agent"), "agent"],
+  ["workloads", readers => readers.workloads("Deployment", "kai"), ["a", "b"]],
+  ["daemonSet", readers => readers.daemonSet("kai", "agent"), "agent"],
+  ["serviceAccount", readers => readers.serviceAccount("kai", "it"), "it"],
+  ["binding", readers => readers.binding("RoleBinding", "kai", "rb"), "rb"],
+  ["binding of the cluster", readers => readers.binding("ClusterRoleBinding", "kai", "crb"), "crb"],
+  ["clusterObjects", readers => readers.clusterObjects("FlowSchema"), ["a", "b", "theirs"]],
+  ["clusterObjects with labels", readers => readers.clusterObjects("FlowSchema", LABELS), ["a", "b"]],
+];
+
+const namesOf = (result: unknown): unknown =>
+  Array.isArray(result) ? result.map(namesOf) : (result as { name: string } | null)?.name;
+
+/** Live readers whose every method returns what it was called with. */
+function echo(): Readers {
+  const live = new EmptyReaders(new InformerWorld().clock);
+  const get = (target: EmptyReaders, method: string): unknown =>
+    ["clock", "logs"].includes(method)
+      ? Reflect.get(target, method)
+      : (...args: unknown[]) => Promise.resolve([method, ...args.filter(arg => arg !== undefined)]);
+  return new Proxy(live, { get } as ProxyHandler<EmptyReaders>);
+}
+
+/** Caches that all fail. */
+const failing = (error: Error): ReadCaches =>
+  new Proxy({}, { get: () => () => Promise.reject(error) }) as unknown as ReadCaches;
+
+let world: InformerWorld | undefined;
+afterEach(async () => {
+  await world?.informers.stop();
+  world = undefined;
+});
+
+describe("cached readers", () => {
+  function setUp() {
+    const made = (world = new InformerWorld());
+    for (const [path, items] of Object.entries(ITEMS)) made.items.set(path, items);
+    const live = new Proxy({}, { get: (_, name) => (name === "clock" ? made.clock : undefined) }) as Readers;
+    return new CachedReaders(live, made.informers);
+  }
+
+  it.each(READS)("read %s from a cache, in the order of the API server", async (_, read, names) => {
+    expect(namesOf(await read(setUp()))).toEqual(names);
+  });
+
+  it("return null for what a filled cache does not have", async () => {
+    const readers = setUp();
+    expect(await readers.workload("StatefulSet", "kai", "a")).toBeNull();
+    expect(await readers.daemonSet("kai", "a")).toBeNull();
+    expect(await readers.serviceAccount("kai", "a")).toBeNull();
+    expect(await readers.binding("RoleBinding", "kai", "crb")).toBeNull();
+    expect(await readers.clusterObjects("PriorityLevelConfiguration")).toEqual([]);
+  });
+
+  it("see a change of a cache in the next read", async () => {
+    const readers = setUp();
+    await readers.workloads("Deployment", "kai");
+    const path = "/apis/apps/v1/namespaces/kai/deployments";
+    await world?.say(path, "ADDED", { metadata: metadataOf("aa", inNamespace), spec: { template } });
+    expect(namesOf(await readers.workloads("Deployment", "kai"))).toEqual(["a", "aa", "b"]);
+  });
+
+  it.each([new TransientError("not filled yet"), new ForbiddenError("forbidden")])(
+    "read live after %s",
+    async error => {
+      const live = echo();
+      const readers = new CachedReaders(live, failing(error));
+      for (const [, read] of READS) expect(await read(readers)).toEqual(await read(live));
+    },
+  );
+
+  it("hide no other error", async () => {
+    for (const [, read] of READS) {
+      await expect(read(new CachedReaders(echo(), failing(new TerminalError("bug"))))).rejects.toThrow("bug");
+    }
+  });
+
+  it("pass on every other read", async () => {
+    const live = echo();
+    const readers = new CachedReaders(live, failing(new TransientError("not filled yet")));
+    const request = { apiGroup: "", resource: "pods", verb: "list" };
+    const others: Read[] = [
+      each => each.pods("kai"),
+      each => each.sandboxEvents("kai"),
+      each => each.podsOnNode("n"),
+      each => each.objects("kai"),
+      each => each.bindings("RoleBinding", "kai"),
+      each => each.role("Role", "kai", "r"),
+      each => each.ownUser(),
+      each => each.apiAudiences(),
+      each => each.may(request),
+      each => each.staleTokens(),
+      each => each.keyRotation(1),
+      each => each.requestRates(1),
+    ];
+    for (const read of others) expect(await read(readers)).toEqual(await read(live));
+    expect([readers.clock, readers.logs]).toEqual([live.clock, live.logs]);
+  });
+});

@@ -1,0 +1,165 @@
+import type { LogRounds } from "../../core/log-rounds";
+import type { ControllerResilience } from "../../api/controller-resilience";
+import type { Clock } from "../../core/clock";
+import { ForbiddenError, TransientError } from "../../core/errors";
+import type { LogReader, Readers, Right } from "../../core/readers";
+import type { RequestRates } from "../../core/request-rates";
+import type { KeyRotation } from "../../core/signing-keys";
+import type {
+  BindingKind,
+  BindingView,
+  ClusterKind,
+  ClusterObjectView,
+  DaemonSetView,
+  PodView,
+  RoleView,
+  SandboxEventView,
+  ServiceAccountView,
+  WorkloadView,
+} from "../../core/views";
+import type { Informers } from "../watch/informers";
+
+/** The watch caches that {@link CachedReaders} reads. */
+export type ReadCaches = Pick<
+  Informers,
+  "workloads" | "daemonSets" | "serviceAccounts" | "bindingCache" | "clusterObjects"
+>;
+
+/**
+ * The live readers, with workloads, ServiceAccounts, bindings and cluster-scoped objects from watch caches, for passes that write nothing
+ * (docs/adr/0027). Without a cache that can be trusted it reads live.
+ */
+export class CachedReaders implements Readers {
+  readonly clock: Clock;
+  readonly logs: LogReader;
+  readonly rounds: LogRounds;
+  readonly #live: Readers;
+  readonly #caches: ReadCaches;
+
+  constructor(live: Readers, caches: ReadCaches) {
+    this.clock = live.clock;
+    this.logs = live.logs;
+    this.rounds = live.rounds;
+    this.#live = live;
+    this.#caches = caches;
+  }
+
+  workload(kind: WorkloadView["kind"], namespace: string, name: string): Promise<WorkloadView | null> {
+    return orLive(
+      async () => (await this.#caches.workloads(kind, namespace)).find(namespace, name) ?? null,
+      () => this.#live.workload(kind, namespace, name),
+    );
+  }
+
+  workloads(kind: WorkloadView["kind"], namespace: string): Promise<readonly WorkloadView[]> {
+    return orLive(
+      async () => byName((await this.#caches.workloads(kind, namespace)).views()),
+      () => this.#live.workloads(kind, namespace),
+    );
+  }
+
+  daemonSet(namespace: string, name: string): Promise<DaemonSetView | null> {
+    return orLive(
+      async () => (await this.#caches.daemonSets(namespace)).find(namespace, name) ?? null,
+      () => this.#live.daemonSet(namespace, name),
+    );
+  }
+
+  serviceAccount(namespace: string, name: string): Promise<ServiceAccountView | null> {
+    return orLive(
+      async () => (await this.#caches.serviceAccounts(namespace)).find(namespace, name) ?? null,
+      () => this.#live.serviceAccount(namespace, name),
+    );
+  }
+
+  binding(kind: BindingKind, namespace: string, name: string): Promise<BindingView | null> {
+    const place = kind === "RoleBinding" ? namespace : "";
+    return orLive(
+      async () => (await this.#caches.bindingCache(kind, namespace)).find(place, name) ?? null,
+      () => this.#live.binding(kind, namespace, name),
+    );
+  }
+
+  clusterObjects(
+    kind: ClusterKind,
+    labels?: Readonly<Record<string, string>>,
+  ): Promise<readonly ClusterObjectView[] | null> {
+    const wanted = Object.entries(labels ?? {});
+    const isWanted = (view: ClusterObjectView): boolean => wanted.every(([key, value]) => view.labels[key] === value);
+    return orLive(
+      async () => {
+        const objects = await this.#caches.clusterObjects(kind);
+        return objects && byName(objects).filter(isWanted);
+      },
+      () => this.#live.clusterObjects(kind, labels),
+    );
+  }
+
+  pods(namespace: string): Promise<readonly PodView[]> {
+    return this.#live.pods(namespace);
+  }
+
+  sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]> {
+    return this.#live.sandboxEvents(namespace);
+  }
+
+  objects(namespace: string): Promise<readonly ControllerResilience[]> {
+    return this.#live.objects(namespace);
+  }
+
+  podsOnNode(node: string): Promise<readonly PodView[]> {
+    return this.#live.podsOnNode(node);
+  }
+
+  bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]> {
+    return this.#live.bindings(kind, namespace);
+  }
+
+  role(kind: "Role" | "ClusterRole", namespace: string, name: string): Promise<RoleView | null> {
+    return this.#live.role(kind, namespace, name);
+  }
+
+  ownUser(): Promise<string | undefined> {
+    return this.#live.ownUser();
+  }
+
+  apiAudiences(): Promise<readonly string[]> {
+    return this.#live.apiAudiences();
+  }
+
+  may(right: Right): Promise<boolean> {
+    return this.#live.may(right);
+  }
+
+  staleTokens(): Promise<number | null> {
+    return this.#live.staleTokens();
+  }
+
+  keyRotation(maxAgeMs: number): Promise<KeyRotation | undefined> {
+    return this.#live.keyRotation(maxAgeMs);
+  }
+
+  requestRates(maxAgeMs: number): Promise<RequestRates> {
+    return this.#live.requestRates(maxAgeMs);
+  }
+}
+
+async function orLive<T>(cached: () => Promise<T>, live: () => Promise<T>): Promise<T> {
+  try {
+    return await cached();
+  } catch (error) {
+    if (!(error instanceof ForbiddenError || error instanceof TransientError)) throw error;
+    return live();
+  }
+}
+
+/** Sorted snapshots of caches: a cache returns the same array until it changes. */
+const sorted = new WeakMap<readonly unknown[], readonly unknown[]>();
+
+/** Returns the views in the order in which the API server lists objects, so that a cached pass reports what a live one does. */
+function byName<V extends { readonly name: string }>(views: readonly V[]): readonly V[] {
+  const known = sorted.get(views) as readonly V[] | undefined;
+  const ordered = known ?? views.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  sorted.set(views, ordered);
+  return ordered;
+}

@@ -1,0 +1,112 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { afterEach, describe, expect, it } from "vitest";
+import type { ObjectMetadata } from "../../api/controller-resilience";
+import { FakeClock, settle } from "../../core/testing/fake-clock";
+import { makeObject } from "../../core/testing/objects";
+import { RecordingLog } from "../../engine/testing/fakes";
+import type { ApiRequest } from "../http/api";
+import { ObjectWatch } from "./object-watch";
+
+const PATH = "/apis/controller-resilience.io/v1alpha1/controllerresiliences";
+
+let stop: (() => Promise<void>) | undefined;
+afterEach(() => stop?.());
+
+const at = (resourceVersion: string, changes: Partial<ObjectMetadata> = {}, status?: object) => {
+  const object = makeObject("team/app", {}, status);
+  return { ...object, metadata: { ...object.metadata, resourceVersion, ...changes } };
+};
+
+async function begin(...items: object[]) {
+  const clock = new FakeClock();
+  const paths: string[] = [];
+  let stream: Readable | undefined;
+  const api = {
+    json: <T>({ path }: ApiRequest): Promise<T> => {
+      paths.push(path);
+      return Promise.resolve({ metadata: { resourceVersion: "10" }, items } as T);
+    },
+    open: ({ path }: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> => {
+      paths.push(path);
+      const opened = new Readable({ read: () => undefined });
+      signal.addEventListener("abort", () => opened.destroy(new Error("aborted")));
+      stream = opened;
+      return Promise.resolve(opened as IncomingMessage);
+    },
+  };
+  const ages: [string, number][] = [];
+  const metrics = {
+    watchEnded: () => undefined,
+    relisted: () => undefined,
+    watchAge: (resource: string, seconds: number) => void ages.push([resource, seconds]),
+    logRead: () => undefined,
+    eventLost: () => undefined,
+  };
+  const changed: string[] = [];
+  const context = { api, clock, random: () => 0.5, log: new RecordingLog(), metrics };
+  const watch = new ObjectWatch(context, key => void changed.push(key));
+  const early = watch.current();
+  watch.start();
+  stop = () => watch.stop();
+  await settle();
+  const say = async (type: string, object: object): Promise<string[]> => {
+    changed.length = 0;
+    stream?.push(`${JSON.stringify({ type, object })}\n`);
+    await settle();
+    await settle();
+    return [...changed];
+  };
+  return { clock, paths, ages, changed, watch, early, say };
+}
+
+describe("the watch of objects", () => {
+  it("is one for all namespaces, and reports each object once it is filled", async () => {
+    const { paths, changed, early, watch } = await begin(at("5"));
+    expect(paths).toEqual([PATH, PATH]);
+    expect(changed).toEqual(["team/app"]);
+    expect([early, watch.current()?.version, watch.current()?.keys()]).toEqual([undefined, "10", ["team/app"]]);
+  });
+
+  it("has what a live read returns", async () => {
+    const object = at("5", { annotations: { a: "1" } }, { conditions: [] });
+    // Items of a list may lack apiVersion and kind.
+    const { metadata, spec, status } = object;
+    const { watch } = await begin({ metadata: { ...metadata, labels: { b: "2" }, managedFields: [{}] }, spec, status });
+    expect(watch.current()?.get("team/app")).toEqual(object);
+    expect(watch.current()?.get("team/other")).toBeUndefined();
+  });
+
+  it("reports what others change, and no write of status", async () => {
+    const { say, watch } = await begin(at("5"));
+    expect(await say("MODIFIED", at("11", {}, { observedGeneration: 1 }))).toEqual([]);
+    expect(watch.current()?.get("team/app")?.status).toEqual({ observedGeneration: 1 });
+    expect(watch.current()?.version).toBe("11");
+    const changes: Partial<ObjectMetadata>[] = [
+      { generation: 2 },
+      { generation: 2, annotations: { a: "1" } },
+      { generation: 2, annotations: { a: "2" } },
+      { generation: 2, annotations: { a: "2" }, finalizers: ["f"] },
+      { generation: 2, annotations: { a: "2" }, finalizers: ["f"], deletionTimestamp: "2025-01-01T00:00:00Z" },
+    ];
+    for (const [i, change] of changes.entries()) {
+      expect(await say("MODIFIED", at(String(12 + i), change))).toEqual(["team/app"]);
+    }
+    expect(await say("DELETED", at("20"))).toEqual(["team/app"]);
+    expect(watch.current()?.keys()).toEqual([]);
+  });
+
+  it("has nothing once it is stale, and exports its age", async () => {
+    const { clock, ages, watch } = await begin(at("5"));
+    clock.freeze(240_001);
+    expect(watch.current()).toBeUndefined();
+    await clock.run(10_000);
+    expect(ages.at(0)).toEqual(["controllerresiliences", expect.any(Number)]);
+  });
+
+  it("leaves no timer after stop", async () => {
+    const { clock, watch } = await begin(at("5"));
+    await watch.stop();
+    expect(clock.pendingTimers).toBe(0);
+  });
+});

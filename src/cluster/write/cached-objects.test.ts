@@ -1,0 +1,145 @@
+import { describe, expect, it } from "vitest";
+import type { ControllerResilience } from "../../api/controller-resilience";
+import { makeObject } from "../../core/testing/objects";
+import { CachedObjects } from "./cached-objects";
+
+const KEY = "team/app";
+
+function objectAt(resourceVersion: string, uid = "first", key = KEY): ControllerResilience {
+  const object = makeObject(key);
+  return { ...object, metadata: { ...object.metadata, uid, resourceVersion } };
+}
+
+/** A cache that a test fills. `version` is that of the whole cache. */
+function setUp(version: string | undefined, ...objects: ControllerResilience[]) {
+  const world = {
+    isTrusted: true,
+    version,
+    objects: new Map(objects.map(object => [`${object.metadata.namespace}/${object.metadata.name}`, object])),
+  };
+  const cached = new CachedObjects({
+    current: () =>
+      world.isTrusted
+        ? { version: world.version, get: key => world.objects.get(key), keys: () => [...world.objects.keys()] }
+        : undefined,
+  });
+  const see = (object: ControllerResilience | null, at?: string): void => {
+    if (object === null) world.objects.delete(KEY);
+    else world.objects.set(KEY, object);
+    world.version = at ?? object?.metadata.resourceVersion;
+  };
+  const versionOf = (key = KEY) => cached.get(key)?.metadata.resourceVersion;
+  const note = (resourceVersion: string, uid = "first") => cached.note(KEY, { uid, resourceVersion });
+  return { world, cached, see, versionOf, note };
+}
+
+describe("a cached object", () => {
+  it("is undefined while the cache is not trusted, or does not have it", () => {
+    const { world, cached, versionOf } = setUp("10", objectAt("9"));
+    expect([versionOf(), versionOf("team/other"), cached.keys()]).toEqual(["9", undefined, [KEY]]);
+    world.isTrusted = false;
+    expect([versionOf(), cached.keys()]).toEqual([undefined, undefined]);
+  });
+
+  it("is undefined until the cache has what this process read or wrote", () => {
+    const { see, versionOf, note } = setUp("99", objectAt("9"));
+    note("100");
+    expect(versionOf()).toBeUndefined();
+    see(objectAt("98"), "99");
+    expect(versionOf()).toBeUndefined();
+    see(objectAt("100"));
+    expect(versionOf()).toBe("100");
+  });
+
+  it("is current once the whole cache has passed that version, although the object has not changed", () => {
+    const { world, versionOf, note } = setUp("9", objectAt("8"));
+    note("10");
+    expect(versionOf()).toBeUndefined();
+    world.version = "11";
+    expect(versionOf()).toBe("8");
+  });
+
+  it("is compared on its own while a list is due", () => {
+    const { see, versionOf, note } = setUp(undefined, objectAt("8"));
+    note("9");
+    expect(versionOf()).toBeUndefined();
+    see(objectAt("9"));
+    expect(versionOf()).toBe("9");
+  });
+
+  it("is undefined while the cache has another object of that name", () => {
+    const { see, versionOf, note } = setUp("9", objectAt("9", "first"));
+    note("20", "second");
+    see(objectAt("10", "first"));
+    expect(versionOf()).toBeUndefined();
+    see(objectAt("20", "second"));
+    expect(versionOf()).toBe("20");
+  });
+
+  it("keeps the latest of two versions, in whichever order they are noted", () => {
+    const { see, versionOf, note } = setUp("9", objectAt("9"));
+    note("100");
+    note("20");
+    see(objectAt("50"));
+    expect(versionOf()).toBeUndefined();
+  });
+
+  it.each(["abc", "", "-5", "0x1f"])("is undefined if the version %j was read, which is not a number", version => {
+    const { world, versionOf, note } = setUp("9", objectAt("9"));
+    note(version);
+    expect(versionOf()).toBeUndefined();
+    world.version = "1000";
+    expect(versionOf()).toBeUndefined();
+    note("10");
+    expect(versionOf()).toBe("9");
+  });
+
+  it("is undefined after a read found it gone, until the cache has its successor", () => {
+    const { cached, see, versionOf } = setUp("9", objectAt("9"));
+    cached.noteGone(KEY);
+    expect(versionOf()).toBeUndefined();
+    see(objectAt("10"));
+    expect(versionOf()).toBeUndefined();
+    see(null, "11");
+    expect([versionOf(), cached.keys()]).toEqual([undefined, []]);
+    see(objectAt("12", "second"));
+    expect(versionOf()).toBe("12");
+  });
+
+  it("is undefined after it was gone, also if the cache learns of its creation only then", () => {
+    const { cached, see, versionOf, note } = setUp("9");
+    note("10");
+    cached.noteGone(KEY);
+    see(objectAt("10"));
+    expect(versionOf()).toBeUndefined();
+  });
+});
+
+describe("the cached keys", () => {
+  it("are undefined while the cache lacks an object that this process has read", () => {
+    const { cached, see, note } = setUp("9");
+    note("10");
+    expect(cached.keys()).toBeUndefined();
+    see(objectAt("10"));
+    expect(cached.keys()).toEqual([KEY]);
+    note("12");
+    expect(cached.keys()).toEqual([KEY]);
+    see(null, "13");
+    expect(cached.keys()).toEqual([]);
+  });
+
+  it("are not held up by an object that is gone", () => {
+    const { cached, note } = setUp("9");
+    note("10");
+    cached.noteGone(KEY);
+    expect(cached.keys()).toEqual([]);
+  });
+});
+
+describe("what this process has read", () => {
+  it("is forgotten, the oldest first, if the cache never gets there", () => {
+    const { cached, versionOf } = setUp("1", objectAt("1", "0", "team/0"), objectAt("1", "1", "team/1"));
+    for (let i = 0; i <= 50_000; i++) cached.note(`team/${i}`, { uid: `${i}`, resourceVersion: "5" });
+    expect([versionOf("team/0"), versionOf("team/1")]).toEqual(["1", undefined]);
+  });
+});

@@ -1,0 +1,108 @@
+import type { ControllerResilience, ObjectMetadata } from "../../api/controller-resilience";
+import type { Key } from "../../core/ports";
+
+/** A watch cache of all ControllerResiliences. */
+export interface ObjectCache {
+  /** Returns undefined while the cache is not filled or stale. */
+  current(): ObjectCacheState | undefined;
+}
+
+/** The content of that cache. */
+export interface ObjectCacheState {
+  /** resourceVersion of the whole cache: it has every change up to this one. Undefined while a list is due. */
+  readonly version: string | undefined;
+  get(key: Key): ControllerResilience | undefined;
+  keys(): readonly Key[];
+}
+
+/** The state of an object that this process knows by a read or a write, so that an older one in the cache is not used. */
+interface Floor {
+  readonly uid: string;
+  readonly version: string;
+  /** A read found that the object is gone; `version` is its last known one. */
+  readonly isGone: boolean;
+}
+
+/** Most floors that are kept. Only what the cache has not seen yet has one; after a list that is every object that changed meanwhile. */
+const MAX_FLOORS = 50_000;
+
+/**
+ * The cache, without what is older than what this process has read or written itself.
+ *
+ * resourceVersions of one resource are comparable decimal numbers (KEP-5504). One that is not a number compares with nothing, so the
+ * object must be read live.
+ */
+export class CachedObjects {
+  readonly #cache: ObjectCache;
+  readonly #floors = new Map<Key, Floor>();
+
+  constructor(cache: ObjectCache) {
+    this.#cache = cache;
+  }
+
+  get(key: Key): ControllerResilience | undefined {
+    const state = this.#cache.current();
+    if (state === undefined) return undefined;
+    const object = state.get(key);
+    const floor = this.#floors.get(key);
+    if (floor !== undefined && !isReached(floor, object, state.version)) return undefined;
+    this.#floors.delete(key);
+    return object;
+  }
+
+  /** Returns undefined also if the cache lacks an object that this process has read: another one may be missing as well. */
+  keys(): readonly Key[] | undefined {
+    const state = this.#cache.current();
+    if (state === undefined) return undefined;
+    this.#sweep(state);
+    for (const [key, { isGone }] of this.#floors) if (!isGone && state.get(key) === undefined) return undefined;
+    return state.keys();
+  }
+
+  /** Records what a live read, a list or a write returned. */
+  note(key: Key, { uid, resourceVersion: version }: Pick<ObjectMetadata, "uid" | "resourceVersion">): void {
+    const known = this.#floors.get(key);
+    if (known?.uid === uid && !known.isGone && atLeast(known.version, version)) return;
+    this.#set(key, { uid, version, isGone: false });
+  }
+
+  /** Records that a live read found no object. */
+  noteGone(key: Key): void {
+    const cached = this.#cache.current()?.get(key)?.metadata;
+    const known = this.#floors.get(key) ?? (cached && { uid: cached.uid, version: cached.resourceVersion });
+    if (known !== undefined) this.#set(key, { ...known, isGone: true });
+  }
+
+  #set(key: Key, floor: Floor): void {
+    this.#floors.delete(key);
+    const state = this.#cache.current();
+    if (state !== undefined && isReached(floor, state.get(key), state.version)) return;
+    this.#floors.set(key, floor);
+    if (this.#floors.size <= MAX_FLOORS) return;
+    if (state !== undefined) this.#sweep(state);
+    const [oldest] = this.#floors.keys();
+    if (oldest !== undefined && this.#floors.size > MAX_FLOORS) this.#floors.delete(oldest);
+  }
+
+  #sweep(state: ObjectCacheState): void {
+    for (const [key, floor] of this.#floors) {
+      if (isReached(floor, state.get(key), state.version)) this.#floors.delete(key);
+    }
+  }
+}
+
+/** Reports whether the cache has what the floor stands for, or something later. */
+function isReached(floor: Floor, cached: ControllerResilience | undefined, version: string | undefined): boolean {
+  const isSame = cached?.metadata.uid === floor.uid;
+  if (floor.isGone) return !isSame && atLeast(version, floor.version);
+  return atLeast(version, floor.version) || (isSame && atLeast(cached.metadata.resourceVersion, floor.version));
+}
+
+function atLeast(version: string | undefined, floor: string): boolean {
+  const [a, b] = [numberOf(version), numberOf(floor)];
+  return a !== undefined && b !== undefined && a >= b;
+}
+
+function numberOf(version = ""): bigint | undefined {
+  return /^[1-9][0-9]*$/.test(version) ? BigInt(version) : undefined;
+}

@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import type { Key } from "../../core/ports";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { RecordingLog, RecordingMetrics } from "../testing/fakes";
+import { Controller } from "./controller";
+
+/** A loop over a store that counts its lists, with these keys in its cache. */
+function makeLoop(cached: readonly Key[] | undefined) {
+  const clock = new FakeClock();
+  const seen = { lists: 0, passes: [] as Key[], cached };
+  const store = {
+    list: () => Promise.resolve([`team/listed-${++seen.lists}`]),
+    cachedKeys: () => seen.cached,
+  };
+  const loop = new Controller({
+    ...{ store, clock, random: () => 0.5, log: new RecordingLog(), metrics: new RecordingMetrics() },
+    reconcile: key => {
+      seen.passes.push(key);
+      return Promise.resolve({ next: "recheck" });
+    },
+    ...{ listed: () => undefined, forget: () => undefined, isLeader: () => true },
+  });
+  return { clock, seen, loop };
+}
+
+it("lists at the start of each term and every ten minutes, and takes keys from the cache in between", async () => {
+  const { clock, seen, loop } = makeLoop(["team/cached"]);
+  loop.startLeading();
+  await clock.run(599_000);
+  expect(seen.lists).toBe(1);
+  expect(seen.passes.filter(key => key === "team/cached")).toHaveLength(9);
+  await clock.run(2_000);
+  expect(seen.lists).toBe(2);
+  loop.stopLeading();
+  loop.startLeading();
+  await clock.run(1_000);
+  expect(seen.lists).toBe(3);
+  await loop.stop();
+});
+
+it("lists every time while the cache cannot be trusted", async () => {
+  const { clock, seen, loop } = makeLoop(undefined);
+  loop.startLeading();
+  await clock.run(301_000);
+  expect(seen.lists).toBe(6);
+  seen.cached = [];
+  await clock.run(300_000);
+  expect(seen.lists).toBe(6);
+  await loop.stop();
+});

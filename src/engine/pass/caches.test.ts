@@ -1,0 +1,208 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ControllerResilience } from "../../api/controller-resilience";
+import { ConditionType } from "../../api/conditions";
+import { FINALIZER } from "../../api/names";
+import type { Readers } from "../../core/readers";
+import { defineRemedy } from "../../core/remedy";
+import { EmptyReaders } from "../../core/testing/empty-readers";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { makeObject, MemoryObjects, RecordingWriter } from "../testing/fakes";
+import { makeReconciler } from "../testing/reconciler";
+import { makeClaim, makeEviction, makePatch, specWith } from "../testing/remedies";
+import { makeRestarts, MemoryBreaker } from "../testing/restarts";
+
+const KEY = "team/app";
+
+/** Pods that a remedy evicts: those that the readers have, by name. */
+class Pods extends EmptyReaders {
+  asked = 0;
+  constructor(
+    clock: FakeClock,
+    public names: readonly string[],
+  ) {
+    super(clock);
+  }
+  override pods() {
+    this.asked++;
+    return Promise.resolve(this.names.map(name => ({ name }) as never));
+  }
+}
+
+const remedy = defineRemedy({
+  ...{ name: "token-restart", block: "tokenRestart", condition: ConditionType.TokensAccepted, owns: "targets" },
+  reasons: { Accepted: { event: "Normal", help: "" }, Rejected: { event: "Warning", help: "" } },
+  permissions: [
+    { apiGroup: "", resource: "pods/eviction", verbs: ["create"], why: "" },
+    { apiGroup: "apps", resource: "deployments", verbs: ["patch"], why: "" },
+  ],
+  observe: async (_object, _spec, readers: Readers) => (await readers.pods("team")).map(({ name }) => name),
+  plan: names => ({ items: names.map(name => ({ id: name, intents: [intentOn(name)] })), names }),
+  report: ({ names }) => {
+    const isFine = names.length === 0;
+    return { status: isFine ? "True" : "False", reason: isFine ? "Accepted" : "Rejected", message: names.join(" ") };
+  },
+});
+
+const MANY = { workloads: 40, watched: 50 };
+
+function intentOn(name: string) {
+  if (name === "pod-of-many") return makeEviction(name, { restart: makeClaim(name, { rejections: MANY }) });
+  return name.startsWith("pod") ? makeEviction(name) : makePatch(name);
+}
+
+function makeBench({
+  live = [] as readonly string[],
+  cached = [] as readonly string[],
+  mode = "Enforce",
+  breaker = new MemoryBreaker(),
+} = {}) {
+  const clock = new FakeClock();
+  const store = new MemoryObjects();
+  store.put(makeObject(KEY, { ...specWith("tokenRestart"), mode: mode as "Enforce" }));
+  let gets = 0;
+  const { get } = store;
+  store.get = key => {
+    gets++;
+    return get(key);
+  };
+  const writer = new RecordingWriter();
+  const [readers, cachedReaders] = [new Pods(clock, live), new Pods(clock, cached)];
+  const paused: string[] = [];
+  const remedies = [{ ...remedy, pause: (key: string) => void paused.push(key) }];
+  const restarts = makeRestarts(clock, undefined, { breaker });
+  const reconciler = makeReconciler({ store, writer, readers, cachedReaders, remedies, restarts });
+  const pass = () => reconciler.reconcile(KEY, () => true);
+  /** As the watch does. */
+  const fillCache = (): void => void (store.cache = new Map(structuredClone(store.objects)));
+  const counts = () => ({ gets, reads: readers.asked, written: writer.written.length });
+  return { clock, store, writer, readers, cachedReaders, pass, fillCache, counts, paused: () => paused };
+}
+
+describe("a pass on caches", () => {
+  it("reads nothing live while there is nothing to write", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    bench.fillCache();
+    const before = bench.counts();
+    expect(await bench.pass()).toEqual({ next: "recheck" });
+    expect(bench.counts()).toEqual(before);
+    expect(bench.cachedReaders.asked).toBe(1);
+  });
+
+  it("is repeated live before a write, which follows the live reads", async () => {
+    const bench = makeBench({ cached: ["deployment-a"], live: ["deployment-b"] });
+    bench.fillCache();
+    await bench.pass();
+    expect(bench.writer.written.map(({ target }) => target.name)).toEqual(["deployment-b"]);
+    expect(bench.counts()).toMatchObject({ gets: 1, reads: 1 });
+  });
+
+  it("writes nothing where live reads know better", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    bench.fillCache();
+    bench.cachedReaders.names = ["deployment-a", "pod-1"];
+    const { status } = bench.store.objects.get(KEY)!;
+    await bench.pass();
+    expect(bench.counts().written).toBe(0);
+    expect(bench.store.objects.get(KEY)!.status).toEqual(status);
+  });
+
+  it("is repeated live to write status", async () => {
+    const bench = makeBench({ mode: "Observe", cached: ["pod-1"], live: ["pod-1", "pod-2"] });
+    bench.fillCache();
+    await bench.pass();
+    expect(bench.store.objects.get(KEY)!.status!.conditions![0]!.message).toContain("pod-1 pod-2");
+  });
+
+  it("needs no live reads for writes that Observe mode, or a backoff, holds back", async () => {
+    const bench = makeBench({ mode: "Observe", cached: ["deployment-a"], live: ["deployment-a"] });
+    await bench.pass();
+    bench.fillCache();
+    const before = bench.counts();
+    await bench.pass();
+    expect(bench.counts()).toEqual(before);
+    const failing = makeBench({ cached: ["deployment-a"], live: ["deployment-a"] });
+    failing.writer.answer = () => Promise.reject(new Error("no"));
+    await failing.pass();
+    failing.fillCache();
+    await failing.pass();
+    const { gets } = failing.counts();
+    failing.fillCache();
+    await failing.pass();
+    expect(failing.counts()).toMatchObject({ gets, written: 1 });
+  });
+
+  it("is not made of an object that the cache lacks, or that is being deleted", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    bench.store.cache = new Map();
+    await bench.pass();
+    const { metadata } = bench.store.objects.get(KEY)!;
+    const deleting = { ...metadata, deletionTimestamp: "2025-01-01T00:00:00Z", finalizers: [FINALIZER] };
+    bench.store.put({ ...bench.store.objects.get(KEY)!, metadata: deleting });
+    bench.fillCache();
+    expect(await bench.pass()).toEqual({ next: "forget" });
+    expect(bench.counts().gets).toBe(3);
+    expect(bench.cachedReaders.asked).toBe(0);
+  });
+
+  it("trips no breaker where live reads know better", async () => {
+    const breaker = new MemoryBreaker();
+    const bench = makeBench({ breaker });
+    await bench.pass();
+    bench.fillCache();
+    bench.cachedReaders.names = ["pod-of-many"];
+    await bench.pass();
+    expect([breaker.state, bench.counts().written]).toEqual([null, 0]);
+    bench.readers.names = ["pod-of-many"];
+    await bench.pass();
+    expect([breaker.state, bench.counts().written]).toEqual([expect.stringContaining("40 of 50"), 0]);
+  });
+
+  it("pauses remedies of a suspended object, and those without a block", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    expect(bench.paused()).toEqual([]);
+    bench.store.put({
+      ...bench.store.objects.get(KEY)!,
+      spec: { ...specWith("bindingRenewal"), targets: [] } as never,
+    });
+    await bench.pass();
+    const spec = { ...bench.store.objects.get(KEY)!.spec, ...specWith("tokenRestart"), suspend: true };
+    bench.store.put({ ...bench.store.objects.get(KEY)!, spec });
+    await bench.pass();
+    expect(bench.paused()).toEqual([KEY, KEY]);
+  });
+
+  it("writes the same as live passes would, whatever the caches say", async () => {
+    const names = fc.uniqueArray(fc.constantFrom("pod-1", "pod-2", "deployment-a", "deployment-b"));
+    const worlds = fc.array(fc.record({ live: names, cached: names }), { minLength: 1, maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(worlds, async steps => {
+        const [both, liveOnly] = [makeBench(), makeBench()];
+        for (const { live, cached } of steps) {
+          const before = both.counts().written;
+          for (const bench of [both, liveOnly]) bench.readers.names = live;
+          both.cachedReaders.names = cached;
+          if (before % 2 === 0) both.fillCache();
+          await both.pass();
+          await liveOnly.pass();
+          const wanted = new Set<string>(live);
+          for (const { target } of both.writer.written.slice(before)) expect(wanted).toContain(target.name);
+          for (const bench of [both, liveOnly]) await bench.clock.run(3_600_000);
+        }
+        const statusOf = ({ store }: { store: MemoryObjects }): ControllerResilience | undefined =>
+          store.objects.get(KEY);
+        both.cachedReaders.names = both.readers.names;
+        both.store.cache = undefined;
+        await both.pass();
+        await liveOnly.pass();
+        expect(statusOf(both)!.status!.conditions![0]!.message).toBe(
+          statusOf(liveOnly)!.status!.conditions![0]!.message,
+        );
+      }),
+    );
+  });
+});

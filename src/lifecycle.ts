@@ -1,0 +1,136 @@
+import { paceFramework } from "./cluster/pepr/framework-pace";
+import { peprStoreNames, readPeprStore } from "./cluster/pepr/pepr-store";
+import type { Api } from "./cluster/http/api";
+import type { Connection } from "./cluster/http/connection";
+import type { Reachability } from "./cluster/http/reachability";
+import { type ErrandPorts, untilDone } from "./cluster/http/until-done";
+import type { Answers, Need } from "./cluster/read/rights";
+import { systemClock } from "./cluster/system";
+import type { Informers } from "./cluster/watch/informers";
+import type { ObjectWatch } from "./cluster/watch/object-watch";
+import type { ApiEventSink } from "./cluster/write/event-sink";
+import { describeError, framesOf, publicMessage } from "./core/errors";
+import type { Log } from "./core/ports";
+import type { Engine } from "./engine/engine";
+import type { IdentityProbe } from "./engine/lead/identity-probe";
+import { reviewRights } from "./rights-review";
+import type { Settings } from "./settings";
+import type { HealthServer, HealthServerOptions } from "./telemetry/health-server";
+
+// From the start of the process to its end.
+
+/** Liveness fails after this many full passes without progress of the loop: only a restart of the process helps then. */
+const HUNG_AFTER_PASSES = 5;
+
+/** The least of that, in milliseconds: above all deadlines of one pass together, so that a slow API server never restarts the operator. */
+const HUNG_AFTER_MS = 300_000;
+
+/** The process exits after this long at the latest, below the promised five seconds; Kubernetes gives a pod 30 s. */
+const STOP_WITHIN_MS = 4_500;
+
+/** Ends the process. */
+export type Stop = (reason: string, exitCode?: number) => Promise<void>;
+
+/** What /healthz and /readyz ask. */
+export function healthChecks(parts: {
+  readonly engine: Engine;
+  readonly identityProbe: IdentityProbe;
+  readonly reachability: Reachability;
+  readonly fullPassMs: number;
+  readonly stopping: AbortSignal;
+}): Pick<HealthServerOptions, "health" | "readiness"> {
+  const { engine, identityProbe, reachability, fullPassMs, stopping } = parts;
+  const hungAfterMs = Math.max(HUNG_AFTER_PASSES * fullPassMs, HUNG_AFTER_MS);
+  const loopTrouble = (): string | null => {
+    const sinceMs = engine.loop.sinceProgressMs();
+    return sinceMs <= hungAfterMs ? null : `no progress for ${Math.round(sinceMs / 1000)} s`;
+  };
+  return {
+    health: [{ name: "loop", trouble: loopTrouble }],
+    readiness: [
+      { name: "not-stopping", trouble: () => (stopping.aborted ? "shutting down" : null) },
+      { name: "lease", trouble: () => engine.elector.failure() },
+      { name: "objects", trouble: () => engine.loop.fullPassFailure() },
+      { name: "identity", trouble: () => identityProbe.failure() },
+      { name: "api-server", trouble: () => reachability.trouble() },
+    ],
+  };
+}
+
+/** Returns what ends the process in order: nothing new begins, passes in flight end, the Lease is released. */
+export function createStop(parts: {
+  readonly log: Log;
+  readonly stopping: AbortController;
+  readonly identityProbe: IdentityProbe;
+  readonly engine: Engine;
+  readonly informers: Informers;
+  readonly objects: ObjectWatch;
+  readonly events: ApiEventSink;
+  readonly health: HealthServer;
+  readonly connection: Connection;
+}): Stop {
+  const { log, stopping, identityProbe, engine, informers, objects, events, health, connection } = parts;
+  return async (reason, exitCode = 0) => {
+    if (stopping.signal.aborted) return;
+    stopping.abort();
+    log.info({ reason }, "stopping");
+    identityProbe.stop();
+    systemClock.after(STOP_WITHIN_MS, () => {
+      log.error({ withinMs: STOP_WITHIN_MS }, "shutdown timed out");
+      process.exit(1);
+    });
+    await engine.stop();
+    await Promise.allSettled([informers.stop(), objects.stop(), events.stop(500), health.stop()]);
+    connection.close();
+    log.info({}, "stopped");
+    process.exit(exitCode);
+  };
+}
+
+/** Ends the process if the port cannot be opened. */
+export async function openHealthPort(health: HealthServer, settings: Settings, log: Log): Promise<void> {
+  const { healthHost: host, healthPort } = settings;
+  try {
+    const port = await health.start();
+    log.info({ host, port }, "health port is open");
+  } catch (error) {
+    log.error({ host, port: healthPort, error: describeError(error) }, "failed to open the health port");
+    process.exit(1);
+  }
+}
+
+/** Logs which rights the operator lacks. Never throws. */
+export async function reviewOwnRights(api: Api, needs: readonly Need[], ports: ErrandPorts): Promise<void> {
+  const answers: Answers = new Map();
+  const work = (): Promise<void> => reviewRights(api, needs, ports.log, answers);
+  await untilDone({ work, failed: "failed to review the operator's rights, retrying" }, ports);
+}
+
+/** Pepr reads its store once, when it starts, and never watches if that read fails. Hence it starts as soon as the store is readable. */
+export async function startPepr(
+  { api, moduleId }: { readonly api: Api; readonly moduleId: string },
+  start: () => void,
+  ports: ErrandPorts,
+): Promise<void> {
+  paceFramework(systemClock, ports.log);
+  const [store = ""] = peprStoreNames(moduleId);
+  const failed =
+    "failed to read Pepr's store, retrying; until then only the operator's own watch sees changes of objects";
+  if (await untilDone({ work: () => readPeprStore(api, store), failed }, ports)) start();
+}
+
+/** Replaces any handlers that a framework has registered. */
+export function handleProcessEvents(log: Log, stop: Stop): void {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.removeAllListeners(signal);
+    process.on(signal, () => void stop(signal));
+  }
+  // A rejection that no code awaits, such as one in a framework's watch, does not break the operator's state; an exception may.
+  process.on("unhandledRejection", reason => {
+    log.error({ error: publicMessage(reason), stack: framesOf(reason) }, "unhandled promise rejection");
+  });
+  process.on("uncaughtException", error => {
+    log.error({ error: publicMessage(error), stack: framesOf(error) }, "uncaught exception");
+    process.exit(1);
+  });
+}

@@ -1,0 +1,155 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { container, FakeLogs, pod } from "../../remedies/token-restart/testing/fake-log";
+import { UNAUTHORIZED } from "../../remedies/token-restart/testing/scene";
+import { findByClass as find } from "../detector";
+import { LogWatch } from "./log-watch";
+import { Rounds } from "./rounds";
+import type { Watched } from "./watched-log";
+
+const RULE = { occasions: 3, windowMs: 900_000, minDurationMs: 60_000 };
+const SEARCH = { windowMs: RULE.windowMs, find, rule: RULE };
+
+let clock: FakeClock;
+let logs: FakeLogs;
+let passes: number;
+let rounds: Rounds;
+let watch: LogWatch;
+
+beforeEach(() => {
+  clock = new FakeClock("2025-01-01T12:00:00Z");
+  logs = new FakeLogs();
+  passes = 0;
+  const ports = { clock, isLeader: () => true, metrics: { logReadInterval: () => undefined } };
+  rounds = new Rounds({ ...ports, requestPass: () => void passes++ });
+  watch = new LogWatch("team/it");
+});
+
+function watched(name = "web-5d-a"): Watched {
+  return { pod: pod({ name, uid: name }), container: container(), suspicious: false };
+}
+
+const want = (...items: Watched[]): Promise<void> => watch.want({ clock, logs, rounds }, items, SEARCH);
+const found = (item = watched()) => watch.finding(item, RULE, clock.now().getTime());
+const log401 = (): void => logs.write("web-5d-a", "main", { ms: clock.now().getTime(), text: UNAUTHORIZED });
+
+/** Wants the log, and lets it be read for the first time. */
+async function begin(): Promise<void> {
+  logs.write("web-5d-a", "main", { ms: clock.now().getTime(), text: "started" });
+  await want(watched()).catch(() => undefined);
+  await clock.run(10);
+}
+
+describe("the first pass", () => {
+  it("ends early while the first logs are being read, and the read requests the next one", async () => {
+    await expect(want(watched())).rejects.toThrow(NotYetError);
+    await clock.run(10);
+    expect(passes).toBe(1);
+    await want(watched());
+    expect(found()).toMatchObject({ isNew: false, persistence: { state: "quiet" } });
+  });
+
+  it("waits for some seconds only", async () => {
+    logs.before = () => new Promise<never>(() => undefined);
+    await expect(want(watched())).rejects.toThrow(NotYetError);
+    await clock.run(2_999);
+    await expect(want(watched())).rejects.toThrow(NotYetError);
+    await clock.run(1);
+    await want(watched());
+    expect(found()).toMatchObject({ isNew: false });
+  });
+
+  it("is the only one that ends early: a new pod counts as new for some seconds", async () => {
+    await begin();
+    await want(watched());
+    logs.before = () => new Promise<never>(() => undefined);
+    await want(watched(), watched("later"));
+    expect(found(watched("later"))).toMatchObject({ isNew: true });
+    await clock.run(3_000);
+    expect(found(watched("later"))).toMatchObject({ isNew: false });
+  });
+});
+
+describe("passes", () => {
+  it("are not requested because a healthy log was read", async () => {
+    await begin();
+    await clock.run(300_000);
+    expect(logs.requests.length).toBeGreaterThan(10);
+    expect(passes).toBe(1);
+  });
+
+  it("are requested at each read of a log with 401s, up to the first one after their end", async () => {
+    await begin();
+    for (let second = 0; second < 120; second++) {
+      log401();
+      await clock.run(1_000);
+    }
+    expect(found().persistence.state).toBe("persistent");
+    const before = passes;
+    expect(before).toBeGreaterThan(15);
+    await clock.run(600_000);
+    const after = passes;
+    expect(after).toBeGreaterThan(before);
+    expect(found().persistence.state).toBe("quiet");
+    await clock.run(600_000);
+    expect(passes).toBe(after);
+  });
+
+  it("are requested when a log becomes unreadable, and when it can be read again", async () => {
+    await begin();
+    logs.before = () => Promise.reject(new ForbiddenError("no"));
+    await clock.run(40_000);
+    expect([passes, found().error]).toEqual([2, { forbidden: true, message: "no" }]);
+    logs.before = () => undefined;
+    await clock.run(40_000);
+    expect([passes, found().error]).toEqual([3, undefined]);
+  });
+
+  it("are requested when failures add up to an error, and when they end", async () => {
+    await begin();
+    logs.before = () => Promise.reject(new TransientError("slow"));
+    await clock.run(60_000);
+    expect(found().error).toEqual({ forbidden: false, message: "slow" });
+    const before = passes;
+    logs.before = () => undefined;
+    await clock.run(60_000);
+    expect([passes > before, found().error]).toEqual([true, undefined]);
+  });
+});
+
+describe("what was found", () => {
+  it("stays while a pass misses the pod for a moment, and then goes", async () => {
+    await begin();
+    log401();
+    await clock.run(40_000);
+    await want();
+    expect(rounds.size).toBe(0);
+    await want(watched());
+    expect(found().persistence.occasions).toBe(1);
+    await want();
+    await clock.run(301_000);
+    await want();
+    await want(watched()).catch(() => undefined);
+    expect(found().readMs).toBeUndefined();
+  });
+
+  it("stays during a pause, in which nothing is read", async () => {
+    await begin();
+    log401();
+    await clock.run(40_000);
+    watch.pause();
+    const { length } = logs.requests;
+    await clock.run(30_000);
+    expect([logs.requests.length, rounds.size]).toEqual([length, 0]);
+    await want(watched());
+    expect([found().persistence.occasions, rounds.size]).toEqual([1, 1]);
+  });
+
+  it("is gone after the end, also for a pass that ends late", async () => {
+    await begin();
+    watch.stop();
+    await expect(want(watched())).rejects.toThrow(TransientError);
+    expect(rounds.size).toBe(0);
+  });
+});

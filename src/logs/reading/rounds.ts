@@ -1,0 +1,240 @@
+import type { Cancel, Clock } from "../../core/clock";
+import { HEALTHY_INTERVAL_MS, INTERVALS_MS, type LogRounds, type RoundsLog, type Urgency } from "../../core/log-rounds";
+import type { LogMetrics } from "../../core/ports";
+import { TokenBucket } from "../../core/token-bucket";
+
+/** Reads per second over all objects, unless set otherwise. 1,500 healthy logs are then read every 30 s. */
+export const DEFAULT_READS_PER_SECOND = 50;
+
+/** Reads that start at once after a pause, as a share of one second's budget. */
+const BURST_SHARE = 0.2;
+
+/** Reads in flight. Above the number of slots that ApiLogReader shares fairly among namespaces, nodes and pods. */
+const MOST_IN_FLIGHT = 64;
+
+/** Logs whose last read has failed take no more of them. */
+const MOST_FAILING_IN_FLIGHT = 16;
+
+type Lane = Urgency;
+
+/** Whose turn it is. Every lane has turns, so that none waits for ever, whatever is in the others. */
+const TURNS: readonly Lane[] = [
+  ...(["suspect", "first", "suspect", "healthy", "suspect", "first", "suspect", "failing"] as const),
+  ...(["suspect", "first", "suspect", "healthy", "suspect", "first", "suspect", "unreadable"] as const),
+];
+
+/** Share of the reads that healthy logs have in any case. */
+const HEALTHY_SHARE = TURNS.filter(lane => lane === "healthy").length / TURNS.length;
+
+/** Who is next where nothing is due in the lane whose turn it is. */
+const URGENT_FIRST: readonly Lane[] = ["suspect", "first", "healthy", "failing", "unreadable"];
+
+interface Entry {
+  readonly log: RoundsLog;
+  readonly owner: object;
+  readonly key: string;
+  lane: Lane;
+  /** Start of the last read, on the monotonic clock; -Infinity before the first. */
+  startedMs: number;
+  isReading: boolean;
+  isDropped: boolean;
+}
+
+export interface RoundsPorts {
+  readonly clock: Clock;
+  /** Requests a pass of an object. */
+  readonly requestPass: (key: string) => void;
+  /** A standby reads nothing, also if a pass ends late. */
+  readonly isLeader: () => boolean;
+  readonly metrics: LogMetrics;
+}
+
+/**
+ * Reads each log when its time has come, the urgent ones first, and never more than a number of reads per second: with more logs the
+ * interval grows. Each lane is first in, first out, so every log has its turn.
+ */
+export class Rounds implements LogRounds {
+  readonly #ports: RoundsPorts;
+  readonly #readsPerSecond: number;
+  readonly #budget: TokenBucket;
+  readonly #lanes: Readonly<Record<Lane, Set<Entry>>> = {
+    first: new Set(),
+    suspect: new Set(),
+    healthy: new Set(),
+    failing: new Set(),
+    unreadable: new Set(),
+  };
+  readonly #byOwner = new Map<object, Map<RoundsLog, Entry>>();
+  #inFlight = 0;
+  #failingInFlight = 0;
+  #turn = 0;
+  #healthyAtMs = -Infinity;
+  #timer: { readonly atMs: number; readonly cancel: Cancel } | undefined;
+
+  constructor(ports: RoundsPorts, readsPerSecond = DEFAULT_READS_PER_SECOND) {
+    this.#ports = ports;
+    this.#readsPerSecond = readsPerSecond;
+    const burst = Math.max(1, Math.round(readsPerSecond * BURST_SHARE));
+    this.#budget = new TokenBucket(ports.clock, { burst, ratePerSecond: readsPerSecond });
+  }
+
+  keep(owner: object, key: string, logs: readonly RoundsLog[]): Promise<void> {
+    if (!this.#ports.isLeader()) {
+      this.drop(owner);
+      return Promise.resolve();
+    }
+    const known = this.#byOwner.get(owner) ?? new Map<RoundsLog, Entry>();
+    this.#byOwner.set(owner, known);
+    const wanted = new Set(logs);
+    for (const [log, entry] of known) if (!wanted.has(log)) this.#forget(known, entry);
+    for (const log of wanted) {
+      const entry = known.get(log);
+      if (entry === undefined) known.set(log, this.#added({ log, owner, key }));
+      else this.#file(entry);
+    }
+    this.#ports.metrics.logReadInterval(this.intervalMs() / 1000);
+    this.#pump();
+    return Promise.resolve();
+  }
+
+  drop(owner: object): void {
+    for (const entry of this.#byOwner.get(owner)?.values() ?? []) this.#remove(entry);
+    this.#byOwner.delete(owner);
+  }
+
+  /** Logs that are read. */
+  get size(): number {
+    let size = 0;
+    for (const entries of this.#byOwner.values()) size += entries.size;
+    return size;
+  }
+
+  intervalMs(): number {
+    const { suspect, failing, healthy } = this.#lanes;
+    const urgent = ((suspect.size + failing.size) * 1000) / INTERVALS_MS.suspect;
+    const left = Math.max(this.#readsPerSecond * HEALTHY_SHARE, this.#readsPerSecond - urgent);
+    return Math.max(HEALTHY_INTERVAL_MS, (healthy.size / left) * 1000);
+  }
+
+  #added({ log, owner, key }: Pick<Entry, "log" | "owner" | "key">): Entry {
+    const entry: Entry = {
+      log,
+      owner,
+      key,
+      lane: log.urgency(),
+      startedMs: -Infinity,
+      isReading: false,
+      isDropped: false,
+    };
+    this.#lanes[entry.lane].add(entry);
+    return entry;
+  }
+
+  #forget(known: Map<RoundsLog, Entry>, entry: Entry): void {
+    known.delete(entry.log);
+    this.#remove(entry);
+  }
+
+  #remove(entry: Entry): void {
+    entry.isDropped = true;
+    this.#lanes[entry.lane].delete(entry);
+  }
+
+  /** Moves an entry to the lane of its present urgency. */
+  #file(entry: Entry): void {
+    const lane = entry.log.urgency();
+    if (entry.isReading || lane === entry.lane) return;
+    this.#lanes[entry.lane].delete(entry);
+    entry.lane = lane;
+    this.#lanes[lane].add(entry);
+  }
+
+  /** Starts every read that is due and in the budget, then waits for the next. */
+  #pump(): void {
+    for (let entry = this.#next(); entry !== undefined; entry = this.#next()) {
+      const waitMs = this.#budget.take() ? 0 : 1000 / this.#readsPerSecond;
+      if (waitMs > 0) {
+        this.#wakeAt(this.#ports.clock.monotonicMs() + waitMs);
+        return;
+      }
+      this.#start(entry);
+    }
+    this.#wakeAt(this.#nextDueMs());
+  }
+
+  /** The next entry that is due; undefined if none is, or as many are being read as may be. */
+  #next(): Entry | undefined {
+    if (this.#inFlight >= MOST_IN_FLIGHT) return undefined;
+    const nowMs = this.#ports.clock.monotonicMs();
+    for (const lane of [...TURNS.slice(this.#turn, this.#turn + 1), ...URGENT_FIRST]) {
+      const entry = this.#headOf(lane);
+      if (entry !== undefined && this.#dueMs(entry) <= nowMs) return entry;
+    }
+    return undefined;
+  }
+
+  #headOf(lane: Lane): Entry | undefined {
+    if (isFailing(lane) && this.#failingInFlight >= MOST_FAILING_IN_FLIGHT) return undefined;
+    const [entry] = this.#lanes[lane];
+    return entry;
+  }
+
+  /** Healthy logs that are due together are read over half of their interval, so that neither the API server nor the operator sees bursts. */
+  #dueMs(entry: Entry): number {
+    const dueMs = entry.startedMs + INTERVALS_MS[entry.lane];
+    if (entry.lane !== "healthy") return dueMs;
+    return Math.max(dueMs, this.#healthyAtMs + HEALTHY_INTERVAL_MS / 2 / (this.#lanes.healthy.size + 1));
+  }
+
+  #nextDueMs(): number {
+    if (this.#inFlight >= MOST_IN_FLIGHT) return Infinity;
+    let nextMs = Infinity;
+    for (const lane of URGENT_FIRST) {
+      const entry = this.#headOf(lane);
+      if (entry !== undefined) nextMs = Math.min(nextMs, this.#dueMs(entry));
+    }
+    return nextMs;
+  }
+
+  #start(entry: Entry): void {
+    const nowMs = this.#ports.clock.monotonicMs();
+    this.#turn = (this.#turn + 1) % TURNS.length;
+    if (entry.lane === "healthy") this.#healthyAtMs = nowMs;
+    this.#lanes[entry.lane].delete(entry);
+    entry.startedMs = nowMs;
+    entry.isReading = true;
+    void this.#read(entry, isFailing(entry.lane) ? 1 : 0);
+  }
+
+  async #read(entry: Entry, failing: 0 | 1): Promise<void> {
+    this.#inFlight++;
+    this.#failingInFlight += failing;
+    const hasNews = await entry.log.read();
+    this.#inFlight--;
+    this.#failingInFlight -= failing;
+    entry.isReading = false;
+    if (!entry.isDropped) {
+      entry.lane = entry.log.urgency();
+      this.#lanes[entry.lane].add(entry);
+      if (hasNews) this.#ports.requestPass(entry.key);
+    }
+    this.#pump();
+  }
+
+  /** One timer for all logs. */
+  #wakeAt(atMs: number): void {
+    if (atMs === this.#timer?.atMs) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (atMs === Infinity) return;
+    const cancel = this.#ports.clock.after(atMs - this.#ports.clock.monotonicMs(), () => {
+      this.#timer = undefined;
+      this.#pump();
+    });
+    this.#timer = { atMs, cancel };
+  }
+}
+
+function isFailing(lane: Lane): boolean {
+  return lane === "failing" || lane === "unreadable";
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from "vitest";
+import type { ControllerResilience, DaemonSetStatus, TokenLifetimeSpec } from "../../api/controller-resilience";
+import { makeObject } from "../../core/testing/objects";
+import { holderOf } from "./holder";
+import { createTokenLifetime } from "./remedy";
+import { AgentScene } from "./testing/agent-scene";
+import { DEFAULTS, type ScenePass } from "./testing/scene";
+
+/** Two objects, `it` and `other`, with the same DaemonSet. */
+class Pair extends AgentScene {
+  readonly #remedies = { it: this.remedy, other: createTokenLifetime(this) };
+  all: { it: ControllerResilience; other: ControllerResilience };
+  reports: Partial<Record<"it" | "other", ScenePass>> = {};
+
+  constructor(other: Partial<ControllerResilience["metadata"]> = {}, spec: Partial<TokenLifetimeSpec> = {}) {
+    super(spec, false);
+    const rival = makeObject("team/other", this.object.spec);
+    this.all = { it: this.object, other: { ...rival, metadata: { ...rival.metadata, ...other } } };
+  }
+
+  /** A pass of each object, every ten seconds. */
+  async runBoth(count: number, names: readonly ("it" | "other")[] = ["other", "it"]): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      for (const name of names) {
+        this.object = this.all[name];
+        Object.assign(this, { remedy: this.#remedies[name] });
+        this.reports[name] = await this.pass();
+        this.all[name] = this.object;
+      }
+      this.rollOne();
+      await this.clock.run(10_000);
+    }
+  }
+
+  override objects(): Promise<readonly ControllerResilience[]> {
+    return Promise.resolve(Object.values(this.all));
+  }
+}
+
+const YOUNGER = { creationTimestamp: "2025-01-01T00:00:05Z" };
+const OLDER = { creationTimestamp: "2024-01-01T00:00:00Z" };
+
+describe.each(["Template", "Admission"] as const)("two objects with one DaemonSet, via: %s", via => {
+  it.each([
+    ["the older one", YOUNGER, "it", "other"],
+    ["the older one", OLDER, "other", "it"],
+    ["of two of the same age the first by name", {}, "it", "other"],
+  ] as const)("change it once, by %s", async (_, metadata, first, second) => {
+    const pair = new Pair(metadata, { via });
+    await pair.runBoth(30);
+    expect(pair.count(600)).toBe(1);
+    expect(pair.reports[second]).toMatchObject({ status: "False", reason: "Waiting", progressing: true });
+    expect(pair.reports[second]?.message).toContain(`another ControllerResilience, ${first}, has this DaemonSet`);
+    expect(pair.reports[second]?.needsCleanup).toBe(false);
+    await pair.runBoth(200);
+    expect(pair.count(600)).toBe(3);
+    expect(pair.reports[first]).toMatchObject({ reason: "Bounded" });
+  });
+});
+
+describe("an object that began a trial", () => {
+  it("keeps the DaemonSet, although an older one comes, which is Stalled after an hour", async () => {
+    const pair = new Pair(OLDER);
+    pair.all.other.spec = { ...pair.all.other.spec, suspend: true };
+    await pair.runBoth(10, ["it"]);
+    pair.all.other.spec = { ...pair.all.other.spec, suspend: false };
+    pair.setLogs("unreadable");
+    await pair.runBoth(365);
+    expect(pair.reports.it).toMatchObject({ reason: "Replacing" });
+    expect(pair.reports.other).toMatchObject({ reason: "Waiting", stalled: { reason: "Waiting" } });
+    expect(pair.reports.other?.stalled?.message).toContain("remove it from the targets of one of them");
+    expect(pair.lines).toEqual(["apply DaemonSet", "evict Pod"]);
+  });
+
+  it("is not disturbed when the other one is deleted", async () => {
+    const pair = new Pair(YOUNGER);
+    await pair.runBoth(10);
+    expect(pair.set().updateStrategy).toBe("OnDelete");
+    expect(await pair.remedy.cleanUp!(pair.all.other, pair)).toEqual([]);
+    expect(await pair.remedy.cleanUp!(pair.all.it, pair)).toHaveLength(1);
+  });
+});
+
+describe("the object that has a DaemonSet", () => {
+  const view = new AgentScene({}, false).set();
+  const own = makeObject("team/it", { tokenLifetime: DEFAULTS, targets: [{ kind: "DaemonSet", name: "agent" }] });
+  const rival = (spec: Partial<ControllerResilience["spec"]>, entry?: Partial<DaemonSetStatus>): ControllerResilience =>
+    makeObject(
+      "team/a",
+      { ...own.spec, ...spec },
+      { daemonSets: entry ? [{ name: "agent", outcome: "Waiting", ...entry }] : [] },
+    );
+
+  it.each<[string, string | undefined, ControllerResilience]>([
+    ["is another one that comes first", "a", rival({})],
+    [
+      "is another one by its selector",
+      "a",
+      rival({ targets: [{ kind: "DaemonSet", selector: { matchExpressions: [] } }] }),
+    ],
+    ["is no suspended one", undefined, rival({ suspend: true })],
+    ["is no observing one", undefined, rival({ mode: "Observe" })],
+    ["is none with another target", undefined, rival({ targets: [{ kind: "DaemonSet", name: "other" }] })],
+    ["is a suspended one that began", "a", rival({ suspend: true }, { outcome: "Trial" })],
+    ["is one that must still end a trial", "a", rival({ targets: [] }, { outcome: "Trial" })],
+    ["is one that has reverted the change", "a", rival({ mode: "Observe" }, { outcome: "Reverted" })],
+    ["is none that changed a predecessor", undefined, rival({ suspend: true }, { outcome: "Trial", uid: "gone" })],
+  ])("%s", (_, expected, other) => {
+    expect(holderOf(view, own, [other])).toBe(expected);
+  });
+});

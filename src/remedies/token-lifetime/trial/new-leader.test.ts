@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { AgentScene } from "../testing/agent-scene";
+import { PLAIN } from "../testing/scene";
+
+// A new leader remembers nothing: what a trial needs is in status or in the cluster, or the trial waits for it again.
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const json = (value: unknown): string => JSON.stringify(value);
+
+const KINDS: readonly (readonly [string, boolean])[] = [
+  ["an ordinary DaemonSet", false],
+  ["a CNI agent", true],
+];
+
+/** Passes every ten seconds; pods start on every node once per minute. No pass ends the trial. */
+async function runOn(scene: AgentScene, passes: number): Promise<void> {
+  for (let i = 0; i < passes; i++) {
+    if (scene.clock.now().getTime() % MINUTE === 0) ["node-1", "node-2", "node-3"].forEach(node => scene.start(node));
+    await scene.run(1);
+    const { reason } = scene.last;
+    expect(["TrialUnproven", "FieldContested", "Reverting", "RolloutStuck"]).not.toContain(reason);
+  }
+}
+
+/** The first pod was replaced. */
+async function begun(isAgent: boolean): Promise<AgentScene> {
+  const scene = new AgentScene({}, isAgent);
+  await runOn(scene, 20);
+  expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
+  return scene;
+}
+
+describe.each(KINDS)("the trial of %s", (_, isAgent) => {
+  it.each([
+    ["at once", 0],
+    ["after three hours", 3 * HOUR],
+  ])("is finished by a new leader that begins %s, at any pass of the trial", async (_when, gapMs) => {
+    for (const before of [1, 3, 4, 13, 15, 17, 40, 70, 82]) {
+      const scene = new AgentScene({}, isAgent);
+      await runOn(scene, before);
+      scene.newLeader();
+      await scene.gap(gapMs);
+      await runOn(scene, 120);
+      expect([before, scene.count(600)]).toEqual([before, 3]);
+      expect(scene.lines.filter(line => line === "apply DaemonSet")).toHaveLength(2);
+      expect((await scene.pass()).reason).toBe("Bounded");
+    }
+  });
+
+  it("is finished by a new leader that comes after a crash between any write and its record", async () => {
+    const whole = new AgentScene({}, isAgent);
+    const writes: number[] = [];
+    for (let pass = 0; pass < 100; pass++) {
+      const count = whole.written.length;
+      await runOn(whole, 1);
+      if (whole.written.length > count) writes.push(pass);
+    }
+    expect(writes).toHaveLength(3);
+    for (const [before, gapMs] of writes.flatMap(pass => [[pass, 0] as const, [pass, 20 * MINUTE] as const])) {
+      const scene = new AgentScene({}, isAgent);
+      await runOn(scene, before);
+      await scene.passAndCrash();
+      scene.newLeader();
+      await scene.gap(gapMs);
+      await runOn(scene, 140);
+      expect([before, scene.count(600)]).toEqual([before, 3]);
+      expect(scene.lines.filter(line => line === "apply DaemonSet")).toHaveLength(2);
+    }
+  });
+
+  it("waits again for each new leader, but ends without proof after five of them", async () => {
+    const scene = await begun(isAgent);
+    scene.setLogs("unreadable");
+    let hours = 0;
+    for (; scene.set().updateStrategy === "OnDelete" && hours < 24; hours++) {
+      scene.newLeader();
+      await scene.run(360);
+    }
+    expect(hours).toBe(5);
+    expect(scene.entry()).toMatchObject({ outcome: "Unproven" });
+    expect(scene.entry()).not.toHaveProperty("trialWaits");
+    expect(json(scene.set().template)).toBe(json(PLAIN));
+  });
+
+  it("waits again after the object was suspended, and after the skip annotation", async () => {
+    const suspended = await begun(isAgent);
+    await suspended.gap(5 * HOUR);
+    await runOn(suspended, 120);
+    expect(suspended.count(600)).toBe(3);
+    const skipped = await begun(isAgent);
+    skipped.setLogs("unreadable");
+    skipped.sets.set("agent", { ...skipped.set(), skip: true });
+    await skipped.run(1_000);
+    skipped.sets.set("agent", { ...skipped.set(), skip: false });
+    await runOn(skipped, 5);
+    skipped.setLogs("quiet");
+    await runOn(skipped, 120);
+    expect(skipped.count(600)).toBe(3);
+  });
+
+  it("is not contested if the owner changed the template after a crash", async () => {
+    const scene = new AgentScene({}, isAgent);
+    while (scene.entry()?.outcome !== "Planned") await runOn(scene, 1);
+    await scene.passAndCrash();
+    expect(scene.set().updateStrategy).toBe("OnDelete");
+    const template = structuredClone(scene.set().template) as typeof PLAIN;
+    template.spec.containers[0]!.image = "agent:2";
+    scene.sets.set("agent", { ...scene.set(), template });
+    scene.newLeader();
+    await runOn(scene, 140);
+    expect(scene.count(600)).toBe(3);
+  });
+});

@@ -1,0 +1,91 @@
+import type { ControllerResilienceSpec } from "../../../src/api/controller-resilience";
+import { forEach } from "../../chaos/bounds/many";
+import type { World } from "./world";
+import { waitUntil } from "./waiting";
+
+/** Longer than thousands of pods take on a busy machine. */
+const PODS_LIMIT_MS = 600_000;
+
+export type Kind = "Deployment" | "StatefulSet";
+
+/** What a scene creates: workloads with the same number of pods, each protected by an object of its name. */
+export interface Population {
+  readonly pods: number;
+  readonly objects: number;
+  readonly namespaces: number;
+  readonly kind?: Kind;
+}
+
+/** The name of a workload, of its ServiceAccount and of its object. */
+export function workloadName(number: number): string {
+  return `app-${number}`;
+}
+
+function namespaceOf(number: number, namespaces: number): string {
+  return `scale-${number % namespaces}`;
+}
+
+/** Creates the namespaces of the scene. */
+export async function createNamespaces({ admin }: World, count: number): Promise<void> {
+  await forEach(count, i => admin.create("/api/v1/namespaces", { metadata: { name: namespaceOf(i, count) } }));
+}
+
+/** Creates workloads, and waits until their pods are Ready. */
+export async function createWorkloads(world: World, population: Population): Promise<void> {
+  const { pods, objects, namespaces, kind = "Deployment" } = population;
+  const { admin, print } = world;
+  print(`creating ${pods} pods in ${objects} workloads`);
+  await forEach(objects, async i => {
+    const [namespace, name] = [namespaceOf(i, namespaces), workloadName(i)];
+    await admin.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } });
+    const workload = workloadOf(kind, name, sizeOf(i, population));
+    await admin.create(`/apis/apps/v1/namespaces/${namespace}/${kind.toLowerCase()}s`, workload);
+  });
+  const look = async (): Promise<true | string> => {
+    const list = await admin.get<Workloads>(`/apis/apps/v1/${kind.toLowerCase()}s?resourceVersion=0`);
+    const ready = list.items.reduce((sum, { status }) => sum + (status.readyReplicas ?? 0), 0);
+    return ready === pods || `${ready} are`;
+  };
+  const tookMs = await waitUntil({ what: `${pods} pods to be Ready`, limitMs: PODS_LIMIT_MS, look }, print);
+  print(`${pods} pods are Ready after ${(tookMs / 1000).toFixed(0)} s`);
+}
+
+/** Creates objects with defaults for these workloads, as many at once as a small API server takes. */
+export async function createObjects(
+  world: World,
+  { objects, namespaces, kind = "Deployment" }: Population,
+): Promise<void> {
+  const spec = (name: string): Partial<Record<keyof ControllerResilienceSpec, unknown>> => ({
+    targets: [{ kind, name }],
+    tokenRestart: {},
+  });
+  await forEach(objects, async i => {
+    const path = `/apis/controller-resilience.io/v1alpha1/namespaces/${namespaceOf(i, namespaces)}/controllerresiliences`;
+    const name = workloadName(i);
+    const body = { apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" };
+    await world.admin.create(path, { ...body, metadata: { name }, spec: spec(name) });
+  });
+}
+
+interface Workloads {
+  readonly items: readonly { readonly status: { readonly readyReplicas?: number } }[];
+}
+
+/** The number of pods of one workload: they differ by one at most. */
+export function sizeOf(number: number, { pods, objects }: Population): number {
+  return Math.floor(((number + 1) * pods) / objects) - Math.floor((number * pods) / objects);
+}
+
+function workloadOf(kind: Kind, name: string, replicas: number): object {
+  const labels = { app: name };
+  const template = {
+    metadata: { labels },
+    spec: {
+      serviceAccountName: name,
+      tolerations: [{ operator: "Exists" }],
+      containers: [{ name: "main", image: "none" }],
+    },
+  };
+  const own = kind === "StatefulSet" ? { serviceName: name, podManagementPolicy: "Parallel" } : {};
+  return { metadata: { name }, spec: { ...own, replicas, selector: { matchLabels: labels }, template } };
+}

@@ -1,0 +1,85 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
+import { join } from "node:path";
+import { renderChart } from "./chart";
+import { FIGURES } from "./goals";
+import { marked, type Report, renderReport, renderVerdict } from "./report";
+import type { Choice, Scene, Size } from "./scene";
+import type { Print } from "./waiting";
+import { burst } from "./scenes/burst";
+import { detect } from "./scenes/detect";
+import { idle } from "./scenes/idle";
+import { pods } from "./scenes/pods";
+import { start } from "./scenes/start";
+import { stop } from "./scenes/stop";
+
+/** All scenes, in the order of a run. */
+export const SCENES: readonly Scene[] = [pods, idle, burst, start, detect, stop];
+
+/** What a person chooses, with the scenes and sizes. */
+export interface RunOptions extends Choice {
+  readonly scene: readonly string[];
+  /** Instead of each scene's own sizes. */
+  readonly size?: readonly Size[];
+  readonly lab: string;
+  /** The folder of the JSON and SVG files; without it none are written. */
+  readonly out?: string;
+}
+
+/** Figures in the chart. */
+const DRAWN = [FIGURES.logReads, FIGURES.others, FIGURES.cpu, FIGURES.rss];
+
+/** Plays the scenes one after another, each in a new lab. A failure of one does not keep the others from running. Returns the number of failures. */
+export async function runScenes(options: RunOptions, print: Print): Promise<number> {
+  const startedAt = new Date().toISOString();
+  const reports: Report[] = [];
+  const failures: string[] = [];
+  for (const scene of SCENES.filter(({ name }) => options.scene.includes(name))) {
+    for (const size of options.size ?? scene.sizes) {
+      const name = `${size.pods}/${size.objects}`;
+      const startMs = performance.now();
+      const tell: Print = line => print(`${scene.name} ${name} ${seconds(startMs).padStart(4)} s: ${line}`);
+      try {
+        const report = { scene: scene.name, size: name, ...(await scene.run({ ...options, size, print: tell })) };
+        reports.push(report);
+        print(
+          `\n${renderReport(report)}\n  load average ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} cores\n`,
+        );
+      } catch (error) {
+        failures.push(`${scene.name} ${name}: ${error instanceof Error ? error.message : String(error)}`);
+        print(`FAILED ${failures.at(-1) ?? ""}`);
+      }
+      // After each of them, so that an interrupted run has files, too.
+      if (options.out !== undefined) writeFiles(options.out, { startedAt, options, failures }, reports);
+    }
+  }
+  print(renderVerdict(reports));
+  failures.forEach(failure => print(`FAILED ${failure}`));
+  return failures.length;
+}
+
+function writeFiles(folder: string, about: object, reports: readonly Report[]): void {
+  mkdirSync(folder, { recursive: true });
+  const machine = { cores: availableParallelism(), loadAverage: loadavg(), node: process.version };
+  const data = reports.map(report => ({ ...report, figures: marked(report) }));
+  const text = JSON.stringify({ commit: commit(), machine, ...about, reports: data }, undefined, 2);
+  writeFileSync(join(folder, "scale.json"), `${text}\n`);
+  const rows = data.map(({ scene, size, figures }) => ({ label: `${scene} ${size}`, figures }));
+  writeFileSync(
+    join(folder, "scale.svg"),
+    renderChart(rows, DRAWN, `The operator in steady state, commit ${commit()}`),
+  );
+}
+
+function commit(): string {
+  try {
+    return execFileSync("git", ["describe", "--always", "--dirty"], { cwd: __dirname, encoding: "utf8" }).trim();
+  } catch {
+    return "unknown";
+  }
+}
+
+function seconds(sinceMs: number): string {
+  return ((performance.now() - sinceMs) / 1000).toFixed(0);
+}

@@ -1,0 +1,72 @@
+import type { Report } from "./report";
+import type { Print } from "./waiting";
+import { World, type WorldOptions } from "./world";
+
+/** Numbers of pods, and of the objects that protect them. */
+export interface Size {
+  readonly pods: number;
+  readonly objects: number;
+}
+
+/** The size in words, such as "500 pods in 25 objects". */
+export function describeSize({ pods, objects }: Size): string {
+  return `${pods} pods in ${objects === 1 ? "one object" : `${objects} objects`}`;
+}
+
+/** What a person chooses. */
+export interface Choice {
+  /** Length of a measurement. */
+  readonly seconds: number;
+  /** Time before it in which nothing happens either. */
+  readonly settle: number;
+  readonly namespaces: number;
+  readonly nodes: number;
+  /** How often a scene measures an event of one pod or process. */
+  readonly repeats: number;
+}
+
+/** What a scene needs. */
+export interface Stage extends Choice {
+  /** The name of its lab. */
+  readonly lab: string;
+  readonly size: Size;
+  readonly print: Print;
+}
+
+/** One situation in which the operator is measured. */
+export interface Scene {
+  readonly name: string;
+  readonly about: string;
+  /** The sizes of a run that names none. */
+  readonly sizes: readonly Size[];
+  run(stage: Stage): Promise<Omit<Report, "scene" | "size">>;
+}
+
+/** The reason of an object whose pods are well. */
+export const HEALTHY = ["Accepted"] as const;
+
+/** The reasons of an object that targets nothing. */
+export const NOTHING = ["TargetNotFound", "NoPods"] as const;
+
+const open = new Set<World>();
+
+/** Uses a new lab, and takes it down, also after a failure. */
+export async function useWorld<T>(
+  { lab, print, size, nodes }: Stage,
+  options: Pick<WorldOptions, "victims">,
+  work: (world: World) => Promise<T>,
+): Promise<T> {
+  const world = await World.up({ ...options, name: lab, print, nodes: size.pods === 0 ? 0 : nodes });
+  open.add(world);
+  try {
+    return await work(world);
+  } finally {
+    await world.down();
+    open.delete(world);
+  }
+}
+
+/** Takes down every lab of this process. */
+export async function endWorlds(): Promise<void> {
+  await Promise.all([...open].map(world => world.down()));
+}

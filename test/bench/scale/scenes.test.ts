@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { sizeOf } from "./population";
+import { describeSize } from "./scene";
+import { planOf } from "./scenes/detect";
+import { lastFirstReport } from "./scenes/burst";
+import { trafficOf } from "./steady";
+import type { AuditedRequest } from "./requests";
+
+function request(second: number, about: Partial<AuditedRequest>): AuditedRequest {
+  return { atMs: second * 1000, verb: "get", resource: "pods", namespace: "a", name: "b", code: 200, ...about };
+}
+
+describe("the sizes of workloads", () => {
+  it.each([
+    [100, 10],
+    [7, 3],
+    [2, 5],
+  ])("of %s pods in %s objects add up and differ by one at most", (pods, objects) => {
+    const sizes = Array.from({ length: objects }, (_, i) => sizeOf(i, { pods, objects, namespaces: 1 }));
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(pods);
+    expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1);
+  });
+});
+
+describe("a size in words", () => {
+  it.each([
+    [500, 25, "500 pods in 25 objects"],
+    [2000, 1, "2000 pods in one object"],
+  ])("of %s/%s is %s", (pods, objects, words) => expect(describeSize({ pods, objects })).toBe(words));
+});
+
+describe("the pods that die", () => {
+  it("are of different workloads one by one, and 50 of few further workloads at once", () => {
+    const { single, many } = planOf({ size: { pods: 500, objects: 25 }, repeats: 3 });
+    expect(single).toEqual(["app-0-0", "app-1-0", "app-2-0"]);
+    expect(new Set(many).size).toBe(50);
+    const workloads = new Set(many.map(pod => pod.replace(/-\d+$/, "")));
+    expect(workloads.size).toBe(10);
+    expect(single.some(pod => workloads.has(pod.replace(/-\d+$/, "")))).toBe(false);
+  });
+
+  it("exist, also where workloads are small", () => {
+    expect(planOf({ size: { pods: 20, objects: 10 }, repeats: 2 }).many).toEqual(
+      [0, 1].flatMap(pod => [2, 3, 4, 5].map(workload => `app-${workload}-${pod}`)),
+    );
+    expect(() => planOf({ size: { pods: 20, objects: 3 }, repeats: 3 })).toThrow("expected more than 3 repeats");
+  });
+});
+
+describe("the traffic of a time", () => {
+  it("has log reads, other requests, writes and refused requests", () => {
+    const requests = [
+      request(1, { resource: "pods/log" }),
+      request(11, { resource: "pods/log" }),
+      request(12, { resource: "leases", verb: "update" }),
+      request(13, { resource: "events", verb: "create", code: 403 }),
+      request(21, {}),
+    ];
+    expect(trafficOf(requests, 10_000, 20_000)).toEqual({
+      seconds: 10,
+      logReads: 1,
+      others: 2,
+      besidesLease: 1,
+      writes: [{ what: "create events", count: 1 }],
+      kinds: ["create events", "get pods/log", "update leases"].map(what => ({ what, count: 1 })),
+      refused: [{ what: "403 create events", count: 1 }],
+      intervals: { logs: 1, median: 10, p99: 10, max: 10 },
+    });
+  });
+});
+
+describe("the last first report", () => {
+  it("is the first status of the object that got its own last", () => {
+    const status = { resource: "controllerresiliences/status", verb: "update" };
+    const requests = [
+      request(1, { ...status, name: "early" }),
+      request(5, { ...status, name: "x" }),
+      request(6, { ...status, name: "y", code: 409 }),
+      request(7, { ...status, name: "y" }),
+      request(9, { ...status, name: "x" }),
+    ];
+    expect(lastFirstReport(requests, 4_000)).toBe(7_000);
+    expect(lastFirstReport([], 4_000)).toBe(4_000);
+  });
+});
