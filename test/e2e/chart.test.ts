@@ -44,6 +44,8 @@ it("is installed with the documented commands: two pods, one of them leading, re
   expect(there).not.toBe(lines);
   await follow(suiteLab(), there);
   await untilOneLeads(client);
+  // The namespace of a controller that the reader already has.
+  await client.createNamespace("my-scheduler");
   await follow(suiteLab(), documentedCommands("install.md", "A first object"));
   const first = { namespace: "my-scheduler", name: "my-scheduler", type: "TokensAccepted" };
   await client.untilCondition(first, ["TargetNotFound"]);
