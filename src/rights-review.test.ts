@@ -86,6 +86,18 @@ describe("the review of the operator's own rights", () => {
     expect(await said(({ path }) => path === "/metrics", some)).toHaveLength(3);
   });
 
+  it("asks for one Namespace at a time where the operator looks after some, since none could be listed there", async () => {
+    const some = allNeeds(createRemedies(), { ...places, watchNamespaces: ["a", "b"] });
+    const what = "the operator itself: reads the skip annotation of Namespaces, which is unknown without this right";
+    const ofNamespaces = ({ resource }: Attributes): boolean => resource === "namespaces";
+    expect(await said(ofNamespaces, some)).toEqual(
+      ["a", "b"].map(name => `the operator may not get namespaces ${name} in namespace ${name}; ${what}`),
+    );
+    expect(await said(ofNamespaces)).toEqual([
+      `the operator may not get, list, watch namespaces in all namespaces; ${what}`,
+    ]);
+  });
+
   it("asks for hundreds of namespaces two at a time, goes on where it failed, and asks once for what is of no namespace", async () => {
     const watchNamespaces = Array.from({ length: 200 }, (_, i) => `n${i}`);
     const many = allNeeds(createRemedies(), { ...places, watchNamespaces });

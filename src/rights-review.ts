@@ -24,8 +24,13 @@ export function allNeeds(remedies: readonly Pick<Remedy, "block" | "permissions"
   ];
   const { watchNamespaces, lease, moduleId } = places;
   const there = needs.flatMap(need => {
+    if (watchNamespaces.length === 0) return need;
+    // In a namespace one can be allowed to get its own Namespace, not to list them.
+    if (need.resource === KINDS.Namespace.plural) {
+      return watchNamespaces.map(name => ({ ...need, verbs: ["get"], namespace: name, name }));
+    }
     // Cluster-scoped permissions are reviewed once.
-    const isOfAll = watchNamespaces.length === 0 || need.url !== undefined || isClusterScoped(need.resource);
+    const isOfAll = need.url !== undefined || isClusterScoped(need.resource);
     return isOfAll ? need : watchNamespaces.map(namespace => ({ ...need, namespace }));
   });
   return [...there, ...leaseNeeds(lease), ...storeNeeds(moduleId)];

@@ -13,5 +13,11 @@ export const ownPermissions: readonly Permission[] = [
     why: "reconciles these objects; patch adds and removes its finalizer, for which no smaller permission exists",
   },
   { apiGroup: GROUP, resource: `${PLURAL}/status`, verbs: ["update"], why: "reports in status" },
+  {
+    apiGroup: "",
+    resource: "namespaces",
+    verbs: ["get", "list", "watch"],
+    why: "reads the skip annotation of Namespaces, which is unknown without this right",
+  },
   { apiGroup: "events.k8s.io", resource: "events", verbs: ["create", "patch"], why: "records Events" },
 ];

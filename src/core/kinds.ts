@@ -12,6 +12,7 @@ export interface Kind {
 
 /** Every kind that the operator reads or writes: the only table from kinds to plurals, since no rule leads from one to the other. */
 export const KINDS = {
+  Namespace: { group: "", version: "v1", plural: "namespaces", isClusterScoped: true },
   Pod: { group: "", version: "v1", plural: "pods" },
   ServiceAccount: { group: "", version: "v1", plural: "serviceaccounts" },
   Deployment: { group: "apps", version: "v1", plural: "deployments" },

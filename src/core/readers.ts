@@ -9,6 +9,7 @@ import type {
   ClusterKind,
   ClusterObjectView,
   DaemonSetView,
+  NamespaceView,
   PodView,
   RoleView,
   SandboxEventView,
@@ -62,8 +63,8 @@ export interface Right {
 }
 
 /**
- * Everything a remedy's `observe` may read. Absence is null; any other failure is thrown. Workloads, ServiceAccounts, single bindings and
- * cluster-scoped objects are read live before a write; a pass that writes nothing may have them from watch caches.
+ * Everything a remedy's `observe` may read. Absence is null; any other failure is thrown. Namespaces, workloads, ServiceAccounts, single bindings
+ * and cluster-scoped objects are read live before a write; a pass that writes nothing may have them from watch caches.
  */
 export interface Readers {
   readonly clock: Clock;
@@ -83,6 +84,12 @@ export interface Readers {
   objects(namespace: string): Promise<readonly ControllerResilience[]>;
   /** Read live: the pods of all namespaces on that node. */
   podsOnNode(node: string): Promise<readonly PodView[]>;
+  /**
+   * Live or cached: the Namespace object.
+   *
+   * @throws ForbiddenError without the right `get` on it
+   */
+  namespace(name: string): Promise<NamespaceView | null>;
   /** Live or cached, as the interface says. */
   workload(kind: WorkloadView["kind"], namespace: string, name: string): Promise<WorkloadView | null>;
   /** Live or cached: all of that kind in the namespace; the caller applies selectors. */

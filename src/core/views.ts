@@ -215,6 +215,21 @@ export interface ServiceAccountView {
   readonly automount?: boolean;
 }
 
+/** A Namespace. */
+export interface NamespaceView {
+  /** Empty: it is cluster-scoped. */
+  readonly namespace: "";
+  readonly name: string;
+  readonly uid: string;
+  /** Present while it is being deleted. */
+  readonly deletedAtMs?: number;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Only this project's, whose keys begin with its API group. */
+  readonly annotations: Readonly<Record<string, string>>;
+  /** The skip annotation is set on it. */
+  readonly skip: boolean;
+}
+
 /** Kinds outside of every namespace that the operator makes objects of. */
 export type ClusterKind =
   | "FlowSchema"

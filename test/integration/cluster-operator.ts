@@ -12,6 +12,7 @@ export const RULES = [
   { apiGroups: [""], resources: ["pods/log"], verbs: ["get"] },
   { apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] },
   { apiGroups: [""], resources: ["events"], verbs: ["list", "watch"] },
+  { apiGroups: [""], resources: ["namespaces"], verbs: ["get", "list", "watch"] },
   { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "list", "watch"] },
   {
     apiGroups: ["apps"],

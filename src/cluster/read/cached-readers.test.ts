@@ -21,6 +21,7 @@ const ITEMS: Readonly<Record<string, object[]>> = {
     metadata: metadataOf(name, inNamespace),
     spec: { template },
   })),
+  "/api/v1/namespaces": [{ metadata: metadataOf("kai") }],
   "/apis/apps/v1/namespaces/kai/daemonsets": [{ metadata: metadataOf("agent", inNamespace), spec: { template } }],
   "/api/v1/namespaces/kai/serviceaccounts": [{ metadata: metadataOf("it", inNamespace) }],
   [`${RBAC}/namespaces/kai/rolebindings`]: [{ metadata: metadataOf("rb", inNamespace), roleRef }],
@@ -36,6 +37,7 @@ type Read = (readers: Readers) => Promise<unknown>;
 
 /** One read of each kind, and the names that the caches have. */
 const READS: [string, Read, unknown][] = [
+  ["namespace", readers => readers.namespace("kai"), "kai"],
   ["workload", readers => readers.workload("Deployment", "kai", "a"), "a"],
   ["workload of a DaemonSet", readers => readers.workload("DaemonSet", "kai", "agent"), "agent"],
   ["workloads", readers => readers.workloads("Deployment", "kai"), ["a", "b"]],

@@ -11,6 +11,7 @@ import type {
   ClusterKind,
   ClusterObjectView,
   DaemonSetView,
+  NamespaceView,
   PodView,
   RoleView,
   SandboxEventView,
@@ -22,11 +23,11 @@ import type { Informers } from "../watch/informers";
 /** The watch caches that {@link CachedReaders} reads. */
 export type ReadCaches = Pick<
   Informers,
-  "workloads" | "daemonSets" | "serviceAccounts" | "bindingCache" | "clusterObjects"
+  "namespaceObjects" | "workloads" | "daemonSets" | "serviceAccounts" | "bindingCache" | "clusterObjects"
 >;
 
 /**
- * The live readers, with workloads, ServiceAccounts, bindings and cluster-scoped objects from watch caches, for passes that write nothing
+ * The live readers, with Namespaces, workloads, ServiceAccounts, bindings and cluster-scoped objects from watch caches, for passes that write nothing
  * (docs/adr/0027). Without a cache that can be trusted it reads live.
  */
 export class CachedReaders implements Readers {
@@ -42,6 +43,13 @@ export class CachedReaders implements Readers {
     this.rounds = live.rounds;
     this.#live = live;
     this.#caches = caches;
+  }
+
+  namespace(name: string): Promise<NamespaceView | null> {
+    return orLive(
+      async () => (await this.#caches.namespaceObjects()).find("", name) ?? null,
+      () => this.#live.namespace(name),
+    );
   }
 
   workload(kind: WorkloadView["kind"], namespace: string, name: string): Promise<WorkloadView | null> {

@@ -11,6 +11,7 @@ import type {
   ClusterKind,
   ClusterObjectView,
   DaemonSetView,
+  NamespaceView,
   PodView,
   RoleView,
   SandboxEventView,
@@ -35,7 +36,7 @@ import { objectView } from "./object-view";
 import { podView } from "./pod-view";
 import { bindingView } from "./binding-view";
 import { roleView } from "./role-view";
-import { serviceAccountView, workloadView } from "./views";
+import { namespaceView, serviceAccountView, workloadView } from "./views";
 
 /** What the readers work with. */
 export interface ReadersContext {
@@ -100,6 +101,11 @@ export class ClusterReaders implements Readers {
 
   podsOnNode(node: string): Promise<readonly PodView[]> {
     return this.#list(KINDS.Pod, {}, podView, { fieldSelector: `spec.nodeName=${node}` });
+  }
+
+  async namespace(name: string): Promise<NamespaceView | null> {
+    const raw = await this.#get(KINDS.Namespace, { name });
+    return raw === null ? null : namespaceView(raw);
   }
 
   async workload(kind: WorkloadView["kind"], namespace: string, name: string): Promise<WorkloadView | null> {

@@ -2,18 +2,33 @@ import type {
   V1DaemonSet,
   V1Deployment,
   V1LabelSelector,
+  V1Namespace,
   V1ServiceAccount,
   V1StatefulSet,
 } from "@kubernetes/client-node";
 import type { LabelSelector } from "../../api/controller-resilience";
-import { OWNER_ANNOTATION, REPLICAS_BEFORE_ANNOTATION, RESTARTED_AT_ANNOTATION } from "../../api/names";
+import { GROUP, OWNER_ANNOTATION, REPLICAS_BEFORE_ANNOTATION, RESTARTED_AT_ANNOTATION } from "../../api/names";
 import { objectOf, textsOf, timeOf } from "../../core/json";
-import type { ServiceAccountView, WorkloadView } from "../../core/views";
+import type { NamespaceView, ServiceAccountView, WorkloadView } from "../../core/views";
 import { annotationsOf, identityOf, isSkipped, labelsOf, type Metadata } from "./identity";
 import { componentOf } from "./component";
 import { serviceAccountNameOf } from "./pod-view";
 import { itemsOf, present, type Received } from "./received";
 import { rolloutView } from "./rollout-view";
+
+/** Returns the view of a Namespace; null without uid, name or creation time. */
+export function namespaceView(raw: unknown): NamespaceView | null {
+  const { metadata } = objectOf(raw) as Received<V1Namespace>;
+  const identity = identityOf(metadata);
+  if (identity === null) return null;
+  const { name, uid, deletedAtMs } = identity;
+  const annotations = Object.entries(annotationsOf(metadata)).filter(([key]) => key.startsWith(`${GROUP}/`));
+  return {
+    ...{ namespace: "" as const, name, uid, labels: labelsOf(metadata), annotations: Object.fromEntries(annotations) },
+    skip: isSkipped(metadata),
+    ...present({ deletedAtMs }),
+  };
+}
 
 /** Returns the view of a ServiceAccount; null without uid, name or creation time. */
 export function serviceAccountView(raw: unknown): ServiceAccountView | null {

@@ -7,12 +7,14 @@ import type {
   ClusterKind,
   ClusterObjectView,
   DaemonSetView,
+  NamespaceView,
   PodView,
   SandboxEventView,
   ServiceAccountView,
   WorkloadView,
 } from "../../core/views";
 import { ClusterWatches } from "./cluster-watches";
+import { NamespaceObjects } from "./namespace-objects";
 import { NamespaceWatches } from "./namespace-watches";
 import type { Identified } from "./view-cache";
 import type { WatchCache, WatchContext } from "./watch";
@@ -34,6 +36,7 @@ export class Informers {
   /** Namespaces to report in the next microtask: a list of thousands of objects then reports a namespace once per slice. */
   readonly #changed = new Set<string>();
   readonly #namespaces = new Map<string, NamespaceWatches>();
+  readonly #namespaceObjects: NamespaceObjects;
   readonly #cluster: ClusterWatches;
   readonly #stopping = new Set<Promise<void>>();
   readonly #ages: WatchAges;
@@ -43,9 +46,11 @@ export class Informers {
   constructor(context: WatchContext, onChange: (namespace: string) => void) {
     this.#context = context;
     this.#onChange = onChange;
-    this.#cluster = new ClusterWatches(context, namespace => {
+    const reportWatched = (namespace: string): void => {
       if (this.#namespaces.has(namespace)) this.#report(namespace);
-    });
+    };
+    this.#namespaceObjects = new NamespaceObjects(context, reportWatched);
+    this.#cluster = new ClusterWatches(context, reportWatched);
     this.#ages = new WatchAges(context, () => this.#all(), [KINDS.Pod.plural, KINDS.ServiceAccount.plural]);
   }
 
@@ -72,6 +77,24 @@ export class Informers {
   /** Returns the watched namespaces, including those in their grace period. */
   namespaces(): string[] {
     return [...this.#namespaces.keys()];
+  }
+
+  /** Calls `listener` with the name of each Namespace that is added, deleted, or changes its view. */
+  onNamespaceObject(listener: (name: string) => void): void {
+    this.#namespaceObjects.onChange(listener);
+  }
+
+  /**
+   * All Namespaces, whether they contain a ControllerResilience or not. The first read starts the watch, which ends with {@link stop}.
+   *
+   * @throws ForbiddenError without the permission to list them, which is asked every ten minutes; else as {@link workloads}
+   */
+  async namespaceObjects(): Promise<WatchCache<NamespaceView>> {
+    const watch = this.#stopped ? undefined : this.#namespaceObjects.watch();
+    const cache = await this.#filledSoon("Namespaces", watch);
+    const ended = this.#namespaceObjects.endForbidden();
+    if (ended !== undefined) this.#await(ended);
+    return cache;
   }
 
   /**
@@ -154,6 +177,7 @@ export class Informers {
     this.#ages.stop();
     for (const namespace of [...this.#namespaces.keys()]) this.#stopNamespace(namespace);
     this.#await(this.#cluster.stop());
+    this.#await(this.#namespaceObjects.stop());
     await Promise.all(this.#stopping);
   }
 
@@ -217,6 +241,7 @@ export class Informers {
   }
 
   #all(): readonly Supervised[] {
-    return [...[...this.#namespaces.values()].flatMap(watches => watches.all()), ...this.#cluster.all()];
+    const ofNamespaces = [...this.#namespaces.values()].flatMap(watches => watches.all());
+    return [...ofNamespaces, ...this.#namespaceObjects.all(), ...this.#cluster.all()];
   }
 }

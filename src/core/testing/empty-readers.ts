@@ -12,6 +12,7 @@ import type {
   ClusterKind,
   ClusterObjectView,
   DaemonSetView,
+  NamespaceView,
   PodView,
   RoleView,
   SandboxEventView,
@@ -41,6 +42,11 @@ export class EmptyReaders implements Readers {
   /** None. */
   sandboxEvents(_namespace: string): Promise<readonly SandboxEventView[]> {
     return Promise.resolve([]);
+  }
+
+  /** None. */
+  namespace(_name: string): Promise<NamespaceView | null> {
+    return Promise.resolve(null);
   }
 
   /** None. */
