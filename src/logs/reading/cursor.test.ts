@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runToEnd } from "../../core/slices";
-import { firstCursor, followLife, MAX_READ_BYTES, nextRequest, takeChunk, type Cursor } from "./cursor";
+import { firstCursor, followLife, MAX_READ_BYTES, nextRequest, TAIL_LINES, takeChunk, type Cursor } from "./cursor";
 import { container, FakeLogs, pod, stamp } from "../../remedies/token-restart/testing/fake-log";
 
 const POD = { namespace: "team", name: "web" };
@@ -38,7 +38,7 @@ describe("a cursor", () => {
       { maxLength: 60 },
     );
     await fc.assert(
-      fc.asyncProperty(steps, fc.integer({ min: 200, max: 400 }), async (plan, limitBytes) => {
+      fc.asyncProperty(steps, fc.integer({ min: 200, max: 400 }), fc.nat(4), async (plan, limitBytes, tailLines) => {
         const logs = new FakeLogs();
         logs.write(POD.name, "main");
         let life = 0;
@@ -48,7 +48,8 @@ describe("a cursor", () => {
         const written: string[] = [];
         const read: string[] = [];
         const readOn = async (): Promise<void> => {
-          const [next, lines, gaps] = await drain(logs, { ...cursor, limitBytes }, view());
+          const tail = cursor.lastNs === undefined ? 0 : tailLines;
+          const [next, lines, gaps] = await drain(logs, { ...cursor, limitBytes, tailLines: tail }, view());
           cursor = next;
           read.push(...lines);
           expect(gaps).toBe(0);
@@ -106,6 +107,48 @@ describe("a cursor", () => {
     logs.lives.set(`${POD.name}/main`, [[{ ms: START + 3, text: "d" }]]);
     const [, lines] = await drain(logs, cursor);
     expect(lines).toEqual(["d"]);
+  });
+
+  it("requests only the end of a log with few new lines", async () => {
+    const logs = new FakeLogs();
+    const tails = (): unknown => logs.requests.splice(0).map(({ tailLines }) => tailLines);
+    let ms = START;
+    const read = async (cursor: Cursor, count: number): Promise<[Cursor, number]> => {
+      logs.write(POD.name, "main", ...Array.from({ length: count }, () => ({ ms: (ms += 1_500), text: "line" })));
+      const [next, lines] = await drain(logs, cursor);
+      return [next, lines.length];
+    };
+    const [first] = await read(firstCursor(container(), START), 600);
+    expect(tails()).toEqual([undefined]);
+    const [second, taken] = await read(first, 10);
+    expect([taken, tails()]).toEqual([10, [undefined]]);
+    const [third, more] = await read(second, 200);
+    expect([more, tails()]).toEqual([200, [TAIL_LINES]]);
+    // More lines than that: the first answer lacks some, and is not used.
+    const [fourth, all] = await read(third, 700);
+    expect([all, tails()]).toEqual([700, [TAIL_LINES, undefined]]);
+    const [, none] = await read(fourth, 0);
+    expect([none, tails()]).toEqual([0, [undefined]]);
+  });
+
+  it("does not use the end of a log without a line that it knows: long lines are pieces, which count as lines", () => {
+    const view = container();
+    const line = (ms: number): Buffer => Buffer.from(`${stamp(ms)} line\n`);
+    const take = (cursor: Cursor, ms: number) =>
+      runToEnd(takeChunk(cursor, view, { bytes: line(ms), truncated: false }));
+    const { cursor } = take(firstCursor(view, START), START);
+    expect(take(cursor, START + 9)).toMatchObject({ more: true, fresh: Buffer.alloc(0), cursor: { tailLines: 0 } });
+    expect(take({ ...cursor, tailLines: 0 }, START + 9)).toMatchObject({ more: false, fresh: line(START + 9) });
+  });
+
+  it("reads a log once that has lost its lines in a rotation and has no new ones", async () => {
+    const logs = new FakeLogs();
+    logs.write(POD.name, "main", { ms: START, text: "a" });
+    const [cursor] = await drain(logs, firstCursor(container(), START));
+    logs.lives.set(`${POD.name}/main`, [[]]);
+    logs.requests.length = 0;
+    await drain(logs, cursor);
+    expect(logs.requests).toHaveLength(1);
   });
 
   it("reads timestamps in the node's time zone", () => {

@@ -20,6 +20,15 @@ const GROWTH = 4;
 /** Lines to read after a jump to the end of a log that is written faster than it can be read. */
 export const JUMP_LINES = 2_000;
 
+/**
+ * Lines to request from the end of a log. The kubelet otherwise reads the log from its start to find `sinceTime`: for a log of 10 MB that costs
+ * some hundred times as much (docs/performance.md).
+ */
+export const TAIL_LINES = 500;
+
+/** If a read had fewer new lines, the next one has most likely fewer than {@link TAIL_LINES}. */
+const FEW_LINES = TAIL_LINES / 2;
+
 const NEWLINE = 0x0a;
 
 /** The position in one container's log. Immutable. */
@@ -33,6 +42,8 @@ export interface Cursor {
   readonly lastCount: number;
   /** Bytes to request next. */
   readonly limitBytes: number;
+  /** Lines to request from the end of the log; 0: all since the last one. */
+  readonly tailLines: number;
   /** The next read jumps to the end of the log. */
   readonly jump: boolean;
 }
@@ -60,7 +71,7 @@ export function firstCursor(container: ContainerView, sinceMs: number): Cursor {
 }
 
 function newLife(life: number, sinceMs: number): Cursor {
-  return { life, sinceMs, lastCount: 0, limitBytes: MIN_READ_BYTES, jump: false };
+  return { life, sinceMs, lastCount: 0, limitBytes: MIN_READ_BYTES, tailLines: 0, jump: false };
 }
 
 /** Returns the cursor for the container's current state. Skips lives whose log is gone; that is a gap. */
@@ -79,14 +90,16 @@ export function nextRequest(
   container: ContainerView,
   pod: { readonly namespace: string; readonly name: string },
 ): LogRequest {
+  const previous = container.restartCount > cursor.life;
+  const tailLines = cursor.jump ? JUMP_LINES : previous ? 0 : cursor.tailLines;
   return {
     namespace: pod.namespace,
     pod: pod.name,
     container: container.name,
-    previous: container.restartCount > cursor.life,
+    previous,
     sinceMs: sinceOf(cursor),
     limitBytes: cursor.limitBytes,
-    ...(cursor.jump ? { tailLines: JUMP_LINES } : {}),
+    ...(tailLines > 0 ? { tailLines } : {}),
   };
 }
 
@@ -98,17 +111,30 @@ function sinceOf(cursor: Cursor): number {
 export function* takeChunk(cursor: Cursor, container: ContainerView, chunk: LogChunk | null): Steps<Taken> {
   const ended = container.restartCount > cursor.life;
   const text = chunk === null ? NOTHING : wholeLines(chunk, ended);
+  if (!ended && lacksLines(text, cursor)) return again({ ...cursor, tailLines: 0 });
   const fresh = text.subarray(yield* firstNew(text, cursor));
   const isCut = chunk?.truncated === true;
   if (isCut && fresh.length === 0) return withoutProgress(cursor);
-  const gap = cursor.jump && fresh.length > 0 && fresh.length === text.length;
-  const taken = {
-    ...(yield* afterLines(cursor, fresh)),
-    jump: false,
-    limitBytes: isCut ? grown(cursor) : MIN_READ_BYTES,
-  };
+  const gap = cursor.jump && isAllNew(fresh, text);
+  const taken = { ...(yield* afterLines(cursor, fresh)), jump: false, ...nextSize(cursor, fresh, isCut) };
   if (isCut || !ended) return { cursor: taken, fresh, more: isCut, gap };
   return { cursor: newLife(container.restartCount, sinceOf(taken)), fresh, more: true, gap };
+}
+
+function isAllNew(fresh: Buffer, text: Buffer): boolean {
+  return fresh.length > 0 && fresh.length === text.length;
+}
+
+/** Reads again with another cursor. */
+function again(cursor: Cursor): Taken {
+  return { cursor, fresh: NOTHING, more: true, gap: false };
+}
+
+/** How much to request after a read with these lines. */
+function nextSize(cursor: Cursor, fresh: Buffer, isCut: boolean): Pick<Cursor, "limitBytes" | "tailLines"> {
+  if (isCut) return { limitBytes: grown(cursor), tailLines: 0 };
+  const isFew = countLines(fresh, FEW_LINES) < FEW_LINES;
+  return { limitBytes: MIN_READ_BYTES, tailLines: isFew ? TAIL_LINES : 0 };
 }
 
 /** Returns a cursor whose next read jumps to the end of the log, which is written faster than it can be read. */
@@ -122,8 +148,7 @@ function grown(cursor: Cursor): number {
 
 /** Handles a read that returned only known lines because one second exceeds the limit: requests more, or skips that second. */
 function withoutProgress(cursor: Cursor): Taken {
-  if (cursor.limitBytes < MAX_READ_BYTES)
-    return { cursor: { ...cursor, limitBytes: grown(cursor) }, fresh: NOTHING, more: true, gap: false };
+  if (cursor.limitBytes < MAX_READ_BYTES) return again({ ...cursor, limitBytes: grown(cursor) });
   const nextSecondMs = (Math.floor(sinceOf(cursor) / 1000) + 1) * 1000;
   return {
     cursor: { ...newLife(cursor.life, nextSecondMs), jump: cursor.jump },
@@ -131,6 +156,25 @@ function withoutProgress(cursor: Cursor): Taken {
     more: true,
     gap: true,
   };
+}
+
+/**
+ * Reports whether the end of a log, as requested, may lack new lines. It has all of them if it begins with a line that was taken before; if
+ * it is empty, there are none.
+ */
+function lacksLines(text: Buffer, { lastNs, tailLines, jump }: Cursor): boolean {
+  if (tailLines === 0 || jump || text.length === 0) return false;
+  const firstNs = timestampAt(text, 0);
+  if (firstNs === undefined || lastNs === undefined || firstNs > lastNs) return true;
+  // Of several lines with the last timestamp, the first may be missing, unless there are fewer lines than requested.
+  return firstNs === lastNs && countLines(text, tailLines) === tailLines;
+}
+
+/** Returns the number of lines, or `most` if there are more. */
+function countLines(text: Buffer, most: number): number {
+  let count = 0;
+  for (let at = 0; at < text.length && count < most; at = endOfLine(text, at)) count++;
+  return count;
 }
 
 /** Removes an incomplete last line, which was cut or is still being written. The log of an ended life has none. */
