@@ -15,6 +15,8 @@ export interface OperatorOptions {
   readonly kubeconfig: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Options of Node.js. */
+  readonly nodeArgs?: readonly string[];
   /** A bundle of {@link ENTRY} to run; by default the sources run, as with `npm start`. */
   readonly bundle?: string | undefined;
 }
@@ -35,9 +37,9 @@ export class OperatorProcess {
   }
 
   /** Starts the operator, without waiting until it is ready. */
-  static start({ kubeconfig, args = [], env = {}, bundle }: OperatorOptions): OperatorProcess {
+  static start({ kubeconfig, args = [], env = {}, nodeArgs = [], bundle }: OperatorOptions): OperatorProcess {
     const program = bundle === undefined ? [join(root, "scripts", "run.mjs"), ENTRY] : [bundle];
-    const command = [...program, "--health-port", "0", ...args];
+    const command = [...nodeArgs, ...program, "--health-port", "0", ...args];
     const child = spawn(process.execPath, command, {
       cwd: root,
       // A lab's API server has just started; tests and demonstrations do not wait for its clients to settle.

@@ -29,6 +29,7 @@ export function scaleCommand(): Command {
     .option("--nodes <number>", "simulated nodes", whole, 20)
     .option("--repeats <number>", "pods that die alone (detect), and stops (stop)", whole, 3)
     .option("--out <folder>", "write scale.json and scale.svg into this folder")
+    .option("--profile <folder>", "write a CPU profile of each operator process into this folder; costs CPU itself")
     .option("--lab <name>", "name of the lab; each scene has a new one", "bench-scale")
     .addHelpText("after", `\nScenes, with their sizes (pods/objects):\n${list.join("\n")}`)
     .action(run);

@@ -25,6 +25,11 @@ function namespaceOf(number: number, namespaces: number): string {
   return `scale-${number % namespaces}`;
 }
 
+/** The names of the namespaces of a scene. */
+export function namespaceNames(count: number): string[] {
+  return Array.from({ length: count }, (_, i) => namespaceOf(i, count));
+}
+
 /** Creates the namespaces of the scene. */
 export async function createNamespaces({ admin }: World, count: number): Promise<void> {
   await forEach(count, i => admin.create("/api/v1/namespaces", { metadata: { name: namespaceOf(i, count) } }));

@@ -23,6 +23,8 @@ export interface Choice {
   readonly nodes: number;
   /** How often a scene measures an event of one pod or process. */
   readonly repeats: number;
+  /** The folder of CPU profiles; without it none are made. */
+  readonly profile?: string;
 }
 
 /** What a scene needs. */
@@ -52,11 +54,11 @@ const open = new Set<World>();
 
 /** Uses a new lab, and takes it down, also after a failure. */
 export async function useWorld<T>(
-  { lab, print, size, nodes }: Stage,
+  { lab, print, size, nodes, profile }: Stage,
   options: Pick<WorldOptions, "victims">,
   work: (world: World) => Promise<T>,
 ): Promise<T> {
-  const world = await World.up({ ...options, name: lab, print, nodes: size.pods === 0 ? 0 : nodes });
+  const world = await World.up({ ...options, name: lab, print, profile, nodes: size.pods === 0 ? 0 : nodes });
   open.add(world);
   try {
     return await work(world);

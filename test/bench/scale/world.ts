@@ -1,10 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { ControllerResilience } from "../../../src/api/controller-resilience";
 import { Connection } from "../../../src/cluster/http/connection";
 import { systemClock } from "../../../src/cluster/system";
 import { loadKubeConfigFile } from "../../../src/cluster/testing/kubeconfig";
+import { forEach } from "../../chaos/bounds/many";
 import { Admin } from "../../cluster/admin";
 import { ClusterClient } from "../../cluster/client";
 import { install, OPERATOR } from "../../cluster/installation";
@@ -13,12 +14,17 @@ import { Lab } from "../../lab";
 import { bundleEntry } from "../../operator/bundle";
 import { OperatorProcess } from "../../operator/process";
 import { LogFiles } from "./log-files";
+import { ReferenceProcess } from "./reference-process";
 import { type AuditedRequest, parseAudit } from "./requests";
 import { Scheduler } from "./scheduler";
-import type { Print } from "./waiting";
+import { type Print, waitUntil } from "./waiting";
 
-const RESILIENCES = "/apis/controller-resilience.io/v1alpha1/controllerresiliences";
+const LEADS_LIMIT_MS = 60_000;
 
+const GROUP = "/apis/controller-resilience.io/v1alpha1";
+const RESILIENCES = `${GROUP}/controllerresiliences`;
+
+const LEASE = "controller-resilience";
 const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR.namespace}/leases`;
 
 /** A token that outlives every scene. */
@@ -32,6 +38,8 @@ export interface WorldOptions {
   readonly nodes?: number;
   /** Names of pods that may die. */
   readonly victims?: readonly string[];
+  /** The folder of a CPU profile of each operator process. */
+  readonly profile?: string | undefined;
 }
 
 /** A control plane with simulated nodes, the files of their logs, and the operator as one file, as in its image. */
@@ -39,6 +47,7 @@ export class World {
   readonly #ends: (() => unknown)[] = [];
   #kubeconfig = "";
   #bundle = "";
+  #nodeArgs: readonly string[] = [];
 
   private constructor(
     readonly lab: Lab,
@@ -48,7 +57,7 @@ export class World {
   ) {}
 
   /** Brings up a new lab; it ends with `down`, or with a failure. */
-  static async up({ name, print, nodes = 0, victims = [] }: WorldOptions): Promise<World> {
+  static async up({ name, print, nodes = 0, victims = [], profile }: WorldOptions): Promise<World> {
     const { namespace, serviceAccount } = OPERATOR;
     const auditedUser = `system:serviceaccount:${namespace}:${serviceAccount}`;
     const onProgress = (line: string, passing = false): void => {
@@ -58,6 +67,7 @@ export class World {
     const folder = mkdtempSync(join(tmpdir(), "controller-resilience-scale-"));
     const admin = new Admin(new Connection(() => loadKubeConfigFile(lab.kubeconfigPath), systemClock));
     const world = new World(lab, admin, new LogFiles(folder, victims), print);
+    if (profile !== undefined) world.#nodeArgs = ["--cpu-prof", `--cpu-prof-dir=${resolve(profile)}`];
     world.defer(() => rmSync(folder, { recursive: true, force: true }));
     world.defer(() => lab.down());
     world.defer(() => admin.connection.close());
@@ -87,12 +97,27 @@ export class World {
   /** Starts an operator process, without waiting for anything. */
   startOperator(): OperatorProcess {
     const env = { NODE_OPTIONS: operatorNodeOptions().join(" ") };
-    const operator = OperatorProcess.start({ kubeconfig: this.#kubeconfig, bundle: this.#bundle, env });
+    const program = { bundle: this.#bundle, nodeArgs: this.#nodeArgs };
+    const operator = OperatorProcess.start({ kubeconfig: this.#kubeconfig, env, ...program });
     this.defer(() => operator.stop());
     return operator;
   }
 
-  /** The operator's requests since the lab began. */
+  /** Starts the reference with the operator's rights, and waits until it leads. */
+  async startReference(program: string, namespaces: readonly string[]): Promise<ReferenceProcess> {
+    const lease = { namespace: OPERATOR.namespace, name: LEASE };
+    const reference = new ReferenceProcess({ program, kubeconfig: this.#kubeconfig, namespaces, lease });
+    this.defer(() => reference.stop());
+    const look = async (): Promise<true | string> => {
+      reference.mustRun();
+      const { spec } = await this.admin.get<{ spec: { holderIdentity?: string } }>(`${LEASES}/${LEASE}`);
+      return Boolean(spec.holderIdentity) || "the Lease is free";
+    };
+    await waitUntil({ what: "the reference to lead", limitMs: LEADS_LIMIT_MS, look }, this.print);
+    return reference;
+  }
+
+  /** The requests of the operator, or of the reference, since the lab began. */
   requests(): AuditedRequest[] {
     return parseAudit(readFileSync(this.lab.auditLogPath, "utf8"));
   }
@@ -100,6 +125,15 @@ export class World {
   /** All ControllerResiliences. */
   async objects(): Promise<readonly ControllerResilience[]> {
     return (await this.admin.get<{ items: ControllerResilience[] }>(`${RESILIENCES}?resourceVersion=0`)).items;
+  }
+
+  /** Deletes all ControllerResiliences. */
+  async deleteObjects(): Promise<void> {
+    const objects = await this.objects();
+    await forEach(objects.length, i => {
+      const { namespace, name } = objects[i]!.metadata;
+      return this.admin.delete(`${GROUP}/namespaces/${namespace}/controllerresiliences/${name}`);
+    });
   }
 
   async #prepare(folder: string, nodes: number): Promise<void> {
@@ -124,5 +158,5 @@ export class World {
 function releasedLease(): object {
   const time = new Date().toISOString().replace("Z", "000Z");
   const spec = { holderIdentity: "", leaseDurationSeconds: 1, leaseTransitions: 1, acquireTime: time, renewTime: time };
-  return { metadata: { name: "controller-resilience" }, spec };
+  return { metadata: { name: LEASE }, spec };
 }

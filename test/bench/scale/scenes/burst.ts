@@ -1,60 +1,141 @@
+import { loadavg } from "node:os";
+import { built } from "../../../lab/go-build";
+import { median } from "../../median";
 import { trafficNotes } from "../figures";
 import { FIGURES } from "../goals";
-import { isReported, launch } from "../launch";
-import { createNamespaces, createObjects } from "../population";
+import { isReported, launch, terminate } from "../launch";
+import { createNamespaces, createObjects, namespaceNames, type Population } from "../population";
+import { REFERENCE } from "../reference-process";
+import { number } from "../report";
 import type { AuditedRequest } from "../requests";
 import { NOTHING, type Scene, useWorld } from "../scene";
-import { trafficOf } from "../steady";
+import { trafficOf, type Traffic } from "../steady";
 import { Usage } from "../usage";
 import { pass, waitUntil } from "../waiting";
+import type { World } from "../world";
 
-/** The start of the operator must be over. */
+/** The start of the process must be over. */
 const BEFORE_S = 10;
+/** Until the Events of all objects are written: 30 s after their conditions, by the full pass that follows. */
+const ALL_S = 100;
 const LIMIT_MS = 900_000;
 
-/** Objects that are created at once. */
+/** Objects that are created at once, for the operator and for a reference in turn. */
 export const burst: Scene = {
   name: "burst",
-  about: "objects that are created at once: until all have conditions",
+  about: "objects that are created at once: until all have conditions, beside a controller-runtime reference",
   sizes: [{ pods: 0, objects: 1_000 }],
   run: stage =>
     useWorld(stage, {}, async world => {
-      const { size, print } = stage;
+      const { size, print, repeats } = stage;
       const population = { ...size, namespaces: Math.min(stage.namespaces, size.objects) };
+      const program = await built(REFERENCE, world.lab.name, line => print(`lab: ${line}`));
       await createNamespaces(world, population.namespaces);
-      const { operator } = await launch(world, NOTHING);
-      await pass("settling", BEFORE_S, print);
-      print(`creating ${size.objects} objects`);
-      const usage = new Usage(operator.pid);
-      const fromMs = Date.now();
-      const creating = createObjects(world, population).then(() => (Date.now() - fromMs) / 1000);
-      const look = async (): Promise<true | string> => {
-        const known = (await world.objects()).filter(isReported).length;
-        return known === size.objects || `${known} have`;
-      };
-      const what = `${size.objects} objects to have conditions`;
-      const [created] = await Promise.all([
-        creating,
-        waitUntil({ what, limitMs: LIMIT_MS, everyMs: 1_000, look }, print),
-      ]);
-      const { cpuSeconds, peakMiB } = usage.used();
-      const requests = world.requests();
-      const lastMs = lastFirstReport(requests, fromMs);
-      const traffic = trafficOf(requests, fromMs, lastMs + 1);
+      const operators: Burst[] = [];
+      const references: Burst[] = [];
+      for (let i = 1; i <= repeats; i++) {
+        const { operator } = await launch(world, NOTHING);
+        operators.push(await burstOn(world, population, operator.pid));
+        await terminate(operator);
+        await deleteObjects(world);
+        const reference = await world.startReference(program, namespaceNames(population.namespaces));
+        references.push(await burstOn(world, population, reference.pid));
+        reference.mustRun();
+        await reference.stop();
+        await deleteObjects(world);
+      }
+      const [ours, theirs] = [mediansOf(operators), mediansOf(references)];
       return {
         title: `${size.objects} objects at once`,
         figures: [
-          { name: FIGURES.created, value: created },
-          { name: FIGURES.reported, value: (lastMs - fromMs) / 1000 },
-          { name: FIGURES.cpuSeconds, value: cpuSeconds },
-          { name: FIGURES.requests, value: traffic.others + traffic.logReads },
-          { name: FIGURES.peak, value: peakMiB },
+          { name: FIGURES.created, value: ours.created },
+          { name: FIGURES.reported, value: ours.reported },
+          { name: FIGURES.reportedRatio, value: ours.reported / theirs.reported },
+          { name: FIGURES.cpuSeconds, value: ours.cpuSeconds },
+          { name: FIGURES.cpuRatio, value: ours.cpuSeconds / theirs.cpuSeconds },
+          { name: FIGURES.requests, value: requestsIn(ours.traffic) },
+          { name: FIGURES.peak, value: ours.peakMiB },
         ],
-        notes: trafficNotes(traffic),
-        detail: { traffic, cpuSeconds },
+        notes: [
+          ...operators.map((one, i) => `operator ${i + 1}: ${describe(one)}`),
+          ...references.map((one, i) => `reference ${i + 1}: ${describe(one)}`),
+          ...trafficNotes(ours.traffic).map(note => `operator: ${note}`),
+          ...trafficNotes(theirs.traffic).map(note => `reference: ${note}`),
+        ],
+        detail: { operators, references },
       };
     }),
 };
+
+/** What one process needed for the objects. */
+interface Burst {
+  /** Seconds from the first object to the last, and to the last object with conditions. */
+  readonly created: number;
+  readonly reported: number;
+  /** Until then, and until Events are written. */
+  readonly cpuSeconds: number;
+  readonly allCpuSeconds: number;
+  readonly peakMiB: number;
+  readonly load: number;
+  readonly traffic: Traffic;
+}
+
+async function burstOn(world: World, population: Population, pid: number): Promise<Burst> {
+  const { print } = world;
+  await pass("settling", BEFORE_S, print);
+  print(`creating ${population.objects} objects`);
+  const usage = new Usage(pid);
+  const fromMs = Date.now();
+  const creating = createObjects(world, population).then(() => (Date.now() - fromMs) / 1000);
+  const look = async (): Promise<true | string> => {
+    const known = (await world.objects()).filter(isReported).length;
+    return known === population.objects || `${known} have`;
+  };
+  const what = `${population.objects} objects to have conditions`;
+  const [created] = await Promise.all([creating, waitUntil({ what, limitMs: LIMIT_MS, everyMs: 1_000, look }, print)]);
+  const { cpuSeconds, peakMiB } = usage.used();
+  const requests = world.requests();
+  const lastMs = lastFirstReport(requests, fromMs);
+  const traffic = trafficOf(requests, fromMs, lastMs + 1);
+  await pass("writing Events", ALL_S - (Date.now() - fromMs) / 1000, print);
+  const load = loadavg()[0] ?? NaN;
+  const all = { allCpuSeconds: usage.used().cpuSeconds, load };
+  return { created, reported: (lastMs - fromMs) / 1000, cpuSeconds, peakMiB, traffic, ...all };
+}
+
+/** The medians, with the traffic of the first. */
+function mediansOf(bursts: readonly Burst[]): Burst {
+  const of = (pick: (one: Burst) => number): number => median(bursts.map(pick));
+  return {
+    created: of(one => one.created),
+    reported: of(one => one.reported),
+    cpuSeconds: of(one => one.cpuSeconds),
+    allCpuSeconds: of(one => one.allCpuSeconds),
+    peakMiB: of(one => one.peakMiB),
+    load: of(one => one.load),
+    traffic: bursts[0]!.traffic,
+  };
+}
+
+function describe({ created, reported, cpuSeconds, allCpuSeconds, peakMiB, load }: Burst): string {
+  return (
+    `created in ${number(created)} s, conditions after ${number(reported)} s with ${number(cpuSeconds)} s of CPU, ` +
+    `${number(allCpuSeconds)} s of CPU after ${ALL_S} s; peak ${number(peakMiB)} MiB; load average ${number(load)}`
+  );
+}
+
+function requestsIn({ others, logReads }: Traffic): number {
+  return others + logReads;
+}
+
+async function deleteObjects(world: World): Promise<void> {
+  await world.deleteObjects();
+  const look = async (): Promise<true | string> => {
+    const left = (await world.objects()).length;
+    return left === 0 || `${left} left`;
+  };
+  await waitUntil({ what: "all objects to be deleted", limitMs: LIMIT_MS, everyMs: 1_000, look }, world.print);
+}
 
 /** When the last object got its first status. */
 export function lastFirstReport(requests: readonly AuditedRequest[], fromMs: number): number {
