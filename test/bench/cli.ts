@@ -6,6 +6,7 @@ import { benchFlow } from "./flow";
 import { benchFlowLevels } from "./flow-levels";
 import { benchTarPit } from "./flow-tar-pit";
 import { benchHealing } from "./healing";
+import { benchKubeletLogs } from "./kubelet-logs";
 import { benchQueue } from "./queue";
 import { scaleCommand } from "./scale/command";
 
@@ -24,6 +25,11 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
     run: benchFlow,
     about: "effect of a flood on other clients: not isolated, isolated, and throttled, in the lab",
   },
+  "kubelet-logs": {
+    run: benchKubeletLogs,
+    about: "processor time of the kubelet per read of a log, by its size, in the lab",
+    onlyNamed: true,
+  },
   "flow-levels": { run: benchFlowLevels, about: "comparison of settings of the isolation level", onlyNamed: true },
   "flow-tar-pit": { run: benchTarPit, about: "queue lengths of the quarantine level, and their cost", onlyNamed: true },
 };
@@ -34,7 +40,7 @@ const program = new Command("npm run bench --")
     "[names...]",
     `which: ${Object.entries(benchmarks)
       .map(([name, { about }]) => `${name} (${about})`)
-      .join(", ")}; default: all but flow-levels, flow-tar-pit and scale`,
+      .join(", ")}; default: all but flow-levels, flow-tar-pit, kubelet-logs and scale`,
   )
   .addCommand(scaleCommand())
   .action(async (names: string[]) => {

@@ -21,8 +21,8 @@ const GROWTH = 4;
 export const JUMP_LINES = 2_000;
 
 /**
- * Lines to request from the end of a log. The kubelet otherwise reads the log from its start to find `sinceTime`: for a log of 10 MB that costs
- * some hundred times as much (docs/performance.md).
+ * Lines to request from the end of a log. Otherwise the kubelet reads the log from its start to find `sinceTime`, which for 10 MB costs twelve
+ * times as much (docs/performance.md).
  */
 export const TAIL_LINES = 500;
 
