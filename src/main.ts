@@ -72,7 +72,7 @@ export function createOperator(): Operator {
 function assemble(settings: Settings, server: string): Operator {
   const { identity, namespace, fullPassMs, watchNamespaces, healthHost: host } = settings;
   const log = countRepeatedFailures(createLogger({ level: settings.logLevel, pretty: settings.pretty }), systemClock);
-  log.info({ version: cfg.version, server, identity }, "starting");
+  log.info({ version: cfg.version, server, identity, mode: settings.mode }, "starting");
   const remedies = createRemedies();
   const gauges = remedies.flatMap(remedy => remedy.gauges ?? []);
   const metrics = new Metrics({ processMetrics: true, clock: systemClock, gauges });

@@ -9,6 +9,7 @@ describe("readSettings", () => {
     expect(read({})).toEqual({
       namespace: "controller-resilience-system",
       watchNamespaces: [],
+      mode: "Enforce",
       identity: "host_i",
       healthHost: "127.0.0.1",
       healthPort: 9440,
@@ -31,6 +32,7 @@ describe("readSettings", () => {
       LOG_LEVEL: "debug",
       RESILIENCE_IDENTITY: "a",
       RESILIENCE_WATCH_NAMESPACES: "team-a, team-b",
+      RESILIENCE_MODE: "Observe",
     };
     expect(read(env)).toMatchObject({ healthPort: 0, restartIntervalMs: 30_000, logLevel: "debug", identity: "a" });
     expect(read(env)).toMatchObject({ apiServerSettleMs: 0, logReadsPerSecond: 100 });
@@ -41,6 +43,7 @@ describe("readSettings", () => {
       RESILIENCE_CANARY: "off",
     };
     expect(read(breaker).breaker).toEqual({ restartsPerHour: 5, workloads: 40, percent: 100, canary: false });
+    expect(read(env).mode).toBe("Observe");
     expect(read(env).watchNamespaces).toEqual(["team-a", "team-b"]);
   });
 
@@ -62,6 +65,7 @@ describe("readSettings", () => {
     [{ RESILIENCE_WATCH_NAMESPACES: "team-a," }, 'found "", expected names of namespaces'],
     [{ RESILIENCE_UNPROVEN_RESTARTS_PER_HOUR: "0" }, "expected a whole number from 1 to 3600"],
     [{ RESILIENCE_BREAKER_PERCENT: "101" }, "expected a whole number from 1 to 100"],
+    [{ RESILIENCE_MODE: "observe" }, 'RESILIENCE_MODE: found "observe", expected Enforce or Observe'],
     [{ RESILIENCE_CANARY: "yes" }, 'RESILIENCE_CANARY: found "yes", expected on or off'],
     [{ LOG_LEVEL: "loud" }, 'LOG_LEVEL: found "loud", expected one of debug, info, warn, error'],
   ])("refuses %j in words", (env, words) => {

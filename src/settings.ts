@@ -8,6 +8,8 @@ export interface Settings {
   readonly namespace: string;
   /** Namespaces with ControllerResiliences to reconcile; empty: all. */
   readonly watchNamespaces: readonly string[];
+  /** Observe wins over the mode of every object. */
+  readonly mode: "Enforce" | "Observe";
   /** Holder of the Lease, unique per process. */
   readonly identity: string;
   /** `*` listens on all addresses. */
@@ -47,6 +49,7 @@ export function readSettings(env: Environment, { hostname, random, podNamespace 
   return {
     namespace: env["RESILIENCE_NAMESPACE"] || podNamespace || "controller-resilience-system",
     watchNamespaces: namespaces(env["RESILIENCE_WATCH_NAMESPACES"]),
+    mode: oneOf(env, "RESILIENCE_MODE", ["Enforce", "Observe"]),
     identity: env["RESILIENCE_IDENTITY"] || `${hostname}_${random().toString(36).slice(2, 10)}`,
     healthHost: env["RESILIENCE_HEALTH_HOST"] || "127.0.0.1",
     healthPort: whole(env, "RESILIENCE_HEALTH_PORT", { fallback: 9440, min: 0, max: 65_535 }),
@@ -55,7 +58,7 @@ export function readSettings(env: Environment, { hostname, random, podNamespace 
       restartsPerHour: whole(env, "RESILIENCE_UNPROVEN_RESTARTS_PER_HOUR", { fallback: 20, min: 1, max: 3600 }),
       workloads: whole(env, "RESILIENCE_BREAKER_WORKLOADS", { fallback: 10, min: 1, max: 100_000 }),
       percent: whole(env, "RESILIENCE_BREAKER_PERCENT", { fallback: 50, min: 1, max: 100 }),
-      canary: onOrOff(env, "RESILIENCE_CANARY", true),
+      canary: oneOf(env, "RESILIENCE_CANARY", ["on", "off"]) === "on",
     },
     apiServerSettleMs: 1000 * whole(env, "RESILIENCE_API_SERVER_SETTLE_SECONDS", { fallback: 300, min: 0, max: 3600 }),
     logReadsPerSecond: whole(env, "RESILIENCE_LOG_READS_PER_SECOND", { fallback: 50, min: 1, max: 1000 }),
@@ -85,11 +88,12 @@ function whole(env: Environment, name: string, bounds: { fallback: number; min: 
   throw new RangeError(`${name}: found "${text}", expected a whole number from ${bounds.min} to ${bounds.max}`);
 }
 
-function onOrOff(env: Environment, name: string, fallback: boolean): boolean {
-  const text = env[name];
-  if (text === undefined || text === "") return fallback;
-  if (text === "on" || text === "off") return text === "on";
-  throw new RangeError(`${name}: found "${text}", expected on or off`);
+/** The first is the default. */
+function oneOf<T extends string>(env: Environment, name: string, values: readonly [T, ...T[]]): T {
+  const text = env[name] || values[0];
+  const value = values.find(known => known === text);
+  if (value !== undefined) return value;
+  throw new RangeError(`${name}: found "${text}", expected ${values.join(" or ")}`);
 }
 
 /** A DNS label. */

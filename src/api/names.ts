@@ -13,7 +13,7 @@ export const PLURAL = "controllerresiliences";
 /** Field manager of every write, value of `app.kubernetes.io/managed-by`, and reporting controller of every Event. */
 export const MANAGER = "controller-resilience";
 
-/** On any pod, workload or binding: with the value `"true"` the operator does not act on the object. */
+/** On any pod, workload or binding: with the value `"true"` the operator does not act on the object. On a Namespace: on nothing in it. */
 export const SKIP_ANNOTATION = `${GROUP}/skip`;
 
 /** On a MutatingAdmissionPolicy and its binding: name of the DaemonSet whose pods they apply to. */

@@ -33,6 +33,12 @@ const program = new Command("controller-resilience")
     ).env("RESILIENCE_WATCH_NAMESPACES"),
   )
   .addOption(
+    new Option("--mode <mode>", "Observe writes only status and Events, whatever the objects say")
+      .env("RESILIENCE_MODE")
+      .choices(["Enforce", "Observe"])
+      .default("Enforce"),
+  )
+  .addOption(
     new Option("--identity <name>", "identity in the Lease (default: host name and a random suffix)").env(
       "RESILIENCE_IDENTITY",
     ),
@@ -113,6 +119,7 @@ const program = new Command("controller-resilience")
 interface StartOptions {
   healthPort: string;
   healthHost: string;
+  mode: string;
   namespace?: string;
   watchNamespaces?: string;
   identity?: string;
@@ -133,6 +140,7 @@ function toEnvironment(options: StartOptions): void {
   Object.assign(process.env, {
     RESILIENCE_HEALTH_PORT: options.healthPort,
     RESILIENCE_HEALTH_HOST: options.healthHost,
+    RESILIENCE_MODE: options.mode,
     RESILIENCE_RESTART_INTERVAL_SECONDS: options.restartInterval,
     RESILIENCE_UNPROVEN_RESTARTS_PER_HOUR: options.unprovenRestartsPerHour,
     RESILIENCE_BREAKER_WORKLOADS: options.breakerWorkloads,

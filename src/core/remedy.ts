@@ -6,6 +6,7 @@ import type {
   RestartStatus,
 } from "../api/controller-resilience";
 import type { Execution, Intent, ObjectRef, Outcome, Permission, RestartClaim } from "./intent";
+import type { ObjectInMode } from "./mode";
 import type { Key } from "./ports";
 import type { Readers } from "./readers";
 import type { Steps } from "./slices";
@@ -160,7 +161,7 @@ export interface Remedy<Block extends RemedyBlock = RemedyBlock> extends RemedyD
    *
    * @throws any reader's error: the condition becomes Unknown / ObserveFailed and nothing is planned
    */
-  observe(object: ControllerResilience, readers: Readers): Promise<Observation>;
+  observe(object: ObjectInMode, readers: Readers): Promise<Observation>;
   /**
    * Intents that delete what was made outside of the object's namespace, because the object or the block is gone. Called again until it returns
    * none.
@@ -182,7 +183,7 @@ export interface RemedyDefinition<Block extends RemedyBlock, Rules extends Reaso
     Pick<Remedy<Block>, "cleanUp" | "forget" | "pause" | "whileSuspended"> {
   readonly reasons: Rules;
   /** I/O: reads what a decision needs. */
-  observe(object: ControllerResilience, spec: SpecOf<Block>, readers: Readers): Promise<Observed>;
+  observe(object: ObjectInMode, spec: SpecOf<Block>, readers: Readers): Promise<Observed>;
   /** Pure and total: the same input gives the same plan, and it never throws. `pending` are writes in backoff. */
   plan(observed: Observed, spec: SpecOf<Block>, now: Date, pending: readonly PendingWrite[]): P | Steps<P>;
   /** Pure: condition, status lists and Events from the plan and the outcomes. Without outcomes it describes the plan. */

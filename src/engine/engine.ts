@@ -8,6 +8,7 @@ import { LeaseBreaker } from "./lead/lease-breaker";
 import { LeaseKeys } from "./lead/lease-keys";
 import { LeaderElector, type ElectionTiming } from "./lead/leader-election";
 import { Leftovers } from "./pass/leftovers";
+import type { OperatorMode } from "./pass/pass-mode";
 import { Reconciler } from "./pass/reconcile";
 import { Restarts, type BreakerSettings, type RestartsPorts } from "./restarts/restarts";
 import { Executor } from "./write/executor";
@@ -38,6 +39,8 @@ export interface EnginePorts {
 export interface EngineSettings {
   /** Holder identity in the Lease, different for each process; for display only. */
   readonly identity: string;
+  /** Observe: nothing is written for any object, except status, Events and cleanup. */
+  readonly mode?: OperatorMode;
   readonly election?: Partial<ElectionTiming>;
   readonly loop?: Partial<LoopSettings>;
   /** Minimum time between two restarts in the whole cluster. */
@@ -56,7 +59,7 @@ export class Engine {
     const [{ clock }, { identity }] = [ports.readers, settings];
     const breaker = new LeaseBreaker(clock, why => reportBreaker(why, ports));
     const restarts = createRestarts(ports, settings, { breaker, requestPass: key => this.loop.enqueue(key) });
-    const reconciler = new Reconciler({ ...ports, restarts });
+    const reconciler = new Reconciler({ ...ports, restarts, mode: settings.mode });
     const leftovers = createLeftovers(ports, () => this.elector.isLeader());
     const recordEvent = electionEvents(ports);
     this.elector = new LeaderElector(

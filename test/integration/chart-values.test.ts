@@ -112,6 +112,7 @@ describe("the pods", () => {
   it("have the values in their environment", async () => {
     const rendered = await render(
       'logLevel="debug"',
+      'mode="Observe"',
       "restartIntervalSeconds=30",
       "unprovenRestarts.perHour=5",
       "unprovenRestarts.canary=false",
@@ -122,6 +123,7 @@ describe("the pods", () => {
     );
     expect(deploymentIn(rendered).template.spec.containers[0]?.env).toEqual([
       { name: "RESILIENCE_WATCH_NAMESPACES", value: "a,b" },
+      { name: "RESILIENCE_MODE", value: "Observe" },
       { name: "RESILIENCE_RESTART_INTERVAL_SECONDS", value: "30" },
       { name: "RESILIENCE_UNPROVEN_RESTARTS_PER_HOUR", value: "5" },
       { name: "RESILIENCE_BREAKER_WORKLOADS", value: "10" },

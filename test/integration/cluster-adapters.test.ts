@@ -304,7 +304,7 @@ describe("the readers", () => {
       );
       const check = async (targets: TargetSelector[]): Promise<Report> => {
         const object = makeObject(`${namespace}/it`, { targets, tokenRestart: TOKEN_RESTART });
-        const observation = await createTokenRestart().observe(object, readers);
+        const observation = await createTokenRestart().observe({ ...object, mode: "Enforce" }, readers);
         return runToEnd(observation.plan(systemClock.now(), [])).report(new Map(), systemClock.now());
       };
       const deployment: TargetSelector = { kind: "Deployment", name: metadata.name };

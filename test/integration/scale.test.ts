@@ -25,6 +25,7 @@ const MOST_PER_MINUTE: Readonly<Record<string, number>> = {
   "get controllerresiliences": 4,
   "get deployments": 4,
   "get serviceaccounts": 4,
+  "get namespaces": 4,
   "update leases": 40,
   // The identity probe.
   "create selfsubjectreviews": 4,

@@ -2,6 +2,7 @@ import type { ControllerResilience } from "../../api/controller-resilience";
 import { FINALIZER } from "../../api/names";
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import type { Execution } from "../../core/intent";
+import type { Mode } from "../../core/mode";
 import type { Readers } from "../../core/readers";
 import type { Remedy, Report } from "../../core/remedy";
 import { withDeadline } from "../../core/deadline";
@@ -52,9 +53,9 @@ export class Cleanup {
    *
    * @throws the store's errors, except for the missing right
    */
-  async hold(session: ObjectSession, passes: readonly RemedyPass[]): Promise<readonly RemedyPass[]> {
+  async hold(session: ObjectSession, mode: Mode, passes: readonly RemedyPass[]): Promise<readonly RemedyPass[]> {
     const { object } = session;
-    const isWriting = object.spec.mode === "Enforce" && !object.spec.suspend;
+    const isWriting = mode === "Enforce" && !object.spec.suspend;
     const needing = passes.filter(({ plan }) => plan.needsCleanup === true);
     if (!isWriting || hasFinalizer(object) || needing.length === 0) return passes;
     try {

@@ -2,13 +2,14 @@ import { describe, expect, it } from "vitest";
 import { ConditionType } from "../../api/conditions";
 import type { Report } from "../../core/remedy";
 import { conditionUpdates } from "./ready";
+import type { Mode } from "../../core/mode";
 import { makeReport } from "../testing/remedies";
 
 const TYPES = [ConditionType.TokensAccepted, ConditionType.BindingsCurrent, ConditionType.FlowsIsolated];
 
 function summary(decisions: Partial<Report>[], suspended = false) {
   const verdicts = decisions.map((changes, i) => ({ condition: TYPES[i]!, report: makeReport(changes) }));
-  const updates = conditionUpdates(verdicts, suspended);
+  const updates = conditionUpdates(verdicts, { suspended, mode: "Enforce" });
   return Object.fromEntries(updates.map(({ type, status, reason }) => [type, `${status}/${reason}`]));
 }
 
@@ -43,9 +44,24 @@ describe("Ready", () => {
   it("has the messages of the conditions that it summarizes", () => {
     const [ready] = conditionUpdates(
       [{ condition: "TokensAccepted", report: makeReport({ status: "False", message: "Pod x." }) }],
-      false,
+      { suspended: false, mode: "Enforce" },
     );
     expect(ready).toMatchObject({ type: "Ready", message: "Pod x." });
+  });
+
+  it.each<[Mode, string]>([
+    ["Observe", "All remedies report True."],
+    ["OperatorObserves", "All remedies report True. Only observed: the operator runs with --mode=Observe."],
+    [
+      "NamespaceSkipped",
+      "All remedies report True. Only observed: the Namespace has the annotation controller-resilience.io/skip.",
+    ],
+  ])("says in mode %s what wins over spec.mode", (mode, message) => {
+    const [ready] = conditionUpdates([{ condition: "TokensAccepted", report: makeReport({ status: "True" }) }], {
+      suspended: false,
+      mode,
+    });
+    expect(ready).toMatchObject({ type: "Ready", status: "True", reason: "AllHold", message });
   });
 });
 

@@ -1,6 +1,7 @@
 import { ConditionType } from "../../api/conditions";
 import type { ConditionUpdate } from "../../core/conditions";
 import type { Execution } from "../../core/intent";
+import { whyObserved, type Mode } from "../../core/mode";
 import type { Report } from "../../core/remedy";
 import type { CleanupResult } from "./cleanup";
 
@@ -19,7 +20,7 @@ export interface RemedyReport {
  */
 export function conditionUpdates(
   reports: readonly RemedyReport[],
-  suspended: boolean,
+  { suspended, mode }: { readonly suspended: boolean; readonly mode: Mode },
   leftovers?: Leftovers,
 ): ConditionUpdate[] {
   const own = reports.map(({ condition, report }) => ({
@@ -33,7 +34,13 @@ export function conditionUpdates(
   const stalled =
     blocker === undefined ? stalledUpdate(reports) : leftoverUpdate(ConditionType.Stalled, "True", blocker);
   const ready = blocker === undefined ? readyUpdate(own) : leftoverUpdate(ConditionType.Ready, "False", blocker);
-  return [ready, ...own, reconcilingUpdate(reports, stalled.status === "True"), stalled];
+  return [withMode(ready, mode), ...own, reconcilingUpdate(reports, stalled.status === "True"), stalled];
+}
+
+/** `spec.mode` shows in its own column; what wins over it shows nowhere else while there is nothing to do. */
+function withMode(ready: ConditionUpdate, mode: Mode): ConditionUpdate {
+  if (mode === "Enforce" || mode === "Observe") return ready;
+  return { ...ready, message: `${ready.message} Only observed: ${whyObserved(mode)}.` };
 }
 
 /** False if any remedy reports False, with the reason of the first; else Unknown if any is Unknown; else True. */

@@ -4,6 +4,7 @@ import { nextConditions } from "../../core/conditions";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
 import { framesOf, NotYetError, publicMessage } from "../../core/errors";
 import type { Execution } from "../../core/intent";
+import type { Mode } from "../../core/mode";
 import type { EngineMetrics, EventSink, Key, Log, ObjectStore, Writer } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import type { Remedy, Report, StatusLists } from "../../core/remedy";
@@ -13,6 +14,7 @@ import { LiveReadsNeeded, ObjectSession } from "../object/object-session";
 import type { ObjectRestarts, Restarts, SettledRestarts } from "../restarts/restarts";
 import { Executor, type ExecutionScope } from "../write/executor";
 import { Cleanup, hasFinalizer, type CleanupResult, type Reported } from "./cleanup";
+import { passMode, type OperatorMode } from "./pass-mode";
 import { conditionUpdates, deletionUpdates, SUSPENDED } from "./ready";
 import { observeAndPlan, type RemedyPass, withReport } from "./remedy-pass";
 import { Reporter } from "./reporter";
@@ -28,6 +30,8 @@ export interface ReconcilerPorts {
   readonly cachedReaders?: Readers;
   readonly remedies: readonly Remedy[];
   readonly restarts: Restarts;
+  /** Absent: Enforce. */
+  readonly mode?: OperatorMode | undefined;
   readonly random: Random;
   readonly log: Log;
   readonly metrics: EngineMetrics;
@@ -72,10 +76,11 @@ export class Reconciler {
     const object = cachedReaders === undefined ? undefined : store.cached(key);
     if (cachedReaders === undefined || object === undefined || object.metadata.deletionTimestamp !== undefined)
       return undefined;
-    if (mayWrite()) restarts.load(key, object);
+    const mode = await this.#modeOf(object, cachedReaders);
+    if (mayWrite()) restarts.load(key, object, mode);
     const session = new ObjectSession(object, store, cachedReaders.clock, true);
     try {
-      return await this.#reconcileObject({ key, log, mayWrite, session, readers: cachedReaders });
+      return await this.#reconcileObject({ key, log, mayWrite, session, mode, readers: cachedReaders });
     } catch (error) {
       if (error instanceof LiveReadsNeeded) return undefined;
       throw error;
@@ -85,11 +90,19 @@ export class Reconciler {
   async #passLive(key: Key, log: Log, mayWrite: () => boolean): Promise<PassResult> {
     const { store, readers, restarts } = this.#ports;
     const object = await withDeadline(readers.clock, STORE_DEADLINE_MS, "reading the object", () => store.get(key));
-    if (mayWrite()) restarts.load(key, object);
-    if (object === null) return { next: "forget" };
-    const pass: Pass = { key, log, mayWrite, readers, session: new ObjectSession(object, store, readers.clock) };
+    if (object === null) {
+      if (mayWrite()) restarts.load(key, null);
+      return { next: "forget" };
+    }
     const isDeleting = object.metadata.deletionTimestamp !== undefined;
+    const mode = isDeleting ? object.spec.mode : await this.#modeOf(object, readers);
+    if (mayWrite()) restarts.load(key, object, mode);
+    const pass: Pass = { key, log, mayWrite, readers, mode, session: new ObjectSession(object, store, readers.clock) };
     return isDeleting ? await this.#finalize(pass) : await this.#reconcileObject(pass);
+  }
+
+  #modeOf(object: ControllerResilience, readers: Readers): Promise<Mode> {
+    return passMode(object, this.#ports.mode ?? "Enforce", readers);
   }
 
   /** Drops what is remembered of the object, and its metrics. */
@@ -111,13 +124,13 @@ export class Reconciler {
   async #reconcileObject(pass: Pass): Promise<PassResult> {
     const planned = await this.#planAll(pass);
     if (!pass.mayWrite()) return { next: "recheck" };
-    const held = await this.#cleanup.hold(pass.session, planned);
+    const held = await this.#cleanup.hold(pass.session, pass.mode, planned);
     const scope = this.#scopeOf(pass, settledBy(held));
     const { passes, executions } = await this.#executeAll(held, scope);
     const swept = await this.#cleanup.sweep(pass.session.object, scope);
     executions.push(...swept.executions);
     this.#reporter.executions(pass.key, pass.session.object, executions);
-    const status = this.#statusOf(pass.session, scope.restarts, passes, swept);
+    const status = this.#statusOf(pass, scope.restarts, passes, swept);
     if (!pass.mayWrite()) return { next: "recheck" };
     await pass.session.writeStatus(status);
     this.#report(pass, status, passes);
@@ -153,7 +166,7 @@ export class Reconciler {
     return nextAfter(result.requeues, result.executions);
   }
 
-  #planAll({ key, session: { object }, log, readers }: Pass): Promise<RemedyPass[]> {
+  #planAll({ key, session: { object }, mode, log, readers }: Pass): Promise<RemedyPass[]> {
     const { remedies } = this.#ports;
     const pending = this.#executor.pendingIn(object.metadata.namespace);
     const selected = remedies.filter(({ block }) => object.spec[block] !== undefined);
@@ -162,7 +175,7 @@ export class Reconciler {
       selected.map(async remedy =>
         object.spec.suspend
           ? withReport(remedy, suspendedReport(remedy, object))
-          : await observeAndPlan(remedy, object, { readers, log, pending }),
+          : await observeAndPlan(remedy, { ...object, mode }, { readers, log, pending }),
       ),
     );
   }
@@ -182,9 +195,9 @@ export class Reconciler {
     return { passes, executions };
   }
 
-  #scopeOf({ session, log, mayWrite }: Pass, settled: readonly SettledRestarts[] = []): ExecutionScope {
+  #scopeOf({ session, mode, log, mayWrite }: Pass, settled: readonly SettledRestarts[] = []): ExecutionScope {
     const { object, beforeWrite } = session;
-    return { object, log, mayWrite, beforeWrite, restarts: this.#ports.restarts.settle(session, settled) };
+    return { object, mode, log, mayWrite, beforeWrite, restarts: this.#ports.restarts.settle(session, settled) };
   }
 
   #report({ key, session }: Pass, status: ControllerResilienceStatus, passes: readonly Reported[]): void {
@@ -199,7 +212,7 @@ export class Reconciler {
   }
 
   #statusOf(
-    { object, statusRead }: ObjectSession,
+    { session: { object, statusRead }, mode }: Pass,
     restarts: ObjectRestarts,
     passes: readonly Reported[],
     swept: CleanupResult,
@@ -207,7 +220,7 @@ export class Reconciler {
     const now = this.#now();
     const { generation } = object.metadata;
     const reports = passes.map(({ remedy, reported }) => ({ condition: remedy.condition, report: reported }));
-    const updates = conditionUpdates(reports, object.spec.suspend, swept);
+    const updates = conditionUpdates(reports, { suspended: object.spec.suspend, mode }, swept);
     const status: ControllerResilienceStatus = {
       ...this.#withoutListsOfAbsentBlocks(statusRead, object),
       ...passes.reduce<StatusLists>((lists, { reported }) => ({ ...lists, ...reported.lists }), {}),
@@ -244,6 +257,7 @@ interface Pass {
   readonly key: Key;
   readonly session: ObjectSession;
   readonly readers: Readers;
+  readonly mode: Mode;
   readonly log: Log;
   readonly mayWrite: () => boolean;
 }

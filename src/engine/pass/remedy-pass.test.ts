@@ -18,7 +18,11 @@ it("yields to the event loop while a remedy plans in steps", async () => {
     },
   });
   const readers = makeReaders(clock);
-  const pass = await observeAndPlan(remedy, OBJECT, { readers, log: new RecordingLog(), pending: [] });
+  const pass = await observeAndPlan(
+    remedy,
+    { ...OBJECT, mode: "Enforce" },
+    { readers, log: new RecordingLog(), pending: [] },
+  );
   const { message } = await pass.report(new Map());
   expect(message).toBe("In steps.");
   expect(clock.turns).toBeGreaterThanOrEqual(10);
@@ -32,6 +36,10 @@ it("reports a remedy that fails in the middle of its steps", async () => {
     },
   });
   const readers = makeReaders(new FakeClock());
-  const pass = await observeAndPlan(remedy, OBJECT, { readers, log: new RecordingLog(), pending: [] });
+  const pass = await observeAndPlan(
+    remedy,
+    { ...OBJECT, mode: "Enforce" },
+    { readers, log: new RecordingLog(), pending: [] },
+  );
   expect(await pass.report(new Map())).toMatchObject({ status: "Unknown", reason: "DecideFailed" });
 });

@@ -1,6 +1,6 @@
-import type { ControllerResilience } from "../../api/controller-resilience";
 import { withDeadline } from "../../core/deadline";
 import { ForbiddenError, framesOf, NotYetError, publicMessage } from "../../core/errors";
+import type { ObjectInMode } from "../../core/mode";
 import type { Log } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import type { Observation, Outcomes, PendingWrite, Plan, PlannedPass, Remedy, Report } from "../../core/remedy";
@@ -37,7 +37,7 @@ export interface RemedyPassPorts {
  */
 export async function observeAndPlan(
   remedy: Remedy,
-  object: ControllerResilience,
+  object: ObjectInMode,
   ports: RemedyPassPorts,
 ): Promise<RemedyPass> {
   const { clock } = ports.readers;

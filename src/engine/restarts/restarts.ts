@@ -1,5 +1,6 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
+import type { Mode } from "../../core/mode";
 import type { Key } from "../../core/ports";
 import { joinRestarts, type SettledRestarts } from "../../core/restarts/history";
 import type { ObjectSession } from "../object/object-session";
@@ -55,14 +56,18 @@ export class Restarts {
     this.#warmup.expect(keys);
   }
 
-  /** Loads the history in the status of an object that was read. Null: the object is gone; its last history still counts. */
-  load(key: Key, object: ControllerResilience | null): void {
+  /**
+   * Loads the history in the status of an object that was read. Null: the object is gone; its last history still counts.
+   *
+   * @param mode absent: that of its spec
+   */
+  load(key: Key, object: ControllerResilience | null, mode?: Mode): void {
     const restarts = object?.status?.restarts ?? [];
     if (object !== null) {
       this.#workloads.note(object, restarts);
       this.#breaker.note(object, restarts);
     }
-    this.#rollouts.note(key, object);
+    this.#rollouts.note(key, object, mode);
     for (const { time } of restarts) this.#pacer.seed(new Date(time));
     this.#warmup.loaded(key);
   }

@@ -1,3 +1,4 @@
+import type { Mode } from "../../core/mode";
 import { describe, expect, it } from "vitest";
 import type {
   ControllerResilienceSpec,
@@ -30,12 +31,15 @@ class Bench {
     this.clock.advance(10_000);
   }
 
+  /** Wins over spec.mode. */
+  mode: Mode | undefined;
+
   /** The status of an object is read, as at the beginning of a pass. */
   load(key: Key, outcome?: DaemonSetStatus["outcome"], spec: Partial<ControllerResilienceSpec> = {}): void {
     const daemonSets = outcome === undefined ? [] : [{ name: "agent", outcome }];
     const status: ControllerResilienceStatus = { daemonSets };
     const object = this.store.put(makeObject(key, { mode: "Enforce", tokenLifetime: TEMPLATE!, ...spec }, status));
-    this.#restarts.load(key, object);
+    this.#restarts.load(key, object, this.mode);
   }
 
   gone(key: Key): void {
@@ -58,7 +62,7 @@ class Bench {
     const by = makeRemedy(undefined, {
       permissions: [{ apiGroup: "apps", resource: "daemonsets", verbs: ["patch"], why: "w" }],
     });
-    const scope = { object, log: new RecordingLog(), restarts, mayWrite: () => true };
+    const scope = { object, mode: object.spec.mode, log: new RecordingLog(), restarts, mayWrite: () => true };
     const outcome = await this.#executor.execute(by, intent, scope);
     return outcome.result === "Limited" ? `${outcome.limit}: ${outcome.detail ?? ""}` : outcome.result;
   }
@@ -109,6 +113,8 @@ describe("the rollout of a changed template", () => {
     bench.load("team/c", "Rolling", { tokenLifetime: { ...TEMPLATE!, via: "Admission" } });
     bench.load("team/d", "Rolling");
     bench.gone("team/d");
+    bench.mode = "NamespaceSkipped";
+    bench.load("team/e", "Rolling");
     expect(await bench.begin("shop/b")).toBe("Executed");
   });
 

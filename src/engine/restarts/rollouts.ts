@@ -2,6 +2,7 @@ import type { ControllerResilience, DaemonSetStatus } from "../../api/controller
 import type { Clock } from "../../core/clock";
 import { keyOf } from "../../core/key";
 import type { RolloutClaim } from "../../core/intent";
+import type { Mode } from "../../core/mode";
 import type { Key } from "../../core/ports";
 import type { Deferral } from "./checks";
 import type { LeaderWarmup } from "./leader-warmup";
@@ -29,8 +30,8 @@ export class Rollouts {
   }
 
   /** Reads the status of an object; null: it is gone. */
-  note(key: Key, object: ControllerResilience | null): void {
-    const entries = isRolling(object) ? (object?.status?.daemonSets ?? []) : [];
+  note(key: Key, object: ControllerResilience | null, mode?: Mode): void {
+    const entries = isRolling(object, mode) ? (object?.status?.daemonSets ?? []) : [];
     const open = entries.find(({ outcome }) => OPEN.includes(outcome));
     if (open === undefined) this.#recorded.delete(key);
     else this.#recorded.set(key, `DaemonSet/${open.name}`);
@@ -59,10 +60,11 @@ export class Rollouts {
   }
 }
 
-/** What a suspended object began is not watched, so its status does not change any more; at admission nothing is rolled out. */
-function isRolling(object: ControllerResilience | null): boolean {
+/** What an object began that is suspended or only observed does not go on; at admission nothing is rolled out. */
+function isRolling(object: ControllerResilience | null, judged: Mode | undefined): boolean {
   if (object === null || object.metadata.deletionTimestamp !== undefined) return false;
-  const { mode, suspend, tokenLifetime } = object.spec;
+  const { suspend, tokenLifetime } = object.spec;
+  const mode = judged ?? object.spec.mode;
   return mode === "Enforce" && !suspend && tokenLifetime?.via === "Template";
 }
 

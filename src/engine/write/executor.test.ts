@@ -36,7 +36,13 @@ function makeBench(
   const session = new ObjectSession(object, store, clock);
   const leading = { yes: true };
   const executor = new Executor({ writer, clock, metrics });
-  const scope = { object, log, restarts: restarts.settle(session), mayWrite: () => leading.yes };
+  const scope = {
+    object,
+    mode: object.spec.mode,
+    log,
+    restarts: restarts.settle(session),
+    mayWrite: () => leading.yes,
+  };
   const execute = (intent: Intent, by = makeRemedy()) => executor.execute(by, intent, scope);
   const executeAll = async (intents: Intent[]) => {
     const outcomes = await executor.executeAll(makeRemedy(), [{ id: "item", intents }], scope);

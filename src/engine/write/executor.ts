@@ -11,6 +11,7 @@ import {
   WaitError,
 } from "../../core/errors";
 import type { Execution, Intent, Outcome, RestartClaim, RolloutClaim } from "../../core/intent";
+import type { Mode } from "../../core/mode";
 import type { EngineMetrics, Log, Writer } from "../../core/ports";
 import type { Outcomes, PendingWrite, PlanItem, RemedyDeclaration } from "../../core/remedy";
 import { withDeadline } from "../../core/deadline";
@@ -33,6 +34,7 @@ const NEXT_PASS_MS = 1_000;
 /** What an intent is checked against, besides its remedy. */
 export interface ExecutionScope {
   readonly object: ControllerResilience;
+  readonly mode: Mode;
   readonly log: Log;
   /** Reports whether this process has led without a break since the pass began. */
   readonly mayWrite: () => boolean;
@@ -229,8 +231,8 @@ const CHECKS: readonly Check<ExecutionScope>[] = [
   },
   (_by, _intent, { object, isCleanup }) =>
     object.spec.suspend && isCleanup !== true ? { result: "Skipped" } : undefined,
-  (_by, _intent, { object, isCleanup }) =>
-    object.spec.mode === "Enforce" || isCleanup === true ? undefined : { result: "Observed" },
+  (_by, _intent, { mode, isCleanup }) =>
+    mode === "Enforce" || isCleanup === true ? undefined : { result: "Observed" },
   (_by, { skip }) => (skip === true ? { result: "Skipped" } : undefined),
 ];
 

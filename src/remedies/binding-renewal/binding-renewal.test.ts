@@ -1,3 +1,4 @@
+import type { Mode } from "../../core/mode";
 import { describe, expect, it } from "vitest";
 import type { BindingRenewalSpec } from "../../api/controller-resilience";
 import type { BindingView } from "../../core/views";
@@ -136,10 +137,19 @@ describe("a binding that expires", () => {
     expect(scene.now()?.annotations[OWN]).toBe("2025-03-05T00:00:00Z");
   });
 
-  it("is not renewed in Observe mode", async () => {
+  it.each<[Mode, string]>([
+    ["Observe", "in Enforce mode the operator would renew it now."],
+    ["OperatorObserves", "the operator runs with --mode=Observe, else it would renew it now."],
+    [
+      "NamespaceSkipped",
+      "the Namespace has the annotation controller-resilience.io/skip, else the operator would renew it now.",
+    ],
+  ])("is not renewed in mode %s", async (mode, words) => {
     const scene = await withDaysLeft(1);
-    scene.object.spec.mode = "Observe";
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "WouldRenew", intents: [{ verb: "patch" }] });
+    scene.judged = mode;
+    const pass = await scene.pass();
+    expect(pass).toMatchObject({ status: "False", reason: "WouldRenew", intents: [{ verb: "patch" }] });
+    expect(pass.message).toContain(words);
     expect(scene.written).toEqual([]);
     expect(scene.entry()).not.toHaveProperty("renewingUntil");
   });

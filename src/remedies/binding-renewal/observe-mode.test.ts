@@ -65,6 +65,14 @@ describe("an unlisted ClusterRoleBinding in Observe mode", () => {
     expect(text).toContain("the operator's ServiceAccount lacks a right");
   });
 
+  it("is as private where the operator itself observes", async () => {
+    const scene = new Scene();
+    scene.object.spec.mode = "Observe";
+    scene.judged = "OperatorObserves";
+    scene.bind(PRIVATE);
+    expect(JSON.stringify([(await scene.pass()).message, scene.object.status])).not.toMatch(SECRET);
+  });
+
   it("that was deleted before its expiry is reported", async () => {
     const scene = new Scene();
     scene.object.spec.mode = "Observe";

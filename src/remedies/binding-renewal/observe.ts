@@ -4,6 +4,7 @@ import type {
   ControllerResilience,
   RenewalTargetStatus,
 } from "../../api/controller-resilience";
+import type { ObjectInMode } from "../../core/mode";
 import type { Readers, Right } from "../../core/readers";
 import { each, inSlices, type Steps } from "../../core/slices";
 import type { BindingView } from "../../core/views";
@@ -42,7 +43,7 @@ interface Found {
  * @throws any reader's error
  */
 export async function observeBindings(
-  object: ControllerResilience,
+  object: ObjectInMode,
   spec: BindingRenewalSpec,
   readers: Readers,
 ): Promise<ObservedBindings> {
@@ -58,7 +59,8 @@ export async function observeBindings(
   const rest = await readUnfound(found.living, context);
   const accountedFor = new Set([...rest.living, ...rest.gone.map(({ record }) => record)].map(bindingId));
   return {
-    mode: object.spec.mode,
+    mode: object.mode,
+    isAuthorChecked: isAuthorChecked(object),
     specHash,
     ...scope,
     changed,
@@ -95,7 +97,7 @@ async function readTargets(object: ControllerResilience, spec: BindingRenewalSpe
   );
   const present = accountsOf(targets.flatMap(({ workloads }) => workloads));
   // Observe mode needs no rights, so its author has not been checked. Enforce mode, which does, pins anew.
-  if (object.spec.mode === "Observe") {
+  if (!isAuthorChecked(object)) {
     return { ...noTargets(object), serviceAccounts: present, pinned: present, missingTargets };
   }
   const pins = pinTargets(targets, spec, object.status?.renewalTargets ?? [], readers.clock.now().getTime());
@@ -103,6 +105,11 @@ async function readTargets(object: ControllerResilience, spec: BindingRenewalSpe
   const changed = changedAccounts(targets, pinned);
   const serviceAccounts = present.filter(name => pinned.has(name));
   return { serviceAccounts, pinned: [...pinned], missingTargets, changed, pins };
+}
+
+/** The API server checks the rights of who sets Enforce mode, also where the operator itself only observes. */
+function isAuthorChecked({ spec }: ControllerResilience): boolean {
+  return spec.mode === "Enforce";
 }
 
 function find(context: Context): Promise<Found> {

@@ -1,11 +1,14 @@
 import type { BindingStatus, RenewalTargetStatus } from "../../api/controller-resilience";
+import type { Mode } from "../../core/mode";
 import type { Right } from "../../core/readers";
 import type { BindingKind, BindingView } from "../../core/views";
 import type { WithoutSlot } from "./slots";
 
 /** The input of a plan. */
 export interface ObservedBindings extends Scope {
-  readonly mode: "Enforce" | "Observe";
+  readonly mode: Mode;
+  /** The author has the rights that the remedy uses. */
+  readonly isAuthorChecked: boolean;
   /** Hash of spec.bindingRenewal. */
   readonly specHash: string;
   /** Bindings that exist and have a slot in status: those listed, or those with an expiry whose subjects include a target's ServiceAccount. */

@@ -128,6 +128,18 @@ describe("a target that changes its ServiceAccount", () => {
     expect(pinned(scene)).toContainEqual(["web"]);
   });
 
+  it("is not followed because the operator observed for a while: nobody was checked again", async () => {
+    const scene = await established();
+    const before = pinned(scene);
+    runAs(scene, BREAK_GLASS);
+    scene.judged = "OperatorObserves";
+    await scene.pass();
+    expect(pinned(scene)).toEqual(before);
+    scene.judged = undefined;
+    await scene.live(8 * DAY);
+    expect(written(scene)).not.toContain(`of-${BREAK_GLASS}`);
+  });
+
   it("is followed when Observe mode ends: that author was checked", async () => {
     const scene = await established();
     runAs(scene, BREAK_GLASS);

@@ -70,7 +70,7 @@ describe("ten thousand bindings", () => {
     bindMany(scene, 10_000);
     const clock = new BusyClock(scene.clock);
     const busy = Object.assign(Object.create(scene) as Scene, { clock });
-    await observeBindings(scene.object, DEFAULTS, busy);
+    await observeBindings({ ...scene.object, mode: scene.mode }, DEFAULTS, busy);
     // The clock advances a millisecond per binding to find it and another to assign a slot; a slice takes ten.
     expect(clock.turns).toBeGreaterThanOrEqual(1_900);
   });
@@ -78,7 +78,7 @@ describe("ten thousand bindings", () => {
   it("yield to the event loop while they are planned", async () => {
     const scene = new Scene();
     bindMany(scene, 10_000);
-    const facts = await observeBindings(scene.object, DEFAULTS, scene);
+    const facts = await observeBindings({ ...scene.object, mode: scene.mode }, DEFAULTS, scene);
     const now = scene.clock.now();
     const clock = new BusyClock(scene.clock);
     const decision = await inSlices(clock, planBindings(facts, DEFAULTS, now));

@@ -1,4 +1,5 @@
 import type { ControllerResilience, FlowIsolationSpec, FlowStatus } from "../../api/controller-resilience";
+import type { Mode } from "../../core/mode";
 import type { RequestRates } from "../../core/request-rates";
 import type { ClusterObjectView, WorkloadView } from "../../core/views";
 
@@ -10,7 +11,7 @@ export type Owner = Pick<ControllerResilience, "metadata">;
 
 /** Everything that a plan depends on: plain data, as observed. */
 export interface FlowIsolationFacts {
-  readonly mode: "Enforce" | "Observe";
+  readonly mode: Mode;
   /** Of the ControllerResilience: restored changes are counted per generation. */
   readonly generation: number;
   readonly owner: Owner;

@@ -1,5 +1,6 @@
 import { viewIn } from "../../core/desired";
 import { formatDuration } from "../../core/duration";
+import { capitalize, whyObserved } from "../../core/mode";
 import { isRunaway, MAX_RELAPSES } from "./breaker";
 import type { Finding } from "./reasons";
 import {
@@ -60,7 +61,7 @@ function reasonOfThrottle({ account, facts }: Flow): "ScaledToZero" | "Throttled
 /** What the operator does not release, other findings report: a foreign or contested FlowSchema, and any in Observe mode. */
 function releasing(flow: Flow): Finding | undefined {
   const { release, own, facts } = flow;
-  if (release === undefined || own.state.is === "foreign" || isContested(flow) || facts.mode === "Observe") {
+  if (release === undefined || own.state.is === "foreign" || isContested(flow) || facts.mode !== "Enforce") {
     return undefined;
   }
   if (release === "Due") {
@@ -112,7 +113,7 @@ function whyNotThrottled({ account, facts, spec }: Flow): string {
   if (account.isOperator === true) return "It is not throttled: it is the operator's own.";
   if (!isThrottleable(account, facts, spec))
     return "It is not throttled: it is a component of the cluster. requestRate.throttleSystem allows it.";
-  if (mode === "Observe") return "Mode Observe: it would be throttled now.";
+  if (mode !== "Enforce") return `${capitalize(whyObserved(mode))}: it would be throttled now.`;
   return "It cannot be throttled: the quarantine level or its own FlowSchemas are missing.";
 }
 
@@ -187,8 +188,9 @@ function notYet(flow: Flow, name: string, what: string): Finding {
 
 /** Observe mode does not lift an existing throttle, so the message says how a person can. */
 function throttledInObserveMode(flow: Flow): Finding | undefined {
-  if (flow.facts.mode !== "Observe" || flow.own.state.is === "foreign" || !isHeld(flow)) return undefined;
-  const sentence = `${nameOf(flow)} is throttled, and mode Observe writes nothing. ${howToRelease(flow)}`;
+  const { mode } = flow.facts;
+  if (mode === "Enforce" || flow.own.state.is === "foreign" || !isHeld(flow)) return undefined;
+  const sentence = `${nameOf(flow)} is throttled, and stays so: ${whyObserved(mode)}. ${howToRelease(flow)}`;
   return { status: "False", reason: "Throttled", sentence, isStalled: true };
 }
 

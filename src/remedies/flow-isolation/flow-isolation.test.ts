@@ -1,3 +1,4 @@
+import type { Mode } from "../../core/mode";
 import { describe, expect, it } from "vitest";
 import type { FlowIsolationSpec } from "../../api/controller-resilience";
 import { ForbiddenError, TransientError } from "../../core/errors";
@@ -114,10 +115,15 @@ describe("a ServiceAccount of the targets", () => {
     ]);
   });
 
-  it("is only reported in Observe mode", async () => {
+  it.each<[Mode, string]>([
+    ["Observe", "Mode Observe: would write FlowSchema"],
+    ["OperatorObserves", "The operator runs with --mode=Observe: would write FlowSchema"],
+    ["NamespaceSkipped", "The Namespace has the annotation controller-resilience.io/skip: would write FlowSchema"],
+  ])("is only reported in mode %s", async (mode, words) => {
     const scene = new Scene();
-    scene.object.spec.mode = "Observe";
+    scene.judged = mode;
     const decision = await scene.pass();
+    expect(decision.message).toContain(words);
     expect(decision).toMatchObject({ status: "False", reason: "WouldIsolate", recheckAfterMs: 30_000 });
     expect(decision.intents).toHaveLength(4);
     expect(scene.written).toEqual([]);

@@ -31,7 +31,7 @@ export function writeOfFlow(
   const intents = piecesOf(flow).flatMap(({ wanted, state }) => buildWrite(wanted, state, words) ?? []);
   if (intents.length === 0) return undefined;
   const names = intents.map(({ target }) => target.name).join(" and ");
-  const observed = `Mode Observe: would write FlowSchema ${names} now.${notMeasured(flow)}`;
+  const observed = `would write FlowSchema ${names} now.${notMeasured(flow)}`;
   return { intents, write: { step, why, observed } };
 }
 

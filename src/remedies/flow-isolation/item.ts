@@ -14,7 +14,7 @@ export interface Write {
   readonly step: "Provision" | "PutBack" | "Throttle" | "Release" | "Other";
   /** A sentence: what is written in Enforce mode, and why. */
   readonly why: string;
-  /** A sentence: what Observe mode leaves unwritten. */
+  /** The rest of a sentence after why it only observes: what is left unwritten. */
   readonly observed: string;
 }
 

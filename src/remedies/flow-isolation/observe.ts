@@ -3,6 +3,7 @@ import type { ControllerResilience, FlowStatus } from "../../api/controller-resi
 import { ResilienceError } from "../../core/errors";
 import { FINALIZER } from "../../api/names";
 import { ownerName } from "../../core/owned";
+import type { ObjectInMode } from "../../core/mode";
 import type { Readers } from "../../core/readers";
 import { describeTarget, readTarget } from "../kit/targets";
 import type { WorkloadView } from "../../core/views";
@@ -26,7 +27,7 @@ const SCALABLE = ["Deployment", "StatefulSet"] as const;
  * @throws the readers' errors
  */
 export async function observeFlows(
-  object: ControllerResilience,
+  object: ObjectInMode,
   spec: Spec,
   readers: Readers,
   peaks = new PodPeaks(),
@@ -34,7 +35,7 @@ export async function observeFlows(
   const records = object.status?.flows ?? [];
   // First, since it takes longest: the objects to compare must be fresh.
   const rates = await readers.requestRates(
-    measuredEvery(records, { mode: object.spec.mode, spec }, readers.clock.now().getTime()),
+    measuredEvery(records, { mode: object.mode, spec }, readers.clock.now().getTime()),
   );
   const found = await findAccounts(object, records, readers);
   const names = new Set(found.accounts.map(({ name }) => name));
@@ -49,7 +50,7 @@ export async function observeFlows(
   };
   const scales = spec.requestRate.onRunaway === "ScaleToZero";
   return {
-    mode: object.spec.mode,
+    mode: object.mode,
     generation: object.metadata.generation,
     owner: { metadata: object.metadata },
     ...found,

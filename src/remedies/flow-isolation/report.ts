@@ -1,5 +1,6 @@
 import type { FlowStatus } from "../../api/controller-resilience";
 import type { Execution, Outcome } from "../../core/intent";
+import { capitalize, whyObserved, type ObserveMode } from "../../core/mode";
 import { describePending, pendingWrites } from "../../core/outcomes";
 import type { Outcomes, Report } from "../../core/remedy";
 import { worstFirst } from "../kit/severity";
@@ -74,18 +75,22 @@ function releasesOf(account: string, { releases }: FlowPlan, outcomes: Outcomes)
 /** A throttle and its release have findings of their own, which say the same. */
 function writeFinding({ write }: FlowItem, mode: FlowPlan["mode"]): Finding[] {
   if (write === undefined) return [];
-  if (mode === "Observe") return [{ status: "False", reason: "WouldIsolate", sentence: write.observed }];
+  if (mode !== "Enforce") return [notWritten(mode, write.observed)];
   return write.step === "Throttle" || write.step === "Release"
     ? []
     : [{ status: "False", reason: "Provisioning", sentence: write.why, isProgressing: true }];
+}
+
+function notWritten(mode: ObserveMode, observed: string): Finding {
+  return { status: "False", reason: "WouldIsolate", sentence: `${capitalize(whyObserved(mode))}: ${observed}` };
 }
 
 /** One sentence about scaling and surplus objects, which may be many. */
 function otherWrites(items: readonly FlowItem[], mode: FlowPlan["mode"]): Finding[] {
   if (items.length === 0) return [];
   const what = items.flatMap(({ write }) => write?.why ?? []).join(", ");
-  return mode === "Observe"
-    ? [{ status: "False", reason: "WouldIsolate", sentence: `Mode Observe: would ${what}.` }]
+  return mode !== "Enforce"
+    ? [notWritten(mode, `would ${what}.`)]
     : [{ status: "False", reason: "Provisioning", sentence: `In progress: ${what}.`, isProgressing: true }];
 }
 

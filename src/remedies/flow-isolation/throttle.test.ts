@@ -1,3 +1,4 @@
+import type { Mode } from "../../core/mode";
 import { describe, expect, it } from "vitest";
 import { onRunaway, Scene } from "./testing/scene";
 
@@ -286,17 +287,21 @@ describe("a throttle is lifted", () => {
     expect([...scene.world.cluster.keys()]).toContain(SHARED);
   });
 
-  it("only by hand in Observe mode, with the command in the condition", async () => {
+  it.each<[Mode, string]>([
+    ["Observe", "mode Observe"],
+    ["OperatorObserves", "the operator runs with --mode=Observe"],
+  ])("only by hand in mode %s, with the command in the condition", async (mode, why) => {
     const scene = await throttled();
     scene.written.length = 0;
-    scene.object.spec.mode = "Observe";
+    scene.judged = mode;
     const decision = await scene.run(6 * MINUTES);
     expect(scene.written).toEqual([]);
+    expect(decision.message).toContain(`is throttled, and stays so: ${why}. To release it:`);
     expect(decision).toMatchObject({ status: "False", reason: "Throttled", stalled: {} });
     expect(decision.message).toContain(
       `kubectl patch flowschema ${scene.schema()} --type merge -p '{"spec":{"priorityLevelConfiguration":{"name":"${SHARED}"}}}'`,
     );
-    scene.object.spec.mode = "Enforce";
+    scene.judged = "Enforce";
     await scene.pass();
     expect(scene.level()).toBe(SHARED);
   });

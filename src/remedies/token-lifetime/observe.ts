@@ -2,6 +2,7 @@ import { Cause } from "../../api/conditions";
 import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
 import { FINALIZER } from "../../api/names";
 import { keyOf } from "../../core/key";
+import type { ObjectInMode } from "../../core/mode";
 import type { Readers } from "../../core/readers";
 import { isOpen } from "../../core/restarts";
 import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/views";
@@ -49,7 +50,7 @@ export interface Reviews {
 
 /** Reads the DaemonSets with their templates and pods, and logs where a change is planned or can be reverted. */
 export async function observeDaemonSets(
-  object: ControllerResilience,
+  object: ObjectInMode,
   spec: Spec,
   readers: Readers,
   reviews: Reviews,
@@ -70,7 +71,7 @@ export async function observeDaemonSets(
   const reading = { object, spec, readers, states, others: otherObjects(object, readers) };
   for (const one of found) daemonSets.push(await readRest(one, reading));
   return {
-    mode: object.spec.mode,
+    mode: object.mode,
     generation: object.metadata.generation,
     daemonSets,
     missingTargets,
@@ -174,14 +175,14 @@ function isChangeDue(found: WithoutLogs, spec: Spec): boolean {
 
 /** @param logged the DaemonSets whose logs and Events matter now */
 async function readStates(
-  object: ControllerResilience,
+  object: ObjectInMode,
   { found, logged }: { readonly found: readonly WithoutLogs[]; readonly logged: readonly WithoutLogs[] },
   readers: Readers,
   { logs, sandboxes, watched }: Reviews,
 ): Promise<States> {
   const key = keyOf(object);
   const pods = logged.flatMap(one => one.pods);
-  const active = found.filter(({ view }) => object.spec.mode === "Enforce" && !view.skip);
+  const active = found.filter(({ view }) => object.mode === "Enforce" && !view.skip);
   const nowMs = readers.clock.now().getTime();
   const uids = active.map(({ view }) => view.uid);
   return {

@@ -4,6 +4,7 @@ import type {
   RestartStatus,
   TokenLifetimeSpec,
 } from "../../api/controller-resilience";
+import type { Mode } from "../../core/mode";
 import type { Right } from "../../core/readers";
 import type { ClusterObjectView, DaemonSetView, PodView } from "../../core/views";
 import type { PodLogState } from "../../logs/pod-log-review";
@@ -11,7 +12,7 @@ import { planTemplate, type TemplateInput, type TemplatePlan } from "./template"
 
 /** Everything that a plan is based on: plain data. */
 export interface Observed {
-  readonly mode: "Enforce" | "Observe";
+  readonly mode: Mode;
   /** Generation of the ControllerResilience: status counts changes per generation. */
   readonly generation: number;
   readonly daemonSets: readonly ObservedDaemonSet[];

@@ -1,3 +1,4 @@
+import type { Mode } from "../../core/mode";
 import { describe, expect, it } from "vitest";
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import { AdmissionScene } from "./testing/admission-scene";
@@ -58,11 +59,20 @@ describe("a DaemonSet whose pods have the default token", () => {
     expect(scene.written).toHaveLength(1);
   });
 
-  it("is only reported in Observe mode", async () => {
+  it.each<[Mode, string]>([
+    ["Observe", "in Enforce mode the operator would change its template"],
+    ["OperatorObserves", "the operator runs with --mode=Observe, else it would change its template"],
+    [
+      "NamespaceSkipped",
+      "the Namespace has the annotation controller-resilience.io/skip, else the operator would change its template",
+    ],
+  ])("is only reported in mode %s", async (mode, words) => {
     const scene = new Scene();
-    scene.object.spec.mode = "Observe";
+    scene.judged = mode;
     await scene.pass();
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "WouldChange", intents: [{ verb: "apply" }] });
+    const pass = await scene.pass();
+    expect(pass).toMatchObject({ status: "False", reason: "WouldChange", intents: [{ verb: "apply" }] });
+    expect(pass.message).toContain(words);
     expect(scene.written).toEqual([]);
   });
 

@@ -1,3 +1,4 @@
+import type { Mode } from "../../core/mode";
 import type { Check } from "../kit/checks";
 import type { Finding } from "../kit/finding";
 import type { WorkloadState } from "./candidates";
@@ -16,8 +17,8 @@ export interface Assessment extends Finding<Reason> {
 export interface PlannedRestart {
   /** Id of the workload when the whole workload is rolled; absent when one pod is evicted. */
   readonly rolls?: string;
-  /** Observe mode: the restart is not executed. */
-  readonly isObserved: boolean;
+  /** The restart is not executed unless this is Enforce. */
+  readonly mode: Mode;
   /** `2 more pods of Deployment/web will follow.`, or empty. */
   readonly rest: string;
 }

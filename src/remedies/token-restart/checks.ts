@@ -203,7 +203,8 @@ function restartNeeded(state: WorkloadState): Assessment | undefined {
   const { observed, spec, rejected } = state;
   const isRollout = isRolled(candidate, state);
   const why = describeWhy(candidate, claim, isRollout && spec.strategy === "Auto");
-  const isObserved = observed.mode === "Observe";
+  const { mode } = observed;
+  const isObserved = mode !== "Enforce";
   return {
     status: "False",
     reason: isObserved ? "WouldRestart" : "Rejected",
@@ -211,7 +212,7 @@ function restartNeeded(state: WorkloadState): Assessment | undefined {
     intents: [isRollout ? rollout(state, claim, why) : eviction(candidate, claim, why)],
     isProgressing: !isObserved,
     ...(isObserved || !isRetry(candidate, state) ? {} : { waitHint: blockedHint(state) }),
-    restart: { ...(isRollout && { rolls: claim.workload }), isObserved, rest: describeRest(rejected, claim) },
+    restart: { ...(isRollout && { rolls: claim.workload }), mode, rest: describeRest(rejected, claim) },
   };
 }
 

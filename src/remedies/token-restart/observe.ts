@@ -1,5 +1,6 @@
 import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/duration";
+import type { ObjectInMode } from "../../core/mode";
 import type { Readers } from "../../core/readers";
 import { isOpen } from "../../core/restarts";
 import type { ContainerView, PodView, ServiceAccountView } from "../../core/views";
@@ -64,7 +65,7 @@ interface Pass {
  * @throws NotYetError while the first logs are being read, and any reader's error except ForbiddenError, which becomes a problem
  */
 export async function observeTargets(
-  object: ControllerResilience,
+  object: ObjectInMode,
   spec: TokenRestartSpec,
   readers: Readers,
   memory: ObjectMemory,
@@ -92,7 +93,7 @@ export async function observeTargets(
   return {
     kind: "observed",
     generation: object.metadata.generation,
-    mode: object.spec.mode,
+    mode: object.mode,
     restarts: tokenRestarts(object),
     previousTargets,
     missingTargets: found.missing,

@@ -1,6 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus } from "../../api/controller-resilience";
 import type { Refusals } from "../../core/refusals";
+import type { Mode } from "../../core/mode";
 import type { UnprovenRejections } from "../../core/intent";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
@@ -23,7 +24,7 @@ export interface InvalidPattern {
 export interface ObservedTargets {
   readonly kind: "observed";
   readonly generation: number;
-  readonly mode: "Enforce" | "Observe";
+  readonly mode: Mode;
   /** status.restarts with this remedy's causes, and status.targets, as last written. */
   readonly restarts: readonly RestartStatus[];
   readonly previousTargets: readonly TargetStatus[];

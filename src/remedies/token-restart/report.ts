@@ -1,5 +1,6 @@
 import type { TargetStatus } from "../../api/controller-resilience";
 import type { Execution, Intent, LimitReason, Outcome } from "../../core/intent";
+import { capitalize, whatWould } from "../../core/mode";
 import type { EventRequest, Outcomes, Report } from "../../core/remedy";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../core/log-rounds";
 import type { Finding } from "../kit/finding";
@@ -142,9 +143,9 @@ function result(reason: Result["reason"], sentence: string): Result {
   return { status: "False", reason, sentence };
 }
 
-function describePlan({ rolls, isObserved }: PlannedRestart): string {
+function describePlan({ rolls, mode }: PlannedRestart): string {
   const verb = rolls === undefined ? "evict the pod" : `roll ${rolls}`;
-  return isObserved ? `In Enforce mode the operator would ${verb}.` : `The operator is about to ${verb}.`;
+  return mode === "Enforce" ? `The operator is about to ${verb}.` : `${capitalize(whatWould(mode))} ${verb}.`;
 }
 
 function describeExecuted({ rolls }: PlannedRestart): string {

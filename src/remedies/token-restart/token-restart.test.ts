@@ -1,3 +1,4 @@
+import type { Mode } from "../../core/mode";
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
 import { KEYS_AGE_MS } from "./key-rotation";
@@ -67,11 +68,19 @@ describe("evidence in logs", () => {
     expect(pass.message).toContain("other credentials");
   });
 
-  it("plans the same in Observe mode and reports WouldRestart", async () => {
+  it.each<[Mode, string]>([
+    ["Observe", "In Enforce mode the operator would evict the pod."],
+    ["OperatorObserves", "The operator runs with --mode=Observe, else it would evict the pod."],
+    [
+      "NamespaceSkipped",
+      "The Namespace has the annotation controller-resilience.io/skip, else the operator would evict the pod.",
+    ],
+  ])("plans the same in mode %s and reports WouldRestart", async (mode, words) => {
     const scene = new Scene();
-    scene.object = { ...scene.object, spec: { ...scene.object.spec, mode: "Observe" } };
+    scene.judged = mode;
     const { pass } = await sick(scene);
     expect(pass).toMatchObject({ reason: "WouldRestart", intents: [{ verb: "evict" }], progressing: false });
+    expect(pass.message).toContain(words);
   });
 
   it("does not restart terminating pods, other workloads' pods, or skipped pods", async () => {

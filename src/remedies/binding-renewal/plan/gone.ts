@@ -1,5 +1,6 @@
 import type { BindingRenewalSpec, BindingStatus } from "../../../api/controller-resilience";
 import { formatDuration } from "../../../core/duration";
+import { whatWould } from "../../../core/mode";
 import { type Check, firstMatch } from "../../kit/checks";
 import { buildRestore, refOfGone } from "../intents";
 import type { GoneBinding, ObservedBindings } from "../observed";
@@ -168,9 +169,10 @@ function roleUnread({ unread, record, window, nowMs }: GoneCase): BindingFinding
 }
 
 function observeOnly(gone: GoneCase): BindingFinding | undefined {
-  const restored = gone.observed.mode === "Enforce" ? undefined : restore(gone);
-  if (restored === undefined) return undefined;
-  const sentence = `${deletionOf(gone.record)}; in Enforce mode the operator would restore it now.`;
+  const { mode } = gone.observed;
+  const restored = mode === "Enforce" ? undefined : restore(gone);
+  if (mode === "Enforce" || restored === undefined) return undefined;
+  const sentence = `${deletionOf(gone.record)}; ${whatWould(mode)} restore it now.`;
   return { ...restored, status: "False", reason: "WouldRenew", sentence };
 }
 

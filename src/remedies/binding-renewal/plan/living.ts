@@ -1,4 +1,5 @@
 import type { BindingRenewalSpec, BindingStatus } from "../../../api/controller-resilience";
+import { whatWould } from "../../../core/mode";
 import type { EventRequest } from "../../../core/remedy";
 import { type Check, firstMatch } from "../../kit/checks";
 import { readExpiry } from "../conventions";
@@ -51,7 +52,7 @@ export function planLiving(
   const expiry = readExpiry(marked);
   const schedule = scheduleOf(marked, expiry, spec, record);
   const listed = isListed(spec, view.kind, view.name);
-  const isPrivate = observed.mode === "Observe" && !listed && view.kind === "ClusterRoleBinding";
+  const isPrivate = !observed.isAuthorChecked && !listed && view.kind === "ClusterRoleBinding";
   const living = { binding, observed, spec, nowMs, expiry, schedule, listed, isPrivate };
   const excluded = planExcluded(living);
   if (excluded !== undefined || schedule === undefined) return excluded ?? notRenewed(living);
@@ -184,9 +185,10 @@ function beforeRenewal(expiring: ExpiringCase): BindingFinding | undefined {
 }
 
 function observeOnly(expiring: ExpiringCase): BindingFinding | undefined {
-  const renewed = expiring.observed.mode === "Enforce" ? undefined : renew(expiring);
-  if (renewed === undefined) return undefined;
-  const sentence = `${clause(expiring)}; in Enforce mode the operator would renew it now.`;
+  const { mode } = expiring.observed;
+  const renewed = mode === "Enforce" ? undefined : renew(expiring);
+  if (mode === "Enforce" || renewed === undefined) return undefined;
+  const sentence = `${clause(expiring)}; ${whatWould(mode)} renew it now.`;
   return { ...renewed, status: "False", reason: "WouldRenew", sentence, entry: entryOf(expiring, "ExpiringSoon") };
 }
 

@@ -120,7 +120,8 @@ const gone: fc.Arbitrary<GoneBinding> = fc
 /** Arbitrary observations, each binding with another name. */
 export const observedBindings: fc.Arbitrary<ObservedBindings> = fc
   .record({
-    mode: fc.constantFrom("Enforce", "Enforce", "Observe"),
+    mode: fc.constantFrom("Enforce", "Enforce", "Observe", "OperatorObserves"),
+    isAuthorChecked: fc.boolean(),
     living: fc.array(living, { maxLength: 5 }),
     gone: fc.array(gone, { maxLength: 3 }),
     missingTargets: fc.constantFrom([], ["Deployment/db"]),

@@ -1,4 +1,5 @@
 import type { BindingRenewalSpec, BindingStatus, ControllerResilience } from "../../../api/controller-resilience";
+import type { Mode } from "../../../core/mode";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { Right } from "../../../core/readers";
 import type { Report } from "../../../core/remedy";
@@ -46,6 +47,8 @@ export class Scene extends EmptyReaders {
   readonly bindingList = new Map<string, BindingView>();
   workloadList: WorkloadView[] = [web()];
   object: ControllerResilience;
+  /** Wins over spec.mode. */
+  judged: Mode | undefined;
   /** Executed writes, in order. */
   readonly written: Intent[] = [];
   /** Outcome of every write; absent: executed. */
@@ -61,6 +64,10 @@ export class Scene extends EmptyReaders {
       targets: [{ kind: "Deployment", name: "web" }],
       bindingRenewal: { ...DEFAULTS, ...spec },
     });
+  }
+
+  get mode(): Mode {
+    return this.judged ?? this.object.spec.mode;
   }
 
   /** Creates a binding now, by default the RoleBinding `edit` for ServiceAccount `web`. */
@@ -122,7 +129,7 @@ export class Scene extends EmptyReaders {
 
   /** Observes now and plans, by default for now, without executing anything. */
   async plan(now?: Date) {
-    const observation = await this.remedy.observe(this.object, this);
+    const observation = await this.remedy.observe({ ...this.object, mode: this.mode }, this);
     return runToEnd(observation.plan(now ?? this.clock.now(), []));
   }
 
@@ -159,7 +166,7 @@ export class Scene extends EmptyReaders {
   }
 
   #execute(intent: Intent): Outcome {
-    if (this.object.spec.mode === "Observe") return { result: "Observed" };
+    if (this.mode !== "Enforce") return { result: "Observed" };
     if (this.outcome !== undefined) return this.outcome;
     this.written.push(intent);
     const { kind, name } = intent.target;

@@ -95,7 +95,7 @@ const accounts = fc.record({
 /** Facts of all sorts: ServiceAccounts with FlowSchemas that are as they were made, or not. */
 export const flowIsolationFacts: fc.Arbitrary<FlowIsolationFacts> = fc
   .record({
-    mode: fc.constantFrom<FlowIsolationFacts["mode"][]>("Enforce", "Enforce", "Enforce", "Observe"),
+    mode: fc.constantFrom<FlowIsolationFacts["mode"][]>("Enforce", "Enforce", "Enforce", "Observe", "NamespaceSkipped"),
     accounts: fc.array(accounts, { maxLength: 3 }),
     missingTargets: fc.constantFrom([], [], ["Deployment/other"]),
     isServed: rarely.map(isNot => !isNot),

@@ -1,5 +1,6 @@
 import type { ControllerResilience, FlowIsolationSpec } from "../../../api/controller-resilience";
 import { FINALIZER } from "../../../api/names";
+import type { Mode } from "../../../core/mode";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { RequestRates } from "../../../core/request-rates";
 import { runToEnd } from "../../../core/slices";
@@ -35,6 +36,8 @@ export interface SceneReport extends Report {
 export class Scene extends EmptyReaders {
   readonly remedy = createFlowIsolation();
   object: ControllerResilience;
+  /** Wins over spec.mode. */
+  judged: Mode | undefined;
   readonly written: Intent[] = [];
   /** The outcome of writes; absent: they are executed. */
   outcome: Outcome | undefined;
@@ -69,6 +72,10 @@ export class Scene extends EmptyReaders {
     super(clock);
     this.object = makeObject(key, { flowIsolation: { ...DEFAULTS, ...spec } });
     this.put("Deployment", "app");
+  }
+
+  get mode(): Mode {
+    return this.judged ?? this.object.spec.mode;
   }
 
   /** Creates or replaces a workload. */
@@ -135,7 +142,7 @@ export class Scene extends EmptyReaders {
 
   /** One pass, as the engine runs it: observe, plan, execute, report, write status. */
   async pass(): Promise<SceneReport> {
-    const observation = await this.remedy.observe(this.object, this);
+    const observation = await this.remedy.observe({ ...this.object, mode: this.mode }, this);
     const planned = runToEnd(observation.plan(this.clock.now(), []));
     const { plan } = planned;
     const intents = plan.items.flatMap(item => item.intents);
@@ -174,9 +181,9 @@ export class Scene extends EmptyReaders {
 
   /** The finalizer comes before the first write, and goes when nothing is left. */
   #hold({ needsCleanup }: Plan, intents: readonly Intent[]): void {
-    const { metadata, spec } = this.object;
+    const { metadata } = this.object;
     const isHeld = (metadata.finalizers ?? []).length > 0;
-    const isToBeHeld = needsCleanup === true && (isHeld || (intents.length > 0 && spec.mode === "Enforce"));
+    const isToBeHeld = needsCleanup === true && (isHeld || (intents.length > 0 && this.mode === "Enforce"));
     this.object = { ...this.object, metadata: { ...metadata, finalizers: isToBeHeld ? [FINALIZER] : [] } };
   }
 
@@ -185,7 +192,7 @@ export class Scene extends EmptyReaders {
   }
 
   #execute(intent: Intent): Outcome {
-    if (this.object.spec.mode === "Observe") return { result: "Observed" };
+    if (this.mode !== "Enforce") return { result: "Observed" };
     if (this.outcome !== undefined) return this.outcome;
     if (this.isRefused(intent)) return { result: "Failed", message: "no" };
     if (intent.skip) return { result: "Skipped" };

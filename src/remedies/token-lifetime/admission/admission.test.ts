@@ -81,10 +81,12 @@ describe("a DaemonSet whose pods have the default token", () => {
     );
   });
 
-  it("is only reported in Observe mode", async () => {
+  it("is only reported where the operator observes", async () => {
     const scene = new AdmissionScene();
-    scene.object.spec.mode = "Observe";
-    expect(await scene.passes(3, MINUTE)).toMatchObject({ status: "False", reason: "WouldChange" });
+    scene.judged = "OperatorObserves";
+    const pass = await scene.passes(3, MINUTE);
+    expect(pass).toMatchObject({ status: "False", reason: "WouldChange" });
+    expect(pass.message).toContain("the operator runs with --mode=Observe, else it would create a MutatingAdmission");
     expect(scene.written).toEqual([]);
     expect(scene.entry()).toMatchObject({ outcome: "Waiting", changes: 0 });
   });

@@ -1,3 +1,4 @@
+import { whatWould } from "../../../core/mode";
 import { isOpen, restartsOf } from "../../../core/restarts";
 import { toSeconds } from "../../../core/time";
 import { firstMatch, type Check } from "../../kit/checks";
@@ -104,8 +105,9 @@ function evict(subject: AdmissionSubject, { pod }: ObservedPod): DaemonSetFindin
   const why = `Pod ${pod.name} of ${nameOf(subject)} has a token that lives longer than ${lifetimeOf(spec)}; its successor gets a shorter one.`;
   const finding = inProgress(subject, `evicting pod ${pod.name}`, RECHECK_MS);
   const intents = [buildEviction(pod, daemonSet.view, why)];
-  if (observed.mode === "Enforce") return { ...finding, intents };
-  const sentence = `${progressOf(subject)}; in Enforce mode the operator would evict pod ${pod.name}.`;
+  const { mode } = observed;
+  if (mode === "Enforce") return { ...finding, intents };
+  const sentence = `${progressOf(subject)}; ${whatWould(mode)} evict pod ${pod.name}.`;
   return { ...finding, intents, reason: "WouldChange", sentence, isProgressing: false };
 }
 

@@ -1,4 +1,5 @@
 import { viewIn } from "../../../core/desired";
+import { whatWould } from "../../../core/mode";
 import { blockerOf, staleTokenWarning, tooManyAtOnce, waitingFor } from "../checks/shared";
 import { IMMEDIATE_MS, RECHECK_MS, type DaemonSetFinding } from "../finding";
 import { buildRelease } from "../intents";
@@ -39,13 +40,12 @@ function writePair(subject: AdmissionSubject): DaemonSetFinding {
   const { daemonSet, observed, pair, spec } = subject;
   const effect = `which bounds the tokens of new pods to ${lifetimeOf(spec)}; the DaemonSet does not change.${staleTokenWarning(subject)}`;
   const why = `${nameOf(subject)}: writing MutatingAdmissionPolicy ${pair.name}, ${effect}`;
-  const isEnforced = observed.mode === "Enforce";
+  const { mode } = observed;
+  const isEnforced = mode === "Enforce";
   return {
     status: "False",
     reason: isEnforced ? "Planned" : "WouldChange",
-    sentence: isEnforced
-      ? why
-      : `${nameOf(subject)}: in Enforce mode the operator would create a MutatingAdmissionPolicy, ${effect}`,
+    sentence: isEnforced ? why : `${nameOf(subject)}: ${whatWould(mode)} create a MutatingAdmissionPolicy, ${effect}`,
     entry: entryOf(subject, "Waiting"),
     intents: buildPair(pair, daemonSet.view.name, observed.owner, why),
     shortens: "Policy",
@@ -74,8 +74,9 @@ export function restoringTemplate(subject: AdmissionSubject): DaemonSetFinding |
   const blocker = blockerOf(subject);
   const objection = tooManyAtOnce(subject) ?? (blocker === undefined ? undefined : waitingFor(subject, blocker));
   if (objection !== undefined) return objection;
-  const isEnforced = subject.observed.mode === "Enforce";
-  const action = isEnforced ? "restoring its template" : "in Enforce mode the operator would restore its template";
+  const { mode } = subject.observed;
+  const isEnforced = mode === "Enforce";
+  const action = isEnforced ? "restoring its template" : `${whatWould(mode)} restore its template`;
   const sentence = `${nameOf(subject)}: ${action}, because policy ${subject.pair.name} bounds its tokens now; the DaemonSet controller replaces its pods.`;
   return {
     status: "False",

@@ -1,3 +1,4 @@
+import { whatWould } from "../../../core/mode";
 import { firstMatch, type Check } from "../../kit/checks";
 import { IMMEDIATE_MS, RECHECK_MS, type DaemonSetFinding } from "../finding";
 import { heldByOther } from "../holder";
@@ -126,11 +127,12 @@ function planned(subject: Subject): DaemonSetFinding | undefined {
 }
 
 function wouldChange(subject: Subject): DaemonSetFinding | undefined {
-  if (subject.observed.mode === "Enforce") return undefined;
+  const { mode } = subject.observed;
+  if (mode === "Enforce") return undefined;
   return {
     ...change(subject),
     reason: "WouldChange",
-    sentence: `${nameOf(subject)}: in Enforce mode the operator would change its template, which ${effectOf(subject)}.${staleTokenWarning(subject)}`,
+    sentence: `${nameOf(subject)}: ${whatWould(mode)} change its template, which ${effectOf(subject)}.${staleTokenWarning(subject)}`,
     entry: entryOf(subject, "Waiting"),
     isProgressing: false,
   };

@@ -93,7 +93,7 @@ export class AdmissionScene extends Scene {
 
   /** Executes a write, as the engine and the API server do. */
   protected override execute(intent: Intent): Outcome {
-    if (intent.target.kind === "DaemonSet" || this.object.spec.mode === "Observe") return super.execute(intent);
+    if (intent.target.kind === "DaemonSet" || this.mode !== "Enforce") return super.execute(intent);
     if (intent.restart !== undefined) return this.#evict(intent, intent.restart);
     if (this.outcome !== undefined) return this.outcome;
     this.written.push(intent);

@@ -63,7 +63,7 @@ const restarts = fc
 /** Any observations; each DaemonSet has another name. */
 export const observations = fc
   .record({
-    mode: fc.constantFrom("Enforce", "Enforce", "Observe"),
+    mode: fc.constantFrom("Enforce", "Enforce", "Observe", "OperatorObserves"),
     daemonSets: fc.array(daemonSets, { maxLength: 3 }),
     missingTargets: fc.constantFrom([], ["DaemonSet/other"]),
     staleTokens: fc.constantFrom(null, 0, 12),

@@ -1,4 +1,5 @@
 import type { ControllerResilience, RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
+import type { Mode } from "../../../core/mode";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { Plan, Report } from "../../../core/remedy";
 import { runToEnd } from "../../../core/slices";
@@ -41,6 +42,8 @@ export class Scene extends EmptyReaders implements PodLogReview {
   hasAccount = true;
   stale: number | null = null;
   object: ControllerResilience;
+  /** Wins over spec.mode. */
+  judged: Mode | undefined;
   readonly written: Intent[] = [];
   /** The outcome of each write; if absent, the write is executed. */
   outcome: Outcome | undefined;
@@ -59,6 +62,10 @@ export class Scene extends EmptyReaders implements PodLogReview {
     });
     this.put("agent", PLAIN);
     this.roll("agent", 3607);
+  }
+
+  get mode(): Mode {
+    return this.judged ?? this.object.spec.mode;
   }
 
   /** Creates or replaces a DaemonSet. */
@@ -115,7 +122,7 @@ export class Scene extends EmptyReaders implements PodLogReview {
 
   /** One pass, as the engine runs it: observe, plan, execute, report, write status. */
   async pass(): Promise<ScenePass> {
-    const observation = await this.remedy.observe(this.object, this);
+    const observation = await this.remedy.observe({ ...this.object, mode: this.mode }, this);
     const planned = runToEnd(observation.plan(this.clock.now(), []));
     const { plan } = planned;
     this.restarts = plan.restarts ?? [];
@@ -143,7 +150,7 @@ export class Scene extends EmptyReaders implements PodLogReview {
 
   /** Executes a write. */
   protected execute(intent: Intent): Outcome {
-    if (this.object.spec.mode === "Observe") return { result: "Observed" };
+    if (this.mode !== "Enforce") return { result: "Observed" };
     if (this.outcome !== undefined) return this.outcome;
     this.written.push(intent);
     const before = this.set(intent.target.name);

@@ -163,7 +163,7 @@ function trialFinding(subject: Subject, detail: string): DaemonSetFinding {
 function inTrial(subject: Subject, reason: "Replacing" | "Rolling", sentence: string): DaemonSetFinding {
   const entry = entryWithChange(subject, "Trial");
   const wait = waitOf(subject);
-  const held = subject.observed.mode === "Observe" ? describeHeldTrials([entry]) : undefined;
+  const held = subject.observed.mode !== "Enforce" ? describeHeldTrials([entry]) : undefined;
   // After a crash the change may not be recorded; it is watched from now on.
   const appliedTime = entry.appliedTime ?? toSeconds(new Date(subject.nowMs));
   return {

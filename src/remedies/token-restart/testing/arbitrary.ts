@@ -113,7 +113,7 @@ const observedTargets: fc.Arbitrary<ObservedTargets> = fc.record({
   kind: fc.constant("observed"),
   generation: fc.integer({ min: 1, max: 3 }),
   readIntervalMs: fc.constantFrom(30_000, 40_000, 10_000_000),
-  mode: fc.constantFrom("Enforce", "Observe"),
+  mode: fc.constantFrom("Enforce", "Observe", "OperatorObserves", "NamespaceSkipped"),
   restarts: fc.oneof(fc.constant([]), restarts),
   previousTargets: fc.array(
     fc.record({

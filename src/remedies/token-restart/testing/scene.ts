@@ -1,4 +1,5 @@
 import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
+import type { Mode } from "../../../core/mode";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { PendingWrite, PlannedPass, Report } from "../../../core/remedy";
 import type { RequestRates } from "../../../core/request-rates";
@@ -56,6 +57,8 @@ export class Scene extends EmptyReaders {
   podList: PodView[];
   accounts = new Map<string, ServiceAccountView>();
   object: ControllerResilience;
+  /** Wins over spec.mode. */
+  judged: Mode | undefined;
   sandboxEventList: SandboxEventView[] = [];
   /** One RoleBinding, of a controller that uses the API server. */
   bindingList: BindingView[] = [binding({ subjects: [{ kind: "ServiceAccount", namespace: "team", name: "web" }] })];
@@ -83,6 +86,10 @@ export class Scene extends EmptyReaders {
       targets: [{ kind: "Deployment", name: "web" }],
       tokenRestart: { ...DEFAULTS, ...spec },
     });
+  }
+
+  get mode(): Mode {
+    return this.judged ?? this.object.spec.mode;
   }
 
   /** A Ready pod, created at an offset from now. */
@@ -170,7 +177,7 @@ export class Scene extends EmptyReaders {
 
   /** Observes, plans and reports without execution, and writes status. */
   async pass(): Promise<ScenePass> {
-    const observation = await this.remedy.observe(this.object, this);
+    const observation = await this.remedy.observe({ ...this.object, mode: this.mode }, this);
     const now = this.clock.now();
     const pending = this.#pending.filter(({ untilMs }) => untilMs > now.getTime());
     const planned = runToEnd(observation.plan(now, pending));
