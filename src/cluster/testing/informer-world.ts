@@ -5,14 +5,6 @@ import { FakeClock, settle } from "../../core/testing/fake-clock";
 import type { ApiRequest } from "../http/api";
 import { Informers } from "../watch/informers";
 
-const log: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  child: () => log,
-};
-
 /** Informers over an API server that answers lists with `items`, and says in its streams what a test pushes. */
 export class InformerWorld {
   readonly clock = new FakeClock();
@@ -23,12 +15,17 @@ export class InformerWorld {
   readonly lists: string[] = [];
   readonly queries = new Map<string, ApiRequest["query"]>();
   readonly items = new Map<string, object[]>();
-  /** Lists of these paths fail. */
+  /** Lists of these paths are answered only after {@link release}. */
+  readonly held = new Set<string>();
+  /** Lists and watches of these paths fail. */
   readonly failures = new Map<string, Error>();
+  /** All lines but debug, each with its resource or watch. */
+  readonly logged: string[] = [];
   readonly ages: [string, number][] = [];
   /** Namespaces that were reported. */
   readonly changed: string[] = [];
   readonly informers: Informers;
+  readonly #waiting = new Map<string, () => void>();
   #answers = true;
 
   constructor() {
@@ -40,6 +37,14 @@ export class InformerWorld {
       eventLost: () => undefined,
     };
     const api = { json: this.#list.bind(this), open: this.#open.bind(this) };
+    const note = (fields: object, message: string): void => {
+      const { resource, watch } = fields as { resource?: string; watch?: string };
+      this.logged.push(`${resource ?? watch}: ${message}`);
+    };
+    const log: Log = {
+      ...{ debug: () => undefined, info: note, warn: note, error: note },
+      child: () => log,
+    };
     const context = { api, clock: this.clock, random: () => 0.5, log, metrics };
     this.informers = new Informers(context, name => void this.changed.push(name));
   }
@@ -47,6 +52,15 @@ export class InformerWorld {
   /** No list is answered from now on. */
   hang(): void {
     this.#answers = false;
+  }
+
+  /** Answers the held list of a path. */
+  async release(path: string): Promise<void> {
+    this.held.delete(path);
+    this.#waiting.get(path)?.();
+    this.#waiting.delete(path);
+    await settle();
+    await settle();
   }
 
   /** Sends an event of a watch, and returns the namespaces that it reports. */
@@ -58,16 +72,24 @@ export class InformerWorld {
     return this.changed.slice(before);
   }
 
-  #list<T>(request: ApiRequest): Promise<T> {
+  async #list<T>(request: ApiRequest, signal?: AbortSignal): Promise<T> {
     this.lists.push(request.path);
     this.queries.set(request.path, request.query);
+    if (this.held.has(request.path)) {
+      await new Promise<void>((resolve, reject) => {
+        this.#waiting.set(request.path, resolve);
+        signal?.addEventListener("abort", () => reject(new Error("aborted")));
+      });
+    }
     const failure = this.failures.get(request.path);
-    if (failure !== undefined) return Promise.reject(failure);
+    if (failure !== undefined) throw failure;
     const list = { metadata: { resourceVersion: "1" }, items: this.items.get(request.path) ?? [] };
-    return this.#answers ? Promise.resolve(list as T) : new Promise(() => undefined);
+    return this.#answers ? (list as T) : new Promise(() => undefined);
   }
 
   #open(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const failure = this.failures.get(request.path);
+    if (failure !== undefined) return Promise.reject(failure);
     const stream = new Readable({ read: () => undefined });
     this.open.add(request.path);
     this.streams.set(request.path, stream);

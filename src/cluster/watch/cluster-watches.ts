@@ -7,10 +7,10 @@ import { CORE_EVENTS, type Resource } from "../http/resources";
 import { bindingView } from "../read/binding-view";
 import { clusterObjectView } from "../read/cluster-object-view";
 import { SANDBOX_FAILED, sandboxEventView } from "../read/sandbox-event-view";
-import { isChange } from "./namespace-watches";
-import type { Delta, Identified } from "./view-cache";
-import { Watch, type WatchContext, type WatchSubject } from "./watch";
+import { type Delta, type Identified, isChange } from "./view-cache";
+import { Watch, type WatchContext } from "./watch";
 import type { Supervised } from "./watch-ages";
+import type { WatchSubject } from "./watch-subject";
 
 /** A kind that the API server does not serve is not asked for again for this time. */
 const UNSERVED_MS = 600_000;
@@ -18,7 +18,7 @@ const UNSERVED_MS = 600_000;
 /** The watches over all namespaces and of cluster-scoped objects. Each starts with its first read. */
 export class ClusterWatches {
   readonly #context: WatchContext;
-  readonly #report: (namespace: string) => void;
+  readonly #report: (namespace: string, resource: Resource) => void;
   #bindings: Watch<BindingView> | null = null;
   #events: Watch<SandboxEventView> | null = null;
   /** Namespaces that have read the Events. */
@@ -27,8 +27,8 @@ export class ClusterWatches {
   /** When the API server was last found not to serve a kind, on the monotonic clock. */
   readonly #unservedAtMs = new Map<ClusterKind, number>();
 
-  /** @param report called with each namespace that a change concerns, watched or not */
-  constructor(context: WatchContext, report: (namespace: string) => void) {
+  /** @param report called with each namespace that a change of an object of this resource concerns, watched or not */
+  constructor(context: WatchContext, report: (namespace: string, resource: Resource) => void) {
     this.#context = context;
     this.#report = report;
   }
@@ -38,7 +38,8 @@ export class ClusterWatches {
     return (this.#bindings ??= this.#start({
       resource: KINDS.ClusterRoleBinding,
       project: raw => bindingView("ClusterRoleBinding", raw),
-      onDelta: delta => this.#reportAll(delta, ({ subjects }) => subjects.map(({ namespace }) => namespace)),
+      onDelta: delta =>
+        this.#reportAll(KINDS.ClusterRoleBinding, delta, ({ subjects }) => subjects.map(({ namespace }) => namespace)),
     }));
   }
 
@@ -52,7 +53,7 @@ export class ClusterWatches {
       project: sandboxEventView,
       onDelta: delta => {
         if (delta.after?.unauthorized !== true || !isChange(delta)) return;
-        for (const namespace of this.#eventReaders) this.#report(namespace);
+        for (const namespace of this.#eventReaders) this.#report(namespace, CORE_EVENTS);
       },
     }));
   }
@@ -69,7 +70,7 @@ export class ClusterWatches {
     const watch = this.#start<ClusterObjectView>({
       resource: KINDS[kind],
       project: raw => clusterObjectView(kind, raw),
-      onDelta: delta => this.#reportAll(delta, ({ annotations }) => [ownerNamespaceOf(annotations)]),
+      onDelta: delta => this.#reportAll(KINDS[kind], delta, ({ annotations }) => [ownerNamespaceOf(annotations)]),
     });
     this.#objects.set(kind, watch);
     return watch;
@@ -116,10 +117,16 @@ export class ClusterWatches {
     return watch;
   }
 
-  #reportAll<V extends Identified>(delta: Delta<V>, concerned: (view: V) => readonly (string | undefined)[]): void {
+  #reportAll<V extends Identified>(
+    resource: Resource,
+    delta: Delta<V>,
+    concerned: (view: V) => readonly (string | undefined)[],
+  ): void {
     if (!isChange(delta)) return;
     const views = [delta.before, delta.after].filter(view => view !== null);
-    for (const namespace of new Set(views.flatMap(concerned))) if (namespace !== undefined) this.#report(namespace);
+    for (const namespace of new Set(views.flatMap(concerned))) {
+      if (namespace !== undefined) this.#report(namespace, resource);
+    }
   }
 }
 

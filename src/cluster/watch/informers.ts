@@ -1,5 +1,4 @@
 import type { Cancel } from "../../core/clock";
-import { describeError, TransientError } from "../../core/errors";
 import { KINDS } from "../../core/kinds";
 import type {
   BindingKind,
@@ -13,31 +12,41 @@ import type {
   ServiceAccountView,
   WorkloadView,
 } from "../../core/views";
+import { AllNamespaces } from "./all-namespaces";
 import { ClusterWatches } from "./cluster-watches";
+import { FIRST_READ_MS, firstRead } from "./first-read";
 import { NamespaceObjects } from "./namespace-objects";
-import { NamespaceWatches } from "./namespace-watches";
+import { NamespaceReports } from "./namespace-reports";
+import { NamespacedWatches } from "./namespaced-watches";
 import type { Identified } from "./view-cache";
 import type { WatchCache, WatchContext } from "./watch";
 import { type Supervised, WatchAges } from "./watch-ages";
+import { WatchScope } from "./watch-scope";
 
 /** A namespace keeps its watches this long after its last ControllerResilience is gone, in case it is recreated. */
 const GRACE_MS = 60_000;
 
-/** The first read waits this long for the cache to fill. */
-const FIRST_READ_MS = 5_000;
+/** A watched namespace. */
+interface Watched {
+  /** Set during the grace period. */
+  cancelStop: Cancel | null;
+}
 
 /**
- * Watches the namespaces that contain a ControllerResilience, and the cluster-scoped objects that a remedy reads. Each namespace has
- * separate watches, so that a forbidden or slow one does not affect the others.
+ * Watches the namespaces that contain a ControllerResilience, and the cluster-scoped objects that a remedy reads. Each of few namespaces has
+ * separate watches, so that a forbidden or slow one does not affect the others; many of them share one watch per kind (docs/adr/0027).
  */
 export class Informers {
   readonly #context: WatchContext;
-  readonly #onChange: (namespace: string) => void;
-  /** Namespaces to report in the next microtask: a list of thousands of objects then reports a namespace once per slice. */
-  readonly #changed = new Set<string>();
-  readonly #namespaces = new Map<string, NamespaceWatches>();
+  readonly #reports: NamespaceReports;
+  /** For {@link AllNamespaces}. */
+  readonly #changes: NamespaceReports;
+  readonly #namespaces = new Map<string, Watched>();
+  readonly #namespaced: NamespacedWatches;
   readonly #namespaceObjects: NamespaceObjects;
   readonly #cluster: ClusterWatches;
+  readonly #readersOfAll = new Set<AllNamespaces>();
+  readonly #scope: WatchScope;
   readonly #stopping = new Set<Promise<void>>();
   readonly #ages: WatchAges;
   #stopped = false;
@@ -45,33 +54,67 @@ export class Informers {
   /** @param onChange called with a namespace when the view of an object in it, or of a cluster-scoped object that names it, changes */
   constructor(context: WatchContext, onChange: (namespace: string) => void) {
     this.#context = context;
-    this.#onChange = onChange;
+    this.#reports = new NamespaceReports(context.log);
+    this.#reports.handlers.add(onChange);
+    this.#changes = new NamespaceReports(context.log);
+    this.#namespaced = new NamespacedWatches(context, {
+      onChange: namespace => this.#reports.report(namespace),
+      onAnyChange: namespace => this.#changes.report(namespace),
+      onStopping: stopping => this.#await(stopping),
+    });
     const reportWatched = (namespace: string): void => {
-      if (this.#namespaces.has(namespace)) this.#report(namespace);
+      if (this.#namespaces.has(namespace)) this.#reports.report(namespace);
     };
     this.#namespaceObjects = new NamespaceObjects(context, reportWatched);
-    this.#cluster = new ClusterWatches(context, reportWatched);
+    this.#cluster = new ClusterWatches(context, (namespace, { plural }) => {
+      reportWatched(namespace);
+      if (plural === KINDS.ClusterRoleBinding.plural) this.#changes.report(namespace);
+    });
+    this.#scope = new WatchScope(context.clock, scope => {
+      const text = scope === "all" ? "watching all namespaces together" : "watching each namespace";
+      context.log.info({ namespaces: this.#namespaces.size }, text);
+      this.#namespaced.setScope(scope);
+    });
     this.#ages = new WatchAges(context, () => this.#all(), [KINDS.Pod.plural, KINDS.ServiceAccount.plural]);
   }
 
   /** Watches exactly these namespaces; the watches of the others end after a grace period. */
   setNamespaces(wanted: ReadonlySet<string>): void {
+    const added = [...wanted].filter(namespace => !this.#namespaces.has(namespace));
+    // Many namespaces at once get no separate watches first.
+    if (!this.#stopped) this.#updateScope(this.#namespaces.size + added.length);
     for (const namespace of wanted) this.ensure(namespace);
-    for (const [namespace, watches] of this.#namespaces) {
-      if (wanted.has(namespace) || watches.cancelStop !== null) continue;
-      watches.cancelStop = this.#context.clock.after(GRACE_MS, () => this.#stopNamespace(namespace));
+    for (const [namespace, watched] of this.#namespaces) {
+      if (wanted.has(namespace) || watched.cancelStop !== null) continue;
+      watched.cancelStop = this.#context.clock.after(GRACE_MS, () => this.#stopNamespace(namespace));
     }
   }
 
   /** Also watches this namespace, until the next {@link setNamespaces}. */
   ensure(namespace: string): void {
-    const watches = this.#namespaces.get(namespace);
-    watches?.cancelStop?.();
-    if (watches !== undefined) watches.cancelStop = null;
+    const watched = this.#namespaces.get(namespace);
+    watched?.cancelStop?.();
+    if (watched !== undefined) watched.cancelStop = null;
     else if (!this.#stopped) {
-      const onChange = (): void => this.#report(namespace);
-      this.#namespaces.set(namespace, new NamespaceWatches(this.#context, namespace, onChange));
+      this.#namespaces.set(namespace, { cancelStop: null });
+      this.#updateScope();
+      this.#namespaced.ensure(namespace);
     }
+  }
+
+  /** Watches all namespaces, however few contain a ControllerResilience, until `stop` of the result. */
+  watchAllNamespaces(): AllNamespaces {
+    const all = new AllNamespaces({
+      ...{ namespaced: this.#namespaced, cluster: this.#cluster, changes: this.#changes },
+      firstRead: async (what, find) => this.#filledSoon(what, () => (this.#stopped ? undefined : find())),
+      onStop: stopped => {
+        this.#readersOfAll.delete(stopped);
+        this.#endUnused();
+      },
+    });
+    this.#readersOfAll.add(all);
+    this.#updateScope();
+    return all;
   }
 
   /** Returns the watched namespaces, including those in their grace period. */
@@ -91,7 +134,7 @@ export class Informers {
    */
   async namespaceObjects(): Promise<WatchCache<NamespaceView>> {
     const watch = this.#stopped ? undefined : this.#namespaceObjects.watch();
-    const cache = await this.#filledSoon("Namespaces", watch);
+    const cache = await this.#filledSoon("Namespaces", () => watch);
     const ended = this.#namespaceObjects.endForbidden();
     if (ended !== undefined) this.#await(ended);
     return cache;
@@ -103,7 +146,7 @@ export class Informers {
    * @throws ForbiddenError without the permission to list, TransientError while the cache is not filled or stale
    */
   async pods(namespace: string): Promise<readonly PodView[]> {
-    return (await this.#filled(`pods of ${namespace}`, this.#watching(namespace)?.pods)).views();
+    return (await this.#filled(`pods of ${namespace}`, () => this.#watching(namespace)?.pods.in(namespace))).views();
   }
 
   /**
@@ -112,7 +155,7 @@ export class Informers {
    * @throws as {@link pods}
    */
   async bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]> {
-    return (await this.#filled(`${kind}s`, this.#watchBindings(kind, namespace))).views();
+    return (await this.#filled(`${kind}s`, () => this.#watchBindings(kind, namespace))).views();
   }
 
   /**
@@ -122,7 +165,7 @@ export class Informers {
    * @throws as {@link pods}
    */
   async sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]> {
-    const watch = this.#watching(namespace) && this.#cluster.sandboxEvents(namespace);
+    const watch = () => this.#watching(namespace) && this.#cluster.sandboxEvents(namespace);
     return (await this.#filled("Events about sandboxes", watch)).views();
   }
 
@@ -131,22 +174,24 @@ export class Informers {
 
   /** Of one kind and namespace. The first read starts the watch. @throws TransientError while stopping */
   workloads(kind: WorkloadView["kind"], namespace: string): Promise<WatchCache<WorkloadView>> {
-    return this.#filledSoon(`${kind}s of ${namespace}`, this.#watching(namespace)?.workloads(kind));
+    return this.#filledSoon(`${kind}s of ${namespace}`, () => this.#watching(namespace)?.workloads(kind).in(namespace));
   }
 
   /** As {@link workloads}, and the same watch. */
   daemonSets(namespace: string): Promise<WatchCache<DaemonSetView>> {
-    return this.#filledSoon(`DaemonSets of ${namespace}`, this.#watching(namespace)?.daemonSets());
+    return this.#filledSoon(`DaemonSets of ${namespace}`, () => this.#watching(namespace)?.daemonSets.in(namespace));
   }
 
   /** As {@link workloads}. */
   serviceAccounts(namespace: string): Promise<WatchCache<ServiceAccountView>> {
-    return this.#filledSoon(`ServiceAccounts of ${namespace}`, this.#watching(namespace)?.serviceAccounts);
+    return this.#filledSoon(`ServiceAccounts of ${namespace}`, () =>
+      this.#watching(namespace)?.serviceAccounts.in(namespace),
+    );
   }
 
   /** The cache of {@link bindings}. */
   bindingCache(kind: BindingKind, namespace: string): Promise<WatchCache<BindingView>> {
-    return this.#filledSoon(`${kind}s`, this.#watchBindings(kind, namespace));
+    return this.#filledSoon(`${kind}s`, () => this.#watchBindings(kind, namespace));
   }
 
   /**
@@ -158,7 +203,7 @@ export class Informers {
     const watch = this.#stopped ? undefined : this.#cluster.objects(kind);
     if (watch === null) return null;
     try {
-      return (await this.#filledSoon(`${kind}s`, watch)).views();
+      return (await this.#filledSoon(`${kind}s`, () => watch)).views();
     } catch (error) {
       const ended = this.#cluster.endUnserved(kind, error);
       if (ended === undefined) throw error;
@@ -169,52 +214,50 @@ export class Informers {
 
   /** Returns the node of a pod if it is known: a hint to share log reads among kubelets. */
   nodeOf(namespace: string, pod: string): string | undefined {
-    return this.#namespaces.get(namespace)?.pods.lastKnown(namespace, pod)?.nodeName;
+    return this.#namespaced.pods.lastKnown(namespace, pod)?.nodeName;
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#ages.stop();
+    this.#scope.stop();
     for (const namespace of [...this.#namespaces.keys()]) this.#stopNamespace(namespace);
+    this.#namespaced.stop();
     this.#await(this.#cluster.stop());
     this.#await(this.#namespaceObjects.stop());
     await Promise.all(this.#stopping);
   }
 
-  #watching(namespace: string): NamespaceWatches | undefined {
+  #watching(namespace: string): NamespacedWatches | undefined {
     if (!this.#namespaces.has(namespace)) this.ensure(namespace);
-    return this.#namespaces.get(namespace);
+    return this.#stopped ? undefined : this.#namespaced;
   }
 
   #watchBindings(kind: BindingKind, namespace: string): WatchCache<BindingView> | undefined {
     const watches = this.#watching(namespace);
-    return kind === "RoleBinding" ? watches?.roleBindings() : watches && this.#cluster.clusterRoleBindings();
+    return kind === "RoleBinding"
+      ? watches?.roleBindings.in(namespace)
+      : watches && this.#cluster.clusterRoleBindings();
   }
 
-  #report(namespace: string): void {
-    if (this.#changed.size === 0) queueMicrotask(() => this.#reportChanged());
-    this.#changed.add(namespace);
+  #updateScope(namespaces = this.#namespaces.size): void {
+    this.#scope.update(namespaces, this.#readersOfAll.size > 0);
   }
 
-  #reportChanged(): void {
-    const changed = [...this.#changed];
-    this.#changed.clear();
-    for (const namespace of changed) {
-      try {
-        this.#onChange(namespace);
-      } catch (error) {
-        this.#context.log.error({ namespace, error: describeError(error) }, "namespace change handler threw");
-      }
-    }
-  }
-
-  /** The other watches end with those of the last namespace. */
   #stopNamespace(namespace: string): void {
-    const watches = this.#namespaces.get(namespace);
-    if (watches === undefined) return;
+    const watched = this.#namespaces.get(namespace);
+    if (watched === undefined) return;
+    watched.cancelStop?.();
     this.#namespaces.delete(namespace);
-    this.#await(watches.stop());
-    this.#await(this.#namespaces.size === 0 ? this.#cluster.stop() : this.#cluster.leave(namespace));
+    this.#namespaced.leave(namespace);
+    this.#await(this.#cluster.leave(namespace));
+    this.#endUnused();
+  }
+
+  /** The watches of cluster-scoped objects end with the last namespace. */
+  #endUnused(): void {
+    if (this.#namespaces.size + this.#readersOfAll.size === 0) this.#await(this.#cluster.stop());
+    if (!this.#stopped) this.#updateScope();
   }
 
   #await(stop: Promise<void>): void {
@@ -222,26 +265,15 @@ export class Informers {
     this.#stopping.add(stopping);
   }
 
-  #filledSoon<V extends Identified>(what: string, watch: WatchCache<V> | undefined): Promise<WatchCache<V>> {
-    return this.#filled(what, watch, FIRST_READ_MS - (watch?.ageMs() ?? 0));
+  #filledSoon<C extends WatchCache<Identified>>(what: string, find: () => C | undefined): Promise<C> {
+    return this.#filled(what, find, FIRST_READ_MS - (find()?.ageMs() ?? 0));
   }
 
-  async #filled<V extends Identified>(
-    what: string,
-    watch: WatchCache<V> | undefined,
-    waitMs = FIRST_READ_MS,
-  ): Promise<WatchCache<V>> {
-    if (watch === undefined) throw new TransientError(`${what}: the operator is stopping`);
-    if (watch.isAttempted()) return watch;
-    let cancel: Cancel = () => undefined;
-    const timeout = new Promise<void>(resolve => (cancel = this.#context.clock.after(waitMs, resolve)));
-    await Promise.race([watch.attempted(), timeout]);
-    cancel();
-    return watch;
+  #filled<C extends WatchCache<Identified>>(what: string, find: () => C | undefined, waitMs?: number): Promise<C> {
+    return firstRead(this.#context.clock, what, find, waitMs);
   }
 
   #all(): readonly Supervised[] {
-    const ofNamespaces = [...this.#namespaces.values()].flatMap(watches => watches.all());
-    return [...ofNamespaces, ...this.#namespaceObjects.all(), ...this.#cluster.all()];
+    return [...this.#namespaced.all(), ...this.#namespaceObjects.all(), ...this.#cluster.all()];
   }
 }

@@ -2,8 +2,7 @@ import { ForbiddenError } from "../../core/errors";
 import { KINDS } from "../../core/kinds";
 import type { NamespaceView } from "../../core/views";
 import { namespaceView } from "../read/views";
-import { isChange } from "./namespace-watches";
-import type { Delta } from "./view-cache";
+import { type Delta, isChange } from "./view-cache";
 import { Watch, type WatchContext } from "./watch";
 import type { Supervised } from "./watch-ages";
 

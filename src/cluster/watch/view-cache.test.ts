@@ -5,7 +5,7 @@ const view = (name: string, uid = name): Identified => ({ uid, namespace: "team"
 
 function cacheOf(...views: Identified[]): ViewCache<Identified> {
   const cache = new ViewCache<Identified>();
-  cache.replace(new Map(views.map(one => [one.uid, one])));
+  cache.replace(views);
   return cache;
 }
 
@@ -14,12 +14,12 @@ describe("a cache of views", () => {
     const cache = cacheOf(view("a"), view("b"));
     expect([cache.get("team", "a")?.uid, cache.get("other", "a")]).toEqual(["a", undefined]);
     cache.put(view("c"));
-    cache.remove("b");
+    cache.remove(view("b"));
     expect(["a", "b", "c"].map(name => cache.get("team", name)?.uid)).toEqual(["a", undefined, "c"]);
     const changed = { ...view("a"), resourceVersion: "2" };
     cache.put(changed);
     expect(cache.get("team", "a")).toBe(changed);
-    cache.replace(new Map([["d", view("d")]]));
+    cache.replace([view("d")]);
     expect(["a", "d"].map(name => cache.get("team", name)?.uid)).toEqual([undefined, "d"]);
   });
 
@@ -27,7 +27,7 @@ describe("a cache of views", () => {
     const cache = cacheOf(view("a", "first"));
     expect(cache.get("team", "a")?.uid).toBe("first");
     cache.put(view("a", "second"));
-    cache.remove("first");
+    cache.remove(view("a", "first"));
     expect(cache.get("team", "a")?.uid).toBe("second");
   });
 

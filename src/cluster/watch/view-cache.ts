@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from "node:util";
+
 export interface Identified {
   readonly uid: string;
   /** Absent: cluster-scoped. */
@@ -13,54 +15,134 @@ export interface Delta<V> {
   readonly after: V | null;
 }
 
-/** Views by uid, so that the deletion of an object that is recreated with the same name is not missed. */
+/**
+ * Reports whether a view has changed. Most changes of objects, such as heartbeats in annotations, and most objects of a relist
+ * do not change any view, so they do not wake a ControllerResilience.
+ */
+export function isChange({ before, after }: Delta<Identified>): boolean {
+  if (before === null || after === null) return true;
+  if (isSameVersion(before, after)) return false;
+  return !isDeepStrictEqual({ ...before, resourceVersion: "" }, { ...after, resourceVersion: "" });
+}
+
+/**
+ * Views by namespace and uid: by namespace, so that a read or change costs only as much as its namespace, and by uid, so that the deletion
+ * of an object that is recreated with the same name is not missed.
+ */
 export class ViewCache<V extends Identified> {
-  #views = new Map<string, V>();
+  /** By namespace; empty for cluster-scoped views. No part is empty. */
+  #parts = new Map<string, Part<V>>();
   #snapshot: readonly V[] | null = null;
-  /** By {@link placeOf}; null until the first {@link get}. */
-  #places: Map<string, V> | null = null;
 
   /** Returns all views, in the same array until one changes. */
   all(): readonly V[] {
-    return (this.#snapshot ??= [...this.#views.values()]);
+    return (this.#snapshot ??= [...this.#parts.values()].flatMap(part => [...part.views.values()]));
+  }
+
+  /** Returns the views of a namespace, in the same array until one of them changes. */
+  of(namespace: string): readonly V[] {
+    return this.#parts.get(namespace)?.all() ?? NONE;
   }
 
   get(namespace: string, name: string): V | undefined {
-    this.#places ??= new Map([...this.#views.values()].map(view => [placeOf(view), view]));
-    return this.#places.get(placeOf({ namespace, name }));
+    return this.#parts.get(namespace)?.get(name);
   }
 
   put(view: V): Delta<V> {
-    const before = this.#views.get(view.uid) ?? null;
-    this.#views.set(view.uid, view);
-    this.#places?.set(placeOf(view), view);
+    const part = partOf(this.#parts, view);
+    const before = part.views.get(view.uid) ?? null;
+    part.put(view);
     this.#snapshot = null;
     return { before, after: view };
   }
 
-  /** Returns null for an unknown uid. */
-  remove(uid: string): Delta<V> | null {
-    const before = this.#views.get(uid);
-    if (before === undefined) return null;
-    this.#views.delete(uid);
-    // Its successor of the same name may be there already.
-    if (this.#places?.get(placeOf(before)) === before) this.#places.delete(placeOf(before));
+  /** Returns null for an unknown object. */
+  remove(view: V): Delta<V> | null {
+    const namespace = namespaceOf(view);
+    const part = this.#parts.get(namespace);
+    const before = part?.views.get(view.uid);
+    if (part === undefined || before === undefined) return null;
+    part.remove(before);
+    if (part.views.size === 0) this.#parts.delete(namespace);
     this.#snapshot = null;
     return { before, after: null };
   }
 
-  /** Replaces the cache by a list and returns the differences, deletions first. */
-  replace(views: ReadonlyMap<string, V>): Delta<V>[] {
-    const deltas: Delta<V>[] = [];
-    for (const [uid, before] of this.#views) if (!views.has(uid)) deltas.push({ before, after: null });
-    for (const [uid, after] of views) deltas.push({ before: this.#views.get(uid) ?? null, after });
-    this.#views = new Map(views);
+  /** Replaces the cache by a list and returns the differences, deletions first. A namespace without changes keeps its array. */
+  replace(views: readonly V[]): Delta<V>[] {
+    const parts = new Map<string, Part<V>>();
+    for (const view of views) partOf(parts, view).put(view);
+    const deleted = [...this.#parts].flatMap(([namespace, part]) => part.without(parts.get(namespace)));
+    const put = [...parts].flatMap(([namespace, part]) => part.after(this.#parts.get(namespace)));
+    for (const [namespace, part] of this.#parts)
+      if (parts.get(namespace)?.isSameAs(part) === true) parts.set(namespace, part);
+    this.#parts = parts;
     this.#snapshot = null;
-    this.#places = null;
-    return deltas;
+    return [...deleted.map(before => ({ before, after: null })), ...put];
   }
 }
 
-function placeOf({ namespace = "", name }: Pick<Identified, "namespace" | "name">): string {
-  return `${namespace}/${name}`;
+const NONE: readonly never[] = [];
+
+/** The views of one namespace. */
+class Part<V extends Identified> {
+  readonly views = new Map<string, V>();
+  #snapshot: readonly V[] | null = null;
+  /** Null until the first {@link get}. */
+  #byName: Map<string, V> | null = null;
+
+  all(): readonly V[] {
+    return (this.#snapshot ??= [...this.views.values()]);
+  }
+
+  get(name: string): V | undefined {
+    this.#byName ??= new Map([...this.views.values()].map(view => [view.name, view]));
+    return this.#byName.get(name);
+  }
+
+  put(view: V): void {
+    this.views.set(view.uid, view);
+    this.#byName?.set(view.name, view);
+    this.#snapshot = null;
+  }
+
+  remove(view: V): void {
+    this.views.delete(view.uid);
+    // Its successor of the same name may be there already.
+    if (this.#byName?.get(view.name) === view) this.#byName.delete(view.name);
+    this.#snapshot = null;
+  }
+
+  /** Returns the views that another list of the namespace does not have. */
+  without(next: Part<V> | undefined): V[] {
+    return this.all().filter(({ uid }) => next?.views.has(uid) !== true);
+  }
+
+  /** Returns what these views change in an earlier list of the namespace. */
+  after(earlier: Part<V> | undefined): Delta<V>[] {
+    return this.all().map(after => ({ before: earlier?.views.get(after.uid) ?? null, after }));
+  }
+
+  isSameAs({ views }: Part<V>): boolean {
+    if (views.size !== this.views.size) return false;
+    for (const view of views.values()) if (!isSameVersion(this.views.get(view.uid), view)) return false;
+    return true;
+  }
+}
+
+function partOf<V extends Identified>(parts: Map<string, Part<V>>, view: V): Part<V> {
+  const namespace = namespaceOf(view);
+  const known = parts.get(namespace);
+  if (known !== undefined) return known;
+  const part = new Part<V>();
+  parts.set(namespace, part);
+  return part;
+}
+
+function namespaceOf({ namespace = "" }: Identified): string {
+  return namespace;
+}
+
+function isSameVersion(before: Identified | undefined, after: Identified): boolean {
+  return before?.resourceVersion !== undefined && before.resourceVersion === after.resourceVersion;
 }

@@ -8,9 +8,10 @@ import { listPages, PAGE_SIZE } from "../http/list-pages";
 import { LineSplitter } from "./line-splitter";
 import { pause } from "../http/pause";
 import { projectAll } from "../read/project-all";
-import { describeCall, pathOf, type Resource } from "../http/resources";
+import { describeCall, pathOf } from "../http/resources";
 import { SilenceTimer } from "./silence-timer";
 import { type Delta, type Identified, ViewCache } from "./view-cache";
+import { timingOf, type WatchSubject, type WatchTiming } from "./watch-subject";
 import { endOf, OverdueError, StalledError, type WatchEnd } from "./watch-end";
 import { parseWatchEvent, type WatchEvent } from "./watch-event";
 
@@ -22,47 +23,6 @@ export interface WatchContext {
   readonly metrics: ClusterMetrics;
   readonly timing?: Partial<WatchTiming>;
 }
-
-/** In milliseconds. */
-export interface WatchTiming {
-  /**
-   * The server ends the watch after one to two times this, by default 30 to 60 minutes. client-go asks for 5 to 10, to spread its watches
-   * over the API servers; a dead connection is found by its silence, so a short timeout would only add requests.
-   */
-  readonly serverTimeoutMs: number;
-  /** A silent watch ends after this time. Bookmarks arrive every 60 to 75 s, so two of them are missing then. */
-  readonly stallMs: number;
-  /** A watch that lasts this long resets the backoff. */
-  readonly steadyMs: number;
-  /** Reads fail if the server has not confirmed the cache for this time: a stall plus the time to relist. */
-  readonly staleMs: number;
-}
-
-export interface WatchSubject<V extends Identified> {
-  readonly resource: Resource;
-  /** Absent: all namespaces. */
-  readonly namespace?: string;
-  readonly fieldSelector?: string;
-  /**
-   * The API server has no watch cache for this resource and sends no bookmarks. Silence then means nothing, and only a list confirms
-   * the cache: the watch relists whenever it ends.
-   */
-  readonly withoutBookmarks?: boolean;
-  /** Returns the part of an object to keep; null for an invalid object. */
-  readonly project: (raw: unknown) => V | null;
-  /** Called for each change; its errors are logged. */
-  readonly onDelta: (delta: Delta<V>) => void;
-}
-
-const DEFAULT_TIMING: WatchTiming = {
-  serverTimeoutMs: 1_800_000,
-  stallMs: 150_000,
-  steadyMs: 5_000,
-  staleMs: 240_000,
-};
-
-/** The server closes the watch within twice the first value, so a stall is longer than that. */
-const WITHOUT_BOOKMARKS: Partial<WatchTiming> = { serverTimeoutMs: 100_000, stallMs: 220_000, staleMs: 300_000 };
 
 /** The client ends the watch this long after the server should have. */
 const OVERDUE_MS = 30_000;
@@ -96,8 +56,7 @@ export class Watch<V extends Identified> {
   constructor(context: WatchContext, subject: WatchSubject<V>) {
     this.#context = context;
     this.#subject = subject;
-    const timing = subject.withoutBookmarks === true ? WITHOUT_BOOKMARKS : {};
-    this.#timing = { ...DEFAULT_TIMING, ...timing, ...context.timing };
+    this.#timing = { ...timingOf(subject), ...context.timing };
     this.#backoff = new Backoff(context.random);
     this.#madeAtMs = context.clock.monotonicMs();
     this.#name = describeCall("watch", subject.resource, { namespace: subject.namespace });
@@ -119,11 +78,15 @@ export class Watch<V extends Identified> {
     return this.#context.clock.monotonicMs() - Math.max(this.#confirmedAtMs, this.#madeAtMs);
   }
 
+  /** Reports whether a list has succeeded. */
+  isFilled(): boolean {
+    return Number.isFinite(this.#confirmedAtMs);
+  }
+
   /** Returns the problem, or null. */
   trouble(): string | null {
-    const isFilled = Number.isFinite(this.#confirmedAtMs);
-    if (isFilled && this.ageMs() <= this.#timing.staleMs) return null;
-    const since = isFilled ? `stale for ${Math.round(this.ageMs() / 1000)} s` : "not filled yet";
+    if (this.isFilled() && this.ageMs() <= this.#timing.staleMs) return null;
+    const since = this.isFilled() ? `stale for ${Math.round(this.ageMs() / 1000)} s` : "not filled yet";
     return `${this.#name}: ${since}${this.#lastEnd === null ? "" : ` (${this.#lastEnd.message})`}`;
   }
 
@@ -135,6 +98,12 @@ export class Watch<V extends Identified> {
   views(): readonly V[] {
     this.#check();
     return this.#cache.all();
+  }
+
+  /** Returns those of one namespace, in the same array until one of them changes. @throws as {@link views} */
+  viewsOf(namespace: string): readonly V[] {
+    this.#check();
+    return this.#cache.of(namespace);
   }
 
   /** Returns the current object of that name; the namespace of a cluster-scoped one is empty. @throws as {@link views} */
@@ -151,6 +120,11 @@ export class Watch<V extends Identified> {
   /** Returns the object of that name in the cache, however stale: for hints, not for decisions. */
   lastKnown(namespace: string, name: string): V | undefined {
     return this.#cache.get(namespace, name);
+  }
+
+  /** Returns the objects of a namespace in the cache, however stale: for comparisons. */
+  lastKnownOf(namespace: string): readonly V[] {
+    return this.#cache.of(namespace);
   }
 
   /** Reports whether the first list has succeeded or failed, or the watch is stopped. */
@@ -176,6 +150,10 @@ export class Watch<V extends Identified> {
       this.#connectedAtMs = null;
       const end = await this.#round();
       if (this.#isStopped()) return;
+      if (this.#subject.isLast?.(end) === true) {
+        this.#note(end);
+        return;
+      }
       await pause(this.#context.clock, this.#settle(end), this.#stopped.signal);
     }
   }
@@ -199,20 +177,24 @@ export class Watch<V extends Identified> {
 
   /** Returns the delay before the next round. */
   #settle(end: WatchEnd): number {
-    const { clock, log, metrics } = this.#context;
+    const { clock, log } = this.#context;
     const lived = this.#connectedAtMs === null ? 0 : clock.monotonicMs() - this.#connectedAtMs;
     const steady = lived >= this.#timing.steadyMs;
-    this.#lastEnd = end;
     if (end.relist || this.#subject.withoutBookmarks === true) this.#version = null;
     if (steady) this.#backoff.reset();
     const calm = end.reason === "closed" && steady;
     const delayMs = calm ? 0 : Math.max(this.#backoff.next(), end.afterMs ?? 0);
-    metrics.watchEnded(this.#subject.resource.plural, end.reason);
     const fields = { watch: this.#name, reason: end.reason, livedMs: Math.round(lived), delayMs: Math.round(delayMs) };
     if (calm) log.debug(fields, "watch ended, reconnecting");
     else log.warn({ ...fields, error: end.message, relist: end.relist }, "watch failed, backing off");
-    this.#wake();
+    this.#note(end);
     return delayMs;
+  }
+
+  #note(end: WatchEnd): void {
+    this.#lastEnd = end;
+    this.#context.metrics.watchEnded(this.#subject.resource.plural, end.reason);
+    this.#wake();
   }
 
   async #list(signal: AbortSignal): Promise<string> {
@@ -232,7 +214,7 @@ export class Watch<V extends Identified> {
   }
 
   async #adopt(views: readonly V[], version: string): Promise<void> {
-    const deltas = this.#cache.replace(new Map(views.map(view => [view.uid, view])));
+    const deltas = this.#cache.replace(views);
     this.#context.metrics.relisted(this.#subject.resource.plural);
     this.#confirm(version);
     this.#wake();
@@ -243,6 +225,7 @@ export class Watch<V extends Identified> {
         if (!this.#isStopped()) this.#report(delta);
       }),
     );
+    if (!this.#isStopped()) this.#subject.onListed?.();
   }
 
   async #stream(version: string, round: AbortController): Promise<void> {
@@ -287,7 +270,7 @@ export class Watch<V extends Identified> {
 
   #apply(event: WatchEvent): void {
     const view = event.type === "bookmark" ? null : this.#subject.project(event.object);
-    const delta = view === null ? null : event.type === "put" ? this.#cache.put(view) : this.#cache.remove(view.uid);
+    const delta = view === null ? null : event.type === "put" ? this.#cache.put(view) : this.#cache.remove(view);
     this.#confirm(event.resourceVersion);
     if (delta !== null) this.#report(delta);
   }
@@ -316,4 +299,10 @@ export class Watch<V extends Identified> {
 }
 
 /** What readers need of a watch. */
-export type WatchCache<V extends Identified> = Pick<Watch<V>, "isAttempted" | "attempted" | "ageMs" | "views" | "find">;
+export type WatchCache<V extends Identified> = Pick<
+  Watch<V>,
+  "isAttempted" | "attempted" | "ageMs" | "views" | "find" | "lastKnown"
+>;
+
+/** The same of a watch of all namespaces. */
+export type AllCache<V extends Identified> = WatchCache<V> & Pick<Watch<V>, "viewsOf">;
