@@ -78,7 +78,18 @@ export interface WorkloadView {
   readonly resourceVersion: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly skip: boolean;
+  /** This project's, whose keys begin with its API group. Absent: none. */
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly serviceAccountName: string;
+  /** automountServiceAccountToken of its pod template; absent: not set, so that of its ServiceAccount holds. */
+  readonly automount?: boolean;
+  /**
+   * Audiences of the projected ServiceAccount tokens among the volumes of its pod template; empty text stands for the API server's own.
+   * Absent: no such token.
+   */
+  readonly tokenAudiences?: readonly string[];
+  /** Images of its containers, init containers included, each once. Absent: none. */
+  readonly images?: readonly string[];
   /** Its selector of pods; other controllers may own pods that it matches. Absent: not known. */
   readonly podSelector?: LabelSelector;
   /** Desired replicas; for a DaemonSet the number of nodes it is scheduled to. */

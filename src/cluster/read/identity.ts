@@ -1,7 +1,8 @@
 import type { V1ObjectMeta, V1OwnerReference } from "@kubernetes/client-node";
-import { SKIP_ANNOTATION } from "../../api/names";
+import { GROUP, SKIP_ANNOTATION } from "../../api/names";
 import { textOf, textsOf, timeOf } from "../../core/json";
 import { itemsOf, present, type Received } from "./received";
+import { sharedText } from "./shared-text";
 
 /** An object's metadata; absent in an invalid object. */
 export type Metadata = Received<V1ObjectMeta> | null | undefined;
@@ -29,7 +30,7 @@ export function identityOf(metadata: Metadata): Identity | null {
   const [name, uid, createdAtMs] = [textOf(metadata?.name), textOf(metadata?.uid), timeOf(creationTimestamp)];
   if (name === undefined || uid === undefined || createdAtMs === undefined) return null;
   return {
-    namespace: namespace ?? "",
+    namespace: sharedText(namespace ?? ""),
     name,
     uid,
     resourceVersion: resourceVersion ?? "",
@@ -68,6 +69,11 @@ export function labelsOf(metadata: Metadata): Readonly<Record<string, string>> {
 /** Returns a copy. */
 export function annotationsOf(metadata: Metadata): Record<string, string> {
   return textsOf(metadata?.annotations);
+}
+
+/** Returns this project's annotations. */
+export function projectAnnotationsOf(metadata: Metadata): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(annotationsOf(metadata)).filter(([key]) => key.startsWith(`${GROUP}/`)));
 }
 
 /** Reports whether the skip annotation is set. */

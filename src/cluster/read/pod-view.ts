@@ -12,6 +12,7 @@ import { objectOf, timeOf } from "../../core/json";
 import type { ContainerView, PodView } from "../../core/views";
 import { identityOf, isSkipped, labelsOf, ownerWithGroupOf } from "./identity";
 import { itemsOf, present, type Received } from "./received";
+import { sharedText } from "./shared-text";
 
 type Spec = Received<V1PodSpec>;
 type Status = Received<V1PodStatus>;
@@ -39,7 +40,7 @@ export function podView(raw: unknown): PodView | null {
 
 /** As in the API server, the default is `default`. */
 export function serviceAccountNameOf(spec: Spec | null | undefined): string {
-  return spec?.serviceAccountName ?? spec?.serviceAccount ?? "default";
+  return sharedText(spec?.serviceAccountName ?? spec?.serviceAccount ?? "default");
 }
 
 function stateOf(status: Status): Pick<PodView, "phase" | "ready" | "readySinceMs" | "volumesReadyMs"> {
@@ -79,7 +80,7 @@ function runsOnce({ restartPolicy }: Spec): boolean {
 
 function placeOf(spec: Spec): Pick<PodView, "nodeName" | "hostNetwork" | "cniFolder"> {
   return present({
-    nodeName: spec.nodeName,
+    nodeName: spec.nodeName ? sharedText(spec.nodeName) : undefined,
     hostNetwork: spec.hostNetwork === true ? true : undefined,
     cniFolder: mountsCniFolder(spec) ? true : undefined,
   });
@@ -108,7 +109,8 @@ function tokenOf(spec: Spec): Pick<PodView, TokenFields> {
   };
 }
 
-function tokenSourcesOf({ volumes }: Spec): Received<V1ServiceAccountTokenProjection>[] {
+/** Returns the serviceAccountToken sources of projected volumes. */
+export function tokenSourcesOf({ volumes }: Spec): Received<V1ServiceAccountTokenProjection>[] {
   return itemsOf(volumes)
     .flatMap(({ projected }) => itemsOf(projected?.sources))
     .flatMap(({ serviceAccountToken }) => serviceAccountToken ?? []);

@@ -292,6 +292,24 @@ describe("workloadView", () => {
     expect(workloadView("Deployment", raw)?.restartedAtMs).toBe(Date.parse("2026-01-02T00:00:00Z"));
   });
 
+  it("knows its images, its tokens and this project's annotations", () => {
+    const token = (audience?: string): object => ({ serviceAccountToken: { path: "token", audience } });
+    const spec = {
+      automountServiceAccountToken: false,
+      initContainers: [{ name: "init", image: "r.io/init:v1" }],
+      containers: [{ name: "a", image: "r.io/web:v2" }, { name: "b", image: "r.io/web:v2" }, { name: "c" }],
+      volumes: [{ projected: { sources: [token(), token("vault"), token("")] } }, { emptyDir: {} }],
+    };
+    const annotations = { "controller-resilience.io/skip": "true", "example.com/heartbeat": "1" };
+    const raw = { metadata: { ...metadata, annotations }, spec: { template: { spec } } };
+    for (const kind of ["Deployment", "StatefulSet", "DaemonSet"] as const) {
+      expect(workloadView(kind, raw)).toMatchObject({
+        ...{ skip: true, automount: false, tokenAudiences: ["", "vault"], images: ["r.io/init:v1", "r.io/web:v2"] },
+        annotations: { "controller-resilience.io/skip": "true" },
+      });
+    }
+  });
+
   it("counts the nodes of a DaemonSet", () => {
     const raw = { metadata, spec: { template }, status: { desiredNumberScheduled: 3 } };
     expect(workloadView("DaemonSet", raw)?.replicas).toBe(3);

@@ -3,18 +3,20 @@ import type {
   V1Deployment,
   V1LabelSelector,
   V1Namespace,
+  V1PodSpec,
   V1ServiceAccount,
   V1StatefulSet,
 } from "@kubernetes/client-node";
 import type { LabelSelector } from "../../api/controller-resilience";
-import { GROUP, OWNER_ANNOTATION, REPLICAS_BEFORE_ANNOTATION, RESTARTED_AT_ANNOTATION } from "../../api/names";
-import { objectOf, textsOf, timeOf } from "../../core/json";
+import { OWNER_ANNOTATION, REPLICAS_BEFORE_ANNOTATION, RESTARTED_AT_ANNOTATION } from "../../api/names";
+import { objectOf, textOf, textsOf, timeOf } from "../../core/json";
 import type { NamespaceView, ServiceAccountView, WorkloadView } from "../../core/views";
-import { annotationsOf, identityOf, isSkipped, labelsOf, type Metadata } from "./identity";
+import { annotationsOf, identityOf, isSkipped, labelsOf, type Metadata, projectAnnotationsOf } from "./identity";
 import { componentOf } from "./component";
-import { serviceAccountNameOf } from "./pod-view";
+import { serviceAccountNameOf, tokenSourcesOf } from "./pod-view";
 import { itemsOf, present, type Received } from "./received";
 import { rolloutView } from "./rollout-view";
+import { sharedText } from "./shared-text";
 
 /** Returns the view of a Namespace; null without uid, name or creation time. */
 export function namespaceView(raw: unknown): NamespaceView | null {
@@ -22,9 +24,9 @@ export function namespaceView(raw: unknown): NamespaceView | null {
   const identity = identityOf(metadata);
   if (identity === null) return null;
   const { name, uid, deletedAtMs } = identity;
-  const annotations = Object.entries(annotationsOf(metadata)).filter(([key]) => key.startsWith(`${GROUP}/`));
   return {
-    ...{ namespace: "" as const, name, uid, labels: labelsOf(metadata), annotations: Object.fromEntries(annotations) },
+    ...{ namespace: "" as const, name, uid },
+    ...{ labels: labelsOf(metadata), annotations: projectAnnotationsOf(metadata) },
     skip: isSkipped(metadata),
     ...present({ deletedAtMs }),
   };
@@ -58,8 +60,10 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
     labels: labelsOf(metadata),
     skip: isSkipped(metadata),
     serviceAccountName: serviceAccountNameOf(template?.spec),
+    ...podsOf(template?.spec),
     replicas: replicasOf(kind, raw),
     ...present({
+      annotations: unlessEmpty(projectAnnotationsOf(metadata)),
       podSelector: selectorOf(spec?.selector),
       component: componentOf(name, template?.spec),
       restartedAtMs,
@@ -67,6 +71,26 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
       rollout: rolloutView(kind, raw),
     }),
   };
+}
+
+type PodFields = Pick<WorkloadView, "automount" | "tokenAudiences" | "images">;
+
+function podsOf(template: Received<V1PodSpec> | null | undefined): PodFields {
+  const spec = template ?? {};
+  const containers = [...itemsOf(spec.initContainers), ...itemsOf(spec.containers)];
+  return present({
+    automount: spec.automountServiceAccountToken,
+    tokenAudiences: unlessEmpty(distinct(tokenSourcesOf(spec).map(({ audience }) => audience ?? ""))),
+    images: unlessEmpty(distinct(containers.map(({ image }) => textOf(image) ?? "").filter(image => image !== ""))),
+  });
+}
+
+function distinct(texts: readonly string[]): string[] {
+  return [...new Set(texts)].map(sharedText);
+}
+
+function unlessEmpty<T extends object>(value: T): T | undefined {
+  return Object.keys(value).length === 0 ? undefined : value;
 }
 
 const OPERATORS: ReadonlySet<unknown> = new Set(["In", "NotIn", "Exists", "DoesNotExist"]);

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type Identified, ViewCache } from "./view-cache";
+import { runToEnd } from "../../core/slices";
+import { type Identified, isChange, ViewCache } from "./view-cache";
 
 const view = (name: string, uid = name): Identified => ({ uid, namespace: "team", name });
 
 function cacheOf(...views: Identified[]): ViewCache<Identified> {
   const cache = new ViewCache<Identified>();
-  cache.replace(views);
+  runToEnd(cache.replace(views));
   return cache;
 }
 
@@ -19,7 +20,7 @@ describe("a cache of views", () => {
     const changed = { ...view("a"), resourceVersion: "2" };
     cache.put(changed);
     expect(cache.get("team", "a")).toBe(changed);
-    cache.replace([view("d")]);
+    runToEnd(cache.replace([view("d")]));
     expect(["a", "d"].map(name => cache.get("team", name)?.uid)).toEqual([undefined, "d"]);
   });
 
@@ -29,6 +30,28 @@ describe("a cache of views", () => {
     cache.put(view("a", "second"));
     cache.remove(view("a", "first"));
     expect(cache.get("team", "a")?.uid).toBe("second");
+  });
+
+  it("has an array per namespace, which stays until one of its views changes", () => {
+    const at = (namespace: string, name: string, resourceVersion: string): Identified => ({
+      ...{ uid: `${namespace}-${name}`, namespace, name, resourceVersion },
+    });
+    const cache = cacheOf(at("x", "a", "1"), at("x", "b", "1"), at("y", "a", "1"), at("z", "a", "1"));
+    const [x, y] = [cache.of("x"), cache.of("y")];
+    expect(x.map(({ name }) => name)).toEqual(["a", "b"]);
+    cache.put(at("y", "a", "2"));
+    expect([cache.of("x"), cache.of("none")]).toEqual([x, []]);
+    expect(cache.of("x")).toBe(x);
+    expect(cache.of("y")).not.toBe(y);
+    const deltas = runToEnd(
+      cache.replace([at("x", "a", "1"), at("x", "b", "1"), at("y", "a", "3"), at("w", "a", "1")]),
+    );
+    expect(deltas.filter(isChange).map(({ before, after }) => [before?.uid, after?.uid])).toEqual([
+      ["z-a", undefined],
+      [undefined, "w-a"],
+    ]);
+    expect(cache.of("x")).toBe(x);
+    expect([cache.of("y")[0]?.resourceVersion, cache.of("z").length, cache.all().length]).toEqual(["3", 0, 4]);
   });
 
   it("finds a cluster-scoped view without a namespace", () => {

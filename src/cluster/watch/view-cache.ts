@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Steps } from "../../core/slices";
 
 export interface Identified {
   readonly uid: string;
@@ -68,17 +69,29 @@ export class ViewCache<V extends Identified> {
     return { before, after: null };
   }
 
-  /** Replaces the cache by a list and returns the differences, deletions first. A namespace without changes keeps its array. */
-  replace(views: readonly V[]): Delta<V>[] {
-    const parts = new Map<string, Part<V>>();
-    for (const view of views) partOf(parts, view).put(view);
-    const deleted = [...this.#parts].flatMap(([namespace, part]) => part.without(parts.get(namespace)));
-    const put = [...parts].flatMap(([namespace, part]) => part.after(this.#parts.get(namespace)));
-    for (const [namespace, part] of this.#parts)
-      if (parts.get(namespace)?.isSameAs(part) === true) parts.set(namespace, part);
+  /**
+   * Replaces the cache by a list, in its last step, and returns the differences, deletions first. A namespace without changes keeps its
+   * array. Nothing else may change the cache meanwhile.
+   */
+  *replace(views: readonly V[]): Steps<Delta<V>[]> {
+    const [parts, deltas] = [new Map<string, Part<V>>(), [] as Delta<V>[]];
+    for (const view of views) {
+      partOf(parts, view).put(view);
+      yield;
+    }
+    for (const [namespace, part] of this.#parts) {
+      for (const before of part.without(parts.get(namespace))) deltas.push({ before, after: null });
+      yield;
+    }
+    for (const [namespace, part] of parts) {
+      const earlier = this.#parts.get(namespace);
+      for (const delta of part.after(earlier)) deltas.push(delta);
+      if (earlier?.isSameAs(part) === true) parts.set(namespace, earlier);
+      yield;
+    }
     this.#parts = parts;
     this.#snapshot = null;
-    return [...deleted.map(before => ({ before, after: null })), ...put];
+    return deltas;
   }
 }
 

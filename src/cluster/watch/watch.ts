@@ -214,7 +214,7 @@ export class Watch<V extends Identified> {
   }
 
   async #adopt(views: readonly V[], version: string): Promise<void> {
-    const deltas = this.#cache.replace(views);
+    const deltas = await inSlices(this.#context.clock, this.#cache.replace(views));
     this.#context.metrics.relisted(this.#subject.resource.plural);
     this.#confirm(version);
     this.#wake();
