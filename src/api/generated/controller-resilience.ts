@@ -170,7 +170,7 @@ export interface TokenLifetimeSpec {
    */
   revertOnUnauthorized: boolean;
   /**
-   * If false, CNI agents (hostNetwork and a CNI folder of the host) get the shorter token on one node first, until a pod has started there after the first token expired. If true, the operator does not wait for that proof, and with via Template changes all nodes at once.
+   * If false, a CNI agent (hostNetwork and a CNI folder of the host) gets the shorter token on one node first, until a pod has started there after the first token expired. If true, that proof is not needed, and with via Template the rolling update of a CNI agent starts without a trial.
    */
   allowNodeAgents: boolean;
 }

@@ -36,7 +36,7 @@ export const REASONS = {
   },
   TrialUnproven: {
     event: "Warning",
-    help: "The trial on one node ended without proof, such as a pod that starts on the node of a CNI agent; the template is restored. Set `allowNodeAgents: true` to skip it.",
+    help: "The first pod with the shorter token gave no proof in time; the message says what is missing. `via: Template` restored the template, `via: Admission` replaces no more pods. For a CNI agent `allowNodeAgents: true` skips the proof.",
   },
   OwnedByController: {
     event: "Warning",
@@ -61,12 +61,12 @@ export const REASONS = {
   },
   RestartBlocked: {
     event: "Warning",
-    help: "A PodDisruptionBudget, or the operator's own budget, delays the next one.",
+    help: "The API server refused the eviction for now, such as for a PodDisruptionBudget; the operator retries.",
   },
   RestartDeferred: {
     event: "Normal",
     passes: true,
-    help: "A restart budget or the operator's restart pace delays the eviction, or the rollout of another object's DaemonSet delays the change.",
+    help: "A limit of the operator delays the eviction or the change: cooldown, restart pace, leader warm-up, another object's restart or rollout. The message says which.",
   },
   Rolling: { event: "Normal", help: "The template was changed; the DaemonSet controller is replacing the pods." },
   Replacing: {
