@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../src/api/controller-resilience";
 import type { Connection } from "../../src/cluster/http/connection";
 import { CachedReaders } from "../../src/cluster/read/cached-readers";
+import { OwnIdentity } from "../../src/cluster/http/own-identity";
 import { ApiLogReader } from "../../src/cluster/read/log-reader";
 import { ClusterReaders } from "../../src/cluster/read/readers";
 import { systemClock, systemRandom } from "../../src/cluster/system";
@@ -12,6 +13,7 @@ import { ApiObjectStore } from "../../src/cluster/write/object-store";
 import type { Readers } from "../../src/core/readers";
 import type { ClusterKind } from "../../src/core/views";
 import { apiOver, clientWith, RULES } from "./cluster-operator";
+import { metricLines } from "../../src/cluster/measure/metric-lines";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
 
 // The caches of a real API server must have what live reads return: only then does a pass on caches conclude what a live one would.
@@ -174,6 +176,111 @@ describe("the cached readers", () => {
       await admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, workload("weak", { replicas: 0 }));
       const readers = new CachedReaders(live, informers);
       expect(await readers.workload("Deployment", namespace, "weak")).toMatchObject({ name: "weak" });
+    } finally {
+      await informers.stop();
+      weak.close();
+    }
+  });
+});
+
+describe("the watches of many namespaces", () => {
+  const WATCHED = ["pods", "serviceaccounts", "deployments"];
+  const names: string[] = [];
+
+  beforeAll(async () => {
+    for (let i = 0; i < 30; i++) names.push(await admin.namespace("together"));
+  });
+
+  /** Returns how many watches of these kinds the API server has open, by resource and scope. */
+  async function openWatches(): Promise<Record<string, number>> {
+    const open: Record<string, number> = {};
+    for await (const lines of metricLines({ api: apiOver(admin.connection), clock: systemClock })) {
+      for (const line of lines) {
+        if (!/^apiserver_longrunning_requests\{.*verb="WATCH"/.test(line)) continue;
+        const [resource, scope] = ["resource", "scope"].map(
+          label => new RegExp(`[{,]${label}="([^"]*)"`).exec(line)?.[1],
+        );
+        if (WATCHED.includes(resource ?? "")) open[`${resource} ${scope}`] = Number(line.split(" ").at(-1));
+      }
+    }
+    return open;
+  }
+
+  async function more(before: Record<string, number>): Promise<Record<string, number>> {
+    const now = await openWatches();
+    const changes = [...new Set([...Object.keys(before), ...Object.keys(now)])].map(
+      key => [key, (now[key] ?? 0) - (before[key] ?? 0)] as const,
+    );
+    return Object.fromEntries(changes.filter(([, count]) => count !== 0));
+  }
+
+  const each = (scope: string, count: number): Record<string, number> =>
+    Object.fromEntries(WATCHED.map(resource => [`${resource} ${scope}`, count]));
+
+  it("are one per kind instead of one per kind and namespace, and miss nothing", async () => {
+    const changed: string[] = [];
+    const informers = new Informers(contextOf(), namespace => void changed.push(namespace));
+    const before = await openWatches();
+    const read = (namespace: string): Promise<unknown> =>
+      Promise.all([informers.pods(namespace), informers.workloads("Deployment", namespace)]);
+    const isSame = (expected: object) => (found: object) => {
+      const [a, b] = [expected, found].map(counts => JSON.stringify(Object.entries(counts).sort()));
+      return a === b;
+    };
+    try {
+      const first = names.slice(0, 20);
+      informers.setNamespaces(new Set(first));
+      await Promise.all(first.map(read));
+      const separate = await eventually(() => more(before), isSame(each("namespace", 20)));
+      expect(separate).toEqual(each("namespace", 20));
+      informers.setNamespaces(new Set(names));
+      await Promise.all(names.map(read));
+      const together = await eventually(() => more(before), isSame(each("cluster", 1)));
+      expect(together).toEqual(each("cluster", 1));
+      changed.length = 0;
+      const apps = `/apis/apps/v1/namespaces/${names[3]}/deployments`;
+      await admin.create(apps, workload("web", { replicas: 0 }));
+      const deployments = await eventually(
+        async () => (await informers.workloads("Deployment", names[3]!)).views(),
+        views => views.length === 1,
+      );
+      expect(deployments.map(({ name }) => name)).toEqual(["web"]);
+      expect((await informers.workloads("Deployment", names[4]!)).views()).toEqual([]);
+      expect(new Set(changed)).toEqual(new Set([names[3]]));
+    } finally {
+      await informers.stop();
+    }
+  });
+
+  it("stay one per namespace with rights in these namespaces only", async () => {
+    const weak = await clientWith(admin, namespace, []);
+    const lines: string[] = [];
+    const info = (_: object, message: string): void => void lines.push(message);
+    const informers = new Informers({ ...contextOf({ ...keepingLog(), info }), api: apiOver(weak) }, () => undefined);
+    const rules = [{ apiGroups: [""], resources: ["pods", "serviceaccounts"], verbs: ["list", "watch"] }];
+    const rbac = "/apis/rbac.authorization.k8s.io/v1";
+    const user = await new OwnIdentity(apiOver(weak), weak, systemClock).user();
+    const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }];
+    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "watch" };
+    try {
+      for (const name of names) {
+        await admin.create(`${rbac}/namespaces/${name}/roles`, { metadata: { name: "watch" }, rules });
+        await admin.create(`${rbac}/namespaces/${name}/rolebindings`, {
+          metadata: { name: "watch" },
+          roleRef,
+          subjects,
+        });
+      }
+      informers.setNamespaces(new Set(names));
+      for (const name of names) {
+        const pods = await eventually(
+          () => informers.pods(name).catch(() => null),
+          found => found !== null,
+        );
+        expect(pods).toEqual([]);
+      }
+      const refusals = lines.filter(line => line === "may not watch all namespaces, watching each one");
+      expect(refusals).toHaveLength(2);
     } finally {
       await informers.stop();
       weak.close();
