@@ -15,7 +15,8 @@ export interface OperatorOptions {
   readonly kubeconfig: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Options of Node.js. */
+  /** The path of another Node.js, and options for it. */
+  readonly node?: string | undefined;
   readonly nodeArgs?: readonly string[];
   /** A bundle of {@link ENTRY} to run; by default the sources run, as with `npm start`. */
   readonly bundle?: string | undefined;
@@ -37,10 +38,10 @@ export class OperatorProcess {
   }
 
   /** Starts the operator, without waiting until it is ready. */
-  static start({ kubeconfig, args = [], env = {}, nodeArgs = [], bundle }: OperatorOptions): OperatorProcess {
+  static start({ kubeconfig, args = [], env = {}, node = process.execPath, nodeArgs = [], bundle }: OperatorOptions): OperatorProcess {
     const program = bundle === undefined ? [join(root, "scripts", "run.mjs"), ENTRY] : [bundle];
     const command = [...nodeArgs, ...program, "--health-port", "0", ...args];
-    const child = spawn(process.execPath, command, {
+    const child = spawn(node, command, {
       cwd: root,
       // A lab's API server has just started; tests and demonstrations do not wait for its clients to settle.
       env: { ...process.env, RESILIENCE_API_SERVER_SETTLE_SECONDS: "0", KUBECONFIG: kubeconfig, ...env },

@@ -11,6 +11,7 @@ import { ClusterClient } from "../../cluster/client";
 import { install, OPERATOR } from "../../cluster/installation";
 import { operatorNodeOptions } from "../../controllers/operator-image";
 import { Lab } from "../../lab";
+import { nodeRelease } from "../../lab/images";
 import { bundleEntry } from "../../operator/bundle";
 import { OperatorProcess } from "../../operator/process";
 import { LogFiles } from "./log-files";
@@ -42,11 +43,12 @@ export interface WorldOptions {
   readonly profile?: string | undefined;
 }
 
-/** A control plane with simulated nodes, the files of their logs, and the operator as one file, as in its image. */
+/** A control plane with simulated nodes, the files of their logs, and the operator as one file with the Node.js of its image. */
 export class World {
   readonly #ends: (() => unknown)[] = [];
   #kubeconfig = "";
   #bundle = "";
+  #node = "";
   #nodeArgs: readonly string[] = [];
 
   private constructor(
@@ -97,7 +99,7 @@ export class World {
   /** Starts an operator process, without waiting for anything. */
   startOperator(): OperatorProcess {
     const env = { NODE_OPTIONS: operatorNodeOptions().join(" ") };
-    const program = { bundle: this.#bundle, nodeArgs: this.#nodeArgs };
+    const program = { node: this.#node, nodeArgs: this.#nodeArgs, bundle: this.#bundle };
     const operator = OperatorProcess.start({ kubeconfig: this.#kubeconfig, env, ...program });
     this.defer(() => operator.stop());
     return operator;
@@ -139,6 +141,7 @@ export class World {
   async #prepare(folder: string, nodes: number): Promise<void> {
     await install(ClusterClient.of(this.lab));
     this.#bundle = await bundleEntry(folder);
+    this.#node = await nodeRelease(line => this.print(`lab: ${line}`));
     const { namespace, serviceAccount } = OPERATOR;
     this.#kubeconfig = await this.lab.serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_LIFE);
     await this.admin.create(LEASES, releasedLease());
