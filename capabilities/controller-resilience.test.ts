@@ -46,7 +46,7 @@ afterEach(async () => {
 });
 
 /** As Pepr watches for the capability, but with a list every second or two. Returns what the client was given back. */
-async function watch(enqueue: (key: string) => void): Promise<object[]> {
+async function watch(enqueue: Parameters<typeof controllerResilienceCapability>[0]): Promise<object[]> {
   const [binding] = controllerResilienceCapability(enqueue).bindings;
   const seen: object[] = [];
   const opened = K8s(ControllerResilienceKind).Watch(
@@ -64,10 +64,10 @@ async function watch(enqueue: (key: string) => void): Promise<object[]> {
 
 it("enqueues the objects of all pages, and those that come later, once for each version", async () => {
   const keys: string[] = [];
-  await watch(key => keys.push(key));
+  await watch((key, { uid, resourceVersion }) => keys.push(`${key} ${uid} ${resourceVersion}`));
   // Three times both pages, and the watch.
   await vi.waitUntil(() => requests.length >= 7, { timeout: 20_000 });
-  expect(keys).toEqual(["team/one", "team/two", "team/three"]);
+  expect(keys).toEqual(["one", "two", "three"].map(name => `team/${name} uid-${name} 5`));
   const asked = requests.map(query => [query.get("limit"), query.get("continue"), query.get("watch")]);
   expect(asked.slice(0, 2)).toEqual([
     ["250", null, null],

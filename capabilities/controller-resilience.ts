@@ -20,15 +20,17 @@ const PAGED = `${PLURAL}?limit=${PAGE_SIZE}`;
 
 RegisterKind(ControllerResilienceKind, { group: GROUP, version: VERSION, kind: KIND, plural: PAGED });
 
+type Enqueue = (key: string, version: { readonly uid: string; readonly resourceVersion: string }) => void;
+
 /**
  * Enqueues the key of each changed ControllerResilience.
  *
  * The callback never throws: Pepr awaits callbacks sequentially and loses the event of one that throws. The timed full pass finds
  * what Pepr misses, such as deletions or changes while its watch is down.
  *
- * @param enqueue takes `namespace/name`
+ * @param enqueue takes `namespace/name`, and the version
  */
-export function controllerResilienceCapability(enqueue: (key: string) => void): Capability {
+export function controllerResilienceCapability(enqueue: Enqueue): Capability {
   const capability = new Capability({
     name: "controller-resilience",
     description: "Enqueues the key of each changed ControllerResilience.",
@@ -37,9 +39,9 @@ export function controllerResilienceCapability(enqueue: (key: string) => void): 
     .When(ControllerResilienceKind)
     .IsCreatedOrUpdated()
     .Watch(object => {
-      const { namespace, name } = object.metadata ?? {};
+      const { namespace, name, uid = "", resourceVersion = "" } = object.metadata ?? {};
       lighten(object);
-      if (namespace && name) enqueue(`${namespace}/${name}`);
+      if (namespace && name) enqueue(`${namespace}/${name}`, { uid, resourceVersion });
     });
   return capability;
 }

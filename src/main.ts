@@ -7,6 +7,7 @@ import { Informers } from "./cluster/watch/informers";
 import { ObjectWatch } from "./cluster/watch/object-watch";
 import { ApiLeaseStore } from "./cluster/write/lease-store";
 import { ApiLogReader } from "./cluster/read/log-reader";
+import type { ObjectVersion } from "./cluster/write/cached-objects";
 import { ApiObjectStore } from "./cluster/write/object-store";
 import { CachedReaders } from "./cluster/read/cached-readers";
 import { ClusterReaders, type ReadersContext } from "./cluster/read/readers";
@@ -40,8 +41,8 @@ const PASSES_WITHIN_MS = 3_000;
 
 /** What pepr.ts needs of the operator. */
 export interface Operator {
-  /** Takes `namespace/name` of a ControllerResilience that has changed. */
-  readonly enqueue: (key: string) => void;
+  /** Takes `namespace/name` and the version of a ControllerResilience that has changed. */
+  readonly enqueue: (key: string, version: ObjectVersion) => void;
   /**
    * Starts the operator, unless this process only builds the module or serves webhooks. Never throws.
    *
@@ -95,15 +96,15 @@ function assemble(settings: Settings, server: string): Operator {
   const probed = new OwnIdentity(createApi(), connection, clock);
   const reading = { informers, logs, rounds, keyMemory, ...ownFacts(() => probed) };
   const readers = new ClusterReaders({ ...shared, ...settings, ...reading });
+  const store = new ApiObjectStore(api, { isOurs, log }, objects);
   const ports: EnginePorts = {
-    store: new ApiObjectStore(api, { isOurs, log }, objects),
     // With their own clients, neither slow logs nor reads delay the Lease or a write.
     lease: new ApiLeaseStore(createApi(), { namespace, name: LEASE }),
     writer: new ApiWriter(createApi()),
     readers,
     cachedReaders: new CachedReaders(readers, informers),
     sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
-    ...{ events, remedies, random, log, metrics, keyMemory },
+    ...{ store, events, remedies, random, log, metrics, keyMemory },
   };
   const engine = new Engine(ports, { ...settings, loop: { fullPassMs, stopWithinMs: PASSES_WITHIN_MS } });
   const onDead = (): void => void stop("dead identity", 1);
@@ -115,7 +116,8 @@ function assemble(settings: Settings, server: string): Operator {
   const untilStopped: ErrandPorts = { clock: systemClock, random, log, signal: stopping.signal };
   const needs = allNeeds(remedies, { lease: { namespace, name: LEASE }, moduleId: cfg.pepr.uuid, watchNamespaces });
   return {
-    enqueue,
+    // What the operator's own watch has seen is judged there: it ignores the operator's own reports.
+    enqueue: (key, version) => (store.hasCached(key, version) ? undefined : enqueue(key)),
     start: startFramework => {
       handleProcessEvents(log, stop);
       engine.loop.known.onChange(namespaces => informers.setNamespaces(namespaces));

@@ -38,7 +38,14 @@ export class OperatorProcess {
   }
 
   /** Starts the operator, without waiting until it is ready. */
-  static start({ kubeconfig, args = [], env = {}, node = process.execPath, nodeArgs = [], bundle }: OperatorOptions): OperatorProcess {
+  static start({
+    kubeconfig,
+    args = [],
+    env = {},
+    node = process.execPath,
+    nodeArgs = [],
+    bundle,
+  }: OperatorOptions): OperatorProcess {
     const program = bundle === undefined ? [join(root, "scripts", "run.mjs"), ENTRY] : [bundle];
     const command = [...nodeArgs, ...program, "--health-port", "0", ...args];
     const child = spawn(node, command, {

@@ -41,6 +41,18 @@ describe("a cached object", () => {
     expect([versionOf(), cached.keys()]).toEqual([undefined, undefined]);
   });
 
+  it("is of a version, or of an earlier one, also while it is a later one", () => {
+    const { world, cached, see } = setUp("10", objectAt("9"));
+    const has = (resourceVersion: string, uid = "first") => cached.has(KEY, { uid, resourceVersion });
+    expect([has("8"), has("9"), has("10"), has("11"), has("none")]).toEqual([true, true, true, false, false]);
+    world.version = undefined;
+    expect([has("9"), has("10"), has("9", "second")]).toEqual([true, false, false]);
+    see(null, "12");
+    expect([has("12"), has("13")]).toEqual([true, false]);
+    world.isTrusted = false;
+    expect(has("8")).toBe(false);
+  });
+
   it("is undefined until the cache has what this process read or wrote", () => {
     const { see, versionOf, note } = setUp("99", objectAt("9"));
     note("100");

@@ -15,6 +15,9 @@ export interface ObjectCacheState {
   keys(): readonly Key[];
 }
 
+/** One version of an object. */
+export type ObjectVersion = Pick<ObjectMetadata, "uid" | "resourceVersion">;
+
 /** The state of an object that this process knows by a read or a write, so that an older one in the cache is not used. */
 interface Floor {
   readonly uid: string;
@@ -59,8 +62,14 @@ export class CachedObjects {
     return state.keys();
   }
 
+  /** Reports whether the cache has this version of an object, or a later one. */
+  has(key: Key, { uid, resourceVersion: version }: ObjectVersion): boolean {
+    const state = this.#cache.current();
+    return state !== undefined && isReached({ uid, version, isGone: false }, state.get(key), state.version);
+  }
+
   /** Records what a live read, a list or a write returned. */
-  note(key: Key, { uid, resourceVersion: version }: Pick<ObjectMetadata, "uid" | "resourceVersion">): void {
+  note(key: Key, { uid, resourceVersion: version }: ObjectVersion): void {
     const known = this.#floors.get(key);
     if (known?.uid === uid && !known.isGone && atLeast(known.version, version)) return;
     this.#set(key, { uid, version, isGone: false });

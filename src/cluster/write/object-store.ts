@@ -9,7 +9,7 @@ import { arrayOf, objectOf, textOf } from "../../core/json";
 import { describeCall, pathOf } from "../http/resources";
 import { KINDS } from "../../core/kinds";
 import { onlyNeeded } from "../read/object-view";
-import { CachedObjects, type ObjectCache } from "./cached-objects";
+import { CachedObjects, type ObjectCache, type ObjectVersion } from "./cached-objects";
 
 const RESOURCE = KINDS.ControllerResilience;
 
@@ -48,6 +48,11 @@ export class ApiObjectStore implements ObjectStore {
     const keys = this.#cached?.keys();
     const isOurs = this.#scope?.isOurs;
     return isOurs === undefined ? keys : keys?.filter(isOurs);
+  }
+
+  /** Reports whether the cache has this version of an object, or a later one. */
+  hasCached(key: Key, version: ObjectVersion): boolean {
+    return this.#cached?.has(key, version) === true;
   }
 
   async get(key: Key): Promise<ControllerResilience | null> {

@@ -148,6 +148,16 @@ describe("a pass on caches", () => {
     expect(bench.cachedReaders.asked).toBe(0);
   });
 
+  it("is not made of an object whose generation is not reported yet: status must be written", async () => {
+    const bench = makeBench();
+    await bench.pass();
+    const object = bench.store.objects.get(KEY)!;
+    bench.store.put({ ...object, metadata: { ...object.metadata, generation: object.metadata.generation + 1 } });
+    bench.fillCache();
+    await bench.pass();
+    expect([bench.counts().gets, bench.cachedReaders.asked]).toEqual([2, 0]);
+  });
+
   it("trips no breaker where live reads know better", async () => {
     const breaker = new MemoryBreaker();
     const bench = makeBench({ breaker });

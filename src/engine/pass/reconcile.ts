@@ -74,8 +74,7 @@ export class Reconciler {
   async #passOnCaches(key: Key, log: Log, mayWrite: () => boolean): Promise<PassResult | undefined> {
     const { store, cachedReaders, restarts } = this.#ports;
     const object = cachedReaders === undefined ? undefined : store.cached(key);
-    if (cachedReaders === undefined || object === undefined || object.metadata.deletionTimestamp !== undefined)
-      return undefined;
+    if (cachedReaders === undefined || object === undefined || hasNews(object)) return undefined;
     const mode = await this.#modeOf(object, cachedReaders);
     if (mayWrite()) restarts.load(key, object, mode);
     const session = new ObjectSession(object, store, cachedReaders.clock, true);
@@ -260,6 +259,11 @@ interface Pass {
   readonly mode: Mode;
   readonly log: Log;
   readonly mayWrite: () => boolean;
+}
+
+/** Reports whether a pass will come to a write: the generation is not reported yet, or the object is being deleted. */
+function hasNews({ metadata, status }: ControllerResilience): boolean {
+  return metadata.deletionTimestamp !== undefined || status?.observedGeneration !== metadata.generation;
 }
 
 function suspendedReport(remedy: Remedy, object: ControllerResilience): Report {

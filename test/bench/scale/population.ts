@@ -3,8 +3,9 @@ import { forEach } from "../../chaos/bounds/many";
 import type { World } from "./world";
 import { waitUntil } from "./waiting";
 
-/** Longer than thousands of pods take on a busy machine. */
-const PODS_LIMIT_MS = 600_000;
+/** Longer than that many pods take on a busy machine. */
+const LIMIT_MS = 600_000;
+const LIMIT_PER_POD_MS = 200;
 
 export type Kind = "Deployment" | "StatefulSet";
 
@@ -51,7 +52,10 @@ export async function createWorkloads(world: World, population: Population): Pro
     const ready = list.items.reduce((sum, { status }) => sum + (status.readyReplicas ?? 0), 0);
     return ready === pods || `${ready} are`;
   };
-  const tookMs = await waitUntil({ what: `${pods} pods to be Ready`, limitMs: PODS_LIMIT_MS, look }, print);
+  const tookMs = await waitUntil(
+    { what: `${pods} pods to be Ready`, limitMs: LIMIT_MS + pods * LIMIT_PER_POD_MS, look },
+    print,
+  );
   print(`${pods} pods are Ready after ${(tookMs / 1000).toFixed(0)} s`);
 }
 

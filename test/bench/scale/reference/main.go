@@ -140,6 +140,10 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		if object, wanted, err = r.observe(ctx, r.live, request); err != nil {
 			return reconcile.Result{}, client.IgnoreNotFound(err)
 		}
+		// As the operator, which looks for its annotation.
+		if err := r.live.Get(ctx, client.ObjectKey{Name: request.Namespace}, &corev1.Namespace{}); err != nil {
+			return reconcile.Result{}, err
+		}
 		object.Status = wanted
 		return reconcile.Result{RequeueAfter: grace}, r.cached.Status().Update(ctx, object)
 	}
