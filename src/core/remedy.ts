@@ -15,7 +15,7 @@ import type { Steps } from "./slices";
 // the chart's rights and the documentation are derived from it or checked against it.
 
 /** Key of a remedy's block in the spec. The schema in crds/ is the source: a new block there is a new key here. */
-export type RemedyBlock = Exclude<keyof ControllerResilienceSpec, "mode" | "suspend" | "targets">;
+export type RemedyBlock = Exclude<keyof ControllerResilienceSpec, "mode" | "suspend" | "targets" | "windows">;
 
 /** The spec of one block, with every default set by the API server. */
 export type SpecOf<Block extends RemedyBlock> = NonNullable<ControllerResilienceSpec[Block]>;

@@ -189,6 +189,7 @@ const FULL = {
       maxRestarts: 3,
       maxRestartsWindow: "2h",
       maxUnavailable: 2,
+      respectWindows: false,
     },
   },
   bindingRenewal: {
@@ -231,6 +232,7 @@ const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
         ["maxRestarts", 2],
         ["maxRestartsWindow", "3h"],
         ["maxUnavailable", 1],
+        ["respectWindows", true],
       ] as const),
     ],
     wider: [
@@ -379,6 +381,26 @@ describe("an author without rights", () => {
     expect(rolled).toContain(words(unprivileged, patchDeployments));
   });
 
+  it("may add maintenance windows and leave some out, but neither change nor end them", async () => {
+    const [saturdays, sundays] = ["6", "0"].map(day => ({
+      schedule: `0 2 * * ${day}`,
+      duration: "3h",
+      timeZone: "UTC",
+    }));
+    for (const block of ["tokenRestart", "tokenLifetime"] as const) {
+      const within = (...windows: unknown[]): Spec => ({ ...withBlock(block), windows });
+      const both = within(saturdays, sundays);
+      expect(await change(withBlock(block), both)).toBeUndefined();
+      expect(await change(within(), both)).toBeUndefined();
+      expect(await change(both, within(saturdays))).toBeUndefined();
+      for (const wider of [withBlock(block), within(), within({ ...saturdays, duration: "4h" })]) {
+        expect(await change(both, wider)).toContain(words(unprivileged, CHANGES[block].right));
+      }
+    }
+    const respecting = withBlock("tokenRestart", { respectWindows: true });
+    expect(await change(respecting, withBlock("tokenRestart"))).toContain(words(unprivileged, evict));
+  });
+
   it("may change the strategy from Auto to Evict, and not back", async () => {
     const [auto, evicts] = [withBlock("tokenRestart", { strategy: "Auto" }), withBlock("tokenRestart")];
     expect(await change(auto, evicts)).toBeUndefined();
@@ -456,7 +478,7 @@ describe("the policy", () => {
     expect(Object.keys(requestRate).toSorted()).toEqual(Object.keys(FULL.flowIsolation.requestRate).toSorted());
     // Warnings change nothing. The other fields have tests of their own above, or can only be narrowed from the full object.
     const elsewhere = ["tokenRestart.extraPatterns", "tokenRestart.strategy", "flowIsolation.priorityLevel"];
-    const oneWay = ["tokenLifetime.revertOnUnauthorized"];
+    const oneWay = ["tokenLifetime.revertOnUnauthorized", "tokenRestart.respectWindows"];
     expect(missing.toSorted()).toEqual([...elsewhere, ...oneWay, "bindingRenewal.warnBefore"].toSorted());
   });
 

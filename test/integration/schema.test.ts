@@ -1,4 +1,8 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { type MaintenanceWindow, problemOf } from "../../src/core/windows";
 import { ClusterClient } from "../cluster/client";
 import { suiteLab } from "./suite-lab";
 
@@ -14,6 +18,11 @@ const pods = { kind: "Pod", selector: { matchLabels: { app: "a" } } };
 const restart = (tokenRestart: object) => ({ targets: [target], tokenRestart });
 const renewal = (bindingRenewal: object) => ({ targets: [target], bindingRenewal });
 const flows = (flowIsolation: object) => ({ targets: [target], flowIsolation });
+
+const windows = (window: object) => ({
+  targets: [target],
+  windows: [{ schedule: "0 2 * * 6", duration: "3h", ...window }],
+});
 
 async function apply(spec: object): Promise<{ ok: boolean; said: string }> {
   const object = {
@@ -94,6 +103,15 @@ describe("the schema refuses", () => {
     ["no evidence at all", restart({ evidence: [] }), "should have at least 1 items"],
     ["a single occasion: one line is never enough", restart({ occasions: 1 }), "greater than or equal to 2"],
     ["101 occasions", restart({ occasions: 101 }), "less than or equal to 100"],
+    [
+      "17 windows",
+      { targets: [target], windows: Array(17).fill(windows({}).windows[0]) },
+      "must have at most 16 items",
+    ],
+    ["a schedule of four fields", windows({ schedule: "0 2 * *" }), "expected a cron schedule of five fields"],
+    ["a schedule by nickname", windows({ schedule: "@daily" }), "expected a cron schedule of five fields"],
+    ["a short window", windows({ duration: "9m" }), '"9m": expected a duration between 10m and 168h'],
+    ["an offset as time zone", windows({ timeZone: "+02:00" }), "expected an IANA time zone, such as Europe/Berlin"],
     ["a duration with an unknown unit", restart({ window: "5x" }), '"5x": expected a duration between 1m and 24h'],
     ["a negative duration", restart({ window: "-5m" }), '"-5m": expected a duration between 1m and 24h'],
     ["an empty duration", restart({ window: "" }), "expected a duration between 1m and 24h"],
@@ -169,6 +187,16 @@ describe("the schema refuses", () => {
 });
 
 describe("the schema accepts", () => {
+  it("the example of maintenance windows", async () => {
+    const page = readFileSync(join(__dirname, "..", "..", "docs", "maintenance-windows.md"), "utf8");
+    const example = /```yaml\n(.*?)```/s.exec(page)?.[1] ?? "";
+    const { spec } = parse(example) as { spec: { windows: MaintenanceWindow[] } };
+    expect(await apply(spec)).toMatchObject({ ok: true });
+    expect(problemOf(spec.windows, Date.parse("2025-01-01T00:00:00Z"))).toBeUndefined();
+    const { said } = await apply(windows({ schedule: "*/30 1-5,22 1 JAN MON-FRI" }));
+    expect(JSON.parse(said)).toMatchObject({ spec: { windows: [{ timeZone: "UTC" }] } });
+  });
+
   it("pods of any owner, next to workloads", async () => {
     const { ok, said } = await apply({ targets: [pods, target], tokenRestart: { strategy: "Evict" } });
     expect(ok, said).toBe(true);

@@ -21,6 +21,23 @@ export interface ControllerResilienceSpec {
    */
   suspend: boolean;
   /**
+   * windows are the maintenance windows for what is not urgent: rollouts of tokenLifetime, rollouts by tokenRestart without proof, and renewals whose binding is valid for hours after the next window. Empty means always.
+   */
+  windows?: {
+    /**
+     * schedule is when the window opens: a cron schedule of five fields, such as 0 2 * * 6.
+     */
+    schedule: string;
+    /**
+     * duration is how long the window stays open.
+     */
+    duration: string;
+    /**
+     * timeZone is the IANA time zone of the schedule, such as Europe/Berlin.
+     */
+    timeZone: string;
+  }[];
+  /**
    * targets is the list of workloads in this namespace to protect, 1 to 32 entries.
    */
   targets: TargetSelector[];
@@ -94,6 +111,10 @@ export interface TokenRestartSpec {
    * strategy is Evict, RolloutRestart or Auto. Evict evicts the rejected pod through the Eviction API. RolloutRestart restarts the whole workload, as kubectl rollout restart does. Auto evicts, except that it restarts a Deployment whose only replica a PodDisruptionBudget protects, if the Deployment starts a new pod first.
    */
   strategy: "Auto" | "Evict" | "RolloutRestart";
+  /**
+   * If true, every restart waits for a maintenance window, also of pods whose token is proven dead. If false or absent, only rollouts without proof do.
+   */
+  respectWindows?: boolean;
   /**
    * Minimum time between two restarts of one workload. It doubles while restarts do not help.
    */

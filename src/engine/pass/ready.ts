@@ -11,6 +11,14 @@ export interface RemedyReport {
   readonly report: Report;
 }
 
+/** What all remedies of an object have in common. */
+export interface Circumstances {
+  readonly suspended: boolean;
+  readonly mode: Mode;
+  /** A sentence about an entry of spec.windows that never opens. */
+  readonly windowProblem?: string | undefined;
+}
+
 /**
  * All conditions of an object: Ready, then one per active remedy, then Reconciling and Stalled.
  *
@@ -20,7 +28,7 @@ export interface RemedyReport {
  */
 export function conditionUpdates(
   reports: readonly RemedyReport[],
-  { suspended, mode }: { readonly suspended: boolean; readonly mode: Mode },
+  { suspended, mode, windowProblem }: Circumstances,
   leftovers?: Leftovers,
 ): ConditionUpdate[] {
   const own = reports.map(({ condition, report }) => ({
@@ -30,10 +38,14 @@ export function conditionUpdates(
     message: report.message,
   }));
   if (suspended) return [suspendedUpdate(ConditionType.Ready, "Unknown"), ...own, ...suspendedPair()];
-  const blocker = leftovers && blockerOf(leftovers);
+  const left = leftovers && blockerOf(leftovers);
+  const blocker = left === undefined ? invalidWindow(windowProblem) : leftoverWords(left);
   const stalled =
-    blocker === undefined ? stalledUpdate(reports) : leftoverUpdate(ConditionType.Stalled, "True", blocker);
-  const ready = blocker === undefined ? readyUpdate(own) : leftoverUpdate(ConditionType.Ready, "False", blocker);
+    blocker === undefined
+      ? stalledUpdate(reports)
+      : { type: ConditionType.Stalled, status: "True" as const, ...blocker };
+  const ready =
+    blocker === undefined ? readyUpdate(own) : { type: ConditionType.Ready, status: "False" as const, ...blocker };
   return [withMode(ready, mode), ...own, reconcilingUpdate(reports, stalled.status === "True"), stalled];
 }
 
@@ -83,10 +95,15 @@ function blockerOf({ executions, problem }: Leftovers): string | undefined {
   return problem ?? (failed && describeFailure(failed));
 }
 
-function leftoverUpdate(type: string, status: "True" | "False", blocker: string): ConditionUpdate {
-  const message = `Cleanup of a removed block is blocked. ${blocker}`;
-  return { type, status, reason: "CleaningUp", message };
+function leftoverWords(blocker: string): Words {
+  return { reason: "CleaningUp", message: `Cleanup of a removed block is blocked. ${blocker}` };
 }
+
+function invalidWindow(message: string | undefined): Words | undefined {
+  return message === undefined ? undefined : { reason: "InvalidWindow", message };
+}
+
+type Words = Pick<ConditionUpdate, "reason" | "message">;
 
 /** Conditions of an object that is being deleted, while objects made for it still exist. */
 export function deletionUpdates(leftovers: Leftovers): ConditionUpdate[] {

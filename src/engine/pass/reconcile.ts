@@ -9,6 +9,7 @@ import type { EngineMetrics, EventSink, Key, Log, ObjectStore, Writer } from "..
 import type { Readers } from "../../core/readers";
 import type { Remedy, Report, StatusLists } from "../../core/remedy";
 import { boundStatus } from "../../core/status";
+import { problemOf } from "../../core/windows";
 import { nextAfter, nextOf, type PassResult } from "../loop/pass-result";
 import { LiveReadsNeeded, ObjectSession } from "../object/object-session";
 import type { ObjectRestarts, Restarts, SettledRestarts } from "../restarts/restarts";
@@ -218,8 +219,10 @@ export class Reconciler {
   ): ControllerResilienceStatus {
     const now = this.#now();
     const { generation } = object.metadata;
+    const { suspend: suspended, windows } = object.spec;
+    const windowProblem = problemOf(windows, now.getTime());
     const reports = passes.map(({ remedy, reported }) => ({ condition: remedy.condition, report: reported }));
-    const updates = conditionUpdates(reports, { suspended: object.spec.suspend, mode }, swept);
+    const updates = conditionUpdates(reports, { suspended, mode, windowProblem }, swept);
     const status: ControllerResilienceStatus = {
       ...this.#withoutListsOfAbsentBlocks(statusRead, object),
       ...passes.reduce<StatusLists>((lists, { reported }) => ({ ...lists, ...reported.lists }), {}),

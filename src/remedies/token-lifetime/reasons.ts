@@ -77,6 +77,10 @@ export const REASONS = {
     event: "Normal",
     help: "It is being changed; a policy is not yet in effect.",
   },
+  WaitingForWindow: {
+    event: "Normal",
+    help: "It changes in the next [maintenance window](../maintenance-windows.md).",
+  },
   Waiting: {
     event: "Normal",
     help: "Not the moment for a change: a rollout, 401s, unreadable logs, no ServiceAccount, or another object has it; the message says which. Stalled after an hour.",

@@ -4,6 +4,7 @@ import { parseDuration } from "../../core/duration";
 import type { RestartClaim, RestartLimits } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 import { isUnproven } from "../../core/restarts";
+import type { WindowState } from "../../core/windows";
 import { causeOf, type TokenCause } from "./cause";
 import { isUpgradeDeferred } from "./deferred-upgrade";
 import { isUsedUp } from "./exhausted";
@@ -33,6 +34,7 @@ export interface WorkloadState {
   readonly isCooling: boolean;
   readonly rejected: readonly ObservedPod[];
   readonly now: Date;
+  readonly window: WindowState;
   readonly pending: readonly PendingWrite[];
 }
 
@@ -95,6 +97,12 @@ export function refusedRestart(pod: ObservedPod, state: WorkloadState): PendingW
     const isFailed = outcome.result === "Blocked" || outcome.result === "Failed";
     return isSameWrite && isFailed && untilMs > state.now.getTime();
   });
+}
+
+/** A rollout replaces healthy pods as well, so it waits for a maintenance window unless the token of the pod is proven dead. */
+export function waitsForWindow(pod: ObservedPod, state: WorkloadState): boolean {
+  if (state.spec.respectWindows === true) return true;
+  return isRolled(pod, state) && isUnproven({ cause: causeFor(pod, state) });
 }
 
 /** Claim of a restart by this remedy. */

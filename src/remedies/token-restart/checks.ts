@@ -1,5 +1,6 @@
 import { RESTARTED_AT_ANNOTATION, SKIP_ANNOTATION } from "../../api/names";
 import type { Intent, RestartClaim } from "../../core/intent";
+import { describeOpening } from "../../core/windows";
 import { firstMatch } from "../kit/checks";
 import type { Assessment, WorkloadCheck } from "./assessment";
 import {
@@ -8,6 +9,7 @@ import {
   nextClaim,
   refusedRestart,
   type TokenClaim,
+  waitsForWindow,
   type WorkloadState,
 } from "./candidates";
 import { cooldownActive, missedByRollout, restartsExhausted } from "./limits";
@@ -61,6 +63,8 @@ const CHECKS: readonly WorkloadCheck[] = [
   notWitnessed,
   // The client may have recovered.
   evidenceStale,
+  // It is not urgent, and no maintenance window is open.
+  windowClosed,
   // The API server refused the restart a moment ago.
   restartBlocked,
   // Nothing prevents a restart that can help.
@@ -169,6 +173,15 @@ function evidenceStale(state: WorkloadState): Assessment | undefined {
   if (candidate === undefined || !isStale(candidate)) return undefined;
   const sentence = `${describeShare(state.workload, state.rejected)}; pod ${candidate.view.name} got no 401 response for longer than usual, so it is restarted only after another one.`;
   return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, waitHint: STALE_HINT };
+}
+
+function windowClosed(state: WorkloadState): Assessment | undefined {
+  const candidate = nextCandidate(state);
+  if (candidate === undefined || state.window.isOpen || !waitsForWindow(candidate, state)) return undefined;
+  const sentence = `${describeEvidence(candidate)}; ${describeOpening(state.window)}.`;
+  const { next } = state.window;
+  const retryAfterMs = next && next.opensMs - state.now.getTime();
+  return { status: "False", reason: "WaitingForWindow", sentence, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
 function blockedHint({ spec, workload }: WorkloadState): string {

@@ -111,6 +111,7 @@ class World {
       kind: "observed",
       generation: this.#generation,
       mode: "Enforce",
+      windows: [],
       restarts: this.#history,
       previousTargets: this.#targets,
       missingTargets: [],

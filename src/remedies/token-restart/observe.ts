@@ -81,9 +81,8 @@ export async function observeTargets(
   const watched = workloads.flatMap(({ pods }) => pods.flatMap(pod => pod.watched));
   const rule = ruleOf(spec);
   await memory.logs.want(readers, watched, { windowMs: rule.windowMs, find: memory.find, rule });
-  const readsEvents = spec.evidence.includes("SandboxEvents");
   const search = { readers, namespace, rule, traces: memory.sandboxes, problems };
-  const sandboxes = await findSandboxes(readsEvents ? workloads : [], search);
+  const sandboxes = await findSandboxes(spec.evidence.includes("SandboxEvents") ? workloads : [], search);
   const nowMs = readers.clock.now().getTime();
   const finding = (item: Watched): LogFinding => memory.logs.finding(item, rule, nowMs);
   const observedWorkloads = workloads.map(({ pods, ...workload }): ObservedWorkload => {
@@ -94,6 +93,7 @@ export async function observeTargets(
     kind: "observed",
     generation: object.metadata.generation,
     mode: object.mode,
+    windows: object.spec.windows ?? [],
     restarts: tokenRestarts(object),
     previousTargets,
     missingTargets: found.missing,

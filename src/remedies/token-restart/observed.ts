@@ -3,6 +3,7 @@ import type { RestartStatus, TargetStatus } from "../../api/controller-resilienc
 import type { Refusals } from "../../core/refusals";
 import type { Mode } from "../../core/mode";
 import type { UnprovenRejections } from "../../core/intent";
+import type { MaintenanceWindow } from "../../core/windows";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
 import type { QuietTime } from "../../logs/reading/watched-log";
@@ -25,6 +26,7 @@ export interface ObservedTargets {
   readonly kind: "observed";
   readonly generation: number;
   readonly mode: Mode;
+  readonly windows: readonly MaintenanceWindow[];
   /** status.restarts with this remedy's causes, and status.targets, as last written. */
   readonly restarts: readonly RestartStatus[];
   readonly previousTargets: readonly TargetStatus[];

@@ -2,6 +2,7 @@ import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/co
 import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
 import { isOpen, oldestFirst, restartsOf } from "../../core/restarts";
 import { SUSPICIOUS_INTERVAL_MS } from "../../core/log-rounds";
+import { windowsAt } from "../../core/windows";
 import { targetNotFound, type Finding } from "../kit/finding";
 import type { Assessment } from "./assessment";
 import { KEYS_AGE_MS } from "./key-rotation";
@@ -106,7 +107,8 @@ function stateOf(
   const isForgotten = isForgiven && coolingMs(settled, spec, now) === 0;
   const history = isForgotten ? settle(ofWorkload.filter(entry => isOpen(entry))) : settled;
   const isCooling = isForgiven && !isForgotten;
-  return { ...context, spec, workload, history, previous, isCooling, rejected: rejectedPods(workload) };
+  const window = windowsAt(observed.windows, now.getTime());
+  return { ...context, spec, workload, history, previous, isCooling, window, rejected: rejectedPods(workload) };
 }
 
 /** All restarts, oldest first. Those of former targets are kept, but do not stay open. */

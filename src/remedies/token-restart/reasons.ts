@@ -33,6 +33,10 @@ export const REASONS = {
     passes: true,
     help: "Cooldown, `maxUnavailable`, a rollout in progress, the restart pace, leader warm-up, or another restart that shows first whether restarts help; the message says which.",
   },
+  WaitingForWindow: {
+    event: "Normal",
+    help: "The restart waits for a [maintenance window](../maintenance-windows.md).",
+  },
   Restarting: { event: "None", help: "A pod was restarted; the operator is watching its successor." },
   TargetNotFound: { event: "Warning", help: "No such workload (yet): check kind and name." },
   OtherOwner: {

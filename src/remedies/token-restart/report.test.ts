@@ -33,7 +33,15 @@ function observed(...names: string[]): ObservedTargets {
     rejections: { workloads: 1, watched: 1 },
   };
   const workloads = names.map(name => rejected(name));
-  return { kind: "observed", generation: 1, readIntervalMs: 30_000, mode: "Enforce", workloads, ...nothing };
+  return {
+    kind: "observed",
+    generation: 1,
+    readIntervalMs: 30_000,
+    mode: "Enforce",
+    windows: [],
+    workloads,
+    ...nothing,
+  };
 }
 
 /** Reports on a plan with one outcome per workload. */

@@ -1,5 +1,6 @@
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { PendingWrite } from "../../core/remedy";
+import type { WindowState } from "../../core/windows";
 import { isOpen } from "../../core/restarts";
 import type { ObservedPod, ObservedWorkload } from "./observed";
 import { wasRolled } from "./settle";
@@ -18,6 +19,7 @@ interface Choice {
   readonly previous: TargetStatus | undefined;
   readonly pending: readonly PendingWrite[];
   readonly now: Date;
+  readonly window: WindowState;
 }
 
 /**
@@ -33,7 +35,9 @@ export function isRolled(pod: ObservedPod, choice: Choice): boolean {
   return waitedMs >= ROLL_AFTER_MS && isProtected(pod, choice);
 }
 
-function isProtected({ view }: ObservedPod, { pending, now }: Choice): boolean {
+/** Outside of the maintenance windows the operator keeps trying to evict a pod whose token is not proven dead. */
+function isProtected({ view, proof }: ObservedPod, { pending, now, window }: Choice): boolean {
+  if (!window.isOpen && proof === undefined) return false;
   return pending.some(({ verb, restart, outcome, untilMs }) => {
     const isEviction = verb === "evict" && restart?.podUID === view.uid && untilMs > now.getTime();
     return isEviction && outcome.result === "Blocked" && isByBudget(outcome.message);

@@ -20,6 +20,7 @@ export const bases: readonly Base[] = [
     name: "template",
     spec: {
       targets: [{ kind: "DaemonSet", name: WORKLOADS.DaemonSet }, WEB],
+      windows: [{ schedule: "* * * * *", duration: "10m" }],
       tokenRestart: TOKEN_RESTART,
       bindingRenewal: { warnBefore: "8760h", renewBefore: "1s" },
       tokenLifetime: {},

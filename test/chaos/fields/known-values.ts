@@ -10,6 +10,8 @@ const WEB = { kind: "Deployment", name: WORKLOADS.Deployment };
 const STORE = { kind: "StatefulSet", name: WORKLOADS.StatefulSet };
 const OURS = { matchLabels: { [LABEL.key]: LABEL.value } };
 
+const ALWAYS = { schedule: "* * * * *", duration: "10m" };
+
 function times<T>(count: number, make: (i: number) => T): T[] {
   return Array.from({ length: count }, (_, i) => make(i));
 }
@@ -29,6 +31,30 @@ export const knownValues: Readonly<Record<string, Values>> = {
   suspend: {
     valid: [{ value: true, oracle: "before", says: ["Ready", "Suspended"] }, { value: false }, { value: undefined }],
     refused: [{ value: "yes", words: /boolean/ }],
+  },
+  // All but one are always open: what waits for a window would differ from a fresh object.
+  windows: {
+    valid: [{ value: [] }, { value: [ALWAYS, { ...ALWAYS, timeZone: "Asia/Tokyo" }] }, { value: undefined }],
+    refused: [
+      { value: times(17, () => ALWAYS), words: /at most 16 items/ },
+      { value: [{ schedule: ALWAYS.schedule }], words: /duration: Required/ },
+    ],
+  },
+  "windows[].schedule": {
+    valid: [
+      { value: "*/5 * * * *" },
+      { value: "0,10,20,30,40,50 0-23 * JAN-DEC 0-6" },
+      { value: "0 0 31 2 *", oracle: "before", says: ["Stalled", "InvalidWindow"] },
+    ],
+    refused: ["@daily", "0 2 * *", "0 0 2 * * 6", ""].map(value => ({ value, words: /expected a cron schedule/ })),
+  },
+  "windows[].timeZone": {
+    valid: [
+      { value: "Europe/Berlin" },
+      { value: "Mars/Base", oracle: "before", says: ["Stalled", "InvalidWindow"] },
+      { value: undefined },
+    ],
+    refused: ["+02:00", ""].map(value => ({ value, words: /expected an IANA time zone/ })),
   },
   targets: {
     valid: [

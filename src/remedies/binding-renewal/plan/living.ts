@@ -1,5 +1,6 @@
 import type { BindingRenewalSpec, BindingStatus } from "../../../api/controller-resilience";
 import { whatWould } from "../../../core/mode";
+import { describeOpening, windowsAt } from "../../../core/windows";
 import type { EventRequest } from "../../../core/remedy";
 import { type Check, firstMatch } from "../../kit/checks";
 import { readExpiry } from "../conventions";
@@ -9,6 +10,7 @@ import { isContested, seenSince, timeOf, withoutRenewalPlan } from "../record";
 import { markedOf, planRenewal, renewUntilMs, scheduleOf, type Renewal, type Schedule } from "../schedule";
 import { isListed, isPinned } from "../scope";
 import { describeContest, expiryOf, nameOf, rulesOf, tooPowerful } from "../wording";
+import { withEnd } from "./end";
 import { basicEntry, planExcluded, type LivingCase } from "./excluded";
 import { type BindingFinding, eventOnEntering } from "./finding";
 import { isRefusal, stillRefused, waitForRole } from "./unread";
@@ -32,13 +34,11 @@ const CHECKS: readonly Check<ExpiringCase, BindingFinding>[] = [
   roleTooPowerful,
   roleUnread,
   beforeRenewal,
+  windowClosed,
   observeOnly,
   renewalNotRecorded,
   renew,
 ];
-
-/** The end of all renewals is reported a week ahead, whatever warnBefore says of single expiries. */
-const ENDS_SOON_MS = 7 * 24 * 3_600_000;
 
 /** What to report and write for a binding that exists. Pure and total. */
 export function planLiving(
@@ -184,6 +184,23 @@ function beforeRenewal(expiring: ExpiringCase): BindingFinding | undefined {
   return { ...expiringSoon(expiring, sentence), nextMs: timesOf(expiring) };
 }
 
+/** The renewal waits for a maintenance window if the binding is valid for this long after that window, in milliseconds: time to retry. */
+const AFTER_WINDOW_MS = 6 * 3_600_000;
+
+/** What has begun goes on, and nothing waits where no window opens. */
+function windowClosed(expiring: ExpiringCase): BindingFinding | undefined {
+  const { binding, nowMs, observed, schedule } = expiring;
+  const window = windowsAt(observed.windows, nowMs);
+  if (window.isOpen || window.next === undefined || binding.record?.renewingUntil !== undefined) return undefined;
+  if (schedule.expiryMs < window.next.closesMs + AFTER_WINDOW_MS) return undefined;
+  const sentence = `${clause(expiring)}; the operator renews it later: ${describeOpening(window)}.`;
+  return {
+    ...expiringSoon(expiring, sentence),
+    reason: "WaitingForWindow",
+    nextMs: [window.next.opensMs, ...timesOf(expiring)],
+  };
+}
+
 function observeOnly(expiring: ExpiringCase): BindingFinding | undefined {
   const { mode } = expiring.observed;
   const renewed = mode === "Enforce" ? undefined : renew(expiring);
@@ -236,24 +253,6 @@ function expiringSoon(expiring: ExpiringCase, sentence: string): BindingFinding 
     sentence,
     entry: entryOf(expiring, "ExpiringSoon"),
     ...onEntering(expiring, "ExpiringSoon", { type: "Normal", reason: "BindingExpiringSoon", note }),
-  };
-}
-
-/** Adds an Event, once per date, when renewUntil is near. */
-function withEnd(finding: BindingFinding, { binding, nowMs, spec }: ExpiringCase): BindingFinding {
-  const untilMs = renewUntilMs(spec);
-  const nextMs = [...(finding.nextMs ?? []), untilMs - ENDS_SOON_MS, untilMs];
-  const isNear = nowMs >= untilMs - ENDS_SOON_MS && nowMs < untilMs;
-  if (!isNear || finding.entry === undefined) return { ...finding, nextMs };
-  const announcedEnd = timeOf(untilMs);
-  if (finding.entry.announcedEnd === announcedEnd) return { ...finding, nextMs };
-  const note = `${nameOf(binding.view)} is not renewed after ${announcedEnd}: spec.bindingRenewal.renewUntil. Review the access, then set a later date.`;
-  const event = { type: "Warning", reason: "RenewalEndsSoon", note, about: refOf(binding.view) } as const;
-  return {
-    ...finding,
-    entry: { ...finding.entry, announcedEnd },
-    events: [...(finding.events ?? []), event],
-    nextMs,
   };
 }
 

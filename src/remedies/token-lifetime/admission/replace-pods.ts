@@ -4,6 +4,7 @@ import { toSeconds } from "../../../core/time";
 import { firstMatch, type Check } from "../../kit/checks";
 import { isSettled } from "../checks/rollout";
 import { blockerOf, describeProgress, waitingFor } from "../checks/shared";
+import { windowClosed } from "../checks/window";
 import { trialMs } from "../checks/watch";
 import { RECHECK_MS, type DaemonSetFinding } from "../finding";
 import { activePodsOf, isBounded, isCanary, type ObservedPod } from "../observed";
@@ -16,6 +17,7 @@ import type { AdmissionSubject } from "./subject";
 const DELAYS: readonly Check<AdmissionSubject, DaemonSetFinding>[] = [
   successorUnavailable,
   successorUnsettled,
+  windowShut,
   changeBlocked,
   firstTokenOnTrial,
 ];
@@ -60,6 +62,12 @@ function successorUnsettled(subject: AdmissionSubject): DaemonSetFinding | undef
   if (open === undefined) return undefined;
   const workload = open.workload === workloadOf(subject.daemonSet.view) ? "" : ` of ${open.workload}`;
   return inProgress(subject, `the operator is watching the successor of pod ${open.pod}${workload}`, RECHECK_MS);
+}
+
+/** Pods keep their longer tokens until then; what is replaced stays. */
+function windowShut(subject: AdmissionSubject): DaemonSetFinding | undefined {
+  const closed = windowClosed(subject, progressOf(subject));
+  return closed && { ...closed, entry: entryOf(subject, "Rolling") };
 }
 
 function changeBlocked(subject: AdmissionSubject): DaemonSetFinding | undefined {

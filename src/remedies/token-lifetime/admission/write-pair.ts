@@ -1,6 +1,7 @@
 import { viewIn } from "../../../core/desired";
 import { whatWould } from "../../../core/mode";
 import { blockerOf, staleTokenWarning, tooManyAtOnce, waitingFor } from "../checks/shared";
+import { windowClosed } from "../checks/window";
 import { IMMEDIATE_MS, RECHECK_MS, type DaemonSetFinding } from "../finding";
 import { buildRelease } from "../intents";
 import { changesOf, entryOf, lifetimeOf, MAX_CHANGES, nameOf } from "../subject";
@@ -32,7 +33,10 @@ function contested(subject: AdmissionSubject): DaemonSetFinding | undefined {
 /** A pair that was drifted is repaired immediately: pods already rely on it. */
 function delayed(subject: AdmissionSubject): DaemonSetFinding | undefined {
   const isNew = subject.pair.halves.every(({ state }) => state.is === "missing");
-  const blocker = isNew ? blockerOf(subject) : undefined;
+  if (!isNew) return undefined;
+  const closed = windowClosed(subject);
+  if (closed !== undefined) return closed;
+  const blocker = blockerOf(subject);
   return blocker === undefined ? undefined : waitingFor(subject, blocker);
 }
 
@@ -72,7 +76,10 @@ export function notInEffectYet(subject: AdmissionSubject): DaemonSetFinding | un
 export function restoringTemplate(subject: AdmissionSubject): DaemonSetFinding | undefined {
   if (!hasTemplateChange(subject.daemonSet)) return undefined;
   const blocker = blockerOf(subject);
-  const objection = tooManyAtOnce(subject) ?? (blocker === undefined ? undefined : waitingFor(subject, blocker));
+  const objection =
+    tooManyAtOnce(subject) ??
+    windowClosed(subject) ??
+    (blocker === undefined ? undefined : waitingFor(subject, blocker));
   if (objection !== undefined) return objection;
   const { mode } = subject.observed;
   const isEnforced = mode === "Enforce";

@@ -30,6 +30,7 @@ import {
 } from "./shared";
 import { withPatience } from "./waiting";
 import { withWatch } from "./watch";
+import { windowClosed } from "./window";
 
 const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   skipped,
@@ -46,6 +47,7 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   unproven,
   tooManyAtOnce,
   lacksRights,
+  windowClosed,
   delayed,
   wouldChange,
   planned,

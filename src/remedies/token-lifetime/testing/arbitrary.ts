@@ -1,3 +1,4 @@
+import { anyWindows } from "../../../core/testing/windows";
 import fc from "fast-check";
 import { Cause } from "../../../api/conditions";
 import type { RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
@@ -64,6 +65,7 @@ const restarts = fc
 export const observations = fc
   .record({
     mode: fc.constantFrom("Enforce", "Enforce", "Observe", "OperatorObserves"),
+    windows: anyWindows,
     daemonSets: fc.array(daemonSets, { maxLength: 3 }),
     missingTargets: fc.constantFrom([], ["DaemonSet/other"]),
     staleTokens: fc.constantFrom(null, 0, 12),

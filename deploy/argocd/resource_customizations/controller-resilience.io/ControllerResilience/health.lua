@@ -4,8 +4,9 @@
 -- An object may be applied before its targets. This is no failure; otherwise a sync would fail here.
 local notYet = { TargetNotFound = true, BindingNotFound = true }
 
--- With mode: Observe the operator waits for a person, and nothing is wrong. A rejected token or a due binding is wrong in any mode.
-local heldBack = { WouldChange = true, WouldIsolate = true }
+-- The operator waits for a person who ends mode: Observe, or for a maintenance window, and nothing is wrong. A rejected token or a due binding is
+-- wrong in any case.
+local heldBack = { WouldChange = true, WouldIsolate = true, WaitingForWindow = true }
 
 -- Conditions with negative polarity: True is abnormal. For every other condition True is good.
 local abnormal = { Reconciling = true, Stalled = true }
@@ -43,7 +44,8 @@ if reconciling.status == "True" then
 end
 -- Ready has the reason of the first remedy that is not True; a later remedy may have a more severe reason.
 for _, condition in ipairs(status.conditions or {}) do
-  local mild = abnormal[condition.type] or heldBack[condition.reason] or notYet[condition.reason]
+  local waits = heldBack[condition.reason] and condition.type ~= "TokensAccepted"
+  local mild = abnormal[condition.type] or waits or notYet[condition.reason]
   if condition.status == "False" and not mild then
     return say("Degraded", condition, "A remedy does not hold")
   end
@@ -52,6 +54,6 @@ if ready.status == "True" then
   return say("Healthy", ready, "All remedies report True")
 end
 if ready.status == "False" and heldBack[ready.reason] then
-  return say("Suspended", ready, "spec.mode is Observe")
+  return say("Suspended", ready, "Something that is not urgent is held back")
 end
 return say("Progressing", ready, "The operator can't tell yet")

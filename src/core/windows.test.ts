@@ -1,0 +1,151 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { NEVER } from "./testing/windows";
+import { describeOpening, type MaintenanceWindow, problemOf, windowsAt } from "./windows";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const at = (time: string): number => Date.parse(time);
+const makeWindow = (over: Partial<MaintenanceWindow> = {}): MaintenanceWindow => ({
+  ...{ schedule: "0 2 * * 6", duration: "3h", timeZone: "UTC" },
+  ...over,
+});
+
+/** `open`, or when the next window opens. */
+function stateAt(window: Partial<MaintenanceWindow>, time: string): string {
+  const state = windowsAt([makeWindow(window)], at(time));
+  return state.isOpen ? "open" : state.next === undefined ? "never" : new Date(state.next.opensMs).toISOString();
+}
+
+describe("maintenance windows", () => {
+  it("are always open if there are none", () => {
+    expect([windowsAt(undefined, 0), windowsAt([], 0)]).toEqual([{ isOpen: true }, { isOpen: true }]);
+  });
+
+  it("open at their schedule, and are closed once their duration is over", () => {
+    // A Saturday.
+    expect(stateAt({}, "2025-01-04T01:59:59.999Z")).toBe("2025-01-04T02:00:00.000Z");
+    expect(stateAt({}, "2025-01-04T02:00:00Z")).toBe("open");
+    expect(stateAt({}, "2025-01-04T04:59:59.999Z")).toBe("open");
+    expect(stateAt({}, "2025-01-04T05:00:00Z")).toBe("2025-01-11T02:00:00.000Z");
+  });
+
+  it("are open if one of several is, and else name the one that opens first", () => {
+    const windows = [makeWindow(), makeWindow({ schedule: "0 4 * * *", duration: "10m" })];
+    expect(windowsAt(windows, at("2025-01-03T04:05:00Z"))).toEqual({ isOpen: true });
+    expect(windowsAt(windows, at("2025-01-03T05:00:00Z"))).toEqual({
+      isOpen: false,
+      next: { opensMs: at("2025-01-04T02:00:00Z"), closesMs: at("2025-01-04T05:00:00Z") },
+    });
+  });
+
+  it("may overlap themselves", () => {
+    const window = { schedule: "0 * * * *", duration: "168h" };
+    expect(stateAt(window, "2025-01-03T04:05:00Z")).toBe("open");
+  });
+
+  it("follow their time zone", () => {
+    const berlin = { schedule: "0 2 * * *", timeZone: "Europe/Berlin" };
+    expect(stateAt(berlin, "2025-01-04T00:00:00Z")).toBe("2025-01-04T01:00:00.000Z");
+    expect(stateAt(berlin, "2025-07-04T23:00:00Z")).toBe("2025-07-05T00:00:00.000Z");
+  });
+
+  describe("when daylight saving time begins", () => {
+    // Europe/Berlin skips 02:00 to 03:00 at 01:00Z, America/New_York at 07:00Z of its day.
+    it.each([
+      ["Europe/Berlin", "2025-03-30T00:00:00Z", "2025-03-30T01:00:00.000Z"],
+      ["America/New_York", "2025-03-09T06:00:00Z", "2025-03-09T07:00:00.000Z"],
+    ])("open in %s as soon as the skipped hour is over", (timeZone, from, opens) => {
+      const skipped = { schedule: "30 2 * * *", duration: "1h", timeZone };
+      expect(stateAt(skipped, from)).toBe(opens);
+      expect(stateAt(skipped, opens)).toBe("open");
+    });
+
+    it("last as long as on any other day", () => {
+      const night = { schedule: "0 1 * * *", duration: "3h", timeZone: "Europe/Berlin" };
+      expect(stateAt(night, "2025-03-30T02:59:59Z")).toBe("open");
+      expect(stateAt(night, "2025-03-30T03:00:00Z")).not.toBe("open");
+    });
+  });
+
+  describe("when daylight saving time ends", () => {
+    it.each([
+      ["Europe/Berlin", "30 2 * * *", "2025-10-26T00:30:00Z", "2025-10-27T01:30:00.000Z"],
+      ["America/New_York", "30 1 * * *", "2025-11-02T05:30:00Z", "2025-11-03T06:30:00.000Z"],
+    ])("open once in %s, though the hour is repeated", (timeZone, schedule, opens, next) => {
+      const repeated = { schedule, duration: "10m", timeZone };
+      expect(stateAt(repeated, opens)).toBe("open");
+      const later = new Date(at(opens) + 11 * MINUTE).toISOString();
+      const again = new Date(at(opens) + HOUR).toISOString();
+      expect([stateAt(repeated, later), stateAt(repeated, again)]).toEqual([next, next]);
+    });
+  });
+
+  const schedules = fc.record({
+    schedule: fc.constantFrom("0 2 * * 6", "30 2 * * *", "*/15 * * * *", "0 0 1,15 * *", "30 1 * 3,10,11 0"),
+    duration: fc.constantFrom("10m", "1h", "3h", "26h", "168h"),
+    timeZone: fc.constantFrom("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia"),
+  });
+  const times = fc.integer({ min: at("2024-01-01T00:00:00Z"), max: at("2027-01-01T00:00:00Z") });
+
+  it("open after now, close after they open, and are open at their opening", () => {
+    fc.assert(
+      fc.property(schedules, times, (window, nowMs) => {
+        const state = windowsAt([window], nowMs);
+        if (state.isOpen) return;
+        const { opensMs, closesMs } = state.next!;
+        expect(opensMs).toBeGreaterThan(nowMs);
+        expect(closesMs).toBeGreaterThan(opensMs);
+        expect(windowsAt([window], opensMs)).toEqual({ isOpen: true });
+        expect(windowsAt([window], opensMs - 1)).toEqual(state);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("open later and later, the same whatever was asked before", () => {
+    fc.assert(
+      fc.property(schedules, fc.array(times, { minLength: 2, maxLength: 6 }), (window, moments) => {
+        const opens = (nowMs: number): number => {
+          const state = windowsAt([window], nowMs);
+          return state.isOpen ? nowMs : state.next!.opensMs;
+        };
+        const sorted = moments.toSorted((a, b) => a - b).map(opens);
+        expect(sorted).toEqual(sorted.toSorted((a, b) => a - b));
+        expect(moments.map(opens)).toEqual(moments.map(moment => opens(moment)));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe("a window that never opens", () => {
+  it.each<[Partial<MaintenanceWindow>, string]>([
+    [NEVER, '.schedule: expected a schedule with a date that exists, got "0 2 31 2 *"'],
+    [
+      { schedule: "61 2 * * *" },
+      '.schedule: expected a cron schedule of five fields, such as 0 2 * * 6, got "61 2 * * *"',
+    ],
+    [{ schedule: "0 2 * *" }, ".schedule: expected a cron schedule of five fields"],
+    [{ timeZone: "Mars/Base" }, '.timeZone: expected an IANA time zone, such as Europe/Berlin, got "Mars/Base"'],
+  ])("%j is a problem in words, and closed", (over, words) => {
+    const windows = [makeWindow(), makeWindow(over)];
+    expect(problemOf(windows, 0)).toContain(`spec.windows[1]${words}`);
+    expect(windowsAt([makeWindow(over)], 0)).toEqual({ isOpen: false });
+    expect(windowsAt(windows, at("2025-01-04T03:00:00Z"))).toEqual({ isOpen: true });
+  });
+
+  it("is no problem as long as it opens some day", () => {
+    expect(problemOf([makeWindow({ schedule: "0 2 29 2 *" })], at("2025-03-01T00:00:00Z"))).toBeUndefined();
+    expect(problemOf(undefined, 0)).toBeUndefined();
+  });
+
+  it("is described without a time", () => {
+    expect(describeOpening({ isOpen: false })).toBe("no maintenance window opens; correct spec.windows");
+    const state = windowsAt([makeWindow()], at("2025-01-05T00:00:00Z"));
+    expect(state.isOpen ? "" : describeOpening(state)).toBe(
+      "the next maintenance window opens at 2025-01-11T02:00:00Z",
+    );
+  });
+});

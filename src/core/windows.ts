@@ -1,0 +1,104 @@
+import { Cron } from "croner";
+import type { ControllerResilienceSpec } from "../api/controller-resilience";
+import { parseDuration } from "./duration";
+import { toSeconds } from "./time";
+
+// Maintenance windows: spec.windows. A window opens at each time of its schedule, in its time zone, and closes after its duration of elapsed
+// time. What the clock skips when daylight saving time begins opens as soon as the skipped hour is over; what it repeats opens once.
+
+/** One entry of `spec.windows`. */
+export type MaintenanceWindow = NonNullable<ControllerResilienceSpec["windows"]>[number];
+
+/** The maintenance windows of an object at one time. */
+export type WindowState =
+  | { readonly isOpen: true }
+  /** Times of the next window in milliseconds since the epoch; absent if none opens any more. */
+  | { readonly isOpen: false; readonly next?: { readonly opensMs: number; readonly closesMs: number } };
+
+/** Returns whether one of the windows is open, and else which opens next. No window means always; an invalid one never opens. Pure. */
+export function windowsAt(windows: readonly MaintenanceWindow[] | undefined, nowMs: number): WindowState {
+  if (windows === undefined || windows.length === 0) return { isOpen: true };
+  const spans = windows.flatMap(window => spanAfter(window, nowMs) ?? []);
+  if (spans.some(({ opensMs }) => opensMs <= nowMs)) return { isOpen: true };
+  const [next] = spans.toSorted((a, b) => a.opensMs - b.opensMs);
+  return next === undefined ? { isOpen: false } : { isOpen: false, next };
+}
+
+/** Returns the end of a sentence about what waits, such as `the next maintenance window opens at 2025-02-01T01:00:00Z`. */
+export function describeOpening({ next }: Extract<WindowState, { isOpen: false }>): string {
+  if (next === undefined) return "no maintenance window opens; correct spec.windows";
+  return `the next maintenance window opens at ${toSeconds(new Date(next.opensMs))}`;
+}
+
+/** Returns what is wrong with the first window that never opens, and what to do; undefined if each one opens. */
+export function problemOf(windows: readonly MaintenanceWindow[] | undefined, nowMs: number): string | undefined {
+  for (const [index, window] of (windows ?? []).entries()) {
+    const problem = problemOfOne(window, nowMs);
+    if (problem !== undefined)
+      return `spec.windows[${index}]${problem}. Correct or remove it; until then it never opens.`;
+  }
+  return undefined;
+}
+
+function problemOfOne(window: MaintenanceWindow, nowMs: number): string | undefined {
+  if (spanAfter(window, nowMs) !== undefined) return undefined;
+  const { schedule, timeZone } = window;
+  if (!isTimeZone(timeZone)) return `.timeZone: expected an IANA time zone, such as Europe/Berlin, got "${timeZone}"`;
+  if (cronOf(schedule, timeZone) === undefined) {
+    return `.schedule: expected a cron schedule of five fields, such as 0 2 * * 6, got "${schedule}"`;
+  }
+  return `.schedule: expected a schedule with a date that exists, got "${schedule}"`;
+}
+
+/** The window that is open or opens next; undefined if it never does. */
+function spanAfter({ schedule, timeZone, duration }: MaintenanceWindow, nowMs: number) {
+  const durationMs = parseDuration(duration);
+  const opensMs = openingAfter(schedule, timeZone, nowMs - durationMs);
+  return opensMs === undefined ? undefined : { opensMs, closesMs: opensMs + durationMs };
+}
+
+/** No opening lies between the two times; `untilMs` is one, or Infinity. */
+interface Gap {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** The last gap of each schedule: evaluating one takes half a millisecond, and passes ask for the same again and again. */
+const gaps = new Map<string, Gap>();
+
+/** Schedules that are remembered; beyond that all are evaluated again. */
+const MAX_GAPS = 1_000;
+
+/** Returns the first opening after that time; undefined if there is none, or schedule or time zone are invalid. */
+function openingAfter(schedule: string, timeZone: string, afterMs: number): number | undefined {
+  const id = `${schedule} ${timeZone}`;
+  let gap = gaps.get(id);
+  if (gap === undefined || afterMs < gap.fromMs || afterMs >= gap.untilMs) {
+    gap = { fromMs: afterMs, untilMs: evaluate(schedule, timeZone, afterMs) };
+    if (gaps.size >= MAX_GAPS) gaps.clear();
+    gaps.set(id, gap);
+  }
+  return gap.untilMs === Infinity ? undefined : gap.untilMs;
+}
+
+function evaluate(schedule: string, timeZone: string, afterMs: number): number {
+  const cron = isTimeZone(timeZone) ? cronOf(schedule, timeZone) : undefined;
+  return cron?.nextRun(new Date(afterMs))?.getTime() ?? Infinity;
+}
+
+function cronOf(schedule: string, timezone: string): Cron | undefined {
+  try {
+    return new Cron(schedule, { timezone, paused: true, mode: "5-part" });
+  } catch {
+    return undefined;
+  }
+}
+
+function isTimeZone(timeZone: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone });
+    return true;
+  } catch {
+    return false;
+  }
+}
