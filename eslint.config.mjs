@@ -132,6 +132,7 @@ export default tseslint.config(
               restarts: ["loop", "object"],
               write: ["restarts"],
               pass: ["loop", "write", "restarts", "object"],
+              "cluster-wide": ["loop", "write"],
             }),
             door("./src/engine/restarts", "restarts.ts", ["./src/engine/*.ts", "./src/engine/!(restarts)/**"]),
             ...["loop", "lead", "object", "write", "pass"].map(room => ({

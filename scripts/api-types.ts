@@ -4,6 +4,7 @@ import { compile, type JSONSchema } from "json-schema-to-typescript";
 import { parse } from "yaml";
 
 export const CRD_FILE = "crds/controllerresilience.yaml";
+export const CLUSTER_CRD_FILE = "crds/clustercontrollerresilience.yaml";
 
 interface Schema {
   type?: string;
@@ -40,43 +41,115 @@ const titles: Record<string, string> = {
   "status.flows[]": "FlowStatus",
 };
 
+const clusterTitles: Record<string, string> = {
+  spec: "ClusterControllerResilienceSpec",
+  status: "ClusterControllerResilienceStatus",
+  "spec.workloads": "WorkloadsSpec",
+  "status.excluded[]": "ExcludedCount",
+  "status.conflicts[]": "ClusterConflict",
+};
+
+/** Types by path in the schema that are those of {@link CRD_FILE}. */
+const clusterReferences: Record<string, string> = {
+  "spec.template": 'Omit<ControllerResilienceSpec, "mode" | "suspend" | "targets">',
+  "spec.namespaceSelector": "LabelSelector",
+  "spec.workloads.selector": "LabelSelector",
+  "spec.enforce.namespaceSelector": "LabelSelector",
+  "status.conditions[]": "StatusCondition",
+};
+
+/** Names and types by path in a schema. */
+interface Names {
+  readonly titles: Readonly<Record<string, string>>;
+  readonly references: Readonly<Record<string, string>>;
+}
+
 /** Fields with a default are always present when an object is read, hence required. */
-function asRead(schema: Schema, path: string): JSONSchema {
+function asRead(schema: Schema, path: string, names: Names): JSONSchema {
+  const reference = names.references[path];
+  return reference === undefined
+    ? inFull(schema, path, names)
+    : { tsType: reference, description: schema.description ?? "" };
+}
+
+function inFull(schema: Schema, path: string, names: Names): JSONSchema {
   const { nullable, ...rest } = schema;
   const plain: Record<string, unknown> = { type: nullable ? [rest.type, "null"] : rest.type };
   if (rest.description) plain["description"] = rest.description;
   if (rest.enum) plain["enum"] = rest.enum;
-  if (titles[path]) plain["title"] = titles[path];
-  if (rest.items) plain["items"] = asRead(rest.items, `${path}[]`);
+  if (names.titles[path]) plain["title"] = names.titles[path];
+  if (rest.items) plain["items"] = asRead(rest.items, `${path}[]`, names);
   if (rest.properties) {
     const entries = Object.entries(rest.properties);
     plain["properties"] = Object.fromEntries(
-      entries.map(([name, s]) => [name, asRead(s, path ? `${path}.${name}` : name)]),
+      entries.map(([name, s]) => [name, asRead(s, path ? `${path}.${name}` : name, names)]),
     );
     const defaulted = entries.filter(([, s]) => s.default !== undefined).map(([name]) => name);
     plain["required"] = [...new Set([...(rest.required ?? []), ...defaulted])];
   }
   if (rest.type === "object")
-    plain["additionalProperties"] = rest.additionalProperties ? asRead(rest.additionalProperties, `${path}{}`) : false;
+    plain["additionalProperties"] = rest.additionalProperties
+      ? asRead(rest.additionalProperties, `${path}{}`, names)
+      : false;
   return plain as JSONSchema;
 }
 
 /** Generates TypeScript types from the schema of the CRD, the only source of the API. */
-export async function apiTypes(root: string): Promise<string> {
-  const crd = parse(readFileSync(join(root, CRD_FILE), "utf8")) as {
-    spec: { versions: { schema: { openAPIV3Schema: Schema } }[] };
-  };
-  const schema = crd.spec.versions[0]?.schema.openAPIV3Schema;
-  if (!schema?.properties) throw new Error(`${CRD_FILE}: expected a version with a schema`);
-  const body: Schema = {
-    type: "object",
-    description: schema.description ?? "",
-    required: ["spec"],
-    properties: { spec: schema.properties["spec"] ?? {}, status: schema.properties["status"] ?? {} },
-  };
-  return compile(asRead(body, ""), "ControllerResilienceBody", {
-    bannerComment: `// Made from ${CRD_FILE} by "npm run generate". Do not edit.\n// As read from the API server: what it defaults is always there; dates are RFC 3339 strings.`,
-    format: true,
-    style: { printWidth: 120 },
+export function apiTypes(root: string): Types {
+  return typesOf(root, {
+    ...{ from: CRD_FILE, path: "src/api/generated/controller-resilience.ts", name: "ControllerResilienceBody" },
+    names: { titles, references: {} },
   });
+}
+
+/** The same for ClusterControllerResilience, whose template has the blocks of ControllerResilience. */
+export function clusterApiTypes(root: string): Types {
+  return typesOf(root, {
+    from: CLUSTER_CRD_FILE,
+    path: "src/api/generated/cluster-controller-resilience.ts",
+    name: "ClusterControllerResilienceBody",
+    names: { titles: clusterTitles, references: clusterReferences },
+    imports:
+      'import type { ControllerResilienceSpec, LabelSelector, StatusCondition } from "./controller-resilience";\n',
+  });
+}
+
+/** A generated file. */
+interface Types {
+  readonly path: string;
+  readonly from: string;
+  readonly text: () => Promise<string>;
+}
+
+interface TypesOptions {
+  /** The CRD. */
+  readonly from: string;
+  /** The generated file. */
+  readonly path: string;
+  /** Name of the interface of the whole object. */
+  readonly name: string;
+  readonly names: Names;
+  readonly imports?: string;
+}
+
+function typesOf(root: string, { from, path, name, names, imports = "" }: TypesOptions): Types {
+  const text = (): Promise<string> => {
+    const crd = parse(readFileSync(join(root, from), "utf8")) as {
+      spec: { versions: { schema: { openAPIV3Schema: Schema } }[] };
+    };
+    const schema = crd.spec.versions[0]?.schema.openAPIV3Schema;
+    if (!schema?.properties) throw new Error(`${from}: expected a version with a schema`);
+    const body: Schema = {
+      type: "object",
+      description: schema.description ?? "",
+      required: ["spec"],
+      properties: { spec: schema.properties["spec"] ?? {}, status: schema.properties["status"] ?? {} },
+    };
+    return compile(asRead(body, "", names), name, {
+      bannerComment: `// Made from ${from} by "npm run generate". Do not edit.\n// As read from the API server: what it defaults is always there; dates are RFC 3339 strings.\n${imports}`,
+      format: true,
+      style: { printWidth: 120 },
+    });
+  };
+  return { path, from, text };
 }

@@ -1,26 +1,37 @@
 // Generates types from crds/, manifests from the chart, and the tables of reasons in docs/remedies. With --check it writes nothing and fails if a committed file differs.
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { apiTypes, CRD_FILE } from "./api-types";
+import { basename, join } from "node:path";
+import { apiTypes, CLUSTER_CRD_FILE, clusterApiTypes, CRD_FILE } from "./api-types";
 import { argocdConfig } from "./argocd";
+import { clusterCrd } from "./cluster-crd";
 import { manifests } from "./manifests";
+import { presetPage } from "./preset-table";
 import { remedyPages } from "./reason-tables";
 
 const root = join(__dirname, "..");
 
-/** In this order, since rendering the chart needs its copy of the CRD. */
-const outputs: readonly { path: string; from: string; text: () => Promise<string> }[] = [
-  { path: "src/api/generated/controller-resilience.ts", from: CRD_FILE, text: () => apiTypes(root) },
-  {
-    // A chart cannot read files outside its folder.
-    path: "deploy/chart/files/controllerresilience.yaml",
-    from: CRD_FILE,
-    text: () => Promise.resolve(readFileSync(join(root, CRD_FILE), "utf8")),
-  },
+interface Output {
+  readonly path: string;
+  readonly from: string;
+  readonly text: () => Promise<string>;
+}
+
+/** In this order, since rendering the chart needs its copies of the CRDs, and types their blocks. */
+const outputs: readonly Output[] = [
+  { path: CLUSTER_CRD_FILE, from: CRD_FILE, text: () => clusterCrd(root) },
+  ...[apiTypes(root), clusterApiTypes(root)],
+  ...[CRD_FILE, CLUSTER_CRD_FILE].map(chartCopy),
   argocdConfig(root),
   ...remedyPages(root),
+  presetPage(root),
   ...manifests(),
 ];
+
+/** A chart cannot read files outside its folder. */
+function chartCopy(from: string): Output {
+  const text = (): Promise<string> => Promise.resolve(readFileSync(join(root, from), "utf8"));
+  return { path: `deploy/chart/files/${basename(from)}`, from, text };
+}
 
 function committed(path: string): string {
   try {

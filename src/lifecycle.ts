@@ -7,7 +7,6 @@ import { type ErrandPorts, untilDone } from "./cluster/http/until-done";
 import type { Answers, Need } from "./cluster/read/rights";
 import { systemClock } from "./cluster/system";
 import type { Informers } from "./cluster/watch/informers";
-import type { ObjectWatch } from "./cluster/watch/object-watch";
 import type { ApiEventSink } from "./cluster/write/event-sink";
 import { describeError, framesOf, publicMessage } from "./core/errors";
 import type { Log } from "./core/ports";
@@ -64,12 +63,13 @@ export function createStop(parts: {
   readonly identityProbe: IdentityProbe;
   readonly engine: Engine;
   readonly informers: Informers;
-  readonly objects: ObjectWatch;
+  /** The watches of this project's own objects. */
+  readonly own: { stop(): Promise<void> };
   readonly events: ApiEventSink;
   readonly health: HealthServer;
   readonly connection: Connection;
 }): Stop {
-  const { log, stopping, identityProbe, engine, informers, objects, events, health, connection } = parts;
+  const { log, stopping, identityProbe, engine, informers, own, events, health, connection } = parts;
   return async (reason, exitCode = 0) => {
     if (stopping.signal.aborted) return;
     stopping.abort();
@@ -80,7 +80,7 @@ export function createStop(parts: {
       process.exit(1);
     });
     await engine.stop();
-    await Promise.allSettled([informers.stop(), objects.stop(), events.stop(500), health.stop()]);
+    await Promise.allSettled([informers.stop(), own.stop(), events.stop(500), health.stop()]);
     connection.close();
     log.info({}, "stopped");
     process.exit(exitCode);

@@ -2,13 +2,17 @@ import { hostname } from "node:os";
 import cfg from "../package.json";
 import { Api, type ApiOptions } from "./cluster/http/api";
 import { Connection, loadKubeConfig, locateCluster } from "./cluster/http/connection";
+import { ApiClusterObjectStore } from "./cluster/write/cluster-object-store";
 import { ApiEventSink } from "./cluster/write/event-sink";
+import { ClusterObjectWatch } from "./cluster/watch/cluster-object-watch";
 import { Informers } from "./cluster/watch/informers";
 import { ObjectWatch } from "./cluster/watch/object-watch";
+import type { WatchContext } from "./cluster/watch/watch";
 import { ApiLeaseStore } from "./cluster/write/lease-store";
 import { ApiLogReader } from "./cluster/read/log-reader";
 import type { ObjectVersion } from "./cluster/write/cached-objects";
 import { ApiObjectStore } from "./cluster/write/object-store";
+import { InformerCaches } from "./cluster/read/cluster-wide-caches";
 import { CachedReaders } from "./cluster/read/cached-readers";
 import { ClusterReaders, type ReadersContext } from "./cluster/read/readers";
 import { OwnIdentity } from "./cluster/http/own-identity";
@@ -18,6 +22,7 @@ import { systemClock, systemRandom as random } from "./cluster/system";
 import type { ErrandPorts } from "./cluster/http/until-done";
 import { ApiWriter } from "./cluster/write/writer";
 import { describeError } from "./core/errors";
+import { splitKey } from "./core/key";
 import type { Log } from "./core/ports";
 import { KeyMemory } from "./core/signing-keys";
 import { Engine, type EnginePorts } from "./engine/engine";
@@ -86,17 +91,12 @@ function assemble(settings: Settings, server: string): Operator {
   const rounds = new Rounds({ clock: systemClock, metrics, ...led }, settings.logReadsPerSecond);
   const keyMemory = new KeyMemory();
   const events = new ApiEventSink({ ...shared, instance: identity });
-  const isOurs = (key: string): boolean => isWatched(settings, key);
-  // Both watches of objects, Pepr's and this one, see all namespaces.
-  const enqueue = (key: string): void => {
-    if (isOurs(key)) engine.loop.enqueue(key);
-  };
-  const objects = new ObjectWatch(shared, enqueue);
+  const own = watchOwnObjects({ shared, informers, settings }, () => engine);
   // With its own client, the probe works while every other call hangs.
   const probed = new OwnIdentity(createApi(), connection, clock);
   const reading = { informers, logs, rounds, keyMemory, ...ownFacts(() => probed) };
   const readers = new ClusterReaders({ ...shared, ...settings, ...reading });
-  const store = new ApiObjectStore(api, { isOurs, log }, objects);
+  const store = new ApiObjectStore(api, { isOurs: key => isWatched(settings, key), log }, own.objects);
   const ports: EnginePorts = {
     // With their own clients, neither slow logs nor reads delay the Lease or a write.
     lease: new ApiLeaseStore(createApi(), { namespace, name: LEASE }),
@@ -104,24 +104,25 @@ function assemble(settings: Settings, server: string): Operator {
     readers,
     cachedReaders: new CachedReaders(readers, informers),
     sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
-    ...{ store, events, remedies, random, log, metrics, keyMemory },
+    ...{ store, events, remedies, random, log, metrics, keyMemory, clusterWide: own.clusterWide },
   };
-  const engine = new Engine(ports, { ...settings, loop: { fullPassMs, stopWithinMs: PASSES_WITHIN_MS } });
+  const loop = { fullPassMs, stopWithinMs: PASSES_WITHIN_MS };
+  const engine = new Engine(ports, { ...settings, clusterWide: own.scope, loop });
   const onDead = (): void => void stop("dead identity", 1);
   const identityProbe = new IdentityProbe({ identity: probed, clock: systemClock, log, onDead });
   const stopping = new AbortController();
   const checks = healthChecks({ engine, identityProbe, reachability, fullPassMs, stopping: stopping.signal });
   const health = new HealthServer({ host, port: settings.healthPort, log, metrics: () => metrics.text(), ...checks });
-  const stop = createStop({ log, stopping, identityProbe, engine, informers, objects, events, health, connection });
+  const stop = createStop({ log, stopping, identityProbe, engine, informers, own, events, health, connection });
   const untilStopped: ErrandPorts = { clock: systemClock, random, log, signal: stopping.signal };
   const needs = allNeeds(remedies, { lease: { namespace, name: LEASE }, moduleId: cfg.pepr.uuid, watchNamespaces });
   return {
     // What the operator's own watch has seen is judged there: it ignores the operator's own reports.
-    enqueue: (key, version) => (store.hasCached(key, version) ? undefined : enqueue(key)),
+    enqueue: (key, version) => (store.hasCached(key, version) ? undefined : own.enqueue(key)),
     start: startFramework => {
       handleProcessEvents(log, stop);
       engine.loop.known.onChange(namespaces => informers.setNamespaces(namespaces));
-      objects.start();
+      own.start();
       engine.start();
       identityProbe.start();
       void openHealthPort(health, settings, log);
@@ -133,6 +134,36 @@ function assemble(settings: Settings, server: string): Operator {
       );
     },
   };
+}
+
+/** The watches of this project's own objects, and what each change wakes. Both watches of objects, Pepr's and this one, see all namespaces. */
+function watchOwnObjects({ shared, informers, settings }: OwnObjectsContext, engine: () => Engine) {
+  const changedNamespace = (name: string): void => engine().clusterWide?.namespaceChanged(name);
+  const enqueue = (key: string): void => {
+    if (isWatched(settings, key)) engine().loop.enqueue(key);
+    changedNamespace(splitKey(key).namespace);
+  };
+  const objects = new ObjectWatch(shared, enqueue);
+  const clusterObjects = new ClusterObjectWatch(shared, name => engine().clusterWide?.objectChanged(name));
+  const caches = new InformerCaches({ informers, objects, clusterObjects }, changedNamespace);
+  return {
+    ...{ enqueue, objects },
+    clusterWide: { store: new ApiClusterObjectStore(shared.api), metrics: shared.metrics, caches },
+    scope: { ownNamespace: settings.namespace, isWatched: (name: string) => isWatched(settings, `${name}/`) },
+    start: () => {
+      objects.start();
+      clusterObjects.start();
+    },
+    stop: async () => {
+      await Promise.all([objects.stop(), clusterObjects.stop()]);
+    },
+  };
+}
+
+interface OwnObjectsContext {
+  readonly shared: WatchContext & { readonly api: Api; readonly metrics: Metrics };
+  readonly informers: Informers;
+  readonly settings: Settings;
 }
 
 /** What the operator's own credentials show. */

@@ -1,5 +1,6 @@
-import { GROUP, PLURAL } from "./api/names";
+import { CLUSTER_PLURAL, GROUP, PLURAL } from "./api/names";
 import type { Permission } from "./core/intent";
+import { clusterWidePermissions } from "./engine/cluster-wide/cluster-wide";
 
 /**
  * The operator's own permissions in every watched namespace, besides those of the remedies. A test compares both with the chart's
@@ -19,5 +20,13 @@ export const ownPermissions: readonly Permission[] = [
     verbs: ["get", "list", "watch"],
     why: "reads the skip annotation of Namespaces, which is unknown without this right",
   },
+  ...clusterWidePermissions,
+  {
+    apiGroup: GROUP,
+    resource: CLUSTER_PLURAL,
+    verbs: ["get", "list", "watch"],
+    why: "protects the namespaces that these objects select",
+  },
+  { apiGroup: GROUP, resource: `${CLUSTER_PLURAL}/status`, verbs: ["update"], why: "reports in their status" },
   { apiGroup: "events.k8s.io", resource: "events", verbs: ["create", "patch"], why: "records Events" },
 ];

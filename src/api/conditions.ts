@@ -12,6 +12,8 @@ export const ConditionType = {
   TokenLifetimeBounded: "TokenLifetimeBounded",
   /** flowIsolation: each ServiceAccount has its own flow, and no ServiceAccount is a runaway. */
   FlowsIsolated: "FlowsIsolated",
+  /** ClusterControllerResilience: every workload of the cluster that uses the API is protected or excluded on purpose. */
+  Covered: "Covered",
   /** kstatus, negative polarity: the operator is writing, or watching the result of a write. */
   Reconciling: "Reconciling",
   /** kstatus, negative polarity: the operator cannot continue until a person acts; the message says what to do. */
@@ -50,6 +52,31 @@ export const EngineReason = {
 
 /** One of the engine's condition reasons. */
 export type EngineReason = (typeof EngineReason)[keyof typeof EngineReason];
+
+/** Condition reasons of ClusterControllerResilience. */
+export const ClusterReason = {
+  /** Ready: every selected workload is protected, and every generated object is Ready. */
+  AllProtected: "AllProtected",
+  /** Ready: the operator is still creating or changing generated objects. */
+  Progressing: "Progressing",
+  /** Ready: the spec selects no namespace, or no workload. */
+  NothingSelected: "NothingSelected",
+  /** Ready: generated objects report Ready=False; the message counts their reasons. */
+  ObjectsNotReady: "ObjectsNotReady",
+  /** Ready and Stalled: the API server refuses a generated object, for example because of a quota, or fails for ten minutes. */
+  Refused: "Refused",
+  /** Ready: reading or writing in a namespace fails; the operator tries again. */
+  Failed: "Failed",
+  /** Stalled: generated objects are Stalled. */
+  ObjectsStalled: "ObjectsStalled",
+  /** Covered: no workload that uses the API lacks protection. */
+  AllCovered: "AllCovered",
+  /** Covered: workloads that use the API are neither protected nor excluded on purpose. */
+  Unprotected: "Unprotected",
+} as const;
+
+/** One of these reasons. */
+export type ClusterReason = (typeof ClusterReason)[keyof typeof ClusterReason];
 
 /** Why a pod is restarted. Causes appear in status, Events and metrics; log text never does. */
 export const Cause = {

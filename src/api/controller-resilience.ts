@@ -30,8 +30,19 @@ export interface ObjectMetadata {
   readonly generation: number;
   readonly creationTimestamp: string;
   readonly deletionTimestamp?: string;
+  readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly ownerReferences?: readonly OwnerReference[];
   readonly finalizers?: readonly string[];
+}
+
+/** An owner of an object. */
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
 }
 
 /** A ControllerResilience as read from the API server, so every default of the schema is present. */

@@ -10,11 +10,29 @@ export const KIND = "ControllerResilience";
 /** Plural of the custom resource, as in URLs and RBAC rules. */
 export const PLURAL = "controllerresiliences";
 
+/** Kind of the cluster-scoped custom resource. */
+export const CLUSTER_KIND = "ClusterControllerResilience";
+
+/** Plural of the cluster-scoped custom resource. */
+export const CLUSTER_PLURAL = "clustercontrollerresiliences";
+
 /** Field manager of every write, value of `app.kubernetes.io/managed-by`, and reporting controller of every Event. */
 export const MANAGER = "controller-resilience";
 
 /** On any pod, workload or binding: with the value `"true"` the operator does not act on the object. On a Namespace: on nothing in it. */
 export const SKIP_ANNOTATION = `${GROUP}/skip`;
+
+/**
+ * Label or annotation of a Namespace or workload: `"true"` selects it for every ClusterControllerResilience, `"false"` for none. The label
+ * wins over the annotation.
+ */
+export const PROTECT_LABEL = `${GROUP}/protect`;
+
+/** On a generated ControllerResilience: name of the ClusterControllerResilience that it was generated for. */
+export const GENERATED_FOR_LABEL = `${GROUP}/generated-for`;
+
+/** On a generated ControllerResilience: the preset that its workloads need. */
+export const PRESET_LABEL = `${GROUP}/preset`;
 
 /** On a MutatingAdmissionPolicy and its binding: name of the DaemonSet whose pods they apply to. */
 export const DAEMON_SET_ANNOTATION = `${GROUP}/daemonset`;

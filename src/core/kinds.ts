@@ -1,4 +1,4 @@
-import { GROUP, KIND, PLURAL, VERSION } from "../api/names";
+import { CLUSTER_KIND, CLUSTER_PLURAL, GROUP, KIND, PLURAL, VERSION } from "../api/names";
 
 /** A kind of the Kubernetes API, as URLs and RBAC rules name it. */
 export interface Kind {
@@ -33,6 +33,7 @@ export const KINDS = {
   SelfSubjectReview: { group: "authentication.k8s.io", version: "v1", plural: "selfsubjectreviews" },
   SelfSubjectAccessReview: { group: "authorization.k8s.io", version: "v1", plural: "selfsubjectaccessreviews" },
   [KIND]: { group: GROUP, version: VERSION, plural: PLURAL },
+  [CLUSTER_KIND]: { group: GROUP, version: VERSION, plural: CLUSTER_PLURAL, isClusterScoped: true },
 } as const satisfies Record<string, Kind>;
 
 const PLURALS: ReadonlyMap<string, string> = new Map(Object.entries(KINDS).map(([kind, { plural }]) => [kind, plural]));

@@ -2,7 +2,9 @@ import type { Random } from "../core/clock";
 import type { EngineMetrics, EventRecord, EventSink, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
 import type { Readers } from "../core/readers";
 import type { Remedy } from "../core/remedy";
-import { Controller, type LoopSettings } from "./loop/controller";
+import { ClusterWide } from "./cluster-wide/cluster-wide";
+import type { ClusterWidePorts, ClusterWideSettings } from "./cluster-wide/ports";
+import { Controller, type ControllerPorts, type LoopSettings } from "./loop/controller";
 import { KeyMemory } from "../core/signing-keys";
 import { LeaseBreaker } from "./lead/lease-breaker";
 import { LeaseKeys } from "./lead/lease-keys";
@@ -31,6 +33,8 @@ export interface EnginePorts {
   readonly metrics: EngineMetrics;
   /** Time since the operator's own last trouble with the API server, in milliseconds; Infinity if there was none. */
   readonly sinceOwnTroubleMs?: () => number;
+  /** What the loop of ClusterControllerResiliences reads and reports. Absent: there is no such loop. */
+  readonly clusterWide?: Pick<ClusterWidePorts, "caches" | "store" | "metrics">;
   /** What the readers remember of the signing keys. It outlives this process on the Lease. */
   readonly keyMemory?: KeyMemory;
 }
@@ -45,6 +49,8 @@ export interface EngineSettings {
   readonly loop?: Partial<LoopSettings>;
   /** Minimum time between two restarts in the whole cluster. */
   readonly restartIntervalMs?: number;
+  /** For the loop of ClusterControllerResiliences. */
+  readonly clusterWide?: ClusterWideSettings;
   /** When restarts on log evidence alone stop in the whole cluster. */
   readonly breaker?: Partial<BreakerSettings>;
 }
@@ -53,6 +59,7 @@ export interface EngineSettings {
 export class Engine {
   readonly elector: LeaderElector;
   readonly loop: Controller;
+  readonly clusterWide: ClusterWide | undefined;
   #isStopping = false;
 
   constructor(ports: EnginePorts, settings: EngineSettings) {
@@ -60,8 +67,10 @@ export class Engine {
     const breaker = new LeaseBreaker(clock, why => reportBreaker(why, ports));
     const restarts = createRestarts(ports, settings, { breaker, requestPass: key => this.loop.enqueue(key) });
     const reconciler = new Reconciler({ ...ports, restarts, mode: settings.mode });
-    const leftovers = createLeftovers(ports, () => this.elector.isLeader());
+    const isLeader = (): boolean => this.elector.isLeader();
+    const leftovers = createLeftovers(ports, isLeader);
     const recordEvent = electionEvents(ports);
+    this.clusterWide = createClusterWide(ports, settings.clusterWide, isLeader);
     this.elector = new LeaderElector(
       identity,
       {
@@ -70,11 +79,13 @@ export class Engine {
         onStartedLeading: () => {
           restarts.startTerm();
           this.loop.startLeading();
+          this.clusterWide?.startLeading();
           leftovers.start();
           recordEvent("Normal", "StartedLeading", `${identity} became leader.`);
         },
         onStoppedLeading: why => {
           this.loop.stopLeading();
+          this.clusterWide?.stopLeading();
           leftovers.stop();
           breaker.endTerm();
           if (this.#isStopping) return;
@@ -83,17 +94,7 @@ export class Engine {
       },
       settings.election,
     );
-    this.loop = new Controller(
-      {
-        ...ports,
-        clock,
-        reconcile: (key, mayWrite) => reconciler.reconcile(key, mayWrite),
-        listed: keys => restarts.expect(keys),
-        forget: key => reconciler.forget(key),
-        isLeader: () => this.elector.isLeader(),
-      },
-      settings.loop,
-    );
+    this.loop = createLoop({ ...ports, clock, isLeader }, settings, { reconciler, restarts });
   }
 
   /** Starts to compete for the Lease. */
@@ -104,9 +105,28 @@ export class Engine {
   /** Stops the loop, then releases the Lease. Bounded in time. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    await this.loop.stop();
+    await Promise.all([this.loop.stop(), this.clusterWide?.loop.stop()]);
     await this.elector.stop();
   }
+}
+
+function createLoop(
+  ports: Omit<ControllerPorts, "reconcile" | "listed" | "forget">,
+  { loop }: EngineSettings,
+  { reconciler, restarts }: { readonly reconciler: Reconciler; readonly restarts: Restarts },
+): Controller {
+  const reconcile: ControllerPorts["reconcile"] = (key, mayWrite) => reconciler.reconcile(key, mayWrite);
+  const listed: ControllerPorts["listed"] = keys => restarts.expect(keys);
+  return new Controller({ ...ports, reconcile, listed, forget: key => reconciler.forget(key) }, loop);
+}
+
+function createClusterWide(
+  ports: EnginePorts,
+  settings: ClusterWideSettings | undefined,
+  isLeader: () => boolean,
+): ClusterWide | undefined {
+  if (ports.clusterWide === undefined || settings === undefined) return undefined;
+  return new ClusterWide({ ...ports, ...ports.clusterWide, isLeader }, settings);
 }
 
 function electionEvents({ events, lease }: Pick<EnginePorts, "events" | "lease">) {

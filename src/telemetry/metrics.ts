@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 import type { ControllerResilienceStatus } from "../api/controller-resilience";
 import { splitKey } from "../core/key";
 import type { Clock } from "../core/clock";
+import type { ClusterWideMetrics, CoverageCount } from "../core/cluster-wide";
 import type { LimitReason } from "../core/intent";
 import type { ClusterMetrics, EngineMetrics, Key } from "../core/ports";
 import type { StatusGauge } from "../core/remedy";
@@ -26,7 +27,7 @@ export interface MetricsOptions {
 }
 
 /** All metrics of the operator, in a separate registry. Every name begins with `controller_resilience_`. */
-export class Metrics implements EngineMetrics, ClusterMetrics {
+export class Metrics implements EngineMetrics, ClusterMetrics, ClusterWideMetrics {
   readonly #registry = new Registry();
   readonly #maxObjects: number;
   readonly #clock: Clock | undefined;
@@ -81,6 +82,12 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
   readonly #clockOffset = this.#gauge(
     "clock_offset_seconds",
     "Offset of the API server's clock from the local clock, according to its responses.",
+  );
+  readonly #workloads = this.#gauge(
+    "workloads",
+    "Workloads that use the Kubernetes API, by protection (protected, excluded or unprotected) and reason.",
+    "protection",
+    "reason",
   );
   readonly #eventsLost = this.#counter("events_lost_total", "Kubernetes Events that were not recorded.");
 
@@ -139,6 +146,11 @@ export class Metrics implements EngineMetrics, ClusterMetrics {
 
   status(key: Key, status: ControllerResilienceStatus): void {
     this.#statusGauges.set(key, status);
+  }
+
+  workloads(counts: readonly CoverageCount[]): void {
+    this.#workloads.reset();
+    for (const { protection, reason, count } of counts) this.#workloads.set({ protection, reason }, count);
   }
 
   leader(leading: boolean): void {

@@ -32,22 +32,26 @@ const ARGO_CD: GoProgram = {
   },
 };
 
-/** The folder of the health check, in Argo CD's layout. */
-export const HEALTH_FOLDER = join(
-  ...[__dirname, "..", "..", "deploy", "argocd", "resource_customizations"],
-  ...["controller-resilience.io", "ControllerResilience"],
-);
+/** The folder of the health check of a kind, in Argo CD's layout. */
+export function healthFolder(kind: string): string {
+  const checks = join(__dirname, "..", "..", "deploy", "argocd", "resource_customizations");
+  return join(checks, "controller-resilience.io", kind);
+}
 
-const RESOURCE = "controller-resilience.io/ControllerResilience";
+/** The folder of the health check of ControllerResiliences. */
+export const HEALTH_FOLDER = healthFolder("ControllerResilience");
 
 /** Builds the program that runs Argo CD's library, if necessary; takes some minutes. */
 export async function argoHealth(
   progress: Progress,
-  script = join(HEALTH_FOLDER, "health.lua"),
+  kind = "ControllerResilience",
+  script = join(healthFolder(kind), "health.lua"),
 ): Promise<(objects: readonly object[]) => Promise<Opinion[]>> {
   const program = await built(ARGO_CD, "argocd", progress);
   return async objects =>
-    JSON.parse(await must([program, RESOURCE, script], { stdin: JSON.stringify(objects) })) as Opinion[];
+    JSON.parse(
+      await must([program, `controller-resilience.io/${kind}`, script], { stdin: JSON.stringify(objects) }),
+    ) as Opinion[];
 }
 
 /** The definitions of Application and AppProject, as YAML. */

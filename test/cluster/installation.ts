@@ -10,12 +10,19 @@ const manifest = (path: string): string => readFileSync(join(__dirname, "..", ".
 export const OPERATOR = { namespace: "controller-resilience-system", serviceAccount: "controller-resilience" } as const;
 
 /** Manifests that an operator outside the cluster needs, in order: its API; its rights, its own flows and Pepr's store. */
-export const installation = ["crds/controllerresilience.yaml", "deploy/host-process.yaml"];
+export const installation = [
+  "crds/controllerresilience.yaml",
+  "crds/clustercontrollerresilience.yaml",
+  "deploy/host-process.yaml",
+];
 
 /** Installs what an operator outside the cluster needs. */
 export async function install(client: ClusterClient): Promise<void> {
   for (const path of installation) await client.apply(manifest(path));
-  await client.untilServed(["crd/controllerresiliences.controller-resilience.io", "crd/peprstores.pepr.dev"]);
+  const ours = ["controllerresiliences", "clustercontrollerresiliences"].map(
+    name => `${name}.controller-resilience.io`,
+  );
+  await client.untilServed([...ours, "peprstores.pepr.dev"].map(name => `crd/${name}`));
 }
 
 /** An object of the shipped manifests. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { argoHealth, type Health, HEALTH_FOLDER, type Opinion } from "../argocd/argo-cd";
+import { argoHealth, type Health, HEALTH_FOLDER, healthFolder, type Opinion } from "../argocd/argo-cd";
 import { silent } from "../lab/progress";
 
 // Runs the health check as Argo CD does: with Argo CD's own library, and without Lua's standard libraries.
@@ -18,11 +18,19 @@ interface HealthTest {
 
 let ask: (objects: readonly object[]) => Promise<Opinion[]>;
 
-const read = (path: string): unknown => parse(readFileSync(join(HEALTH_FOLDER, path), "utf8"));
-const { tests } = read("health_test.yaml") as { tests: readonly HealthTest[] };
+/** The test data of Argo CD's layout: objects, and what it should say of each. */
+function testsOf(folder: string): { read: (path: string) => object; tests: readonly HealthTest[] } {
+  const read = (path: string): object => parse(readFileSync(join(folder, path), "utf8")) as object;
+  return { read, ...(read("health_test.yaml") as { tests: readonly HealthTest[] }) };
+}
+
+const { read, tests } = testsOf(HEALTH_FOLDER);
+const ofCluster = testsOf(healthFolder("ClusterControllerResilience"));
+let askOfCluster: typeof ask;
 
 beforeAll(async () => {
   ask = await argoHealth(silent);
+  askOfCluster = await argoHealth(silent, "ClusterControllerResilience");
 }, BUILD_MS);
 
 const IDENTITY = { apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" };
@@ -48,7 +56,7 @@ async function statusOf(object: object): Promise<string> {
 
 describe("the health check", () => {
   it("returns the status that Argo CD's test file expects for each object of the test data", async () => {
-    const said = await ask(tests.map(({ inputPath }) => read(inputPath) as object));
+    const said = await ask(tests.map(({ inputPath }) => read(inputPath)));
     expect(said).toEqual(tests.map(({ healthStatus }) => ({ health: healthStatus })));
     const data = readdirSync(join(HEALTH_FOLDER, "testdata")).map(file => `testdata/${file}`);
     expect(data.toSorted()).toEqual(tests.map(({ inputPath }) => inputPath).toSorted());
@@ -129,5 +137,21 @@ describe("the health check", () => {
       error === undefined && states.includes(health?.status ?? "");
     expect(objects.filter((_, i) => !isFine(said[i] ?? {}))).toEqual([]);
     expect(said).toHaveLength(objects.length);
+  });
+});
+
+describe("the health check of ClusterControllerResiliences", () => {
+  it("returns the status that Argo CD's test file expects for each object of the test data", async () => {
+    const said = await askOfCluster(ofCluster.tests.map(({ inputPath }) => ofCluster.read(inputPath)));
+    expect(said).toEqual(ofCluster.tests.map(({ healthStatus }) => ({ health: healthStatus })));
+    expect(new Set(said.map(({ health }) => health?.status))).toEqual(
+      new Set(["Healthy", "Progressing", "Degraded", "Suspended"]),
+    );
+  });
+
+  it("accepts missing and null fields", async () => {
+    const empty = [{}, { metadata: null, status: null }, { metadata: {}, status: { conditions: null } }];
+    const said = await askOfCluster(empty);
+    expect(said.map(({ health }) => health?.status)).toEqual(["Progressing", "Progressing", "Progressing"]);
   });
 });

@@ -4,15 +4,15 @@ import { ClusterClient } from "../cluster/client";
 import { Lab } from "../lab";
 import { type Progress, silent } from "../lab/progress";
 
-const CRD_FILE = join(import.meta.dirname, "../../crds/controllerresilience.yaml");
-const CRD = "crd/controllerresiliences.controller-resilience.io";
+const CRDS = ["controllerresilience", "clustercontrollerresilience"];
 
 /** Brings up a control plane with the project's CRD. */
 export async function bringUp(name: string, onProgress: Progress = silent): Promise<void> {
   const lab = await Lab.up({ name, controlPlaneOnly: true, onProgress });
   try {
-    await lab.apply(readFileSync(CRD_FILE, "utf8"));
-    await ClusterClient.of(lab).untilServed([CRD]);
+    for (const name of CRDS)
+      await lab.apply(readFileSync(join(import.meta.dirname, `../../crds/${name}.yaml`), "utf8"));
+    await ClusterClient.of(lab).untilServed(CRDS.map(name => `crd/${name}s.controller-resilience.io`));
   } catch (error) {
     await lab.down();
     throw error;

@@ -72,8 +72,9 @@ describe("the watch of objects", () => {
     const object = at("5", { annotations: { a: "1" } }, { conditions: [] });
     // Items of a list may lack apiVersion and kind.
     const { metadata, spec, status } = object;
-    const { watch } = await begin({ metadata: { ...metadata, labels: { b: "2" }, managedFields: [{}] }, spec, status });
-    expect(watch.current()?.get("team/app")).toEqual(object);
+    const labels = { b: "2" };
+    const { watch } = await begin({ metadata: { ...metadata, labels, managedFields: [{}] }, spec, status });
+    expect(watch.current()?.get("team/app")).toEqual({ ...object, metadata: { ...metadata, labels } });
     expect(watch.current()?.get("team/other")).toBeUndefined();
   });
 

@@ -37,6 +37,11 @@ export class ObjectWatch {
     await this.#watch.stop();
   }
 
+  /** Returns the objects of a namespace. @throws ForbiddenError, or TransientError while the cache is not filled or stale */
+  objectsIn(namespace: string): readonly ControllerResilience[] {
+    return this.#watch.viewsOf(namespace).map(({ object }) => object);
+  }
+
   /** Returns what the cache has; undefined while it is not filled or stale. */
   current():
     | { version: string | undefined; get(key: Key): ControllerResilience | undefined; keys(): Key[] }
@@ -60,6 +65,6 @@ function callsForPass({ before, after }: Delta<ObjectView>): boolean {
 }
 
 function wantedOf({ object }: ObjectView): object {
-  const { generation, deletionTimestamp, annotations, finalizers } = object.metadata;
-  return { generation, deletionTimestamp, annotations, finalizers };
+  const { generation, deletionTimestamp, labels, annotations, finalizers } = object.metadata;
+  return { generation, deletionTimestamp, labels, annotations, finalizers };
 }

@@ -47,7 +47,7 @@ export interface ControllerPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly metrics: EngineMetrics;
+  readonly metrics: Pick<EngineMetrics, "reconciled" | "queueDepth">;
 }
 
 /** The key of the full pass in the rate limiter; no object has an empty key. */

@@ -1,4 +1,5 @@
-import type { LabelSelector, TargetSelector } from "../../api/controller-resilience";
+import type { TargetSelector } from "../../api/controller-resilience";
+import { matchesSelector } from "../../core/label-selector";
 import type { Readers } from "../../core/readers";
 import type { WorkloadView } from "../../core/views";
 
@@ -25,26 +26,4 @@ export function describeTarget(target: TargetSelector, index: number): string {
   return target.name === undefined
     ? `${target.kind} matching spec.targets[${index}].selector`
     : `${target.kind}/${target.name}`;
-}
-
-/** Reports whether labels match a selector, by the rules of the API server. */
-export function matchesSelector(labels: Readonly<Record<string, string>>, selector: LabelSelector): boolean {
-  const all = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
-  return all && (selector.matchExpressions ?? []).every(requirement => meets(labels, requirement));
-}
-
-type Requirement = NonNullable<LabelSelector["matchExpressions"]>[number];
-
-function meets(labels: Readonly<Record<string, string>>, { key, operator, values = [] }: Requirement): boolean {
-  const value = labels[key];
-  switch (operator) {
-    case "In":
-      return value !== undefined && values.includes(value);
-    case "NotIn":
-      return value === undefined || !values.includes(value);
-    case "Exists":
-      return value !== undefined;
-    case "DoesNotExist":
-      return value === undefined;
-  }
 }

@@ -1,7 +1,7 @@
 import type { ControllerResilience, DaemonSetStatus, TargetSelector } from "../../api/controller-resilience";
 import type { Readers } from "../../core/readers";
 import type { DaemonSetView } from "../../core/views";
-import { matchesSelector } from "../kit/targets";
+import { matchesSelector } from "../../core/label-selector";
 import { waitingFor } from "./checks/shared";
 import type { DaemonSetFinding } from "./finding";
 import { isOurRollout } from "./observed";

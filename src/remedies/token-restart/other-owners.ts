@@ -1,5 +1,5 @@
 import type { PodView } from "../../core/views";
-import { matchesSelector } from "../kit/targets";
+import { matchesSelector } from "../../core/label-selector";
 import { workloadId, type WatchedWorkload } from "./observed";
 import { podOwner } from "./pod-owner";
 import { isPodOf } from "./targets";

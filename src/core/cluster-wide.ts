@@ -1,0 +1,106 @@
+import type {
+  ClusterControllerResilience,
+  ClusterControllerResilienceStatus,
+} from "../api/cluster-controller-resilience";
+import type { ControllerResilience, LabelSelector } from "../api/controller-resilience";
+import type { BindingView, NamespaceView, ServiceAccountView, WorkloadView } from "./views";
+
+// What is known of one namespace when the operator decides which of its workloads to protect.
+
+/** A namespace. */
+export interface NamespaceFacts {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Value of the label or annotation `controller-resilience.io/protect`; absent: neither true nor false. */
+  readonly protect?: boolean;
+  /** The skip annotation is set on it. */
+  readonly skip: boolean;
+  readonly isTerminating: boolean;
+}
+
+/** A workload that may be protected. */
+export interface Candidate {
+  readonly kind: WorkloadView["kind"];
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Its selector of pods, to find out which targets of kind Pod mean it. Absent: not known. */
+  readonly podSelector?: LabelSelector;
+  /** References of the images of its containers. */
+  readonly images: readonly string[];
+  /** As on {@link NamespaceFacts}. */
+  readonly protect?: boolean;
+  readonly skip: boolean;
+  /** Its pods mount a token of the API server, and some role is bound to their ServiceAccount. */
+  readonly usesApi: boolean;
+}
+
+/** Everything that one namespace is judged by. */
+export interface Facts {
+  readonly namespace: NamespaceFacts;
+  readonly candidates: readonly Candidate[];
+  /** All ControllerResiliences of the namespace. */
+  readonly objects: readonly ControllerResilience[];
+  /** Those that are not being deleted; the first one wins where several select one workload. */
+  readonly clusterObjects: readonly ClusterControllerResilience[];
+  /** The operator's own namespace. */
+  readonly ownNamespace: string;
+}
+
+/** Sorts them by age, then by name, so that the winner stays the same. */
+export function oldestFirst(objects: readonly ClusterControllerResilience[]): ClusterControllerResilience[] {
+  const rank = ({ metadata }: ClusterControllerResilience): string => `${metadata.creationTimestamp}/${metadata.name}`;
+  return objects.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
+}
+
+/** Returns a workload as a target names it: `Deployment/web`. */
+export function workloadName({ kind, name }: Pick<Candidate, "kind" | "name">): string {
+  return `${kind}/${name}`;
+}
+
+/** Reads what a namespace is judged by, from watch caches. Each read throws ForbiddenError or TransientError while its cache cannot be trusted. */
+export interface ClusterWideCaches {
+  namespaces(): Promise<readonly NamespaceView[]>;
+  namespace(name: string): Promise<NamespaceView | undefined>;
+  /** Deployments, StatefulSets and DaemonSets of a namespace. */
+  workloads(namespace: string): Promise<readonly WorkloadView[]>;
+  serviceAccounts(namespace: string): Promise<readonly ServiceAccountView[]>;
+  /** RoleBindings of a namespace; without one, all ClusterRoleBindings. */
+  bindings(namespace?: string): Promise<readonly BindingView[]>;
+  /** ControllerResiliences of a namespace. */
+  objects(namespace: string): readonly ControllerResilience[];
+  clusterObjects(): readonly ClusterControllerResilience[];
+  /** Nothing is read for now: watches that serve nobody else end. */
+  release(): void;
+}
+
+/** Reads and reports ClusterControllerResiliences. */
+export interface ClusterObjectStore {
+  /** Read live; null when it is gone. */
+  get(name: string): Promise<ClusterControllerResilience | null>;
+  /**
+   * Replaces status, if the object still has that resourceVersion.
+   *
+   * @throws ConflictError when it has another, GoneError when it is gone
+   */
+  writeStatus(object: ClusterControllerResilience, status: ClusterControllerResilienceStatus): Promise<void>;
+}
+
+/** Whether a workload that uses the API is protected, excluded on purpose, or neither. */
+export type Protection = "protected" | "excluded" | "unprotected";
+
+/** One count of the metric `controller_resilience_workloads`. */
+export interface CoverageCount {
+  readonly protection: Protection;
+  /**
+   * protected: Enforce, Observe or Suspended. excluded: OptedOut, Skipped or OperatorNamespace. unprotected:
+   * NamespaceNotSelected, KindNotSelected, WorkloadNotSelected or Pending, which is selected but not protected yet.
+   */
+  readonly reason: string;
+  readonly count: number;
+}
+
+/** What the cluster-wide loop counts. */
+export interface ClusterWideMetrics {
+  /** Replaces all counts. */
+  workloads(counts: readonly CoverageCount[]): void;
+}

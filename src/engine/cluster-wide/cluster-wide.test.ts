@@ -1,0 +1,150 @@
+import { describe, expect, it } from "vitest";
+import { ForbiddenError, TransientError } from "../../core/errors";
+import { clusterObject, handWritten } from "./testing/fixtures";
+import { ClusterWideWorld, workloadView } from "./testing/world";
+
+function start(...namespaces: string[]): ClusterWideWorld {
+  const world = new ClusterWideWorld();
+  for (const name of namespaces) world.addNamespace(name, ["Deployment/web", "DaemonSet/agent"]);
+  world.owners.set("all", clusterObject("all"));
+  world.engine.startLeading();
+  return world;
+}
+
+const written = ({ intents }: ClusterWideWorld) =>
+  intents.map(({ verb, target }) => `${verb} ${String(target.namespace)}/${target.name}`);
+
+describe("the loop of ClusterControllerResiliences", () => {
+  it("generates an object in each namespace, reports, and then rests", async () => {
+    const world = start("a", "b");
+    await world.run(10);
+    expect(written(world)).toEqual(["create a/all", "create b/all"]);
+    expect(world.status("all")).toMatchObject({ namespaces: 2, workloads: 4, protected: 4, objects: 2, conflicts: [] });
+    expect(world.condition("all", "Ready")).toBe(
+      "True/AllProtected: All 4 selected workloads in 2 namespaces are protected.",
+    );
+    expect(world.condition("all", "Covered")).toMatch(/^True\/AllCovered/);
+    const { statusWrites } = world;
+    await world.run(300);
+    expect([world.intents.length, world.statusWrites]).toEqual([2, statusWrites]);
+    world.engine.stopLeading();
+  });
+
+  it("protects a namespace and a workload that are created later", async () => {
+    const world = start("a");
+    await world.run(5);
+    world.addNamespace("late", ["Deployment/x"]);
+    world.engine.namespaceChanged("late");
+    await world.run(3);
+    world.found.set("a", [...(world.found.get("a") ?? []), workloadView("a", "Deployment/more")]);
+    world.engine.namespaceChanged("a");
+    await world.run(3);
+    expect(written(world)).toEqual(["create a/all", "create late/all", "patch a/all"]);
+    expect(world.status("all")).toMatchObject({ namespaces: 2, workloads: 4, protected: 4 });
+    world.engine.stopLeading();
+  });
+
+  it("takes nothing away on the word of a cache alone", async () => {
+    const world = start("a");
+    await world.run(5);
+    world.liveWorkloads.set("a", world.found.get("a") ?? []);
+    world.found.set("a", []);
+    world.engine.namespaceChanged("a");
+    await world.run(10);
+    expect(written(world)).toEqual(["create a/all"]);
+    world.liveWorkloads.clear();
+    world.engine.namespaceChanged("a");
+    await world.run(3);
+    expect(written(world)).toEqual(["create a/all", "delete a/all"]);
+    expect(world.condition("all", "Ready")).toMatch(
+      /^False\/NothingSelected: spec.workloads selects no workload in 1 namespace/,
+    );
+    world.engine.stopLeading();
+  });
+
+  it("goes on where one namespace is refused, and says so", async () => {
+    const world = start("a", "b", "c");
+    world.onWrite = ({ target }) => {
+      if (target.namespace === "b")
+        throw new ForbiddenError("create controllerresiliences b/all: exceeded quota: small");
+    };
+    await world.run(10);
+    expect(written(world)).toEqual(["create a/all", "create c/all"]);
+    const words = "In namespace b: create controllerresiliences b/all: exceeded quota: small";
+    expect(world.condition("all", "Ready")).toBe(`False/Refused: ${words}`);
+    expect(world.condition("all", "Stalled")).toBe(`True/Refused: ${words}`);
+    expect(world.status("all")?.conflicts).toMatchObject([{ namespace: "b", reason: "Refused" }]);
+    expect(world.events.records.filter(({ type }) => type === "Warning")).toHaveLength(1);
+    world.onWrite = () => undefined;
+    await world.run(700);
+    expect(written(world)).toContain("create b/all");
+    expect(world.condition("all", "Stalled")).toBe("False/Idle: No action required.");
+    world.engine.stopLeading();
+  });
+
+  it("reports a failure that lasts, and calls a person after ten minutes", async () => {
+    const world = start("a");
+    world.onWrite = () => {
+      throw new TransientError("create controllerresiliences a/all: the webhook does not answer");
+    };
+    await world.run(30);
+    expect(world.condition("all", "Ready")).toMatch(
+      /^False\/Progressing: 0 of 2 selected workloads are protected so far/,
+    );
+    expect(world.condition("all", "Reconciling")).toMatch(/^True\/Progressing/);
+    await world.run(120);
+    expect(world.condition("all", "Ready")).toMatch(/^False\/Failed: In namespace a: .* webhook does not answer/);
+    expect(world.condition("all", "Stalled")).toBe("False/Idle: No action required.");
+    await world.run(600);
+    expect(world.condition("all", "Stalled")).toMatch(/^True\/Refused/);
+    world.engine.stopLeading();
+  });
+
+  it("writes no status before each namespace was looked at", async () => {
+    const world = start("a", "b");
+    const workloads = world.workloads;
+    world.workloads = namespace => (namespace === "b" ? new Promise(() => undefined) : workloads(namespace));
+    await world.run(30);
+    expect(world.statusWrites).toBe(0);
+    world.engine.stopLeading();
+  });
+
+  it("keeps a pace of 20 writes per second", async () => {
+    const names = Array.from({ length: 200 }, (_, index) => `n${String(index).padStart(3, "0")}`);
+    const world = start(...names);
+    await world.run(3);
+    expect(world.intents.length).toBeGreaterThan(60);
+    expect(world.intents.length).toBeLessThanOrEqual(20 + 3 * 20);
+    await world.run(15);
+    expect(world.intents).toHaveLength(200);
+    world.engine.stopLeading();
+  });
+
+  it("measures which workloads are protected, and reads nothing without a ClusterControllerResilience", async () => {
+    const world = start("a");
+    world.all.set("a", [handWritten("mine", [{ kind: "Deployment", name: "web" }])]);
+    world.addNamespace("out", ["Deployment/x"], { team: "none" });
+    world.owners.set("all", clusterObject("all", { excludeNamespaces: ["out"] }));
+    await world.run(5);
+    const counts = world.metrics.coverage.map(
+      ({ protection, reason, count }) => `${protection}/${reason} ${String(count)}`,
+    );
+    expect(counts.sort()).toEqual(["protected/Enforce 1", "protected/Observe 1", "unprotected/NamespaceNotSelected 1"]);
+    expect(world.condition("all", "Covered")).toBe(
+      "False/Unprotected: 1 of 3 workloads that use the API is not protected (1 NamespaceNotSelected), such as out/Deployment/x.",
+    );
+    world.owners.clear();
+    await world.run(70);
+    expect(world.metrics.coverage).toEqual([]);
+    expect(world.released).toBeGreaterThan(0);
+    world.engine.stopLeading();
+  });
+
+  it("writes nothing once it does not lead", async () => {
+    const world = start("a");
+    world.isLeader = false;
+    await world.run(20);
+    expect([world.intents, world.statusWrites]).toEqual([[], 0]);
+    world.engine.stopLeading();
+  });
+});

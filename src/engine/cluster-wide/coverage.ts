@@ -1,0 +1,91 @@
+import type { ControllerResilience } from "../../api/controller-resilience";
+import { type Candidate, type CoverageCount, type Facts, type Protection, workloadName } from "../../core/cluster-wide";
+import { isGenerated } from "./generated";
+import type { NamespacePlan } from "./plan";
+import { namespaceExclusion, workloadExclusion, workloadsOf } from "./selection";
+
+/** The coverage of one namespace, or of several. */
+export interface Coverage {
+  readonly counts: readonly CoverageCount[];
+  /** Some of the unprotected workloads, as `namespace/Deployment/web`. */
+  readonly examples: readonly string[];
+}
+
+/** Most unprotected workloads that are named. */
+const MAX_EXAMPLES = 3;
+
+/** Counts the workloads of a namespace that use the API, by their protection. Pure. */
+export function coverageOf(facts: Facts, plan: NamespacePlan): Coverage {
+  const counts = new Map<string, CoverageCount>();
+  const examples: string[] = [];
+  const protectors = protectorsOf(facts);
+  for (const candidate of facts.candidates) {
+    const workload = workloadName(candidate);
+    const by = protectors.get(workload);
+    if (!candidate.usesApi && !(by !== undefined && isGenerated(by))) continue;
+    const [protection, reason] = judge(candidate, by, facts, plan);
+    const key = `${protection}/${reason}`;
+    counts.set(key, { protection, reason, count: (counts.get(key)?.count ?? 0) + 1 });
+    if (protection === "unprotected") examples.push(`${facts.namespace.name}/${workload}`);
+  }
+  return { counts: [...counts.values()], examples: examples.sort().slice(0, MAX_EXAMPLES) };
+}
+
+/** Adds up the coverage of namespaces. */
+export function totalCoverage(parts: Iterable<Coverage>): Coverage {
+  const counts = new Map<string, CoverageCount>();
+  const examples: string[] = [];
+  for (const part of parts) {
+    for (const { protection, reason, count } of part.counts) {
+      const key = `${protection}/${reason}`;
+      counts.set(key, { protection, reason, count: (counts.get(key)?.count ?? 0) + count });
+    }
+    if (examples.length < MAX_EXAMPLES) examples.push(...part.examples.slice(0, MAX_EXAMPLES - examples.length));
+  }
+  return { counts: [...counts.values()], examples };
+}
+
+/** Returns the sum of the counts of one protection. */
+export function countOf({ counts }: Coverage, protection: Protection): number {
+  return counts.filter(count => count.protection === protection).reduce((sum, { count }) => sum + count, 0);
+}
+
+/** The object that protects each workload; of several, one that acts. */
+function protectorsOf({ objects, candidates }: Facts): Map<string, ControllerResilience> {
+  const protectors = new Map<string, ControllerResilience>();
+  for (const object of objects) {
+    for (const workload of workloadsOf(object, candidates)) {
+      const other = protectors.get(workload);
+      if (other === undefined || modeOf(other) !== "Enforce") protectors.set(workload, object);
+    }
+  }
+  return protectors;
+}
+
+function modeOf({ spec: { mode, suspend } }: ControllerResilience): string {
+  return suspend ? "Suspended" : mode;
+}
+
+function judge(
+  candidate: Candidate,
+  protector: ControllerResilience | undefined,
+  facts: Facts,
+  plan: NamespacePlan,
+): [Protection, string] {
+  const { namespace } = facts;
+  if (candidate.skip || namespace.skip) return ["excluded", "Skipped"];
+  if (protector !== undefined) return ["protected", modeOf(protector)];
+  if (candidate.protect === false || namespace.protect === false) return ["excluded", "OptedOut"];
+  const reason = whyUnprotected(candidate, facts, plan);
+  return [reason === "OperatorNamespace" ? "excluded" : "unprotected", reason];
+}
+
+function whyUnprotected(candidate: Candidate, facts: Facts, { shares }: NamespacePlan): string {
+  const { namespace, clusterObjects, ownNamespace } = facts;
+  const workload = workloadName(candidate);
+  if ([...shares.values()].some(({ selected }) => selected.includes(workload))) return "Pending";
+  const [first] = clusterObjects;
+  if (first === undefined) return "NamespaceNotSelected";
+  const outside = namespaceExclusion(namespace, first.spec, ownNamespace);
+  return outside ?? workloadExclusion(candidate, first.spec, false) ?? "Pending";
+}

@@ -1,0 +1,142 @@
+import { PROTECT_LABEL } from "../../api/names";
+import { type Candidate, type Facts, type NamespaceFacts, oldestFirst } from "../../core/cluster-wide";
+import type { BindingView, NamespaceView, ServiceAccountView, WorkloadView } from "../../core/views";
+import { BoundAccounts, CLUSTER_ROLE_BINDINGS } from "./bound-accounts";
+import type { ClusterWidePorts, ClusterWideSettings } from "./ports";
+
+const KINDS_OF_WORKLOADS = ["Deployment", "StatefulSet", "DaemonSet"] as const;
+
+/** Puts together what a namespace is judged by. */
+export class FactsReader {
+  readonly #ports: Pick<ClusterWidePorts, "caches" | "readers" | "store">;
+  readonly #settings: ClusterWideSettings;
+  readonly #onChange: (namespaces: Iterable<string>) => void;
+  readonly #bound = new BoundAccounts();
+  /** What {@link #bound} counts of each source. */
+  readonly #counted = new Map<string, readonly BindingView[]>();
+
+  /** @param onChange called with namespaces whose ServiceAccounts are bound by changed bindings elsewhere */
+  constructor(
+    ports: Pick<ClusterWidePorts, "caches" | "readers" | "store">,
+    settings: ClusterWideSettings,
+    onChange: (namespaces: Iterable<string>) => void,
+  ) {
+    this.#ports = ports;
+    this.#settings = settings;
+    this.#onChange = onChange;
+  }
+
+  /** Forgets what is counted of bindings. */
+  clear(): void {
+    this.#bound.clear();
+    this.#counted.clear();
+  }
+
+  /** Names of the watched namespaces. */
+  async namespaces(): Promise<string[]> {
+    const views = await this.#ports.caches.namespaces();
+    return views.map(({ name }) => name).filter(this.#settings.isWatched);
+  }
+
+  /** Reads caches; null if there is no such namespace. */
+  async cached(name: string): Promise<Facts | null> {
+    const { caches } = this.#ports;
+    const namespace = await caches.namespace(name);
+    if (namespace === undefined || !this.#settings.isWatched(name)) return null;
+    const accounts = await caches.serviceAccounts(name);
+    await this.#readBindings(name);
+    return {
+      namespace: namespaceFacts(namespace),
+      candidates: this.#candidates(name, await caches.workloads(name), accounts),
+      objects: caches.objects(name),
+      clusterObjects: oldestFirst(caches.clusterObjects().filter(isLive)),
+      ownNamespace: this.#settings.ownNamespace,
+    };
+  }
+
+  /** Reads live what may take protection away. */
+  async live({ namespace: { name }, clusterObjects, ownNamespace }: Facts): Promise<Facts> {
+    const { readers, store, caches } = this.#ports;
+    const [view, objects, accounts, ...workloads] = await Promise.all([
+      readers.namespace(name),
+      readers.objects(name),
+      caches.serviceAccounts(name),
+      ...KINDS_OF_WORKLOADS.map(kind => readers.workloads(kind, name)),
+    ]);
+    const live = await Promise.all(clusterObjects.map(({ metadata }) => store.get(metadata.name)));
+    return {
+      namespace: view === null ? goneNamespace(name) : namespaceFacts(view),
+      candidates: this.#candidates(name, workloads.flat(), accounts),
+      objects,
+      clusterObjects: oldestFirst(live.filter(object => object !== null).filter(isLive)),
+      ownNamespace,
+    };
+  }
+
+  /** Other namespaces can be concerned: a binding names ServiceAccounts of any namespace. */
+  async #readBindings(namespace: string): Promise<void> {
+    const { caches } = this.#ports;
+    const changed = new Set([
+      ...this.#replaceBindings(namespace, await caches.bindings(namespace)),
+      ...this.#replaceBindings(CLUSTER_ROLE_BINDINGS, await caches.bindings()),
+    ]);
+    changed.delete(namespace);
+    if (changed.size > 0) this.#onChange(changed);
+  }
+
+  /** A cache returns the same array until it changes, so a thousand namespaces do not count all ClusterRoleBindings each. */
+  #replaceBindings(source: string, bindings: readonly BindingView[]): Iterable<string> {
+    if (this.#counted.get(source) === bindings) return [];
+    this.#counted.set(source, bindings);
+    return this.#bound.replace(source, bindings);
+  }
+
+  #candidates(
+    namespace: string,
+    workloads: readonly WorkloadView[],
+    accounts: readonly ServiceAccountView[],
+  ): Candidate[] {
+    const automounts = new Map(accounts.map(({ name, automount }) => [name, automount ?? true]));
+    return workloads.map(workload => {
+      const { kind, name, labels, skip, serviceAccountName, podSelector, images = [] } = workload;
+      const mounts = mountsToken(workload, automounts.get(serviceAccountName));
+      const protect = protectOf(labels, workload.annotations ?? {});
+      return {
+        ...{ kind, name, labels, skip, images, usesApi: mounts && this.#bound.has(namespace, serviceAccountName) },
+        ...(podSelector && { podSelector }),
+        ...(protect !== undefined && { protect }),
+      };
+    });
+  }
+}
+
+/** The audience of the API server, unless its operator has set others, begins with one of these. */
+const API_AUDIENCES = ["https://kubernetes.default", "kubernetes.default"];
+
+/** @param accountAutomount automountServiceAccountToken of the ServiceAccount */
+function mountsToken({ tokenAudiences = [], automount }: WorkloadView, accountAutomount: boolean | undefined): boolean {
+  const isOfApi = (audience: string): boolean => audience === "" || API_AUDIENCES.some(one => audience.startsWith(one));
+  return tokenAudiences.some(isOfApi) || (automount ?? accountAutomount ?? true);
+}
+
+function namespaceFacts({ name, labels, annotations, skip, deletedAtMs }: NamespaceView): NamespaceFacts {
+  const protect = protectOf(labels, annotations);
+  return { name, labels, skip, isTerminating: deletedAtMs !== undefined, ...(protect !== undefined && { protect }) };
+}
+
+function goneNamespace(name: string): NamespaceFacts {
+  return { name, labels: {}, skip: false, isTerminating: true };
+}
+
+/** The label wins over the annotation; another value than true or false counts as absent. */
+function protectOf(
+  labels: Readonly<Record<string, string>>,
+  annotations: Readonly<Record<string, string>>,
+): boolean | undefined {
+  const value = labels[PROTECT_LABEL] ?? annotations[PROTECT_LABEL];
+  return value === "true" ? true : value === "false" ? false : undefined;
+}
+
+function isLive({ metadata }: { readonly metadata: { readonly deletionTimestamp?: string } }): boolean {
+  return metadata.deletionTimestamp === undefined;
+}

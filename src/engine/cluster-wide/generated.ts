@@ -1,0 +1,122 @@
+import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
+import type { ControllerResilience, OwnerReference } from "../../api/controller-resilience";
+import { CLUSTER_KIND, GENERATED_FOR_LABEL, MANAGED_BY_LABEL, MANAGER, PRESET_LABEL } from "../../api/names";
+import { apiVersionOf, KINDS } from "../../core/kinds";
+
+// The ControllerResiliences that the operator generates for a ClusterControllerResilience.
+
+/** Most targets of one object: spec.targets takes no more. A namespace with more workloads gets several objects. */
+export const MAX_TARGETS = 32;
+
+/** The workloads of one namespace that share a template. */
+export interface Group {
+  /** Absent: the template as it is. */
+  readonly preset?: string;
+  readonly template: ClusterControllerResilience["spec"]["template"];
+  /** As `Deployment/web`. */
+  readonly workloads: readonly string[];
+}
+
+/** Where the objects of a group go. */
+export interface Place {
+  readonly owner: ClusterControllerResilience;
+  readonly mode: "Enforce" | "Observe";
+  /** Names of all objects of the namespace. */
+  readonly taken: ReadonlySet<string>;
+}
+
+/** One object as it has to be. */
+export interface Wanted {
+  /** The object to change; absent: it has to be created. */
+  readonly found?: ControllerResilience;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly ownerReference: OwnerReference;
+  readonly spec: ControllerResilience["spec"];
+}
+
+/** Reports whether the operator generated an object for some ClusterControllerResilience. All others are hand-written. */
+export function isGenerated({ metadata }: Pick<ControllerResilience, "metadata">): boolean {
+  return (metadata.ownerReferences ?? []).some(({ kind }) => kind === CLUSTER_KIND);
+}
+
+/** Reports whether the operator generated an object for this ClusterControllerResilience. */
+export function isGeneratedFor(
+  { metadata }: Pick<ControllerResilience, "metadata">,
+  owner: Pick<ClusterControllerResilience, "metadata">,
+): boolean {
+  return (metadata.ownerReferences ?? []).some(({ kind, uid }) => kind === CLUSTER_KIND && uid === owner.metadata.uid);
+}
+
+/**
+ * Distributes the workloads of a group over objects. A workload stays in the object that lists it, so that its restarts and budgets, which
+ * that object's status holds, stay with it; others go where there is room.
+ *
+ * @param found the generated objects of this owner and preset, in the namespace, that are not being deleted
+ */
+export function distribute(
+  { owner, mode, taken }: Place,
+  group: Group,
+  found: readonly ControllerResilience[],
+): Wanted[] {
+  const waiting = new Set(group.workloads);
+  const kept = byName(found).map(object => {
+    const workloads = object.spec.targets.flatMap(({ kind, name = "" }) => take(waiting, `${kind}/${name}`));
+    return { found: object, name: object.metadata.name, workloads };
+  });
+  const parts: { found?: ControllerResilience; name: string; workloads: string[] }[] = kept;
+  const names = new Set(taken);
+  for (const workload of [...waiting].sort()) {
+    let part = parts.find(({ workloads }) => workloads.length < MAX_TARGETS);
+    if (part === undefined) parts.push((part = { name: freeName(owner, group.preset, names), workloads: [] }));
+    names.add(part.name);
+    part.workloads.push(workload);
+  }
+  const shared = { labels: labelsOf(owner, group.preset), ownerReference: ownerReferenceTo(owner) };
+  return parts
+    .filter(({ workloads }) => workloads.length > 0)
+    .map(({ workloads, ...part }) => ({ ...part, ...shared, spec: specOf(owner, mode, group, workloads) }));
+}
+
+function specOf(
+  { spec: { suspend } }: ClusterControllerResilience,
+  mode: "Enforce" | "Observe",
+  { template }: Group,
+  workloads: readonly string[],
+): ControllerResilience["spec"] {
+  const targets = workloads.map(workload => {
+    const slash = workload.indexOf("/");
+    return { kind: workload.slice(0, slash) as "Deployment", name: workload.slice(slash + 1) };
+  });
+  return { mode, suspend, targets, ...template };
+}
+
+function labelsOf({ metadata }: ClusterControllerResilience, preset: string | undefined): Record<string, string> {
+  const labels = { [MANAGED_BY_LABEL]: MANAGER, [GENERATED_FOR_LABEL]: metadata.name };
+  return preset === undefined ? labels : { ...labels, [PRESET_LABEL]: preset };
+}
+
+/** Without blockOwnerDeletion, which would need the right to update finalizers of the owner. */
+function ownerReferenceTo({ metadata: { name, uid } }: ClusterControllerResilience): OwnerReference {
+  return { apiVersion: apiVersionOf(KINDS[CLUSTER_KIND]), kind: CLUSTER_KIND, name, uid, controller: true };
+}
+
+/** Returns the first of `NAME`, `NAME-2`, `NAME-3` that no object has. */
+function freeName(
+  { metadata }: ClusterControllerResilience,
+  preset: string | undefined,
+  taken: ReadonlySet<string>,
+): string {
+  const base = preset === undefined ? metadata.name : `${metadata.name}-${preset}`;
+  let name = base;
+  for (let number = 2; taken.has(name); number++) name = `${base}-${number}`;
+  return name;
+}
+
+function take(waiting: Set<string>, workload: string): string[] {
+  return waiting.delete(workload) ? [workload] : [];
+}
+
+function byName(objects: readonly ControllerResilience[]): ControllerResilience[] {
+  return objects.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+}

@@ -1,0 +1,105 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import type { ControllerResilience } from "../../api/controller-resilience";
+import { type Candidate, type Facts, workloadName } from "../../core/cluster-wide";
+import { isGenerated, MAX_TARGETS } from "./generated";
+import { planNamespace } from "./plan";
+import { workloadsOf } from "./selection";
+import { candidate, carryOut, clusterObject, facts, handWritten, namespaceFacts } from "./testing/fixtures";
+
+const labels = fc.constantFrom({}, { team: "a" }, { team: "b" });
+const protect = fc.constantFrom(undefined, undefined, true, false);
+const images = fc.constantFrom([], ["argoproj/argocd:1"], ["registry.example/calico/node:1"]);
+
+const candidates: fc.Arbitrary<Candidate[]> = fc
+  .uniqueArray(
+    fc.record({
+      workload: fc
+        .tuple(fc.constantFrom("Deployment", "StatefulSet", "DaemonSet"), fc.nat(40))
+        .map(([kind, number]) => `${kind}/w${String(number)}`),
+      ...{ labels, images, usesApi: fc.boolean(), skip: fc.boolean(), protect },
+    }),
+    { maxLength: 60, selector: ({ workload }) => workload },
+  )
+  .map(items =>
+    items.map(({ workload, protect: wish, ...more }) =>
+      candidate(workload, { ...more, ...(wish !== undefined && { protect: wish }) }),
+    ),
+  );
+
+const namespaces = fc
+  .record({ labels, protect, skip: fc.boolean(), isTerminating: fc.constantFrom(false, false, false, true) })
+  .map(({ protect: wish, ...more }) =>
+    namespaceFacts("web", { ...more, ...(wish !== undefined && { protect: wish }) }),
+  );
+
+const clusterObjects = fc
+  .array(
+    fc.record({
+      mode: fc.constantFrom("Observe" as const, "Enforce" as const),
+      suspend: fc.boolean(),
+      namespaceSelector: fc.constantFrom({}, { matchLabels: { team: "a" } }),
+      excludeNamespaces: fc.constantFrom<string[]>([], ["we*"], ["other"]),
+      workloads: fc.record({
+        kinds: fc.constantFrom<("Deployment" | "DaemonSet")[]>(["Deployment"], ["Deployment", "DaemonSet"]),
+        selector: fc.constantFrom({}, { matchLabels: { team: "b" } }),
+        discover: fc.constantFrom("UsesAPI" as const, "All" as const),
+      }),
+    }),
+    { maxLength: 3 },
+  )
+  .map(specs => specs.map((spec, index) => clusterObject(`c${String(index)}`, spec)));
+
+const hand = fc
+  .array(fc.constantFrom("w1", "w2", "w3"), { maxLength: 2 })
+  .map(names => names.map((name, index) => handWritten(`hand-${String(index)}`, [{ kind: "Deployment", name }])));
+
+const anyFacts: fc.Arbitrary<Facts> = fc
+  .record({ namespace: namespaces, candidates, clusterObjects, objects: hand })
+  .map(parts => facts(parts));
+
+function settled(of: Facts, objects: readonly ControllerResilience[]): ControllerResilience[] {
+  const first = carryOut(objects, planNamespace({ ...of, objects }));
+  return carryOut(first, planNamespace({ ...of, objects: first }));
+}
+
+it("settles after two rounds from whatever there was before: each workload in at most one generated object, none that is hand-written", () => {
+  fc.assert(
+    fc.property(anyFacts, anyFacts, (before, after) => {
+      const old = settled(before, before.objects).filter(isGenerated);
+      const start = [
+        ...after.objects,
+        ...old.filter(({ metadata }) => after.objects.every(object => object.metadata.name !== metadata.name)),
+      ];
+      const objects = settled(after, start);
+      expect(planNamespace({ ...after, objects }).writes).toEqual([]);
+      if (after.namespace.isTerminating) return;
+      const owners = new Set(after.clusterObjects.map(({ metadata }) => metadata.uid));
+      const live = objects.filter(
+        object => isGenerated(object) && owners.has(object.metadata.ownerReferences?.[0]?.uid ?? ""),
+      );
+      const listed = live.flatMap(({ spec }) => spec.targets.map(({ kind, name }) => `${kind}/${String(name)}`));
+      expect(new Set(listed).size).toBe(listed.length);
+      const claimed = new Set(after.objects.flatMap(object => [...workloadsOf(object, after.candidates)]));
+      expect(listed.filter(workload => claimed.has(workload))).toEqual([]);
+      const known = new Map(after.candidates.map(one => [workloadName(one), one]));
+      for (const workload of listed) expect(known.get(workload)?.protect).not.toBe(false);
+      if (after.namespace.protect === false) expect(listed).toEqual([]);
+      for (const { spec } of live) {
+        expect(spec.targets.length).toBeGreaterThan(0);
+        expect(spec.targets.length).toBeLessThanOrEqual(MAX_TARGETS);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+it("never changes a hand-written object", () => {
+  fc.assert(
+    fc.property(anyFacts, of => {
+      const uids = new Set(of.objects.map(({ metadata }) => metadata.uid));
+      expect(planNamespace(of).writes.filter(({ intent }) => uids.has(intent.target.uid ?? ""))).toEqual([]);
+    }),
+    { numRuns: 200 },
+  );
+});

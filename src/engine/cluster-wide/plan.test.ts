@@ -1,0 +1,175 @@
+import { describe, expect, it } from "vitest";
+import type { ControllerResilience } from "../../api/controller-resilience";
+import { GENERATED_FOR_LABEL, MANAGED_BY_LABEL, PRESET_LABEL } from "../../api/names";
+import type { Facts } from "../../core/cluster-wide";
+import { planNamespace } from "./plan";
+import { candidate, carryOut, clusterObject, facts, handWritten, namespaceFacts } from "./testing/fixtures";
+
+const targetsOf = (object: ControllerResilience | undefined) =>
+  object?.spec.targets.map(({ kind, name }) => `${kind}/${String(name)}`);
+
+/** Plans and carries out until nothing is left to write. */
+function settle(of: Facts): ControllerResilience[] {
+  let objects = [...of.objects];
+  for (let round = 0; round < 3; round++) objects = carryOut(objects, planNamespace({ ...of, objects }));
+  expect(planNamespace({ ...of, objects }).writes).toEqual([]);
+  return objects;
+}
+
+const workloads = (count: number) =>
+  Array.from({ length: count }, (_, index) => candidate(`Deployment/w${String(index).padStart(3, "0")}`));
+
+describe("planNamespace", () => {
+  it("generates an object that names the workloads, with labels, owner and the template", () => {
+    const [object, ...others] = settle(
+      facts({ candidates: [candidate("Deployment/web"), candidate("DaemonSet/agent")] }),
+    );
+    expect(others).toEqual([]);
+    expect(object?.metadata).toMatchObject({
+      name: "all",
+      labels: { [MANAGED_BY_LABEL]: "controller-resilience", [GENERATED_FOR_LABEL]: "all" },
+      ownerReferences: [{ kind: "ClusterControllerResilience", name: "all", uid: "uid-all", controller: true }],
+    });
+    expect(object?.spec).toEqual({
+      mode: "Observe",
+      suspend: false,
+      targets: [
+        { kind: "DaemonSet", name: "agent" },
+        { kind: "Deployment", name: "web" },
+      ],
+      tokenRestart: { evidence: ["Logs", "ServiceAccountAge"] },
+    });
+  });
+
+  it("generates nothing where nothing is selected", () => {
+    expect(planNamespace(facts({ candidates: [] })).writes).toEqual([]);
+    expect(planNamespace(facts({ candidates: [candidate("Deployment/web", { usesApi: false })] })).writes).toEqual([]);
+    expect(planNamespace(facts({ clusterObjects: [] })).writes).toEqual([]);
+  });
+
+  it("writes nothing in a namespace that is being deleted", () => {
+    const objects = settle(facts());
+    const namespace = namespaceFacts("web", { isTerminating: true });
+    expect(planNamespace(facts({ namespace })).writes).toEqual([]);
+    expect(planNamespace(facts({ namespace, objects })).writes).toEqual([]);
+  });
+
+  it("undoes manual edits, those of its labels and of further blocks included", () => {
+    const [object] = settle(facts());
+    if (object === undefined) throw new Error("expected an object");
+    const edited: ControllerResilience = {
+      ...object,
+      metadata: { ...object.metadata, labels: { mine: "kept" } },
+      spec: { ...object.spec, mode: "Enforce", tokenLifetime: {} as never },
+    };
+    const [after] = settle(facts({ objects: [edited] }));
+    expect(after?.spec).toEqual(object.spec);
+    expect(after?.metadata.labels).toEqual({ ...object.metadata.labels, mine: "kept" });
+  });
+
+  it("adds new workloads without a live read, and takes none away without one", () => {
+    const objects = settle(facts());
+    const more = planNamespace(
+      facts({ objects, candidates: [candidate("Deployment/web"), candidate("Deployment/x")] }),
+    );
+    expect(more.writes.map(({ takesAway, intent }) => [intent.verb, takesAway])).toEqual([["patch", false]]);
+    const other = planNamespace(facts({ objects, candidates: [candidate("Deployment/x")] }));
+    expect(other.writes.map(({ takesAway, intent }) => [intent.verb, takesAway])).toEqual([["patch", true]]);
+    const none = planNamespace(facts({ objects, candidates: [] }));
+    expect(none.writes.map(({ takesAway, intent }) => [intent.verb, takesAway])).toEqual([["delete", true]]);
+  });
+
+  it("deletes with the uid and resourceVersion of what it saw", () => {
+    const objects = settle(facts());
+    const [{ intent } = { intent: undefined }] = planNamespace(facts({ objects, candidates: [] })).writes;
+    const metadata = objects[0]?.metadata;
+    expect(intent?.target).toMatchObject({ uid: metadata?.uid, resourceVersion: metadata?.resourceVersion });
+  });
+
+  it("keeps a workload whose binding is gone, since bindingRenewal may restore it", () => {
+    const objects = settle(facts());
+    const candidates = [candidate("Deployment/web", { usesApi: false })];
+    expect(planNamespace(facts({ objects, candidates })).writes).toEqual([]);
+  });
+
+  it("splits what one object cannot list, and keeps each workload where it is", () => {
+    const candidates = workloads(70);
+    const objects = settle(facts({ candidates }));
+    expect(objects.map(({ metadata, spec }) => [metadata.name, spec.targets.length])).toEqual([
+      ["all", 32],
+      ["all-2", 32],
+      ["all-3", 6],
+    ]);
+    const fewer = settle(facts({ candidates: candidates.slice(1), objects }));
+    expect(targetsOf(fewer[1])).toEqual(targetsOf(objects[1]));
+    expect(targetsOf(fewer[0])).toEqual(targetsOf(objects[0])?.slice(1));
+    const again = settle(facts({ candidates: [...candidates.slice(1), candidate("Deployment/new")], objects: fewer }));
+    expect(targetsOf(again[0])).toContain("Deployment/new");
+  });
+
+  it("leaves out what a hand-written object names or selects, and does not take its name", () => {
+    const candidates = [
+      candidate("Deployment/web"),
+      candidate("Deployment/labelled", { labels: { team: "a" } }),
+      candidate("StatefulSet/db", { podSelector: { matchLabels: { app: "db" } } }),
+      candidate("Deployment/rest"),
+    ];
+    const objects = [
+      handWritten("all", [{ kind: "Deployment", name: "web" }]),
+      handWritten("b", [{ kind: "Deployment", selector: { matchLabels: { team: "a" } } }]),
+      handWritten("c", [{ kind: "Pod", selector: { matchLabels: { app: "db" } } }]),
+    ];
+    const after = settle(facts({ candidates, objects }));
+    expect(after.slice(3).map(object => [object.metadata.name, targetsOf(object)])).toEqual([
+      ["all-2", ["Deployment/rest"]],
+    ]);
+    expect(planNamespace(facts({ candidates, objects })).shares.get("uid-all")?.excluded.get("HandWritten")).toBe(3);
+  });
+
+  it("gives a workload to the older of two, and says so of the younger", () => {
+    const [older, younger] = [clusterObject("b"), clusterObject("a", {}, "2026-02-01T00:00:00Z")];
+    const of = facts({ clusterObjects: [older, younger] });
+    expect(settle(of).map(({ metadata }) => metadata.name)).toEqual(["b"]);
+    const { shares } = planNamespace(of);
+    expect([...(shares.get("uid-a")?.overlaps ?? [])]).toEqual([["b", ["Deployment/web"]]]);
+    expect(shares.get("uid-b")?.overlaps.size).toBe(0);
+  });
+
+  it("ignores the objects of an earlier ClusterControllerResilience of the same name, which are being deleted", () => {
+    const objects = settle(facts());
+    const recreated = clusterObject("all");
+    const clusterObjects = [{ ...recreated, metadata: { ...recreated.metadata, uid: "uid-new" } }];
+    const { writes } = planNamespace(facts({ objects, clusterObjects }));
+    expect(writes.map(({ intent }) => [intent.verb, intent.target.name])).toEqual([["create", "all-2"]]);
+  });
+
+  it("acts only where enforce selects the namespace", () => {
+    const enforce = { namespaceSelector: { matchLabels: { stage: "one" } } };
+    const clusterObjects = [clusterObject("all", { enforce })];
+    const namespace = namespaceFacts("web", { labels: { stage: "one" } });
+    expect(settle(facts({ clusterObjects }))[0]?.spec.mode).toBe("Observe");
+    expect(settle(facts({ clusterObjects, namespace }))[0]?.spec.mode).toBe("Enforce");
+    expect(settle(facts({ clusterObjects: [clusterObject("all", { mode: "Enforce" })] }))[0]?.spec.mode).toBe(
+      "Enforce",
+    );
+  });
+
+  it("gives workloads with a preset an object of their own", () => {
+    const candidates = [
+      candidate("Deployment/web"),
+      candidate("Deployment/argocd-server", { images: ["quay.io/argoproj/argocd:v3.1.0@sha256:00"] }),
+    ];
+    const objects = settle(facts({ candidates }));
+    expect(
+      objects.map(object => [object.metadata.name, targetsOf(object), object.spec.tokenRestart?.evidence]),
+    ).toEqual([
+      ["all", ["Deployment/web"], ["Logs", "ServiceAccountAge"]],
+      ["all-argo-cd", ["Deployment/argocd-server"], ["ServiceAccountAge"]],
+    ]);
+    expect(objects[1]?.metadata.labels?.[PRESET_LABEL]).toBe("argo-cd");
+    const clusterObjects = [clusterObject("all", { presets: { disabled: ["argo-cd"] } })];
+    expect(settle(facts({ candidates, objects, clusterObjects })).map(targetsOf)).toEqual([
+      ["Deployment/web", "Deployment/argocd-server"],
+    ]);
+  });
+});

@@ -1,0 +1,33 @@
+import type { Random } from "../../core/clock";
+import type { ClusterObjectStore, ClusterWideCaches, ClusterWideMetrics } from "../../core/cluster-wide";
+import type { Outcome } from "../../core/intent";
+import type { EngineMetrics, EventSink, Log, Writer } from "../../core/ports";
+import type { Readers } from "../../core/readers";
+import type { PlannedWrite } from "./plan";
+
+/** What the loop of ClusterControllerResiliences needs from outside. */
+export interface ClusterWidePorts {
+  readonly caches: ClusterWideCaches;
+  readonly store: ClusterObjectStore;
+  /** They read live what takes protection away. */
+  readonly readers: Readers;
+  readonly writer: Writer;
+  readonly events: EventSink;
+  readonly isLeader: () => boolean;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: EngineMetrics & ClusterWideMetrics;
+}
+
+export interface ClusterWideSettings {
+  /** The operator's own namespace. */
+  readonly ownNamespace: string;
+  /** Reports whether the operator watches a namespace. */
+  readonly isWatched: (namespace: string) => boolean;
+}
+
+/** A write and what came of it. */
+export interface WriteOutcome {
+  readonly write: PlannedWrite;
+  readonly outcome: Outcome;
+}

@@ -1,0 +1,212 @@
+import type {
+  ClusterConflict,
+  ClusterControllerResilience,
+  ClusterControllerResilienceStatus,
+  ExcludedCount,
+} from "../../api/cluster-controller-resilience";
+import type { ControllerResilience } from "../../api/controller-resilience";
+import { ClusterReason, ConditionType } from "../../api/conditions";
+import { GENERATED_FOR_LABEL, PLURAL } from "../../api/names";
+import { type ConditionUpdate, nextConditions } from "../../core/conditions";
+import { cutMessage } from "../../core/status";
+import { type Coverage, countOf } from "./coverage";
+import type { NamespaceShare } from "./plan";
+
+/** Most conflicts in status; the schema has the same limit. */
+const MAX_CONFLICTS = 32;
+
+/** Longest message of one of them; the schema has the same limit. */
+const MAX_CONFLICT_MESSAGE = 1_024;
+
+/** Most names that a message lists. */
+const MAX_NAMED = 3;
+
+/** What stopped the work for one ClusterControllerResilience in one namespace. */
+export interface NamespaceFailure {
+  /** Refused: the API server refuses a write, or fails for long, so a person has to act. Failed: it is tried again. */
+  readonly reason: "Refused" | "Failed";
+  readonly message: string;
+}
+
+/** What one ClusterControllerResilience amounts to in one namespace. */
+export interface NamespaceResult {
+  readonly namespace: string;
+  readonly share?: NamespaceShare;
+  readonly failure?: NamespaceFailure;
+}
+
+/** Returns the status of a ClusterControllerResilience. Pure. */
+export function clusterStatus(
+  object: ClusterControllerResilience,
+  results: readonly NamespaceResult[],
+  coverage: Coverage,
+  now: Date,
+): ClusterControllerResilienceStatus {
+  const shares = results.flatMap(({ share }) => (share === undefined ? [] : [share]));
+  const inside = shares.filter(({ exclusion }) => exclusion === null);
+  const byHand = sum(inside, ({ excluded }) => excluded.get("HandWritten") ?? 0);
+  const conflicts = conflictsOf(results);
+  const { generation } = object.metadata;
+  const counts: Counts = {
+    namespaces: inside.length,
+    workloads: byHand + sum(inside, ({ selected }) => selected.length),
+    protected: byHand + sum(inside, share => share.protected),
+    objects: shares.flatMap(share => share.objects),
+    failures: results.filter(({ failure }) => failure !== undefined),
+  };
+  return {
+    observedGeneration: generation,
+    namespaces: counts.namespaces,
+    workloads: counts.workloads,
+    protected: counts.protected,
+    objects: counts.objects.length,
+    excluded: excludedOf(shares),
+    conflicts: conflicts.slice(0, MAX_CONFLICTS),
+    conflictsTotal: conflicts.length,
+    conditions: nextConditions(
+      object.status?.conditions ?? [],
+      conditionsOf(object, counts, coverage),
+      generation,
+      now,
+    ).map(condition => ({ ...condition, message: cutMessage(condition.message) })),
+  };
+}
+
+interface Counts {
+  readonly namespaces: number;
+  readonly workloads: number;
+  readonly protected: number;
+  readonly objects: readonly ControllerResilience[];
+  readonly failures: readonly NamespaceResult[];
+}
+
+function conditionsOf(object: ClusterControllerResilience, counts: Counts, coverage: Coverage): ConditionUpdate[] {
+  const ready = readyOf(object, counts);
+  const stalled = stalledOf(object, counts);
+  const isBusy = stalled.status === "False" && ready.reason === ClusterReason.Progressing;
+  const reconciling: ConditionUpdate = isBusy
+    ? { ...ready, type: ConditionType.Reconciling, status: "True" }
+    : { type: ConditionType.Reconciling, status: "False", reason: "Idle", message: "Idle." };
+  return [ready, coveredOf(coverage), reconciling, stalled];
+}
+
+function readyOf(object: ClusterControllerResilience, counts: Counts): ConditionUpdate {
+  const type = ConditionType.Ready;
+  const { suspend } = object.spec;
+  if (suspend) return { type, status: "Unknown", reason: "Suspended", message: "Suspended: spec.suspend is true." };
+  const [failure] = counts.failures;
+  if (failure?.failure !== undefined) {
+    const message = `${failuresIn(counts.failures)} ${failure.failure.message}`;
+    return { type, status: "False", reason: failure.failure.reason, message };
+  }
+  if (counts.namespaces === 0) {
+    const message = "spec.namespaceSelector selects no namespace.";
+    return { type, status: "False", reason: ClusterReason.NothingSelected, message };
+  }
+  if (counts.workloads === 0) {
+    const message = `spec.workloads selects no workload in ${count(counts.namespaces, "namespace")}.`;
+    return { type, status: "False", reason: ClusterReason.NothingSelected, message };
+  }
+  const protectedNow = `${String(counts.protected)} of ${count(counts.workloads, "selected workload")}`;
+  if (counts.protected < counts.workloads) {
+    const message = `${protectedNow} ${counts.protected === 1 ? "is" : "are"} protected so far.`;
+    return { type, status: "False", reason: ClusterReason.Progressing, message };
+  }
+  const unready = counts.objects.filter(generated => conditionOf(generated, ConditionType.Ready)?.status === "False");
+  if (unready.length > 0) {
+    const message = `${String(unready.length)} of ${count(counts.objects.length, "generated object")} are not Ready: ${reasonsOf(unready)}. ${listCommand(object)}`;
+    return { type, status: "False", reason: ClusterReason.ObjectsNotReady, message };
+  }
+  const message = `All ${count(counts.workloads, "selected workload")} in ${count(counts.namespaces, "namespace")} are protected.`;
+  return { type, status: "True", reason: ClusterReason.AllProtected, message };
+}
+
+function stalledOf(object: ClusterControllerResilience, { failures, objects }: Counts): ConditionUpdate {
+  const type = ConditionType.Stalled;
+  const refused = failures.find(({ failure }) => failure?.reason === "Refused")?.failure;
+  if (refused !== undefined && !object.spec.suspend)
+    return { type, status: "True", reason: refused.reason, message: `${failuresIn(failures)} ${refused.message}` };
+  const stalled = objects.filter(generated => conditionOf(generated, type)?.status === "True");
+  if (stalled.length === 0 || object.spec.suspend)
+    return { type, status: "False", reason: "Idle", message: "No action required." };
+  const message = `${String(stalled.length)} of ${count(objects.length, "generated object")} are Stalled: ${named(stalled.map(nameOf))}. ${listCommand(object)}`;
+  return { type, status: "True", reason: ClusterReason.ObjectsStalled, message };
+}
+
+function coveredOf(coverage: Coverage): ConditionUpdate {
+  const type = ConditionType.Covered;
+  const open = coverage.counts.filter(({ protection }) => protection === "unprotected");
+  const [unprotected, safe] = [countOf(coverage, "unprotected"), countOf(coverage, "protected")];
+  if (unprotected === 0) {
+    const message = `Every workload that uses the API is protected (${String(safe)}) or excluded on purpose (${String(countOf(coverage, "excluded"))}).`;
+    return { type, status: "True", reason: ClusterReason.AllCovered, message };
+  }
+  const all = coverage.counts.reduce((total, { count: number }) => total + number, 0);
+  const reasons = open.map(({ reason, count: number }) => `${String(number)} ${reason}`).join(", ");
+  const message = `${String(unprotected)} of ${count(all, "workload")} that use the API ${unprotected === 1 ? "is" : "are"} not protected (${reasons}), such as ${coverage.examples.join(", ")}.`;
+  return { type, status: "False", reason: ClusterReason.Unprotected, message };
+}
+
+function excludedOf(shares: readonly NamespaceShare[]): ExcludedCount[] {
+  const counts = new Map<string, number>();
+  for (const { excluded } of shares)
+    for (const [reason, number] of excluded)
+      if (reason !== "DoesNotUseAPI") counts.set(reason, (counts.get(reason) ?? 0) + number);
+  return [...counts].sort().map(([reason, number]) => ({ reason, count: number }));
+}
+
+function conflictsOf(results: readonly NamespaceResult[]): ClusterConflict[] {
+  const conflicts = results.flatMap(({ namespace, share, failure }) => [
+    ...(failure === undefined ? [] : [{ namespace, ...failure }]),
+    ...[...(share?.overlaps ?? [])].map(([other, workloads]) => ({
+      namespace,
+      reason: "OtherClusterObject",
+      message: `The older ClusterControllerResilience ${other} protects ${named(workloads)}.`,
+    })),
+  ]);
+  const severity = ({ reason }: ClusterConflict): number => (reason === "OtherClusterObject" ? 1 : 0);
+  return conflicts
+    .map(conflict => ({ ...conflict, message: cutMessage(conflict.message, MAX_CONFLICT_MESSAGE) }))
+    .sort((a, b) => severity(a) - severity(b) || (a.namespace < b.namespace ? -1 : 1));
+}
+
+function failuresIn(failures: readonly NamespaceResult[]): string {
+  return `In ${failures.length === 1 ? "namespace" : "namespaces"} ${named(failures.map(({ namespace }) => namespace))}:`;
+}
+
+function reasonsOf(objects: readonly ControllerResilience[]): string {
+  const reasons = new Map<string, number>();
+  for (const object of objects) {
+    const reason = conditionOf(object, ConditionType.Ready)?.reason ?? "";
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  }
+  return [...reasons]
+    .sort()
+    .map(([reason, number]) => `${String(number)} ${reason}`)
+    .join(", ");
+}
+
+function listCommand({ metadata }: ClusterControllerResilience): string {
+  return `List them: kubectl get ${PLURAL} -A -l ${GENERATED_FOR_LABEL}=${metadata.name}`;
+}
+
+function conditionOf({ status }: ControllerResilience, type: string) {
+  return status?.conditions?.find(condition => condition.type === type);
+}
+
+function nameOf({ metadata }: ControllerResilience): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}
+
+function named(names: readonly string[]): string {
+  const more = names.length - MAX_NAMED;
+  return `${names.slice(0, MAX_NAMED).join(", ")}${more > 0 ? ` and ${String(more)} more` : ""}`;
+}
+
+function count(number: number, noun: string): string {
+  return `${String(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
+  return items.reduce((total, item) => total + valueOf(item), 0);
+}

@@ -1,0 +1,99 @@
+import { ForbiddenError, publicMessage } from "../../core/errors";
+import type { Outcome } from "../../core/intent";
+import type { WriteOutcome } from "./ports";
+import { type Coverage, totalCoverage } from "./coverage";
+import type { NamespacePlan } from "./plan";
+import type { NamespaceFailure, NamespaceResult } from "./report";
+
+/** A failure that lasts this long is reported: most pass by themselves. */
+const REPORT_AFTER_MS = 60_000;
+
+/** A failure that lasts this long needs a person. */
+const STALLED_AFTER_MS = 600_000;
+
+/** The result of one pass over a namespace. */
+export interface NamespaceOutcome {
+  readonly plan: NamespacePlan;
+  readonly coverage: Coverage;
+  readonly outcomes: readonly WriteOutcome[];
+}
+
+interface Kept {
+  readonly outcome?: NamespaceOutcome;
+  /** By uid of the ClusterControllerResilience; with an empty one for all. */
+  readonly failures: ReadonlyMap<string, Failure>;
+}
+
+interface Failure {
+  readonly message: string;
+  readonly isRefused: boolean;
+  readonly sinceMs: number;
+}
+
+/** What the last pass over each namespace came to. */
+export class Results {
+  readonly #byNamespace = new Map<string, Kept>();
+
+  clear(): void {
+    this.#byNamespace.clear();
+  }
+
+  forget(namespace: string): void {
+    this.#byNamespace.delete(namespace);
+  }
+
+  set(namespace: string, outcome: NamespaceOutcome, nowMs: number): void {
+    const before = this.#byNamespace.get(namespace)?.failures;
+    const failures = new Map<string, Failure>();
+    for (const { write, outcome: result } of outcome.outcomes) {
+      const message = failureOf(result);
+      if (message === undefined || failures.has(write.for)) continue;
+      const sinceMs = before?.get(write.for)?.sinceMs ?? nowMs;
+      failures.set(write.for, { message, isRefused: result.result === "Forbidden", sinceMs });
+    }
+    this.#byNamespace.set(namespace, { outcome, failures });
+  }
+
+  /** A pass failed with this error: what it came to before still counts. */
+  failed(namespace: string, error: unknown, nowMs: number): void {
+    const before = this.#byNamespace.get(namespace);
+    const sinceMs = before?.failures.get("")?.sinceMs ?? nowMs;
+    const failure = { message: publicMessage(error), isRefused: error instanceof ForbiddenError, sinceMs };
+    const failures = new Map([...(before?.failures ?? []), ["", failure]]);
+    this.#byNamespace.set(namespace, { ...before, failures });
+  }
+
+  /** Reports whether each of these namespaces was looked at. */
+  hasAll(namespaces: readonly string[]): boolean {
+    return namespaces.every(namespace => this.#byNamespace.has(namespace));
+  }
+
+  /** Returns what the ClusterControllerResilience with this uid finds in these namespaces. */
+  of(uid: string, namespaces: readonly string[], nowMs: number): NamespaceResult[] {
+    return namespaces.map(namespace => {
+      const kept = this.#byNamespace.get(namespace);
+      const share = kept?.outcome?.plan.shares.get(uid);
+      const failure = reported(kept?.failures.get("") ?? kept?.failures.get(uid), nowMs);
+      return { namespace, ...(share && { share }), ...(failure && { failure }) };
+    });
+  }
+
+  /** The coverage of all namespaces. */
+  coverage(): Coverage {
+    return totalCoverage([...this.#byNamespace.values()].flatMap(({ outcome }) => outcome?.coverage ?? []));
+  }
+}
+
+function failureOf(outcome: Outcome): string | undefined {
+  return outcome.result === "Forbidden" || outcome.result === "Failed" || outcome.result === "Blocked"
+    ? outcome.message
+    : undefined;
+}
+
+function reported(failure: Failure | undefined, nowMs: number): NamespaceFailure | undefined {
+  if (failure === undefined) return undefined;
+  const lastsMs = nowMs - failure.sinceMs;
+  if (!failure.isRefused && lastsMs < REPORT_AFTER_MS) return undefined;
+  const isStalled = failure.isRefused || lastsMs >= STALLED_AFTER_MS;
+  return { reason: isStalled ? "Refused" : "Failed", message: failure.message };
+}

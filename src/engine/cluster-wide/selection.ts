@@ -1,0 +1,72 @@
+import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
+import type { ControllerResilience } from "../../api/controller-resilience";
+import { matchesSelector } from "../../core/label-selector";
+import { type Candidate, type NamespaceFacts, workloadName } from "../../core/cluster-wide";
+
+/** Namespaces whose workloads nobody protects: kube-node-lease has only Leases of nodes. */
+const NEVER_SELECTED: ReadonlySet<string> = new Set(["kube-node-lease"]);
+
+/** Why a namespace is not selected. */
+export type NamespaceExclusion = "Terminating" | "OperatorNamespace" | "OptedOut" | "NamespaceNotSelected";
+
+/** Why a workload is not selected; HandWritten and OtherClusterObject mean that another object protects it. */
+export type Exclusion =
+  | NamespaceExclusion
+  | "KindNotSelected"
+  | "WorkloadNotSelected"
+  | "DoesNotUseAPI"
+  | "HandWritten"
+  | "OtherClusterObject";
+
+type Spec = ClusterControllerResilience["spec"];
+
+/** Returns why a ClusterControllerResilience does not select a namespace; null if it does. */
+export function namespaceExclusion(
+  { name, labels, protect, isTerminating }: NamespaceFacts,
+  { namespaceSelector, excludeNamespaces }: Spec,
+  ownNamespace: string,
+): NamespaceExclusion | null {
+  if (isTerminating) return "Terminating";
+  if (NEVER_SELECTED.has(name) || name === ownNamespace) return "OperatorNamespace";
+  if (protect === false) return "OptedOut";
+  if (excludeNamespaces.some(pattern => matchesName(name, pattern))) return "NamespaceNotSelected";
+  return protect === true || matchesSelector(labels, namespaceSelector) ? null : "NamespaceNotSelected";
+}
+
+/**
+ * Returns why a ClusterControllerResilience does not select a workload of a selected namespace, other objects aside; null if it does.
+ *
+ * @param isTarget a generated object of this ClusterControllerResilience lists it: it stays selected when its binding goes, since an
+ *   expired binding is what bindingRenewal restores
+ */
+export function workloadExclusion(candidate: Candidate, { workloads }: Spec, isTarget: boolean): Exclusion | null {
+  if (candidate.protect === false) return "OptedOut";
+  if (!workloads.kinds.includes(candidate.kind)) return "KindNotSelected";
+  if (candidate.protect === true) return null;
+  if (!matchesSelector(candidate.labels, workloads.selector)) return "WorkloadNotSelected";
+  return workloads.discover === "All" || candidate.usesApi || isTarget ? null : "DoesNotUseAPI";
+}
+
+/** Returns the mode of the objects that are generated in a namespace. */
+export function modeIn({ labels }: NamespaceFacts, { mode, enforce }: Spec): "Enforce" | "Observe" {
+  const isEnforced = enforce !== undefined && matchesSelector(labels, enforce.namespaceSelector);
+  return isEnforced ? "Enforce" : mode;
+}
+
+/** Returns the workloads that an object names or selects, as {@link workloadName} writes them. */
+export function workloadsOf({ spec }: ControllerResilience, candidates: readonly Candidate[]): Set<string> {
+  const named = spec.targets.flatMap(({ kind, name }) => (name === undefined ? [] : [`${kind}/${name}`]));
+  const selected = spec.targets.flatMap(({ kind, selector }) => {
+    if (selector === undefined) return [];
+    const isMeant = (candidate: Candidate): boolean =>
+      kind === "Pod"
+        ? matchesSelector(candidate.podSelector?.matchLabels ?? {}, selector)
+        : candidate.kind === kind && matchesSelector(candidate.labels, selector);
+    return candidates.filter(isMeant).map(workloadName);
+  });
+  return new Set([...named, ...selected]);
+}
+
+function matchesName(name: string, pattern: string): boolean {
+  return pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+}

@@ -1,0 +1,151 @@
+import type {
+  ClusterControllerResilience,
+  ClusterControllerResilienceStatus,
+} from "../../../api/cluster-controller-resilience";
+import type { ControllerResilience } from "../../../api/controller-resilience";
+import type { ClusterObjectStore, ClusterWideCaches, CoverageCount } from "../../../core/cluster-wide";
+import { GoneError } from "../../../core/errors";
+import type { Intent } from "../../../core/intent";
+import { EmptyReaders } from "../../../core/testing/empty-readers";
+import { FakeClock, settle } from "../../../core/testing/fake-clock";
+import type { BindingView, NamespaceView, ServiceAccountView, WorkloadView } from "../../../core/views";
+import { RecordingEvents, RecordingLog, RecordingMetrics } from "../../testing/fakes";
+import { ClusterWide } from "../cluster-wide";
+import { carryOut, OPERATOR_NAMESPACE } from "./fixtures";
+
+class CountingMetrics extends RecordingMetrics {
+  coverage: readonly CoverageCount[] = [];
+  workloads = (counts: readonly CoverageCount[]) => void (this.coverage = counts);
+}
+
+/** A cluster in memory, whose caches are always up to date unless a test says otherwise. */
+export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
+  readonly clock = new FakeClock();
+  readonly log = new RecordingLog();
+  readonly events = new RecordingEvents();
+  readonly metrics = new CountingMetrics();
+  readonly spaces = new Map<string, NamespaceView>();
+  readonly found = new Map<string, readonly WorkloadView[]>();
+  /** What live reads return in place of {@link found}. */
+  readonly liveWorkloads = new Map<string, readonly WorkloadView[]>();
+  readonly bound = new Map<string, readonly BindingView[]>();
+  readonly all = new Map<string, readonly ControllerResilience[]>();
+  readonly owners = new Map<string, ClusterControllerResilience>();
+  readonly intents: Intent[] = [];
+  statusWrites = 0;
+  released = 0;
+  /** Called before each write; what it throws is the API server's answer. */
+  onWrite: (intent: Intent) => void = () => undefined;
+  isLeader = true;
+  readonly engine: ClusterWide;
+  #version = 1;
+
+  constructor() {
+    const live = new LiveReaders(this.clock, this);
+    const writer = { write: (intent: Intent) => this.#write(intent) };
+    this.engine = new ClusterWide(
+      {
+        ...{ caches: this, store: this, readers: live, writer, events: this.events, isLeader: () => this.isLeader },
+        ...{ random: () => 0.5, log: this.log, metrics: this.metrics },
+      },
+      { ownNamespace: OPERATOR_NAMESPACE, isWatched: () => true },
+    );
+  }
+
+  /** A namespace with workloads that use the API. */
+  addNamespace(name: string, workloads: readonly string[], labels: Readonly<Record<string, string>> = {}): void {
+    this.spaces.set(name, { namespace: "", name, uid: `uid-${name}`, labels, annotations: {}, skip: false });
+    this.found.set(
+      name,
+      workloads.map(workload => workloadView(name, workload)),
+    );
+    this.bound.set(name, [bindingOf(name, "default")]);
+  }
+
+  put(object: ClusterControllerResilience): void {
+    this.owners.set(object.metadata.name, object);
+    this.engine.objectChanged(object.metadata.name);
+  }
+
+  /** Lets the loop run for some seconds. */
+  async run(seconds: number): Promise<void> {
+    for (let second = 0; second < seconds; second++) {
+      await this.clock.run(1_000);
+      await settle();
+    }
+  }
+
+  status(name: string): ClusterControllerResilienceStatus | undefined {
+    return this.owners.get(name)?.status;
+  }
+
+  condition(name: string, type: string): string | undefined {
+    const condition = this.status(name)?.conditions?.find(one => one.type === type);
+    return condition && `${condition.status}/${condition.reason}: ${condition.message}`;
+  }
+
+  namespaces = () => Promise.resolve([...this.spaces.values()]);
+  namespace = (name: string) => Promise.resolve(this.spaces.get(name));
+  workloads = (namespace: string): Promise<readonly WorkloadView[]> => Promise.resolve(this.found.get(namespace) ?? []);
+  serviceAccounts = (): Promise<readonly ServiceAccountView[]> => Promise.resolve([]);
+  bindings = (namespace = ""): Promise<readonly BindingView[]> => Promise.resolve(this.bound.get(namespace) ?? NONE);
+  objects = (namespace: string) => this.all.get(namespace) ?? [];
+  clusterObjects = () => [...this.owners.values()];
+  release = () => void this.released++;
+  get = (name: string) => Promise.resolve(this.owners.get(name) ?? null);
+  writeStatus = (object: ClusterControllerResilience, status: ClusterControllerResilienceStatus): Promise<void> => {
+    const { name } = object.metadata;
+    if (!this.owners.has(name)) return Promise.reject(new GoneError(`${name} is gone`));
+    this.statusWrites++;
+    const metadata = { ...object.metadata, resourceVersion: String(++this.#version) };
+    this.owners.set(name, { ...object, metadata, status: structuredClone(status) });
+    return Promise.resolve();
+  };
+
+  #write(intent: Intent): Promise<void> {
+    try {
+      this.onWrite(intent);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+    const namespace = intent.target.namespace ?? "";
+    this.intents.push(intent);
+    const write = { for: "", intent, takesAway: false };
+    this.all.set(namespace, carryOut(this.objects(namespace), { writes: [write], shares: new Map() }));
+    this.engine.namespaceChanged(namespace);
+    return Promise.resolve();
+  }
+}
+
+const NONE: readonly BindingView[] = [];
+
+class LiveReaders extends EmptyReaders {
+  constructor(
+    clock: FakeClock,
+    private readonly world: ClusterWideWorld,
+  ) {
+    super(clock);
+  }
+  override namespace = (name: string) => Promise.resolve(this.world.spaces.get(name) ?? null);
+  override objects = (namespace: string) => Promise.resolve(this.world.objects(namespace));
+  override workloads(kind: WorkloadView["kind"], namespace: string): Promise<readonly WorkloadView[]> {
+    const views = this.world.liveWorkloads.get(namespace) ?? this.world.found.get(namespace) ?? [];
+    return Promise.resolve(views.filter(view => view.kind === kind));
+  }
+}
+
+export function workloadView(namespace: string, workload: string, more: Partial<WorkloadView> = {}): WorkloadView {
+  const [kind, name = ""] = workload.split("/");
+  return {
+    ...{ kind: kind as WorkloadView["kind"], namespace, name, uid: `uid-${name}`, resourceVersion: "1", labels: {} },
+    ...{ skip: false, serviceAccountName: "default", replicas: 1, ...more },
+  };
+}
+
+export function bindingOf(namespace: string, account: string): BindingView {
+  return {
+    ...{ kind: "RoleBinding", namespace, name: account, uid: `uid-${account}`, resourceVersion: "1", createdAtMs: 0 },
+    ...{ labels: {}, annotations: {}, skip: false, roleRef: { apiGroup: "", kind: "Role", name: "r" } },
+    subjects: [{ kind: "ServiceAccount", namespace, name: account }],
+  };
+}

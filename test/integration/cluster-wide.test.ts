@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ClusterControllerResilience } from "../../src/api/cluster-controller-resilience";
+import type { ControllerResilience } from "../../src/api/controller-resilience";
+import { forEach } from "../chaos/bounds/many";
+import { World } from "../bench/scale/world";
+import { ClusterClient } from "../cluster/client";
+import { bringDown } from "../lab/down";
+import { ownLabName } from "./suite-lab";
+
+// ClusterControllerResiliences on a real API server, with the operator as a process. The workloads have no replicas: nothing depends on their pods.
+
+const NAMESPACES = 200;
+const GROUP = "/apis/controller-resilience.io/v1alpha1";
+const OWNERS = `${GROUP}/clustercontrollerresiliences`;
+const OBJECTS = `${GROUP}/controllerresiliences`;
+const LABEL = "controller-resilience.io/generated-for";
+
+const silent = (): void => undefined;
+let world: World;
+let client: ClusterClient;
+
+const spaceName = (index: number): string => `team-${String(index).padStart(3, "0")}`;
+
+beforeAll(async () => {
+  const name = ownLabName("wide");
+  await bringDown(name);
+  world = await World.up({ name, print: silent });
+  client = ClusterClient.of(world.lab);
+  await forEach(NAMESPACES, index => addNamespace(spaceName(index), { team: index % 2 === 0 ? "even" : "odd" }));
+  const operator = world.startOperator();
+  await client.until("the operator to lead", async () => operator.leads());
+}, 600_000);
+
+afterAll(() => (world as World | undefined)?.down());
+
+async function addNamespace(name: string, labels: Readonly<Record<string, string>> = {}): Promise<void> {
+  await world.admin.create("/api/v1/namespaces", { metadata: { name, labels } });
+  await world.admin.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${name}/rolebindings`, {
+    metadata: { name: "reads" },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
+    subjects: [{ kind: "ServiceAccount", namespace: name, name: "default" }],
+  });
+  await addDeployment(name, "web");
+}
+
+async function addDeployment(namespace: string, name: string, more: object = {}): Promise<void> {
+  const labels = { app: name };
+  const containers = [{ name: "main", image: "example.com/none:1", ...more }];
+  await world.admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, {
+    metadata: { name },
+    spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
+  });
+}
+
+async function apply(name: string, spec: object): Promise<void> {
+  const kind = "ClusterControllerResilience";
+  await client.apply([{ apiVersion: "controller-resilience.io/v1alpha1", kind, metadata: { name }, spec }]);
+}
+
+const generated = async (name: string): Promise<ControllerResilience[]> => {
+  const path = `${OBJECTS}?labelSelector=${encodeURIComponent(`${LABEL}=${name}`)}`;
+  return (await world.admin.get<{ items: ControllerResilience[] }>(path)).items;
+};
+
+/** Waits until the status is about the present spec and a condition has a reason. */
+function until(name: string, type: string, reason: string, timeoutMs = 120_000): Promise<ClusterControllerResilience> {
+  return client.until(
+    `${type} of ${name} to say ${reason}`,
+    async () => {
+      const object = await world.admin.get<ClusterControllerResilience>(`${OWNERS}/${name}`);
+      const condition = object.status?.conditions?.find(one => one.type === type);
+      const isNew = object.status?.observedGeneration === object.metadata.generation;
+      if (isNew && condition?.reason === reason) return object;
+      throw new Error(JSON.stringify(object.status));
+    },
+    timeoutMs,
+  );
+}
+
+const object = (namespace: string, name = "all"): Promise<ControllerResilience> =>
+  world.admin.get<ControllerResilience>(`${GROUP}/namespaces/${namespace}/controllerresiliences/${name}`);
+
+function untilObject(namespace: string, test: (found: ControllerResilience) => boolean): Promise<ControllerResilience> {
+  return client.until(`the object of ${namespace}`, async () => {
+    const found = await object(namespace);
+    return test(found) && found;
+  });
+}
+
+const SPEC = {
+  namespaceSelector: { matchExpressions: [{ key: "team", operator: "Exists" }] },
+  template: { tokenRestart: {} },
+};
+
+describe("a ClusterControllerResilience", () => {
+  it(`protects ${String(NAMESPACES)} namespaces in Observe mode`, async () => {
+    await apply("all", SPEC);
+    const { status } = await until("all", "Covered", "AllCovered", 300_000);
+    expect(status).toMatchObject({
+      namespaces: NAMESPACES,
+      workloads: NAMESPACES,
+      protected: NAMESPACES,
+      conflicts: [],
+    });
+    const objects = await generated("all");
+    expect(objects).toHaveLength(NAMESPACES);
+    expect(new Set(objects.map(({ spec }) => spec.mode))).toEqual(new Set(["Observe"]));
+  });
+
+  it("protects a namespace that is created later, and leaves out what opts out", async () => {
+    await addNamespace("late", { team: "even" });
+    const found = await untilObject("late", () => true);
+    expect(found.spec.targets).toEqual([{ kind: "Deployment", name: "web" }]);
+    await client.output(["label", "namespace", "late", "controller-resilience.io/protect=false"]);
+    await client.until("the object of late to go", async () => (await generated("all")).length === NAMESPACES);
+  });
+
+  it("undoes manual edits", async () => {
+    const place = ["controllerresilience", "all", "-n", spaceName(0)];
+    const patch = { spec: { mode: "Enforce", bindingRenewal: {} }, metadata: { labels: { [LABEL]: null } } };
+    await client.output(["patch", ...place, "--type", "merge", "-p", JSON.stringify(patch)]);
+    const found = await untilObject(
+      spaceName(0),
+      ({ spec }) => spec.mode === "Observe" && spec.bindingRenewal === undefined,
+    );
+    expect(found.metadata.labels?.[LABEL]).toBe("all");
+  });
+
+  it("gives way to a hand-written object, and comes back", async () => {
+    const namespace = spaceName(1);
+    await client.protect(namespace, "mine", {
+      mode: "Observe",
+      targets: [{ kind: "Deployment", name: "web" }],
+      tokenRestart: {},
+    });
+    await client.until("the generated object to go", async () => (await generated("all")).length === NAMESPACES - 1);
+    const { status } = await client.until("status", async () => {
+      const all = await world.admin.get<ClusterControllerResilience>(`${OWNERS}/all`);
+      return all.status?.excluded?.some(({ reason }) => reason === "HandWritten") === true && all;
+    });
+    expect(status).toMatchObject({ workloads: NAMESPACES, protected: NAMESPACES });
+    await client.output(["delete", "cres", "mine", "-n", namespace]);
+    await untilObject(namespace, () => true);
+  });
+
+  it("goes on where a quota refuses its object, and says who has to act", async () => {
+    await addNamespace("poor", { team: "none-yet" });
+    await client.until("the object of poor", async () => (await generated("all")).length === NAMESPACES + 1);
+    await client.output(["label", "namespace", "poor", "controller-resilience.io/protect=false"]);
+    await client.until("the object of poor to go", async () => (await generated("all")).length === NAMESPACES);
+    await world.admin.create("/api/v1/namespaces/poor/resourcequotas", {
+      metadata: { name: "none" },
+      spec: { hard: { "count/controllerresiliences.controller-resilience.io": "0" } },
+    });
+    await client.output(["label", "namespace", "poor", "controller-resilience.io/protect-", "--overwrite"]);
+    const { status } = await until("all", "Stalled", "Refused");
+    expect(status?.conflicts).toMatchObject([{ namespace: "poor", reason: "Refused" }]);
+    expect(status?.conflicts?.[0]?.message).toContain("quota");
+    await client.output(["delete", "namespace", "poor", "--wait=false"]);
+    await until("all", "Stalled", "Idle");
+  });
+
+  it("names an older object that selects the same workloads, and takes over when that one goes", async () => {
+    await apply("younger", { ...SPEC, namespaceSelector: { matchLabels: { team: "odd" } } });
+    const { status } = await until("younger", "Ready", "NothingSelected");
+    expect(status?.conflictsTotal).toBe(NAMESPACES / 2);
+    expect(status?.conflicts?.[0]).toMatchObject({ reason: "OtherClusterObject" });
+    expect(await generated("younger")).toEqual([]);
+  });
+
+  it("acts only where enforce selects", async () => {
+    await apply("all", {
+      ...SPEC,
+      enforce: { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": spaceName(2) } } },
+    });
+    await untilObject(spaceName(2), ({ spec }) => spec.mode === "Enforce");
+    const modes = (await generated("all")).map(({ spec }) => spec.mode);
+    expect(modes.filter(mode => mode === "Enforce")).toHaveLength(1);
+  });
+
+  it("survives namespaces that are deleted while everything changes", async () => {
+    const gone = 20;
+    const change = apply("all", { ...SPEC, template: { tokenRestart: { maxRestarts: 2 } } });
+    await forEach(gone, index => client.deleteNamespace(spaceName(NAMESPACES - 1 - index)));
+    await change;
+    await client.until(
+      "everything to be as it should",
+      async () => {
+        const objects = await generated("all");
+        const right = objects.filter(({ spec }) => spec.tokenRestart?.maxRestarts === 2 && spec.mode === "Observe");
+        return right.length === NAMESPACES - gone && objects.length === right.length;
+      },
+      180_000,
+    );
+    await until("all", "Ready", "AllProtected");
+  });
+
+  it("is deleted with everything that was generated for it, and hands over to the younger one", async () => {
+    await client.output(["delete", "ccres", "all"]);
+    await client.until("its objects to go", async () => (await generated("all")).length === 0, 120_000);
+    await until("younger", "Ready", "AllProtected");
+    await client.output(["delete", "ccres", "younger"]);
+    await client.until("no object to be left", async () => {
+      const { items } = await world.admin.get<{ items: object[] }>(OBJECTS);
+      return items.length === 0;
+    });
+  });
+});
