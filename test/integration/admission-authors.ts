@@ -37,11 +37,17 @@ export const RIGHTS = {
   createLevels: { verb: "create", group: FLOWS, resource: "prioritylevelconfigurations", isCluster: true },
 } as const satisfies Readonly<Record<string, Right>>;
 
-const OWN: readonly Right[] = ["create", "update", "patch", "get"].map(verb => ({
-  verb,
-  group: "controller-resilience.io",
-  resource: "controllerresiliences",
+const OWN = own("controllerresiliences");
+
+/** The rights to write ClusterControllerResiliences. */
+export const CLUSTER_OBJECTS = own("clustercontrollerresiliences").map(right => ({
+  ...right,
+  isCluster: true as const,
 }));
+
+function own(resource: string): Right[] {
+  return ["create", "update", "patch", "get"].map(verb => ({ verb, group: "controller-resilience.io", resource }));
+}
 
 /** A user who writes ControllerResiliences. */
 export interface Author {
@@ -59,19 +65,19 @@ export class Authors {
     private readonly namespace: string,
   ) {}
 
-  async with(rights: readonly Right[]): Promise<Author> {
-    const key = JSON.stringify(rights);
+  /** @param always rights in all namespaces, so that no refusal is about them: by default those to write ControllerResiliences */
+  async with(rights: readonly Right[], always: readonly Right[] = OWN): Promise<Author> {
+    const key = JSON.stringify([rights, always]);
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const name = `author-${this.#known.size}-${this.namespace}`;
-    // The right to write ControllerResiliences holds in all namespaces, so a refusal is never about that right.
-    await this.#grant(name, "cluster", [...OWN, ...rights.filter(isCluster)]);
+    await this.#grant(name, "cluster", [...always, ...rights.filter(isCluster)]);
     await this.#grant(
       name,
       "namespace",
       rights.filter(right => !isCluster(right)),
     );
-    for (const right of [...OWN, ...rights]) await this.#held(name, right);
+    for (const right of [...always, ...rights]) await this.#held(name, right);
     const connection = new Connection(() => asUser(name), systemClock);
     this.#connections.push(connection);
     const author = { name, api: apiOver(connection) };
