@@ -7,6 +7,7 @@ import { benchFlowLevels } from "./flow-levels";
 import { benchTarPit } from "./flow-tar-pit";
 import { benchHealing } from "./healing";
 import { benchKubeletLogs } from "./kubelet-logs";
+import { benchLogMemory } from "./log-memory";
 import { benchQueue } from "./queue";
 import { scaleCommand } from "./scale/command";
 
@@ -20,6 +21,7 @@ interface Benchmark {
 const benchmarks: Readonly<Record<string, Benchmark>> = {
   classifier: { run: benchClassifier, about: "speed of the 401 classifier on a mixed log, compared with grep" },
   queue: { run: benchQueue, about: "speed and memory of the work queue" },
+  "log-memory": { run: benchLogMemory, about: "memory of a watched container" },
   healing: { run: benchHealing, about: "time from a recreated ServiceAccount to a healed pod, in the lab" },
   flow: {
     run: benchFlow,
