@@ -3,14 +3,19 @@ import { join } from "node:path";
 
 /** Time between two lines of a healthy log, in milliseconds. */
 const HEALTHY_EVERY_MS = 5_000;
-/** The healthy log has the lines of this many of them, so that its size stays the same. */
-const KEPT_LINES = 24;
+/** The healthy log has the last lines, so that its size stays the same: those of more than the longest interval between two reads. */
+const KEPT_LINES = 120;
 /** Time between two 401s, in milliseconds: each is an occasion of its own. */
 const DEAD_EVERY_MS = 2_500;
 
 /** The logs of simulated pods, as files for kwok: all healthy pods share one, and each pod that may die has a link to the one that it shows. */
 export class LogFiles {
   readonly #timers = new Set<NodeJS.Timeout>();
+  /** When each line of the healthy log was logged. */
+  readonly #healthyAtMs = Array.from(
+    { length: KEPT_LINES },
+    (_, i) => Date.now() - (KEPT_LINES - i) * HEALTHY_EVERY_MS,
+  );
   #deaths = 0;
 
   constructor(
@@ -65,9 +70,10 @@ export class LogFiles {
   }
 
   #writeHealthy(): void {
-    const now = Date.now();
-    const times = Array.from({ length: KEPT_LINES }, (_, i) => now - (KEPT_LINES - 1 - i) * HEALTHY_EVERY_MS);
-    this.#replace(this.#healthy, path => writeFileSync(path, times.map(atMs => line(atMs, HEALTHY)).join("")));
+    this.#healthyAtMs.shift();
+    this.#healthyAtMs.push(Date.now());
+    const text = this.#healthyAtMs.map(atMs => line(atMs, HEALTHY)).join("");
+    this.#replace(this.#healthy, path => writeFileSync(path, text));
   }
 
   #show(pod: string, file: string): void {
