@@ -150,8 +150,9 @@ describe("the health check of ClusterControllerResiliences", () => {
   });
 
   it("accepts missing and null fields", async () => {
+    const identity = { ...IDENTITY, kind: "ClusterControllerResilience" };
     const empty = [{}, { metadata: null, status: null }, { metadata: {}, status: { conditions: null } }];
-    const said = await askOfCluster(empty);
+    const said = await askOfCluster(empty.map(fields => ({ ...identity, ...fields })));
     expect(said.map(({ health }) => health?.status)).toEqual(["Progressing", "Progressing", "Progressing"]);
   });
 });

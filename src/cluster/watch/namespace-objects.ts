@@ -35,8 +35,12 @@ export class NamespaceObjects {
     const { atMs, error } = this.#forbidden ?? { atMs: -Infinity };
     if (error !== undefined && this.#context.clock.monotonicMs() - atMs < FORBIDDEN_MS) throw error;
     if (this.#watch !== null) return this.#watch;
-    const subject = { resource: KINDS.Namespace, project: namespaceView, onDelta: this.#onDelta.bind(this) };
-    this.#watch = new Watch(this.#context, subject);
+    let isListed = false;
+    this.#watch = new Watch(this.#context, {
+      ...{ resource: KINDS.Namespace, project: namespaceView, onDelta: this.#onDelta.bind(this) },
+      onListed: () => void (isListed = true),
+      isLast: ({ reason }) => reason === "forbidden" && !isListed && this.#logForbidden(),
+    });
     this.#watch.start();
     return this.#watch;
   }
@@ -61,6 +65,11 @@ export class NamespaceObjects {
 
   all(): readonly Supervised[] {
     return this.#watch === null ? [] : [{ plural: KINDS.Namespace.plural, watch: this.#watch }];
+  }
+
+  #logForbidden(): true {
+    this.#context.log.info({}, "may not list namespaces: their annotations and labels are not known");
+    return true;
   }
 
   #onDelta(delta: Delta<NamespaceView>): void {

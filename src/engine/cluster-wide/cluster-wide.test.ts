@@ -147,4 +147,13 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect([world.intents, world.statusWrites]).toEqual([[], 0]);
     world.engine.stopLeading();
   });
+
+  it("says so where it may not list Namespaces", async () => {
+    const world = start("a");
+    world.namespaces = () => Promise.reject(new ForbiddenError("list namespaces: forbidden"));
+    await world.run(10);
+    expect(world.condition("all", "Stalled")).toMatch(/^True\/Refused: .* the operator may not list Namespaces/);
+    expect(world.intents).toEqual([]);
+    world.engine.stopLeading();
+  });
 });

@@ -3,7 +3,7 @@ import { ConditionType } from "../../api/conditions";
 import { CLUSTER_KIND } from "../../api/names";
 import type { Facts } from "../../core/cluster-wide";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
-import { framesOf, publicMessage } from "../../core/errors";
+import { ForbiddenError, framesOf, publicMessage } from "../../core/errors";
 import type { ObjectRef, Outcome, Permission } from "../../core/intent";
 import { splitKey } from "../../core/key";
 import { apiVersionOf, KINDS } from "../../core/kinds";
@@ -15,7 +15,7 @@ import { Executor } from "../write/executor";
 import { coverageOf } from "./coverage";
 import { FactsReader } from "./facts-reader";
 import { type NamespacePlan, planNamespace } from "./plan";
-import { clusterStatus } from "./report";
+import { clusterStatus, type NamespaceResult } from "./report";
 import type { ClusterWidePorts, ClusterWideSettings, WriteOutcome } from "./ports";
 import { Results } from "./results";
 
@@ -110,7 +110,7 @@ export class ClusterWide {
       this.#rest();
       return [];
     }
-    const namespaces = await this.#facts.namespaces();
+    const namespaces = await orNone(this.#facts.namespaces());
     return [
       ...namespaces.map(name => `namespaces/${name}`),
       ...objects.map(({ metadata }) => `objects/${metadata.name}`),
@@ -180,7 +180,7 @@ export class ClusterWide {
     const { store, readers } = this.#ports;
     const cached = this.#ports.caches.clusterObjects().find(({ metadata }) => metadata.name === name);
     if (cached === undefined) return { next: "forget" };
-    const namespaces = await this.#facts.namespaces();
+    const namespaces = await orNone(this.#facts.namespaces());
     if (!this.#results.hasAll(namespaces)) return { next: "recheck", afterMs: UNTIL_COMPLETE_MS };
     const status = this.#statusOf(cached, namespaces);
     if (isSame(cached, status) || !mayWrite()) return { next: "recheck" };
@@ -195,7 +195,8 @@ export class ClusterWide {
   }
 
   #statusOf(object: ClusterControllerResilience, namespaces: readonly string[]) {
-    const results = this.#results.of(object.metadata.uid, namespaces, this.#nowMs());
+    const found = this.#results.of(object.metadata.uid, namespaces, this.#nowMs());
+    const results = namespaces.length === 0 ? [NO_NAMESPACES] : found;
     return clusterStatus(object, results, this.#results.coverage(), this.#ports.readers.clock.now());
   }
 
@@ -223,6 +224,25 @@ export class ClusterWide {
 
   #nowMs(): number {
     return this.#ports.readers.clock.monotonicMs();
+  }
+}
+
+/** No cluster is without namespaces. */
+const NO_NAMESPACES: NamespaceResult = {
+  namespace: "*",
+  failure: {
+    reason: "Refused",
+    message: "the operator may not list Namespaces; install it with permissions in all namespaces (value namespaces)",
+  },
+};
+
+/** An operator with permissions in some namespaces only may not list them: the status says so. */
+async function orNone(namespaces: Promise<string[]>): Promise<string[]> {
+  try {
+    return await namespaces;
+  } catch (error) {
+    if (error instanceof ForbiddenError) return [];
+    throw error;
   }
 }
 
