@@ -41,7 +41,7 @@ export function healthChecks(parts: {
   const { engine, identityProbe, reachability, fullPassMs, stopping } = parts;
   const hungAfterMs = Math.max(HUNG_AFTER_PASSES * fullPassMs, HUNG_AFTER_MS);
   const loopTrouble = (): string | null => {
-    const sinceMs = engine.loop.sinceProgressMs();
+    const sinceMs = Math.max(engine.loop.sinceProgressMs(), engine.clusterWide?.loop.sinceProgressMs() ?? 0);
     return sinceMs <= hungAfterMs ? null : `no progress for ${Math.round(sinceMs / 1000)} s`;
   };
   return {

@@ -42,6 +42,8 @@ export interface Facts {
   readonly objects: readonly ControllerResilience[];
   /** Those that are not being deleted; the first one wins where several select one workload. */
   readonly clusterObjects: readonly ClusterControllerResilience[];
+  /** Workloads that are listed and that have gone a moment ago, as `Deployment/web`: they may be replaced just now. Absent: none. */
+  readonly vanishing?: ReadonlySet<string>;
   /** The operator's own namespace. */
   readonly ownNamespace: string;
 }

@@ -70,7 +70,7 @@ export class Engine {
     const isLeader = (): boolean => this.elector.isLeader();
     const leftovers = createLeftovers(ports, isLeader);
     const recordEvent = electionEvents(ports);
-    this.clusterWide = createClusterWide(ports, settings.clusterWide, isLeader);
+    this.clusterWide = createClusterWide(ports, settings, isLeader);
     this.elector = new LeaderElector(
       identity,
       {
@@ -122,11 +122,11 @@ function createLoop(
 
 function createClusterWide(
   ports: EnginePorts,
-  settings: ClusterWideSettings | undefined,
+  { clusterWide: settings, loop }: EngineSettings,
   isLeader: () => boolean,
 ): ClusterWide | undefined {
   if (ports.clusterWide === undefined || settings === undefined) return undefined;
-  return new ClusterWide({ ...ports, ...ports.clusterWide, isLeader }, settings);
+  return new ClusterWide({ ...ports, ...ports.clusterWide, isLeader }, settings, loop);
 }
 
 function electionEvents({ events, lease }: Pick<EnginePorts, "events" | "lease">) {

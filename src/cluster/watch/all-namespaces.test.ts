@@ -58,7 +58,7 @@ describe("a reader of all namespaces", () => {
     const all = world.informers.watchAllNamespaces();
     await all.workloads("Deployment");
     await settle();
-    expect([...world.open].sort()).toEqual(["/api/v1/pods", ACCOUNTS, DEPLOYMENTS]);
+    expect([...world.open].sort()).toEqual(["/api/v1/namespaces/a/pods", ACCOUNTS, DEPLOYMENTS]);
     expect(await world.say(DEPLOYMENTS, "ADDED", object("a", "web"))).toEqual(["a"]);
     expect((await world.informers.workloads("Deployment", "a")).views()).toHaveLength(1);
     expect(await world.say(DEPLOYMENTS, "ADDED", object("b", "web"))).toEqual([]);

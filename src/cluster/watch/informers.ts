@@ -47,6 +47,7 @@ export class Informers {
   readonly #cluster: ClusterWatches;
   readonly #readersOfAll = new Set<AllNamespaces>();
   readonly #scope: WatchScope;
+  readonly #podScope: WatchScope;
   readonly #stopping = new Set<Promise<void>>();
   readonly #ages: WatchAges;
   #stopped = false;
@@ -75,6 +76,8 @@ export class Informers {
       context.log.info({ namespaces: this.#namespaces.size }, text);
       this.#namespaced.setScope(scope);
     });
+    // Nobody reads the pods of all namespaces, so those of unprotected ones cost nothing while few are protected.
+    this.#podScope = new WatchScope(context.clock, scope => this.#namespaced.pods.setScope(scope));
     this.#ages = new WatchAges(context, () => this.#all(), [KINDS.Pod.plural, KINDS.ServiceAccount.plural]);
   }
 
@@ -221,6 +224,7 @@ export class Informers {
     this.#stopped = true;
     this.#ages.stop();
     this.#scope.stop();
+    this.#podScope.stop();
     for (const namespace of [...this.#namespaces.keys()]) this.#stopNamespace(namespace);
     this.#namespaced.stop();
     this.#await(this.#cluster.stop());
@@ -242,6 +246,7 @@ export class Informers {
 
   #updateScope(namespaces = this.#namespaces.size): void {
     this.#scope.update(namespaces, this.#readersOfAll.size > 0);
+    this.#podScope.update(namespaces, false);
   }
 
   #stopNamespace(namespace: string): void {

@@ -47,8 +47,9 @@ export class NamespacedWatches {
     for (const kind of this.#kinds()) kind.leave(namespace);
   }
 
+  /** Of all kinds but pods. */
   setScope(scope: Scope): void {
-    for (const kind of this.#kinds()) kind.setScope(scope);
+    for (const kind of this.#kinds()) if (kind !== this.pods) kind.setScope(scope);
   }
 
   stop(): void {

@@ -54,7 +54,9 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(written(world)).toEqual(["create a/all"]);
     world.liveWorkloads.clear();
     world.engine.namespaceChanged("a");
-    await world.run(3);
+    await world.run(500);
+    expect(written(world)).toEqual(["create a/all"]);
+    await world.run(200);
     expect(written(world)).toEqual(["create a/all", "delete a/all"]);
     expect(world.condition("all", "Ready")).toMatch(
       /^False\/NothingSelected: spec.workloads selects no workload in 1 namespace/,
@@ -154,6 +156,55 @@ describe("the loop of ClusterControllerResiliences", () => {
     await world.run(10);
     expect(world.condition("all", "Stalled")).toMatch(/^True\/Refused: .* the operator may not list Namespaces/);
     expect(world.intents).toEqual([]);
+    world.engine.stopLeading();
+  });
+
+  it("says nothing about a new generation before all namespaces were planned for it", async () => {
+    const names = Array.from({ length: 100 }, (_, index) => `n${String(index)}`);
+    const world = start(...names);
+    await world.run(20);
+    expect(world.condition("all", "Ready")).toMatch(/^True/);
+    const before = world.owners.get("all");
+    if (before === undefined) throw new Error("expected the object");
+    const metadata = { ...before.metadata, generation: 2 };
+    world.put({ ...before, metadata, spec: { ...before.spec, mode: "Enforce" } });
+    for (let second = 0; second < 8; second++) {
+      await world.run(1);
+      const done = world.intents.filter(({ verb }) => verb === "patch").length === names.length;
+      const isReady = world.condition("all", "Ready")?.startsWith("True") === true;
+      expect(isReady && world.status("all")?.observedGeneration === 2 && !done).toBe(false);
+    }
+    await world.run(10);
+    expect(world.condition("all", "Ready")).toMatch(/^True/);
+    expect(world.status("all")?.observedGeneration).toBe(2);
+    world.engine.stopLeading();
+  });
+
+  it("gives in to another writer for longer and longer, and says so", async () => {
+    const world = start("a");
+    await world.run(5);
+    for (let second = 0; second < 600; second++) {
+      const [object] = world.objects("a");
+      if (object?.spec.mode === "Observe") {
+        world.all.set("a", [{ ...object, spec: { ...object.spec, mode: "Enforce" } }]);
+        world.engine.namespaceChanged("a");
+      }
+      await world.run(1);
+    }
+    const patches = world.intents.filter(({ verb }) => verb === "patch").length;
+    expect(patches).toBeGreaterThan(3);
+    expect(patches).toBeLessThan(12);
+    expect(world.condition("all", "Ready")).toContain("another writer changes ControllerResilience a/all back");
+    world.engine.stopLeading();
+  });
+
+  it("is not done while caches are not filled, whatever they seem to hold", async () => {
+    const world = start("a", "b");
+    world.workloads = () => Promise.reject(new TransientError("watch deployments: not filled yet"));
+    await world.run(30);
+    expect([world.statusWrites, world.metrics.coverage]).toEqual([0, []]);
+    await world.run(60);
+    expect(world.condition("all", "Ready")).toMatch(/^False\/Failed: .*not filled yet/);
     world.engine.stopLeading();
   });
 });

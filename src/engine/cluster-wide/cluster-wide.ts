@@ -1,23 +1,20 @@
-import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
-import { ConditionType } from "../../api/conditions";
-import { CLUSTER_KIND } from "../../api/names";
-import type { Facts } from "../../core/cluster-wide";
-import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
-import { ForbiddenError, framesOf, publicMessage } from "../../core/errors";
-import type { ObjectRef, Outcome, Permission } from "../../core/intent";
+import { type Facts, workloadName } from "../../core/cluster-wide";
+import { framesOf, publicMessage } from "../../core/errors";
+import type { Outcome, Permission } from "../../core/intent";
 import { splitKey } from "../../core/key";
-import { apiVersionOf, KINDS } from "../../core/kinds";
-import { isSameStatus } from "../../core/status";
+import { KINDS } from "../../core/kinds";
 import { TokenBucket } from "../../core/token-bucket";
-import { Controller } from "../loop/controller";
+import { Controller, type LoopSettings } from "../loop/controller";
 import { nextOf, type PassResult } from "../loop/pass-result";
 import { Executor } from "../write/executor";
+import { Contests } from "./contests";
 import { coverageOf } from "./coverage";
 import { FactsReader } from "./facts-reader";
+import { isGenerated } from "./generated";
 import { type NamespacePlan, planNamespace } from "./plan";
-import { clusterStatus, type NamespaceResult } from "./report";
 import type { ClusterWidePorts, ClusterWideSettings, WriteOutcome } from "./ports";
 import { Results } from "./results";
+import { StatusReporter, UNTIL_COMPLETE_MS } from "./status-reporter";
 
 /** Rights of this loop, besides those of the objects' own loop. */
 export const clusterWidePermissions: readonly Permission[] = [
@@ -29,11 +26,11 @@ export const clusterWidePermissions: readonly Permission[] = [
   },
 ];
 
-/** Writes per second at most, and at once: a new ClusterControllerResilience creates an object in each of a thousand namespaces. */
+/** Namespaces that are written to per second at most, and at once: a new ClusterControllerResilience concerns a thousand of them. */
 const PACE = { burst: 20, ratePerSecond: 20 };
 
-/** While some namespaces were not looked at yet, status waits for them this long before it looks again. */
-const UNTIL_COMPLETE_MS = 2_000;
+/** A workload that is gone for less than this may be replaced just now: its object, with budgets and remembered bindings, stays. */
+const VANISHED_MS = 600_000;
 
 /** The parts of the cluster that a key can stand for, in the place of a namespace: `namespaces/web`, `objects/all`, `coverage/all`. */
 type Part = "namespaces" | "objects" | "coverage";
@@ -51,24 +48,32 @@ export class ClusterWide {
   readonly #executor: Executor;
   readonly #pace: TokenBucket;
   readonly #results = new Results();
+  readonly #contests: Contests;
+  readonly #reporter: StatusReporter;
+  /** When each namespace that waits for its turn may be written to. */
+  readonly #turns = new Map<string, number>();
+  /** When listed workloads were first found to be gone, by namespace and workload. */
+  readonly #gone = new Map<string, ReadonlyMap<string, number>>();
   readonly #by = { name: "cluster-wide", permissions: clusterWidePermissions };
 
-  constructor(ports: ClusterWidePorts, settings: ClusterWideSettings) {
+  constructor(ports: ClusterWidePorts, settings: ClusterWideSettings, loop: Partial<LoopSettings> = {}) {
     this.#ports = ports;
     const { clock } = ports.readers;
     this.#facts = new FactsReader(ports, settings, namespaces => this.#enqueue("namespaces", namespaces));
     this.#executor = new Executor({ ...ports, clock });
     this.#pace = new TokenBucket(clock, PACE);
+    this.#contests = new Contests(clock);
+    this.#reporter = new StatusReporter(ports, this.#facts, this.#results);
     const keys = (): Promise<string[]> => this.#keys();
-    this.loop = new Controller({
-      ...ports,
-      clock,
-      store: { list: keys, cachedKeys: () => undefined },
-      reconcile: (key, mayWrite) => this.#pass(key, mayWrite),
-      listed: () => undefined,
-      forget: () => undefined,
-      metrics: { reconciled: () => undefined, queueDepth: () => undefined },
-    });
+    const nothing = (): void => undefined;
+    this.loop = new Controller(
+      {
+        ...{ ...ports, clock, store: { list: keys, cachedKeys: () => undefined } },
+        reconcile: (key, mayWrite) => this.#pass(key, mayWrite),
+        ...{ listed: nothing, forget: nothing, metrics: { reconciled: nothing, queueDepth: nothing } },
+      },
+      loop,
+    );
   }
 
   startLeading(): void {
@@ -99,6 +104,9 @@ export class ClusterWide {
   /** Without a ClusterControllerResilience nothing is watched or measured. */
   #rest(): void {
     this.#results.clear();
+    this.#contests.clear();
+    this.#gone.clear();
+    this.#turns.clear();
     this.#facts.clear();
     this.#ports.caches.release();
     this.#ports.metrics.workloads([]);
@@ -110,7 +118,7 @@ export class ClusterWide {
       this.#rest();
       return [];
     }
-    const namespaces = await orNone(this.#facts.namespaces());
+    const namespaces = await this.#reporter.namespaces();
     return [
       ...namespaces.map(name => `namespaces/${name}`),
       ...objects.map(({ metadata }) => `objects/${metadata.name}`),
@@ -123,7 +131,7 @@ export class ClusterWide {
     try {
       if (this.#ports.caches.clusterObjects().length === 0) return { next: "forget" };
       if (part === "namespaces") return await this.#passNamespace(name, mayWrite);
-      return part === "objects" ? await this.#passObject(name, mayWrite) : await this.#passCoverage();
+      return part === "objects" ? await this.#reporter.report(name, mayWrite) : await this.#passCoverage();
     } catch (error) {
       this.#ports.log.warn(
         { key, error: publicMessage(error), stack: framesOf(error) },
@@ -138,35 +146,60 @@ export class ClusterWide {
     const cached = await this.#facts.cached(name);
     if (cached === null) {
       this.#results.forget(name);
+      this.#gone.delete(name);
       this.#reportSoon();
       return { next: "forget" };
     }
-    const { facts, plan } = await this.#planOn(cached);
-    const outcomes = await this.#execute(plan, mayWrite);
+    const { facts, plan, waitMs = 0 } = await this.#planOn(this.#withVanishing(name, cached));
+    const outcomes = waitMs > 0 ? [] : await this.#execute(plan, mayWrite);
     this.#results.set(name, { plan, coverage: coverageOf(facts, plan), outcomes }, this.#nowMs());
     this.#reportSoon();
-    return afterWrites(outcomes.map(({ outcome }) => outcome));
+    return waitMs > 0 ? { next: "wait", afterMs: waitMs } : afterWrites(outcomes.map(({ outcome }) => outcome));
   }
 
-  /** What takes protection away rests on live reads: a cache may be late. */
-  async #planOn(cached: Facts): Promise<{ facts: Facts; plan: NamespacePlan }> {
+  /** What does more than observe further workloads rests on live reads: a cache may be late. */
+  async #planOn(cached: Facts): Promise<{ facts: Facts; plan: NamespacePlan; waitMs?: number }> {
     const plan = planNamespace(cached);
-    if (!plan.writes.some(({ takesAway }) => takesAway)) return { facts: cached, plan };
-    const facts = await this.#facts.live(cached);
+    if (plan.writes.length === 0) return { facts: cached, plan };
+    // Live reads, too, wait for the namespace's turn.
+    const waitMs = this.#untilTurn(cached.namespace.name);
+    if (waitMs > 0) return { facts: cached, plan, waitMs };
+    if (!plan.writes.some(({ needsLive }) => needsLive)) return { facts: cached, plan };
+    const facts = { ...(await this.#facts.live(cached)), ...(cached.vanishing && { vanishing: cached.vanishing }) };
     return { facts, plan: planNamespace(facts) };
+  }
+
+  /** Returns the milliseconds until this namespace may be written to; 0 if it may now. */
+  #untilTurn(namespace: string): number {
+    const nowMs = this.#nowMs();
+    const turnMs = this.#turns.get(namespace) ?? nowMs + this.#pace.reserve();
+    if (turnMs > nowMs) this.#turns.set(namespace, turnMs);
+    else this.#turns.delete(namespace);
+    return Math.max(0, turnMs - nowMs);
+  }
+
+  /** Adds which listed workloads are gone for a short time only. */
+  #withVanishing(namespace: string, facts: Facts): Facts {
+    const there = new Set(facts.candidates.map(workloadName));
+    const listed = facts.objects.filter(isGenerated).flatMap(({ spec }) => spec.targets);
+    const gone = listed.map(({ kind, name = "" }) => `${kind}/${name}`).filter(workload => !there.has(workload));
+    const before = this.#gone.get(namespace);
+    const since = new Map(gone.map(workload => [workload, before?.get(workload) ?? this.#nowMs()]));
+    if (since.size === 0) this.#gone.delete(namespace);
+    else this.#gone.set(namespace, since);
+    const vanishing = gone.filter(workload => this.#nowMs() - (since.get(workload) ?? 0) < VANISHED_MS);
+    return vanishing.length === 0 ? facts : { ...facts, vanishing: new Set(vanishing) };
   }
 
   async #execute({ writes }: NamespacePlan, mayWrite: () => boolean): Promise<WriteOutcome[]> {
     const { log, events } = this.#ports;
     const outcomes: WriteOutcome[] = [];
     for (const write of writes) {
-      const waitMs = this.#pace.take() ? 0 : 1_000 / PACE.ratePerSecond;
-      const outcome: Outcome =
-        waitMs > 0
-          ? { result: "Limited", limit: "PassTime", retryAfterMs: waitMs }
-          : await this.#executor.executeUnowned(this.#by, write.intent, { log, mayWrite });
-      outcomes.push({ write, outcome });
       const { intent } = write;
+      const held = this.#contests.objection(intent);
+      const outcome: Outcome = held ?? (await this.#executor.executeUnowned(this.#by, intent, { log, mayWrite }));
+      outcomes.push({ write, outcome });
+      if (outcome.result === "Executed") this.#contests.note(intent);
       if (outcome.result !== "Executed" || intent.verb === "create") continue;
       events.record({
         ...{ regarding: intent.target, type: "Normal", reason: intent.eventReason, action: intent.eventReason },
@@ -176,43 +209,9 @@ export class ClusterWide {
     return outcomes;
   }
 
-  async #passObject(name: string, mayWrite: () => boolean): Promise<PassResult> {
-    const { store, readers } = this.#ports;
-    const cached = this.#ports.caches.clusterObjects().find(({ metadata }) => metadata.name === name);
-    if (cached === undefined) return { next: "forget" };
-    const namespaces = await orNone(this.#facts.namespaces());
-    if (!this.#results.hasAll(namespaces)) return { next: "recheck", afterMs: UNTIL_COMPLETE_MS };
-    const status = this.#statusOf(cached, namespaces);
-    if (isSame(cached, status) || !mayWrite()) return { next: "recheck" };
-    const object = await withDeadline(readers.clock, STORE_DEADLINE_MS, "reading the object", () => store.get(name));
-    if (object?.metadata.uid !== cached.metadata.uid || object.metadata.deletionTimestamp !== undefined)
-      return { next: "recheck" };
-    const live = this.#statusOf(object, namespaces);
-    if (isSame(object, live) || !mayWrite()) return { next: "recheck" };
-    await withDeadline(readers.clock, STORE_DEADLINE_MS, "writing status", () => store.writeStatus(object, live));
-    this.#tell(object, live);
-    return { next: "recheck" };
-  }
-
-  #statusOf(object: ClusterControllerResilience, namespaces: readonly string[]) {
-    const found = this.#results.of(object.metadata.uid, namespaces, this.#nowMs());
-    const results = namespaces.length === 0 ? [NO_NAMESPACES] : found;
-    return clusterStatus(object, results, this.#results.coverage(), this.#ports.readers.clock.now());
-  }
-
-  /** An Event for each condition that comes to need a person. */
-  #tell(object: ClusterControllerResilience, { conditions = [] }: ReturnType<typeof clusterStatus>): void {
-    const stalled = conditions.find(({ type, status }) => type === ConditionType.Stalled && status === "True");
-    const before = object.status?.conditions?.find(({ type }) => type === ConditionType.Stalled);
-    if (stalled === undefined || (before?.status === "True" && before.reason === stalled.reason)) return;
-    const regarding = refTo(object);
-    const note = stalled.message;
-    this.#ports.events.record({ regarding, type: "Warning", reason: stalled.reason, action: "Protect", note });
-  }
-
   async #passCoverage(): Promise<PassResult> {
     const namespaces = await this.#facts.namespaces();
-    if (!this.#results.hasAll(namespaces)) return { next: "recheck", afterMs: UNTIL_COMPLETE_MS };
+    if (!this.#results.hasAll(namespaces, this.#nowMs())) return { next: "recheck", afterMs: UNTIL_COMPLETE_MS };
     this.#ports.metrics.workloads(this.#results.coverage().counts);
     return { next: "recheck" };
   }
@@ -227,36 +226,9 @@ export class ClusterWide {
   }
 }
 
-/** No cluster is without namespaces. */
-const NO_NAMESPACES: NamespaceResult = {
-  namespace: "*",
-  failure: {
-    reason: "Refused",
-    message: "the operator may not list Namespaces; install it with permissions in all namespaces (value namespaces)",
-  },
-};
-
-/** An operator with permissions in some namespaces only may not list them: the status says so. */
-async function orNone(namespaces: Promise<string[]>): Promise<string[]> {
-  try {
-    return await namespaces;
-  } catch (error) {
-    if (error instanceof ForbiddenError) return [];
-    throw error;
-  }
-}
-
 function afterWrites(outcomes: readonly Outcome[]): PassResult {
   if (outcomes.some(({ result }) => result === "Failed" || result === "Conflict"))
     return { next: "retry", conflict: !outcomes.some(({ result }) => result === "Failed") };
   const waits = outcomes.flatMap(outcome => ("retryAfterMs" in outcome ? [outcome.retryAfterMs] : []));
   return waits.length === 0 ? { next: "recheck" } : { next: "wait", afterMs: Math.min(...waits) };
-}
-
-function isSame({ status }: ClusterControllerResilience, next: object): boolean {
-  return isSameStatus(status as never, next as never);
-}
-
-function refTo({ metadata: { name, uid } }: ClusterControllerResilience): ObjectRef {
-  return { apiVersion: apiVersionOf(KINDS[CLUSTER_KIND]), kind: CLUSTER_KIND, name, uid };
 }

@@ -83,7 +83,7 @@ function judge(
 function whyUnprotected(candidate: Candidate, facts: Facts, { shares }: NamespacePlan): string {
   const { namespace, clusterObjects, ownNamespace } = facts;
   const workload = workloadName(candidate);
-  if ([...shares.values()].some(({ selected }) => selected.includes(workload))) return "Pending";
+  if ([...shares.values()].some(({ selected }) => selected.has(workload))) return "Pending";
   const [first] = clusterObjects;
   if (first === undefined) return "NamespaceNotSelected";
   const outside = namespaceExclusion(namespace, first.spec, ownNamespace);

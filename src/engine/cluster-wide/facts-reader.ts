@@ -42,7 +42,11 @@ export class FactsReader {
   async cached(name: string): Promise<Facts | null> {
     const { caches } = this.#ports;
     const namespace = await caches.namespace(name);
-    if (namespace === undefined || !this.#settings.isWatched(name)) return null;
+    if (namespace === undefined || !this.#settings.isWatched(name)) {
+      this.#onChange(this.#bound.replace(name, []));
+      this.#counted.delete(name);
+      return null;
+    }
     const accounts = await caches.serviceAccounts(name);
     await this.#readBindings(name);
     return {

@@ -40,12 +40,17 @@ export function isGenerated({ metadata }: Pick<ControllerResilience, "metadata">
   return (metadata.ownerReferences ?? []).some(({ kind }) => kind === CLUSTER_KIND);
 }
 
-/** Reports whether the operator generated an object for this ClusterControllerResilience. */
+/**
+ * Reports whether the operator generated an object for this ClusterControllerResilience. One that has lost its owner, as by a deletion with
+ * `--cascade=orphan`, belongs to the ClusterControllerResilience that its label names.
+ */
 export function isGeneratedFor(
-  { metadata }: Pick<ControllerResilience, "metadata">,
+  object: Pick<ControllerResilience, "metadata">,
   owner: Pick<ClusterControllerResilience, "metadata">,
 ): boolean {
-  return (metadata.ownerReferences ?? []).some(({ kind, uid }) => kind === CLUSTER_KIND && uid === owner.metadata.uid);
+  const { labels = {}, ownerReferences = [] } = object.metadata;
+  if (isGenerated(object)) return ownerReferences.some(({ uid }) => uid === owner.metadata.uid);
+  return labels[MANAGED_BY_LABEL] === MANAGER && labels[GENERATED_FOR_LABEL] === owner.metadata.name;
 }
 
 /**

@@ -67,16 +67,43 @@ describe("planNamespace", () => {
     expect(after?.metadata.labels).toEqual({ ...object.metadata.labels, mine: "kept" });
   });
 
-  it("adds new workloads without a live read, and takes none away without one", () => {
+  it("adds workloads to observe without a live read, and does nothing else without one", () => {
     const objects = settle(facts());
     const more = planNamespace(
       facts({ objects, candidates: [candidate("Deployment/web"), candidate("Deployment/x")] }),
     );
-    expect(more.writes.map(({ takesAway, intent }) => [intent.verb, takesAway])).toEqual([["patch", false]]);
+    expect(more.writes.map(({ needsLive, intent }) => [intent.verb, needsLive])).toEqual([["patch", false]]);
     const other = planNamespace(facts({ objects, candidates: [candidate("Deployment/x")] }));
-    expect(other.writes.map(({ takesAway, intent }) => [intent.verb, takesAway])).toEqual([["patch", true]]);
+    expect(other.writes.map(({ needsLive, intent }) => [intent.verb, needsLive])).toEqual([["patch", true]]);
     const none = planNamespace(facts({ objects, candidates: [] }));
-    expect(none.writes.map(({ takesAway, intent }) => [intent.verb, takesAway])).toEqual([["delete", true]]);
+    expect(none.writes.map(({ needsLive, intent }) => [intent.verb, needsLive])).toEqual([["delete", true]]);
+  });
+
+  it("reads live before anything begins to act, and before any other change of a spec", () => {
+    const enforced = facts({ clusterObjects: [clusterObject("all", { mode: "Enforce" })] });
+    expect(planNamespace(enforced).writes.map(({ needsLive }) => needsLive)).toEqual([true]);
+    const objects = settle(facts());
+    expect(planNamespace({ ...enforced, objects }).writes.map(({ needsLive }) => needsLive)).toEqual([true]);
+    const suspended = [clusterObject("all", { suspend: true })];
+    expect(planNamespace(facts({ objects, clusterObjects: suspended })).writes[0]?.needsLive).toBe(true);
+  });
+
+  it("keeps a workload that has gone a moment ago in its object, also with a preset", () => {
+    const argo = candidate("Deployment/argocd", { images: ["argoproj/argocd:1"] });
+    const candidates = [candidate("Deployment/web"), argo];
+    const objects = settle(facts({ candidates }));
+    const vanishing = new Set(["Deployment/web", "Deployment/argocd"]);
+    expect(planNamespace(facts({ candidates: [], objects, vanishing })).writes).toEqual([]);
+    expect(planNamespace(facts({ candidates: [], objects })).writes).toHaveLength(2);
+  });
+
+  it("gives an object that has lost its owner an owner again", () => {
+    const [object] = settle(facts());
+    if (object === undefined) throw new Error("expected an object");
+    const { ownerReferences, ...metadata } = object.metadata;
+    const [after, ...others] = settle(facts({ objects: [{ ...object, metadata }] }));
+    expect(after?.metadata.ownerReferences).toEqual(ownerReferences);
+    expect(others).toEqual([]);
   });
 
   it("deletes with the uid and resourceVersion of what it saw", () => {

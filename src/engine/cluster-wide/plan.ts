@@ -6,15 +6,19 @@ import { apiVersionOf, KINDS } from "../../core/kinds";
 import { type Candidate, type Facts, workloadName } from "../../core/cluster-wide";
 import { distribute, type Group, isGenerated, isGeneratedFor, type Wanted } from "./generated";
 import { mergePatch } from "./merge-patch";
-import { withPreset } from "./presets/presets";
+import { withNamedPreset, withPreset } from "./presets/presets";
 import { type Exclusion, modeIn, namespaceExclusion, workloadExclusion, workloadsOf } from "./selection";
 
 /** What one ClusterControllerResilience finds in one namespace. */
 export interface NamespaceShare {
   /** Why the namespace is not selected; null if it is. */
   readonly exclusion: Exclusion | null;
+  /** Generation of the ClusterControllerResilience that was planned for. */
+  readonly generation: number;
+  /** The generated objects are as they have to be. */
+  readonly isSettled: boolean;
   /** Workloads that it selects, and that no other object protects; as `Deployment/web`. */
-  readonly selected: readonly string[];
+  readonly selected: ReadonlySet<string>;
   /** Those of them that a generated object lists already. */
   readonly protected: number;
   /** Workloads that it does not select, by reason. */
@@ -30,8 +34,8 @@ export interface PlannedWrite {
   /** uid of the ClusterControllerResilience. */
   readonly for: string;
   readonly intent: Intent;
-  /** It takes protection away, so it must rest on live reads. */
-  readonly takesAway: boolean;
+  /** It does more than add workloads that are only observed, so it must rest on live reads. */
+  readonly needsLive: boolean;
 }
 
 /** What is to be done in a namespace. */
@@ -46,14 +50,18 @@ export function planNamespace(facts: Facts): NamespacePlan {
   const writes: PlannedWrite[] = [];
   const shares = new Map<string, NamespaceShare>();
   const claimed = new Map<string, string>();
-  for (const object of facts.objects.filter(object => !isGenerated(object)))
+  const isOurs = (object: ControllerResilience): boolean =>
+    isGenerated(object) || facts.clusterObjects.some(owner => isGeneratedFor(object, owner));
+  for (const object of facts.objects.filter(object => !isOurs(object)))
     for (const workload of workloadsOf(object, facts.candidates)) claimed.set(workload, HAND_WRITTEN);
   for (const owner of facts.clusterObjects) {
     const found = facts.objects.filter(object => isGeneratedFor(object, owner));
     const choice = choose(owner, facts, found, claimed);
     for (const { workload } of choice.selected) claimed.set(workload, owner.metadata.name);
-    writes.push(...writesFor(owner, facts, choice.selected, found));
-    shares.set(owner.metadata.uid, shareOf(choice, found));
+    const needed = writesFor(owner, facts, choice.selected, found);
+    writes.push(...needed);
+    const { generation, uid } = owner.metadata;
+    shares.set(uid, { ...shareOf(choice, found), generation, isSettled: needed.length === 0 });
   }
   return { writes, shares };
 }
@@ -61,16 +69,22 @@ export function planNamespace(facts: Facts): NamespacePlan {
 /** Stands for any hand-written object among the names of ClusterControllerResiliences, which are not empty. */
 const HAND_WRITTEN = "";
 
+interface Selected {
+  readonly workload: string;
+  /** Absent: it has gone a moment ago, and stays in the object that lists it. */
+  readonly candidate?: Candidate;
+}
+
 interface Choice {
   readonly exclusion: Exclusion | null;
-  readonly selected: readonly { readonly workload: string; readonly candidate: Candidate }[];
+  readonly selected: readonly Selected[];
   readonly excluded: ReadonlyMap<Exclusion, number>;
   readonly overlaps: ReadonlyMap<string, readonly string[]>;
 }
 
 function choose(
   owner: ClusterControllerResilience,
-  { namespace, candidates, ownNamespace }: Facts,
+  { namespace, candidates, ownNamespace, vanishing }: Facts,
   found: readonly ControllerResilience[],
   claimed: ReadonlyMap<string, string>,
 ): Choice {
@@ -89,12 +103,9 @@ function choose(
     count(excluded, other === HAND_WRITTEN ? "HandWritten" : "OtherClusterObject");
     if (other !== HAND_WRITTEN) overlaps.set(other, [...(overlaps.get(other) ?? []), workload]);
   }
-  return {
-    exclusion,
-    selected: verdicts.filter(({ why, other }) => why === null && other === undefined),
-    excluded,
-    overlaps,
-  };
+  const selected: Selected[] = verdicts.filter(({ why, other }) => why === null && other === undefined);
+  const gone = exclusion === null ? [...targets].filter(one => vanishing?.has(one) && !claimed.has(one)) : [];
+  return { exclusion, selected: [...selected, ...gone.map(workload => ({ workload }))], excluded, overlaps };
 }
 
 function count(counts: Map<Exclusion, number>, reason: Exclusion): void {
@@ -106,11 +117,14 @@ function targetsOf({ spec }: ControllerResilience): string[] {
   return spec.targets.map(({ kind, name = "" }) => `${kind}/${name}`);
 }
 
-function shareOf({ selected, ...choice }: Choice, found: readonly ControllerResilience[]): NamespaceShare {
+function shareOf(
+  { selected, ...choice }: Choice,
+  found: readonly ControllerResilience[],
+): Omit<NamespaceShare, "generation" | "isSettled"> {
   const objects = found.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const listed = new Set(objects.flatMap(targetsOf));
   const names = selected.map(({ workload }) => workload);
-  return { ...choice, objects, selected: names, protected: names.filter(name => listed.has(name)).length };
+  return { ...choice, objects, selected: new Set(names), protected: names.filter(name => listed.has(name)).length };
 }
 
 function writesFor(
@@ -124,7 +138,7 @@ function writesFor(
   const taken = new Set(objects.map(({ metadata }) => metadata.name));
   const present = found.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const mode = modeIn(namespace, owner.spec);
-  const wanted = groupsOf(owner, selected).flatMap(group => {
+  const wanted = groupsOf(owner, selected, present).flatMap(group => {
     const ofGroup = present.filter(object => presetOf(object) === group.preset);
     const parts = distribute({ owner, mode, taken }, group, ofGroup);
     for (const { name } of parts) taken.add(name);
@@ -142,10 +156,19 @@ function presetOf({ metadata }: ControllerResilience): string | undefined {
   return metadata.labels?.[PRESET_LABEL];
 }
 
-function groupsOf(owner: ClusterControllerResilience, selected: Choice["selected"]): Group[] {
+function groupsOf(
+  owner: ClusterControllerResilience,
+  selected: Choice["selected"],
+  present: readonly ControllerResilience[],
+): Group[] {
   const groups = new Map<string, Group & { workloads: string[] }>();
+  const listing = new Map(present.flatMap(object => targetsOf(object).map(workload => [workload, object])));
   for (const { workload, candidate } of selected) {
-    const { preset, template } = withPreset(owner.spec, candidate);
+    const object = listing.get(workload);
+    const { preset, template } =
+      candidate === undefined
+        ? withNamedPreset(owner.spec, object && presetOf(object))
+        : withPreset(owner.spec, candidate);
     const key = preset ?? "";
     const group = groups.get(key) ?? { ...(preset !== undefined && { preset }), template, workloads: [] };
     group.workloads.push(workload);
@@ -155,42 +178,53 @@ function groupsOf(owner: ClusterControllerResilience, selected: Choice["selected
 }
 
 function writeOf(owner: ClusterControllerResilience, namespace: string, wanted: Wanted): PlannedWrite[] {
-  const { found, name, labels, ownerReference, spec } = wanted;
-  const by = `${CLUSTER_KIND}/${owner.metadata.name}`;
-  if (found === undefined) {
-    const body = { metadata: { labels, ownerReferences: [ownerReference] }, spec };
-    const why = `${by} selects ${String(spec.targets.length)} workloads of this namespace`;
-    const intent: Intent = {
-      ...{ verb: "create", target: refTo(namespace, name) },
-      body,
-      why,
-      eventReason: "Generated",
-    };
-    return [{ for: owner.metadata.uid, intent, takesAway: false }];
-  }
+  return wanted.found === undefined ? [creation(owner, namespace, wanted)] : correction(owner, wanted.found, wanted);
+}
+
+function creation(
+  owner: ClusterControllerResilience,
+  namespace: string,
+  { name, labels, ownerReference, spec }: Wanted,
+): PlannedWrite {
+  const body = { metadata: { labels, ownerReferences: [ownerReference] }, spec };
+  const why = `${nameOf(owner)} selects ${String(spec.targets.length)} workloads of this namespace`;
+  const target = refTo(namespace, name);
+  const intent: Intent = { verb: "create", target, body, why, eventReason: "Generated" };
+  return { for: owner.metadata.uid, intent, needsLive: spec.mode === "Enforce" && !spec.suspend };
+}
+
+function correction(
+  owner: ClusterControllerResilience,
+  found: ControllerResilience,
+  { labels, ownerReference, spec }: Wanted,
+): PlannedWrite[] {
+  const { namespace, name } = found.metadata;
+  const { labels: present = {}, ownerReferences: owners = [] } = found.metadata;
+  const isOwned = owners.some(({ uid }) => uid === owner.metadata.uid);
+  const ownerReferences = isOwned ? owners : [...owners, ownerReference];
   const patch = mergePatch(
-    { metadata: { labels: { ...found.metadata.labels } }, spec: found.spec },
-    { metadata: { labels: { ...found.metadata.labels, ...labels } }, spec },
+    { metadata: { labels: present, ownerReferences: owners }, spec: found.spec },
+    { metadata: { labels: { ...present, ...labels }, ownerReferences }, spec },
   );
   if (patch === undefined) return [];
   const targets = targetsOf({ ...found, spec });
   const isLonger = targetsOf(found).every(workload => targets.includes(workload));
   const isOnlyMore = isLonger && Object.keys((patch["spec"] as object | undefined) ?? {}).join() === "targets";
-  const why = isOnlyMore ? `${by} selects more workloads` : `${by} asks for another spec`;
-  const intent: Intent = {
-    ...{ verb: "patch", target: refTo(namespace, name, found) },
-    body: patch,
-    why,
-    eventReason: "Corrected",
-  };
-  return [{ for: owner.metadata.uid, intent, takesAway: !isLonger }];
+  const why = `${nameOf(owner)} ${isOnlyMore ? "selects more workloads" : "asks for another spec"}`;
+  const target = refTo(namespace, name, found);
+  const intent: Intent = { verb: "patch", target, body: patch, why, eventReason: "Corrected" };
+  return [{ for: owner.metadata.uid, intent, needsLive: !(isOnlyMore && spec.mode === "Observe") }];
 }
 
 function deletion(owner: ClusterControllerResilience, found: ControllerResilience): PlannedWrite {
   const { namespace, name } = found.metadata;
-  const why = `${CLUSTER_KIND}/${owner.metadata.name} selects no workload of it any more`;
+  const why = `${nameOf(owner)} selects no workload of it any more`;
   const intent: Intent = { verb: "delete", target: refTo(namespace, name, found), why, eventReason: "Pruned" };
-  return { for: owner.metadata.uid, intent, takesAway: true };
+  return { for: owner.metadata.uid, intent, needsLive: true };
+}
+
+function nameOf({ metadata }: ClusterControllerResilience): string {
+  return `${CLUSTER_KIND}/${metadata.name}`;
 }
 
 function refTo(namespace: string, name: string, found?: ControllerResilience): ObjectRef {

@@ -49,9 +49,10 @@ export function clusterStatus(
   const { generation } = object.metadata;
   const counts: Counts = {
     namespaces: inside.length,
-    workloads: byHand + sum(inside, ({ selected }) => selected.length),
+    workloads: byHand + sum(inside, ({ selected }) => selected.size),
     protected: byHand + sum(inside, share => share.protected),
     objects: shares.flatMap(share => share.objects),
+    isSettled: shares.every(share => share.isSettled),
     failures: results.filter(({ failure }) => failure !== undefined),
   };
   return {
@@ -77,6 +78,8 @@ interface Counts {
   readonly workloads: number;
   readonly protected: number;
   readonly objects: readonly ControllerResilience[];
+  /** Nothing is left to be written. */
+  readonly isSettled: boolean;
   readonly failures: readonly NamespaceResult[];
 }
 
@@ -107,11 +110,8 @@ function readyOf(object: ClusterControllerResilience, counts: Counts): Condition
     const message = `spec.workloads selects no workload in ${count(counts.namespaces, "namespace")}.`;
     return { type, status: "False", reason: ClusterReason.NothingSelected, message };
   }
-  const protectedNow = `${String(counts.protected)} of ${count(counts.workloads, "selected workload")}`;
-  if (counts.protected < counts.workloads) {
-    const message = `${protectedNow} ${counts.protected === 1 ? "is" : "are"} protected so far.`;
-    return { type, status: "False", reason: ClusterReason.Progressing, message };
-  }
+  const progress = progressOf(counts);
+  if (progress !== undefined) return { type, status: "False", reason: ClusterReason.Progressing, message: progress };
   const unready = counts.objects.filter(generated => conditionOf(generated, ConditionType.Ready)?.status === "False");
   if (unready.length > 0) {
     const message = `${String(unready.length)} of ${count(counts.objects.length, "generated object")} are not Ready: ${reasonsOf(unready)}. ${listCommand(object)}`;
@@ -119,6 +119,13 @@ function readyOf(object: ClusterControllerResilience, counts: Counts): Condition
   }
   const message = `All ${count(counts.workloads, "selected workload")} in ${count(counts.namespaces, "namespace")} are protected.`;
   return { type, status: "True", reason: ClusterReason.AllProtected, message };
+}
+
+function progressOf(counts: Counts): string | undefined {
+  if (counts.protected === counts.workloads)
+    return counts.isSettled ? undefined : "Generated objects are being changed.";
+  const verb = counts.protected === 1 ? "is" : "are";
+  return `${String(counts.protected)} of ${count(counts.workloads, "selected workload")} ${verb} protected so far.`;
 }
 
 function stalledOf(object: ClusterControllerResilience, { failures, objects }: Counts): ConditionUpdate {

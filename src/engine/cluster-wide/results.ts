@@ -63,9 +63,20 @@ export class Results {
     this.#byNamespace.set(namespace, { ...before, failures });
   }
 
-  /** Reports whether each of these namespaces was looked at. */
-  hasAll(namespaces: readonly string[]): boolean {
-    return namespaces.every(namespace => this.#byNamespace.has(namespace));
+  /** Reports whether each of these namespaces was looked at, or has failed for so long that it is reported. */
+  hasAll(namespaces: readonly string[], nowMs: number): boolean {
+    return namespaces.every(namespace => {
+      const kept = this.#byNamespace.get(namespace);
+      return kept?.outcome !== undefined || reported(kept?.failures.get(""), nowMs) !== undefined;
+    });
+  }
+
+  /** Reports whether the namespaces that were looked at were planned for this generation of a ClusterControllerResilience. */
+  isPlannedFor(uid: string, generation: number, namespaces: readonly string[]): boolean {
+    return namespaces.every(namespace => {
+      const kept = this.#byNamespace.get(namespace);
+      return kept?.outcome === undefined || kept.outcome.plan.shares.get(uid)?.generation === generation;
+    });
   }
 
   /** Returns what the ClusterControllerResilience with this uid finds in these namespaces. */

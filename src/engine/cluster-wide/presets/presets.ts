@@ -18,7 +18,16 @@ export function withPreset(
   { template, presets }: Spec,
   candidate: Pick<Candidate, "images" | "labels">,
 ): PresetTemplate {
-  const preset = presetFor(candidate, presets.disabled);
+  return changedBy(template, presetFor(candidate, presets.disabled));
+}
+
+/** Applies the preset of that name, unless it is disabled. */
+export function withNamedPreset({ template, presets }: Spec, name: string | undefined): PresetTemplate {
+  const isDisabled = name === undefined || presets.disabled.includes(name) || presets.disabled.includes("*");
+  return changedBy(template, isDisabled ? undefined : PRESETS.find(preset => preset.name === name));
+}
+
+function changedBy(template: Template, preset: Preset | undefined): PresetTemplate {
   if (preset === undefined) return { template };
   const changed = apply(template, preset);
   return canonical(changed) === canonical(template) ? { template } : { preset: preset.name, template: changed };

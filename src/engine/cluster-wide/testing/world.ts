@@ -110,7 +110,7 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
     }
     const namespace = intent.target.namespace ?? "";
     this.intents.push(intent);
-    const write = { for: "", intent, takesAway: false };
+    const write = { for: "", intent, needsLive: false };
     this.all.set(namespace, carryOut(this.objects(namespace), { writes: [write], shares: new Map() }));
     this.engine.namespaceChanged(namespace);
     return Promise.resolve();

@@ -1,0 +1,110 @@
+import type {
+  ClusterControllerResilience,
+  ClusterControllerResilienceStatus,
+} from "../../api/cluster-controller-resilience";
+import { ConditionType } from "../../api/conditions";
+import { CLUSTER_KIND } from "../../api/names";
+import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
+import { ForbiddenError } from "../../core/errors";
+import { apiVersionOf, KINDS } from "../../core/kinds";
+import { isSameStatus } from "../../core/status";
+import type { PassResult } from "../loop/pass-result";
+import type { FactsReader } from "./facts-reader";
+import type { ClusterWidePorts } from "./ports";
+import { clusterStatus, type NamespaceResult } from "./report";
+import type { Results } from "./results";
+
+/** While some namespaces were not looked at yet, status waits for them this long before it looks again. */
+export const UNTIL_COMPLETE_MS = 2_000;
+
+const LOOK_AGAIN: PassResult = { next: "recheck", afterMs: UNTIL_COMPLETE_MS };
+
+/** Writes the status of ClusterControllerResiliences. */
+export class StatusReporter {
+  readonly #ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events">;
+  readonly #facts: Pick<FactsReader, "namespaces">;
+  readonly #results: Results;
+
+  constructor(
+    ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events">,
+    facts: Pick<FactsReader, "namespaces">,
+    results: Results,
+  ) {
+    this.#ports = ports;
+    this.#facts = facts;
+    this.#results = results;
+  }
+
+  /** Returns the watched namespaces; none if the operator may not list them, which the status then says. */
+  async namespaces(): Promise<string[]> {
+    try {
+      return await this.#facts.namespaces();
+    } catch (error) {
+      if (error instanceof ForbiddenError) return [];
+      throw error;
+    }
+  }
+
+  /** Writes the status of one object, once every namespace was planned for its present generation. @throws any error of the client */
+  async report(name: string, mayWrite: () => boolean): Promise<PassResult> {
+    const cached = this.#ports.caches.clusterObjects().find(({ metadata }) => metadata.name === name);
+    if (cached === undefined) return { next: "forget" };
+    const namespaces = await this.namespaces();
+    if (!this.#isComplete(cached, namespaces)) return LOOK_AGAIN;
+    if (isSame(cached, this.#statusOf(cached, namespaces))) return { next: "recheck" };
+    const object = await this.#read(name);
+    const { uid, generation } = cached.metadata;
+    if (object?.metadata.uid !== uid || object.metadata.deletionTimestamp !== undefined) return { next: "recheck" };
+    if (object.metadata.generation !== generation) return LOOK_AGAIN;
+    const status = this.#statusOf(object, namespaces);
+    if (!isSame(object, status) && mayWrite()) await this.#write(object, status);
+    return { next: "recheck" };
+  }
+
+  #isComplete({ metadata: { uid, generation } }: ClusterControllerResilience, namespaces: readonly string[]): boolean {
+    const isLookedAt = this.#results.hasAll(namespaces, this.#ports.readers.clock.monotonicMs());
+    return isLookedAt && this.#results.isPlannedFor(uid, generation, namespaces);
+  }
+
+  #read(name: string): Promise<ClusterControllerResilience | null> {
+    const { store, readers } = this.#ports;
+    return withDeadline(readers.clock, STORE_DEADLINE_MS, "reading the object", () => store.get(name));
+  }
+
+  async #write(object: ClusterControllerResilience, status: ClusterControllerResilienceStatus): Promise<void> {
+    const { store, readers } = this.#ports;
+    await withDeadline(readers.clock, STORE_DEADLINE_MS, "writing status", () => store.writeStatus(object, status));
+    this.#tell(object, status);
+  }
+
+  #statusOf(object: ClusterControllerResilience, namespaces: readonly string[]): ClusterControllerResilienceStatus {
+    const { clock } = this.#ports.readers;
+    const found = this.#results.of(object.metadata.uid, namespaces, clock.monotonicMs());
+    const results = namespaces.length === 0 ? [NO_NAMESPACES] : found;
+    return clusterStatus(object, results, this.#results.coverage(), clock.now());
+  }
+
+  /** An Event when the object comes to need a person. */
+  #tell(object: ClusterControllerResilience, { conditions = [] }: ClusterControllerResilienceStatus): void {
+    const stalled = conditions.find(({ type, status }) => type === ConditionType.Stalled && status === "True");
+    const before = object.status?.conditions?.find(({ type }) => type === ConditionType.Stalled);
+    if (stalled === undefined || (before?.status === "True" && before.reason === stalled.reason)) return;
+    const { name, uid } = object.metadata;
+    const regarding = { apiVersion: apiVersionOf(KINDS[CLUSTER_KIND]), kind: CLUSTER_KIND, name, uid };
+    const { reason, message: note } = stalled;
+    this.#ports.events.record({ regarding, type: "Warning", reason, action: "Protect", note });
+  }
+}
+
+/** No cluster is without namespaces. */
+const NO_NAMESPACES: NamespaceResult = {
+  namespace: "*",
+  failure: {
+    reason: "Refused",
+    message: "the operator may not list Namespaces; install it with permissions in all namespaces (value namespaces)",
+  },
+};
+
+function isSame({ status }: ClusterControllerResilience, next: ClusterControllerResilienceStatus): boolean {
+  return isSameStatus(status as never, next as never);
+}
