@@ -2,6 +2,7 @@
 // on these results.
 import { Command } from "commander";
 import { benchClassifier } from "./classifier";
+import { benchClusterWide } from "./cluster-wide";
 import { benchFlow } from "./flow";
 import { benchFlowLevels } from "./flow-levels";
 import { benchTarPit } from "./flow-tar-pit";
@@ -32,6 +33,11 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
     about: "processor time of the kubelet per read of a log, by its size, in the lab",
     onlyNamed: true,
   },
+  "cluster-wide": {
+    run: benchClusterWide,
+    about: "cost of one ClusterControllerResilience over 250 and 1,000 namespaces, in the lab",
+    onlyNamed: true,
+  },
   "flow-levels": { run: benchFlowLevels, about: "comparison of settings of the isolation level", onlyNamed: true },
   "flow-tar-pit": { run: benchTarPit, about: "queue lengths of the quarantine level, and their cost", onlyNamed: true },
 };
@@ -42,7 +48,7 @@ const program = new Command("npm run bench --")
     "[names...]",
     `which: ${Object.entries(benchmarks)
       .map(([name, { about }]) => `${name} (${about})`)
-      .join(", ")}; default: all but flow-levels, flow-tar-pit, kubelet-logs and scale`,
+      .join(", ")}; default: all but cluster-wide, flow-levels, flow-tar-pit, kubelet-logs and scale`,
   )
   .addCommand(scaleCommand())
   .action(async (names: string[]) => {
