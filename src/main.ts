@@ -108,8 +108,9 @@ function assemble(settings: Settings, server: string): Operator {
   };
   const loop = { fullPassMs, stopWithinMs: PASSES_WITHIN_MS };
   const engine = new Engine(ports, { ...settings, clusterWide: own.scope, loop });
+  const hasAcceptedWithin = reachability.hasAcceptedWithin.bind(reachability);
   const onDead = (): void => void stop("dead identity", 1);
-  const identityProbe = new IdentityProbe({ identity: probed, clock: systemClock, log, onDead });
+  const identityProbe = new IdentityProbe({ identity: probed, clock: systemClock, log, onDead, hasAcceptedWithin });
   const stopping = new AbortController();
   const checks = healthChecks({ engine, identityProbe, reachability, fullPassMs, stopping: stopping.signal });
   const health = new HealthServer({ host, port: settings.healthPort, log, metrics: () => metrics.text(), ...checks });

@@ -25,12 +25,20 @@ export const INTERVALS_MS: Readonly<Record<Urgency, number>> = {
   unreadable: HEALTHY_INTERVAL_MS,
 };
 
+/** What one read of a log came to. */
+export interface LogRead {
+  /** A pass of the object should look at it. */
+  readonly hasNews: boolean;
+  /** Requests that it took; the budget counts each. */
+  readonly requests: number;
+}
+
 /** A log that is read again and again. */
 export interface RoundsLog {
   /** May change with time, with each read, and with each {@link LogRounds.keep}. */
   urgency(): Urgency;
-  /** Reads what is new; true if a pass of the object should look at it. Never throws. */
-  read(): Promise<boolean>;
+  /** Reads what is new. Never throws. */
+  read(): Promise<LogRead>;
 }
 
 /** Reads the logs of all objects in turn, under one budget, and requests a pass where one has news. */

@@ -42,6 +42,12 @@ export class TokenBucket {
     return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#size.ratePerSecond) * 1000;
   }
 
+  /** Takes tokens for what has already happened; the bucket may become negative. */
+  charge(tokens: number): void {
+    this.#fill();
+    this.#tokens -= tokens;
+  }
+
   #fill(): void {
     const { burst, ratePerSecond } = this.#size;
     const nowMs = this.#clock.monotonicMs();

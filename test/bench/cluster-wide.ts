@@ -32,7 +32,12 @@ async function measure(world: World, namespaces: number, print: (line: string) =
   await waitUntil({ what: "the operator to lead", limitMs: LIMIT_MS, everyMs: 100, look: leads }, print);
   const usage = new Usage(operator.pid);
   const startMs = performance.now();
-  await world.admin.create(OWNERS, { metadata: { name: "all" }, spec: { template: { tokenRestart: {} } } });
+  await world.admin.create(OWNERS, {
+    apiVersion: "controller-resilience.io/v1alpha1",
+    kind: "ClusterControllerResilience",
+    metadata: { name: "all" },
+    spec: { template: { tokenRestart: {} } },
+  });
   const wanted = namespaces * WORKLOADS_PER_NAMESPACE;
   await untilProtected(world, wanted, print);
   const seconds = (performance.now() - startMs) / 1000;

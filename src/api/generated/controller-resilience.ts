@@ -351,7 +351,7 @@ export interface TargetStatus {
    */
   rejectedPods: number;
   /**
-   * Time of the last 401 response in the logs of the workload.
+   * Time of the last 401 response in the logs of the workload; up to a third of the window older.
    */
   lastUnauthorizedTime?: string;
   /**

@@ -18,6 +18,23 @@ describe("reachability", () => {
     expect(reachability.trouble()).toBeNull();
   });
 
+  it("knows whether requests were lately accepted and none rejected", () => {
+    const clock = new FakeClock();
+    const reachability = new Reachability(clock);
+    expect(reachability.hasAcceptedWithin(30_000)).toBe(false);
+    reachability.answered(200);
+    clock.advance(29_000);
+    reachability.answered(403);
+    expect(reachability.hasAcceptedWithin(30_000)).toBe(true);
+    reachability.answered(401);
+    reachability.answered(200);
+    expect(reachability.hasAcceptedWithin(30_000)).toBe(false);
+    clock.advance(30_000);
+    expect(reachability.hasAcceptedWithin(30_000)).toBe(false);
+    reachability.answered(200);
+    expect(reachability.hasAcceptedWithin(30_000)).toBe(true);
+  });
+
   it("remembers the last 401 and the end of the last outage", () => {
     const clock = new FakeClock();
     const reachability = new Reachability(clock);

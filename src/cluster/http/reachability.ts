@@ -26,6 +26,12 @@ export class Reachability {
     return this.#clock.monotonicMs() - this.#troubleAtMs;
   }
 
+  /** Reports whether the API server accepted a request within this time and answered none with 401. An invalid token gets 401 for any path. */
+  hasAcceptedWithin(ms: number): boolean {
+    if (this.#succeededAtMs === null) return false;
+    return this.#clock.monotonicMs() - this.#succeededAtMs < ms && this.sinceTroubleMs() >= ms;
+  }
+
   /** Returns the problem, or null. One forbidden or slow namespace is not a problem here. */
   trouble(): string | null {
     if (this.#succeededAtMs === null) return "no response from the API server yet";

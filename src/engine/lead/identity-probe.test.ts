@@ -15,10 +15,12 @@ function makeBench() {
     deaths: 0,
     ageMs: 700_000 as number | undefined,
     onAsked: (): unknown => undefined,
+    hasAccepted: false,
   };
   const identityProbe = new IdentityProbe({
     clock,
     log,
+    hasAcceptedWithin: ms => state.hasAccepted && ms === 30_000,
     identity: {
       review: () => {
         asked.push(clock.monotonicMs() - 5_000);
@@ -43,6 +45,24 @@ describe("the identity probe", () => {
     await bench.clock.run(90_000);
     expect(bench.asked).toEqual([0, 30_000, 60_000, 90_000]);
     expect([bench.identityProbe.failure(), bench.state.deaths, bench.errors()]).toEqual([null, 0, []]);
+  });
+
+  it("makes no request while the API server accepts other requests, and one when it no longer does", async () => {
+    const bench = makeBench();
+    bench.state.hasAccepted = true;
+    await bench.clock.run(60_000);
+    bench.state.hasAccepted = false;
+    await bench.clock.run(30_000);
+    expect(bench.asked).toEqual([0, 90_000]);
+  });
+
+  it("is accepted again when other requests are", async () => {
+    const bench = makeBench();
+    bench.state.answer = "401";
+    await bench.clock.run(30_000);
+    bench.state.hasAccepted = true;
+    await bench.clock.run(30_000);
+    expect(bench.identityProbe.failure()).toBeNull();
   });
 
   it("logs a 401 immediately with the age of the token, and ends the process after two minutes of 401s", async () => {

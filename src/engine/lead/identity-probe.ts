@@ -21,6 +21,8 @@ const DEADLINE_MS = 20_000;
 /** Dependencies of the probe. */
 export interface IdentityProbePorts {
   readonly identity: Identity;
+  /** Whether the API server accepted another request of the operator within this time, in milliseconds, and rejected none. */
+  readonly hasAcceptedWithin: (ms: number) => boolean;
   readonly clock: Clock;
   readonly log: Log;
   /** Called once, when the identity is permanently rejected. The process should exit, so that the failure is visible. */
@@ -28,8 +30,9 @@ export interface IdentityProbePorts {
 }
 
 /**
- * Asks the API server every 30 s whether it still accepts the operator's identity. Without the probe, the operator itself could run
- * with a rejected token while its watches stay open. Only a 401 is a rejection; other failures prove nothing.
+ * Finds out every 30 s whether the API server still accepts the operator's identity: from its answers to other requests, such as
+ * renewals of the Lease, or by a request of its own. Without the probe, the operator itself could run with a rejected token while its
+ * watches stay open. Only a 401 is a rejection; other failures prove nothing.
  */
 export class IdentityProbe {
   readonly #ports: IdentityProbePorts;
@@ -63,8 +66,9 @@ export class IdentityProbe {
 
   async #probe(): Promise<void> {
     try {
-      const { clock, identity } = this.#ports;
-      await withDeadline(clock, DEADLINE_MS, "reviewing the operator's identity", () => identity.review());
+      const { clock, identity, hasAcceptedWithin } = this.#ports;
+      if (!hasAcceptedWithin(INTERVAL_MS))
+        await withDeadline(clock, DEADLINE_MS, "reviewing the operator's identity", () => identity.review());
       this.#accepted();
     } catch (error) {
       if (error instanceof UnauthorizedError) this.#rejected();

@@ -36,6 +36,12 @@ export class ContainerLog {
   #unfinished: Buffer = Buffer.alloc(0);
 
   #skippedAtMs: number | undefined;
+  #requests = 0;
+
+  /** Requests of all reads. */
+  get requests(): number {
+    return this.#requests;
+  }
 
   /** When a part of the log was last skipped, because it is written faster than it can be read; undefined if never. */
   get skippedAtMs(): number | undefined {
@@ -59,6 +65,7 @@ export class ContainerLog {
     if (followed.gap) this.#dropUnfinished();
     for (let reads = 0; reads < READS_PER_PASS; reads++) {
       const cursor = this.#cursor;
+      this.#requests++;
       const isMore = await source.logs.read(nextRequest(cursor, container, pod), async chunk => {
         const taken = await inSlices(source.clock, takeChunk(cursor, container, chunk));
         const options = { nowMs: source.clock.now().getTime(), find: search.find, pod };

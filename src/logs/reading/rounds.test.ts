@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { RoundsLog, Urgency } from "../../core/log-rounds";
+import type { LogRead, RoundsLog, Urgency } from "../../core/log-rounds";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { Rounds } from "./rounds";
 
@@ -15,6 +15,8 @@ let reads: { readonly log: Log; readonly ms: number }[];
 
 class Log implements RoundsLog {
   hasNews = false;
+  /** Requests of each read. */
+  requests = 1;
   /** While set, reads wait for it. */
   until: Promise<void> | undefined;
   #isRead = false;
@@ -26,11 +28,11 @@ class Log implements RoundsLog {
   urgency(): Urgency {
     return this.#isRead ? this.present : "first";
   }
-  async read(): Promise<boolean> {
+  async read(): Promise<LogRead> {
     reads.push({ log: this, ms: clock.monotonicMs() });
     await this.until;
     this.#isRead = true;
-    return this.hasNews;
+    return { hasNews: this.hasNews, requests: this.requests };
   }
 }
 
@@ -67,6 +69,16 @@ describe("rounds", () => {
     await clock.run(120_000);
     expect(gaps(suspect)).toEqual(Array.from({ length: 24 }, () => 5_000));
     expect(gaps(healthy)).toEqual([30_000, 30_000, 30_000, 30_000]);
+  });
+
+  it("charge every request of a read to the budget", async () => {
+    const logs = some(1_000, "suspect");
+    for (const log of logs) log.requests = 4;
+    await rounds.keep({}, "team/a", logs);
+    await clock.run(60_000);
+    const late = reads.filter(({ ms }) => ms > 10_000).length;
+    expect(late * 4).toBeGreaterThan(49 * 55);
+    expect(late * 4).toBeLessThan(51 * 55);
   });
 
   it("spread healthy logs over the interval", async () => {

@@ -50,8 +50,8 @@ export interface RoundsPorts {
 }
 
 /**
- * Reads each log when its time has come, the urgent ones first, and never more than a number of reads per second: with more logs the
- * interval grows. Each lane is first in, first out, so every log has its turn.
+ * Reads each log when its time has come, the urgent ones first, and never more than a number of requests per second: with more logs the
+ * interval grows. A read that needed several requests is charged afterwards. Each lane is first in, first out, so every log has its turn.
  */
 export class Rounds implements LogRounds {
   readonly #ports: RoundsPorts;
@@ -209,7 +209,8 @@ export class Rounds implements LogRounds {
   async #read(entry: Entry, failing: 0 | 1): Promise<void> {
     this.#inFlight++;
     this.#failingInFlight += failing;
-    const hasNews = await entry.log.read();
+    const { hasNews, requests } = await entry.log.read();
+    this.#budget.charge(requests - 1);
     this.#inFlight--;
     this.#failingInFlight -= failing;
     entry.isReading = false;

@@ -1,5 +1,5 @@
 import { ForbiddenError, publicMessage } from "../../core/errors";
-import type { RoundsLog, Urgency } from "../../core/log-rounds";
+import type { LogRead, RoundsLog, Urgency } from "../../core/log-rounds";
 import type { ContainerView, PodView } from "../../core/views";
 import { persistenceOf, type Persistence, type PersistenceRule } from "../persistence";
 import { ContainerLog, type LogSearch, type LogSource } from "./container-log";
@@ -92,8 +92,9 @@ export class WatchedLog implements RoundsLog {
     return isSuspect ? "suspect" : "healthy";
   }
 
-  async read(): Promise<boolean> {
+  async read(): Promise<LogRead> {
     const before = { isKnown: this.#isKnown(), isReported: this.#isReported(), urgency: this.urgency() };
+    const requestsBefore = this.#log.requests;
     const startedAtMs = this.#source.clock.now().getTime();
     this.#firstReadMs ??= startedAtMs;
     try {
@@ -106,7 +107,10 @@ export class WatchedLog implements RoundsLog {
       this.#error = error;
     }
     const isClose = before.urgency === "suspect" || this.urgency() === "suspect";
-    return isClose || this.#isKnown() !== before.isKnown || this.#isReported() !== before.isReported;
+    return {
+      hasNews: isClose || this.#isKnown() !== before.isKnown || this.#isReported() !== before.isReported,
+      requests: this.#log.requests - requestsBefore,
+    };
   }
 
   /** What is known at `nowMs`, wall-clock time. */

@@ -1,4 +1,5 @@
 import type { TargetStatus } from "../../api/controller-resilience";
+import { parseDuration } from "../../core/duration";
 import { incidentOf } from "../../core/restarts";
 import type { Assessment } from "./assessment";
 import { limitsOf, nextClaim, type WorkloadState } from "./candidates";
@@ -11,7 +12,7 @@ import { describeTime } from "./wording";
 /** The workload's entry in status.targets. */
 export function targetStatus(state: WorkloadState, assessment: Assessment): TargetStatus {
   const { view, pods } = state.workload;
-  const lastUnauthorizedTime = lastUnauthorized(state);
+  const lastUnauthorizedTime = shownLastUnauthorized(state);
   return {
     kind: view.kind,
     name: view.name,
@@ -57,8 +58,7 @@ function isStillExhausted(state: WorkloadState): boolean {
   const present = workload.pods.filter(({ view }) => view.deletedAtMs === undefined).map(withoutOneSided);
   const readsLogs = spec.evidence.includes("Logs");
   if (present.length === 0 || !present.every(pod => isQuiet(pod) && (wasRead(pod) || !readsLogs))) return true;
-  const quietMs = now.getTime() - Date.parse(lastUnauthorized(state) ?? "");
-  return quietMs < limitsOf(spec).maxRestartsWindowMs;
+  return now.getTime() - lastUnauthorizedMs(state) < limitsOf(spec).maxRestartsWindowMs;
 }
 
 function wasRead({ readMs, unreadable }: ObservedPod): boolean {
@@ -69,16 +69,32 @@ function isQuiet(pod: ObservedPod): boolean {
   return !isRejected(pod) && pod.logs.state === "quiet" && !isSuspected(pod);
 }
 
-/** Does not follow every log line: each change of status is a write. */
-function lastUnauthorized({ workload, previous }: WorkloadState): string | undefined {
-  const lastMs = Math.max(
+/**
+ * The time of the last 401 as status has it. While the same number of pods is rejected, it follows the exact time coarsely: each change of
+ * status is a write.
+ */
+function shownLastUnauthorized(state: WorkloadState): string | undefined {
+  const lastMs = lastUnauthorizedMs(state);
+  const { lastUnauthorizedTime: before, rejectedPods } = state.previous ?? {};
+  const isSame = rejectedPods === state.rejected.length && lastMs - Date.parse(before ?? "") < grainMs(state);
+  return isSame ? before : (describeTime(lastMs) ?? before);
+}
+
+/** A part of the window of persistence: status remembers persistent 401s for one window (known-pods.ts). */
+function grainMs({ spec }: WorkloadState): number {
+  return parseDuration(spec.window) / GRAINS_PER_WINDOW;
+}
+
+/** 5 minutes of the default window of 15 minutes. */
+const GRAINS_PER_WINDOW = 3;
+
+/** The latest 401 that the logs or status show; -Infinity if there was none. */
+function lastUnauthorizedMs({ workload, previous }: WorkloadState): number {
+  const before = Date.parse(previous?.lastUnauthorizedTime ?? "");
+  return Math.max(
+    Number.isNaN(before) ? -Infinity : before,
     ...workload.pods
       .map(withoutOneSided)
       .flatMap(({ logs, sandboxes }) => [logs.lastMs ?? -Infinity, sandboxes?.lastMs ?? -Infinity]),
   );
-  const before = previous?.lastUnauthorizedTime;
-  const isNew = before === undefined || !(lastMs - Date.parse(before) < LAST_TIME_GRAIN_MS);
-  return isNew ? (describeTime(lastMs) ?? before) : before;
 }
-
-const LAST_TIME_GRAIN_MS = 60_000;
