@@ -1,10 +1,11 @@
-// `npm run build`: builds the Pepr module and bundles it for the image.
+// `npm run build`: builds the Pepr module and bundles it for the image; bundles the kubectl plugin.
 // `pepr build` exits 0 even after a failure, so this script checks its output.
 import { spawnSync } from "node:child_process";
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import cfg from "../package.json";
 import { bundleOperator, IMAGE_FOLDER } from "./bundle";
+import { bundleCli } from "./bundle-cli";
 
 const root = join(__dirname, "..");
 const dist = join(root, "dist");
@@ -29,8 +30,11 @@ function buildModule(): void {
 async function main(): Promise<void> {
   buildModule();
   await bundleOperator(join(dist, module));
+  await bundleCli();
   const { size } = statSync(join(IMAGE_FOLDER, "operator.js"));
-  console.log(`Built dist/${expected.join(", dist/")} and dist/image/ (${(size / 1e6).toFixed(1)} MB).`);
+  console.log(
+    `Built dist/${expected.join(", dist/")} dist/kubectl-resilience/ and dist/image/ (${(size / 1e6).toFixed(1)} MB).`,
+  );
 }
 
 void main().catch((error: unknown) => {

@@ -34,15 +34,19 @@ export async function bundleOperator(module: string): Promise<void> {
     logLevel: "error",
     plugins: [builtModule(module)],
   });
+  refuseDevelopmentPackages(metafile);
+  copyFileSync(join(root, "LICENSE"), join(IMAGE_FOLDER, "LICENSE"));
+}
+
+/** @throws Error if a bundle contains a development dependency */
+export function refuseDevelopmentPackages(metafile: Metafile): void {
   const lock = readFileSync(join(root, "package-lock.json"), "utf8");
   const unwanted = developmentPackages(metafile, JSON.parse(lock) as LockFile);
-  if (unwanted.length > 0) {
-    const names = unwanted.slice(0, 5).join(", ");
-    throw new Error(
-      `expected only packages that package-lock.json lists for production, got ${unwanted.length} others: ${names}`,
-    );
-  }
-  copyFileSync(join(root, "LICENSE"), join(IMAGE_FOLDER, "LICENSE"));
+  if (unwanted.length === 0) return;
+  const names = unwanted.slice(0, 5).join(", ");
+  throw new Error(
+    `expected only packages that package-lock.json lists for production, got ${unwanted.length} others: ${names}`,
+  );
 }
 
 export interface LockFile {

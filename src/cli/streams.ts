@@ -26,10 +26,10 @@ export async function write(output: NodeJS.WritableStream, text: string): Promis
   if (!output.write(text)) await once(output, "drain");
 }
 
-/** Exits without an error when the reader of standard output closes it (`| head`). */
-export function endQuietlyOnClosedPipe(): void {
+/** Exits without a message when the reader of standard output closes it (`| head`). */
+export function endQuietlyOnClosedPipe(exitCode = 0): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(0);
+    if (error.code === "EPIPE") process.exit(exitCode);
     throw error;
   });
 }

@@ -68,8 +68,12 @@ const EXPLANATIONS: Readonly<Record<Found, { readonly meaning: string; readonly 
   },
 };
 
-/** Describes a whole log: what was found, how often, since when, what it means and what to do next. */
-export function summarize(name: string, counts: ClassCounts, log: LogText): string {
+/**
+ * Describes a whole log: what was found, how often, since when, what it means and what to do next.
+ *
+ * @param replay how a user calls replay, such as `npm run -s replay --`
+ */
+export function summarize(name: string, counts: ClassCounts, log: LogText, replay: string): string {
   const found = LOG_CLASSES.filter(cls => counts.of(cls) !== undefined);
   if (log.lines === 0) return lines(`${name}: 0 lines`, "", "RESULT  The file is empty.");
   const header = `${name}: ${log.lines} lines${describeSpan(log)}`;
@@ -84,14 +88,14 @@ export function summarize(name: string, counts: ClassCounts, log: LogText): stri
   return lines(
     header,
     "",
-    ...describeResult(counts, log),
+    ...describeResult(counts, log, replay),
     "",
     ...table(found, counts),
     ...found.flatMap(cls => ["", ...describeClass(cls, counts)]),
   );
 }
 
-function describeResult(counts: ClassCounts, log: LogText): string[] {
+function describeResult(counts: ClassCounts, log: LogText, replay: string): string[] {
   const { action, occasionsMs } = log.replay;
   if (counts.of("unauthorized") === undefined) return ["RESULT  Found no 401. tokenRestart would not act on this log."];
   if (log.spanMs === undefined) {
@@ -103,7 +107,7 @@ function describeResult(counts: ClassCounts, log: LogText): string[] {
   if (action === undefined) {
     return [
       `RESULT  Found 401s, but not persistent: ${occasions(occasionsMs)}. tokenRestart would not act on this log alone.`,
-      "NEXT    No action required if they have ended. `npm run -s replay -- FILE` says what is missing.",
+      `NEXT    No action required if they have ended. \`${replay} FILE\` says what is missing.`,
     ];
   }
   return [

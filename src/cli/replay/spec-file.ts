@@ -1,12 +1,11 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { parse, parseAllDocuments } from "yaml";
+import { parseAllDocuments } from "yaml";
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { KIND } from "../../api/names";
+import { schemaOf } from "../crds";
 import { isMapping } from "../is-mapping";
 import { checkSpec, uncheckedRules, type Schema } from "./check-spec";
 
-const CRD = join(__dirname, "../../../crds/controllerresilience.yaml");
 const PATH = "spec.tokenRestart";
 
 /** An error in the file of `--spec`, with a message for people. */
@@ -30,9 +29,8 @@ export function uncheckedSpecRules(): string[] {
 }
 
 function tokenRestartSchema(): Schema {
-  const crd = parse(readFileSync(CRD, "utf8")) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
-  const schema = crd.spec.versions[0]?.schema.openAPIV3Schema.properties?.["spec"]?.properties?.["tokenRestart"];
-  if (schema === undefined) throw new SpecError(`${CRD}: expected ${PATH} in the schema`);
+  const schema = schemaOf(KIND).properties?.["spec"]?.properties?.["tokenRestart"];
+  if (schema === undefined) throw new SpecError(`the schema of ${KIND}: expected ${PATH}`);
   return schema;
 }
 

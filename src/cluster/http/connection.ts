@@ -12,6 +12,8 @@ export interface Access {
   readonly instanceAgent: Agent;
   /** Authorization, and Impersonate-User if the kubeconfig sets it. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Groups that the requests impersonate besides. */
+  readonly groups: readonly string[];
   /** `user:password` of a kubeconfig with basic credentials. */
   readonly auth?: string | undefined;
 }
@@ -110,15 +112,18 @@ function locationIn(config: KubeConfig): ClusterLocation | undefined {
 export class Connection {
   readonly #load: () => KubeConfig;
   readonly #clock: Clock;
+  readonly #groups: readonly string[];
   #config: KubeConfig | null = null;
   #access: Promise<Access> | null = null;
   #agents: Agents | null = null;
   #accessSinceMs = -Infinity;
   #renewedAtMs = -Infinity;
 
-  constructor(load: () => KubeConfig, clock: Clock) {
+  /** @param groups impersonated with the user that the kubeconfig impersonates */
+  constructor(load: () => KubeConfig, clock: Clock, groups: readonly string[] = []) {
     this.#load = load;
     this.#clock = clock;
+    this.#groups = groups;
   }
 
   /**
@@ -160,7 +165,7 @@ export class Connection {
       ...(instance === undefined ? towardsServer(access, wire.path) : towardsInstance(access, instance, wire.path)),
       ...(isFresh && instance === undefined ? { agent: unpooled(access.agent) } : {}),
       method: wire.method,
-      headers: { ...wire.headers, ...access.headers },
+      headers: { ...wire.headers, ...access.headers, ...impersonation(access) },
       signal,
       ...(access.auth === undefined ? {} : { auth: access.auth }),
     };
@@ -199,6 +204,7 @@ export class Connection {
       agent,
       instanceAgent,
       headers: options.headers as Record<string, string>,
+      groups: this.#groups,
       auth: options.auth ?? undefined,
     };
   }
@@ -233,6 +239,10 @@ function instanceAgentOf({ ca, cert, key, pfx, passphrase, timeout }: RequestOpt
   const verified = { servername: INSTANCE_NAME, rejectUnauthorized: true };
   const kept = { keepAlive: true, keepAliveMsecs: TCP_KEEPALIVE_MS, maxFreeSockets: 1 };
   return new HttpsAgent({ ca, cert, key, pfx, passphrase, timeout, ...verified, ...kept });
+}
+
+function impersonation({ groups }: Access): Record<string, string[]> {
+  return groups.length === 0 ? {} : { "Impersonate-Group": [...groups] };
 }
 
 function towardsServer({ server, agent }: Access, path: string): RequestOptions {

@@ -1,0 +1,66 @@
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build, type Plugin } from "esbuild";
+import cfg from "../package.json";
+import { refuseDevelopmentPackages } from "./bundle";
+
+const root = join(__dirname, "..");
+
+/** The npm package `kubectl-resilience`. */
+export const CLI_FOLDER = join(root, "dist", "kubectl-resilience");
+
+const PROGRAM = "kubectl-resilience.js";
+
+/**
+ * Writes the npm package of the kubectl plugin: one file with all libraries, so that `npx` downloads nothing else. It is a package of its own
+ * because that of this repository is the operator: `npx` would install Pepr and its 300 dependencies for it.
+ */
+export async function bundleCli(folder = CLI_FOLDER): Promise<void> {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ["src/cli/kubectl-resilience.ts"],
+    outfile: join(folder, PROGRAM),
+    bundle: true,
+    platform: "node",
+    target: "node20.19",
+    format: "cjs",
+    minify: true,
+    keepNames: true,
+    legalComments: "linked",
+    banner: { js: "#!/usr/bin/env node" },
+    metafile: true,
+    logLevel: "error",
+    plugins: [definitions()],
+  });
+  refuseDevelopmentPackages(metafile);
+  chmodSync(join(folder, PROGRAM), 0o755);
+  copyFileSync(join(root, "LICENSE"), join(folder, "LICENSE"));
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
+}
+
+function manifest(): object {
+  return {
+    name: "kubectl-resilience",
+    version: cfg.version,
+    description: "kubectl plugin: finds Kubernetes controllers that fail silently.",
+    license: cfg.license,
+    engines: cfg.engines,
+    bin: { "kubectl-resilience": PROGRAM },
+    files: [PROGRAM, `${PROGRAM}.LEGAL.txt`],
+  };
+}
+
+/** src/cli/crd-text.ts reads crds/; the bundle contains their text. */
+function definitions(): Plugin {
+  const names = ["controllerresilience", "clustercontrollerresilience"];
+  const texts = names.map(name => [name, readFileSync(join(root, "crds", `${name}.yaml`), "utf8")]);
+  return {
+    name: "definitions",
+    setup: build =>
+      build.onLoad({ filter: /src\/cli\/crd-text\.ts$/ }, () => ({
+        contents: `const texts = ${JSON.stringify(Object.fromEntries(texts))}; export const crdText = name => texts[name];`,
+      })),
+  };
+}

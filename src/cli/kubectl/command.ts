@@ -1,0 +1,99 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Io, ExitCode } from "./io";
+import type { Format } from "./output";
+import { Session, type SessionFlags } from "./session";
+
+/** How a user calls the plugin. */
+export const CALL = "kubectl resilience";
+
+/** What a command file gets to register its command. */
+export interface Shell {
+  readonly io: Io;
+  /** Takes the session once it exists, so that a failure can name its server. */
+  readonly onSession: (session: Session) => void;
+  /** Takes the exit code of the command. */
+  readonly onExit: (code: ExitCode) => void;
+}
+
+/** The flags of a command that talks to a cluster, as commander parses them. */
+export type Flags<O = object> = SessionFlags & { readonly output?: Format } & O;
+
+/** A command that talks to a cluster. */
+export interface ClusterCommand<O extends object> {
+  /** Name and arguments, such as `plan` or `explain <name>`. */
+  readonly usage: string;
+  readonly summary: string;
+  readonly description: string;
+  /** Command lines without `kubectl resilience`, each with what it does. */
+  readonly examples: readonly (readonly [string, string])[];
+  /** Values of `-o`; empty for a command that only writes. */
+  readonly formats: readonly Format[];
+  /** What the exit code 2 means; absent if the command does not use it. */
+  readonly findings?: string;
+  readonly options?: readonly Option[];
+  /** Aliases such as `cres`. Absent: none. */
+  readonly aliases?: readonly string[];
+  run(session: Session, flags: Flags<O>, args: readonly string[]): Promise<ExitCode>;
+}
+
+/** Adds a command with kubectl's flags. */
+export function addClusterCommand<O extends object>(
+  parent: Command,
+  shell: Shell,
+  definition: ClusterCommand<O>,
+): void {
+  const command = parent
+    .command(definition.usage)
+    .summary(definition.summary)
+    .description(definition.description)
+    .aliases([...(definition.aliases ?? [])]);
+  for (const option of definition.options ?? []) command.addOption(option);
+  if (definition.formats.length > 0)
+    command.addOption(new Option("-o, --output <format>", "output format").choices([...definition.formats]));
+  for (const option of kubectlOptions()) command.addOption(option);
+  command.addHelpText("after", helpOf(definition));
+  command.action(async (...args: unknown[]) => {
+    const session = new Session(command.opts<Flags<O>>(), shell.io);
+    shell.onSession(session);
+    try {
+      const texts = args.slice(0, -2).flatMap(arg => (arg === undefined ? [] : (arg as string | string[])));
+      shell.onExit(await definition.run(session, command.opts<Flags<O>>(), texts));
+    } finally {
+      session.close();
+    }
+  });
+}
+
+function kubectlOptions(): Option[] {
+  const heading = "As in kubectl:";
+  const options = [
+    new Option("-n, --namespace <name>", "namespace (default: that of the context)").argParser(nonEmpty),
+    new Option("-A, --all-namespaces", "all namespaces").conflicts("namespace"),
+    new Option("--kubeconfig <file>", "kubeconfig file"),
+    new Option("--context <name>", "context of the kubeconfig"),
+    new Option("--cluster <name>", "cluster of the kubeconfig"),
+    new Option("--user <name>", "user of the kubeconfig"),
+    new Option("-s, --server <url>", "address of the API server"),
+    new Option("--as <user>", "impersonate this user"),
+    new Option("--as-group <group>", "impersonate this group; may be repeated").argParser(
+      (group: string, groups: readonly string[] = []) => [...groups, group],
+    ),
+    new Option("--request-timeout <duration>", "longest time of one request; 0 is none (default: 30s)"),
+  ];
+  return options.map(option => option.helpGroup(heading));
+}
+
+function nonEmpty(text: string): string {
+  if (text === "") throw new InvalidArgumentError("Expected the name of a namespace.");
+  return text;
+}
+
+function helpOf({ examples, findings }: ClusterCommand<never>): string {
+  const lines = examples.flatMap(([line, what]) => [`  # ${what}`, `  ${CALL} ${line}`]);
+  const codes = [
+    findings === undefined ? "  0   done" : "  0   nothing found",
+    "  1   an error, which standard error names",
+    ...(findings === undefined ? [] : [`  2   ${findings}`]),
+  ];
+  return `\nExamples:\n${lines.join("\n")}\n\nExit codes:\n${codes.join("\n")}\n`;
+}

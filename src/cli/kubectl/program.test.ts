@@ -1,0 +1,100 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { FakeServer, run } from "./testing/run";
+
+const root = join(__dirname, "../../..");
+let answer: { code?: number; body: unknown; headers?: Record<string, string> } | undefined;
+let kubeconfig: string;
+const served = { body: { kind: "APIGroup", versions: [{ version: "v1alpha1" }] } };
+const server = new FakeServer(() => answer ?? served);
+beforeAll(async () => (kubeconfig = await server.start()));
+beforeEach(() => (answer = undefined));
+afterAll(() => server.stop());
+
+/** A metav1.Status. */
+function status(code: number, message: string): typeof answer {
+  return { code, body: { kind: "Status", code, message } };
+}
+
+describe("the command line", () => {
+  it("names an unknown command, and exits with 1", async () => {
+    const { code, stderr, stdout } = await run(["nonsense"]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("unknown command 'nonsense'");
+  });
+
+  it("has examples and exit codes in the help of each command", async () => {
+    const { stdout } = await run(["--help"]);
+    const commands = [...stdout.matchAll(/^ {2}([a-z]+)(?: \[options\])?/gm)].map(([, name = ""]) => name);
+    expect(commands).toEqual(expect.arrayContaining(["classify", "replay", "version"]));
+    for (const command of commands.filter(name => name !== "help" && name !== "kubectl")) {
+      const { code, stdout: help } = await run([command, "--help"]);
+      expect(code).toBe(0);
+      expect(help).toMatch(/Examples:\n[^]*Exit codes:\n/);
+    }
+  });
+
+  it("prints data as JSON and YAML", async () => {
+    const version = ["version", "--kubeconfig", kubeconfig];
+    expect(JSON.parse((await run([...version, "-o", "json"])).stdout)).toMatchObject({ served: ["v1alpha1"] });
+    expect((await run([...version, "-o", "yaml"])).stdout).toMatch(/served:\n {2}- v1alpha1\n$/);
+    expect((await run([...version, "-o", "wide"])).stderr).toContain("Allowed choices are json, yaml");
+  });
+
+  it("sends the user agent, the credentials and the impersonated user and groups", async () => {
+    await run(["version", "--kubeconfig", kubeconfig, "--as", "ann", "--as-group", "a", "--as-group", "b"]);
+    const headers = server.requests.at(-1)?.headers;
+    expect(headers).toMatchObject({ authorization: "Bearer secret-token", "impersonate-user": "ann" });
+    expect(headers?.["impersonate-group"]).toBe("a, b");
+    expect(headers?.["user-agent"]).toMatch(/^kubectl-resilience\//);
+  });
+});
+
+describe("bad input", () => {
+  const version = (...args: string[]): ReturnType<typeof run> => run(["version", "--kubeconfig", kubeconfig, ...args]);
+
+  /** Expects one sentence, exit code 1 and nothing on standard output. */
+  async function expectSentence(running: ReturnType<typeof run>, part: string): Promise<void> {
+    const { code, stdout, stderr } = await running;
+    expect(stderr).toContain(part);
+    expect([code, stdout, stderr.trim().split("\n").length]).toEqual([1, "", 1]);
+    expect(stderr).not.toMatch(/^\s+at |secret-token/m);
+  }
+
+  it.each([
+    [{}, "found no cluster"],
+    [{ KUBECONFIG: "/nonexistent/config" }, "failed to read the kubeconfig /nonexistent/config (ENOENT)"],
+  ])("is named when there is no kubeconfig: %o", async (env, sentence) => {
+    const args = ["--import", "tsx", join(root, "src/cli/kubectl-resilience.ts"), "version"];
+    const options = { cwd: root, env: { PATH: process.env["PATH"], HOME: "/nonexistent", ...env }, encoding: "utf8" };
+    const { status: code, stderr, stdout } = spawnSync(process.execPath, args, options as { encoding: "utf8" });
+    await expectSentence(Promise.resolve({ code: code ?? 0, stdout, stderr }), sentence);
+  });
+
+  it("is named when a flag names something that the kubeconfig does not have", async () => {
+    await expectSentence(version("--context", "nowhere"), 'no context "nowhere"; expected one of: here, there');
+    await expectSentence(version("--user", "nobody"), 'no user "nobody"; expected one of: u');
+    await expectSentence(run(["version", "--kubeconfig", "/nonexistent"]), "kubeconfig /nonexistent (ENOENT)");
+    await expectSentence(version("--as-group", "a"), "--as-group: expected --as too");
+    await expectSentence(version("--request-timeout", "soon"), 'expected a duration such as 30s, got "soon"');
+  });
+
+  it("is named when the cluster cannot be reached", async () => {
+    await expectSentence(version("--server", "http://127.0.0.1:1"), "cannot reach http://127.0.0.1:1: get apis/");
+  });
+
+  it("is named when the credentials or the rights are not enough", async () => {
+    answer = status(401, "Unauthorized");
+    await expectSentence(version(), "does not accept your credentials (401)");
+    answer = status(403, 'groups is forbidden: User "ann"');
+    await expectSentence(version(), 'forbidden (403): groups is forbidden: User "ann"; ask for this right');
+  });
+
+  it("waits when the API server asks for it", async () => {
+    const before = server.requests.length;
+    answer = { ...status(429, "slow down")!, headers: { "Retry-After": "0" } };
+    await expectSentence(version(), "refused for now (429)");
+    expect(server.requests.length - before).toBe(6);
+  });
+});

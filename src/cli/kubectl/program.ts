@@ -1,0 +1,51 @@
+import { Command, CommanderError } from "commander";
+import cfg from "../../../package.json";
+import { CALL } from "./command";
+import { COMMANDS } from "./commands";
+import { describeFailure } from "./failure";
+import { Exit, type Io } from "./io";
+import type { Session } from "./session";
+
+const HELP = `
+Examples:
+  # What does this log say about the API server?
+  ${CALL} classify web.log
+
+Exit codes of all commands:
+  0   nothing found, or done
+  1   an error, which standard error names
+  2   something was found
+`;
+
+/** Runs a command line, without the names of Node and the script, and returns the exit code. Never throws. */
+export async function main(args: readonly string[], io: Io): Promise<number> {
+  let code: number = Exit.ok;
+  let session: Session | undefined;
+  const program = new Command(CALL)
+    .description("Finds controllers that fail silently, and explains what the operator does about them.")
+    .version(cfg.version)
+    .addHelpText("after", HELP)
+    .configureOutput({
+      writeOut: text => io.stdout.write(text),
+      writeErr: text => io.stderr.write(text),
+    })
+    .exitOverride()
+    .showHelpAfterError(`Try \`${CALL} --help\`.`);
+  const shell = {
+    io,
+    onSession: (opened: Session) => (session = opened),
+    onExit: (given: number) => (code = given),
+  };
+  for (const register of COMMANDS) register(program, shell);
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode;
+    session?.progress.end();
+    io.stderr.write(
+      `${describeFailure(error, { version: cfg.version, ...(session && { server: session.server }) })}\n`,
+    );
+    return Exit.error;
+  }
+}

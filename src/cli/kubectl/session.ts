@@ -1,0 +1,147 @@
+import cfg from "../../../package.json";
+import { GROUP, VERSION } from "../../api/names";
+import { Api, type ApiRequest } from "../../cluster/http/api";
+import { Connection, locateCluster } from "../../cluster/http/connection";
+import { listPages, type ListRequest } from "../../cluster/http/list-pages";
+import { pause } from "../../cluster/http/pause";
+import { ServerClock } from "../../cluster/http/server-clock";
+import { describeCall } from "../../cluster/http/resources";
+import { ExpiredError } from "../../cluster/http/status-errors";
+import { systemClock } from "../../cluster/system";
+import type { Clock } from "../../core/clock";
+import { parseDuration } from "../../core/duration";
+import { WaitError } from "../../core/errors";
+import { arrayOf, type JsonObject, objectOf, textOf } from "../../core/json";
+import { type ClusterFlags, loadChosen } from "./kubeconfig";
+import { confirm } from "./confirm";
+import { CliError, type Io } from "./io";
+import { Output } from "./output";
+import { Progress } from "./progress";
+
+/** Flags of every command that talks to a cluster. */
+export interface SessionFlags extends ClusterFlags {
+  readonly namespace?: string;
+  readonly allNamespaces?: boolean;
+  readonly requestTimeout?: string;
+}
+
+/** Fewer than kubectl's 50 queries per second: an audit must not be the flood that it looks for. */
+const CONCURRENT = 4;
+const PAGE = 500;
+const DEFAULT_TIMEOUT = "30s";
+
+/** An API server that asks to wait for longer than this, or more often, has worse problems. */
+const LONGEST_WAIT_MS = 10_000;
+const MOST_WAITS = 5;
+
+/** The connection of one command to its cluster. */
+export class Session {
+  readonly api: Api;
+  /** The API server's clock. */
+  readonly clock: Clock;
+  readonly server: string;
+  readonly context: string;
+  /** Namespace of `-n`, else that of the context. */
+  readonly namespace: string;
+  /** `-n` was given. */
+  readonly isNamespaceChosen: boolean;
+  readonly output: Output;
+  readonly progress: Progress;
+  readonly io: Io;
+  readonly #connection: Connection;
+  readonly #ending = new AbortController();
+
+  /** @throws TerminalError if the kubeconfig or a flag is not usable */
+  constructor(flags: SessionFlags, io: Io) {
+    const config = loadChosen(flags);
+    this.server = locateCluster(() => config).server;
+    this.context = config.currentContext;
+    this.isNamespaceChosen = flags.namespace !== undefined;
+    this.namespace = flags.namespace ?? (config.getContextObject(this.context)?.namespace?.trim() || "default");
+    const clock = new ServerClock(systemClock, {
+      log: () => ({ warn: () => undefined }),
+      clockOffset: () => undefined,
+    });
+    this.#connection = new Connection(() => loadChosen(flags), systemClock, flags.asGroup);
+    this.api = new Api(this.#connection, systemClock, {
+      userAgent: `kubectl-resilience/${cfg.version}`,
+      maxConcurrent: CONCURRENT,
+      deadlineMs: timeoutMs(flags.requestTimeout),
+      onAnswer: ({ date }, sentAtMs) => clock.heard(date, sentAtMs),
+    });
+    this.clock = clock;
+    this.output = new Output(io);
+    this.progress = new Progress(io, systemClock);
+    this.io = io;
+  }
+
+  /** Reads one object or answer; null for a 404. */
+  get(request: ApiRequest): Promise<JsonObject | null> {
+    return this.#patiently(() => this.api.jsonOrNull<JsonObject>(request));
+  }
+
+  /** Lists a whole collection, page by page, and gives each object to `view` at once, so that 10,000 pods need no memory for their JSON. */
+  list<T>(request: Omit<ListRequest, "limit">, view: (item: JsonObject) => T): Promise<T[]> {
+    const what = describeCall("list", request.resource, request.place);
+    return this.#patiently(async () => {
+      const found: T[] = [];
+      for await (const { items } of listPages(this.api, { ...request, limit: PAGE })) {
+        for (const item of items) found.push(view(objectOf(item)));
+        this.progress.step(what, found.length);
+      }
+      return found;
+    });
+  }
+
+  /** Asks before a write; `--yes` answers for a script. */
+  confirm(consequence: string, options: { yes?: boolean }): Promise<boolean> {
+    this.progress.end();
+    return confirm(consequence, options, this.io);
+  }
+
+  /** The versions of the operator's API that the cluster serves; none if the operator's definitions are not installed. */
+  async servedVersions(): Promise<string[]> {
+    const group = await this.get({ what: `get apis/${GROUP}`, path: `/apis/${GROUP}` });
+    return arrayOf(group?.["versions"]).map(version => textOf(objectOf(version)["version"]) ?? "");
+  }
+
+  /** @throws CliError unless the cluster serves the version of the operator's API that this program knows */
+  async requireCrd(): Promise<void> {
+    const versions = await this.servedVersions();
+    if (versions.includes(VERSION)) return;
+    throw new CliError(
+      versions.length === 0
+        ? `the cluster does not serve ${GROUP}: the operator is not installed (docs/install.md)`
+        : `the cluster serves ${GROUP}/${versions.join(", ")}, expected ${VERSION}: use the kubectl-resilience of the operator's release`,
+    );
+  }
+
+  close(): void {
+    this.#ending.abort();
+    this.progress.end();
+    this.#connection.close();
+  }
+
+  /** Repeats a read that the API server has asked to repeat. */
+  async #patiently<T>(read: () => Promise<T>): Promise<T> {
+    for (let waits = 0; ; waits++) {
+      try {
+        return await read();
+      } catch (error) {
+        const waitMs = error instanceof WaitError ? error.afterMs : error instanceof ExpiredError ? 0 : Infinity;
+        if (waitMs > LONGEST_WAIT_MS || waits >= MOST_WAITS) throw error;
+        await pause(systemClock, waitMs, this.#ending.signal);
+      }
+    }
+  }
+}
+
+function timeoutMs(text = DEFAULT_TIMEOUT): number {
+  // As in kubectl, 0 means no timeout, and a number without a unit means seconds.
+  if (text === "0" || text === "0s") return 2 ** 31 - 1;
+  try {
+    return parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
+  } catch {
+    throw new CliError(`--request-timeout: expected a duration such as 30s, got "${text}"`);
+  }
+}

@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { main } from "../program";
+
+/** What a command line has printed. */
+export interface Run {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command line in this process. */
+export async function run(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+  const texts = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    streams[name].on("data", (chunk: Buffer) => (texts[name] += chunk.toString("utf8")));
+  const code = await main(args, { ...streams, env });
+  await new Promise(resolve => setImmediate(resolve));
+  return { code, ...texts };
+}
+
+/** An API server that answers what the test says, with a kubeconfig for it. */
+export class FakeServer {
+  readonly requests: IncomingMessage[] = [];
+  readonly #folder = mkdtempSync(join(tmpdir(), "kubectl-resilience-"));
+  readonly #server;
+
+  constructor(
+    answer: (request: IncomingMessage) => { code?: number; body: unknown; headers?: Record<string, string> },
+  ) {
+    this.#server = createServer((request: IncomingMessage, response: ServerResponse) => {
+      this.requests.push(request);
+      const { code = 200, body, headers } = answer(request);
+      response.writeHead(code, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(body));
+    });
+  }
+
+  /** Returns the path of the kubeconfig. */
+  async start(): Promise<string> {
+    await new Promise<void>(resolve => this.#server.listen(0, "127.0.0.1", resolve));
+    return this.kubeconfig(`http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`);
+  }
+
+  /** Writes a kubeconfig with the contexts `here`, and `there` for the same cluster. */
+  kubeconfig(server: string): string {
+    const file = join(this.#folder, "config");
+    const context = (name: string): object => ({ name, context: { cluster: "c", user: "u", namespace: `of-${name}` } });
+    const config = {
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [{ name: "c", cluster: { server, "insecure-skip-tls-verify": true } }],
+      users: [{ name: "u", user: { token: "secret-token" } }],
+      contexts: [context("here"), context("there")],
+      "current-context": "here",
+    };
+    writeFileSync(file, JSON.stringify(config));
+    return file;
+  }
+
+  async stop(): Promise<void> {
+    rmSync(this.#folder, { recursive: true });
+    await new Promise(resolve => this.#server.close(resolve));
+  }
+}
