@@ -1,10 +1,11 @@
-// Generates types from crds/, manifests from the chart, and the tables of reasons in docs/remedies. With --check it writes nothing and fails if a committed file differs.
+// Generates types from crds/, manifests from the chart, and tables in docs/. With --check it writes nothing and fails if a committed file differs.
 import { readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { apiTypes, CLUSTER_CRD_FILE, clusterApiTypes, CRD_FILE } from "./api-types";
 import { argocdConfig } from "./argocd";
 import { clusterCrd } from "./cluster-crd";
 import { manifests } from "./manifests";
+import { metricsPage } from "./metrics-page";
 import { presetPage } from "./preset-table";
 import { remedyPages } from "./reason-tables";
 
@@ -24,6 +25,7 @@ const outputs: readonly Output[] = [
   argocdConfig(root),
   ...remedyPages(root),
   presetPage(root),
+  metricsPage(),
   ...manifests(),
 ];
 

@@ -110,7 +110,8 @@ function assemble(settings: Settings, server: string): Operator {
   const engine = new Engine(ports, { ...settings, clusterWide: own.scope, loop });
   const hasAcceptedWithin = reachability.hasAcceptedWithin.bind(reachability);
   const onDead = (): void => void stop("dead identity", 1);
-  const identityProbe = new IdentityProbe({ identity: probed, clock: systemClock, log, onDead, hasAcceptedWithin });
+  const probing = { identity: probed, clock: systemClock, log, metrics, onDead, hasAcceptedWithin };
+  const identityProbe = new IdentityProbe(probing);
   const stopping = new AbortController();
   const checks = healthChecks({ engine, identityProbe, reachability, fullPassMs, stopping: stopping.signal });
   const health = new HealthServer({ host, port: settings.healthPort, log, metrics: () => metrics.text(), ...checks });
@@ -182,7 +183,7 @@ function createClients(log: Log, metrics: Metrics) {
     reachability.answered(code);
     clock.heard(date, sentAtMs);
   };
-  const options: ApiOptions = { userAgent: `controller-resilience/${cfg.version}`, onAnswer };
+  const options: ApiOptions = { userAgent: `controller-resilience/${cfg.version}`, onAnswer, metrics };
   const createApi = (): Api => new Api(connection, systemClock, options);
   return { clock, reachability, connection, createApi };
 }

@@ -1,4 +1,10 @@
-import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../api/controller-resilience";
+import type {
+  ControllerResilience,
+  ControllerResilienceSpec,
+  ControllerResilienceStatus,
+  ObjectMetadata,
+  StatusCondition,
+} from "../api/controller-resilience";
 import type { Intent, LimitReason, ObjectRef } from "./intent";
 
 // What the engine needs from the outside; src/cluster and src/telemetry implement it, src/main.ts joins the two.
@@ -107,18 +113,67 @@ export interface Log {
   child(fields: object): Log;
 }
 
-/** What the engine counts; src/telemetry/metrics.ts documents the metrics. */
-export interface EngineMetrics {
+/** A condition as metrics show it. */
+export type ConditionState = Pick<StatusCondition, "status" | "reason">;
+
+/** What a work queue is asked for at each export of the metrics. */
+export interface QueueState {
+  /** Keys that wait. */
+  readonly depth: number;
+  /** Seconds that each key in work has been worked on. */
+  readonly workingSeconds: readonly number[];
+}
+
+/** What a work queue measures, as client-go's workqueue does. */
+export interface QueueMetrics {
+  /** A key that did not wait yet was added. */
+  added(): void;
+  /** A worker took a key that had waited for this long. */
+  taken(waitedSeconds: number): void;
+  /** A worker has worked on a key for this long. */
+  done(workedSeconds: number): void;
+  /** A failed key is tried again, with backoff. */
+  retried(): void;
+  /** Says where to ask for the state of the queue. */
+  ofQueue(state: () => QueueState): void;
+}
+
+/** What one reconcile loop measures. */
+export interface LoopMetrics extends QueueMetrics {
   reconciled(result: "success" | "requeue" | "error" | "panic", seconds: number): void;
-  queueDepth(waiting: number, delayed: number): void;
+}
+
+/** What the engine counts; docs/metrics.md lists the metrics. */
+export interface EngineMetrics {
+  /** Metrics of a loop, by the kind of its objects in lower case. */
+  loop(controller: string): LoopMetrics;
   intent(remedy: string, verb: string, result: string): void;
-  condition(key: Key, type: string, status: string | null): void;
-  /** Replaces the series of an object in all gauges of the remedies. */
-  status(key: Key, status: ControllerResilienceStatus): void;
+  /** Replaces a condition of a ControllerResilience, or of a ClusterControllerResilience, whose key has no namespace. null removes it. */
+  condition(key: Key, type: string, state: ConditionState | null): void;
+  /** Replaces the series of an object in all gauges of the remedies. null removes them. */
+  status(key: Key, object: StatusOwner | null): void;
   leader(leading: boolean): void;
   leaseTransition(what: "acquired" | "lost" | "renew-failed"): void;
   restartDeferred(limit: LimitReason): void;
   breakerTripped(tripped: boolean): void;
+}
+
+/** An object as its gauges see it. */
+export interface StatusOwner {
+  readonly spec: ControllerResilienceSpec;
+  readonly status: ControllerResilienceStatus;
+}
+
+/** What the identity probe measures. */
+export interface IdentityMetrics {
+  /** Whether the API server rejects the operator's own credentials, as of the last answer. */
+  identityRejected(rejected: boolean): void;
+}
+
+/** What the clients of the API server count. */
+export interface RequestMetrics {
+  /** A request was answered with this code, or `<error>` if there was no answer. */
+  requested(method: string, code: string): void;
 }
 
 /** What the reading of logs measures. */

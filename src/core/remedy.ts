@@ -7,7 +7,7 @@ import type {
 } from "../api/controller-resilience";
 import type { Execution, Intent, ObjectRef, Outcome, Permission, RestartClaim } from "./intent";
 import type { ObjectInMode } from "./mode";
-import type { Key } from "./ports";
+import type { Key, StatusOwner } from "./ports";
 import type { Readers } from "./readers";
 import type { Steps } from "./slices";
 
@@ -127,14 +127,14 @@ export interface GaugeSample {
   readonly value: number;
 }
 
-/** A Prometheus gauge with series for each object, taken from the remedy's lists in status. */
+/** A Prometheus gauge with series for each object, taken from its status and spec. */
 export interface StatusGauge {
   /** Without the prefix `controller_resilience_`. */
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];
   /** Series of one object, the most important first: only the first 500 are exported. */
-  samples(key: Key, lists: StatusLists): readonly GaugeSample[];
+  samples(key: Key, object: StatusOwner): readonly GaugeSample[];
 }
 
 /** What a remedy declares of itself. */

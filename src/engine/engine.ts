@@ -1,3 +1,4 @@
+import { KIND } from "../api/names";
 import type { Random } from "../core/clock";
 import type { EngineMetrics, EventRecord, EventSink, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
 import type { Readers } from "../core/readers";
@@ -111,13 +112,15 @@ export class Engine {
 }
 
 function createLoop(
-  ports: Omit<ControllerPorts, "reconcile" | "listed" | "forget">,
+  ports: Omit<ControllerPorts, "reconcile" | "listed" | "forget" | "metrics"> & Pick<EnginePorts, "metrics">,
   { loop }: EngineSettings,
   { reconciler, restarts }: { readonly reconciler: Reconciler; readonly restarts: Restarts },
 ): Controller {
   const reconcile: ControllerPorts["reconcile"] = (key, mayWrite) => reconciler.reconcile(key, mayWrite);
   const listed: ControllerPorts["listed"] = keys => restarts.expect(keys);
-  return new Controller({ ...ports, reconcile, listed, forget: key => reconciler.forget(key) }, loop);
+  const forget: ControllerPorts["forget"] = key => reconciler.forget(key);
+  const metrics = ports.metrics.loop(KIND.toLowerCase());
+  return new Controller({ ...ports, reconcile, listed, forget, metrics }, loop);
 }
 
 function createClusterWide(

@@ -3,6 +3,10 @@ import { BusyClock } from "../core/testing/busy-clock";
 import { FakeClock } from "../core/testing/fake-clock";
 import { Metrics } from "./metrics";
 
+const TRUE = { status: "True", reason: "AllHold" } as const;
+const FALSE = { status: "False", reason: "Rejected" } as const;
+const OF_A = 'kind="ControllerResilience",namespace="kai",name="a"';
+
 /** The samples, without help and type. */
 async function samples(metrics: Metrics): Promise<string[]> {
   return (await metrics.text()).split("\n").filter(line => line !== "" && !line.startsWith("#"));
@@ -11,8 +15,9 @@ async function samples(metrics: Metrics): Promise<string[]> {
 describe("the metrics", () => {
   it("count what the engine and the adapters do", async () => {
     const metrics = new Metrics();
-    metrics.reconciled("success", 0.2);
-    metrics.queueDepth(3, 4);
+    metrics.loop("c").reconciled("success", 0.2);
+    metrics.identityRejected(true);
+    metrics.requested("GET", "200");
     metrics.intent("token-restart", "evict", "Executed");
     metrics.leader(true);
     metrics.leaseTransition("renew-failed");
@@ -25,11 +30,11 @@ describe("the metrics", () => {
     metrics.eventLost();
     expect(await samples(metrics)).toEqual(
       expect.arrayContaining([
-        'controller_resilience_reconciles_total{result="success"} 1',
-        'controller_resilience_reconcile_duration_seconds_bucket{le="0.25"} 1',
-        'controller_resilience_reconcile_duration_seconds_bucket{le="0.1"} 0',
-        'controller_resilience_queue_depth{state="waiting"} 3',
-        'controller_resilience_queue_depth{state="delayed"} 4',
+        'controller_resilience_reconciles_total{controller="c",result="success"} 1',
+        'controller_resilience_reconcile_duration_seconds_bucket{le="0.25",controller="c"} 1',
+        'controller_resilience_reconcile_duration_seconds_bucket{le="0.1",controller="c"} 0',
+        "controller_resilience_identity_rejected 1",
+        'rest_client_requests_total{method="GET",code="200"} 1',
         'controller_resilience_intents_total{remedy="token-restart",verb="evict",result="Executed"} 1',
         "controller_resilience_leader 1",
         'controller_resilience_lease_transitions_total{event="renew-failed"} 1',
@@ -48,17 +53,20 @@ describe("the metrics", () => {
   it("show each condition once, as it is now", async () => {
     const metrics = new Metrics();
     const conditions = async () => (await samples(metrics)).filter(line => line.includes("_condition{"));
-    metrics.condition("kai/a", "Ready", "True");
-    metrics.condition("kai/a", "Ready", "False");
-    metrics.condition("kai/a", "Stalled", "False");
+    metrics.condition("kai/a", "Ready", TRUE);
+    metrics.condition("kai/a", "Ready", FALSE);
+    metrics.condition("kai/a", "Stalled", FALSE);
     expect(await conditions()).toEqual([
-      'controller_resilience_condition{namespace="kai",name="a",type="Ready",status="False"} 1',
-      'controller_resilience_condition{namespace="kai",name="a",type="Stalled",status="False"} 1',
+      `controller_resilience_condition{${OF_A},type="Ready",status="False",reason="Rejected"} 1`,
+      `controller_resilience_condition{${OF_A},type="Stalled",status="False",reason="Rejected"} 1`,
     ]);
     metrics.condition("kai/a", "Ready", null);
     metrics.condition("kai/a", "Stalled", null);
     metrics.condition("kai/a", "Stalled", null);
-    expect(await conditions()).toEqual([]);
+    metrics.condition("/default", "Ready", TRUE);
+    expect(await conditions()).toEqual([
+      'controller_resilience_condition{kind="ClusterControllerResilience",namespace="",name="default",type="Ready",status="True",reason="AllHold"} 1',
+    ]);
   });
 
   it("let others have their turn while they are written down", async () => {
@@ -76,21 +84,36 @@ describe("the metrics", () => {
 
   it("stay bounded, whoever creates however many objects", async () => {
     const metrics = new Metrics({ maxObjects: 2 });
-    for (const name of ["a", "b", "c"]) metrics.condition(`kai/${name}`, "Ready", "True");
+    for (const name of ["a", "b", "c"]) metrics.condition(`kai/${name}`, "Ready", TRUE);
     const text = await metrics.text();
     expect(text).not.toContain('name="c"');
     expect(text).toContain("controller_resilience_conditions_dropped_total 1");
     metrics.condition("kai/a", "Ready", null);
-    metrics.condition("kai/c", "Ready", "True");
+    metrics.condition("kai/c", "Ready", TRUE);
     expect(await metrics.text()).toContain('name="c"');
   });
 
-  it("follow Prometheus' conventions: counters end in _total, and every metric says what it is", async () => {
-    const lines = (await new Metrics({ processMetrics: false }).text()).split("\n");
-    const [helps, types] = ["HELP", "TYPE"].map(what => lines.filter(line => line.startsWith(`# ${what} `)));
-    expect(helps?.length).toBeGreaterThan(15);
-    expect(types?.length).toBe(helps?.length);
-    for (const line of helps ?? []) expect(line).toMatch(/^# HELP controller_resilience_[a-z_]+ .*\.$/);
-    for (const line of types ?? []) expect(line.includes("_total ")).toBe(line.endsWith(" counter"));
+  it("follow a work queue as client-go does", async () => {
+    const metrics = new Metrics();
+    const loop = metrics.loop("c");
+    const queue = async () => (await samples(metrics)).filter(line => /^workqueue_[a-z_]+\{name="c"\}/.test(line));
+    const counters = ['workqueue_adds_total{name="c"} 0', 'workqueue_retries_total{name="c"} 0'];
+    expect(await queue()).toEqual(counters);
+    loop.ofQueue(() => ({ depth: 3, workingSeconds: [1, 2.5] }));
+    loop.added();
+    loop.retried();
+    loop.taken(2);
+    loop.done(0.5);
+    expect(await queue()).toEqual([
+      'workqueue_adds_total{name="c"} 1',
+      'workqueue_retries_total{name="c"} 1',
+      'workqueue_queue_duration_seconds_sum{name="c"} 2',
+      'workqueue_queue_duration_seconds_count{name="c"} 1',
+      'workqueue_work_duration_seconds_sum{name="c"} 0.5',
+      'workqueue_work_duration_seconds_count{name="c"} 1',
+      'workqueue_depth{name="c"} 3',
+      'workqueue_unfinished_work_seconds{name="c"} 3.5',
+      'workqueue_longest_running_processor_seconds{name="c"} 2.5',
+    ]);
   });
 });

@@ -1,20 +1,38 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { ControllerResilienceStatus } from "../api/controller-resilience";
+import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+import { CLUSTER_KIND, KIND } from "../api/names";
 import { splitKey } from "../core/key";
 import type { Clock } from "../core/clock";
 import type { ClusterWideMetrics, CoverageCount } from "../core/cluster-wide";
 import type { LimitReason } from "../core/intent";
-import type { ClusterMetrics, EngineMetrics, Key } from "../core/ports";
+import type {
+  ClusterMetrics,
+  ConditionState,
+  EngineMetrics,
+  IdentityMetrics,
+  Key,
+  LoopMetrics,
+  RequestMetrics,
+  StatusOwner,
+} from "../core/ports";
 import type { StatusGauge } from "../core/remedy";
 import { yieldToEventLoop } from "../core/slices";
+import { LoopMetricsSet } from "./loop-metrics";
 import { ShardedGauge } from "./sharded-gauge";
 import { StatusGauges } from "./status-gauges";
 
 /** Most objects with exported conditions, so that no user floods Prometheus; further objects are counted as dropped. */
 const MAX_OBJECTS = 2_000;
 
-/** From 5 ms to a minute: a pass reads logs, each in up to 10 s. */
-const RECONCILE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
+/** Gauges of prom-client that are named like counters. `nodejs_active_resources` has the same numbers. */
+const MISNAMED = ["nodejs_active_resources_total", "nodejs_active_handles_total", "nodejs_active_requests_total"];
+
+/** What is known of a metric without its samples. */
+export interface MetricFamily {
+  readonly name: string;
+  readonly help: string;
+  readonly type: string;
+  readonly labelNames: readonly string[];
+}
 
 export interface MetricsOptions {
   /** Also exports Node's own metrics (`process_*`, `nodejs_*`). */
@@ -26,16 +44,17 @@ export interface MetricsOptions {
   readonly clock?: Clock;
 }
 
-/** All metrics of the operator, in a separate registry. Every name begins with `controller_resilience_`. */
-export class Metrics implements EngineMetrics, ClusterMetrics, ClusterWideMetrics {
+/**
+ * All metrics of the operator, in a separate registry. Names begin with `controller_resilience_`; where client-go has a name for the same, as for
+ * work queues and requests, they have that one.
+ */
+export class Metrics implements EngineMetrics, ClusterMetrics, ClusterWideMetrics, IdentityMetrics, RequestMetrics {
   readonly #registry = new Registry();
   readonly #maxObjects: number;
   readonly #clock: Clock | undefined;
-  /** Exported status by object and condition type. */
-  readonly #conditions = new Map<Key, Map<string, string>>();
-  readonly #reconciles = this.#counter("reconciles_total", "Reconciliations by result.", "result");
-  readonly #reconcileSeconds = this.#histogram("reconcile_duration_seconds", "Duration of one reconciliation.");
-  readonly #queueDepth = this.#gauge("queue_depth", "Keys in the work queue by state: waiting or delayed.", "state");
+  /** Exported conditions by object and type. */
+  readonly #conditions = new Map<Key, Map<string, ConditionState>>();
+  readonly #loops = new LoopMetricsSet(this.#registry);
   readonly #intents = this.#counter(
     "intents_total",
     "Writes that remedies requested, by outcome.",
@@ -45,8 +64,8 @@ export class Metrics implements EngineMetrics, ClusterMetrics, ClusterWideMetric
   );
   readonly #condition = new ShardedGauge({
     name: "controller_resilience_condition",
-    help: "Conditions of each ControllerResilience: 1 for the current status.",
-    labelNames: ["namespace", "name", "type", "status"],
+    help: "Conditions of each object, with their status and reason: always 1.",
+    labelNames: ["kind", "namespace", "name", "type", "status", "reason"],
   });
   readonly #conditionsDropped = this.#counter(
     "conditions_dropped_total",
@@ -60,6 +79,16 @@ export class Metrics implements EngineMetrics, ClusterMetrics, ClusterWideMetric
     "Deferred attempts to restart a pod by limit.",
     "limit",
   );
+  readonly #identityRejected = this.#gauge(
+    "identity_rejected",
+    "1 if the API server last answered 401 to the operator's own credentials, else 0.",
+  );
+  readonly #requests = new Counter({
+    name: "rest_client_requests_total",
+    help: "Requests to the API server by method and status code.",
+    labelNames: ["method", "code"],
+    registers: [this.#registry],
+  });
   readonly #breakerTripped = this.#gauge("restart_breaker_tripped", "1 while the restart breaker is tripped, else 0.");
   readonly #watchEnds = this.#counter(
     "watch_ends_total",
@@ -95,9 +124,19 @@ export class Metrics implements EngineMetrics, ClusterMetrics, ClusterWideMetric
     this.#maxObjects = options.maxObjects ?? MAX_OBJECTS;
     this.#clock = options.clock;
     this.#statusGauges = new StatusGauges(options.gauges ?? [], this.#registry);
-    if (options.processMetrics === true) collectDefaultMetrics({ register: this.#registry });
+    if (options.processMetrics === true) this.#collectProcessMetrics();
     this.#leader.set(0);
+    this.#identityRejected.set(0);
     this.#breakerTripped.set(0);
+  }
+
+  /** Returns every metric in the order of {@link text}. */
+  families(): MetricFamily[] {
+    const metrics = [
+      ...this.#registry.getMetricsAsArray(),
+      this.#condition.of(""),
+    ] as unknown as readonly MetricFamily[];
+    return metrics.map(({ name, help, type, labelNames }) => ({ name, help, type, labelNames: [...labelNames] }));
   }
 
   /** Returns the metrics in the Prometheus exposition format. */
@@ -114,38 +153,41 @@ export class Metrics implements EngineMetrics, ClusterMetrics, ClusterWideMetric
     return `${parts.join("\n")}\n`;
   }
 
-  reconciled(result: "success" | "requeue" | "error" | "panic", seconds: number): void {
-    this.#reconciles.inc({ result });
-    this.#reconcileSeconds.observe(seconds);
-  }
-
-  queueDepth(waiting: number, delayed: number): void {
-    this.#queueDepth.set({ state: "waiting" }, waiting);
-    this.#queueDepth.set({ state: "delayed" }, delayed);
+  loop(controller: string): LoopMetrics {
+    return this.#loops.of(controller);
   }
 
   intent(remedy: string, verb: string, result: string): void {
     this.#intents.inc({ remedy, verb, result });
   }
 
-  /** A status of null removes the series. */
-  condition(key: Key, type: string, status: string | null): void {
+  condition(key: Key, type: string, state: ConditionState | null): void {
     const { namespace, name } = splitKey(key);
-    const types = this.#typesOf(key, status);
+    const types = this.#typesOf(key, state);
     if (types === null) return;
     const before = types.get(type);
     const series = this.#condition.of(key);
-    if (before !== undefined && before !== status) series.remove({ namespace, name, type, status: before });
-    if (status === null) types.delete(type);
+    const labels = { kind: namespace === "" ? CLUSTER_KIND : KIND, namespace, name, type };
+    if (before !== undefined) series.remove({ ...labels, ...before });
+    if (state === null) types.delete(type);
     else {
-      types.set(type, status);
-      series.set({ namespace, name, type, status }, 1);
+      const { status, reason } = state;
+      types.set(type, { status, reason });
+      series.set({ ...labels, status, reason }, 1);
     }
     if (types.size === 0) this.#conditions.delete(key);
   }
 
-  status(key: Key, status: ControllerResilienceStatus): void {
-    this.#statusGauges.set(key, status);
+  status(key: Key, object: StatusOwner | null): void {
+    this.#statusGauges.set(key, object);
+  }
+
+  identityRejected(rejected: boolean): void {
+    this.#identityRejected.set(rejected ? 1 : 0);
+  }
+
+  requested(method: string, code: string): void {
+    this.#requests.inc({ method, code });
   }
 
   workloads(counts: readonly CoverageCount[]): void {
@@ -199,20 +241,25 @@ export class Metrics implements EngineMetrics, ClusterMetrics, ClusterWideMetric
     this.#clockOffset.set(seconds);
   }
 
+  #collectProcessMetrics(): void {
+    collectDefaultMetrics({ register: this.#registry });
+    for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
+  }
+
   async #yieldToEventLoop(): Promise<void> {
     if (this.#clock !== undefined) await yieldToEventLoop(this.#clock);
   }
 
   /** Returns null for an object above the maximum. */
-  #typesOf(key: Key, status: string | null): Map<string, string> | null {
+  #typesOf(key: Key, state: ConditionState | null): Map<string, ConditionState> | null {
     const known = this.#conditions.get(key);
     if (known !== undefined) return known;
-    if (status === null) return null;
+    if (state === null) return null;
     if (this.#conditions.size >= this.#maxObjects) {
       this.#conditionsDropped.inc();
       return null;
     }
-    const types = new Map<string, string>();
+    const types = new Map<string, ConditionState>();
     this.#conditions.set(key, types);
     return types;
   }
@@ -223,10 +270,5 @@ export class Metrics implements EngineMetrics, ClusterMetrics, ClusterWideMetric
 
   #gauge<L extends string>(name: string, help: string, ...labelNames: L[]): Gauge<L> {
     return new Gauge({ name: `controller_resilience_${name}`, help, labelNames, registers: [this.#registry] });
-  }
-
-  #histogram(name: string, help: string): Histogram {
-    const registers = [this.#registry];
-    return new Histogram({ name: `controller_resilience_${name}`, help, buckets: RECONCILE_BUCKETS, registers });
   }
 }

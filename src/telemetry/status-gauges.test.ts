@@ -6,7 +6,7 @@ import { Metrics } from "./metrics";
 /** Series by namespace and ServiceAccount, which objects of a namespace share. */
 const RATE: StatusGauge = {
   ...{ name: "rate", help: "A rate.", labels: ["namespace", "account"] },
-  samples: (key, { flows = [] }) =>
+  samples: (key, { status: { flows = [] } }) =>
     flows.map(({ serviceAccount, requestsPerSecond = 0 }) => ({
       labels: { namespace: splitKey(key).namespace, account: serviceAccount },
       value: requestsPerSecond,
@@ -16,7 +16,7 @@ const RATE: StatusGauge = {
 function makeMetrics() {
   const metrics = new Metrics({ gauges: [RATE] });
   return {
-    set: (key: string, flows: readonly object[]) => metrics.status(key, { flows } as never),
+    set: (key: string, flows: readonly object[]) => metrics.status(key, { spec: {}, status: { flows } } as never),
     series: async () =>
       (await metrics.text()).split("\n").flatMap(line => /^controller_resilience_rate(.*)$/.exec(line)?.[1] ?? []),
   };

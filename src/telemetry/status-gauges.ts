@@ -1,6 +1,5 @@
 import { Gauge, type Registry } from "prom-client";
-import type { ControllerResilienceStatus } from "../api/controller-resilience";
-import type { Key } from "../core/ports";
+import type { Key, StatusOwner } from "../core/ports";
 import type { GaugeSample, StatusGauge } from "../core/remedy";
 
 /** Most series of one gauge, so that no user floods Prometheus: of one object, and of all objects. */
@@ -15,9 +14,9 @@ export class StatusGauges {
     this.#gauges = declared.map(declaration => new Exported(declaration, registry));
   }
 
-  /** Replaces the series of an object. */
-  set(key: Key, status: ControllerResilienceStatus): void {
-    for (const gauge of this.#gauges) gauge.set(key, status);
+  /** Replaces the series of an object; null removes them. */
+  set(key: Key, object: StatusOwner | null): void {
+    for (const gauge of this.#gauges) gauge.set(key, object);
   }
 }
 
@@ -39,10 +38,10 @@ class Exported {
     });
   }
 
-  set(key: Key, status: ControllerResilienceStatus): void {
+  set(key: Key, object: StatusOwner | null): void {
     const before = this.#series.get(key) ?? new Map<string, GaugeSample["labels"]>();
     const room = Math.min(MAX_OF_OBJECT, MAX_OF_ALL - this.#count + before.size);
-    const samples = this.#declaration.samples(key, status).slice(0, room);
+    const samples = (object === null ? [] : this.#declaration.samples(key, object)).slice(0, room);
     const after = new Map(samples.map(({ labels }) => [JSON.stringify(labels), labels]));
     for (const { labels, value } of samples) this.#gauge.set(labels, value);
     for (const id of after.keys()) if (!before.has(id)) this.#holders.set(id, (this.#holders.get(id) ?? 0) + 1);

@@ -197,7 +197,9 @@ export function leads(metrics: string): boolean {
 
 /** Number of passes in these metrics. */
 export function passesIn(metrics: string): number {
-  const found = metrics.matchAll(/^controller_resilience_reconciles_total\{.*\} (\d+)$/gm);
+  const found = metrics.matchAll(
+    /^controller_resilience_reconciles_total\{controller="controllerresilience",.*\} (\d+)$/gm,
+  );
   return [...found].reduce((sum, [, passes]) => sum + Number(passes), 0);
 }
 

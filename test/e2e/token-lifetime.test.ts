@@ -84,7 +84,9 @@ async function podOf(namespace: string): Promise<Pod> {
 
 async function passes(): Promise<number> {
   const { text } = await operator.probe("/metrics");
-  const counts = text.matchAll(/^controller_resilience_reconciles_total\{.*\} (\d+)$/gm);
+  const counts = text.matchAll(
+    /^controller_resilience_reconciles_total\{controller="controllerresilience",.*\} (\d+)$/gm,
+  );
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 

@@ -129,7 +129,9 @@ describe("a call", () => {
   it("reports each answer, whatever its status", async () => {
     const heads: unknown[] = [];
     const onAnswer = (head: unknown, sentAtMs: number): void => void heads.push([head, sentAtMs]);
-    api = new Api(connection, clock, { userAgent: "t", onAnswer });
+    const counted: string[] = [];
+    const metrics = { requested: (method: string, code: string) => void counted.push(`${method} ${code}`) };
+    api = new Api(connection, clock, { userAgent: "t", onAnswer, metrics });
     const sentAtMs = clock.monotonicMs();
     standIn.handler = (_, response) => {
       clock.advance(20);
@@ -137,6 +139,9 @@ describe("a call", () => {
     };
     await api.jsonOrNull(call);
     expect(heads).toEqual([[{ code: 404, date: "Wed, 01 Jan 2025 12:00:00 GMT" }, sentAtMs]]);
+    standIn.handler = (_, response) => void response.destroy();
+    await expect(api.json({ ...call, method: "POST" })).rejects.toThrow("things");
+    expect(counted).toEqual(["GET 404", "POST <error>"]);
   });
 
   it("opens few sockets for many calls", async () => {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../core/clock";
+import type { RequestMetrics } from "../../core/ports";
 import { describeError, GoneError, ResilienceError, TerminalError, TransientError } from "../../core/errors";
 import { type Access, Connection, type Instance, WireError, type WireRequest } from "./connection";
 import { FairLimiter } from "./fair-limiter";
@@ -42,7 +43,11 @@ export interface ApiOptions {
   readonly deadlineMs?: number;
   /** Called for the head of each response; `sentAtMs` is when the request was sent, on the monotonic clock. */
   readonly onAnswer?: (head: AnswerHead, sentAtMs: number) => void;
+  readonly metrics?: RequestMetrics;
 }
+
+/** `code` of a request that nobody answered, as client-go counts it. */
+const NO_ANSWER = "<error>";
 
 export interface AnswerHead {
   readonly code: number;
@@ -68,6 +73,7 @@ export class Api {
   readonly #clock: Clock;
   readonly #userAgent: string;
   readonly #onAnswer: NonNullable<ApiOptions["onAnswer"]>;
+  readonly #metrics: ApiOptions["metrics"];
   readonly #deadlineMs: number;
   readonly #limiter: FairLimiter;
 
@@ -76,6 +82,7 @@ export class Api {
     this.#clock = clock;
     this.#userAgent = options.userAgent;
     this.#onAnswer = options.onAnswer ?? (() => undefined);
+    this.#metrics = options.metrics;
     this.#deadlineMs = options.deadlineMs ?? DEFAULT_DEADLINE_MS;
     this.#limiter = new FairLimiter(options.maxConcurrent ?? DEFAULT_CONCURRENT);
   }
@@ -189,11 +196,22 @@ export class Api {
 
   async #sendOnce(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const sentAtMs = this.#clock.monotonicMs();
-    const response = await Connection.send(access, wire, signal);
+    const response = await this.#counted(wire.method, Connection.send(access, wire, signal));
     // The response of one instance says nothing about the address that all other requests use.
     if (wire.instance === undefined)
       this.#onAnswer({ code: response.statusCode ?? 0, date: response.headers.date }, sentAtMs);
     return response;
+  }
+
+  async #counted(method: string, sent: Promise<IncomingMessage>): Promise<IncomingMessage> {
+    try {
+      const response = await sent;
+      this.#metrics?.requested(method, String(response.statusCode));
+      return response;
+    } catch (error) {
+      this.#metrics?.requested(method, NO_ANSWER);
+      throw error;
+    }
   }
 
   #wire(request: ApiRequest): WireRequest {

@@ -119,7 +119,7 @@ function hasHelped({ cause, outcome }: RestartStatus): boolean {
 }
 
 /** An unconfirmed replacement neither ends a series of failures nor continues it. */
-function trailingIneffective(entries: readonly RestartStatus[]): number {
+export function trailingIneffective(entries: readonly RestartStatus[]): number {
   const byTime = sortedByTime(entries.filter(({ outcome }) => outcome !== "Replaced")).reverse();
   const firstOther = byTime.findIndex(entry => entry.outcome !== "Ineffective");
   return firstOther < 0 ? byTime.length : firstOther;

@@ -1,3 +1,4 @@
+import { CLUSTER_KIND } from "../../api/names";
 import { type Facts, workloadName } from "../../core/cluster-wide";
 import { framesOf, publicMessage } from "../../core/errors";
 import type { Outcome, Permission } from "../../core/intent";
@@ -70,7 +71,7 @@ export class ClusterWide {
       {
         ...{ ...ports, clock, store: { list: keys, cachedKeys: () => undefined } },
         reconcile: (key, mayWrite) => this.#pass(key, mayWrite),
-        ...{ listed: nothing, forget: nothing, metrics: { reconciled: nothing, queueDepth: nothing } },
+        ...{ listed: nothing, forget: nothing, metrics: ports.metrics.loop(CLUSTER_KIND.toLowerCase()) },
       },
       loop,
     );
@@ -108,6 +109,7 @@ export class ClusterWide {
     this.#gone.clear();
     this.#turns.clear();
     this.#facts.clear();
+    this.#reporter.clear();
     this.#ports.caches.release();
     this.#ports.metrics.workloads([]);
   }

@@ -11,6 +11,7 @@ import { isSameStatus } from "../../core/status";
 import type { PassResult } from "../loop/pass-result";
 import type { FactsReader } from "./facts-reader";
 import type { ClusterWidePorts } from "./ports";
+import { ConditionMetrics } from "./condition-metrics";
 import { clusterStatus, type NamespaceResult } from "./report";
 import type { Results } from "./results";
 
@@ -22,15 +23,17 @@ const LOOK_AGAIN: PassResult = { next: "recheck", afterMs: UNTIL_COMPLETE_MS };
 /** Writes the status of ClusterControllerResiliences. */
 export class StatusReporter {
   readonly #ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events">;
+  readonly #metrics: ConditionMetrics;
   readonly #facts: Pick<FactsReader, "namespaces">;
   readonly #results: Results;
 
   constructor(
-    ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events">,
+    ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events" | "metrics">,
     facts: Pick<FactsReader, "namespaces">,
     results: Results,
   ) {
     this.#ports = ports;
+    this.#metrics = new ConditionMetrics(ports.metrics);
     this.#facts = facts;
     this.#results = results;
   }
@@ -45,13 +48,18 @@ export class StatusReporter {
     }
   }
 
+  /** Removes the metrics of all objects. */
+  clear(): void {
+    this.#metrics.clear();
+  }
+
   /** Writes the status of one object, once every namespace was planned for its present generation. @throws any error of the client */
   async report(name: string, mayWrite: () => boolean): Promise<PassResult> {
     const cached = this.#ports.caches.clusterObjects().find(({ metadata }) => metadata.name === name);
-    if (cached === undefined) return { next: "forget" };
+    if (cached === undefined) return this.#forget(name);
     const namespaces = await this.namespaces();
     if (!this.#isComplete(cached, namespaces)) return LOOK_AGAIN;
-    if (isSame(cached, this.#statusOf(cached, namespaces))) return { next: "recheck" };
+    if (isSame(cached, this.#measured(cached, namespaces, mayWrite))) return { next: "recheck" };
     const object = await this.#read(name);
     const { uid, generation } = cached.metadata;
     if (object?.metadata.uid !== uid || object.metadata.deletionTimestamp !== undefined) return { next: "recheck" };
@@ -59,6 +67,22 @@ export class StatusReporter {
     const status = this.#statusOf(object, namespaces);
     if (!isSame(object, status) && mayWrite()) await this.#write(object, status);
     return { next: "recheck" };
+  }
+
+  #forget(name: string): PassResult {
+    this.#metrics.set(name, []);
+    return { next: "forget" };
+  }
+
+  /** Returns the status that the object should have, and shows its conditions in the metrics: only a leader has any. */
+  #measured(
+    object: ClusterControllerResilience,
+    namespaces: readonly string[],
+    mayWrite: () => boolean,
+  ): ClusterControllerResilienceStatus {
+    const status = this.#statusOf(object, namespaces);
+    if (mayWrite()) this.#metrics.set(object.metadata.name, status.conditions ?? []);
+    return status;
   }
 
   #isComplete({ metadata: { uid, generation } }: ClusterControllerResilience, namespaces: readonly string[]): boolean {

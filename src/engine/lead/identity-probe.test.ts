@@ -16,6 +16,7 @@ function makeBench() {
     ageMs: 700_000 as number | undefined,
     onAsked: (): unknown => undefined,
     hasAccepted: false,
+    rejected: undefined as boolean | undefined,
   };
   const identityProbe = new IdentityProbe({
     clock,
@@ -32,6 +33,7 @@ function makeBench() {
       },
       tokenAgeMs: () => state.ageMs,
     },
+    metrics: { identityRejected: rejected => void (state.rejected = rejected) },
     onDead: () => void state.deaths++,
   });
   identityProbe.start();
@@ -45,6 +47,7 @@ describe("the identity probe", () => {
     await bench.clock.run(90_000);
     expect(bench.asked).toEqual([0, 30_000, 60_000, 90_000]);
     expect([bench.identityProbe.failure(), bench.state.deaths, bench.errors()]).toEqual([null, 0, []]);
+    expect(bench.state.rejected).toBe(false);
   });
 
   it("makes no request while the API server accepts other requests, and one when it no longer does", async () => {
@@ -86,7 +89,7 @@ describe("the identity probe", () => {
     await bench.clock.run(100_000);
     bench.state.answer = "ok";
     await bench.clock.run(30_000);
-    expect(bench.identityProbe.failure()).toBeNull();
+    expect([bench.identityProbe.failure(), bench.state.rejected]).toEqual([null, false]);
     bench.state.answer = "401";
     await bench.clock.run(100_000);
     expect(bench.state.deaths).toBe(0);
@@ -101,7 +104,7 @@ describe("the identity probe", () => {
     await bench.clock.run(30_000);
     bench.state.answer = "silent";
     await bench.clock.run(600_000);
-    expect(bench.identityProbe.failure()).toContain("401");
+    expect([bench.identityProbe.failure(), bench.state.rejected]).toEqual([expect.stringContaining("401"), true]);
     // Only a 401 can end the process.
     expect(bench.state.deaths).toBe(0);
     bench.state.answer = "401";

@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from "../../core/clock";
 import { publicMessage, UnauthorizedError } from "../../core/errors";
-import type { Identity, Log } from "../../core/ports";
+import type { Identity, IdentityMetrics, Log } from "../../core/ports";
 import { withDeadline } from "../../core/deadline";
 
 /** The API server does not authenticate open watches again, so only new requests show that the identity is rejected. */
@@ -25,6 +25,7 @@ export interface IdentityProbePorts {
   readonly hasAcceptedWithin: (ms: number) => boolean;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: IdentityMetrics;
   /** Called once, when the identity is permanently rejected. The process should exit, so that the failure is visible. */
   readonly onDead: () => void;
 }
@@ -78,13 +79,15 @@ export class IdentityProbe {
   }
 
   #accepted(): void {
+    this.#ports.metrics.identityRejected(false);
     if (this.#rejectedSinceMs !== undefined) this.#ports.log.info({}, "the operator's identity is accepted again");
     this.#rejectedSinceMs = undefined;
     this.#rejections = 0;
   }
 
   #rejected(): void {
-    const { clock, identity, log } = this.#ports;
+    const { clock, identity, log, metrics } = this.#ports;
+    metrics.identityRejected(true);
     const nowMs = clock.monotonicMs();
     this.#rejectedSinceMs ??= nowMs;
     this.#rejections += 1;

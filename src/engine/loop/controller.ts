@@ -1,6 +1,6 @@
 import type { Cancel, Clock, Random } from "../../core/clock";
 import { framesOf, publicMessage } from "../../core/errors";
-import type { EngineMetrics, Key, Log, ObjectStore } from "../../core/ports";
+import type { Key, Log, LoopMetrics, ObjectStore } from "../../core/ports";
 import { each, inSlices } from "../../core/slices";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
 import { KnownKeys } from "./known-keys";
@@ -47,7 +47,7 @@ export interface ControllerPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly metrics: Pick<EngineMetrics, "reconciled" | "queueDepth">;
+  readonly metrics: LoopMetrics;
 }
 
 /** The key of the full pass in the rate limiter; no object has an empty key. */
@@ -82,7 +82,7 @@ export class Controller {
     this.known = new KnownKeys(error => {
       ports.log.error({ error: publicMessage(error), stack: framesOf(error) }, "namespace change handler threw");
     });
-    this.#queue = new WorkQueue(ports.clock, () => this.#takeMore());
+    this.#queue = new WorkQueue(ports.clock, () => this.#takeMore(), ports.metrics);
     this.#limiter = new RateLimiter(ports.clock);
     this.#progressAtMs = ports.clock.monotonicMs();
   }
@@ -105,7 +105,6 @@ export class Controller {
     // A standby does not see changes and deletions: metrics would become stale, and unused namespaces would stay watched.
     for (const key of this.known.all()) if (!this.#inFlight.has(key)) this.#forget(key);
     this.known.clear();
-    this.#reportDepth();
   }
 
   /** Stops the loop: takes no more keys, and waits up to `stopWithinMs` for passes in flight, which may still write. */
@@ -152,7 +151,6 @@ export class Controller {
       this.#inFlight.add(key);
       void this.#runPass(key, this.#term);
     }
-    this.#reportDepth();
   }
 
   /** Milliseconds until `minPassIntervalMs` has passed since the last pass of the key; not positive if it has. */
@@ -210,6 +208,7 @@ export class Controller {
   }
 
   #retry(key: Key, maxDelayMs: number | undefined): void {
+    this.#ports.metrics.retried();
     this.#queue.addAfter(key, this.#limiter.when(key, maxDelayMs), "due");
   }
 
@@ -277,13 +276,9 @@ export class Controller {
   #progressed(): void {
     this.#progressAtMs = this.#ports.clock.monotonicMs();
   }
-
-  #reportDepth(): void {
-    this.#ports.metrics.queueDepth(this.#queue.length, this.#queue.delayed);
-  }
 }
 
-function metricOf(result: PassResult | undefined): Parameters<EngineMetrics["reconciled"]>[0] {
+function metricOf(result: PassResult | undefined): Parameters<LoopMetrics["reconciled"]>[0] {
   if (result === undefined) return "panic";
   if (result.next === "give-up" || (result.next === "retry" && !result.conflict)) return "error";
   return result.next === "retry" || result.next === "wait" ? "requeue" : "success";

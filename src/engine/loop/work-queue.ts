@@ -1,5 +1,7 @@
 import { MAX_TIMER_MS, type Cancel, type Clock } from "../../core/clock";
+import type { QueueMetrics } from "../../core/ports";
 import { DelayHeap } from "./delay-heap";
+import { QueueTimes } from "./queue-times";
 
 const LANES = ["event", "due", "sweep"] as const;
 
@@ -30,15 +32,18 @@ export class WorkQueue<K = string> {
   readonly #delayedLanes = new Map<K, Lane>();
   readonly #clock: Clock;
   readonly #onWaiting: () => void;
+  readonly #times: QueueTimes<K>;
   /** One timer for all delayed keys. */
   #timer: { readonly atMs: number; readonly cancel: Cancel } | undefined;
   #shuttingDown = false;
   readonly #drained: (() => void)[] = [];
 
   /** `onWaiting` is called whenever a key becomes available to `take`. */
-  constructor(clock: Clock, onWaiting: () => void = () => undefined) {
+  constructor(clock: Clock, onWaiting: () => void = () => undefined, metrics?: QueueMetrics) {
     this.#clock = clock;
     this.#onWaiting = onWaiting;
+    this.#times = new QueueTimes(clock, metrics);
+    metrics?.ofQueue(() => ({ depth: this.length, workingSeconds: this.#times.working() }));
   }
 
   /** Number of keys that `take` can return now. */
@@ -55,6 +60,7 @@ export class WorkQueue<K = string> {
   add(key: K, lane: Lane = "event"): void {
     if (this.#shuttingDown) return;
     if (this.#processing.has(key)) {
+      this.#times.added(key);
       this.#processing.set(key, mostUrgent(lane, this.#processing.get(key)));
       return;
     }
@@ -62,7 +68,9 @@ export class WorkQueue<K = string> {
     if (current === mostUrgent(lane, current)) return;
     if (current !== undefined) this.#lanes[current].delete(key);
     this.#lanes[lane].add(key);
-    if (current === undefined) this.#onWaiting();
+    if (current !== undefined) return;
+    this.#times.added(key);
+    this.#onWaiting();
   }
 
   /** Adds a key after a delay, or immediately if the delay is not positive. The earlier of two delays wins; the maximum is 2^31-1 ms. */
@@ -84,6 +92,7 @@ export class WorkQueue<K = string> {
       this.#next = NEXT[this.#next];
       if (key === undefined) continue;
       this.#processing.set(key, undefined);
+      this.#times.taken(key);
       return key;
     }
     return undefined;
@@ -93,6 +102,7 @@ export class WorkQueue<K = string> {
   done(key: K): void {
     const lane = this.#processing.get(key);
     if (!this.#processing.delete(key)) return;
+    this.#times.done(key);
     if (lane === undefined) {
       this.#settleDrain();
       return;
@@ -105,6 +115,7 @@ export class WorkQueue<K = string> {
   clear(): void {
     for (const lane of LANES) this.#lanes[lane].clear();
     for (const key of this.#processing.keys()) this.#processing.set(key, undefined);
+    this.#times.cleared();
     this.#dropDelayed();
     this.#settleDrain();
   }

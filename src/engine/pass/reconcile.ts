@@ -203,7 +203,7 @@ export class Reconciler {
   #report({ key, session }: Pass, status: ControllerResilienceStatus, passes: readonly Reported[]): void {
     const before = { ...session.object, status: session.statusRead };
     this.#reporter.conditions(key, before, status.conditions ?? []);
-    this.#reporter.status(key, status);
+    this.#reporter.status(key, { spec: session.object.spec, status });
     this.#reporter.events(
       key,
       session.object,

@@ -324,7 +324,7 @@ describe("the gauges of remedies", () => {
   it("follow status, and are removed with the object", () => {
     const { reporter, metrics } = makeReporter();
     const status = { flows: [{ serviceAccount: "kai", requestsPerSecond: 3 }] } as never;
-    reporter.status(KEY, status);
+    reporter.status(KEY, { spec: makeObject().spec, status });
     expect(metrics.statuses.get(KEY)).toEqual(status);
     reporter.forget(KEY);
     expect(metrics.statuses.get(KEY)).toEqual({});

@@ -1,11 +1,7 @@
-import type {
-  ControllerResilience,
-  ControllerResilienceStatus,
-  StatusCondition,
-} from "../../api/controller-resilience";
+import type { ControllerResilience, StatusCondition } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
 import type { Execution, Intent, ObjectRef, Outcome } from "../../core/intent";
-import type { EngineMetrics, EventRecord, EventSink, Key } from "../../core/ports";
+import type { EngineMetrics, EventRecord, EventSink, Key, StatusOwner } from "../../core/ports";
 import type { EventRequest, RemedyDeclaration } from "../../core/remedy";
 import { GRACE_MS, ToldConditions } from "./told-conditions";
 
@@ -96,7 +92,7 @@ export class Reporter {
 
   /** Events about changes of conditions ({@link ToldConditions}), and the metrics of all conditions. */
   conditions(key: Key, object: ControllerResilience, after: readonly StatusCondition[]): void {
-    for (const { type, status } of after) this.#metrics.condition(key, type, status);
+    for (const condition of after) this.#metrics.condition(key, condition.type, condition);
     const before = object.status?.conditions ?? [];
     for (const { type, condition } of this.#conditions.due(key, before, after, this.#clock.monotonicMs())) {
       const { reason, message } = condition;
@@ -109,13 +105,13 @@ export class Reporter {
   }
 
   /** Sets the gauges of the remedies. */
-  status(key: Key, status: ControllerResilienceStatus): void {
-    this.#metrics.status(key, status);
+  status(key: Key, object: StatusOwner): void {
+    this.#metrics.status(key, object);
   }
 
   /** Removes the metrics of an object that is gone. */
   forget(key: Key): void {
-    this.#metrics.status(key, {});
+    this.#metrics.status(key, null);
     for (const type of this.#reported.get(key)?.conditions ?? []) this.#metrics.condition(key, type, null);
     this.#reported.delete(key);
     this.#conditions.forget(key);

@@ -1,4 +1,5 @@
 import type {
+  ConditionState,
   Key,
   EngineMetrics,
   EventRecord,
@@ -6,7 +7,9 @@ import type {
   LeaseRecord,
   LeaseStore,
   Log,
+  LoopMetrics,
   ObjectStore,
+  StatusOwner,
   Writer,
 } from "../../core/ports";
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../../api/controller-resilience";
@@ -43,20 +46,26 @@ export class RecordingLog implements Log {
 }
 
 /** Metrics that a test can read, as `name:labels` in order. */
-export class RecordingMetrics implements EngineMetrics {
+export class RecordingMetrics implements EngineMetrics, LoopMetrics {
   readonly seen: string[] = [];
   readonly conditions = new Map<string, string>();
   leading = false;
+  loop = () => this;
   reconciled = (result: string) => void this.seen.push(`reconciled:${result}`);
-  queueDepth = () => undefined;
+  added = () => undefined;
+  taken = () => undefined;
+  done = () => undefined;
+  retries = 0;
+  retried = () => void this.retries++;
+  ofQueue = () => undefined;
   intent = (remedy: string, verb: string, result: string) => void this.seen.push(`intent:${remedy}:${verb}:${result}`);
-  condition = (key: Key, type: string, status: string | null) => {
-    if (status === null) this.conditions.delete(`${key}:${type}`);
-    else this.conditions.set(`${key}:${type}`, status);
+  condition = (key: Key, type: string, state: ConditionState | null) => {
+    if (state === null) this.conditions.delete(`${key}:${type}`);
+    else this.conditions.set(`${key}:${type}`, state.status);
   };
   /** Of each object whose gauges were set. */
   readonly statuses = new Map<Key, ControllerResilienceStatus>();
-  status = (key: Key, status: ControllerResilienceStatus) => void this.statuses.set(key, status);
+  status = (key: Key, object: StatusOwner | null) => void this.statuses.set(key, object?.status ?? {});
   leader = (leading: boolean) => void (this.leading = leading);
   leaseTransition = (what: string) => void this.seen.push(`lease:${what}`);
   restartDeferred = (limit: string) => void this.seen.push(`deferred:${limit}`);

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { EXPIRY } from "./gauges";
+import type { StatusOwner } from "../../core/ports";
+import { BINDING_GAUGES } from "./gauges";
 
 const binding = {
   kind: "RoleBinding",
@@ -8,18 +9,25 @@ const binding = {
   expiryTime: "2025-01-02T00:00:00Z",
 } as const;
 
-it("shows when a binding expires, and nothing of one that never expires or is gone", () => {
+const sampled = (status: object) =>
+  BINDING_GAUGES.map(gauge => gauge.samples("kai/a", { spec: {}, status } as StatusOwner));
+
+it("show when a binding expires and is renewed, and nothing of one that never expires or is gone", () => {
   const bindings = [
-    binding,
-    { ...binding, kind: "ClusterRoleBinding", name: "view" } as const,
+    { ...binding, renewTime: "2025-01-01T00:00:00Z" },
+    { ...binding, kind: "ClusterRoleBinding", name: "view", state: "Forbidden" } as const,
     { kind: "RoleBinding", name: "for-ever", state: "Never" } as const,
     { ...binding, name: "revoked", state: "Revoked" } as const,
     { ...binding, name: "expired", state: "Expired" } as const,
   ];
-  const labels = { namespace: "kai", name: "a" };
-  expect(EXPIRY.samples("kai/a", { bindings })).toEqual([
-    { labels: { ...labels, binding_kind: "RoleBinding", binding: "edit" }, value: 1735776000 },
-    { labels: { ...labels, binding_kind: "ClusterRoleBinding", binding: "view" }, value: 1735776000 },
+  const edit = { namespace: "kai", name: "a", binding_kind: "RoleBinding", binding: "edit" };
+  const view = { ...edit, binding_kind: "ClusterRoleBinding", binding: "view" };
+  expect(sampled({ bindings })).toEqual([
+    [
+      { labels: edit, value: 1735776000 },
+      { labels: view, value: 1735776000 },
+    ],
+    [{ labels: edit, value: 1735689600 }],
   ]);
-  expect(EXPIRY.samples("kai/a", {})).toEqual([]);
+  expect(sampled({})).toEqual([[], []]);
 });

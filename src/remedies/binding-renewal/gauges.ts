@@ -1,15 +1,37 @@
+import type { BindingStatus } from "../../api/controller-resilience";
 import { splitKey } from "../../core/key";
-import type { StatusGauge } from "../../core/remedy";
+import type { StatusOwner } from "../../core/ports";
+import type { GaugeSample, StatusGauge } from "../../core/remedy";
 
-/** When each binding expires, in the order of status. None of a binding that is already gone: it needs no alert. */
-export const EXPIRY: StatusGauge = {
+const LABELS = ["namespace", "name", "binding_kind", "binding"] as const;
+
+/** When each binding expires, in the order of status. */
+const EXPIRY: StatusGauge = {
   name: "binding_expiry_timestamp_seconds",
-  help: "When a binding under renewal expires, in seconds since the epoch.",
-  labels: ["namespace", "name", "binding_kind", "binding"],
-  samples: (key, { bindings = [] }) =>
-    bindings.flatMap(({ kind, name: binding, expiryTime, state }) => {
-      const value = Date.parse(expiryTime ?? "") / 1000;
-      if (Number.isNaN(value) || state === "Revoked" || state === "Expired") return [];
-      return [{ labels: { ...splitKey(key), binding_kind: kind, binding }, value }];
-    }),
+  help: "When a binding expires, in seconds since the epoch.",
+  labels: LABELS,
+  samples: (key, { status }) => timesOf(key, status, "expiryTime"),
 };
+
+/** Without a sample, or with one that is long past, nobody renews the binding. */
+const RENEWAL: StatusGauge = {
+  name: "binding_renewal_timestamp_seconds",
+  help: "When the operator renews a binding, in seconds since the epoch. No series: it does not renew it.",
+  labels: LABELS,
+  samples: (key, { status }) => timesOf(key, status, "renewTime"),
+};
+
+/** The gauges of bindings. None of a binding that is already gone: it needs no alert. */
+export const BINDING_GAUGES: readonly StatusGauge[] = [EXPIRY, RENEWAL];
+
+function timesOf(
+  key: string,
+  { bindings = [] }: StatusOwner["status"],
+  field: keyof Pick<BindingStatus, "expiryTime" | "renewTime">,
+): GaugeSample[] {
+  return bindings.flatMap(({ kind, name: binding, state, [field]: time }) => {
+    const value = Date.parse(time ?? "") / 1000;
+    if (Number.isNaN(value) || state === "Revoked" || state === "Expired") return [];
+    return [{ labels: { ...splitKey(key), binding_kind: kind, binding }, value }];
+  });
+}

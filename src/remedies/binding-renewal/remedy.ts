@@ -1,7 +1,7 @@
 import { ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
 import { defineRemedy, type Remedy } from "../../core/remedy";
-import { EXPIRY } from "./gauges";
+import { BINDING_GAUGES } from "./gauges";
 import { observeBindings } from "./observe";
 import { planBindings } from "./plan";
 import { REASONS } from "./reasons";
@@ -40,7 +40,7 @@ export function createBindingRenewal(): Remedy<"bindingRenewal"> {
     reasons: REASONS,
     owns: ["bindings", "renewalTargets"],
     permissions: PERMISSIONS,
-    gauges: [EXPIRY],
+    gauges: BINDING_GAUGES,
     observe: observeBindings,
     plan: planBindings,
     report: reportBindings,

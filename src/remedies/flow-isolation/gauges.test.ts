@@ -1,10 +1,28 @@
 import { expect, it } from "vitest";
-import { RATE } from "./gauges";
+import type { StatusOwner } from "../../core/ports";
+import { FLOW_GAUGES } from "./gauges";
 
-it("shows the rate of each measured ServiceAccount", () => {
-  const flows = [{ serviceAccount: "kai", requestsPerSecond: 12.5 }, { serviceAccount: "new" }] as never;
-  expect(RATE.samples("kai/a", { flows })).toEqual([
-    { labels: { namespace: "kai", service_account: "kai" }, value: 12.5 },
+const spec = { flowIsolation: { requestRate: { threshold: 100 } } };
+const sampled = (status: object, of: object = spec) =>
+  FLOW_GAUGES.map(gauge => gauge.samples("kai/a", { spec: of, status } as StatusOwner));
+
+it("show rate, threshold and throttle of each ServiceAccount", () => {
+  const flows = [{ serviceAccount: "kai", requestsPerSecond: 12.5, state: "Throttled" }, { serviceAccount: "new" }];
+  const [kai, young] = ["kai", "new"].map(name => ({ namespace: "kai", service_account: name }));
+  expect(sampled({ flows })).toEqual([
+    [{ labels: kai, value: 12.5 }],
+    [
+      { labels: kai, value: 100 },
+      { labels: young, value: 100 },
+    ],
+    [
+      { labels: kai, value: 1 },
+      { labels: young, value: 0 },
+    ],
   ]);
-  expect(RATE.samples("kai/a", {})).toEqual([]);
+});
+
+it("show nothing without flows, and no threshold once the block is gone", () => {
+  expect(sampled({})).toEqual([[], [], []]);
+  expect(sampled({ flows: [{ serviceAccount: "kai" }] }, {})[1]).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { keyOf } from "../../core/key";
 import type { Key } from "../../core/ports";
 import { defineRemedy, type Remedy } from "../../core/remedy";
 import { cleanUpFlows } from "./cleanup";
-import { RATE } from "./gauges";
+import { FLOW_GAUGES } from "./gauges";
 import { observeFlows } from "./observe";
 import { PodPeaks } from "./pod-peaks";
 import { planFlows } from "./plan";
@@ -77,7 +77,7 @@ export function createFlowIsolation(): Remedy<"flowIsolation"> {
     reasons: REASONS,
     owns: "flows",
     permissions: PERMISSIONS,
-    gauges: [RATE],
+    gauges: FLOW_GAUGES,
     observe: (object, spec, readers) => observeFlows(object, spec, readers, peaksOf(keyOf(object))),
     plan: planFlows,
     report: reportFlows,

@@ -5,6 +5,7 @@ import { defineRemedy, type Remedy } from "../../core/remedy";
 import { TOKEN_CAUSES } from "./cause";
 import { KnownOnsets } from "./known-onsets";
 import { Memories } from "./memories";
+import { TOKEN_GAUGES } from "./gauges";
 import { explainedBy, observeTargets, onsetsOf } from "./observe";
 import type { Observed } from "./observed";
 import { planRestarts } from "./plan";
@@ -103,6 +104,7 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
     block: "tokenRestart",
     condition: ConditionType.TokensAccepted,
     reasons: REASONS,
+    gauges: TOKEN_GAUGES,
     owns: "targets",
     permissions: PERMISSIONS,
     causes: TOKEN_CAUSES,

@@ -121,11 +121,12 @@ async function sweep(rig: Rig, isSo: (waiting: number) => boolean): Promise<void
 }
 
 async function waiting(rig: Rig): Promise<number | undefined> {
-  return valueOf((await rig.operator.probe("/metrics")).text, 'controller_resilience_queue_depth\\{state="waiting"\\}');
+  return valueOf((await rig.operator.probe("/metrics")).text, 'workqueue_depth\\{name="controllerresilience"\\}');
 }
 
 async function passes(rig: Rig): Promise<number> {
-  return valueOf((await rig.operator.probe("/metrics")).text, "controller_resilience_reconciles_total") ?? 0;
+  const ofObjects = 'controller_resilience_reconciles_total\\{controller="controllerresilience",.*\\}';
+  return valueOf((await rig.operator.probe("/metrics")).text, ofObjects) ?? 0;
 }
 
 function requests({ proxy }: Rig): number {

@@ -1,0 +1,34 @@
+import { splitKey } from "../../core/key";
+import { isOpen, restartsOf, trailingIneffective } from "../../core/restarts";
+import type { GaugeSample, StatusGauge } from "../../core/remedy";
+import { TOKEN_CAUSES } from "./cause";
+
+const LABELS = ["namespace", "name", "workload"] as const;
+
+/** Only workloads with such pods have a series, since a cluster may have thousands of workloads. */
+const REJECTED: StatusGauge = {
+  name: "rejected_pods",
+  help: "Pods of a workload whose token is persistently rejected. No series: none.",
+  labels: LABELS,
+  samples: (key, { status: { targets = [] } }) =>
+    targets.flatMap(({ kind, name, rejectedPods }) => sampleOf(key, `${kind}/${name}`, rejectedPods)),
+};
+
+const INEFFECTIVE: StatusGauge = {
+  name: "ineffective_restarts",
+  help: "Restarts of a workload in a row that did not help. No series: the last finished one helped, or there was none.",
+  labels: LABELS,
+  samples: (key, { status }) => {
+    const causes: readonly string[] = TOKEN_CAUSES;
+    const restarts = (status.restarts ?? []).filter(entry => causes.includes(entry.cause) && !isOpen(entry));
+    const workloads = [...new Set(restarts.map(({ workload }) => workload))];
+    return workloads.flatMap(workload => sampleOf(key, workload, trailingIneffective(restartsOf(workload, restarts))));
+  },
+};
+
+/** The gauges of workloads. */
+export const TOKEN_GAUGES: readonly StatusGauge[] = [REJECTED, INEFFECTIVE];
+
+function sampleOf(key: string, workload: string, value: number): GaugeSample[] {
+  return value === 0 ? [] : [{ labels: { ...splitKey(key), workload }, value }];
+}
