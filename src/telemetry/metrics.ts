@@ -34,6 +34,9 @@ export interface MetricFamily {
   readonly labelNames: readonly string[];
 }
 
+/** Time between two samples of the event loop's lag. With the default of 10 ms, 100 timers per second take 0.6 % of a core. */
+const LAG_SAMPLE_MS = 200;
+
 export interface MetricsOptions {
   /** Also exports Node's own metrics (`process_*`, `nodejs_*`). */
   readonly processMetrics?: boolean;
@@ -242,7 +245,7 @@ export class Metrics implements EngineMetrics, ClusterMetrics, ClusterWideMetric
   }
 
   #collectProcessMetrics(): void {
-    collectDefaultMetrics({ register: this.#registry });
+    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
     for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
   }
 

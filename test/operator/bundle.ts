@@ -5,16 +5,20 @@ import { ENTRY } from "./process";
 const root = join(__dirname, "..", "..");
 
 /** Bundles the operator into one file, as in its image, and returns its path. It starts faster than the sources, which are compiled each time. */
-export async function bundleEntry(folder: string): Promise<string> {
-  const bundle = join(folder, "operator.cjs");
+export function bundleEntry(folder: string): Promise<string> {
+  return bundleProgram(ENTRY, join(folder, "operator.cjs"));
+}
+
+/** Bundles a program of this project into one file, and returns its path. */
+export async function bundleProgram(entry: string, outfile: string): Promise<string> {
   await build({
-    entryPoints: [join(root, ENTRY)],
-    outfile: bundle,
+    entryPoints: [join(root, entry)],
+    outfile,
     bundle: true,
     platform: "node",
     target: "node20",
     nodePaths: [join(root, "node_modules")],
     logLevel: "error",
   });
-  return bundle;
+  return outfile;
 }

@@ -27,6 +27,7 @@ export const FIGURES = {
   reportedRatio: "  as a multiple of the reference",
   cpuSeconds: "CPU seconds",
   cpuRatio: "  as a multiple of the reference's",
+  bareCpuRatio: "  that of a bare client on Node.js",
   requests: "requests",
   leads: "leads after s",
   accepted: "all tokens Accepted after s",

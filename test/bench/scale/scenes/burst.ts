@@ -20,7 +20,7 @@ const BEFORE_S = 10;
 const ALL_S = 100;
 const LIMIT_MS = 900_000;
 
-/** Objects that are created at once, for the operator and for a reference in turn. */
+/** Objects that are created at once, for the operator, a reference and a bare client on Node.js in turn. */
 export const burst: Scene = {
   name: "burst",
   about: "objects that are created at once: until all have conditions, beside a controller-runtime reference",
@@ -33,6 +33,7 @@ export const burst: Scene = {
       await createNamespaces(world, population.namespaces);
       const operators: Burst[] = [];
       const references: Burst[] = [];
+      const bareClients: Burst[] = [];
       for (let i = 1; i <= repeats; i++) {
         const { operator } = await launch(world, NOTHING);
         operators.push(await burstOn(world, population, operator.pid));
@@ -43,8 +44,13 @@ export const burst: Scene = {
         reference.mustRun();
         await reference.stop();
         await deleteObjects(world);
+        const bare = world.startBareClient(namespaceNames(population.namespaces));
+        bareClients.push(await burstOn(world, population, bare.pid));
+        bare.mustRun();
+        await bare.stop();
+        await deleteObjects(world);
       }
-      const [ours, theirs] = [mediansOf(operators), mediansOf(references)];
+      const [ours, theirs, bare] = [mediansOf(operators), mediansOf(references), mediansOf(bareClients)];
       return {
         title: `${size.objects} objects at once`,
         figures: [
@@ -53,16 +59,19 @@ export const burst: Scene = {
           { name: FIGURES.reportedRatio, value: ours.reported / theirs.reported },
           { name: FIGURES.cpuSeconds, value: ours.cpuSeconds },
           { name: FIGURES.cpuRatio, value: ours.cpuSeconds / theirs.cpuSeconds },
+          { name: FIGURES.bareCpuRatio, value: bare.cpuSeconds / theirs.cpuSeconds },
           { name: FIGURES.requests, value: requestsIn(ours.traffic) },
           { name: FIGURES.peak, value: ours.peakMiB },
         ],
         notes: [
           ...operators.map((one, i) => `operator ${i + 1}: ${describe(one)}`),
           ...references.map((one, i) => `reference ${i + 1}: ${describe(one)}`),
+          ...bareClients.map((one, i) => `bare client ${i + 1}: ${describe(one)}`),
           ...trafficNotes(ours.traffic).map(note => `operator: ${note}`),
           ...trafficNotes(theirs.traffic).map(note => `reference: ${note}`),
+          ...trafficNotes(bare.traffic).map(note => `bare client: ${note}`),
         ],
-        detail: { operators, references },
+        detail: { operators, references, bareClients },
       };
     }),
 };
