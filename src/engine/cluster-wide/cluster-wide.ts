@@ -141,6 +141,9 @@ export class ClusterWide {
       );
       if (part === "namespaces") this.#results.failed(name, error, this.#nowMs());
       return nextOf(error);
+    } finally {
+      // The pass may have opened watches, and added results, after the lead was lost.
+      if (!this.loop.isLeading()) this.#rest();
     }
   }
 
@@ -149,6 +152,7 @@ export class ClusterWide {
     if (cached === null) {
       this.#results.forget(name);
       this.#gone.delete(name);
+      this.#turns.delete(name);
       this.#reportSoon();
       return { next: "forget" };
     }
@@ -162,7 +166,10 @@ export class ClusterWide {
   /** What does more than observe further workloads rests on live reads: a cache may be late. */
   async #planOn(cached: Facts): Promise<{ facts: Facts; plan: NamespacePlan; waitMs?: number }> {
     const plan = planNamespace(cached);
-    if (plan.writes.length === 0) return { facts: cached, plan };
+    if (plan.writes.length === 0) {
+      this.#turns.delete(cached.namespace.name);
+      return { facts: cached, plan };
+    }
     // Live reads, too, wait for the namespace's turn.
     const waitMs = this.#untilTurn(cached.namespace.name);
     if (waitMs > 0) return { facts: cached, plan, waitMs };

@@ -134,6 +134,11 @@ export class Controller {
     for (const key of this.known.in(namespace)) this.enqueue(key);
   }
 
+  /** Reports whether a term of leadership lasts. */
+  isLeading(): boolean {
+    return this.#term !== undefined;
+  }
+
   /** Returns why the last full pass failed; null if it succeeded, or while not leading. */
   fullPassFailure(): string | null {
     return this.#term === undefined ? null : this.#fullPassFailure;
