@@ -25,6 +25,7 @@ export default defineConfig({
             "test/bench/**/*.test.ts",
             "test/controllers/**/*.test.ts",
             "test/docs/**/*.test.ts",
+            "test/monitoring/**/*.test.ts",
             "test/toy-remedy/**/*.test.ts",
           ],
         },

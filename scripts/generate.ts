@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import { apiTypes, CLUSTER_CRD_FILE, clusterApiTypes, CRD_FILE } from "./api-types";
 import { argocdConfig } from "./argocd";
 import { clusterCrd } from "./cluster-crd";
+import { dashboardFile } from "./dashboard/dashboard";
 import { manifests } from "./manifests";
 import { metricsPage } from "./metrics-page";
 import { presetPage } from "./preset-table";
@@ -26,6 +27,7 @@ const outputs: readonly Output[] = [
   ...remedyPages(root),
   presetPage(root),
   metricsPage(),
+  dashboardFile(),
   ...manifests(),
 ];
 

@@ -6,7 +6,8 @@ const HEAD = `<!-- Made from the registry of metrics by "npm run generate". Do n
 
 # Metrics
 
-The operator serves them on port 9440 at \`/metrics\`.
+The operator serves them on port 9440 at \`/metrics\`. [Observability](observability.md) says how to
+scrape them, and has the alerts.
 
 - Only the leader exports what it knows of objects; the series of a standby end. So aggregate over
   replicas, as the alerts do.

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { CHART, type ChartObject, renderChart } from "../cluster/chart";
@@ -148,6 +150,22 @@ describe("the network policy", () => {
     expect(named).toMatchObject({ ingress: [{ from, ports: [{ protocol: "TCP", port: "health" }] }] });
   });
 
+  it("lets Prometheus in while the chart has it scrape the pods", async () => {
+    const on = "monitoring.podMonitor.enabled=true";
+    const prometheus = {
+      namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } },
+      podSelector: { matchLabels: { "app.kubernetes.io/name": "prometheus" } },
+    };
+    expect(await spec(on)).toMatchObject({ ingress: [{ from: [prometheus] }] });
+    const [other, own] = [{ podSelector: {} }, { podSelector: { matchLabels: { a: "b" } } }];
+    const both = await spec(
+      on,
+      `networkPolicy.metricsFrom=${JSON.stringify([other])}`,
+      `monitoring.prometheus={"namespaceSelector":null,"podSelector":{"matchLabels":${JSON.stringify({ a: "b", "app.kubernetes.io/name": null })}}}`,
+    );
+    expect(both).toMatchObject({ ingress: [{ from: [other, own] }] });
+  });
+
   it("lets the pods reach the configured addresses, and DNS only if enabled", async () => {
     const ports = [443, 6443].map(port => ({ protocol: "TCP", port }));
     expect(await spec()).toMatchObject({ egress: [{ ports }] });
@@ -155,6 +173,37 @@ describe("the network policy", () => {
     expect(await spec(toServer, toNames)).toMatchObject({
       egress: [{ ports, to: [{ ipBlock: { cidr: "10.0.0.1/32" } }] }, { ports: [{ port: 53 }, { port: 53 }] }],
     });
+  });
+});
+
+describe("monitoring", () => {
+  it("needs no definitions of others unless it is enabled", async () => {
+    const kinds = (await render()).map(({ kind }) => kind);
+    for (const kind of ["PodMonitor", "PrometheusRule", "Service"]) expect(kinds).not.toContain(kind);
+  });
+
+  it("scrapes the port of the pods, and keeps the labels of their objects", async () => {
+    const objects = await render('monitoring.podMonitor={"enabled":true,"interval":"15s","labels":{"release":"p"}}');
+    const monitor = objects.find(({ kind }) => kind === "PodMonitor");
+    const selector = { matchLabels: { "app.kubernetes.io/name": "controller-resilience" } };
+    const podMetricsEndpoints = [{ port: "health", interval: "15s", honorLabels: true }];
+    expect(monitor).toMatchObject({ metadata: { labels: { release: "p" } }, spec: { selector, podMetricsEndpoints } });
+  });
+
+  it("has the dashboard where Grafana's sidecar looks", async () => {
+    const map = (await render("monitoring.dashboard.enabled=true")).find(({ kind }) => kind === "ConfigMap");
+    expect(map?.metadata).toMatchObject({
+      name: "controller-resilience-dashboard",
+      labels: { grafana_dashboard: "1" },
+    });
+    const { "controller-resilience.json": text = "" } = map?.["data"] as Record<string, string>;
+    const committed = readFileSync(join(CHART, "files", "dashboard.json"), "utf8");
+    expect(JSON.parse(text)).toEqual(JSON.parse(committed));
+  });
+
+  it("has no pods to scrape without the operator", async () => {
+    const off = await render("operator.enabled=false", "monitoring.podMonitor.enabled=true");
+    expect(off.map(({ kind }) => kind)).not.toContain("PodMonitor");
   });
 });
 
@@ -208,6 +257,8 @@ describe("an invalid value", () => {
     ['logLevel="loud"', "at '/logLevel': value must be one of 'debug', 'info', 'warn', 'error'"],
     ['namespaces=["team-*"]', "at '/namespaces/0': 'team-*' does not match pattern"],
     ['image.repository="r/c:1.2"', "at '/image/repository': 'r/c:1.2' does not match pattern"],
+    ['monitoring.prometheusRule.runbookBaseUrl="git.example.com"', "at '/monitoring/prometheusRule/runbookBaseUrl'"],
+    ['monitoring.podMonitor.interval="often"', "at '/monitoring/podMonitor/interval': 'often' does not match pattern"],
     ['image.digest="abc"', "at '/image/digest': 'abc' does not match pattern"],
     ['networkPolicy.apiServer.cidrs=["10.0.0.1"]', "at '/networkPolicy/apiServer/cidrs/0': '10.0.0.1' does not match"],
     ['bindingRenewal.bind=[{"kind":"ClusterRole","name":"*"}]', "at '/bindingRenewal/bind/0/name': '*' does not match"],

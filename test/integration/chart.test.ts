@@ -9,6 +9,8 @@ import { OPERATOR } from "../cluster/installation";
 import { inventory } from "../cluster/inventory";
 import { Lab } from "../lab";
 import { helmProgram } from "../lab/helm";
+import { prometheusOperatorApi } from "../monitoring/prometheus-operator";
+import { renderRules } from "../monitoring/rules";
 import { OperatorProcess } from "../operator/process";
 import { ownLabName } from "./suite-lab";
 
@@ -132,6 +134,34 @@ describe("a release", () => {
     await install();
     expect(await client.resilience("team-a", "web")).toMatchObject({ spec: { targets } });
     await helm(["uninstall", RELEASE]);
+  });
+});
+
+describe("a cluster with the Prometheus Operator", () => {
+  const commands = (heading: string) => documentedCommands("observability.md", heading);
+  const get = async (kind: string): Promise<{ spec: object }> =>
+    JSON.parse(await client.output(["get", kind, RELEASE, "-n", OPERATOR.namespace, "-o", "json"])) as { spec: object };
+
+  beforeAll(async () => {
+    await client.apply(await prometheusOperatorApi());
+    await install();
+  });
+
+  afterAll(() => helm(["uninstall", RELEASE]));
+
+  it("accepts the monitoring that is turned on as documented, and lets Prometheus in", async () => {
+    await client.until("the kinds to be served", async () => {
+      const found = await lab.kubectl(["get", "podmonitors,prometheusrules", "-A"]);
+      return found.code === 0;
+    });
+    await follow(lab, commands("With the Prometheus Operator"));
+    expect((await get("podmonitor")).spec).toMatchObject({ podMetricsEndpoints: [{ port: "health" }] });
+    expect((await get("prometheusrule")).spec).toMatchObject(await renderRules());
+    expect((await get("networkpolicy")).spec).toMatchObject({ ingress: [{ from: [{ podSelector: {} }] }] });
+    expect(await follow(lab, commands("Dashboard"))).toContain(`${RELEASE}-dashboard`);
+    await follow(lab, commands("With a Prometheus of your own"));
+    const { spec } = (await get("networkpolicy")) as { spec: { ingress: { from: object[] }[] } };
+    expect(spec.ingress[0]?.from).toHaveLength(2);
   });
 });
 
