@@ -9,8 +9,8 @@ const binding = {
   expiryTime: "2025-01-02T00:00:00Z",
 } as const;
 
-const sampled = (status: object) =>
-  BINDING_GAUGES.map(gauge => gauge.samples("kai/a", { spec: {}, status } as StatusOwner));
+const sampled = (status: object, spec: object = {}) =>
+  BINDING_GAUGES.map(gauge => gauge.samples("kai/a", { spec, status } as StatusOwner));
 
 it("show when a binding expires and is renewed, and nothing of one that never expires or is gone", () => {
   const bindings = [
@@ -30,4 +30,6 @@ it("show when a binding expires and is renewed, and nothing of one that never ex
     [{ labels: edit, value: 1735689600 }],
   ]);
   expect(sampled({})).toEqual([[], []]);
+  const [expiries, renewals] = sampled({ bindings }, { suspend: true });
+  expect([expiries?.length, renewals]).toEqual([2, []]);
 });

@@ -18,7 +18,7 @@ const RENEWAL: StatusGauge = {
   name: "binding_renewal_timestamp_seconds",
   help: "When the operator renews a binding, in seconds since the epoch. No series: it does not renew it.",
   labels: LABELS,
-  samples: (key, { status }) => timesOf(key, status, "renewTime"),
+  samples: (key, { spec, status }) => (spec.suspend ? [] : timesOf(key, status, "renewTime")),
 };
 
 /** The gauges of bindings. None of a binding that is already gone: it needs no alert. */

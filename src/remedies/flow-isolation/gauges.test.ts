@@ -26,3 +26,10 @@ it("show nothing without flows, and no threshold once the block is gone", () => 
   expect(sampled({})).toEqual([[], [], []]);
   expect(sampled({ flows: [{ serviceAccount: "kai" }] }, {})[1]).toEqual([]);
 });
+
+it("show no rate while the object is suspended, since none is measured", () => {
+  const flows = [{ serviceAccount: "kai", requestsPerSecond: 150, state: "Throttled" }];
+  const [rate, , throttled] = sampled({ flows }, { ...spec, suspend: true });
+  expect(rate).toEqual([]);
+  expect(throttled).toMatchObject([{ value: 1 }]);
+});

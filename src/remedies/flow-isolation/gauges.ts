@@ -5,12 +5,13 @@ import type { GaugeSample, StatusGauge } from "../../core/remedy";
 
 const LABELS = ["namespace", "service_account"] as const;
 
-/** The last measured rate of each flow. */
+/** The last measured rate of each flow; none while nobody measures it. */
 const RATE: StatusGauge = {
   name: "service_account_requests_per_second",
   help: "Last measured request rate of an isolated ServiceAccount.",
   labels: LABELS,
-  samples: (key, { status }) => perFlow(key, status, ({ requestsPerSecond }) => requestsPerSecond),
+  samples: (key, { spec, status }) =>
+    spec.suspend ? [] : perFlow(key, status, ({ requestsPerSecond }) => requestsPerSecond),
 };
 
 const THRESHOLD: StatusGauge = {

@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import type { StatusOwner } from "../../core/ports";
 import { TOKEN_GAUGES } from "./gauges";
 
-const sampled = (status: object) =>
-  TOKEN_GAUGES.map(gauge => gauge.samples("kai/a", { spec: {}, status } as StatusOwner));
+const sampled = (status: object, spec: object = {}) =>
+  TOKEN_GAUGES.map(gauge => gauge.samples("kai/a", { spec, status } as StatusOwner));
 const labels = (workload: string) => ({ namespace: "kai", name: "a", workload });
 
 it("show the rejected pods of workloads that have any", () => {
@@ -13,6 +13,7 @@ it("show the rejected pods of workloads that have any", () => {
   ];
   expect(sampled({ targets })).toEqual([[{ labels: labels("Deployment/web"), value: 2 }], []]);
   expect(sampled({})).toEqual([[], []]);
+  expect(sampled({ targets }, { suspend: true })).toEqual([[], []]);
 });
 
 it("show how many restarts in a row did not help, whatever is open", () => {
@@ -32,4 +33,5 @@ it("show how many restarts in a row did not help, whatever is open", () => {
     restart("DaemonSet/agent", "Ineffective", "TokenTooLong"),
   ];
   expect(sampled({ restarts })).toEqual([[], [{ labels: labels("Deployment/web"), value: 2 }]]);
+  expect(sampled({ restarts }, { suspend: true })).toEqual([[], []]);
 });

@@ -1,5 +1,6 @@
 import { splitKey } from "../../core/key";
 import { isOpen, restartsOf, trailingIneffective } from "../../core/restarts";
+import type { StatusOwner } from "../../core/ports";
 import type { GaugeSample, StatusGauge } from "../../core/remedy";
 import { TOKEN_CAUSES } from "./cause";
 
@@ -10,17 +11,19 @@ const REJECTED: StatusGauge = {
   name: "rejected_pods",
   help: "Pods of a workload whose token is persistently rejected. No series: none.",
   labels: LABELS,
-  samples: (key, { status: { targets = [] } }) =>
-    targets.flatMap(({ kind, name, rejectedPods }) => sampleOf(key, `${kind}/${name}`, rejectedPods)),
+  samples: (key, object) =>
+    ofActive(object, "targets").flatMap(({ kind, name, rejectedPods }) =>
+      sampleOf(key, `${kind}/${name}`, rejectedPods),
+    ),
 };
 
 const INEFFECTIVE: StatusGauge = {
   name: "ineffective_restarts",
   help: "Restarts of a workload in a row that did not help. No series: the last finished one helped, or there was none.",
   labels: LABELS,
-  samples: (key, { status }) => {
+  samples: (key, object) => {
     const causes: readonly string[] = TOKEN_CAUSES;
-    const restarts = (status.restarts ?? []).filter(entry => causes.includes(entry.cause) && !isOpen(entry));
+    const restarts = ofActive(object, "restarts").filter(entry => causes.includes(entry.cause) && !isOpen(entry));
     const workloads = [...new Set(restarts.map(({ workload }) => workload))];
     return workloads.flatMap(workload => sampleOf(key, workload, trailingIneffective(restartsOf(workload, restarts))));
   },
@@ -28,6 +31,14 @@ const INEFFECTIVE: StatusGauge = {
 
 /** The gauges of workloads. */
 export const TOKEN_GAUGES: readonly StatusGauge[] = [REJECTED, INEFFECTIVE];
+
+/** A list of status; nothing while the object is suspended, since nobody looks then. */
+function ofActive<List extends "targets" | "restarts">(
+  { spec, status }: StatusOwner,
+  list: List,
+): NonNullable<StatusOwner["status"][List]> {
+  return (spec.suspend ? undefined : status[list]) ?? [];
+}
 
 function sampleOf(key: string, workload: string, value: number): GaugeSample[] {
   return value === 0 ? [] : [{ labels: { ...splitKey(key), workload }, value }];
