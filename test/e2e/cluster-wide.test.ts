@@ -3,6 +3,7 @@ import type { ClusterControllerResilience } from "../../src/api/cluster-controll
 import type { ClusterClient, Pod } from "../cluster/client";
 import { documentedCommands, follow } from "../cluster/documented";
 import { smallController } from "../controllers/small-controller";
+import { PrometheusProcess } from "../monitoring/prometheus";
 import type { OperatorProcess } from "../operator/process";
 import { startOperator, suiteClient, suiteLab } from "./operator";
 
@@ -19,6 +20,7 @@ const HEAL_MS = 180_000;
 
 let client: ClusterClient;
 let operator: OperatorProcess;
+let prometheus: PrometheusProcess;
 
 const controller = (namespace: string, name: string, replicas: number) =>
   smallController({ namespace, name, replicas, image: inject("images").node, command: ["node", "/app/controller.js"] });
@@ -32,9 +34,11 @@ beforeAll(async () => {
   ]);
   for (const name of [ENFORCED, OBSERVED]) await client.readyPods(name, NAME, 1, HEAL_MS);
   operator = await startOperator();
+  prometheus = await PrometheusProcess.start(operator.address);
 }, 600_000);
 
 afterAll(async () => {
+  await (prometheus as PrometheusProcess | undefined)?.stop();
   await (operator as OperatorProcess | undefined)?.stop();
   await client.output(["delete", "namespace", ...namespaces, "--ignore-not-found", "--wait=false"]);
 }, 120_000);
@@ -72,6 +76,22 @@ it("acts in one namespace only, and says in the other what it would do", async (
   );
   await client.untilTokens(OBSERVED, "default", ["WouldRestart"], HEAL_MS);
   expect(await uid(OBSERVED)).toBe(before.observed);
+});
+
+it("has Prometheus alert of the controller that is only observed, until someone replaces its pod", async () => {
+  const rejected = async () =>
+    (await prometheus.firing()).filter(alert => alert.labels["alertname"] === "ControllerTokenRejected");
+  const look = async () => (await rejected()).find(alert => alert.labels["namespace"] === OBSERVED);
+  const { labels, annotations } = await client.until("the alert", look, HEAL_MS);
+  const workload = `Deployment/${NAME}`;
+  expect(labels).toMatchObject({ severity: "critical", name: "default", workload });
+  expect(annotations["summary"]).toBe(`${workload} in ${OBSERVED} gets 401s and is not healed.`);
+  const [pod] = await client.readyPods(OBSERVED, NAME);
+  await client.output(["delete", "pod", pod!.metadata.name, "-n", OBSERVED, "--wait=false"]);
+  await client.until("all such alerts to resolve", async () => (await rejected()).length === 0, HEAL_MS);
+  const ofOperator = /^ControllerResilience(NotLeading|TwoLeaders|IdentityRejected|WatchStalled|BreakerTripped)$/;
+  const firing = (await prometheus.firing()).map(alert => alert.labels["alertname"] ?? "");
+  expect(firing.filter(name => ofOperator.test(name))).toEqual([]);
 });
 
 it("heals a controller in a namespace that was created after the object", async () => {

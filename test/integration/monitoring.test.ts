@@ -6,6 +6,7 @@ import { parse, stringify } from "yaml";
 import { anchors } from "../docs/links";
 import { helmProgram } from "../lab/helm";
 import { ensurePrometheus, promtool } from "../lab/prometheus";
+import { filledIn, panels } from "../monitoring/dashboard";
 import { exampleConfig } from "../monitoring/prometheus-config";
 import { fill, makeMetrics } from "../monitoring/samples";
 import { type RuleGroups, renderRules, rulesIn } from "../monitoring/rules";
@@ -93,6 +94,14 @@ describe("the alerts", () => {
     const linked = await renderRules(`monitoring.prometheusRule.runbookBaseUrl="${base}"`);
     for (const { annotations } of rulesIn(linked)) expect(annotations.runbook_url).toContain(`${base}docs/`);
   });
+});
+
+it("the queries of the dashboard are valid", async () => {
+  const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => filledIn(expr)));
+  const rules = queries.map((expr, i) => ({ record: `query:${i}`, expr }));
+  const file = join(folder, "queries.yaml");
+  writeFileSync(file, stringify({ groups: [{ name: "dashboard", rules }] }));
+  expect(await promtool(["check", "rules", file])).toMatchObject({ code: 0, stderr: "" });
 });
 
 it("the example of a Prometheus without its operator is valid", async () => {

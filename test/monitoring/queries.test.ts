@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { dashboard, filledIn, panels } from "./dashboard";
 import { labelsOf, problemsOf, seriesOf } from "./promql";
 import { type RuleGroups, rulesIn } from "./rules";
 import { makeMetrics } from "./samples";
@@ -10,25 +11,6 @@ import { makeMetrics } from "./samples";
 
 const files = join(__dirname, "../../deploy/chart/files");
 const series = seriesOf(makeMetrics().families());
-
-interface Panel {
-  readonly id: number;
-  readonly type: string;
-  readonly title: string;
-  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
-  readonly datasource?: { readonly uid: string };
-  readonly targets?: readonly { readonly refId: string; readonly expr: string; readonly legendFormat: string }[];
-}
-
-const dashboard = JSON.parse(readFileSync(join(files, "dashboard.json"), "utf8")) as {
-  readonly panels: readonly Panel[];
-  readonly templating: { readonly list: readonly { readonly name: string; readonly query: string }[] };
-};
-const panels = dashboard.panels.filter(({ type }) => type !== "row");
-
-/** A query as Grafana sends it. */
-const filledIn = (query: string): string =>
-  query.replace(/\$__rate_interval/g, "2m").replace(/\$(job|namespace)/g, ".*");
 
 describe("the dashboard", () => {
   it.each(panels.map(panel => [panel.title, panel] as const))(

@@ -61,6 +61,11 @@ export class OperatorProcess {
     return this.child.pid ?? 0;
   }
 
+  /** Host and port of /metrics, once the health port is open. */
+  get address(): string {
+    return `127.0.0.1:${this.port ?? 0}`;
+  }
+
   /** Undefined while the operator runs. */
   get exitCode(): number | undefined {
     return this.exit === undefined ? undefined : (this.exit.code ?? 128);

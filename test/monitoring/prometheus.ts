@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { ensurePrometheus } from "../lab/prometheus";
+import { exampleConfig } from "./prometheus-config";
+import { renderRules, rulesIn } from "./rules";
+
+/**
+ * What a test may not wait for: it scrapes and evaluates every two seconds, `for` is five seconds, and the bridge over a change of leader is
+ * fifteen. The rest of the rules is the chart's.
+ */
+const HURRY = { intervals: "2s", for: "5s", bridge: "15s" };
+
+/** An alert as Prometheus' API shows it. */
+export interface Alert {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly state: "pending" | "firing";
+}
+
+/** A real Prometheus that scrapes one operator with the documented configuration and the chart's alerts. */
+export class PrometheusProcess {
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly folder: string,
+    private readonly port: number,
+  ) {}
+
+  /** @param target address of the operator's health port */
+  static async start(target: string): Promise<PrometheusProcess> {
+    await ensurePrometheus();
+    const folder = mkdtempSync(join(tmpdir(), "prometheus-"));
+    const global = { scrape_interval: HURRY.intervals, evaluation_interval: HURRY.intervals };
+    writeFileSync(join(folder, "prometheus.yaml"), stringify(exampleConfig(target, global)));
+    writeFileSync(join(folder, "alerts.yaml"), await hurriedRules());
+    const port = await freePort();
+    const args = [
+      `--config.file=${join(folder, "prometheus.yaml")}`,
+      `--storage.tsdb.path=${join(folder, "data")}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ];
+    return new PrometheusProcess(spawn("prometheus", args, { stdio: "ignore" }), folder, port);
+  }
+
+  /** Returns the alerts that fire. @throws while Prometheus does not answer, or does not scrape */
+  async firing(): Promise<Alert[]> {
+    const { activeTargets } = await this.ask<{ activeTargets: { health: string; lastError: string }[] }>("targets");
+    const [target] = activeTargets;
+    if (target?.health !== "up") throw new Error(`the target is ${target?.health}: ${target?.lastError}`);
+    const { alerts } = await this.ask<{ alerts: Alert[] }>("alerts");
+    return alerts.filter(({ state }) => state === "firing");
+  }
+
+  async stop(): Promise<void> {
+    const ended = once(this.child, "exit");
+    if (this.child.kill("SIGTERM")) await ended;
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async ask<T>(path: string): Promise<T> {
+    const response = await fetch(`http://127.0.0.1:${this.port}/api/v1/${path}`, {
+      signal: AbortSignal.timeout(5_000),
+    });
+    return ((await response.json()) as { data: T }).data;
+  }
+}
+
+async function hurriedRules(): Promise<string> {
+  const groups = await renderRules();
+  for (const rule of rulesIn(groups)) {
+    rule.expr = rule.expr.replaceAll("[3m]", `[${HURRY.bridge}]`);
+    if (rule.for !== undefined) rule.for = HURRY.for;
+  }
+  return stringify(groups);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
