@@ -29,6 +29,7 @@ const titles: Record<string, string> = {
   "spec.bindingRenewal": "BindingRenewalSpec",
   "spec.tokenLifetime": "TokenLifetimeSpec",
   "spec.flowIsolation": "FlowIsolationSpec",
+  "spec.stallDetection": "StallDetectionSpec",
   "status.conditions[]": "StatusCondition",
   "status.targets[]": "TargetStatus",
   "status.restarts[]": "RestartStatus",
@@ -39,6 +40,7 @@ const titles: Record<string, string> = {
   "status.daemonSets[]": "DaemonSetStatus",
   "status.daemonSets[].previous[]": "PreviousExpiration",
   "status.flows[]": "FlowStatus",
+  "status.stalls[]": "StallStatus",
 };
 
 const clusterTitles: Record<string, string> = {

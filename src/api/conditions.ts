@@ -12,6 +12,8 @@ export const ConditionType = {
   TokenLifetimeBounded: "TokenLifetimeBounded",
   /** flowIsolation: each ServiceAccount has its own flow, and no ServiceAccount is a runaway. */
   FlowsIsolated: "FlowsIsolated",
+  /** stallDetection: no controller of the targets runs without doing anything. */
+  ControllersActive: "ControllersActive",
   /** ClusterControllerResilience: every workload of the cluster that uses the API is protected or excluded on purpose. */
   Covered: "Covered",
   /** kstatus, negative polarity: the operator is writing, or watching the result of a write. */
@@ -90,6 +92,8 @@ export const Cause = {
   CniCredentialRejected: "CniCredentialRejected",
   /** The token of the pod lives longer than tokenLifetime allows, and the pod is replaced to get a shorter one. No 401 is involved. */
   TokenTooLong: "TokenTooLong",
+  /** The pod holds a Lease and no longer renews it. */
+  LeaseNotRenewed: "LeaseNotRenewed",
   /** Several workloads with different ServiceAccounts began to get 401 responses at the same time; the common cause is not known. */
   RejectedTogether: "RejectedTogether",
   /** The pod persistently gets 401 responses, and the cause is not known. */

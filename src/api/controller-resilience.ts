@@ -13,6 +13,8 @@ export type {
   RenewalTargetStatus,
   RestartStatus,
   RoleRef,
+  StallDetectionSpec,
+  StallStatus,
   StatusCondition,
   Subject,
   TargetSelector,

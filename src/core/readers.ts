@@ -1,5 +1,6 @@
 import type { ControllerResilience } from "../api/controller-resilience";
 import type { Clock } from "./clock";
+import type { LeaseReading } from "./leases";
 import type { LogRounds } from "./log-rounds";
 import type { RequestRates } from "./request-rates";
 import type { KeyRotation } from "./signing-keys";
@@ -138,4 +139,9 @@ export interface Readers {
    * second, is reused, also one that has failed; readings are shared by all objects and never overlap. Never throws.
    */
   requestRates(maxAgeMs: number): Promise<RequestRates>;
+  /**
+   * The Leases of a namespace, and how they have changed since the operator began to read them. Asking begins to read them every ten seconds, for
+   * all objects together; they are read as long as somebody asks every three minutes. Never throws.
+   */
+  leases(namespace: string): Promise<LeaseReading>;
 }

@@ -1,6 +1,7 @@
 import type { Remedy, RemedyBlock } from "../core/remedy";
 import { createBindingRenewal } from "./binding-renewal/remedy";
 import { createFlowIsolation } from "./flow-isolation/remedy";
+import { createStallDetection } from "./stall-detection/remedy";
 import { createTokenLifetime } from "./token-lifetime/remedy";
 import { createTokenRestart } from "./token-restart/remedy";
 
@@ -10,6 +11,7 @@ const REGISTRY: { readonly [Block in RemedyBlock]: () => Remedy<Block> } = {
   bindingRenewal: () => createBindingRenewal(),
   tokenLifetime: () => createTokenLifetime(),
   flowIsolation: () => createFlowIsolation(),
+  stallDetection: () => createStallDetection(),
 };
 
 /** Every remedy, each with its own memory. */

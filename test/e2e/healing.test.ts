@@ -148,6 +148,7 @@ describe("controllers whose ServiceAccount is recreated", () => {
       "BINDINGS",
       "LIFETIME",
       "FLOWS",
+      "ACTIVE",
       "RESTARTS",
       "AGE",
     ]);

@@ -76,6 +76,7 @@ describe("the author of a ClusterControllerResilience", () => {
     ],
     ["tokenLifetime", { tokenLifetime: {} }, RIGHTS.patchDaemonSets],
     ["flowIsolation", { flowIsolation: {} }, RIGHTS.createFlowSchemas],
+    ["stallDetection.onStall", { stallDetection: { onStall: "Restart" } }, RIGHTS.evict],
   ])("needs the rights of spec.template.%s in all namespaces, but not to observe", async (field, template, right) => {
     const spec = { workloads: { kinds: ["Deployment"] }, template };
     const local = await withRights(right);

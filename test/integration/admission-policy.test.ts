@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { ForbiddenError } from "../../src/core/errors";
 import { type Author, Authors, type Right, RIGHTS } from "./admission-authors";
+import { CHANGES, FULL } from "./admission-changes";
 import { installAdmissionPolicy, removeAdmissionPolicy } from "../cluster/admission-policy";
 import { shippedRules } from "../cluster/installation";
 import { clientWith } from "./cluster-operator";
@@ -123,6 +124,8 @@ const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
     spec({ flowIsolation: toZero }, [database]),
     [createFlowSchemas, scaleStatefulSets],
   ],
+  ["a restart for a stale Lease", spec({ stallDetection: { onStall: "Restart" } }), [evict]],
+  ["a report of stalls", spec({ stallDetection: {} }), []],
   ["two remedies", spec({ tokenRestart: {}, tokenLifetime: {} }, [agent]), [evict, patchDaemonSets]],
   // In Observe mode an author needs rights only for what the operator reads.
   [
@@ -178,153 +181,6 @@ describe("an author", () => {
     await expect(write).rejects.toThrow(`user ${author.name} may not create pods/eviction in namespace ${other}`);
   });
 });
-
-/** An administrator's object with all fields that can be made narrower. */
-const FULL = {
-  tokenRestart: {
-    ...{ evidence: ["Logs", "ServiceAccountAge"], occasions: 5, window: "15m", minDuration: "60s", containers: ["a"] },
-    ...{
-      extraPatterns: ["denied", "refused"],
-      cooldown: "10m",
-      maxRestarts: 3,
-      maxRestartsWindow: "2h",
-      maxUnavailable: 2,
-      respectWindows: false,
-    },
-  },
-  bindingRenewal: {
-    ...{ bindings: [roleBinding, { ...roleBinding, name: "writer" }], renewBefore: "12h", warnBefore: "48h" },
-    ...{ extendBy: "48h", renewUntil: "2040-01-01T00:00:00Z", restoreExpired: false },
-  },
-  tokenLifetime: {
-    expirationSeconds: 1200,
-    via: "Template",
-    defaultToken: "Project",
-    revertOnUnauthorized: false,
-    allowNodeAgents: false,
-  },
-  flowIsolation: {
-    ...{ priorityLevel: "", dedicated: { nominalConcurrencyShares: 5 }, matchingPrecedence: 1000, protectLeases: true },
-    requestRate: { threshold: 100, for: "30s", onRunaway: "Throttle", release: "5m", throttleSystem: false },
-  },
-} as const;
-
-type Change = readonly [field: string, value: unknown];
-
-interface Changes {
-  readonly right: Right;
-  readonly narrower: readonly Change[];
-  readonly wider: readonly Change[];
-}
-
-const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
-  tokenRestart: {
-    right: evict,
-    narrower: [
-      ...([
-        ["occasions", 6],
-        ["window", "14m"],
-        ["minDuration", "90s"],
-        ["extraPatterns", ["refused"]],
-      ] as const),
-      ...([
-        ["cooldown", "20m"],
-        ["maxRestarts", 2],
-        ["maxRestartsWindow", "3h"],
-        ["maxUnavailable", 1],
-        ["respectWindows", true],
-      ] as const),
-    ],
-    wider: [
-      ...([
-        ["occasions", 4],
-        ["window", "16m"],
-        ["minDuration", "50s"],
-        ["evidence", ["ServiceAccountAge"]],
-      ] as const),
-      ...([
-        ["cooldown", "9m"],
-        ["maxRestarts", 4],
-        ["maxRestartsWindow", "1h"],
-        ["maxUnavailable", 3],
-      ] as const),
-      ["containers", []],
-    ],
-  },
-  bindingRenewal: {
-    right: updateRoleBindings,
-    narrower: [
-      ...([
-        ["bindings", [roleBinding]],
-        ["renewBefore", "6h"],
-        ["warnBefore", "96h"],
-        ["extendBy", "24h"],
-      ] as const),
-      ["renewUntil", "2039-01-01T00:00:00Z"],
-    ],
-    wider: [
-      ...([
-        ["bindings", []],
-        ["bindings", [{ ...roleBinding, name: "other" }]],
-        ["renewBefore", "24h"],
-      ] as const),
-      ...([
-        ["extendBy", "96h"],
-        ["extendBy", ""],
-        ["renewUntil", null],
-        ["restoreExpired", true],
-      ] as const),
-      ["renewUntil", "2041-01-01T00:00:00Z"],
-    ],
-  },
-  tokenLifetime: {
-    right: patchDaemonSets,
-    narrower: [["revertOnUnauthorized", true]],
-    wider: [
-      // It restores the template, which replaces all pods.
-      ["defaultToken", "Leave"],
-      ["expirationSeconds", 600],
-      ["expirationSeconds", 3600],
-      ["via", "Admission"],
-      ["allowNodeAgents", true],
-    ],
-  },
-  flowIsolation: {
-    right: createFlowSchemas,
-    narrower: [
-      ["dedicated", undefined],
-      ["matchingPrecedence", 2000],
-      ...(
-        [
-          ["threshold", 200],
-          ["for", "60s"],
-          ["release", "2m"],
-          ["onRunaway", "Report"],
-        ] as const
-      ).map(rate),
-    ],
-    wider: [
-      ...([
-        ["dedicated", { nominalConcurrencyShares: 6 }],
-        ["matchingPrecedence", 500],
-        ["protectLeases", false],
-      ] as const),
-      ...(
-        [
-          ["threshold", 50],
-          ["for", "20s"],
-          ["release", "10m"],
-          ["onRunaway", "ScaleToZero"],
-          ["throttleSystem", true],
-        ] as const
-      ).map(rate),
-    ],
-  },
-};
-
-function rate([field, value]: Change): Change {
-  return ["requestRate", { ...FULL.flowIsolation.requestRate, [field]: value }];
-}
 
 const rows = (which: "narrower" | "wider") =>
   (Object.keys(CHANGES) as (keyof typeof FULL)[]).flatMap(block =>
@@ -399,6 +255,30 @@ describe("an author without rights", () => {
     }
     const respecting = withBlock("tokenRestart", { respectWindows: true });
     expect(await change(respecting, withBlock("tokenRestart"))).toContain(words(unprivileged, evict));
+  });
+
+  it("may not begin restarts for stale Leases, nor loosen tokenRestart, which limits them", async () => {
+    const reported = withBlock("stallDetection", { onStall: "Report" });
+    expect(await change(reported, withBlock("stallDetection"))).toContain(words(unprivileged, evict));
+    const { stallDetection, tokenRestart } = FULL;
+    const limited = spec({ stallDetection, tokenRestart }, all);
+    expect(await change(limited, spec({ stallDetection }, all))).toContain(words(unprivileged, evict));
+    const slower = spec({ stallDetection, tokenRestart: { ...tokenRestart, cooldown: "20m" } }, all);
+    expect(await change(limited, slower)).toBeUndefined();
+  });
+
+  it("may not have Leases read that it may not get, also in Observe mode", async () => {
+    const lease = { verb: "get", group: "coordination.k8s.io", resource: "leases" };
+    const listed = (...names: string[]): Spec => ({
+      ...spec({ stallDetection: { leases: names.map(name => ({ namespace, name })) } }),
+      mode: "Observe",
+    });
+    const eight = listed("a", "b", "c", "d", "e", "f", "g", "h");
+    expect(await refusal(unprivileged, eight)).toContain(words(unprivileged, lease));
+    expect(await refusal(await authors.with([lease]), eight)).toBeUndefined();
+    expect(await change(eight, listed("b"))).toBeUndefined();
+    expect(await change(listed("b"), eight)).toContain(words(unprivileged, lease));
+    expect(await change({ ...eight, suspend: true }, eight)).toContain(words(unprivileged, lease));
   });
 
   it("may change the strategy from Auto to Evict, and not back", async () => {
@@ -478,6 +358,7 @@ describe("the policy", () => {
     expect(Object.keys(requestRate).toSorted()).toEqual(Object.keys(FULL.flowIsolation.requestRate).toSorted());
     // Warnings change nothing. The other fields have tests of their own above, or can only be narrowed from the full object.
     const elsewhere = ["tokenRestart.extraPatterns", "tokenRestart.strategy", "flowIsolation.priorityLevel"];
+    elsewhere.push("stallDetection.onStall");
     const oneWay = ["tokenLifetime.revertOnUnauthorized", "tokenRestart.respectWindows"];
     expect(missing.toSorted()).toEqual([...elsewhere, ...oneWay, "bindingRenewal.warnBefore"].toSorted());
   });

@@ -61,6 +61,7 @@ describe("the schema refuses", () => {
       ["with bindingRenewal", { tokenRestart: {}, bindingRenewal: {} }],
       ["with tokenLifetime", { tokenRestart: {}, tokenLifetime: {} }],
       ["with flowIsolation", { tokenRestart: {}, flowIsolation: {} }],
+      ["with stallDetection", { tokenRestart: {}, stallDetection: {} }],
     ].map(([what, blocks]): [string, object, string] => [
       `pods ${what as string}`,
       { targets: [target, pods], ...(blocks as object) },
@@ -70,6 +71,22 @@ describe("the schema refuses", () => {
       "pods with a rollout",
       { targets: [pods, target], tokenRestart: { strategy: "Auto" } },
       "expected the strategy Evict with a target of kind Pod",
+    ],
+    [
+      "counting requests without flowIsolation",
+      { targets: [target], stallDetection: { evidence: ["Requests"] } },
+      "expected the block flowIsolation with the evidence Requests",
+    ],
+    [
+      "evidence that does nothing",
+      { targets: [target], stallDetection: { evidence: ["Audit"] } },
+      'supported values: "Lease", "Forbidden", "LeaderLoss", "Requests"',
+    ],
+    ["a short time", { targets: [target], stallDetection: { for: "59s" } }, "expected a duration between 1m and 6h"],
+    [
+      "a Lease with a path",
+      { targets: [target], stallDetection: { leases: [{ namespace: "a", name: "b/c" }] } },
+      "expected a name of lower-case letters",
     ],
     [
       "a target with neither name nor selector",
@@ -267,7 +284,7 @@ it("documents the API in kubectl explain", async () => {
 });
 
 describe("repeated server-side apply, as by Argo CD and Flux", () => {
-  const blocks = ["tokenRestart", "bindingRenewal", "tokenLifetime", "flowIsolation"];
+  const blocks = ["tokenRestart", "bindingRenewal", "tokenLifetime", "flowIsolation", "stallDetection"];
   const metadata = { namespace: "default", name: "again" };
   const object = (spec: object) => ({
     apiVersion: "controller-resilience.io/v1alpha1",

@@ -45,6 +45,7 @@ export interface ControllerResilienceSpec {
   bindingRenewal?: BindingRenewalSpec;
   tokenLifetime?: TokenLifetimeSpec;
   flowIsolation?: FlowIsolationSpec;
+  stallDetection?: StallDetectionSpec;
 }
 /**
  * A target is one workload by name, every workload of a kind that a selector matches, or every pod that a selector matches.
@@ -267,6 +268,36 @@ export interface FlowIsolationSpec {
   };
 }
 /**
+ * stallDetection finds controllers that run and do nothing: a Lease that is no longer renewed, lost permissions, or leadership that is lost again and again.
+ */
+export interface StallDetectionSpec {
+  /**
+   * Evidence to look for. Lease: a pod holds a Lease and no longer renews it. Forbidden: the pods log 403 responses since some time. LeaderLoss: a pod loses its Lease three times in an hour. Requests: the ServiceAccount made requests in every minute of an hour, and then none; this needs flowIsolation in the same object.
+   */
+  evidence: ("Lease" | "Forbidden" | "LeaderLoss" | "Requests")[];
+  /**
+   * How long it must last. A Lease must also miss four of its durations.
+   */
+  for: string;
+  /**
+   * onStall is Report or Restart. Report only reports. Restart evicts a pod that no longer renews its Lease, within cooldown, maxRestarts, maxRestartsWindow, maxUnavailable and respectWindows of tokenRestart, or their defaults without that block. All other evidence is only reported.
+   */
+  onStall: "Report" | "Restart";
+  /**
+   * Leases in other namespaces, or whose holders are named after a node. Leases in the namespace of this object are found by their holders.
+   */
+  leases: {
+    /**
+     * Namespace of the Lease.
+     */
+    namespace: string;
+    /**
+     * Name of the Lease.
+     */
+    name: string;
+  }[];
+}
+/**
  * status is what the operator observed and did. It never contains log text.
  */
 export interface ControllerResilienceStatus {
@@ -275,7 +306,7 @@ export interface ControllerResilienceStatus {
    */
   observedGeneration?: number;
   /**
-   * Ready, Reconciling and Stalled, and one condition per active remedy: TokensAccepted, BindingsCurrent, TokenLifetimeBounded, FlowsIsolated.
+   * Ready, Reconciling and Stalled, and one condition per active remedy: TokensAccepted, BindingsCurrent, TokenLifetimeBounded, FlowsIsolated, ControllersActive.
    */
   conditions?: StatusCondition[];
   /**
@@ -302,6 +333,10 @@ export interface ControllerResilienceStatus {
    * DaemonSets whose token lifetime is limited.
    */
   daemonSets?: DaemonSetStatus[];
+  /**
+   * Stalled controllers, for each pod and evidence.
+   */
+  stalls?: StallStatus[];
   /**
    * Flows of the ServiceAccounts of the targets.
    */
@@ -397,11 +432,11 @@ export interface RestartStatus {
    */
   time: string;
   /**
-   * Cause of the restart: ServiceAccountRecreated, SigningKeyRotated, CniCredentialRejected, TokenTooLong, RejectedTogether or Unknown.
+   * Cause of the restart: ServiceAccountRecreated, SigningKeyRotated, CniCredentialRejected, TokenTooLong, LeaseNotRenewed, RejectedTogether or Unknown.
    */
   cause: string;
   /**
-   * Requested: recorded before the operator requests the restart. Restarted: the pod is gone, and the operator is watching its successor. Recovered: the tokens of the successor are accepted. Replaced: the successor is Ready, but its log is empty, so nothing confirms that it works. Ineffective: the tokens of the successor are rejected.
+   * Requested: recorded before the operator requests the restart. Restarted: the pod is gone, and the operator is watching its successor. Recovered: the tokens of the successor are accepted, or it renews its Lease. Replaced: the successor is Ready, but its log is empty, so nothing confirms that it works. Ineffective: the tokens of the successor are rejected, or it renews no Lease.
    */
   outcome: "Requested" | "Restarted" | "Recovered" | "Replaced" | "Ineffective";
   /**
@@ -616,6 +651,44 @@ export interface DaemonSetStatus {
 export interface PreviousExpiration {
   volume: string;
   expirationSeconds: number;
+}
+export interface StallStatus {
+  /**
+   * Kind and name of the workload, such as Deployment/web.
+   */
+  workload: string;
+  /**
+   * What shows that it is stalled.
+   */
+  evidence: "Lease" | "Forbidden" | "LeaderLoss" | "Requests";
+  /**
+   * Time when the operator found it.
+   */
+  since: string;
+  /**
+   * Name of the pod. Absent if it is not about a single pod.
+   */
+  pod?: string;
+  /**
+   * UID of the pod.
+   */
+  podUID?: string;
+  /**
+   * Namespace and name of the Lease.
+   */
+  lease?: string;
+  /**
+   * resourceVersion of the Lease when it was found. While the Lease has it, a new leader of the operator knows that it was not renewed.
+   */
+  leaseVersion?: string;
+  /**
+   * What was denied, such as list pods in namespace web.
+   */
+  denied?: string;
+  /**
+   * What had allowed it, such as RoleBinding web.
+   */
+  lost?: string;
 }
 export interface FlowStatus {
   /**

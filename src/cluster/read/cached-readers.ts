@@ -2,6 +2,7 @@ import type { LogRounds } from "../../core/log-rounds";
 import type { ControllerResilience } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
 import { ForbiddenError, TransientError } from "../../core/errors";
+import type { LeaseReading } from "../../core/leases";
 import type { LogReader, Readers, Right } from "../../core/readers";
 import type { RequestRates } from "../../core/request-rates";
 import type { KeyRotation } from "../../core/signing-keys";
@@ -149,6 +150,10 @@ export class CachedReaders implements Readers {
 
   requestRates(maxAgeMs: number): Promise<RequestRates> {
     return this.#live.requestRates(maxAgeMs);
+  }
+
+  leases(namespace: string): Promise<LeaseReading> {
+    return this.#live.leases(namespace);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
+import type { LeaseReading } from "../../core/leases";
 import type { LogRounds } from "../../core/log-rounds";
 import type { Log } from "../../core/ports";
 import type { LogReader, Readers, Right } from "../../core/readers";
@@ -26,6 +27,7 @@ import { listPages, PAGE_SIZE } from "../http/list-pages";
 import { projectAll } from "./project-all";
 import { clusterObjectView } from "./cluster-object-view";
 import { daemonSetView } from "./daemon-set-view";
+import { LeaseReadings } from "../measure/lease-readings";
 import { PublishedKeys } from "../measure/published-keys";
 import { RequestCounts } from "../measure/request-counts";
 import { OwnRights } from "./rights";
@@ -65,6 +67,7 @@ export class ClusterReaders implements Readers {
   readonly #rights: OwnRights;
   readonly #staleTokens: StaleTokens;
   readonly #requestCounts: RequestCounts;
+  readonly #leases: LeaseReadings;
   readonly #ownUser: () => Promise<string | undefined>;
   readonly #apiAudiences: () => Promise<readonly string[]>;
   readonly #keyMemory: KeyMemory;
@@ -82,6 +85,7 @@ export class ClusterReaders implements Readers {
     this.#rights = new OwnRights(api, clock);
     this.#staleTokens = new StaleTokens({ api, clock });
     this.#requestCounts = new RequestCounts({ api, clock, settleMs: apiServerSettleMs });
+    this.#leases = new LeaseReadings({ api, clock });
     this.#keyMemory = keyMemory;
     this.#publishedKeys = new PublishedKeys({ api, clock, log, memory: keyMemory });
   }
@@ -181,6 +185,10 @@ export class ClusterReaders implements Readers {
 
   requestRates(maxAgeMs: number): Promise<RequestRates> {
     return this.#requestCounts.rates(maxAgeMs);
+  }
+
+  leases(namespace: string): Promise<LeaseReading> {
+    return this.#leases.leases(namespace);
   }
 
   /** @throws GoneError if the API server does not serve the resource */

@@ -1,6 +1,7 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
 /* eslint-disable @typescript-eslint/no-unused-vars -- parameters for overriding methods */
 import type { Clock } from "../clock";
+import type { LeaseReading } from "../leases";
 import type { LogRounds } from "../log-rounds";
 import { ImmediateRounds } from "./immediate-rounds";
 import type { LogReader, Readers, Right } from "../readers";
@@ -125,5 +126,10 @@ export class EmptyReaders implements Readers {
   /** No requests, on a single API server. */
   requestRates(_maxAgeMs: number): Promise<RequestRates> {
     return Promise.resolve({ spans: {}, readMs: this.clock.now().getTime(), servers: { found: 1, read: 1 } });
+  }
+
+  /** None. */
+  leases(_namespace: string): Promise<LeaseReading> {
+    return Promise.resolve({ leases: [], readMs: this.clock.monotonicMs(), intervalMs: 10_000 });
   }
 }

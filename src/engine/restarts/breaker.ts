@@ -133,13 +133,14 @@ export class Breaker {
   }
 
   /** After a reset the workloads do not count for an hour: a person has decided that restarts can help. */
-  #tooWide({ rejections }: RestartClaim): string | undefined {
+  #tooWide({ cause, rejections }: RestartClaim): string | undefined {
     if (rejections === undefined || this.#nowMs() - this.#ports.breaker.resetMs < KEPT_MS) return undefined;
     const { workloads, watched } = rejections;
     const isShare = workloads >= LEAST_FOR_PERCENT && workloads * 100 > this.#settings.percent * watched;
     const limit = Math.max(this.#settings.workloads, (watched * LARGE_PERCENT) / 100);
     if (workloads <= limit && !isShare) return undefined;
-    return `${workloads} of ${watched} workloads get 401 responses at once`;
+    const what = cause === Cause.LeaseNotRenewed ? "no longer renew their Leases" : "get 401 responses";
+    return `${workloads} of ${watched} workloads ${what} at once`;
   }
 
   /** Neither restart says anything about a shared cause if both workloads were rejected alone. */

@@ -5,7 +5,8 @@ import type { ContainerView, PodView } from "../../core/views";
 import { MAX_RECORD_BYTES, type PodName } from "../classifier/index";
 import { headBefore } from "../classifier/records";
 import { firstCursor, followLife, jumping, nextRequest, takeChunk, type Cursor, type Taken } from "./cursor";
-import { NO_TRACE, withGap, withLine, withUnauthorized, type UnauthorizedTrace } from "../persistence";
+import type { UnauthorizedTrace } from "../persistence";
+import { Traces } from "../traces";
 import { timestampAt, toMs } from "./timestamp";
 
 /** Most reads of one container in one pass, about 9 MiB together. */
@@ -18,9 +19,12 @@ const NEWLINE = 0x0a;
 
 /**
  * Finds the records that are 401s of the container's own requests, and calls `onRecord` with the offset of each. With the
- * pod of the log it skips records that carry another pod's metadata.
+ * pod of the log it skips records that carry another pod's metadata. Other records that it reports have a topic.
  */
-export type FindUnauthorized = (text: Buffer, onRecord: (start: number) => void, pod?: PodName) => Steps;
+export type FindUnauthorized = (text: Buffer, onRecord: OnFound, pod?: PodName) => Steps;
+
+/** Receives the offset of a record, and what it is about unless it is a 401. */
+export type OnFound = (start: number, topic?: string) => void;
 
 /** The ports that reading needs. */
 export interface LogSource {
@@ -31,7 +35,7 @@ export interface LogSource {
 /** One container's log: the position in it, and what was found. */
 export class ContainerLog {
   #cursor: Cursor | undefined;
-  #trace: UnauthorizedTrace = NO_TRACE;
+  #traces = Traces.NONE;
   /** The last record, which the next read may continue. It is searched twice; a repeated 401 changes nothing. */
   #unfinished: Buffer = Buffer.alloc(0);
 
@@ -50,7 +54,12 @@ export class ContainerLog {
 
   /** The 401s found so far. */
   get trace(): UnauthorizedTrace {
-    return this.#trace;
+    return this.#traces.unauthorized;
+  }
+
+  /** What else was found so far, by topic. */
+  get topics(): ReadonlyMap<string, UnauthorizedTrace> {
+    return this.#traces.topics;
   }
 
   /**
@@ -90,7 +99,7 @@ export class ContainerLog {
     if (taken.cursor.life !== life) this.#dropUnfinished();
   }
 
-  /** Updates the trace only at the end, so that `trace` is consistent between the steps. */
+  /** Updates the traces only at the end, so that they are consistent between the steps. */
   *#foldLines(taken: Taken, life: number, options: FoldOptions): Steps {
     // If the node's clock is ahead, a line from the future counts as logged now.
     const timeAt = (text: Buffer, at: number): number | undefined => {
@@ -98,17 +107,17 @@ export class ContainerLog {
       return ns === undefined ? undefined : Math.min(toMs(ns), options.nowMs);
     };
     const firstMs = timeAt(taken.fresh, 0);
-    let trace = this.#trace;
-    if (firstMs !== undefined && taken.gap) trace = withGap(trace, firstMs);
-    if (firstMs !== undefined) trace = withLine(trace, firstMs, life);
+    let traces = this.#traces;
+    if (firstMs !== undefined && taken.gap) traces = traces.withGap(firstMs);
+    if (firstMs !== undefined) traces = traces.withLine(firstMs, life);
     const text = this.#unfinished.length === 0 ? taken.fresh : Buffer.concat([this.#unfinished, taken.fresh]);
-    const onRecord = (start: number): void => {
+    const onRecord: OnFound = (start, topic) => {
       const atMs = timeAt(text, start);
-      if (atMs !== undefined) trace = withUnauthorized(trace, atMs, life);
+      if (atMs !== undefined) traces = traces.withRecord(atMs, life, topic);
     };
     yield* options.find(text, onRecord, options.pod);
     const lastMs = timeAt(text, lastLine(text));
-    this.#trace = lastMs === undefined ? trace : withLine(trace, lastMs, life);
+    this.#traces = lastMs === undefined ? traces : traces.withLine(lastMs, life);
     this.#unfinished = lastRecord(text);
   }
 

@@ -1,7 +1,7 @@
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import type { LogRead, RoundsLog, Urgency } from "../../core/log-rounds";
 import type { ContainerView, PodView } from "../../core/views";
-import { persistenceOf, type Persistence, type PersistenceRule } from "../persistence";
+import { persistenceOf, type Persistence, type PersistenceRule, type UnauthorizedTrace } from "../persistence";
 import { ContainerLog, type LogSearch, type LogSource } from "./container-log";
 
 /** The current silence in a log: from the last 401 (or its first line) to its newest line. */
@@ -50,6 +50,10 @@ export interface LogFinding {
   readonly isPartial: boolean;
   /** The current silence. */
   readonly quiet: QuietTime;
+  /** What else the search has found, by topic. */
+  readonly topics: ReadonlyMap<string, UnauthorizedTrace>;
+  /** The log was searched from this time on, or from the start of its container. Absent: it was not read yet. */
+  readonly searchedFromMs?: number;
   /** Why the log can't be read: forbidden, or several failures in a row. */
   readonly error?: { readonly forbidden: boolean; readonly message: string };
 }
@@ -125,6 +129,8 @@ export class WatchedLog implements RoundsLog {
       isNew: this.isNew(),
       isPartial: nowMs - skippedAtMs < rule.windowMs,
       quiet: { fromMs: trace.quietFromMs, untilMs: trace.lastLineMs },
+      topics: this.#log.topics,
+      ...(this.#firstReadMs === undefined ? {} : { searchedFromMs: this.#firstReadMs - this.#search.windowMs }),
       ...(this.#readMs === undefined ? {} : { readMs: this.#readMs }),
       ...(this.#isReported()
         ? { error: { forbidden: this.#error instanceof ForbiddenError, message: publicMessage(this.#error) } }

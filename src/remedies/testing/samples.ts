@@ -2,6 +2,7 @@ import type { RemedyBlock } from "../../core/remedy";
 import type { RemedySample } from "../../core/testing/remedy-sample";
 import { sample as bindingRenewal } from "../binding-renewal/testing/sample";
 import { sample as flowIsolation } from "../flow-isolation/testing/sample";
+import { sample as stallDetection } from "../stall-detection/testing/sample";
 import { sample as tokenLifetime } from "../token-lifetime/testing/sample";
 import { sample as tokenRestart } from "../token-restart/testing/sample";
 
@@ -11,4 +12,5 @@ export const SAMPLES: Readonly<Record<RemedyBlock, RemedySample>> = {
   bindingRenewal,
   tokenLifetime,
   flowIsolation,
+  stallDetection,
 };

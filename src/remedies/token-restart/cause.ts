@@ -1,10 +1,12 @@
 import { Cause } from "../../api/conditions";
 
 /** Why this remedy restarts a pod. */
-export type TokenCause = Exclude<Cause, "TokenTooLong">;
+export type TokenCause = Exclude<Cause, "TokenTooLong" | "LeaseNotRenewed">;
 
 /** All causes of this remedy: it settles the restarts in status with these causes. */
-export const TOKEN_CAUSES: readonly Cause[] = Object.values(Cause).filter(cause => cause !== Cause.TokenTooLong);
+export const TOKEN_CAUSES: readonly Cause[] = Object.values(Cause).filter(
+  cause => cause !== Cause.TokenTooLong && cause !== Cause.LeaseNotRenewed,
+);
 
 /** Rejections of different ServiceAccounts that began within this time of each other probably have one cause. */
 export const SAME_TIME_MS = 300_000;

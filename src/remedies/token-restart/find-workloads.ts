@@ -1,8 +1,8 @@
 import type { TargetSelector } from "../../api/controller-resilience";
-import { ForbiddenError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
 import type { PodView, WorkloadView } from "../../core/views";
 import { matchesSelector } from "../../core/label-selector";
+import { unlessForbidden } from "../kit/problems";
 import { describeTarget, readTarget } from "../kit/targets";
 import { workloadId, type Problem, type WatchedWorkload } from "./observed";
 import { directOwner, isTypedKind, podOwner, type PodOwner } from "./pod-owner";
@@ -156,16 +156,4 @@ function ownerView({ owner, pods }: Group, namespace: string): WatchedWorkload {
 
 function uidsOf(pods: readonly PodView[]): ReadonlySet<string> {
   return new Set(pods.map(({ uid }) => uid));
-}
-
-/** Returns undefined and adds a problem when the read is forbidden. */
-export async function unlessForbidden<T>(read: () => Promise<T>, problems: Problem[]): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!(error instanceof ForbiddenError)) throw error;
-    if (!problems.some(problem => problem.message === error.message))
-      problems.push({ forbidden: true, message: error.message });
-    return undefined;
-  }
 }

@@ -12,7 +12,8 @@ import { hasLog, type LogFinding, type Watched } from "../../logs/reading/watche
 import { requireApiUse } from "./api-use";
 import { withAudiences } from "./audiences";
 import { TOKEN_CAUSES, type Onset } from "./cause";
-import { findWorkloads, unlessForbidden } from "./find-workloads";
+import { unlessForbidden } from "../kit/problems";
+import { findWorkloads } from "./find-workloads";
 import {
   workloadId,
   type ObservedTargets,

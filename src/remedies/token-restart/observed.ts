@@ -8,6 +8,7 @@ import type { PodView, WorkloadView } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
 import type { QuietTime } from "../../logs/reading/watched-log";
 import type { SandboxFailures } from "../../logs/sandboxes/failures";
+import type { Problem } from "../kit/problems";
 import type { Onset } from "./cause";
 import type { TokenProof } from "./token-proof";
 
@@ -60,12 +61,7 @@ export interface OneSidedNode {
   readonly namespace: string;
 }
 
-/** A failed read. */
-export interface Problem {
-  readonly forbidden: boolean;
-  /** Names the resource. Never log text. */
-  readonly message: string;
-}
+export type { Problem } from "../kit/problems";
 
 /**
  * A workload of the targets: one that a target names or selects, or the owner of pods that a target of kind Pod selects. Of an owner of

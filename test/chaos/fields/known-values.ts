@@ -19,6 +19,7 @@ function times<T>(count: number, make: (i: number) => T): T[] {
 const nowhere = (i: number) => ({ kind: "Deployment", name: `nowhere-${i}` });
 const label = (i: number) => [`key-${i}`, "value"];
 const pattern = (i: number) => `refused by gateway ${i}`;
+const lease = (i: number) => ({ namespace: NAMESPACE, name: `nowhere-${i}` });
 const noBinding = (i: number) => ({ kind: "RoleBinding", name: `nowhere-${i}` });
 
 /** By path. */
@@ -212,6 +213,21 @@ export const knownValues: Readonly<Record<string, Values>> = {
       { value: "2020-01-01T00:00:00Z", says: ["BindingsCurrent", "RenewalEnded"] },
     ],
     refused: ["tomorrow", "2027-01-01"].map(value => ({ value, words: /date-time/ })),
+  },
+  "stallDetection.leases": {
+    valid: [{ value: [] }, { value: undefined }, { value: times(8, lease) }],
+    refused: [
+      { value: times(9, lease), words: /at most 8 items/ },
+      { value: [{ name: "web" }], words: /namespace: Required value/ },
+    ],
+  },
+  "stallDetection.leases[].namespace": {
+    valid: [{ value: "nowhere" }, { value: NAMESPACE }],
+    refused: ["a/b", "-a", ""].map(value => ({ value, words: /expected a namespace|at least 1 chars/ })),
+  },
+  "stallDetection.leases[].name": {
+    valid: [{ value: "n" }, { value: "a.b-c" }],
+    refused: ["a/b", "-a", ""].map(value => ({ value, words: /expected a name of lower-case|at least 1 chars/ })),
   },
   "flowIsolation.priorityLevel": {
     valid: [

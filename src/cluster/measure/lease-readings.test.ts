@@ -1,0 +1,133 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { ForbiddenError, TransientError } from "../../core/errors";
+import { FakeClock } from "../../core/testing/fake-clock";
+import type { ApiRequest } from "../http/api";
+import { LeaseReadings } from "./lease-readings";
+
+let clock: FakeClock;
+let requests: string[];
+let failure: ((path: string) => Error | undefined) | undefined;
+let slowMs: number;
+/** By namespace: how often its Lease was renewed. */
+let renewals: Record<string, number>;
+let readings: LeaseReadings;
+
+function item(namespace: string): object {
+  const metadata = {
+    namespace,
+    name: "web",
+    uid: `l-${namespace}`,
+    resourceVersion: "1",
+    creationTimestamp: "2025-01-01T00:00:00Z",
+  };
+  const renewTime = `2025-01-01T12:00:00.${String(renewals[namespace] ?? 0).padStart(6, "0")}Z`;
+  const spec = {
+    holderIdentity: "web-a_1",
+    leaseDurationSeconds: 15,
+    acquireTime: "2025-01-01T11:00:00.000000Z",
+    renewTime,
+  };
+  return { metadata, spec };
+}
+
+beforeEach(() => {
+  clock = new FakeClock("2025-01-01T12:00:00Z");
+  requests = [];
+  failure = undefined;
+  slowMs = 0;
+  renewals = {};
+  const api = {
+    json: <T>({ path, query }: ApiRequest): Promise<T> => {
+      requests.push(query?.["fieldSelector"] === undefined ? path : `${path} ${query["fieldSelector"]}`);
+      const error = failure?.(path);
+      if (error !== undefined) return Promise.reject(error);
+      clock.freeze(slowMs);
+      const [, namespace] = /namespaces\/([^/]+)\//.exec(path) ?? [];
+      const items = namespace === undefined ? ["a", "b", "c", "d"].map(item) : [item(namespace)];
+      return Promise.resolve({ metadata: {}, items } as T);
+    },
+  };
+  readings = new LeaseReadings({ api, clock });
+});
+
+const standing = async (namespace = "a") => (await readings.leases(namespace)).leases[0]?.standingMs;
+
+describe("LeaseReadings", () => {
+  it("reads once for two first questions, then every ten seconds, whoever asks", async () => {
+    await Promise.all([readings.leases("a"), readings.leases("a")]);
+    expect(requests).toHaveLength(1);
+    await readings.leases("a");
+    await clock.run(30_000);
+    expect(requests).toHaveLength(4);
+    expect(await readings.leases("a")).toMatchObject({
+      leases: [{ holder: "web-a_1", durationMs: 15_000, standingMs: 30_000, renewalsMs: [] }],
+      readMs: clock.monotonicMs(),
+    });
+  });
+
+  it("ends when nobody asks any more", async () => {
+    await readings.leases("a");
+    await clock.run(200_000);
+    const { length } = requests;
+    await clock.run(600_000);
+    expect(requests).toHaveLength(length);
+    expect(clock.pendingTimers).toBe(0);
+    await readings.leases("a");
+    expect(requests).toHaveLength(length + 1);
+  });
+
+  it("reads many namespaces by one list without the Leases of nodes", async () => {
+    for (const namespace of ["a", "b", "c", "d"]) await readings.leases(namespace);
+    requests = [];
+    await clock.run(20_000);
+    expect(requests).toEqual(Array(2).fill("/apis/coordination.k8s.io/v1/leases metadata.namespace!=kube-node-lease"));
+    expect(await standing("d")).toBe(20_000);
+  });
+
+  it("reads one namespace after the other, at most one in a second, where it may not list all", async () => {
+    failure = path => (path.includes("/namespaces/") ? undefined : new ForbiddenError("list leases"));
+    for (const namespace of ["a", "b", "c", "d"]) await readings.leases(namespace);
+    requests = [];
+    await clock.run(60_000);
+    expect(requests.filter(path => !path.includes("/namespaces/"))).toHaveLength(1);
+    expect(requests.length).toBeLessThan(30);
+    expect(await standing("d")).toBeGreaterThan(30_000);
+    expect(await readings.leases("d")).not.toHaveProperty("unknown");
+  });
+
+  it("says why Leases are not known, and counts no time around a failure", async () => {
+    await readings.leases("a");
+    await clock.run(30_000);
+    failure = () => new TransientError("list leases in a: timed out");
+    await clock.run(60_000);
+    expect(await readings.leases("a")).toMatchObject({
+      unknown: { forbidden: false, message: "list leases in a: timed out" },
+      leases: [{ standingMs: 30_000 }],
+    });
+    failure = undefined;
+    await clock.run(60_000);
+    expect(await standing()).toBe(30_000);
+    expect(await readings.leases("a")).not.toHaveProperty("unknown");
+    await clock.run(30_000);
+    expect(await standing()).toBe(60_000);
+  });
+
+  it("counts no time around a slow answer: writes are as slow", async () => {
+    await readings.leases("a");
+    slowMs = 6_000;
+    await clock.run(60_000);
+    slowMs = 0;
+    expect(await standing()).toBe(0);
+  });
+
+  it("counts renewals of one holder", async () => {
+    await readings.leases("a");
+    for (let i = 1; i <= 6; i++) {
+      renewals["a"] = i;
+      await clock.run(10_000);
+    }
+    const [track] = (await readings.leases("a")).leases;
+    expect(track).toMatchObject({ standingMs: 0, longestMs: 10_000 });
+    expect(track?.renewalsMs).toHaveLength(4);
+  });
+});

@@ -1,0 +1,184 @@
+import type { Clock } from "../../core/clock";
+import { ForbiddenError, publicMessage } from "../../core/errors";
+import { KINDS } from "../../core/kinds";
+import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../core/leases";
+import type { Api } from "../http/api";
+import { listPages } from "../http/list-pages";
+import { leaseView } from "../read/lease-view";
+
+/** Time between the starts of two rounds, in milliseconds. */
+export const LEASE_INTERVAL_MS = 10_000;
+
+/** Least time between two requests of one round: many namespaces make a round longer, and never the requests more. */
+const REQUEST_MS = 1_000;
+
+/** With more namespaces than this, one list of all namespaces costs less than one list of each. */
+const MOST_SINGLE = 3;
+
+/** Leases of nodes, which are the most in a large cluster, and which no controller holds. */
+const NO_NODES = "metadata.namespace!=kube-node-lease";
+
+/** Leases have about a kilobyte: a page takes a few milliseconds to parse. */
+const PAGE = 500;
+
+/** Without a question for this long a namespace is no longer read. Every object has a pass each minute. */
+const WANTED_MS = 180_000;
+
+/** After a failed or slow reading holders may need this long to renew; it does not count as time without a renewal. */
+const SETTLE_MS = 60_000;
+
+/** A reading that takes longer shows that the API server is in trouble, and that renewals may fail. */
+const SLOW_MS = 5_000;
+
+/** A failed list of all namespaces is not tried again for this long. */
+const FORBIDDEN_MS = 600_000;
+
+/** Where Leases are read: one namespace, or `undefined` for all. */
+type Scope = string | undefined;
+
+/** What is known of one namespace. */
+interface Known {
+  wantedMs: number;
+  reading: LeaseReading;
+  /** On the monotonic clock: the last reading that counts, and the last trouble. */
+  countedFromMs?: number;
+  troubleMs: number;
+}
+
+const NOT_READ: LeaseReading = { leases: [], intervalMs: LEASE_INTERVAL_MS };
+
+/**
+ * Reads the Leases of the namespaces that are asked for, again and again, with a bounded number of requests: watches would bring an event
+ * for each renewal (docs/adr/0032-read-leases-in-rounds.md). Ends by itself when nobody asks any more.
+ */
+export class LeaseReadings {
+  readonly #api: Pick<Api, "json">;
+  readonly #clock: Clock;
+  readonly #byNamespace = new Map<string, Known>();
+  /** First readings that are under way. */
+  readonly #first = new Map<string, Promise<unknown>>();
+  #isRunning = false;
+  #widelyForbiddenMs = -Infinity;
+
+  constructor({ api, clock }: { readonly api: Pick<Api, "json">; readonly clock: Clock }) {
+    this.#api = api;
+    this.#clock = clock;
+  }
+
+  /** What is known of the Leases of a namespace; the first question waits for the first reading. Never throws. */
+  async leases(namespace: string): Promise<LeaseReading> {
+    const wantedMs = this.#clock.monotonicMs();
+    const known = this.#byNamespace.get(namespace) ?? { wantedMs, reading: NOT_READ, troubleMs: -Infinity };
+    known.wantedMs = wantedMs;
+    if (!this.#byNamespace.has(namespace)) {
+      this.#byNamespace.set(namespace, known);
+      const first = this.#read(namespace, new Map([[namespace, known]]));
+      this.#first.set(
+        namespace,
+        first.finally(() => this.#first.delete(namespace)),
+      );
+    }
+    await this.#first.get(namespace);
+    this.#begin();
+    return known.reading;
+  }
+
+  #begin(): void {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    void this.#run();
+  }
+
+  /** Resolves when no namespace is wanted any more. */
+  async #run(): Promise<void> {
+    for (;;) {
+      await this.#pause(LEASE_INTERVAL_MS);
+      this.#dropUnwanted();
+      if (this.#byNamespace.size === 0) break;
+      await this.#round();
+    }
+    this.#isRunning = false;
+  }
+
+  async #round(): Promise<void> {
+    const wanted = new Map(this.#byNamespace);
+    const isWide = wanted.size > MOST_SINGLE && this.#clock.monotonicMs() - this.#widelyForbiddenMs > FORBIDDEN_MS;
+    if (isWide && (await this.#read(undefined, wanted))) return;
+    let isFirst = true;
+    for (const [namespace, known] of wanted) {
+      if (!isFirst) await this.#pause(REQUEST_MS);
+      isFirst = false;
+      await this.#read(namespace, new Map([[namespace, known]]));
+    }
+  }
+
+  /** Reads one scope and notes it for the namespaces in it; false if the operator may not. */
+  async #read(scope: Scope, wanted: ReadonlyMap<string, Known>): Promise<boolean> {
+    const startedMs = this.#clock.monotonicMs();
+    try {
+      const views = await this.#list(scope);
+      const isSlow = this.#clock.monotonicMs() - startedMs > SLOW_MS;
+      for (const [namespace, known] of wanted) {
+        if (isSlow) known.troubleMs = startedMs;
+        this.#note(
+          known,
+          views.filter(view => view.namespace === namespace),
+        );
+      }
+    } catch (error) {
+      const forbidden = error instanceof ForbiddenError;
+      if (forbidden && scope === undefined) {
+        this.#widelyForbiddenMs = startedMs;
+        return false;
+      }
+      for (const known of wanted.values()) this.#noteFailure(known, { forbidden, message: publicMessage(error) });
+    }
+    return true;
+  }
+
+  async #list(scope: Scope): Promise<LeaseView[]> {
+    const views: LeaseView[] = [];
+    const place = scope === undefined ? {} : { namespace: scope };
+    const request = {
+      resource: KINDS.Lease,
+      place,
+      limit: PAGE,
+      fieldSelector: scope === undefined ? NO_NODES : undefined,
+    };
+    for await (const { items } of listPages(this.#api, request))
+      views.push(...items.flatMap(item => leaseView(item) ?? []));
+    return views;
+  }
+
+  #note(known: Known, views: readonly LeaseView[]): void {
+    const nowMs = this.#clock.monotonicMs();
+    const before = new Map(known.reading.leases.map(track => [track.name, track]));
+    const moment = { nowMs: this.#clock.now().getTime(), countedMs: this.#countedMs(known, nowMs) };
+    const leases = views.map((view): LeaseTrack => followLease(before.get(view.name), view, moment));
+    const intervalMs = Math.max(LEASE_INTERVAL_MS, nowMs - (known.reading.readMs ?? nowMs));
+    known.reading = { leases, readMs: nowMs, intervalMs };
+    known.countedFromMs = nowMs;
+  }
+
+  /** The part of the time since the last reading that says something about the holders. */
+  #countedMs({ countedFromMs, troubleMs }: Known, nowMs: number): number {
+    if (countedFromMs === undefined) return 0;
+    return Math.max(0, nowMs - Math.max(countedFromMs, troubleMs + SETTLE_MS));
+  }
+
+  #noteFailure(known: Known, unknown: NonNullable<LeaseReading["unknown"]>): void {
+    known.reading = { ...known.reading, unknown };
+    known.troubleMs = this.#clock.monotonicMs();
+    delete known.countedFromMs;
+  }
+
+  #dropUnwanted(): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const [namespace, { wantedMs }] of this.#byNamespace)
+      if (nowMs - wantedMs > WANTED_MS) this.#byNamespace.delete(namespace);
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise(resolve => this.#clock.after(ms, resolve));
+  }
+}

@@ -1,0 +1,74 @@
+// What the operator learns of Leases by looking at them again and again. Timestamps inside a Lease are those of another clock, so they are
+// only compared with each other; time is measured by the operator's own clocks, between its own readings. Pure.
+
+/** A Lease. */
+export interface LeaseView {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Empty: nobody holds it. */
+  readonly holder: string;
+  /** leaseDurationSeconds; absent: not set. */
+  readonly durationMs?: number;
+  /** acquireTime and renewTime as they stand there, to compare them with later ones. */
+  readonly acquired?: string;
+  readonly renewed?: string;
+}
+
+/** A Lease, and how it has changed between the readings of this process. */
+export interface LeaseTrack extends LeaseView {
+  /** When the last renewals by the present holder were seen, oldest first: wall-clock times, {@link RENEWALS_KEPT} at most. */
+  readonly renewalsMs: readonly number[];
+  /** Longest time between two of its renewals, as seen. */
+  readonly longestMs: number;
+  /** Time without a change of holder and times since the last one was seen. Time in which readings failed does not count. */
+  readonly standingMs: number;
+  /** When the last change was seen: wall-clock time. */
+  readonly changedMs: number;
+}
+
+/** The Leases of one namespace. */
+export interface LeaseReading {
+  readonly leases: readonly LeaseTrack[];
+  /** When the last successful reading was made, on the monotonic clock. Absent: there was none yet. */
+  readonly readMs?: number;
+  /** Why they are not known, or not any more. Absent: they are known. */
+  readonly unknown?: { readonly forbidden: boolean; readonly message: string };
+  /** Time between two readings. */
+  readonly intervalMs: number;
+}
+
+/** When a reading was made. */
+export interface LeaseMoment {
+  /** Wall-clock time. */
+  readonly nowMs: number;
+  /** Time since the reading before, as far as it counts: none after a failed reading. */
+  readonly countedMs: number;
+}
+
+/** Renewals that are remembered of each Lease. */
+export const RENEWALS_KEPT = 4;
+
+/** Returns what is known of a Lease after one more reading. `before` is absent if the reading before did not have it. */
+export function followLease(before: LeaseTrack | undefined, view: LeaseView, moment: LeaseMoment): LeaseTrack {
+  if (before === undefined || !isSameTerm(before, view)) {
+    return { ...view, renewalsMs: [], longestMs: 0, standingMs: 0, changedMs: moment.nowMs };
+  }
+  if (before.renewed === view.renewed) {
+    const { renewalsMs, longestMs, standingMs, changedMs } = before;
+    return { ...view, renewalsMs, longestMs, standingMs: standingMs + moment.countedMs, changedMs };
+  }
+  return {
+    ...view,
+    renewalsMs: [...before.renewalsMs, moment.nowMs].slice(-RENEWALS_KEPT),
+    longestMs: Math.max(before.longestMs, before.standingMs + moment.countedMs),
+    standingMs: 0,
+    changedMs: moment.nowMs,
+  };
+}
+
+/** The same holder without a break: whoever takes a Lease, or takes it back, sets its acquireTime. */
+function isSameTerm(before: LeaseView, view: LeaseView): boolean {
+  return before.uid === view.uid && before.holder === view.holder && before.acquired === view.acquired;
+}

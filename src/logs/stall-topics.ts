@@ -1,0 +1,85 @@
+import { isFromOtherPod, scanInSteps } from "./classifier/index";
+import type { FindUnauthorized } from "./reading/container-log";
+
+/** Topic of records about a lost Lease. */
+export const LEASE_LOST = "lease-lost";
+
+/** Topic of records about requests that waited or were rejected because of their rate. */
+export const THROTTLED = "throttled";
+
+/** A request that the API server answered 403: names that were checked, and no log text. */
+export interface DeniedRequest {
+  /** The ServiceAccount that made it. */
+  readonly serviceAccount: { readonly namespace: string; readonly name: string };
+  readonly verb: string;
+  /** With the subresource, such as `pods/eviction`. */
+  readonly resource: string;
+  /** Empty: the core group. */
+  readonly group: string;
+  /** Absent: in all namespaces, or of the cluster. */
+  readonly namespace?: string;
+}
+
+const VERBS = "get|list|watch|create|update|patch|delete|deletecollection";
+
+/**
+ * The sentence of the API server's RBAC authorizer. Quotes are escaped where a log has it inside of JSON, which may be inside of other JSON.
+ * Each part is bounded, and no part can match what the next one begins with, so the time is linear.
+ */
+const SENTENCE = new RegExp(
+  [
+    /user \\{0,3}"system:serviceaccount:(?<namespace>[a-z0-9-]{1,63}):(?<name>[a-z0-9.-]{1,253})\\{0,3}" cannot /,
+    new RegExp(`(?<verb>${VERBS}) `),
+    /resource \\{0,3}"(?<resource>[a-z0-9-]{1,63}(?:\/[a-z0-9-]{1,63})?)\\{0,3}"/,
+    /(?: in api group \\{0,3}"(?<group>[a-z0-9.-]{0,253})\\{0,3}")?/,
+    /(?: in the namespace \\{0,3}"(?<where>[a-z0-9-]{1,63})\\{0,3}"| at the cluster scope)/,
+  ]
+    .map(({ source }) => source)
+    .join(""),
+  "i",
+);
+
+/** Returns which request a record says was denied; undefined if it does not name one of a ServiceAccount. */
+export function deniedIn(record: string): DeniedRequest | undefined {
+  const found = SENTENCE.exec(record)?.groups;
+  if (found === undefined) return undefined;
+  const { namespace = "", name = "", verb = "", resource = "", group = "", where } = lowered(found);
+  const serviceAccount = { namespace, name };
+  return { serviceAccount, verb, resource, group, ...(where === undefined ? {} : { namespace: where }) };
+}
+
+function lowered(groups: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(groups).map(([key, value]) => [key, value?.toLowerCase()]));
+}
+
+/** Returns the topic of a denied request. */
+export function topicOf({ serviceAccount, verb, resource, group, namespace }: DeniedRequest): string {
+  return ["forbidden", serviceAccount.namespace, serviceAccount.name, verb, resource, group, namespace ?? "*"].join(
+    " ",
+  );
+}
+
+/** Returns the denied request of a topic; undefined if the topic is another. */
+export function deniedOf(topic: string): DeniedRequest | undefined {
+  const [what, accountNamespace = "", name = "", verb = "", resource = "", group = "", namespace = "*"] =
+    topic.split(" ");
+  if (what !== "forbidden") return undefined;
+  const serviceAccount = { namespace: accountNamespace, name };
+  return { serviceAccount, verb, resource, group, ...(namespace === "*" ? {} : { namespace }) };
+}
+
+/** Finds 401s, and as topics denied requests, lost Leases and throttling. */
+export const findStalls: FindUnauthorized = (text, onRecord, pod) =>
+  scanInSteps(text, (cls, start, end) => {
+    if (cls === "watch-ended") return;
+    const record = text.toString("utf8", start, end);
+    if (pod !== undefined && isFromOtherPod(record, pod)) return;
+    if (cls === "unauthorized") onRecord(start);
+    else if (cls === "forbidden") noteDenied(record, topic => onRecord(start, topic));
+    else if (cls !== "none") onRecord(start, cls);
+  });
+
+function noteDenied(record: string, note: (topic: string) => void): void {
+  const denied = deniedIn(record);
+  if (denied !== undefined) note(topicOf(denied));
+}

@@ -1,0 +1,26 @@
+import type { PodView } from "../../core/views";
+
+/** What identifies the owner of pods. */
+interface Owner {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/**
+ * Reports whether a pod belongs to a workload. A Deployment's pod is owned by a ReplicaSet whose name ends in the pod's own template hash. So
+ * no permission on ReplicaSets is needed, and `web` never takes the pods of `web-api`.
+ */
+export function isOwnedBy(pod: PodView, workload: Owner): boolean {
+  const { owner } = pod;
+  if (owner === undefined || pod.namespace !== workload.namespace) return false;
+  if (workload.kind !== "Deployment") return owner.kind === workload.kind && owner.uid === workload.uid;
+  const hash = pod.labels["pod-template-hash"];
+  return owner.kind === "ReplicaSet" && hash !== undefined && owner.name === `${workload.name}-${hash}`;
+}
+
+/** Reports whether a pod has ended (Succeeded, Failed) and so no longer uses its token. */
+export function hasEnded({ phase }: PodView): boolean {
+  return phase === "Succeeded" || phase === "Failed";
+}

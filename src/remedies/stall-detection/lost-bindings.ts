@@ -1,0 +1,89 @@
+import type { BindingView, SubjectView } from "../../core/views";
+
+/** Bindings that went are remembered for this long, in milliseconds. */
+const KEPT_MS = 86_400_000;
+
+/** A binding that no longer names a ServiceAccount of the targets. */
+export interface LostBinding {
+  readonly kind: BindingView["kind"];
+  readonly namespace: string;
+  readonly name: string;
+  readonly role: string;
+  /** The ServiceAccounts that lost it, as `namespace/name`. */
+  readonly serviceAccounts: readonly string[];
+  readonly how: "deleted" | "changed";
+  /** When the operator saw it: wall-clock time. */
+  readonly atMs: number;
+  /** Key of the annotation or label with a time that had passed then: the binding has probably expired. */
+  readonly expiry?: string;
+}
+
+/** The bindings of one object's ServiceAccounts, followed in the watch caches from pass to pass. */
+export class LostBindings {
+  #before = new Map<string, BindingView>();
+  #lost: LostBinding[] = [];
+
+  /** Compares with the pass before, and returns what was lost. `accounts` are `namespace/name`; without bindings nothing is compared. */
+  follow(
+    bindings: readonly BindingView[] | undefined,
+    accounts: readonly string[],
+    nowMs: number,
+  ): readonly LostBinding[] {
+    if (bindings === undefined) return this.#lost;
+    const present = new Map(
+      bindings.filter(({ deletedAtMs }) => deletedAtMs === undefined).map(one => [keyOf(one), one]),
+    );
+    const gone = Array.from(this.#before, ([key, old]) => lostIn(old, present.get(key), accounts, nowMs));
+    const kept = this.#lost.filter(({ atMs }) => nowMs - atMs < KEPT_MS);
+    this.#lost = [...kept, ...gone.flatMap(one => one ?? [])].filter(lost => !isBack(lost, present.get(keyOf(lost))));
+    const own = Array.from(present).filter(([, one]) => namedBy(one, accounts).length > 0);
+    this.#before = new Map(own);
+    return this.#lost;
+  }
+}
+
+function lostIn(
+  old: BindingView,
+  now: BindingView | undefined,
+  accounts: readonly string[],
+  atMs: number,
+): LostBinding | undefined {
+  const still = now === undefined ? [] : namedBy(now, accounts);
+  const serviceAccounts = namedBy(old, accounts).filter(account => !still.includes(account));
+  if (serviceAccounts.length === 0) return undefined;
+  const { kind, namespace, name, roleRef } = old;
+  const expiry = expiredKey(old, atMs);
+  return {
+    ...{ kind, namespace, name, serviceAccounts, atMs, role: `${roleRef.kind} ${roleRef.name}` },
+    how: now === undefined ? "deleted" : "changed",
+    ...(expiry === undefined ? {} : { expiry }),
+  };
+}
+
+function isBack({ serviceAccounts }: LostBinding, now: BindingView | undefined): boolean {
+  return now !== undefined && namedBy(now, serviceAccounts).length === serviceAccounts.length;
+}
+
+/** The accounts that a binding names, also as all ServiceAccounts of their namespace. */
+export function namedBy({ subjects }: Pick<BindingView, "subjects">, accounts: readonly string[]): string[] {
+  return accounts.filter(account => subjects.some(subject => isNamed(subject, account)));
+}
+
+function isNamed({ kind, name, namespace = "" }: SubjectView, account: string): boolean {
+  if (kind === "ServiceAccount") return `${namespace}/${name}` === account;
+  const [ofNamespace = ""] = account.split("/");
+  return kind === "Group" && ["system:serviceaccounts", `system:serviceaccounts:${ofNamespace}`].includes(name);
+}
+
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}/;
+
+/** Whoever expires bindings may take a minute. */
+function expiredKey({ annotations, labels, createdAtMs }: BindingView, atMs: number): string | undefined {
+  const times = Object.entries({ ...annotations, ...labels }).filter(([, value]) => TIME.test(value));
+  const passed = times.filter(([, value]) => Date.parse(value) > createdAtMs && Date.parse(value) <= atMs);
+  return passed.map(([key]) => key).find(key => /expir|until|ttl|valid/i.test(key));
+}
+
+function keyOf({ kind, namespace, name }: Pick<BindingView, "kind" | "namespace" | "name">): string {
+  return `${kind} ${namespace}/${name}`;
+}

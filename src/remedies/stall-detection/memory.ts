@@ -1,0 +1,64 @@
+import type { UnprovenRejections } from "../../core/intent";
+import type { Key } from "../../core/ports";
+import { LogWatch } from "../../logs/reading/log-watch";
+import { LostBindings } from "./lost-bindings";
+import { RequestActivity } from "./request-activity";
+
+/** Stale Leases that stopped within this time of each other probably have one cause. */
+const SAME_TIME_MS = 300_000;
+
+/** A workload with a stale Lease, and when the Lease was last seen to change. */
+export interface StaleWorkload {
+  readonly workload: string;
+  readonly sinceMs: number;
+}
+
+/** What is remembered of one ControllerResilience between two passes. */
+export interface ObjectMemory {
+  readonly logs: LogWatch;
+  readonly bindings: LostBindings;
+  readonly requests: RequestActivity;
+  workloads: number;
+  stale: readonly StaleWorkload[];
+}
+
+/** The state of all ControllerResiliences. */
+export class Memories {
+  readonly #byKey = new Map<Key, ObjectMemory>();
+
+  /** Returns the state of an object. */
+  of(key: Key): ObjectMemory {
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known;
+    const bindings = new LostBindings();
+    const added = { logs: new LogWatch(key), bindings, requests: new RequestActivity(), workloads: 0, stale: [] };
+    this.#byKey.set(key, added);
+    return added;
+  }
+
+  /** Counts the workloads with stale Leases over all objects, for the breaker and the canary. */
+  rejections(): UnprovenRejections {
+    const memories = [...this.#byKey.values()];
+    const stale = memories.flatMap(memory => memory.stale).toSorted((a, b) => a.sinceMs - b.sinceMs);
+    const together = stale.find(({ sinceMs }, i) => (stale[i + 1]?.sinceMs ?? Infinity) - sinceMs <= SAME_TIME_MS);
+    return {
+      workloads: stale.length,
+      watched: memories.reduce((sum, { workloads }) => sum + workloads, 0),
+      ...(together === undefined ? {} : { togetherSinceMs: together.sinceMs }),
+    };
+  }
+
+  /** Reads no logs of an object until its next pass. */
+  pause(key: Key): void {
+    const known = this.#byKey.get(key);
+    if (known === undefined) return;
+    known.logs.pause();
+    known.stale = [];
+  }
+
+  /** Drops the state of an object. */
+  forget(key: Key): void {
+    this.#byKey.get(key)?.logs.stop();
+    this.#byKey.delete(key);
+  }
+}

@@ -1,0 +1,158 @@
+import type { StallDetectionSpec, TokenRestartSpec } from "../../api/controller-resilience";
+import { Cause } from "../../api/conditions";
+import { parseDuration } from "../../core/duration";
+import { keyOf } from "../../core/key";
+import type { ObjectInMode } from "../../core/mode";
+import type { Readers } from "../../core/readers";
+import { serviceAccountUser } from "../../core/service-account-user";
+import type { BindingView, PodView, WorkloadView } from "../../core/views";
+import { hasEnded, isOwnedBy } from "../kit/pods";
+import { unlessForbidden } from "../kit/problems";
+import { describeTarget, readTarget } from "../kit/targets";
+import { judgeLease } from "./lease-judge";
+import { namedBy } from "./lost-bindings";
+import type { Memories } from "./memory";
+import { workloadId, type Limits, type Observed, type ObservedPod, type ObservedWorkload } from "./observed";
+import type { Pass } from "./pass";
+import { readLeases, withLeases } from "./read-leases";
+import { readLogs } from "./read-logs";
+
+/** Rates that flowIsolation has read are reused for this long: they have megabytes. */
+const RATES_AGE_MS = 60_000;
+
+/**
+ * Reads workloads, pods, Leases, bindings and what was found in the logs.
+ *
+ * @throws NotYetError while the first logs are being read, and any reader's error except ForbiddenError, which becomes a problem
+ */
+export async function observeControllers(
+  object: ObjectInMode,
+  spec: StallDetectionSpec,
+  readers: Readers,
+  memories: Memories,
+): Promise<Observed> {
+  const memory = memories.of(keyOf(object));
+  const pass: Pass = { object, spec, readers, memory, problems: [] };
+  const { views, missing } = await findTargets(pass);
+  const pods = (await readers.pods(object.metadata.namespace)).filter(pod => !hasEnded(pod));
+  const found = await withLogs(views, pods, pass);
+  const accounts = accountsOf(found);
+  const bindings = await readBindings(pass);
+  const nowMs = readers.clock.now().getTime();
+  const { leases, unread } = await readLeases(pass);
+  const workloads = await withRequests(withLeases(found, leases, pass, nowMs), pass);
+  noteStale(workloads, pass);
+  const { status } = object;
+  return {
+    mode: object.mode,
+    windows: object.spec.windows ?? [],
+    restarts: (status?.restarts ?? []).filter(({ cause }) => cause === Cause.LeaseNotRenewed),
+    previous: status?.stalls ?? [],
+    limits: limitsOf(object.spec.tokenRestart),
+    missingTargets: missing,
+    workloads,
+    lost: memory.bindings.follow(bindings, accounts, nowMs),
+    bindings: (bindings ?? []).flatMap(binding => presentBinding(binding, accounts)),
+    unread,
+    problems: pass.problems,
+    rejections: memories.rejections(),
+  };
+}
+
+async function findTargets({ object, readers, problems }: Pass) {
+  const views = new Map<string, WorkloadView>();
+  const missing: string[] = [];
+  for (const [index, target] of object.spec.targets.entries()) {
+    const read = () => readTarget(target, object.metadata.namespace, readers);
+    const found = await unlessForbidden(read, problems);
+    if (found?.length === 0) missing.push(describeTarget(target, index));
+    for (const view of found ?? []) views.set(view.uid, view);
+  }
+  return { views: [...views.values()], missing };
+}
+
+async function withLogs(
+  views: readonly WorkloadView[],
+  pods: readonly PodView[],
+  pass: Pass,
+): Promise<ObservedWorkload[]> {
+  const ownUser = await pass.readers.ownUser();
+  const isOperator = (pod: PodView): boolean => ownUser === serviceAccountUser(pod.namespace, pod.serviceAccountName);
+  const owned = views.map(view => ({ view, pods: pods.filter(pod => isOwnedBy(pod, view)) }));
+  const logs = await readLogs(
+    owned.flatMap(one => one.pods),
+    pass,
+  );
+  return owned.map(one => ({
+    view: one.view,
+    pods: one.pods.map((view): ObservedPod => {
+      return { view, isOperator: isOperator(view), leases: [], logs: logs.get(view.uid) ?? [] };
+    }),
+  }));
+}
+
+/** The ServiceAccounts of the pods, as `namespace/name`. */
+function accountsOf(workloads: readonly ObservedWorkload[]): string[] {
+  const views = workloads.flatMap(({ pods }) => pods.map(({ view }) => view));
+  return [...new Set(views.map(({ namespace, serviceAccountName }) => `${namespace}/${serviceAccountName}`))];
+}
+
+/** Undefined: they are not wanted, or not all of them can be read. */
+async function readBindings({ object, spec, readers, problems }: Pass): Promise<readonly BindingView[] | undefined> {
+  if (!spec.evidence.includes("Forbidden")) return undefined;
+  const { namespace } = object.metadata;
+  const ofNamespace = await unlessForbidden(() => readers.bindings("RoleBinding", namespace), problems);
+  const ofCluster = await unlessForbidden(() => readers.bindings("ClusterRoleBinding", namespace), problems);
+  return ofNamespace && ofCluster && [...ofNamespace, ...ofCluster];
+}
+
+function presentBinding(binding: BindingView, accounts: readonly string[]): Observed["bindings"] {
+  const serviceAccounts = namedBy(binding, accounts);
+  const { kind, namespace, name, roleRef, deletedAtMs } = binding;
+  if (serviceAccounts.length === 0 || deletedAtMs !== undefined) return [];
+  return [{ kind, namespace, name, serviceAccounts, role: `${roleRef.kind} ${roleRef.name}` }];
+}
+
+/** flowIsolation of the same object says which FlowSchema counts the requests of a ServiceAccount. */
+async function withRequests(workloads: readonly ObservedWorkload[], pass: Pass): Promise<ObservedWorkload[]> {
+  const { spec, object, readers, memory } = pass;
+  const flows = object.spec.flowIsolation === undefined ? [] : (object.status?.flows ?? []);
+  if (!spec.evidence.includes("Requests") || flows.length === 0) return [...workloads];
+  const rates = await readers.requestRates(RATES_AGE_MS);
+  const nowMs = readers.clock.now().getTime();
+  const idle = new Map(
+    flows.map(({ serviceAccount, flowSchema }) => [
+      serviceAccount,
+      flowSchema === undefined ? undefined : memory.requests.follow(flowSchema, rates, nowMs),
+    ]),
+  );
+  return workloads.map(workload => {
+    const idleSinceMs = idle.get(workload.view.serviceAccountName);
+    return idleSinceMs === undefined ? workload : { ...workload, idleSinceMs };
+  });
+}
+
+/** For the breaker and the canary. */
+function noteStale(workloads: readonly ObservedWorkload[], { spec, memory }: Pass): void {
+  const forMs = parseDuration(spec.for);
+  memory.workloads = workloads.length;
+  memory.stale = workloads.flatMap(({ view, pods }) => {
+    const stale = pods.flatMap(({ leases }) => leases.filter(held => judgeLease(held, forMs) === "stale"));
+    const sinceMs = Math.min(...stale.map(({ track }) => track.changedMs));
+    return stale.length === 0 ? [] : [{ workload: workloadId(view), sinceMs }];
+  });
+}
+
+/** The defaults of tokenRestart. */
+const DEFAULTS = { cooldown: "10m", maxRestarts: 3, maxRestartsWindow: "1h", maxUnavailable: 1 };
+
+function limitsOf(spec: TokenRestartSpec | undefined): Limits {
+  const { cooldown, maxRestarts, maxRestartsWindow, maxUnavailable } = spec ?? DEFAULTS;
+  return {
+    cooldownMs: parseDuration(cooldown),
+    maxRestarts,
+    maxRestartsWindowMs: parseDuration(maxRestartsWindow),
+    maxUnavailable,
+    respectWindows: spec?.respectWindows === true,
+  };
+}

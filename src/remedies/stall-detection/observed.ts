@@ -1,0 +1,67 @@
+import type { RestartStatus, StallStatus } from "../../api/controller-resilience";
+import type { RestartLimits, UnprovenRejections } from "../../core/intent";
+import type { Mode } from "../../core/mode";
+import type { PodView, WorkloadView } from "../../core/views";
+import type { MaintenanceWindow } from "../../core/windows";
+import type { Problem } from "../kit/problems";
+import type { ContainerLog } from "./denials";
+import type { HeldLease } from "./lease-judge";
+import type { LostBinding } from "./lost-bindings";
+
+/** What one pass has read. */
+export interface Observed {
+  readonly mode: Mode;
+  readonly windows: readonly MaintenanceWindow[];
+  /** Restarts with the cause of this remedy. */
+  readonly restarts: readonly RestartStatus[];
+  /** status.stalls. */
+  readonly previous: readonly StallStatus[];
+  readonly limits: Limits;
+  readonly missingTargets: readonly string[];
+  readonly workloads: readonly ObservedWorkload[];
+  /** Bindings that no longer name a ServiceAccount of the targets, and those that do. */
+  readonly lost: readonly LostBinding[];
+  readonly bindings: readonly PresentBinding[];
+  /** Namespaces whose Leases can't be read now. */
+  readonly unread: readonly string[];
+  readonly problems: readonly Problem[];
+  /** Workloads of all objects with a stale Lease. */
+  readonly rejections: UnprovenRejections;
+}
+
+/** How restarts are limited: fields of tokenRestart, or their defaults. */
+export interface Limits extends RestartLimits {
+  readonly maxUnavailable: number;
+  readonly respectWindows: boolean;
+}
+
+/** A workload and its pods. */
+export interface ObservedWorkload {
+  readonly view: WorkloadView;
+  readonly pods: readonly ObservedPod[];
+  /** When its ServiceAccount made its last request, if it made some in every minute before. */
+  readonly idleSinceMs?: number;
+}
+
+/** A pod that has not ended. */
+export interface ObservedPod {
+  readonly view: PodView;
+  readonly isOperator: boolean;
+  /** Leases that it holds. */
+  readonly leases: readonly HeldLease[];
+  readonly logs: readonly ContainerLog[];
+}
+
+/** A binding that names a ServiceAccount of the targets. */
+export interface PresentBinding {
+  readonly kind: LostBinding["kind"];
+  readonly namespace: string;
+  readonly name: string;
+  readonly role: string;
+  readonly serviceAccounts: readonly string[];
+}
+
+/** A workload in status and messages, such as `Deployment/web`. */
+export function workloadId({ kind, name }: Pick<WorkloadView, "kind" | "name">): string {
+  return `${kind}/${name}`;
+}

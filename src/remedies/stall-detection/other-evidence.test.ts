@@ -1,0 +1,196 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { deniedIn } from "../../logs/stall-topics";
+import { binding, Scene } from "./testing/scene";
+
+let scene: Scene;
+beforeEach(() => {
+  scene = new Scene();
+});
+
+const denial = (verb = "list", resource = "pods", account = "team:web"): string =>
+  `E0101 12:00:00.000000       1 reflector.go:147] "Unhandled Error" err="failed to list *v1.Pod: ${resource} is forbidden: User \\"system:serviceaccount:${account}\\" cannot ${verb} resource \\"${resource}\\" in API group \\"\\" in the namespace \\"team\\""`;
+const every = (seconds: number, text: () => string) => {
+  let at = 0;
+  return (): void => {
+    at += 10;
+    if (at % seconds === 0) scene.log(text());
+  };
+};
+
+describe("the denied request in a record", () => {
+  const plain =
+    'leases.coordination.k8s.io "web" is forbidden: User "system:serviceaccount:team:web" cannot update resource "leases" in API group "coordination.k8s.io" in the namespace "team"';
+
+  it("is names only, also inside of JSON and at the cluster scope", () => {
+    const request = {
+      serviceAccount: { namespace: "team", name: "web" },
+      ...{ verb: "update", resource: "leases", group: "coordination.k8s.io", namespace: "team" },
+    };
+    expect(deniedIn(plain)).toEqual(request);
+    expect(deniedIn(JSON.stringify({ message: plain }))).toEqual(request);
+    expect(deniedIn(JSON.stringify({ body: JSON.stringify({ message: plain }) }))).toEqual(request);
+    const wide =
+      'User "system:serviceaccount:team:web" cannot list resource "nodes" in API group "" at the cluster scope';
+    expect(deniedIn(wide)).toEqual({
+      serviceAccount: request.serviceAccount,
+      ...{ verb: "list", resource: "nodes", group: "" },
+    });
+  });
+
+  it("is unknown for anything else", () => {
+    for (const text of [
+      plain.replace("team:web", "team:we b"),
+      plain.replace("update", "obliterate"),
+      plain.replace('"leases"', '"<script>"'),
+      plain.replace("system:serviceaccount:team:web", "alice"),
+      "403 Forbidden",
+    ])
+      expect(deniedIn(text)).toBeUndefined();
+  });
+});
+
+describe("403s", () => {
+  it("that follow a deleted binding name it, and lead to no restart", async () => {
+    scene = new Scene({ onStall: "Restart" });
+    scene.bindingList = [binding()];
+    await scene.run(60);
+    scene.bindingList = [];
+    expect((await scene.run(250, every(30, denial))).status).toBe("True");
+    const pass = await scene.run(120, every(30, denial));
+    expect(pass).toMatchObject({ status: "False", reason: "AccessLost", intents: [] });
+    expect(pass.message).toBe(
+      "Deployment/web may no longer list pods in namespace team: RoleBinding web-rights (Role web) was deleted at 2025-01-01T12:01:00Z. Restore it; a restart cannot help.",
+    );
+    expect(scene.object.status?.stalls).toMatchObject([
+      { evidence: "Forbidden", denied: "list pods in namespace team", lost: "RoleBinding web-rights" },
+    ]);
+    scene.failOver();
+    expect((await scene.run(60, every(30, denial))).message).toContain("RoleBinding web-rights had allowed it");
+    scene.bindingList = [binding()];
+    expect((await scene.run(300)).status).toBe("True");
+  });
+
+  it("say that the binding has expired, or was changed", async () => {
+    const annotations = { "example.com/expires-at": "2025-01-01T12:01:00Z" };
+    scene.bindingList = [binding({ annotations })];
+    await scene.run(60);
+    scene.bindingList = [];
+    const pass = await scene.run(400, every(30, denial));
+    expect(pass.message).toContain("after the time in its key example.com/expires-at");
+    expect(pass.message).toContain("spec.bindingRenewal renews bindings before they expire.");
+    scene = new Scene();
+    scene.bindingList = [binding()];
+    await scene.run(60);
+    scene.bindingList = [binding({ subjects: [] })];
+    expect((await scene.run(400, every(30, denial))).message).toContain("no longer names ServiceAccount web since");
+  });
+
+  it("that began while the program ran are named without a known binding, too", async () => {
+    scene.podList = [scene.pod("web-5d-a", { createdAtMs: scene.nowMs })];
+    scene.bindingList = [binding()];
+    await scene.run(900);
+    const pass = await scene.run(400, every(30, denial));
+    expect(pass.message).toBe(
+      "Deployment/web may no longer list pods in namespace team: RoleBinding web-rights (Role web) still names ServiceAccount web. Check what the role allows.",
+    );
+  });
+
+  it("are innocent from the start of a program on: it probes for an optional API", async () => {
+    scene.podList = [scene.pod("web-5d-a", { createdAtMs: scene.nowMs })];
+    const pass = await scene.run(3_600, every(60, denial));
+    expect(pass).toMatchObject({ status: "True", reason: "Active" });
+    expect(pass.message).toContain("may not list pods in namespace team, as long as its log goes back");
+  });
+
+  it("are innocent if they were there before the operator looked, and if they are few", async () => {
+    for (let ms = scene.nowMs - 1_800_000; ms < scene.nowMs; ms += 120_000)
+      scene.logs.write("web-5d-a", "main", { ms, text: denial() });
+    expect((await scene.run(3_600, every(120, denial))).status).toBe("True");
+    scene = new Scene();
+    await scene.run(1_800);
+    scene.log(denial());
+    scene.log(denial("get", "secrets"));
+    expect((await scene.run(1_200)).status).toBe("True");
+  });
+
+  it("of another ServiceAccount are those of a proxy's user", async () => {
+    await scene.run(900);
+    expect(
+      (
+        await scene.run(
+          600,
+          every(30, () => denial("list", "pods", "other:user")),
+        )
+      ).status,
+    ).toBe("True");
+  });
+});
+
+describe("lost Leases", () => {
+  const lose = (also?: string): void => {
+    if (also !== undefined) scene.log(also);
+    scene.log('E0101 12:00:00.000000       1 main.go:12] "leader election lost"');
+  };
+
+  it.each<[string, string | undefined]>([
+    ["its log names no denial", undefined],
+    [
+      "throttled",
+      "I0101 12:00:00 request.go:697] Waited for 5s due to client-side throttling, not priority and fairness",
+    ],
+    ["its requests for Leases get 403 responses", denial("update", "leases")],
+  ])("again and again: %s", async (cause, also) => {
+    await scene.run(60);
+    for (let i = 0; i < 3; i++) {
+      lose(also);
+      scene.log('E0101 12:00:00.000000       1 main.go:12] "failed to renew lease"');
+      const pass = await scene.run(120);
+      if (i < 2) expect(pass.status).toBe("True");
+      else expect(pass).toMatchObject({ status: "False", reason: "LeadershipLost", intents: [] });
+      if (i === 2) expect(pass.message).toContain(cause);
+    }
+    expect((await scene.run(3_600)).status).toBe("True");
+  });
+
+  it("once, with many lines, is a normal day", async () => {
+    await scene.run(60);
+    expect(
+      (
+        await scene.run(
+          60,
+          every(10, () => "failed to renew lease team/web: timed out"),
+        )
+      ).status,
+    ).toBe("True");
+  });
+});
+
+describe("requests that stop", () => {
+  const counted = (requests: number): void => {
+    const toMs = scene.nowMs;
+    scene.rates = { spans: { flow: [{ fromMs: toMs - 10_000, toMs, requests }] }, readMs: toMs };
+  };
+
+  beforeEach(() => {
+    scene = new Scene({ evidence: ["Requests"] });
+    const flows = [{ serviceAccount: "web", flowSchema: "flow" }];
+    const spec = { ...scene.object.spec, flowIsolation: {} as never };
+    scene.object = { ...scene.object, spec, status: { flows } };
+  });
+
+  it("after an hour with some in every minute are reported, and lead to no restart", async () => {
+    await scene.run(3_700, () => counted(5));
+    expect((await scene.run(280, () => counted(0))).status).toBe("True");
+    const pass = await scene.run(30, () => counted(0));
+    expect(pass).toMatchObject({ status: "False", reason: "RequestsStopped", intents: [] });
+  });
+
+  it("after less, after a pause, or while the counters are not known, say nothing", async () => {
+    await scene.run(1_800, () => counted(5));
+    expect((await scene.run(900, () => counted(0))).status).toBe("True");
+    await scene.run(3_700, () => counted(5));
+    scene.rates = { unknown: "Failed to read the request counters." };
+    expect((await scene.run(900)).status).toBe("True");
+    expect((await scene.run(900, () => counted(0))).status).toBe("True");
+  });
+});

@@ -1,0 +1,142 @@
+import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
+import { parseDuration } from "../../core/duration";
+import type { Plan, PlanItem } from "../../core/remedy";
+import { isOpen } from "../../core/restarts";
+import { targetNotFound } from "../kit/finding";
+import { judgeLease, limitMs, type HeldLease } from "./lease-judge";
+import { workloadId, type Observed } from "./observed";
+import { leaseId } from "./read-leases";
+import type { Finding } from "./reasons";
+import { decideRestart, type RestartDecision } from "./restart";
+import { scopeOf, type Scope } from "./scope";
+import { settleRestarts } from "./settle";
+import { oldDenials, stallsOf, type Stall } from "./stalls";
+
+/** Time between two passes while something is stalled or restarted. */
+const CLOSE_MS = 10_000;
+
+/** Minimum time between two passes. */
+const MIN_RECHECK_MS = 1_000;
+
+/** What the remedy plans and reports. */
+export interface StallPlan extends Plan<StallItem> {
+  readonly restarts: readonly RestartStatus[];
+  /** Restarts that this plan has found to be Recovered or Ineffective. */
+  readonly settled: readonly RestartStatus[];
+  /** Entries of status about Leases that can't be read now: they are what a later reading is compared with. */
+  readonly kept: readonly StallStatus[];
+  /** Findings about anything but the workloads. */
+  readonly findings: readonly Finding[];
+  /** Absent: with the next full pass. */
+  readonly recheckAfterMs?: number;
+}
+
+/** One workload. */
+export interface StallItem extends PlanItem {
+  readonly workload: string;
+  readonly pods: number;
+  readonly findings: readonly Finding[];
+  /** The sentence of the finding that a restart belongs to, without what is done about it. */
+  readonly restart?: { readonly sentence: string; readonly index: number };
+  readonly entries: readonly StallStatus[];
+}
+
+/** Plans at most one restart per workload. Pure and total. */
+export function planStalls(observed: Observed, spec: StallDetectionSpec, now: Date): StallPlan {
+  const forMs = parseDuration(spec.for);
+  const restarts = settleRestarts(observed.restarts, observed.workloads, forMs, now.getTime());
+  const scopes = observed.workloads.map(workload => scopeOf(observed, spec, workload, now));
+  const items = scopes.map(scope => itemOf(scope, restarts));
+  const settled = restarts.filter(entry => !isOpen(entry) && observed.restarts.some(one => isChanged(one, entry)));
+  const findings = otherFindings(observed);
+  return { items, restarts, settled, kept: keptEntries(observed), findings, ...recheckOf(scopes, items, restarts) };
+}
+
+function keptEntries({ previous, unread }: Observed): StallStatus[] {
+  return previous.filter(({ lease = "" }) => unread.some(namespace => lease.startsWith(`${namespace}/`)));
+}
+
+function isChanged(before: RestartStatus, after: RestartStatus): boolean {
+  return before.podUID === after.podUID && before.time === after.time && before.outcome !== after.outcome;
+}
+
+function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
+  const { view, pods } = scope.workload;
+  const stalls = stallsOf(scope);
+  const decision = decideRestart(stalls, scope, restarts);
+  const index = stalls.findIndex(({ held }) => held !== undefined);
+  const findings = stalls.map((stall, i) => (i === index ? withDecision(stall, decision) : stall.finding));
+  return {
+    id: view.uid,
+    workload: workloadId(view),
+    pods: pods.length,
+    intents: decision?.intents ?? [],
+    entries: stalls.map(({ entry }) => entry),
+    findings: findings.length > 0 ? findings : [calm(scope)],
+    ...(decision !== undefined && decision.intents.length > 0 && stalls[index] !== undefined
+      ? { restart: { sentence: stalls[index].finding.sentence, index } }
+      : {}),
+  };
+}
+
+function withDecision({ finding }: Stall, decision: RestartDecision | undefined): Finding {
+  if (decision === undefined) return finding;
+  const { reason, sentence, isStalled = false, isProgressing = false } = decision.finding;
+  return { ...finding, reason, sentence: `${finding.sentence} ${sentence}`, isStalled, isProgressing };
+}
+
+/** No evidence of a stall, and what the operator cannot tell. */
+function calm(scope: Scope): Finding {
+  const { view, pods } = scope.workload;
+  const id = workloadId(view);
+  if (pods.length === 0) return { status: "True", reason: "NoPods", sentence: `${id} has no pods.` };
+  const notes = [...unsureLeases(scope), ...notesOnDenials(scope)];
+  if (notes.length === 0) return { status: "True", reason: "Active", sentence: `${id} shows no sign of a stall.` };
+  return { status: "True", reason: "Active", sentence: notes.join(" "), isNotable: true };
+}
+
+function unsureLeases({ workload, forMs }: Scope): string[] {
+  const held = workload.pods.flatMap(({ leases }) => leases);
+  return held
+    .filter(lease => judgeLease(lease, forMs) === "unconfirmed")
+    .map(
+      ({ track, pod }) =>
+        `Lease ${leaseId(track)} is no longer renewed since pod ${pod.name} restarted a container; nothing shows that it still should be.`,
+    );
+}
+
+function notesOnDenials(scope: Scope): string[] {
+  const [first, ...rest] = oldDenials(scope);
+  if (first === undefined) return [];
+  const more = rest.length === 0 ? "" : `, and ${rest.length} more`;
+  return [
+    `${workloadId(scope.workload.view)} may not ${first}${more}, as long as its log goes back; this may be normal.`,
+  ];
+}
+
+function otherFindings(observed: Observed): Finding[] {
+  const failed = observed.problems.map(({ forbidden, message }): Finding => {
+    const reason = forbidden ? "Forbidden" : "ObserveFailed";
+    return { status: "Unknown", reason, sentence: `Observation incomplete: ${message}.` };
+  });
+  return [...observed.missingTargets.map(target => targetNotFound(target)), ...failed];
+}
+
+function recheckOf(
+  scopes: readonly Scope[],
+  items: readonly StallItem[],
+  restarts: readonly RestartStatus[],
+): Pick<StallPlan, "recheckAfterMs"> {
+  const isClose = restarts.some(isOpen) || items.some(({ entries }) => entries.length > 0);
+  const waits = scopes.flatMap(scope => waitsOf(scope));
+  const soonestMs = Math.min(isClose ? CLOSE_MS : Infinity, ...waits);
+  return soonestMs === Infinity ? {} : { recheckAfterMs: Math.max(MIN_RECHECK_MS, soonestMs) };
+}
+
+/** A pass follows as soon as a Lease may be stale; a renewal puts that off. */
+function waitsOf({ workload, forMs }: Scope): number[] {
+  const held = workload.pods.flatMap(({ leases }): readonly HeldLease[] => leases);
+  return held
+    .filter(lease => judgeLease(lease, forMs) === "renewed")
+    .map(({ track }) => limitMs(track, forMs) - track.standingMs + MIN_RECHECK_MS);
+}

@@ -1,0 +1,82 @@
+import { Cause, ConditionType } from "../../api/conditions";
+import type { Permission } from "../../core/intent";
+import { defineRemedy, type Remedy } from "../../core/remedy";
+import { STALLED } from "./gauges";
+import { Memories } from "./memory";
+import { observeControllers } from "./observe";
+import { planStalls } from "./plan";
+import { REASONS } from "./reasons";
+import { reportStalls } from "./report";
+
+const PERMISSIONS: readonly Permission[] = [
+  {
+    apiGroup: "coordination.k8s.io",
+    resource: "leases",
+    verbs: ["list"],
+    why: "Sees which Leases the pods of the targets hold, and whether they are renewed.",
+  },
+  {
+    apiGroup: "",
+    resource: "pods",
+    verbs: ["list", "watch"],
+    why: "Finds the pods of the targets, and whether they run.",
+  },
+  {
+    apiGroup: "",
+    resource: "pods/log",
+    verbs: ["get"],
+    why: "Finds 403 responses, 401 responses and lost Leases in the logs of the targets' pods.",
+  },
+  {
+    apiGroup: "",
+    resource: "pods/eviction",
+    verbs: ["create"],
+    why: "With onStall: Restart, replaces a pod that no longer renews its Lease. PodDisruptionBudgets are respected.",
+  },
+  ...["rolebindings", "clusterrolebindings"].map(resource => ({
+    apiGroup: "rbac.authorization.k8s.io",
+    resource,
+    verbs: ["list", "watch"],
+    why: "Names the binding whose loss explains 403 responses.",
+  })),
+  {
+    apiGroup: "",
+    resource: "",
+    url: "/metrics",
+    verbs: ["get"],
+    why: "With evidence Requests, sees whether a ServiceAccount still makes requests.",
+  },
+  {
+    apiGroup: "discovery.k8s.io",
+    resource: "endpointslices",
+    name: "kubernetes",
+    verbs: ["get"],
+    why: "Finds the API servers: each has its own counters.",
+  },
+  ...["deployments", "statefulsets", "daemonsets"].map(resource => ({
+    apiGroup: "apps",
+    resource,
+    verbs: ["get", "list", "watch"],
+    why: "Finds the targets.",
+  })),
+];
+
+/** Finds controllers that run and do nothing, and restarts those that hold a Lease without renewing it. */
+export function createStallDetection(): Remedy<"stallDetection"> {
+  const memories = new Memories();
+  return defineRemedy({
+    name: "stall-detection",
+    block: "stallDetection",
+    condition: ConditionType.ControllersActive,
+    reasons: REASONS,
+    owns: "stalls",
+    permissions: PERMISSIONS,
+    gauges: [STALLED],
+    causes: [Cause.LeaseNotRenewed],
+    observe: (object, spec, readers) => observeControllers(object, spec, readers, memories),
+    plan: planStalls,
+    report: reportStalls,
+    pause: key => memories.pause(key),
+    forget: key => memories.forget(key),
+  });
+}

@@ -1,0 +1,153 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Outcome } from "../../core/intent";
+import { outcomesOf } from "../../core/testing/remedy-sample";
+import { Scene, workload, type ScenePass } from "./testing/scene";
+
+let scene: Scene;
+beforeEach(() => {
+  scene = new Scene({ onStall: "Restart" });
+});
+
+/** The process hangs, and its Lease is stale. */
+async function stall(): Promise<ScenePass> {
+  await scene.run(120);
+  scene.renewer = undefined;
+  return scene.run(310);
+}
+
+/** The evicted pod is replaced; the successor takes the Lease, and renews it if it works. */
+function replace(name: string, works: boolean): void {
+  scene.podList = [scene.pod(name, { createdAtMs: scene.nowMs })];
+  if (!works) return;
+  scene.take(`${name}_1`);
+  scene.renewer = `${name}_1`;
+}
+
+describe("onStall: Restart", () => {
+  it("evicts the pod with uid, cause and the limits of tokenRestart's defaults", async () => {
+    const { intents, planned } = await stall();
+    expect(intents).toMatchObject([
+      {
+        verb: "evict",
+        target: { name: "web-5d-a", uid: "uid-web-5d-a" },
+        restart: {
+          ...{ workload: "Deployment/web", cause: "LeaseNotRenewed", rejections: { workloads: 1, watched: 1 } },
+          limits: { cooldownMs: 600_000, maxRestarts: 3, maxRestartsWindowMs: 3_600_000 },
+        },
+      },
+    ]);
+    const report = (outcome: Outcome) => planned.report(outcomesOf(planned.plan, outcome), scene.clock.now());
+    expect(report({ result: "Executed" })).toMatchObject({ status: "False", reason: "Restarting", progressing: true });
+    expect(report({ result: "Blocked", message: "budget", retryAfterMs: 1 }).reason).toBe("RestartBlocked");
+    expect(report({ result: "Limited", limit: "Breaker", retryAfterMs: 1 }).reason).toBe("BreakerTripped");
+    expect(report({ result: "Limited", limit: "Canary", retryAfterMs: 1 }).reason).toBe("RestartDeferred");
+    expect(report({ result: "Forbidden", message: "no" }).reason).toBe("Forbidden");
+  });
+
+  it("is Recovered once another pod renews a Lease", async () => {
+    scene.executed(await stall());
+    replace("web-5d-b", true);
+    const pass = await scene.run(60);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Recovered" }]);
+    expect(pass).toMatchObject({ status: "True", reason: "Active" });
+  });
+
+  it("ends after three restarts that did not help, for a day", async () => {
+    let pass = await stall();
+    for (const name of ["web-5d-b", "web-5d-c", "web-5d-d"]) {
+      expect(pass.intents).toHaveLength(1);
+      scene.executed(pass);
+      replace(name, true);
+      scene.object = {
+        ...scene.object,
+        status: {
+          ...scene.object.status,
+          restarts: scene.object.status!.restarts!.map(entry => ({ ...entry, outcome: "Ineffective" as const })),
+        },
+      };
+      await scene.run(60);
+      scene.renewer = undefined;
+      pass = await scene.run(10_000);
+    }
+    expect(pass).toMatchObject({ reason: "RestartsExhausted", intents: [], stalled: { reason: "RestartsExhausted" } });
+    expect((await scene.run(86_400)).intents).toHaveLength(1);
+  });
+
+  it("is ineffective if no pod renews a Lease within ten minutes, and then waits for the cooldown", async () => {
+    scene.executed(await stall());
+    replace("web-5d-b", false);
+    await scene.run(610);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
+  });
+
+  it("counts another object's restarts and its own cooldown", async () => {
+    scene.executed(await stall(), "Recovered");
+    const pass = await scene.run(60);
+    expect(pass).toMatchObject({ reason: "RestartDeferred", intents: [] });
+    expect(pass.message).toContain("(cooldown)");
+  });
+
+  it.each<[string, () => void, string]>([
+    ["the skip annotation", () => (scene.podList = [{ ...scene.podList[0]!, skip: true }]), "LeaseNotRenewed"],
+    ["the annotation on the workload", () => (scene.workloadList = [workload({ skip: true })]), "LeaseNotRenewed"],
+    [
+      "another pod that is not Ready",
+      () => scene.podList.push(scene.pod("web-5d-z", { ready: false })),
+      "RestartDeferred",
+    ],
+    ["a missing pod", () => (scene.workloadList = [workload({ replicas: 2 })]), "RestartDeferred"],
+    [
+      "a rollout",
+      () =>
+        (scene.workloadList = [
+          workload({ rollout: { strategy: "RollingUpdate", isComplete: false, isInProgress: true } }),
+        ]),
+      "RestartDeferred",
+    ],
+    [
+      "a closed window, with respectWindows",
+      () => {
+        const windows = [{ schedule: "0 2 * * 6", duration: "1h", timeZone: "UTC" }];
+        const tokenRestart = {
+          ...{ cooldown: "10m", maxRestarts: 3, maxRestartsWindow: "1h", maxUnavailable: 1, respectWindows: true },
+        } as never;
+        scene.object = { ...scene.object, spec: { ...scene.object.spec, windows, tokenRestart } };
+      },
+      "WaitingForWindow",
+    ],
+  ])("waits or leaves the pod alone: %s", async (_, arrange, reason) => {
+    arrange();
+    expect(await stall()).toMatchObject({ status: "False", reason, intents: [] });
+  });
+
+  it("in Observe mode says what it would do", async () => {
+    scene.object = { ...scene.object, spec: { ...scene.object.spec, mode: "Observe" } };
+    const pass = await stall();
+    expect(pass).toMatchObject({ reason: "WouldRestart" });
+    expect(pass.message).toContain("In Enforce mode the operator would evict pod web-5d-a.");
+  });
+
+  it("by a new leader of the operator follows only when it has seen the Lease stand still itself", async () => {
+    await stall();
+    scene.failOver();
+    expect(await scene.run(50)).toMatchObject({ reason: "RestartDeferred", intents: [] });
+    expect((await scene.run(20)).intents).toHaveLength(1);
+  });
+
+  it("tells the canary and the breaker when Leases of several workloads stop together", async () => {
+    scene.workloadList.push(workload({ name: "db", uid: "d" }));
+    scene.object.spec.targets.push({ kind: "Deployment", name: "db" });
+    scene.podList.push(scene.pod("db-5d-a", { owner: { kind: "ReplicaSet", name: "db-5d", uid: "rs2" } }));
+    scene.leaseList.push({ ...scene.leaseList[0]!, name: "db", uid: "l2", holder: "db-5d-a_1" });
+    let isUp = true;
+    await scene.run(120, () => {
+      const renewed = scene.clock.now().toISOString();
+      scene.leaseList = scene.leaseList.map(one => (isUp && one.name === "db" ? { ...one, renewed } : one));
+    });
+    isUp = false;
+    scene.renewer = undefined;
+    const { intents } = await scene.run(310);
+    expect(intents.map(({ restart }) => restart?.rejections?.workloads)).toEqual([2, 2]);
+    expect(intents[0]?.restart?.rejections).toHaveProperty("togetherSinceMs");
+  });
+});

@@ -1,0 +1,161 @@
+import { Cause } from "../../api/conditions";
+import type { RestartStatus } from "../../api/controller-resilience";
+import type { Intent } from "../../core/intent";
+import { whatWould } from "../../core/mode";
+import { checkRestartBudget, isOpen, restartsOf } from "../../core/restarts";
+import { toSeconds } from "../../core/time";
+import { describeOpening, windowsAt } from "../../core/windows";
+import { firstMatch, type Check } from "../kit/checks";
+import { isSeenStanding } from "./lease-judge";
+import { workloadId, type ObservedPod } from "./observed";
+import type { Finding, Reason } from "./reasons";
+import type { Scope } from "./scope";
+import type { Stall } from "./stalls";
+
+// Which pod with a stale Lease is restarted, and what it waits for. Pure. The executor checks the limits that hold for the whole cluster.
+
+/** Restarts that did not help count for this long, in milliseconds: then the operator tries again. */
+const EXHAUSTED_MS = 86_400_000;
+
+/** A pod whose Lease is stale, and the restarts of its workload. */
+interface Candidate extends Scope {
+  readonly pod: ObservedPod;
+  /** With the outcomes known now. */
+  readonly history: readonly RestartStatus[];
+}
+
+/** What follows from the stale Leases of a workload. */
+export interface RestartDecision {
+  /** Why the pod is not restarted now, or what is done with it: replaces the finding of the stall, after its sentence. */
+  readonly finding: Pick<Finding, "reason" | "sentence" | "isStalled" | "isProgressing">;
+  readonly intents: readonly Intent[];
+  readonly retryAfterMs?: number;
+}
+
+/** Each holds the restart back. */
+const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
+  skipped,
+  ownPod,
+  notSeenLongEnough,
+  exhausted,
+  rolloutInProgress,
+  othersUnavailable,
+  windowClosed,
+  overBudget,
+];
+
+/** Decides on the restart of the pod whose Lease has stood still for the longest time. */
+export function decideRestart(
+  stalls: readonly Stall[],
+  scope: Scope,
+  history: readonly RestartStatus[],
+): RestartDecision | undefined {
+  const held = stalls.flatMap(stall => stall.held ?? []).toSorted((a, b) => b.track.standingMs - a.track.standingMs);
+  const pods = held.flatMap(({ pod }) => scope.workload.pods.find(({ view }) => view.uid === pod.uid) ?? []);
+  const pod = pods.find(({ view, isOperator }) => !view.skip && !isOperator) ?? pods[0];
+  if (pod === undefined || scope.spec.onStall !== "Restart") return undefined;
+  const candidate = { ...scope, pod, history: restartsOf(workloadId(scope.workload.view), history) };
+  return firstMatch(CHECKS, candidate) ?? evict(candidate);
+}
+
+function skipped({ pod, workload }: Candidate): RestartDecision | undefined {
+  if (!pod.view.skip && !workload.view.skip) return undefined;
+  return held("LeaseNotRenewed", "The skip annotation is set, so the operator leaves it alone.", { isStalled: true });
+}
+
+function ownPod({ pod }: Candidate): RestartDecision | undefined {
+  if (!pod.isOperator) return undefined;
+  return held("LeaseNotRenewed", "It is a pod of this operator, which does not restart itself.", { isStalled: true });
+}
+
+/** A new leader of the operator knows from status that the Lease is stale; it looks for itself before it acts. */
+function notSeenLongEnough({ pod }: Candidate): RestartDecision | undefined {
+  if (pod.leases.some(isSeenStanding)) return undefined;
+  return held("RestartDeferred", "Restart deferred: the new leader is watching the Lease first.", {
+    isProgressing: true,
+  });
+}
+
+function exhausted({ history, observed, now }: Candidate): RestartDecision | undefined {
+  const { maxRestarts } = observed.limits;
+  const lastHelped = history.findLastIndex(({ outcome }) => outcome !== "Ineffective");
+  const recent = history.slice(lastHelped + 1).filter(({ time }) => now.getTime() - Date.parse(time) < EXHAUSTED_MS);
+  if (recent.length < maxRestarts) return undefined;
+  const sentence = `${recent.length} restarts did not help; find out why it does not renew its Lease. The operator tries again a day after the last restarts.`;
+  return held("RestartsExhausted", sentence, { isStalled: true });
+}
+
+function rolloutInProgress({ workload }: Candidate): RestartDecision | undefined {
+  if (workload.view.rollout?.isInProgress !== true) return undefined;
+  return held("RestartDeferred", "Restart deferred: a rollout is in progress.", { isProgressing: true });
+}
+
+/** Pods that are not Ready, besides the one to restart. */
+function othersUnavailable({ workload, pod, observed }: Candidate): RestartDecision | undefined {
+  const { maxUnavailable } = observed.limits;
+  const others = workload.pods.filter(({ view }) => view.uid !== pod.view.uid);
+  const missing = Math.max(0, workload.view.replicas - workload.pods.length);
+  const unavailable = missing + others.filter(({ view }) => !view.ready || view.deletedAtMs !== undefined).length;
+  if (unavailable < maxUnavailable) return undefined;
+  const sentence = `Restart deferred: as many other pods are unavailable as maxUnavailable allows (${maxUnavailable}).`;
+  return held("RestartDeferred", sentence, { isProgressing: true });
+}
+
+function windowClosed({ observed, now }: Candidate): RestartDecision | undefined {
+  if (!observed.limits.respectWindows) return undefined;
+  const window = windowsAt(observed.windows, now.getTime());
+  if (window.isOpen) return undefined;
+  return held("WaitingForWindow", `Restart waits: ${describeOpening(window)}.`, { isProgressing: true });
+}
+
+function overBudget(candidate: Candidate): RestartDecision | undefined {
+  const { history, now } = candidate;
+  const budget = checkRestartBudget(history, claimFor(candidate), now);
+  if (budget.allowed) return undefined;
+  const { retryAfterMs } = budget;
+  const open = history.findLast(isOpen);
+  const until = toSeconds(new Date(now.getTime() + retryAfterMs));
+  const limit = budget.limit === "Cooldown" ? "cooldown" : "maxRestarts";
+  const sentence =
+    open === undefined
+      ? `Next restart possible at ${until} (${limit}).`
+      : `The operator is watching the restart of pod ${open.pod}.`;
+  return { ...held("RestartDeferred", sentence, { isProgressing: true }), retryAfterMs };
+}
+
+function evict(candidate: Candidate): RestartDecision {
+  const { pod, observed, workload } = candidate;
+  const { namespace, name, uid, skip } = pod.view;
+  const lease = pod.leases.map(({ track }) => `${track.namespace}/${track.name}`)[0] ?? "";
+  const intent: Intent = {
+    verb: "evict",
+    target: { apiVersion: "v1", kind: "Pod", namespace, name, uid },
+    why: `Pod ${name} of ${workloadId(workload.view)} holds Lease ${lease} and no longer renews it.`,
+    eventReason: "PodEvicted",
+    restart: claimFor(candidate),
+    skip: skip || workload.view.skip,
+  };
+  const { mode } = observed;
+  if (mode === "Enforce")
+    return { ...held("Restarting", `Evicting pod ${name}.`, { isProgressing: true }), intents: [intent] };
+  const would = whatWould(mode);
+  const sentence = `${would.charAt(0).toUpperCase()}${would.slice(1)} evict pod ${name}.`;
+  return { ...held("WouldRestart", sentence, {}), intents: [intent] };
+}
+
+function claimFor({ pod, observed, workload }: Candidate): NonNullable<Intent["restart"]> {
+  const { cooldownMs, maxRestarts, maxRestartsWindowMs } = observed.limits;
+  const { name, uid, createdAtMs, nodeName } = pod.view;
+  return {
+    workload: workloadId(workload.view),
+    ...{ pod: name, podUID: uid, podCreatedAtMs: createdAtMs },
+    ...(workload.view.kind === "DaemonSet" && nodeName !== undefined ? { nodeName } : {}),
+    cause: Cause.LeaseNotRenewed,
+    limits: { cooldownMs, maxRestarts, maxRestartsWindowMs },
+    rejections: observed.rejections,
+  };
+}
+
+function held(reason: Reason, sentence: string, state: Pick<Finding, "isStalled" | "isProgressing">): RestartDecision {
+  return { finding: { reason, sentence, ...state }, intents: [] };
+}

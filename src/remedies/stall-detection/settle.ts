@@ -1,0 +1,48 @@
+import type { RestartStatus } from "../../api/controller-resilience";
+import { isCreatedAfter, settleOpenRestarts } from "../../core/restarts";
+import { judgeLease } from "./lease-judge";
+import { workloadId, type ObservedPod, type ObservedWorkload } from "./observed";
+
+// Outcomes of the restarts with the cause of this remedy. Pure.
+
+/** Without a pod that renews a Lease after this time, a restart was ineffective, in milliseconds. */
+const INEFFECTIVE_AFTER_MS = 600_000;
+
+/** Updates the outcomes: history in, history out. */
+export function settleRestarts(
+  history: readonly RestartStatus[],
+  workloads: readonly ObservedWorkload[],
+  forMs: number,
+  nowMs: number,
+): RestartStatus[] {
+  const workloadOf = (entry: RestartStatus): ObservedWorkload | undefined =>
+    workloads.find(({ view }) => workloadId(view) === entry.workload);
+  const evidence = {
+    wasExecuted: (entry: RestartStatus) => !isAlive(entry, workloadOf(entry)),
+    outcomeOf: (entry: RestartStatus) => outcomeOf(entry, workloadOf(entry), forMs, nowMs),
+  };
+  return settleOpenRestarts(history, evidence, nowMs);
+}
+
+function isAlive({ podUID }: RestartStatus, workload: ObservedWorkload | undefined): boolean {
+  return workload?.pods.some(({ view }) => view.uid === podUID && view.deletedAtMs === undefined) ?? false;
+}
+
+function outcomeOf(
+  entry: RestartStatus,
+  workload: ObservedWorkload | undefined,
+  forMs: number,
+  nowMs: number,
+): RestartStatus["outcome"] {
+  const pods = workload?.pods ?? [];
+  if (pods.some(pod => renews(pod, entry, forMs)) && !isAlive(entry, workload)) return "Recovered";
+  return nowMs - Date.parse(entry.time) < INEFFECTIVE_AFTER_MS ? entry.outcome : "Ineffective";
+}
+
+/** Its successor, or another pod that took over, is Ready and was seen to renew a Lease since. */
+function renews({ view, leases }: ObservedPod, entry: RestartStatus, forMs: number): boolean {
+  const isRenewed = leases.some(
+    held => judgeLease(held, forMs) !== "stale" && held.track.renewalsMs.some(ms => isCreatedAfter(ms, entry)),
+  );
+  return view.uid !== entry.podUID && view.ready && isRenewed;
+}

@@ -1,0 +1,277 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { lease, Scene, workload } from "./testing/scene";
+
+let scene: Scene;
+beforeEach(() => {
+  scene = new Scene();
+});
+
+/** Long enough to have seen several renewals. */
+const LEARN = 120;
+const UNAUTHORIZED = "E0101 12:00:00.000000       1 reflector.go:147] Failed to watch *v1.Pod: Unauthorized";
+
+/** The process hangs: nobody renews any more. */
+function hang(): void {
+  scene.renewer = undefined;
+}
+
+describe("a Lease that is no longer renewed", () => {
+  it("is reported after `for`, within one reading, and not before", async () => {
+    await scene.run(LEARN);
+    hang();
+    expect(await scene.run(290)).toMatchObject({ status: "True", reason: "Active" });
+    const pass = await scene.run(20);
+    expect(pass).toMatchObject({ status: "False", reason: "LeaseNotRenewed", intents: [] });
+    expect(pass.message).toBe("Pod web-5d-a holds Lease team/web and no longer renews it.");
+    expect(scene.object.status?.stalls).toMatchObject([
+      { workload: "Deployment/web", evidence: "Lease", pod: "web-5d-a", lease: "team/web" },
+    ]);
+  });
+
+  it("asks for a pass at the time when it may be stale", async () => {
+    await scene.run(LEARN);
+    hang();
+    expect((await scene.run(200)).recheckAfterMs).toBe(301_000 - 200_000);
+  });
+
+  it("needs four durations of the Lease, however short `for` is", async () => {
+    scene = new Scene({ for: "1m" });
+    scene.leaseList = [lease({ holder: "web-5d-a_0b5c", durationMs: 60_000 })];
+    await scene.run(LEARN);
+    hang();
+    expect((await scene.run(230)).reason).toBe("Active");
+    expect((await scene.run(20)).reason).toBe("LeaseNotRenewed");
+  });
+
+  it("tells of 401s in the log of its holder, which need no duration of their own", async () => {
+    await scene.run(LEARN);
+    hang();
+    await scene.run(300);
+    scene.log(UNAUTHORIZED);
+    expect((await scene.run(30)).message).toContain("and its requests get 401 responses");
+  });
+
+  it("is found by a host name that was cut, and not by one that two pods share", async () => {
+    const long = `${"w".repeat(62)}-5d-a`;
+    scene.podList = [scene.pod(long)];
+    scene.renewer = `${"w".repeat(62)}_0b5c`;
+    scene.leaseList = [lease({ holder: scene.renewer })];
+    await scene.run(LEARN);
+    hang();
+    expect((await scene.run(320)).reason).toBe("LeaseNotRenewed");
+    scene.podList = [scene.pod(long), scene.pod(`${"w".repeat(62)}-5d-b`)];
+    expect((await scene.run(20)).reason).toBe("Active");
+  });
+
+  it("of a pod in the network of its node counts only if the spec lists it", async () => {
+    const agent = scene.pod("web-5d-a", { hostNetwork: true, nodeName: "node-1" });
+    for (const leases of [[], [{ namespace: "team", name: "web" }]]) {
+      scene = new Scene({ leases });
+      scene.podList = [agent];
+      scene.renewer = "node-1_0b5c";
+      scene.leaseList = [lease({ holder: "node-1_0b5c" })];
+      await scene.run(LEARN);
+      hang();
+      expect((await scene.run(320)).reason).toBe(leases.length === 0 ? "Active" : "LeaseNotRenewed");
+    }
+  });
+
+  it("is reported until it is renewed", async () => {
+    await scene.run(LEARN);
+    hang();
+    await scene.run(320);
+    scene.renewer = "web-5d-a_0b5c";
+    expect(await scene.run(10)).toMatchObject({ status: "True", reason: "Active" });
+    expect(scene.object.status?.stalls).toEqual([]);
+  });
+});
+
+describe("innocent", () => {
+  const isInnocent = async (seconds = 900): Promise<void> => {
+    const pass = await scene.run(seconds, () => undefined);
+    expect(pass).toMatchObject({ status: "True", intents: [] });
+  };
+
+  it("a rolling update: the holder is gone, and a new pod takes over", async () => {
+    await scene.run(LEARN);
+    hang();
+    scene.podList = [
+      { ...scene.pod("web-5d-a"), deletedAtMs: scene.nowMs },
+      scene.pod("web-5d-b", { createdAtMs: scene.nowMs }),
+    ];
+    await scene.run(300);
+    scene.podList = scene.podList.slice(1);
+    await isInnocent();
+    scene.take("web-5d-b_77aa");
+    scene.renewer = "web-5d-b_77aa";
+    await isInnocent();
+  });
+
+  it("scale to zero and back, also of a StatefulSet whose pod has the same name", async () => {
+    scene.workloadList = [workload({ kind: "StatefulSet", uid: "s" })];
+    scene.object = { ...scene.object, spec: { ...scene.object.spec, targets: [{ kind: "StatefulSet", name: "web" }] } };
+    const owner = { kind: "StatefulSet", name: "web", uid: "s" };
+    scene.renewer = "web-0";
+    scene.leaseList = [lease({ holder: "web-0" })];
+    scene.podList = [scene.pod("web-0", { owner })];
+    await scene.run(LEARN);
+    hang();
+    scene.podList = [];
+    await isInnocent();
+    scene.podList = [scene.pod("web-0", { owner, uid: "again", createdAtMs: scene.nowMs })];
+    await isInnocent();
+  });
+
+  it("a leader that hands over to another pod, or to nobody", async () => {
+    scene.podList.push(scene.pod("web-5d-b"));
+    await scene.run(LEARN);
+    scene.take("web-5d-b_77aa");
+    scene.renewer = "web-5d-b_77aa";
+    await isInnocent();
+    scene.take("");
+    hang();
+    await isInnocent();
+  });
+
+  it("a process that is suspended for less than `for`", async () => {
+    await scene.run(LEARN);
+    hang();
+    expect(await scene.run(280)).toMatchObject({ status: "True" });
+    scene.renewer = "web-5d-a_0b5c";
+    await isInnocent();
+  });
+
+  it("an API server restart of a minute, in which the operator reads nothing", async () => {
+    scene = new Scene({ for: "1m" });
+    await scene.run(LEARN);
+    hang();
+    await scene.run(30);
+    scene.isDown = true;
+    await scene.run(60);
+    scene.isDown = false;
+    // Clients take up their work within another minute.
+    expect(await scene.run(60)).toMatchObject({ status: "True" });
+    scene.renewer = "web-5d-a_0b5c";
+    await isInnocent();
+  });
+
+  it("unknown: while Leases can't be read nothing new is accused, and time does not count", async () => {
+    await scene.run(LEARN);
+    hang();
+    await scene.run(200);
+    scene.isDown = true;
+    expect(await scene.run(900)).toMatchObject({ status: "Unknown", reason: "ObserveFailed", intents: [] });
+    scene.isDown = false;
+    expect(await scene.run(60)).toMatchObject({ status: "True" });
+  });
+
+  it("etcd that is slow for a minute: no renewal for that time, then they go on", async () => {
+    scene = new Scene({ for: "1m" });
+    scene.leaseList = [lease({ holder: "web-5d-a_0b5c", durationMs: 20_000 })];
+    await scene.run(LEARN);
+    hang();
+    expect(await scene.run(60)).toMatchObject({ status: "True" });
+    scene.renewer = "web-5d-a_0b5c";
+    await isInnocent();
+  });
+
+  it("a lock: a Lease that is taken and released, and never renewed", async () => {
+    hang();
+    await scene.run(LEARN);
+    for (const holder of [
+      "",
+      "web-5d-a_1",
+      "",
+      "web-5d-a_2",
+      "",
+      "web-5d-a_2",
+      "web-5d-a_2",
+      "web-5d-a_2",
+      "web-5d-a_2",
+    ]) {
+      scene.take(holder);
+      await scene.run(30);
+    }
+    await isInnocent(3_600);
+  });
+
+  it("a Lease without a duration, which nobody could take over", async () => {
+    const { durationMs, ...rest } = lease({ holder: "web-5d-a_0b5c" });
+    expect(durationMs).toBe(15_000);
+    scene.leaseList = [rest];
+    await scene.run(LEARN);
+    hang();
+    await isInnocent();
+  });
+
+  it("leader election switched off by an upgrade: the old Lease stays, by a new pod or a new process", async () => {
+    await scene.run(LEARN);
+    hang();
+    scene.restartContainer("web-5d-a");
+    const pass = await scene.run(900);
+    expect(pass).toMatchObject({ status: "True", reason: "Active", intents: [] });
+    expect(pass.message).toContain("Lease team/web is no longer renewed since pod web-5d-a restarted a container");
+    scene.podList = [
+      scene.pod("web-77-a", { createdAtMs: scene.nowMs, owner: { kind: "ReplicaSet", name: "web-77", uid: "r" } }),
+    ];
+    await isInnocent();
+  });
+
+  it("a pod that does not run: crashed, on a node that does not answer, or being deleted", async () => {
+    for (const over of [{ phase: "Pending" }, { nodeUnreachable: true }, { deletedAtMs: scene.nowMs }]) {
+      scene = new Scene();
+      await scene.run(LEARN);
+      hang();
+      scene.podList = scene.podList.map(pod => ({ ...pod, ...over }));
+      await isInnocent();
+    }
+  });
+
+  it("the operator's own leader change: a new process knows no renewals", async () => {
+    await scene.run(LEARN);
+    hang();
+    await scene.run(200);
+    scene.failOver();
+    await isInnocent(3_600);
+  });
+
+  it("another program with a Lease in the same namespace", async () => {
+    scene.leaseList.push(lease({ name: "other", uid: "o", holder: "other-5d-a_1" }));
+    await isInnocent();
+  });
+});
+
+describe("a program whose process restarted after it lost its Lease", () => {
+  it("is reported once its log shows that its requests fail", async () => {
+    await scene.run(LEARN);
+    hang();
+    scene.restartContainer("web-5d-a");
+    const pass = await scene.run(320, () => scene.log(UNAUTHORIZED));
+    expect(pass).toMatchObject({ status: "False", reason: "LeaseNotRenewed" });
+  });
+});
+
+describe("a new leader of the operator", () => {
+  it("keeps what its predecessor has reported, as long as the Lease is the same", async () => {
+    await scene.run(LEARN);
+    hang();
+    await scene.run(320);
+    const { stalls } = scene.object.status!;
+    scene.failOver();
+    expect(await scene.run(20)).toMatchObject({ reason: "LeaseNotRenewed" });
+    expect(scene.object.status?.stalls).toEqual(stalls);
+    scene.take("web-5d-a_99");
+    expect(await scene.run(20)).toMatchObject({ status: "True" });
+  });
+
+  it("keeps that also while it can't read Leases", async () => {
+    await scene.run(LEARN);
+    hang();
+    await scene.run(320);
+    scene.failOver();
+    scene.isDown = true;
+    expect(await scene.run(20)).toMatchObject({ status: "Unknown", intents: [] });
+    scene.isDown = false;
+    expect(await scene.run(20)).toMatchObject({ reason: "LeaseNotRenewed" });
+  });
+});

@@ -1,0 +1,152 @@
+import type { StallStatus } from "../../api/controller-resilience";
+import { toSeconds } from "../../core/time";
+import { denialsOf, describeRequest, type Denial } from "./denials";
+import { judgeLease, type HeldLease } from "./lease-judge";
+import { LOSSES, lossesOf, type LossCause } from "./losses";
+import { workloadId, type ObservedPod } from "./observed";
+import { leaseId } from "./read-leases";
+import { describeDenial } from "./describe-denial";
+import type { Finding, Reason } from "./reasons";
+import type { Scope } from "./scope";
+
+// What shows that a workload is stalled. Pure.
+
+/** One piece of evidence: what people read, and what status keeps. */
+export interface Stall {
+  readonly finding: Finding;
+  readonly entry: StallStatus;
+  /** The Lease that is not renewed. */
+  readonly held?: HeldLease;
+}
+
+/** All evidence against a workload. */
+export function stallsOf(scope: Scope): Stall[] {
+  const { spec, workload } = scope;
+  const has = (evidence: StallStatus["evidence"]): boolean => spec.evidence.includes(evidence);
+  return [
+    ...workload.pods.flatMap(pod => staleLeases(pod, scope)),
+    ...(has("Forbidden") ? denied(scope) : []),
+    ...(has("LeaderLoss") ? workload.pods.flatMap(pod => leaderLosses(pod, scope)) : []),
+    ...idle(scope),
+  ];
+}
+
+function staleLeases(pod: ObservedPod, scope: Scope): Stall[] {
+  const stale = pod.leases.filter(held => judgeLease(held, scope.forMs) === "stale");
+  return stale.map(held => {
+    const id = leaseId(held.track);
+    const fields = { pod: pod.view.name, podUID: pod.view.uid, lease: id, leaseVersion: held.track.resourceVersion };
+    const entry = entryOf("Lease", fields, scope);
+    const sentence = `Pod ${pod.view.name} holds Lease ${id} and no longer renews it${describeConfirmation(pod)}.`;
+    return { entry, held, finding: accusation("LeaseNotRenewed", sentence) };
+  });
+}
+
+/** A log with 401s makes certain what a Lease alone suggests. */
+function describeConfirmation({ logs, leases }: ObservedPod): string {
+  if (logs.some(({ has401 }) => has401)) return ", and its requests get 401 responses";
+  return leases.some(({ isConfirmed }) => isConfirmed) ? ", and its log shows that it lost it" : "";
+}
+
+/** One entry for each denied request, however many pods make it. */
+function denied(scope: Scope): Stall[] {
+  return newDenials(scope).map(denial => {
+    const what = describeRequest(denial.request);
+    const lost = denial.lost && `${denial.lost.kind} ${denial.lost.name}`;
+    const entry = entryOf("Forbidden", { denied: what, ...(lost === undefined ? {} : { lost }) }, scope);
+    return { entry, finding: accusation("AccessLost", describeDenial(denial, entry.lost, scope)) };
+  });
+}
+
+function newDenials(scope: Scope): Denial[] {
+  const { workload, observed } = scope;
+  const known = new Set(
+    observed.previous
+      .filter(({ evidence, workload: id }) => evidence === "Forbidden" && id === workloadId(workload.view))
+      .map(entry => entry.denied),
+  );
+  const isAccused = (one: Denial): boolean => one.isNew || known.has(describeRequest(one.request));
+  return byRequest(denialsIn(scope).filter(isAccused));
+}
+
+function denialsIn({ workload, observed, forMs, now }: Scope): Denial[] {
+  const logs = workload.pods.flatMap(pod => pod.logs);
+  return logs.flatMap(log => denialsOf(log, observed.lost, forMs, now.getTime()));
+}
+
+/** The earliest of each request. */
+function byRequest(denials: readonly Denial[]): Denial[] {
+  const found = new Map<string, Denial>();
+  for (const denial of denials.toSorted((a, b) => a.sinceMs - b.sinceMs)) {
+    const what = describeRequest(denial.request);
+    if (!found.has(what)) found.set(what, denial);
+  }
+  return [...found.values()].toSorted((a, b) => (describeRequest(a.request) < describeRequest(b.request) ? -1 : 1));
+}
+
+/** Requests that have been denied as long as the log goes back: perhaps the normal life of the program. */
+export function oldDenials(scope: Scope): string[] {
+  if (!scope.spec.evidence.includes("Forbidden")) return [];
+  const accused = new Set(newDenials(scope).map(({ request }) => describeRequest(request)));
+  const others = byRequest(denialsIn(scope)).map(({ request }) => describeRequest(request));
+  return others.filter(what => !accused.has(what));
+}
+
+const CAUSES: Readonly<Record<LossCause, string>> = {
+  Throttled: "its log shows that its requests are throttled; flowIsolation keeps other clients away from its Leases",
+  Denied: "its requests for Leases get 403 responses; restore its permissions on Leases",
+  Unauthorized: "its requests get 401 responses; tokenRestart heals that",
+  Unknown: "its log names no denial, so the API server or the network may be slow",
+};
+
+function leaderLosses(pod: ObservedPod, scope: Scope): Stall[] {
+  const [losses] = pod.logs.flatMap(log => lossesOf(log, scope.now.getTime()) ?? []);
+  if (losses === undefined) return [];
+  const { name, uid } = pod.view;
+  const sentence = `Pod ${name} lost its Lease ${LOSSES} or more times in an hour: ${CAUSES[losses.cause]}.`;
+  return [
+    {
+      entry: entryOf("LeaderLoss", { pod: name, podUID: uid }, scope),
+      finding: accusation("LeadershipLost", sentence),
+    },
+  ];
+}
+
+function idle(scope: Scope): Stall[] {
+  const { workload, now, forMs } = scope;
+  const { idleSinceMs = Infinity, view, pods } = workload;
+  const isRunning = pods.some(({ view: pod }) => pod.phase === "Running" && pod.deletedAtMs === undefined);
+  if (!isRunning || now.getTime() - idleSinceMs < forMs) return [];
+  const sentence = `ServiceAccount ${view.serviceAccountName} of ${workloadId(view)} made requests in every minute of an hour, and none since ${toSeconds(new Date(idleSinceMs))}.`;
+  return [{ entry: entryOf("Requests", {}, scope), finding: accusation("RequestsStopped", sentence) }];
+}
+
+function accusation(reason: Reason, sentence: string): Finding {
+  return { status: "False", reason, sentence, isStalled: true };
+}
+
+/** An entry keeps the time at which it was first found. */
+function entryOf(
+  evidence: StallStatus["evidence"],
+  fields: Omit<StallStatus, "workload" | "evidence" | "since">,
+  { workload, observed, now }: Scope,
+): StallStatus {
+  const id = workloadId(workload.view);
+  const { podUID, lease, denied: what } = fields;
+  const before = observed.previous.find(
+    one =>
+      one.evidence === evidence &&
+      one.workload === id &&
+      one.podUID === podUID &&
+      one.lease === lease &&
+      one.denied === what,
+  );
+  const lost = fields.lost ?? before?.lost;
+  return {
+    workload: id,
+    evidence,
+    since: before?.since ?? toSeconds(now),
+    ...fields,
+    ...(lost === undefined ? {} : { lost }),
+  };
+}

@@ -1,0 +1,35 @@
+import type { StallDetectionSpec } from "../../../api/controller-resilience";
+import { intentsOf, type RemedySample } from "../../../core/testing/remedy-sample";
+import { executedRestart } from "../../../core/testing/restarts";
+import type { Observed } from "../observed";
+import { planStalls, type StallPlan } from "../plan";
+import { reportStalls } from "../report";
+import { anyObserved, anySpec } from "./arbitrary";
+
+/** For the contract test. */
+export const sample: RemedySample<Observed, StallDetectionSpec, StallPlan> = {
+  observed: anyObserved,
+  specs: anySpec,
+  plan: planStalls,
+  report: reportStalls,
+  applied: observedAfter,
+};
+
+/** The restarts are in status, and the pods are terminating. */
+function observedAfter(observed: Observed, plan: StallPlan, now: Date): Observed {
+  const claims = intentsOf(plan).flatMap(({ restart }) => restart ?? []);
+  const uids = new Set(claims.map(({ podUID }) => podUID));
+  return {
+    ...observed,
+    restarts: [...plan.restarts, ...claims.map(claim => executedRestart(claim, now))],
+    previous: plan.items.flatMap(({ entries }) => entries),
+    workloads: observed.workloads.map(workload => ({
+      ...workload,
+      pods: workload.pods.map(pod => {
+        if (!uids.has(pod.view.uid)) return pod;
+        const view = { ...pod.view, deletedAtMs: now.getTime() };
+        return { ...pod, view, leases: pod.leases.map(held => ({ ...held, pod: view })) };
+      }),
+    })),
+  };
+}

@@ -1,0 +1,170 @@
+import { type Right, RIGHTS } from "./admission-authors";
+
+// Blocks of a spec, and the changes of their fields that ask for less or for more.
+
+const { evict, updateRoleBindings, patchDaemonSets, createFlowSchemas } = RIGHTS;
+const roleBinding = { kind: "RoleBinding", name: "reader" };
+const [leaseA, leaseB] = ["a", "b"].map(name => ({ namespace: "kube-system", name }));
+
+/** An administrator's object with all fields that can be made narrower. */
+export const FULL = {
+  tokenRestart: {
+    ...{ evidence: ["Logs", "ServiceAccountAge"], occasions: 5, window: "15m", minDuration: "60s", containers: ["a"] },
+    ...{
+      extraPatterns: ["denied", "refused"],
+      cooldown: "10m",
+      maxRestarts: 3,
+      maxRestartsWindow: "2h",
+      maxUnavailable: 2,
+      respectWindows: false,
+    },
+  },
+  bindingRenewal: {
+    ...{ bindings: [roleBinding, { ...roleBinding, name: "writer" }], renewBefore: "12h", warnBefore: "48h" },
+    ...{ extendBy: "48h", renewUntil: "2040-01-01T00:00:00Z", restoreExpired: false },
+  },
+  tokenLifetime: {
+    expirationSeconds: 1200,
+    via: "Template",
+    defaultToken: "Project",
+    revertOnUnauthorized: false,
+    allowNodeAgents: false,
+  },
+  flowIsolation: {
+    ...{ priorityLevel: "", dedicated: { nominalConcurrencyShares: 5 }, matchingPrecedence: 1000, protectLeases: true },
+    requestRate: { threshold: 100, for: "30s", onRunaway: "Throttle", release: "5m", throttleSystem: false },
+  },
+  stallDetection: { evidence: ["Lease", "LeaderLoss"], for: "5m", onStall: "Restart", leases: [leaseA, leaseB] },
+} as const;
+
+type Change = readonly [field: string, value: unknown];
+
+interface Changes {
+  readonly right: Right;
+  readonly narrower: readonly Change[];
+  readonly wider: readonly Change[];
+}
+
+/** The changes of each block. */
+export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
+  tokenRestart: {
+    right: evict,
+    narrower: [
+      ...([
+        ["occasions", 6],
+        ["window", "14m"],
+        ["minDuration", "90s"],
+        ["extraPatterns", ["refused"]],
+      ] as const),
+      ...([
+        ["cooldown", "20m"],
+        ["maxRestarts", 2],
+        ["maxRestartsWindow", "3h"],
+        ["maxUnavailable", 1],
+        ["respectWindows", true],
+      ] as const),
+    ],
+    wider: [
+      ...([
+        ["occasions", 4],
+        ["window", "16m"],
+        ["minDuration", "50s"],
+        ["evidence", ["ServiceAccountAge"]],
+      ] as const),
+      ...([
+        ["cooldown", "9m"],
+        ["maxRestarts", 4],
+        ["maxRestartsWindow", "1h"],
+        ["maxUnavailable", 3],
+      ] as const),
+      ["containers", []],
+    ],
+  },
+  bindingRenewal: {
+    right: updateRoleBindings,
+    narrower: [
+      ...([
+        ["bindings", [roleBinding]],
+        ["renewBefore", "6h"],
+        ["warnBefore", "96h"],
+        ["extendBy", "24h"],
+      ] as const),
+      ["renewUntil", "2039-01-01T00:00:00Z"],
+    ],
+    wider: [
+      ...([
+        ["bindings", []],
+        ["bindings", [{ ...roleBinding, name: "other" }]],
+        ["renewBefore", "24h"],
+      ] as const),
+      ...([
+        ["extendBy", "96h"],
+        ["extendBy", ""],
+        ["renewUntil", null],
+        ["restoreExpired", true],
+      ] as const),
+      ["renewUntil", "2041-01-01T00:00:00Z"],
+    ],
+  },
+  tokenLifetime: {
+    right: patchDaemonSets,
+    narrower: [["revertOnUnauthorized", true]],
+    wider: [
+      // It restores the template, which replaces all pods.
+      ["defaultToken", "Leave"],
+      ["expirationSeconds", 600],
+      ["expirationSeconds", 3600],
+      ["via", "Admission"],
+      ["allowNodeAgents", true],
+    ],
+  },
+  flowIsolation: {
+    right: createFlowSchemas,
+    narrower: [
+      ["dedicated", undefined],
+      ["matchingPrecedence", 2000],
+      ...(
+        [
+          ["threshold", 200],
+          ["for", "60s"],
+          ["release", "2m"],
+          ["onRunaway", "Report"],
+        ] as const
+      ).map(rate),
+    ],
+    wider: [
+      ...([
+        ["dedicated", { nominalConcurrencyShares: 6 }],
+        ["matchingPrecedence", 500],
+        ["protectLeases", false],
+      ] as const),
+      ...(
+        [
+          ["threshold", 50],
+          ["for", "20s"],
+          ["release", "10m"],
+          ["onRunaway", "ScaleToZero"],
+          ["throttleSystem", true],
+        ] as const
+      ).map(rate),
+    ],
+  },
+  stallDetection: {
+    right: evict,
+    narrower: [
+      ["evidence", ["Lease"]],
+      ["for", "10m"],
+      ["onStall", "Report"],
+      ["leases", [leaseA]],
+    ],
+    wider: [
+      ["evidence", ["Lease", "LeaderLoss", "Forbidden"]],
+      ["for", "4m"],
+      ["leases", [leaseA, leaseB, { namespace: "kube-system", name: "c" }]],
+    ],
+  },
+};
+
+function rate([field, value]: Change): Change {
+  return ["requestRate", { ...FULL.flowIsolation.requestRate, [field]: value }];
+}
