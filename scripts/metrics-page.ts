@@ -15,6 +15,7 @@ scrape them, and has the alerts.
   \`controllerresilience\` or \`clustercontrollerresilience\`.
 - At most 2,000 objects have conditions, and each gauge of objects has at most 2,000 series.
 - Besides these there are prom-client's metrics of the process: \`process_*\` and \`nodejs_*\`.
+  \`nodejs_eventloop_lag_max_seconds\`, since the last scrape, includes the sampling interval of 200 ms.
 `;
 
 /** docs/metrics.md: a table of all metrics, from the registry itself. */

@@ -96,7 +96,8 @@ const HEALTH: Row = {
     },
     {
       ...{ title: "CPU, and delays of the event loop", kind: "timeseries", unit: "s" },
-      description: "CPU seconds per second; a delay above a second slows the Lease down.",
+      description:
+        "CPU seconds per second; the delay includes its sampling interval of 0.2 s, and above a second slows the Lease down.",
       queries: [
         { expr: `rate(process_cpu_seconds_total{${PROCESS}}${RATE})`, legend: "CPU: {{pod}}" },
         { expr: `nodejs_eventloop_lag_max_seconds{${PROCESS}}`, legend: "longest delay: {{pod}}" },

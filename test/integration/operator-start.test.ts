@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ClusterClient } from "../cluster/client";
 import { installation, OPERATOR } from "../cluster/installation";
 import { Lab } from "../lab";
+import { promtool } from "../lab/prometheus";
 import type { LogLine } from "../operator/log";
 import { type OperatorOptions, OperatorProcess } from "../operator/process";
 import { ownLabName } from "./suite-lab";
@@ -136,6 +137,8 @@ describe("an API server that is away", () => {
     await client.protect("watched", "a", { targets: [{ kind: "Deployment", name: "a" }], tokenRestart: {} });
     const seen = async (): Promise<boolean> => (await client.resilience("watched", "a")).status !== undefined;
     await client.until("the new object to be seen", seen, PATIENCE_MS);
+    const checked = await promtool(["check", "metrics"], (await operator.probe("/metrics")).text);
+    expect(checked).toEqual({ code: 0, stdout: "", stderr: "" });
   }, 400_000);
 });
 
