@@ -63,7 +63,9 @@ function makeBench(limits = ENDLESS, breaker: Partial<BreakerSettings> = {}, cla
 describe("the engine", () => {
   it("restarts at most one pod per 10 s, also across a leader change", async () => {
     // Restarts of one workload by several objects follow each other; these never end.
-    const { clock, store, writer, makeEngine } = makeBench(ENDLESS, {}, pod => ({ workload: `Deployment/${pod}` }));
+    const { clock, store, writer, metrics, makeEngine } = makeBench(ENDLESS, {}, pod => ({
+      workload: `Deployment/${pod}`,
+    }));
     for (const key of ["team/a", "team/b", "team/c"]) store.put(makeObject(key, specWith("tokenRestart")));
     const times: number[] = [];
     writer.answer = () => Promise.resolve(void times.push(clock.monotonicMs()));
@@ -73,6 +75,7 @@ describe("the engine", () => {
     await clock.run(120_000);
     expect([first.elector.isLeader(), second.elector.isLeader()]).toEqual([true, false]);
     expect([...first.loop.known.namespaces()]).toEqual(["team"]);
+    expect(metrics.loops).toEqual(["controllerresilience", "controllerresilience"]);
     const stopped = first.stop();
     await clock.run(10_000);
     await stopped;

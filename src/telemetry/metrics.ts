@@ -169,6 +169,7 @@ export class Metrics implements EngineMetrics, ClusterMetrics, ClusterWideMetric
     const types = this.#typesOf(key, state);
     if (types === null) return;
     const before = types.get(type);
+    if (isSame(before, state)) return;
     const series = this.#condition.of(key);
     const labels = { kind: namespace === "" ? CLUSTER_KIND : KIND, namespace, name, type };
     if (before !== undefined) series.remove({ ...labels, ...before });
@@ -274,4 +275,8 @@ export class Metrics implements EngineMetrics, ClusterMetrics, ClusterWideMetric
   #gauge<L extends string>(name: string, help: string, ...labelNames: L[]): Gauge<L> {
     return new Gauge({ name: `controller_resilience_${name}`, help, labelNames, registers: [this.#registry] });
   }
+}
+
+function isSame(a: ConditionState | undefined, b: ConditionState | null): boolean {
+  return a?.status === b?.status && a?.reason === b?.reason;
 }

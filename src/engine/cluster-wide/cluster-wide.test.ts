@@ -24,6 +24,8 @@ describe("the loop of ClusterControllerResiliences", () => {
       "True/AllProtected: All 4 selected workloads in 2 namespaces are protected.",
     );
     expect(world.condition("all", "Covered")).toMatch(/^True\/AllCovered/);
+    expect(world.metrics.loops).toEqual(["clustercontrollerresilience"]);
+    expect(world.metrics.seen).toContain("reconciled:success");
     const { statusWrites } = world;
     await world.run(300);
     expect([world.intents.length, world.statusWrites]).toEqual([2, statusWrites]);

@@ -321,7 +321,7 @@ describe("the result of a pass", () => {
     bench.listed.push("a/1");
     bench.controller.startLeading();
     await bench.clock.run(ms);
-    return { times: bench.times(), seen: bench.metrics.seen, log: bench.log };
+    return { times: bench.times(), seen: bench.metrics.seen, retries: bench.metrics.retries, log: bench.log };
   }
 
   it("requeues after the requested delay on success, but no sooner than 1 s", async () => {
@@ -360,8 +360,8 @@ describe("the result of a pass", () => {
   });
 
   it("logs, counts and retries an unexpected exception", async () => {
-    const { times, seen, log } = await timesAfter([new RangeError("a bug with secrets")]);
-    expect([times, seen[0]]).toEqual([[0, 5], "reconciled:panic"]);
+    const { times, seen, retries, log } = await timesAfter([new RangeError("a bug with secrets")]);
+    expect([times, seen[0], retries]).toEqual([[0, 5], "reconciled:panic", 1]);
     expect(log.lines[0]).toMatchObject({ level: "error", fields: { key: "a/1", error: "an unexpected RangeError" } });
   });
 });

@@ -50,7 +50,11 @@ export class RecordingMetrics implements EngineMetrics, LoopMetrics {
   readonly seen: string[] = [];
   readonly conditions = new Map<string, string>();
   leading = false;
-  loop = () => this;
+  readonly loops: string[] = [];
+  loop = (controller: string) => {
+    this.loops.push(controller);
+    return this;
+  };
   reconciled = (result: string) => void this.seen.push(`reconciled:${result}`);
   added = () => undefined;
   taken = () => undefined;
