@@ -26,6 +26,7 @@ export default defineConfig({
             "test/controllers/**/*.test.ts",
             "test/docs/**/*.test.ts",
             "test/monitoring/**/*.test.ts",
+            "test/release/**/*.test.ts",
             "test/toy-remedy/**/*.test.ts",
           ],
         },

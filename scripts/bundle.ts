@@ -1,6 +1,10 @@
-import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { build, type Metafile, type Plugin } from "esbuild";
+import cfg from "../package.json";
+import { notices } from "./release/notices";
+import { bundledPackages, filesInOutput, filesOfSourceMap, packageFolders } from "./release/packages";
+import { sbom } from "./release/sbom";
 
 const root = join(__dirname, "..");
 
@@ -11,7 +15,7 @@ export const IMAGE_FOLDER = join(root, "dist", "image");
  * Bundles the operator's command line, the module from `pepr build` and all their libraries into one file.
  *
  * @param module path of the module
- * @throws Error if the bundle contains a development dependency
+ * @throws Error if the bundle contains a development dependency, or a package whose license is not allowed
  */
 export async function bundleOperator(module: string): Promise<void> {
   mkdirSync(IMAGE_FOLDER, { recursive: true });
@@ -36,12 +40,29 @@ export async function bundleOperator(module: string): Promise<void> {
   });
   refuseDevelopmentPackages(metafile);
   copyFileSync(join(root, "LICENSE"), join(IMAGE_FOLDER, "LICENSE"));
+  writeInventory([...filesInOutput(metafile), ...filesOfSourceMap(root, relative(root, module))]);
+}
+
+/** Writes the bill of materials and the notices of the packages that these files belong to. */
+function writeInventory(files: readonly string[]): void {
+  refuseUnlessProduction(packageFolders(files));
+  const packages = bundledPackages(root, files);
+  const dockerfile = readFileSync(join(root, "deploy", "image", "Dockerfile"), "utf8");
+  const baseImage = [...dockerfile.matchAll(/^FROM (\S+)$/gm)].at(-1)?.[1] ?? "";
+  const nodeVersion = /^ARG NODE_VERSION=(\S+)$/m.exec(dockerfile)?.[1] ?? "";
+  const bill = sbom({ name: cfg.name, version: cfg.version, nodeVersion, baseImage, packages });
+  writeFileSync(join(IMAGE_FOLDER, "sbom.cdx.json"), bill);
+  writeFileSync(join(IMAGE_FOLDER, "THIRD-PARTY-NOTICES.txt"), notices("operator.js", packages));
 }
 
 /** @throws Error if a bundle contains a development dependency */
-export function refuseDevelopmentPackages(metafile: Metafile): void {
+export function refuseDevelopmentPackages({ inputs }: Pick<Metafile, "inputs">): void {
+  refuseUnlessProduction(packageFolders(Object.keys(inputs)));
+}
+
+function refuseUnlessProduction(folders: readonly string[]): void {
   const lock = readFileSync(join(root, "package-lock.json"), "utf8");
-  const unwanted = developmentPackages(metafile, JSON.parse(lock) as LockFile);
+  const unwanted = developmentPackages(folders, JSON.parse(lock) as LockFile);
   if (unwanted.length === 0) return;
   const names = unwanted.slice(0, 5).join(", ");
   throw new Error(
@@ -53,12 +74,9 @@ export interface LockFile {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
 }
 
-/** Returns the bundled packages that the lock file lists as development dependencies, or not at all. */
-export function developmentPackages({ inputs }: Pick<Metafile, "inputs">, { packages }: LockFile): string[] {
-  const used = Object.keys(inputs).map(path => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]);
-  return [...new Set(used)]
-    .filter(path => path !== undefined)
-    .filter(path => packages[path]?.dev ?? !(path in packages));
+/** Returns the package folders that the lock file lists as development dependencies, or not at all. */
+export function developmentPackages(folders: readonly string[], { packages }: LockFile): string[] {
+  return folders.filter(path => packages[path]?.dev ?? !(path in packages));
 }
 
 /** `src/cli/start.ts` imports pepr.ts; the bundle contains the built module instead. */

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { developmentPackages } from "../../scripts/bundle";
+import { packageFolders } from "../../scripts/release/packages";
 import { NODE_VERSION } from "../lab/images";
 import { operatorStage } from "./operator-image";
 
@@ -39,8 +40,7 @@ describe("developmentPackages", () => {
   const lock = {
     packages: { "node_modules/pino": {}, "node_modules/tsx": { dev: true }, "node_modules/a/node_modules/@b/c": {} },
   };
-  const used = (...paths: string[]) =>
-    developmentPackages({ inputs: Object.fromEntries(paths.map(path => [path, { bytes: 1, imports: [] }])) }, lock);
+  const used = (...paths: string[]) => developmentPackages(packageFolders(paths), lock);
 
   it("accepts own files and production packages of the lock file", () => {
     expect(used("src/main.ts", "node_modules/pino/lib/a.js", "node_modules/a/node_modules/@b/c/d.js")).toEqual([]);
@@ -48,8 +48,8 @@ describe("developmentPackages", () => {
 
   it("lists development packages, and packages that are not in the lock file", () => {
     expect(used("node_modules/tsx/a.js", "node_modules/tsx/b.js", "node_modules/@b/c/d.js")).toEqual([
-      "node_modules/tsx",
       "node_modules/@b/c",
+      "node_modules/tsx",
     ]);
   });
 });

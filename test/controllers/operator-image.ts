@@ -46,7 +46,7 @@ export function operatorNodeOptions(): readonly string[] {
  */
 export async function operatorImage(progress: Progress = silent): Promise<Image> {
   const { copies, env, user, workingDir, entrypoint } = operatorStage();
-  if (!isBuilt()) await build(progress);
+  await ensureBuilt(progress);
   const node = await nodeRelease(progress);
   const entries = [
     ...copies.flatMap(copied => entriesOf(copied, node)),
@@ -57,6 +57,11 @@ export async function operatorImage(progress: Progress = silent): Promise<Image>
     },
   ];
   return buildImage({ reference: OPERATOR_IMAGE, entries, entrypoint, command: [], user, env, workingDir });
+}
+
+/** Builds the contents of the image, dist/image, if the sources are newer. */
+export async function ensureBuilt(progress: Progress = silent): Promise<void> {
+  if (!isBuilt()) await build(progress);
 }
 
 /** `pepr build` prints nothing while it works, so this prints progress. */
