@@ -349,6 +349,8 @@ describe("the policy", () => {
     const text = readFileSync(join(__dirname, "../../crds/controllerresilience.yaml"), "utf8");
     const crd = parse(text) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
     const blocks = crd.spec.versions[0]!.schema.openAPIV3Schema.properties!["spec"]!.properties!;
+    const common = ["mode", "suspend", "targets", "windows"];
+    expect(Object.keys(blocks).filter(block => !common.includes(block))).toEqual(Object.keys(FULL));
     const tried = (block: keyof typeof FULL) => CHANGES[block].wider.map(([field]) => field);
     const missing = (Object.keys(FULL) as (keyof typeof FULL)[]).flatMap(block => {
       const fields = Object.keys(blocks[block]!.properties!);

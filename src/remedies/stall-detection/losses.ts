@@ -51,11 +51,16 @@ function causeOf(log: ContainerLog, starts: readonly number[], nowMs: number): L
 }
 
 /** Reports whether the log shows that requests of the pod fail just now, so that it can't renew a Lease. */
-export function showsFailure({ topics, has401 }: ContainerLog, nowMs: number): boolean {
+export function showsFailure(log: ContainerLog, nowMs: number): boolean {
+  return log.has401 || isDeniedLeases(log, nowMs) || isRecent(log.topics.get(LEASE_LOST), nowMs);
+}
+
+/** Reports whether the API server answers requests for Leases 403 just now. A restart can't help then. */
+export function isDeniedLeases({ topics }: ContainerLog, nowMs: number): boolean {
+  return Array.from(topics).some(([topic, trace]) => deniedOf(topic)?.resource === "leases" && isRecent(trace, nowMs));
+}
+
+function isRecent(trace: UnauthorizedTrace | undefined, nowMs: number): boolean {
   const rule = { ...denialRule(0), occasions: 1 };
-  const isRecent = (trace: UnauthorizedTrace): boolean => persistenceOf(trace, rule, nowMs).state !== "quiet";
-  const failing = Array.from(topics).filter(
-    ([topic]) => topic === LEASE_LOST || deniedOf(topic)?.resource === "leases",
-  );
-  return has401 || failing.some(([, trace]) => isRecent(trace));
+  return trace !== undefined && persistenceOf(trace, rule, nowMs).state !== "quiet";
 }

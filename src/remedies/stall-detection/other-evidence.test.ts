@@ -70,6 +70,15 @@ describe("403s", () => {
     expect((await scene.run(300)).status).toBe("True");
   });
 
+  it("ask for a pass at the time when they may be persistent", async () => {
+    await scene.run(900);
+    scene.renewer = undefined;
+    scene.podList = scene.podList.map(pod => ({ ...pod, nodeUnreachable: true }));
+    await scene.run(30);
+    scene.log(denial());
+    expect((await scene.run(30)).recheckAfterMs).toBe(300_000);
+  });
+
   it("say that the binding has expired, or was changed", async () => {
     const annotations = { "example.com/expires-at": "2025-01-01T12:01:00Z" };
     scene.bindingList = [binding({ annotations })];

@@ -1,7 +1,9 @@
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/duration";
 import type { Plan, PlanItem } from "../../core/remedy";
+import { HEALTHY_INTERVAL_MS } from "../../core/log-rounds";
 import { isOpen } from "../../core/restarts";
+import { deniedOf } from "../../logs/stall-topics";
 import { targetNotFound } from "../kit/finding";
 import { judgeLease, limitMs, type HeldLease } from "./lease-judge";
 import { workloadId, type Observed } from "./observed";
@@ -133,10 +135,16 @@ function recheckOf(
   return soonestMs === Infinity ? {} : { recheckAfterMs: Math.max(MIN_RECHECK_MS, soonestMs) };
 }
 
-/** A pass follows as soon as a Lease may be stale; a renewal puts that off. */
-function waitsOf({ workload, forMs }: Scope): number[] {
+/** A pass follows as soon as a Lease may be stale, which a renewal puts off, or 403s may be persistent. */
+function waitsOf({ workload, spec, forMs, now }: Scope): number[] {
   const held = workload.pods.flatMap(({ leases }): readonly HeldLease[] => leases);
-  return held
+  const logs = spec.evidence.includes("Forbidden") ? workload.pods.flatMap(pod => pod.logs) : [];
+  const denials = logs.flatMap(({ topics }) => Array.from(topics).filter(([topic]) => deniedOf(topic) !== undefined));
+  const begun = denials.flatMap(([, { occasions }]) => occasions.slice(0, 1));
+  // The log must have been read after that.
+  const untilDenied = begun.map(({ startMs }) => startMs + forMs + HEALTHY_INTERVAL_MS - now.getTime());
+  const untilStale = held
     .filter(lease => judgeLease(lease, forMs) === "renewed")
     .map(({ track }) => limitMs(track, forMs) - track.standingMs + MIN_RECHECK_MS);
+  return [...untilStale, ...untilDenied.filter(ms => ms > 0)];
 }

@@ -120,6 +120,16 @@ describe("onStall: Restart", () => {
     expect(await stall()).toMatchObject({ status: "False", reason, intents: [] });
   });
 
+  it("does not happen while requests for Leases get 403 responses: it cannot help", async () => {
+    await scene.run(120);
+    scene.renewer = undefined;
+    const account = 'User "system:serviceaccount:team:web"';
+    const denied = `leases "web" is forbidden: ${account} cannot update resource "leases" in API group "coordination.k8s.io" in the namespace "team"`;
+    const pass = await scene.run(320, () => scene.log(denied));
+    expect(pass).toMatchObject({ reason: "LeaseNotRenewed", intents: [] });
+    expect(pass.message).toContain("A restart cannot help");
+  });
+
   it("in Observe mode says what it would do", async () => {
     scene.object = { ...scene.object, spec: { ...scene.object.spec, mode: "Observe" } };
     const pass = await stall();

@@ -7,6 +7,7 @@ import { toSeconds } from "../../core/time";
 import { describeOpening, windowsAt } from "../../core/windows";
 import { firstMatch, type Check } from "../kit/checks";
 import { isSeenStanding } from "./lease-judge";
+import { isDeniedLeases } from "./losses";
 import { workloadId, type ObservedPod } from "./observed";
 import type { Finding, Reason } from "./reasons";
 import type { Scope } from "./scope";
@@ -36,6 +37,7 @@ export interface RestartDecision {
 const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
   skipped,
   ownPod,
+  leasesDenied,
   notSeenLongEnough,
   exhausted,
   rolloutInProgress,
@@ -66,6 +68,12 @@ function skipped({ pod, workload }: Candidate): RestartDecision | undefined {
 function ownPod({ pod }: Candidate): RestartDecision | undefined {
   if (!pod.isOperator) return undefined;
   return held("LeaseNotRenewed", "It is a pod of this operator, which does not restart itself.", { isStalled: true });
+}
+
+function leasesDenied({ pod, now }: Candidate): RestartDecision | undefined {
+  if (!pod.logs.some(log => isDeniedLeases(log, now.getTime()))) return undefined;
+  const sentence = "A restart cannot help: its requests for Leases get 403 responses.";
+  return held("LeaseNotRenewed", sentence, { isStalled: true });
 }
 
 /** A new leader of the operator knows from status that the Lease is stale; it looks for itself before it acts. */
