@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import type { ClusterClient, Pod } from "../cluster/client";
+import { kubeScheduler } from "../controllers/kube-scheduler";
+import { smallController } from "../controllers/small-controller";
+import type { OperatorProcess } from "../operator/process";
+import { startOperator, suiteClient } from "./operator";
+import { processIn } from "./pod-process";
+
+// Real controllers that stall in different ways, all at once, beside others that don't. Nothing in their logs says that the hung one hangs.
+
+const NAMESPACE = "stalls";
+const FOR_MS = 60_000;
+
+/** Long enough for the operator to see each Lease renewed four times. */
+const LEARN_MS = 75_000;
+
+/** A process is suspended for this long: shorter than `for`, and long enough to lose its Lease. */
+const PAUSE_MS = 35_000;
+
+const schedulers = ["hung", "paused", "dead", "unbound", "healthy"];
+const denied = ["denied-node", "denied-python"];
+const all = [...schedulers, ...denied];
+const before = new Map<string, Pod>();
+
+let client: ClusterClient;
+let operator: OperatorProcess;
+let beganMs: number;
+
+function workloads(): object[] {
+  const { scheduler: image, node, python } = inject("images");
+  const [inNode, inPython] = [
+    ["node", "/app/controller.js"],
+    ["python3", "-u", "/app/controller.py"],
+  ] as const;
+  return [
+    ...schedulers.flatMap(name => kubeScheduler({ namespace: NAMESPACE, name, image })),
+    ...smallController({ namespace: NAMESPACE, name: "denied-node", image: node, command: inNode }),
+    ...smallController({ namespace: NAMESPACE, name: "denied-python", image: python, command: inPython }),
+  ];
+}
+
+beforeAll(async () => {
+  client = suiteClient();
+  await client.createNamespace(NAMESPACE);
+  await client.apply(workloads());
+  for (const name of all) {
+    const [pod] = await client.readyPods(NAMESPACE, name);
+    before.set(name, pod!);
+    const onStall = name === "hung" || name === "unbound" ? "Restart" : "Report";
+    await client.protect(NAMESPACE, name, {
+      targets: [{ kind: "Deployment", name }],
+      stallDetection: { for: `${FOR_MS / 1_000}s`, onStall },
+    });
+  }
+  operator = await startOperator();
+});
+
+afterAll(async () => {
+  await operator.stop();
+  await client.deleteNamespace(NAMESPACE);
+});
+
+const until = async (name: string, reasons: readonly string[]) => {
+  const condition = await client.untilCondition(
+    { namespace: NAMESPACE, name, type: "ControllersActive" },
+    reasons,
+    180_000,
+  );
+  console.log(
+    `${name}: ${condition.reason} after ${Math.round((performance.now() - beganMs) / 1_000)} s: ${condition.message}`,
+  );
+  return condition;
+};
+
+function signal(name: string, what: NodeJS.Signals): void {
+  process.kill(processIn(before.get(name)!.metadata.name, "kube-scheduler"), what);
+}
+
+async function resumeLater(): Promise<void> {
+  await sleep(PAUSE_MS);
+  signal("paused", "SIGCONT");
+}
+
+async function findHung(): Promise<void> {
+  const { message } = await until("hung", ["LeaseNotRenewed", "Restarting", "RestartDeferred"]);
+  expect(message).toContain(`Pod ${before.get("hung")!.metadata.name} holds Lease ${NAMESPACE}/hung`);
+}
+
+async function findDead(): Promise<void> {
+  expect((await until("dead", ["LeaseNotRenewed"])).message).toContain("and its requests get 401 responses");
+}
+
+/** It may no longer use its Lease. A restart would not help, although it is asked for. */
+async function findUnbound(): Promise<void> {
+  const said = "RoleBinding unbound (Role unbound) was deleted at ";
+  const named = await client.until(
+    "the binding of unbound to be named",
+    async () => {
+      const condition = await client.condition(NAMESPACE, "unbound", "ControllersActive");
+      return condition?.message.includes(said) === true && condition;
+    },
+    180_000,
+  );
+  console.log(
+    `unbound: ${named.reason} after ${Math.round((performance.now() - beganMs) / 1_000)} s: ${named.message}`,
+  );
+}
+
+async function findDenied(name: string): Promise<void> {
+  const { message } = await until(name, ["AccessLost"]);
+  // One lists and watches, the other only watches.
+  const said = `^Deployment/${name} may no longer (list|watch) configmaps in namespace stalls: RoleBinding ${name} \\(Role ${name}\\) was deleted at `;
+  expect(message).toMatch(new RegExp(said));
+}
+
+describe("controllers that stall", () => {
+  it("are active before that", async () => {
+    beganMs = performance.now();
+    for (const name of all) await until(name, ["Active"]);
+    await sleep(LEARN_MS);
+  });
+
+  it("are named with the cause, each by its own evidence", async () => {
+    beganMs = performance.now();
+    for (const name of ["hung", "paused"]) signal(name, "SIGSTOP");
+    await client.recreateServiceAccount(NAMESPACE, "dead");
+    for (const name of ["unbound", ...denied]) await client.deleteBinding("RoleBinding", name, NAMESPACE);
+    await Promise.all([resumeLater(), findHung(), findDead(), findUnbound(), ...denied.map(findDenied)]);
+  });
+
+  it("are restarted only where this is asked for, and recover", async () => {
+    const look = async () => {
+      const [restart] = (await client.resilience(NAMESPACE, "hung")).status?.restarts ?? [];
+      return restart?.outcome === "Recovered" && restart;
+    };
+    const restart = await client.until("the restart to help", look, 240_000);
+    expect(restart).toMatchObject({ cause: "LeaseNotRenewed", podUID: before.get("hung")!.metadata.uid });
+    await until("hung", ["Active"]);
+    for (const name of ["dead", "unbound", ...denied])
+      expect((await client.resilience(NAMESPACE, name)).status?.restarts ?? [], name).toEqual([]);
+  });
+
+  it("leave those beside them alone, also the one that was suspended for a while", async () => {
+    for (const name of ["paused", "healthy"]) {
+      const [pod] = await client.readyPods(NAMESPACE, name);
+      expect(pod!.metadata.uid, name).toBe(before.get(name)!.metadata.uid);
+      await until(name, ["Active"]);
+    }
+    const accused = (await client.events(NAMESPACE)).filter(({ type }) => type === "Warning");
+    expect(accused.map(({ involvedObject }) => involvedObject.name)).not.toContain("paused");
+    expect(accused.map(({ involvedObject }) => involvedObject.name)).not.toContain("healthy");
+  });
+});
