@@ -131,8 +131,9 @@ export default tseslint.config(
               object: [],
               restarts: ["loop", "object"],
               write: ["restarts"],
-              pass: ["loop", "write", "restarts", "object"],
-              "cluster-wide": ["loop", "write"],
+              notify: [],
+              pass: ["loop", "write", "restarts", "object", "notify"],
+              "cluster-wide": ["loop", "write", "notify"],
             }),
             door("./src/engine/restarts", "restarts.ts", ["./src/engine/*.ts", "./src/engine/!(restarts)/**"]),
             ...["loop", "lead", "object", "write", "pass"].map(room => ({
@@ -152,6 +153,7 @@ export default tseslint.config(
               write: ["http", "read"],
               measure: ["http", "watch", "read"],
               pepr: ["http", "read"],
+              notify: ["http"],
             }),
             layer(
               "./src/telemetry",

@@ -19,6 +19,7 @@ import { OwnIdentity } from "./cluster/http/own-identity";
 import { Reachability } from "./cluster/http/reachability";
 import { ServerClock } from "./cluster/http/server-clock";
 import { systemClock, systemRandom as random } from "./cluster/system";
+import { WebhookSink } from "./cluster/notify/webhook-sink";
 import type { ErrandPorts } from "./cluster/http/until-done";
 import { ApiWriter } from "./cluster/write/writer";
 import { describeError } from "./core/errors";
@@ -90,7 +91,7 @@ function assemble(settings: Settings, server: string): Operator {
   const led = { requestPass: (key: string) => engine.loop.enqueue(key), isLeader: () => engine.elector.isLeader() };
   const rounds = new Rounds({ clock: systemClock, metrics, ...led }, settings.logReadsPerSecond);
   const keyMemory = new KeyMemory();
-  const events = new ApiEventSink({ ...shared, instance: identity });
+  const senders = createSenders(shared, settings);
   const own = watchOwnObjects({ shared, informers, settings }, () => engine);
   // With its own client, the probe works while every other call hangs.
   const probed = new OwnIdentity(createApi(), connection, clock);
@@ -104,7 +105,7 @@ function assemble(settings: Settings, server: string): Operator {
     readers,
     cachedReaders: new CachedReaders(readers, informers),
     sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
-    ...{ store, events, remedies, random, log, metrics, keyMemory, clusterWide: own.clusterWide },
+    ...{ store, ...senders, remedies, random, log, metrics, keyMemory, clusterWide: own.clusterWide },
   };
   const loop = { fullPassMs, stopWithinMs: PASSES_WITHIN_MS };
   const engine = new Engine(ports, { ...settings, clusterWide: own.scope, loop });
@@ -115,7 +116,7 @@ function assemble(settings: Settings, server: string): Operator {
   const stopping = new AbortController();
   const checks = healthChecks({ engine, identityProbe, reachability, fullPassMs, stopping: stopping.signal });
   const health = new HealthServer({ host, port: settings.healthPort, log, metrics: () => metrics.text(), ...checks });
-  const stop = createStop({ log, stopping, identityProbe, engine, informers, own, events, health, connection });
+  const stop = createStop({ log, stopping, identityProbe, engine, informers, own, health, connection, ...senders });
   const untilStopped: ErrandPorts = { clock: systemClock, random, log, signal: stopping.signal };
   const needs = allNeeds(remedies, { lease: { namespace, name: LEASE }, moduleId: cfg.pepr.uuid, watchNamespaces });
   return {
@@ -136,6 +137,12 @@ function assemble(settings: Settings, server: string): Operator {
       );
     },
   };
+}
+
+/** What tells people: Events, and the webhook if there is one. */
+function createSenders(shared: OwnObjectsContext["shared"], { identity, notify }: Settings) {
+  const events = new ApiEventSink({ ...shared, instance: identity });
+  return { events, notifications: notify && new WebhookSink(notify, { ...shared, clock: systemClock, random }) };
 }
 
 /** The watches of this project's own objects, and what each change wakes. Both watches of objects, Pepr's and this one, see all namespaces. */

@@ -1,5 +1,9 @@
 import { splitKey } from "./core/key";
 import type { Random } from "./core/clock";
+import { type NotifyFormat, NOTIFY_FORMATS } from "./cluster/notify/bodies";
+import { EngineReason } from "./api/conditions";
+import { DEFAULT_TOPICS } from "./engine/notify/incidents";
+import { createRemedies } from "./remedies/registry";
 import type { BreakerSettings } from "./engine/engine";
 
 /** Settings from the environment, which `npm start` sets from its options. */
@@ -26,8 +30,20 @@ export interface Settings {
   readonly logReadsPerSecond: number;
   /** Interval of the full pass over all objects. */
   readonly fullPassMs: number;
+  /** Absent: nobody is notified. */
+  readonly notify?: NotifySettings;
   readonly logLevel: LogLevel;
   readonly pretty: boolean;
+}
+
+/** Whom to notify, and of what. */
+export interface NotifySettings {
+  /** Has the files `url`, `header.<name>` and `ca.crt`. */
+  readonly folder: string;
+  readonly format: NotifyFormat;
+  readonly topics: readonly string[];
+  /** Tells the clusters of one receiver apart. */
+  readonly cluster: string;
 }
 
 const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
@@ -62,6 +78,7 @@ export function readSettings(env: Environment, { hostname, random, podNamespace 
     },
     apiServerSettleMs: 1000 * whole(env, "RESILIENCE_API_SERVER_SETTLE_SECONDS", { fallback: 300, min: 0, max: 3600 }),
     logReadsPerSecond: whole(env, "RESILIENCE_LOG_READS_PER_SECOND", { fallback: 50, min: 1, max: 1000 }),
+    ...notify(env),
     fullPassMs: 1000 * whole(env, "RESILIENCE_FULL_PASS_SECONDS", { fallback: 60, min: 5, max: 3600 }),
     logLevel: logLevel(env["LOG_LEVEL"]),
     pretty: env["PEPR_PRETTY_LOGS"] === "true",
@@ -94,6 +111,27 @@ function oneOf<T extends string>(env: Environment, name: string, values: readonl
   const value = values.find(known => known === text);
   if (value !== undefined) return value;
   throw new RangeError(`${name}: found "${text}", expected ${values.join(" or ")}`);
+}
+
+function notify(env: Environment): { readonly notify?: NotifySettings } {
+  const folder = env["RESILIENCE_NOTIFY_DIR"];
+  const format = oneOf(env, "RESILIENCE_NOTIFY_FORMAT", NOTIFY_FORMATS);
+  const topics = notifyTopics(env["RESILIENCE_NOTIFY_TOPICS"]);
+  const cluster = env["RESILIENCE_NOTIFY_CLUSTER"] || "kubernetes";
+  return folder ? { notify: { folder, format, topics, cluster } } : {};
+}
+
+/** A typing error must not silence a topic. */
+function notifyTopics(text?: string): readonly string[] {
+  if (!text) return DEFAULT_TOPICS;
+  const reasons = createRemedies().flatMap(remedy => Object.keys(remedy.reasons));
+  const known = new Set([...DEFAULT_TOPICS, ...reasons, ...Object.keys(EngineReason)]);
+  const topics = text.split(",").map(topic => topic.trim());
+  const wrong = topics.find(topic => !known.has(topic));
+  if (wrong === undefined) return [...new Set(topics)];
+  throw new RangeError(
+    `RESILIENCE_NOTIFY_TOPICS: found "${wrong}", expected Stalled or reasons of conditions, separated by commas`,
+  );
 }
 
 /** A DNS label. */

@@ -103,6 +103,28 @@ const program = new Command("controller-resilience")
       .default("60"),
   )
   .addOption(
+    new Option(
+      "--notify-dir <folder>",
+      "send notifications to the receiver in its files url, header.<name>, ca.crt",
+    ).env("RESILIENCE_NOTIFY_DIR"),
+  )
+  .addOption(
+    new Option("--notify-format <format>", "body of a notification")
+      .env("RESILIENCE_NOTIFY_FORMAT")
+      .choices(["cloudevents", "slack", "alertmanager"])
+      .default("cloudevents"),
+  )
+  .addOption(
+    new Option("--notify-topics <names>", "what is sent: Stalled or reasons of conditions, separated by commas")
+      .env("RESILIENCE_NOTIFY_TOPICS")
+      .default("Stalled,BreakerTripped,RestartsExhausted,Runaway,ExpiringSoon"),
+  )
+  .addOption(
+    new Option("--notify-cluster <name>", "name of the cluster in notifications")
+      .env("RESILIENCE_NOTIFY_CLUSTER")
+      .default("kubernetes"),
+  )
+  .addOption(
     new Option("--log-level <level>", "how much to log")
       .env("LOG_LEVEL")
       .choices(["debug", "info", "warn", "error"])
@@ -131,6 +153,10 @@ interface StartOptions {
   apiServerSettle: string;
   logReads: string;
   fullPass: string;
+  notifyDir?: string;
+  notifyFormat: string;
+  notifyTopics: string;
+  notifyCluster: string;
   logLevel: string;
   pretty: boolean;
 }
@@ -149,12 +175,16 @@ function toEnvironment(options: StartOptions): void {
     RESILIENCE_API_SERVER_SETTLE_SECONDS: options.apiServerSettle,
     RESILIENCE_LOG_READS_PER_SECOND: options.logReads,
     RESILIENCE_FULL_PASS_SECONDS: options.fullPass,
+    RESILIENCE_NOTIFY_FORMAT: options.notifyFormat,
+    RESILIENCE_NOTIFY_TOPICS: options.notifyTopics,
+    RESILIENCE_NOTIFY_CLUSTER: options.notifyCluster,
     LOG_LEVEL: options.logLevel,
     PEPR_WATCH_MODE: "true",
     // By default Pepr's watch ends the process after 5 failures.
     PEPR_RESYNC_FAILURE_MAX: String(2 ** 31 - 1),
     ...(options.namespace === undefined ? {} : { RESILIENCE_NAMESPACE: options.namespace }),
     ...(options.watchNamespaces === undefined ? {} : { RESILIENCE_WATCH_NAMESPACES: options.watchNamespaces }),
+    ...(options.notifyDir === undefined ? {} : { RESILIENCE_NOTIFY_DIR: options.notifyDir }),
     ...(options.identity === undefined ? {} : { RESILIENCE_IDENTITY: options.identity }),
     ...(options.pretty ? { PEPR_PRETTY_LOGS: "true" } : {}),
   });

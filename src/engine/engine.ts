@@ -1,6 +1,7 @@
 import { KIND } from "../api/names";
 import type { Random } from "../core/clock";
 import type { EngineMetrics, EventRecord, EventSink, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
+import type { NotificationSink } from "../core/notifications";
 import type { Readers } from "../core/readers";
 import type { Remedy } from "../core/remedy";
 import { ClusterWide } from "./cluster-wide/cluster-wide";
@@ -10,6 +11,7 @@ import { KeyMemory } from "../core/signing-keys";
 import { LeaseBreaker } from "./lead/lease-breaker";
 import { LeaseKeys } from "./lead/lease-keys";
 import { LeaderElector, type ElectionTiming } from "./lead/leader-election";
+import { Notices, type NoticesSettings } from "./notify/notices";
 import { Leftovers } from "./pass/leftovers";
 import type { OperatorMode } from "./pass/pass-mode";
 import { Reconciler } from "./pass/reconcile";
@@ -24,6 +26,8 @@ export interface EnginePorts {
   readonly lease: LeaseStore;
   readonly writer: Writer;
   readonly events: EventSink;
+  /** Absent: nobody is notified. */
+  readonly notifications?: NotificationSink | undefined;
   /** The engine uses the clock of these readers. */
   readonly readers: Readers;
   /** The same readers, but from watch caches as far as there are any. Absent: every pass reads live. */
@@ -52,6 +56,8 @@ export interface EngineSettings {
   readonly restartIntervalMs?: number;
   /** For the loop of ClusterControllerResiliences. */
   readonly clusterWide?: ClusterWideSettings;
+  /** What is sent to `notifications`. */
+  readonly notify?: NoticesSettings | undefined;
   /** When restarts on log evidence alone stop in the whole cluster. */
   readonly breaker?: Partial<BreakerSettings>;
 }
@@ -65,13 +71,18 @@ export class Engine {
 
   constructor(ports: EnginePorts, settings: EngineSettings) {
     const [{ clock }, { identity }] = [ports.readers, settings];
-    const breaker = new LeaseBreaker(clock, why => reportBreaker(why, ports));
-    const restarts = createRestarts(ports, settings, { breaker, requestPass: key => this.loop.enqueue(key) });
-    const reconciler = new Reconciler({ ...ports, restarts, mode: settings.mode });
     const isLeader = (): boolean => this.elector.isLeader();
+    const notices = new Notices(clock, ports.notifications, settings.notify);
+    const breaker = new LeaseBreaker(clock, why => {
+      reportBreaker(why, ports);
+      notices.breaker(ports.lease.ref, why, isLeader());
+    });
+    const told = { ...ports, notices };
+    const restarts = createRestarts(told, settings, { breaker, requestPass: key => this.loop.enqueue(key) });
+    const reconciler = new Reconciler({ ...told, restarts, mode: settings.mode });
     const leftovers = createLeftovers(ports, isLeader);
     const recordEvent = electionEvents(ports);
-    this.clusterWide = createClusterWide(ports, settings, isLeader);
+    this.clusterWide = createClusterWide(told, settings, isLeader);
     this.elector = new LeaderElector(
       identity,
       {
@@ -89,6 +100,7 @@ export class Engine {
           this.clusterWide?.stopLeading();
           leftovers.stop();
           breaker.endTerm();
+          notices.clear();
           if (this.#isStopping) return;
           recordEvent("Warning", "StoppedLeading", `${identity} stopped leading and stands by: ${why}.`);
         },
@@ -111,6 +123,10 @@ export class Engine {
   }
 }
 
+interface Told {
+  readonly notices: Notices;
+}
+
 function createLoop(
   ports: Omit<ControllerPorts, "reconcile" | "listed" | "forget" | "metrics"> & Pick<EnginePorts, "metrics">,
   { loop }: EngineSettings,
@@ -124,7 +140,7 @@ function createLoop(
 }
 
 function createClusterWide(
-  ports: EnginePorts,
+  ports: EnginePorts & Told,
   { clusterWide: settings, loop }: EngineSettings,
   isLeader: () => boolean,
 ): ClusterWide | undefined {
@@ -143,12 +159,14 @@ function createLeftovers(ports: EnginePorts, isLeader: () => boolean): Leftovers
 }
 
 function createRestarts(
-  { readers, lease, events, sinceOwnTroubleMs }: EnginePorts,
+  { readers, lease, events, notices, sinceOwnTroubleMs }: EnginePorts & Told,
   { restartIntervalMs, breaker }: EngineSettings,
   ports: Pick<RestartsPorts, "breaker" | "requestPass">,
 ): Restarts {
-  const onTripped = (note: string): void =>
+  const onTripped = (note: string): void => {
     events.record({ regarding: lease.ref, type: "Warning", reason: "BreakerTripped", action: "TripBreaker", note });
+    notices.breakerTripped(lease.ref, note);
+  };
   return new Restarts(
     { ...ports, clock: readers.clock, lease: lease.ref, onTripped, ...(sinceOwnTroubleMs && { sinceOwnTroubleMs }) },
     { intervalMs: restartIntervalMs, breaker },

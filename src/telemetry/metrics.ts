@@ -4,6 +4,7 @@ import { splitKey } from "../core/key";
 import type { Clock } from "../core/clock";
 import type { ClusterWideMetrics, CoverageCount } from "../core/cluster-wide";
 import type { LimitReason } from "../core/intent";
+import type { NotificationMetrics } from "../core/notifications";
 import type {
   ClusterMetrics,
   ConditionState,
@@ -51,7 +52,9 @@ export interface MetricsOptions {
  * All metrics of the operator, in a separate registry. Names begin with `controller_resilience_`; where client-go has a name for the same, as for
  * work queues and requests, they have that one.
  */
-export class Metrics implements EngineMetrics, ClusterMetrics, ClusterWideMetrics, IdentityMetrics, RequestMetrics {
+export class Metrics
+  implements EngineMetrics, ClusterMetrics, ClusterWideMetrics, IdentityMetrics, RequestMetrics, NotificationMetrics
+{
   readonly #registry = new Registry();
   readonly #maxObjects: number;
   readonly #clock: Clock | undefined;
@@ -120,6 +123,11 @@ export class Metrics implements EngineMetrics, ClusterMetrics, ClusterWideMetric
     "Workloads that use the Kubernetes API, by protection (protected, excluded or unprotected) and reason.",
     "protection",
     "reason",
+  );
+  readonly #notifications = this.#counter(
+    "notifications_total",
+    "Notifications by result: sent, failed (the receiver refused them) or dropped (full queue, or shutdown).",
+    "result",
   );
   readonly #eventsLost = this.#counter("events_lost_total", "Kubernetes Events that were not recorded.");
 
@@ -238,6 +246,10 @@ export class Metrics implements EngineMetrics, ClusterMetrics, ClusterWideMetric
 
   eventLost(): void {
     this.#eventsLost.inc();
+  }
+
+  notified(result: "sent" | "failed" | "dropped"): void {
+    this.#notifications.inc({ result });
   }
 
   /** Takes how far the API server's clock is ahead of the local clock. */

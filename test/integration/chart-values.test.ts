@@ -166,6 +166,21 @@ describe("the network policy", () => {
     expect(both).toMatchObject({ ingress: [{ from: [other, own] }] });
   });
 
+  it("lets the pods reach a receiver of notifications, whose Secret they mount", async () => {
+    const secret = 'notifications.secretName="hook"';
+    const to = [{ podSelector: { matchLabels: { app: "alertmanager" } } }];
+    const values = [
+      secret,
+      `notifications.egress=${JSON.stringify({ to })}`,
+      'notifications.topics=["Stalled","Revoked"]',
+    ];
+    expect(await spec(...values)).toMatchObject({ egress: [{}, { to }] });
+    expect(await spec(secret)).toHaveProperty("egress.length", 1);
+    const { spec: pod } = deploymentIn(await render(...values)).template;
+    expect(pod).toMatchObject({ volumes: [{}, { name: "notify", secret: { secretName: "hook", optional: true } }] });
+    expect(pod.containers[0]?.env).toContainEqual({ name: "RESILIENCE_NOTIFY_TOPICS", value: "Stalled,Revoked" });
+  });
+
   it("lets the pods reach the configured addresses, and DNS only if enabled", async () => {
     const ports = [443, 6443].map(port => ({ protocol: "TCP", port }));
     expect(await spec()).toMatchObject({ egress: [{ ports }] });

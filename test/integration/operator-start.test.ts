@@ -1,5 +1,7 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ClusterClient } from "../cluster/client";
@@ -139,6 +141,58 @@ describe("an API server that is away", () => {
     await client.until("the new object to be seen", seen, PATIENCE_MS);
     const checked = await promtool(["check", "metrics"], (await operator.probe("/metrics")).text);
     expect(checked).toEqual({ code: 0, stdout: "", stderr: "" });
+  }, 400_000);
+});
+
+describe("a receiver of notifications", () => {
+  const folder = mkdtempSync(join(tmpdir(), "notify-"));
+  const received: { id: string; type: string; subject: string }[] = [];
+  const receiver = createHttpServer((request, response) => {
+    let body = "";
+    request.on("data", (part: Buffer) => (body += part.toString()));
+    request.on("end", () => {
+      received.push(JSON.parse(body) as (typeof received)[number]);
+      response.end();
+    });
+  });
+  const listen = (port: number): Promise<void> =>
+    new Promise(resolve => receiver.listen(port, "127.0.0.1", () => resolve()));
+
+  afterAll(() => {
+    receiver.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it("learns of a problem once, and of its end when it is back", async () => {
+    await listen(0);
+    const { port } = receiver.address() as AddressInfo;
+    writeFileSync(join(folder, "url"), `http://127.0.0.1:${port}/hook`);
+    const args = ["--notify-dir", folder, "--notify-topics", "TargetNotFound", "--full-pass", "5"];
+    const operator = start({ kubeconfig: await lab.serviceAccountKubeconfig(namespace, serviceAccount), args });
+    await operator.ready(PATIENCE_MS);
+    await client.createNamespace("told");
+    await client.protect("told", "web", { targets: [{ kind: "Deployment", name: "web" }], tokenRestart: {} });
+    const arrived = (count: number) => () =>
+      Promise.resolve(received.filter(({ id }) => id.startsWith(uid)).length >= count);
+    const uid = (await client.resilience("told", "web")).metadata.uid;
+    await client.until("the notification", arrived(1), PATIENCE_MS);
+
+    await new Promise(resolve => receiver.close(resolve));
+    const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image: "web" }] } };
+    const spec = { replicas: 0, selector: { matchLabels: { app: "web" } }, template };
+    await client.apply([
+      { apiVersion: "apps/v1", kind: "Deployment", metadata: { namespace: "told", name: "web" }, spec },
+    ]);
+    const failed = (): Promise<boolean> =>
+      Promise.resolve(warnings(operator).some(({ msg }) => msg === "failed to send notification, retrying"));
+    await client.until("a failed attempt", failed, PATIENCE_MS);
+    await listen(port);
+    await client.until("its end", arrived(2), PATIENCE_MS);
+    const ours = received.filter(({ id }) => id.startsWith(uid));
+    expect(ours.map(({ type }) => type.split(".").at(-1))).toEqual(["open", "resolved"]);
+    expect(ours[1]?.id).toBe(`${ours[0]?.id ?? ""}/resolved`);
+    expect((await operator.probe("/metrics")).text).toMatch(/notifications_total\{result="sent"\} [2-9]/);
+    expect(await operator.stop()).toBe(0);
   }, 400_000);
 });
 

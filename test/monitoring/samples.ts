@@ -45,4 +45,5 @@ export function fill(metrics: Metrics): void {
   metrics.logReadInterval(30);
   metrics.clockOffset(0.1);
   metrics.eventLost();
+  metrics.notified("sent");
 }

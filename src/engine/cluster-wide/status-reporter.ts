@@ -6,6 +6,7 @@ import { ConditionType } from "../../api/conditions";
 import { CLUSTER_KIND } from "../../api/names";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
 import { ForbiddenError } from "../../core/errors";
+import type { ObjectRef } from "../../core/intent";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 import { isSameStatus } from "../../core/status";
 import type { PassResult } from "../loop/pass-result";
@@ -22,13 +23,13 @@ const LOOK_AGAIN: PassResult = { next: "recheck", afterMs: UNTIL_COMPLETE_MS };
 
 /** Writes the status of ClusterControllerResiliences. */
 export class StatusReporter {
-  readonly #ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events">;
+  readonly #ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events" | "notices">;
   readonly #metrics: ConditionMetrics;
   readonly #facts: Pick<FactsReader, "namespaces">;
   readonly #results: Results;
 
   constructor(
-    ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events" | "metrics">,
+    ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events" | "metrics" | "notices">,
     facts: Pick<FactsReader, "namespaces">,
     results: Results,
   ) {
@@ -56,7 +57,7 @@ export class StatusReporter {
   /** Writes the status of one object, once every namespace was planned for its present generation. @throws any error of the client */
   async report(name: string, mayWrite: () => boolean): Promise<PassResult> {
     const cached = this.#ports.caches.clusterObjects().find(({ metadata }) => metadata.name === name);
-    if (cached === undefined) return this.#forget(name);
+    if (cached === undefined) return this.#forget(name, mayWrite);
     const namespaces = await this.namespaces();
     if (!this.#isComplete(cached, namespaces)) return LOOK_AGAIN;
     if (isSame(cached, this.#measured(cached, namespaces, mayWrite))) return { next: "recheck" };
@@ -69,7 +70,8 @@ export class StatusReporter {
     return { next: "recheck" };
   }
 
-  #forget(name: string): PassResult {
+  #forget(name: string, mayWrite: () => boolean): PassResult {
+    if (mayWrite()) this.#ports.notices?.gone(CLUSTER_KIND, undefined, name);
     this.#metrics.set(name, []);
     return { next: "forget" };
   }
@@ -81,7 +83,9 @@ export class StatusReporter {
     mayWrite: () => boolean,
   ): ClusterControllerResilienceStatus {
     const status = this.#statusOf(object, namespaces);
-    if (mayWrite()) this.#metrics.set(object.metadata.name, status.conditions ?? []);
+    if (!mayWrite()) return status;
+    this.#metrics.set(object.metadata.name, status.conditions ?? []);
+    if (isSame(object, status)) this.#notify(object, status);
     return status;
   }
 
@@ -98,7 +102,12 @@ export class StatusReporter {
   async #write(object: ClusterControllerResilience, status: ClusterControllerResilienceStatus): Promise<void> {
     const { store, readers } = this.#ports;
     await withDeadline(readers.clock, STORE_DEADLINE_MS, "writing status", () => store.writeStatus(object, status));
+    this.#notify(object, status);
     this.#tell(object, status);
+  }
+
+  #notify(object: ClusterControllerResilience, { conditions = [] }: ClusterControllerResilienceStatus): void {
+    this.#ports.notices?.conditions(refOf(object), object.status?.conditions ?? [], conditions);
   }
 
   #statusOf(object: ClusterControllerResilience, namespaces: readonly string[]): ClusterControllerResilienceStatus {
@@ -113,11 +122,13 @@ export class StatusReporter {
     const stalled = conditions.find(({ type, status }) => type === ConditionType.Stalled && status === "True");
     const before = object.status?.conditions?.find(({ type }) => type === ConditionType.Stalled);
     if (stalled === undefined || (before?.status === "True" && before.reason === stalled.reason)) return;
-    const { name, uid } = object.metadata;
-    const regarding = { apiVersion: apiVersionOf(KINDS[CLUSTER_KIND]), kind: CLUSTER_KIND, name, uid };
     const { reason, message: note } = stalled;
-    this.#ports.events.record({ regarding, type: "Warning", reason, action: "Protect", note });
+    this.#ports.events.record({ regarding: refOf(object), type: "Warning", reason, action: "Protect", note });
   }
+}
+
+function refOf({ metadata: { name, uid } }: ClusterControllerResilience): ObjectRef {
+  return { apiVersion: apiVersionOf(KINDS[CLUSTER_KIND]), kind: CLUSTER_KIND, name, uid };
 }
 
 /** No cluster is without namespaces. */

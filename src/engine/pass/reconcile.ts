@@ -10,6 +10,7 @@ import type { Readers } from "../../core/readers";
 import type { Remedy, Report, StatusLists } from "../../core/remedy";
 import { boundStatus } from "../../core/status";
 import { problemOf } from "../../core/windows";
+import type { Notices } from "../notify/notices";
 import { nextAfter, nextOf, type PassResult } from "../loop/pass-result";
 import { LiveReadsNeeded, ObjectSession } from "../object/object-session";
 import type { ObjectRestarts, Restarts, SettledRestarts } from "../restarts/restarts";
@@ -30,6 +31,7 @@ export interface ReconcilerPorts {
   /** The same from watch caches, as far as there are any. Absent: every pass reads live. */
   readonly cachedReaders?: Readers;
   readonly remedies: readonly Remedy[];
+  readonly notices?: Notices;
   readonly restarts: Restarts;
   /** Absent: Enforce. */
   readonly mode?: OperatorMode | undefined;
@@ -53,7 +55,7 @@ export class Reconciler {
     this.#ports = ports;
     this.#executor = new Executor({ ...ports, clock: ports.readers.clock });
     this.#cleanup = new Cleanup({ ...ports, executor: this.#executor });
-    this.#reporter = new Reporter(ports.events, ports.metrics, ports.readers.clock, ports.remedies);
+    this.#reporter = new Reporter({ ...ports, clock: ports.readers.clock });
   }
 
   /**
@@ -63,7 +65,9 @@ export class Reconciler {
   async reconcile(key: Key, mayWrite: () => boolean): Promise<PassResult> {
     const log = this.#ports.log.child({ key, pass: this.#newPassId() });
     try {
-      return (await this.#passOnCaches(key, log, mayWrite)) ?? (await this.#passLive(key, log, mayWrite));
+      const result = (await this.#passOnCaches(key, log, mayWrite)) ?? (await this.#passLive(key, log, mayWrite));
+      if (result.next === "forget" && mayWrite()) this.#reporter.gone(key);
+      return result;
     } catch (error) {
       if (error instanceof NotYetError) return { next: "recheck", afterMs: error.afterMs };
       log.warn({ error: publicMessage(error), stack: framesOf(error) }, "pass ended early");

@@ -20,7 +20,7 @@ function makeReporter() {
   const clock = new FakeClock();
   const events = new RecordingEvents();
   const metrics = new RecordingMetrics();
-  const reporter = new Reporter(events, metrics, clock, createRemedies());
+  const reporter = new Reporter({ events, metrics, clock, remedies: createRemedies() });
   const seen = () =>
     events.records.splice(0).map(({ regarding, type, reason }) => `${type} ${reason} on ${regarding.kind}`);
   return { clock, events, metrics, reporter, seen };

@@ -3,6 +3,9 @@ import type { Clock } from "../../core/clock";
 import type { Execution, Intent, ObjectRef, Outcome } from "../../core/intent";
 import type { EngineMetrics, EventRecord, EventSink, Key, StatusOwner } from "../../core/ports";
 import type { EventRequest, RemedyDeclaration } from "../../core/remedy";
+import { KIND } from "../../api/names";
+import { splitKey } from "../../core/key";
+import type { Notices } from "../notify/notices";
 import { GRACE_MS, ToldConditions } from "./told-conditions";
 
 /** A blocker is reported again after this long without it, in milliseconds: longer than any remedy waits between two tries. */
@@ -23,6 +26,14 @@ interface Reported {
   conditions: ReadonlySet<string>;
 }
 
+export interface ReporterPorts {
+  readonly events: EventSink;
+  readonly metrics: EngineMetrics;
+  readonly clock: Clock;
+  readonly remedies: readonly Pick<RemedyDeclaration, "condition" | "reasons">[];
+  readonly notices?: Notices | undefined;
+}
+
 /**
  * Records Events and sets the metrics of conditions. One fact has one Event: a write on its target, or on the object if the target is
  * outside of the namespace; everything else on the object.
@@ -33,14 +44,11 @@ export class Reporter {
   readonly #clock: Clock;
   readonly #reported = new Map<Key, Reported>();
   readonly #conditions: ToldConditions;
+  readonly #notices: Notices | undefined;
 
-  constructor(
-    events: EventSink,
-    metrics: EngineMetrics,
-    clock: Clock,
-    remedies: readonly Pick<RemedyDeclaration, "condition" | "reasons">[],
-  ) {
+  constructor({ events, metrics, clock, remedies, notices }: ReporterPorts) {
     this.#conditions = new ToldConditions(remedies);
+    this.#notices = notices;
     this.#events = events;
     this.#metrics = metrics;
     this.#clock = clock;
@@ -94,6 +102,7 @@ export class Reporter {
   conditions(key: Key, object: ControllerResilience, after: readonly StatusCondition[]): void {
     for (const condition of after) this.#metrics.condition(key, condition.type, condition);
     const before = object.status?.conditions ?? [];
+    this.#notices?.conditions(refOf(object), before, after);
     for (const { type, condition } of this.#conditions.due(key, before, after, this.#clock.monotonicMs())) {
       const { reason, message } = condition;
       this.#recordOn(object, undefined, { type, reason, action: "Reconcile", note: message });
@@ -107,6 +116,12 @@ export class Reporter {
   /** Sets the gauges of the remedies. */
   status(key: Key, object: StatusOwner): void {
     this.#metrics.status(key, object);
+  }
+
+  /** Tells that an object is gone, and its incidents with it. */
+  gone(key: Key): void {
+    const { namespace, name } = splitKey(key);
+    this.#notices?.gone(KIND, namespace, name);
   }
 
   /** Removes the metrics of an object that is gone. */

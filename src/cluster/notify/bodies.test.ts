@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import type { Notification } from "../../core/notifications";
+import { bodyOf, type NotifyFormat } from "./bodies";
+
+const notification: Notification = {
+  ...{ id: "u/Stalled/Stalled/t", state: "Open", topic: "Stalled", condition: "Stalled", reason: "Forbidden" },
+  subject: {
+    apiVersion: "controller-resilience.io/v1alpha1",
+    kind: "ControllerResilience",
+    namespace: "team",
+    name: "web",
+    uid: "u",
+  },
+  ...{ message: "<!channel> & more", since: "2025-01-02T00:00:00Z", time: "2025-01-02T00:01:00Z" },
+};
+const body = (format: NotifyFormat, changes: Partial<Notification> = {}): unknown =>
+  JSON.parse(bodyOf(format, { ...notification, ...changes }, "prod").text);
+
+describe("bodies", () => {
+  it("are CloudEvents 1.0 in structured mode", () => {
+    const { apiVersion, kind, namespace, name, uid } = notification.subject;
+    expect(bodyOf("cloudevents", notification, "prod").contentType).toMatch(/^application\/cloudevents\+json;/);
+    expect(body("cloudevents")).toEqual({
+      specversion: "1.0",
+      id: "u/Stalled/Stalled/t",
+      source: "/clusters/prod/namespaces/team/controllerresilience/web",
+      type: "io.controller-resilience.incident.open",
+      subject: "Stalled",
+      time: "2025-01-02T00:01:00Z",
+      datacontenttype: "application/json",
+      data: {
+        ...{ state: "Open", cluster: "prod", condition: "Stalled", reason: "Forbidden", message: "<!channel> & more" },
+        ...{ object: { apiVersion, kind, namespace, name, uid }, since: "2025-01-02T00:00:00Z" },
+      },
+    });
+  });
+
+  it("cannot mention a channel of Slack", () => {
+    expect(body("slack")).toEqual({
+      text: "*Stalled: ControllerResilience prod/team/web*\n&lt;!channel&gt; &amp; more",
+    });
+    expect(body("slack", { state: "Resolved" })).toMatchObject({
+      text: expect.stringMatching(/^\*Resolved: Stalled/) as string,
+    });
+  });
+
+  it("end the same alert of Alertmanager that they have begun", () => {
+    const [open] = body("alertmanager") as [Record<string, unknown>];
+    const [over] = body("alertmanager", { state: "Resolved", reason: "Other" }) as [Record<string, unknown>];
+    expect(over["labels"]).toEqual(open["labels"]);
+    expect(open["labels"]).toMatchObject({ alertname: "ControllerResilienceStalled", namespace: "team", name: "web" });
+    expect([open["startsAt"], open["endsAt"]]).toEqual(["2025-01-02T00:00:00Z", "2025-01-03T00:01:00.000Z"]);
+    expect(over["endsAt"]).toBe("2025-01-02T00:01:00.000Z");
+  });
+});

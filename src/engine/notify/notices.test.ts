@@ -1,0 +1,132 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { StatusCondition } from "../../api/controller-resilience";
+import { FakeClock } from "../../core/testing/fake-clock";
+import type { Notification } from "../../core/notifications";
+import { DEFAULT_TOPICS } from "./incidents";
+import { Notices, REPEATED_AFTER_MS } from "./notices";
+
+const SUBJECT = { apiVersion: "v1", kind: "ControllerResilience", namespace: "team", name: "web", uid: "u" };
+const LEASE = { apiVersion: "v1", kind: "Lease", namespace: "system", name: "lease" };
+const SINCE = "2025-01-02T00:00:00Z";
+
+const condition = (type: string, status: StatusCondition["status"], reason: string): StatusCondition => ({
+  ...{ type, status, reason, message: `about ${reason}`, lastTransitionTime: SINCE },
+});
+const ok = [condition("TokensAccepted", "True", "Accepted"), condition("Stalled", "False", "Progressing")];
+const exhausted = [condition("TokensAccepted", "False", "RestartsExhausted"), condition("Stalled", "False", "None")];
+const unknown = [condition("TokensAccepted", "Unknown", "ObserveFailed"), condition("Stalled", "False", "None")];
+
+let clock: FakeClock;
+let sent: Notification[];
+let notices: Notices;
+
+const create = (): Notices => new Notices(clock, { send: each => void sent.push(each) }, { topics: DEFAULT_TOPICS });
+const told = (): string[] => sent.splice(0).map(({ state, topic }) => `${state} ${topic}`);
+const pass = (before: readonly StatusCondition[], after: readonly StatusCondition[]): string[] => {
+  notices.conditions(SUBJECT, before, after);
+  return told();
+};
+
+beforeEach(() => {
+  clock = new FakeClock();
+  sent = [];
+  notices = create();
+});
+
+describe("notices", () => {
+  it("tell the begin and the end of an incident once, with ids that another process would give", () => {
+    notices.conditions(SUBJECT, ok, exhausted);
+    notices.conditions(SUBJECT, exhausted, exhausted);
+    notices.conditions(SUBJECT, exhausted, ok);
+    notices.conditions(SUBJECT, ok, ok);
+    const id = `u/TokensAccepted/RestartsExhausted/${SINCE}`;
+    expect(sent.map(each => [each.state, each.id, each.message])).toEqual([
+      ["Open", id, "about RestartsExhausted"],
+      ["Resolved", `${id}/resolved`, "about Accepted"],
+    ]);
+  });
+
+  it("do not repeat what an earlier leader has written to status, but tell its end", () => {
+    expect(pass(exhausted, exhausted)).toEqual([]);
+    notices = create();
+    expect(pass(exhausted, ok)).toEqual(["Resolved RestartsExhausted"]);
+  });
+
+  it("trust the status again after a term, in which another leader may have told the end", () => {
+    expect(pass(ok, exhausted)).toEqual(["Open RestartsExhausted"]);
+    notices.clear();
+    expect(pass(ok, ok)).toEqual([]);
+  });
+
+  it("neither open nor end an incident while its condition is Unknown", () => {
+    pass(ok, exhausted);
+    expect(pass(exhausted, unknown)).toEqual([]);
+    expect(pass(unknown, exhausted)).toEqual([]);
+    expect(pass(exhausted, unknown)).toEqual([]);
+    expect(pass(unknown, ok)).toEqual(["Resolved RestartsExhausted"]);
+  });
+
+  it("tell an incident that comes and goes once in five minutes, and in the end if it stays", () => {
+    pass(ok, exhausted);
+    expect(pass(exhausted, ok)).toEqual(["Resolved RestartsExhausted"]);
+    expect(pass(ok, exhausted)).toEqual([]);
+    expect(pass(exhausted, ok)).toEqual([]);
+    expect(pass(ok, exhausted)).toEqual([]);
+    clock.advance(REPEATED_AFTER_MS);
+    expect(pass(exhausted, exhausted)).toEqual(["Open RestartsExhausted"]);
+  });
+
+  it("tell a stall only if no condition of a remedy says the same", () => {
+    const stalled = condition("Stalled", "True", "RestartsExhausted");
+    expect(pass(ok, [condition("TokensAccepted", "False", "RestartsExhausted"), stalled])).toEqual([
+      "Open RestartsExhausted",
+    ]);
+    notices = create();
+    const forbidden = [condition("TokensAccepted", "False", "Forbidden"), condition("Stalled", "True", "Forbidden")];
+    expect(pass(ok, forbidden)).toEqual(["Open Stalled"]);
+  });
+
+  it("take a throttled runaway for the same incident", () => {
+    const flows = (reason: string) => [condition("FlowsIsolated", reason === "Isolated" ? "True" : "False", reason)];
+    expect(pass(flows("Isolated"), flows("Runaway"))).toEqual(["Open Runaway"]);
+    expect(pass(flows("Runaway"), flows("Throttled"))).toEqual([]);
+    expect(pass(flows("Throttled"), flows("Isolated"))).toEqual(["Resolved Runaway"]);
+  });
+
+  it("ignore reasons that are not configured", () => {
+    expect(pass(ok, [condition("TokensAccepted", "False", "Rejected")])).toEqual([]);
+  });
+
+  it("end the incidents of a block that is removed, and of an object that is gone", () => {
+    pass(ok, exhausted);
+    expect(pass(exhausted, [])).toEqual(["Resolved RestartsExhausted"]);
+    clock.advance(REPEATED_AFTER_MS);
+    pass(ok, exhausted);
+    notices.gone(SUBJECT.kind, "other", SUBJECT.name);
+    expect(told()).toEqual([]);
+    notices.gone(SUBJECT.kind, SUBJECT.namespace, SUBJECT.name);
+    notices.gone(SUBJECT.kind, SUBJECT.namespace, SUBJECT.name);
+    expect(told()).toEqual(["Resolved RestartsExhausted"]);
+  });
+
+  it("tell of the restart breaker once, about the Lease", () => {
+    const why = `${SINCE} 20 restarts without proof`;
+    notices.breaker(LEASE, why, true);
+    notices.breakerTripped(LEASE, "tripped");
+    expect(pass(ok, [condition("TokensAccepted", "False", "BreakerTripped")])).toEqual(["Open BreakerTripped"]);
+    expect(pass(ok, [condition("Stalled", "True", "BreakerTripped")])).toEqual([]);
+    notices.breaker(LEASE, null, true);
+    expect(sent[0]).toMatchObject({ id: `system/lease/BreakerTripped/${SINCE}/resolved`, since: SINCE });
+    expect(told()).toEqual(["Resolved BreakerTripped"]);
+  });
+
+  it("leave the reset of the breaker to the leader, and never repeat free text of the annotation", () => {
+    notices.breaker(LEASE, "secret", false);
+    notices.breaker(LEASE, null, false);
+    expect(told()).toEqual([]);
+    notices.breaker(LEASE, "secret", true);
+    notices.breaker(LEASE, null, true);
+    expect(sent).toHaveLength(1);
+    expect(JSON.stringify(sent)).not.toContain("secret");
+  });
+});

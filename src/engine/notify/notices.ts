@@ -1,0 +1,142 @@
+import type { StatusCondition } from "../../api/controller-resilience";
+import type { Clock } from "../../core/clock";
+import type { ObjectRef } from "../../core/intent";
+import type { Notification, NotificationSink } from "../../core/notifications";
+import { cutMessage } from "../../core/status";
+import { toSeconds } from "../../core/time";
+import { type Incident, incidentsOf, isUnknown } from "./incidents";
+
+/** An incident that returns is told again after this long at the earliest, in milliseconds. */
+export const REPEATED_AFTER_MS = 300_000;
+
+/** Longest message of a notification. */
+const MAX_MESSAGE = 1_024;
+
+const BREAKER = "BreakerTripped";
+
+export interface NoticesSettings {
+  readonly topics: readonly string[];
+}
+
+interface Told {
+  /** Undefined: its end was told as well. */
+  readonly open: Incident | undefined;
+  /** On the monotonic clock; -Infinity: another process told it. */
+  readonly toldMs: number;
+}
+
+interface Known {
+  readonly subject: ObjectRef;
+  /** By topic. */
+  readonly told: Map<string, Told>;
+}
+
+/**
+ * Decides which changes of conditions are notifications. What the status showed before this process wrote it was told by an earlier leader.
+ * Kept in memory: a leader that ends before it has delivered a notification loses it.
+ */
+export class Notices {
+  readonly #sink: NotificationSink | undefined;
+  readonly #clock: Clock;
+  readonly #topics: readonly string[];
+  /** By uid. */
+  readonly #known = new Map<string, Known>();
+  #breakerWhy: string | null = null;
+
+  /** Without a sink nothing is remembered or sent. */
+  constructor(clock: Clock, sink?: NotificationSink, { topics }: NoticesSettings = { topics: [] }) {
+    this.#clock = clock;
+    this.#sink = sink;
+    this.#topics = topics;
+  }
+
+  /** Takes the conditions of an object after a pass of the leader. `before` are those that the pass has read. */
+  conditions(subject: ObjectRef, before: readonly StatusCondition[], after: readonly StatusCondition[]): void {
+    if (this.#sink === undefined || subject.uid === undefined) return;
+    const known = this.#known.get(subject.uid) ?? this.#firstSeen(subject, before);
+    const open = incidentsOf(after, this.#topics);
+    for (const incident of open) this.#opened(known, incident);
+    const isOpen = (told: Incident): boolean => open.some(({ topic }) => topic === told.topic);
+    for (const told of openIn(known)) {
+      if (!isOpen(told) && !isUnknown(told, after)) this.#resolved(known, told, endOf(told, after));
+    }
+    if (known.told.size > 0) this.#known.set(subject.uid, known);
+  }
+
+  /** Ends the incidents of an object that is gone. */
+  gone(kind: string, namespace: string | undefined, name: string): void {
+    for (const [uid, known] of this.#known) {
+      const { subject } = known;
+      if (subject.kind !== kind || subject.namespace !== namespace || subject.name !== name) continue;
+      for (const open of openIn(known)) this.#resolved(known, open, "The object was deleted.");
+      this.#known.delete(uid);
+    }
+  }
+
+  /** Forgets all objects: this process no longer leads, and another one tells what comes next. */
+  clear(): void {
+    this.#known.clear();
+  }
+
+  /** Takes why the restart breaker is tripped, as the Lease says, or null. Only a leader tells its reset. */
+  breaker(lease: ObjectRef, why: string | null, isLeader: boolean): void {
+    const before = this.#breakerWhy;
+    this.#breakerWhy = why;
+    if (why === null && before !== null && isLeader) this.#tellBreaker(lease, before, "The restart breaker is reset.");
+  }
+
+  /** Tells that this process has tripped the restart breaker. */
+  breakerTripped(lease: ObjectRef, message: string): void {
+    this.#tellBreaker(lease, this.#breakerWhy ?? "", message, "Open");
+  }
+
+  #tellBreaker(subject: ObjectRef, why: string, message: string, state: Notification["state"] = "Resolved"): void {
+    if (!this.#topics.includes(BREAKER)) return;
+    const time = toSeconds(this.#clock.now());
+    // The annotation begins with the time of the trip, unless a person has written it.
+    const since = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ(?= )/.exec(why)?.[0] ?? time;
+    const id = [subject.namespace, subject.name, BREAKER, since].join("/");
+    this.#send({ id, state, topic: BREAKER, subject, condition: BREAKER, reason: BREAKER, message, since, time });
+  }
+
+  #firstSeen(subject: ObjectRef, before: readonly StatusCondition[]): Known {
+    const open = incidentsOf(before, this.#topics);
+    return { subject, told: new Map(open.map(incident => [incident.topic, { open: incident, toldMs: -Infinity }])) };
+  }
+
+  #opened({ subject, told }: Known, incident: Incident): void {
+    const { open, toldMs = -Infinity } = told.get(incident.topic) ?? {};
+    const nowMs = this.#clock.monotonicMs();
+    if (open !== undefined || nowMs - toldMs < REPEATED_AFTER_MS) return;
+    told.set(incident.topic, { open: incident, toldMs: nowMs });
+    this.#tell(subject, incident, "Open", incident.condition.message);
+  }
+
+  #resolved({ subject, told }: Known, incident: Incident, message: string): void {
+    told.set(incident.topic, { open: undefined, toldMs: told.get(incident.topic)?.toldMs ?? -Infinity });
+    this.#tell(subject, incident, "Resolved", message);
+  }
+
+  #tell(subject: ObjectRef, incident: Incident, state: Notification["state"], message: string): void {
+    const { topic, condition } = incident;
+    const { type, reason, lastTransitionTime: since } = condition;
+    const id = [subject.uid, type, topic, since].join("/");
+    const time = toSeconds(this.#clock.now());
+    this.#send({ id, state, topic, subject, condition: type, reason, message, since, time });
+  }
+
+  #send({ id, message, ...notification }: Notification): void {
+    const suffix = notification.state === "Resolved" ? "/resolved" : "";
+    this.#sink?.send({ ...notification, id: id + suffix, message: cutMessage(message, MAX_MESSAGE) });
+  }
+}
+
+/** What the condition says now. */
+function endOf({ condition }: Incident, after: readonly StatusCondition[]): string {
+  const now = after.find(({ type }) => type === condition.type);
+  return now?.message ?? "The object no longer reports on this.";
+}
+
+function openIn({ told }: Known): Incident[] {
+  return [...told.values()].flatMap(({ open }) => (open === undefined ? [] : [open]));
+}
