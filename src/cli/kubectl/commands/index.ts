@@ -1,12 +1,16 @@
 import type { Command } from "commander";
 import type { Shell } from "../command";
 import { registerClassify } from "./classify";
+import { registerExplain } from "./explain";
+import { registerHistory } from "./history";
 import { registerReplay } from "./replay";
 import { registerVersion } from "./version";
 
 /** Every command; --help lists them in this order. */
 export const COMMANDS: readonly ((program: Command, shell: Shell) => void)[] = [
   // On a cluster.
+  registerExplain,
+  registerHistory,
   registerVersion,
   // On log files.
   registerClassify,

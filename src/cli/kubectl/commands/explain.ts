@@ -1,0 +1,88 @@
+import { Option, type Command } from "commander";
+import { KIND } from "../../../api/names";
+import { addClusterCommand, type Flags, type Shell } from "../command";
+import { explain, type ExplainFacts } from "../explain/explain";
+import { formatExplanation } from "../explain/format";
+import { readLive } from "../explain/live";
+import { CliError, Exit, type ExitCode } from "../io";
+import { OPERATOR_NAMESPACE } from "../operator";
+import { PartialReader } from "../partial-reader";
+import type { Session } from "../session";
+import { describeSubject, parseSubject, type Subject } from "../subject";
+
+interface OperatorFlags {
+  readonly operatorNamespace: string;
+}
+
+/** The flag of commands that use the operator's Lease. */
+export function operatorOption(): Option {
+  return new Option("--operator-namespace <name>", "namespace of the operator and its Lease").default(
+    OPERATOR_NAMESPACE,
+  );
+}
+
+/** `explain`: why an object is in its state. */
+export function registerExplain(program: Command, shell: Shell): void {
+  addClusterCommand<OperatorFlags>(program, shell, {
+    usage: "explain <object>",
+    summary: "say why an object is in its state, what happens next, and what you can do",
+    description:
+      "Explain a ControllerResilience, or what the operator does about a pod, workload, ServiceAccount or binding. It only reads; what you may not read is named.",
+    examples: [
+      ["explain my-scheduler -n shop", "a ControllerResilience"],
+      ["explain pod/my-scheduler-7d9f -n shop", "a pod; also deployment/, statefulset/, daemonset/, serviceaccount/"],
+      ["explain clusterrolebinding/on-call", "a binding"],
+    ],
+    formats: ["json", "yaml"],
+    options: [operatorOption()],
+    run: runExplain,
+  });
+}
+
+async function runExplain(
+  session: Session,
+  flags: Flags<OperatorFlags>,
+  [text = ""]: readonly string[],
+): Promise<ExitCode> {
+  const subject = parseSubject(text, session.namespace);
+  if (subject.kind === "ClusterControllerResilience")
+    throw new CliError(
+      `expected an object in a namespace or a binding, got ${describeSubject(subject)}; its objects explain themselves: kubectl get cres -A -l controller-resilience.io/generated-for=${subject.name}`,
+    );
+  await session.requireCrd();
+  const facts = await readFacts(session, subject, flags.operatorNamespace);
+  session.progress.end();
+  const explanation = explain(facts);
+  const { output } = session;
+  if (flags.output === "json" || flags.output === "yaml") await output.data(explanation, flags.output);
+  else await output.text(formatExplanation(explanation, { ...pick(output), nowMs: facts.nowMs }));
+  return Exit.ok;
+}
+
+function pick({ paint, columns }: Session["output"]): Pick<Session["output"], "paint" | "columns"> {
+  return { paint, columns };
+}
+
+async function readFacts(session: Session, subject: Subject, operatorNamespace: string): Promise<ExplainFacts> {
+  const reader = new PartialReader(session);
+  const [operator, objects, events] = await Promise.all([
+    reader.operator(operatorNamespace),
+    reader.objects(subject.namespace),
+    reader.events(subject.namespace),
+  ]);
+  const nowMs = session.clock.now().getTime();
+  const common = { nowMs, subject, events, unread: reader.unread, ...(operator === undefined ? {} : { operator }) };
+  if (subject.kind === KIND) return { ...common, objects: only(objects, subject, reader.unread) };
+  return { ...common, objects, live: await readLive(reader, subject, nowMs) };
+}
+
+function only(objects: ExplainFacts["objects"], subject: Subject, unread: readonly string[]): ExplainFacts["objects"] {
+  const found = objects.filter(({ metadata }) => metadata.name === subject.name);
+  if (found.length === 0)
+    throw new CliError(
+      unread.some(one => one.startsWith("list controllerresiliences"))
+        ? `you may not list ControllerResiliences in ${subject.namespace}: ask for the right, or choose another -n or --as`
+        : `${describeSubject(subject)} does not exist; \`kubectl get cres -A\` lists all`,
+    );
+  return found;
+}

@@ -1,0 +1,193 @@
+import { expect, it } from "vitest";
+import type { ControllerResilience } from "../../../api/controller-resilience";
+import { parseSubject } from "../subject";
+import { timelineOf, formatTimeline } from "../history/timeline";
+import { explain, type ExplainFacts } from "./explain";
+import { formatExplanation } from "./format";
+import { eventFacts, type LiveSubject } from "./views";
+
+const NOW = Date.parse("2026-01-31T12:00:00Z");
+const ago = (minutes: number): string => new Date(NOW - minutes * 60_000).toISOString();
+
+function object(changes: { spec?: object; status?: object } = {}): ControllerResilience {
+  return {
+    apiVersion: "controller-resilience.io/v1alpha1",
+    kind: "ControllerResilience",
+    metadata: {
+      name: "app",
+      namespace: "shop",
+      uid: "u",
+      resourceVersion: "1",
+      generation: 1,
+      creationTimestamp: ago(99),
+    },
+    spec: {
+      mode: "Enforce",
+      suspend: false,
+      targets: [{ kind: "Deployment", name: "web" }],
+      tokenRestart: { cooldown: "10m", maxRestarts: 3, maxRestartsWindow: "1h" },
+      ...changes.spec,
+    },
+    status: {
+      conditions: [
+        { type: "Ready", status: "True", reason: "AllHold", message: "fine", lastTransitionTime: ago(60) },
+        {
+          type: "TokensAccepted",
+          status: "False",
+          reason: "BreakerTripped",
+          message: "m ".repeat(90),
+          lastTransitionTime: ago(3),
+        },
+        { type: "Stalled", status: "False", reason: "Idle", message: "", lastTransitionTime: ago(60) },
+      ],
+      targets: [
+        { kind: "Deployment", name: "web", pods: 3, rejectedPods: 1, lastUnauthorizedTime: ago(1) },
+        { kind: "Deployment", name: "other", pods: 1, rejectedPods: 0 },
+      ],
+      restarts: [
+        {
+          pod: "web-1",
+          podUID: "p",
+          workload: "Deployment/web",
+          time: ago(4),
+          cause: "Unknown",
+          outcome: "Ineffective",
+        },
+      ],
+      ...changes.status,
+    },
+  } as unknown as ControllerResilience;
+}
+
+const pod: LiveSubject = {
+  namespace: "shop",
+  ids: ["Pod/web-2", "ReplicaSet/web-7d", "Deployment/web", "ServiceAccount/web"],
+  labelled: [{ kind: "Pod", labels: { app: "web" } }],
+  skippedBy: [],
+  notes: ["Created 1h ago."],
+};
+
+const explained = (changes: Partial<ExplainFacts> = {}) =>
+  explain({
+    nowMs: NOW,
+    subject: parseSubject("app", "shop"),
+    objects: [object()],
+    events: [],
+    unread: [],
+    ...changes,
+  });
+
+const text = (changes: Partial<ExplainFacts> = {}): string =>
+  formatExplanation(explained(changes), { paint: (_, plain) => plain, columns: 80, nowMs: NOW });
+
+it("shows what is wrong first, with its help, and the command that helps", () => {
+  const [one] = explained().objects;
+  expect(one?.conditions.map(({ type }) => type)).toEqual(["TokensAccepted", "Ready"]);
+  expect(one?.conditions[0]?.help).toContain("until a person resets the breaker");
+  expect(one?.actions).toEqual([
+    "find the cause of the 401 responses, then reset the breaker: kubectl resilience breaker reset",
+  ]);
+});
+
+it("counts the budget by the operator's rules, and says when the next restart may be", () => {
+  const [one] = explained().objects;
+  // One restart did not help, so the cooldown of 10 minutes has doubled.
+  expect(one?.budgets).toEqual([
+    {
+      workload: "Deployment/web",
+      cause: "Unknown",
+      used: 1,
+      max: 3,
+      window: "1h",
+      limit: "Cooldown",
+      notBefore: new Date(NOW + 16 * 60_000).toISOString(),
+    },
+  ]);
+  expect(text()).toContain("Deployment/web, Unknown: 2 of 3 left in 1h; the next in 16m");
+});
+
+it("shows of an object only what concerns the pod, its workload and its ServiceAccount", () => {
+  const subject = parseSubject("pod/web-2", "shop");
+  expect(explained({ subject, live: pod }).objects[0]?.evidence).toEqual([
+    "Deployment/web: 1 of 3 pods rejected; last 401 1m ago (2026-01-31 11:59:00Z)",
+    "restart of pod web-1 of Deployment/web: Ineffective; cause Unknown; 4m ago (2026-01-31 11:56:00Z)",
+  ]);
+  const foreign = { ...pod, ids: ["Pod/db-0", "StatefulSet/db"], labelled: [] };
+  expect(explained({ subject, live: foreign }).objects).toEqual([]);
+  expect(text({ subject, live: foreign })).toContain("No ControllerResilience concerns it");
+  expect(text({ subject, live: foreign, unread: ["list x: no rights (403)"] })).not.toContain("leaves it alone");
+});
+
+it("finds a pod by the selector of a target", () => {
+  const targets = [{ kind: "Pod", selector: { matchLabels: { app: "web" } } }];
+  const live = { ...pod, ids: ["Pod/web-2"] };
+  const found = (namespace: string) =>
+    explained({
+      live: { ...live, namespace },
+      objects: [object({ spec: { targets }, status: { targets: [], restarts: [] } })],
+    }).objects.length;
+  expect([found("shop"), found("elsewhere")]).toEqual([1, 0]);
+});
+
+it("says that nothing happens while the object is suspended", () => {
+  const [one] = explained({ objects: [object({ spec: { suspend: true } })] }).objects;
+  expect(one?.next).toEqual([{ about: [], text: "Nothing, until a person resumes the object." }]);
+  expect(one?.actions[0]).toBe("resume it: kubectl resilience resume app -n shop");
+});
+
+it("is readable in 80 columns", () => {
+  const long = text({
+    operator: { lease: "system/controller-resilience", leads: false, breaker: "why ".repeat(60) },
+    unread: ["list events.events.k8s.io in shop: no rights (403)"],
+  });
+  expect(long.split("\n").filter(line => line.length > 80)).toEqual([]);
+  expect(long).toContain("none works");
+  expect(long).toContain("Not readable, so unknown");
+});
+
+it("takes only Events of the operator, without control characters", () => {
+  const raw = {
+    eventTime: ago(2),
+    reason: "Restarted",
+    note: "a\u001b[31mb",
+    regarding: { kind: "Pod", name: "web-1", namespace: "shop" },
+  };
+  expect(eventFacts({ ...raw, reportingController: "kubelet" })).toBeNull();
+  expect(eventFacts({ ...raw, reportingController: "controller-resilience" })?.note).toBe("a [31mb");
+});
+
+it("orders status and Events in one timeline, newest last", () => {
+  const event = {
+    namespace: "shop",
+    time: ago(2),
+    type: "Normal",
+    reason: "FlowReleased",
+    note: "n",
+    count: 3,
+    kind: "ControllerResilience",
+    name: "app",
+  };
+  const flows = [
+    { serviceAccount: "web", state: "Throttled", since: ago(9) },
+    { serviceAccount: "b", state: "Normal", since: ago(1) },
+  ];
+  const moments = timelineOf([object({ status: { flows } })], [event]);
+  expect(moments.map(({ what, source }) => `${what} ${source}`)).toEqual([
+    "Throttled Status",
+    "Restart Status",
+    "FlowReleased Event",
+  ]);
+  expect(formatTimeline(moments, { paint: (_, plain) => plain, columns: 80, nowMs: NOW })).toContain(
+    "2026-01-31 11:58:00Z  2m ago        FlowReleased\n  shop/cres/app\n    n (3 times)\n",
+  );
+});
+
+it.each(["nope/x", "pod/", "pod/a/b", ""])("refuses %s as an object", bad => {
+  expect(() => parseSubject(bad, "shop")).toThrow(/^expected NAME or KIND\/NAME, got/);
+});
+
+it("knows kubectl's names of the kinds", () => {
+  expect(parseSubject("deploy/web", "shop")).toEqual({ kind: "Deployment", namespace: "shop", name: "web" });
+  expect(parseSubject("deployments.apps/web", "shop").kind).toBe("Deployment");
+  expect(parseSubject("clusterrolebinding/x", "shop")).toEqual({ kind: "ClusterRoleBinding", name: "x" });
+});

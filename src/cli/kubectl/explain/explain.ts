@@ -1,0 +1,162 @@
+import { ConditionType, EngineReason } from "../../../api/conditions";
+import type { ControllerResilience, StatusCondition } from "../../../api/controller-resilience";
+import { SKIP_ANNOTATION } from "../../../api/names";
+import { matchesSelector } from "../../../core/label-selector";
+import { createRemedies } from "../../../remedies/registry";
+import type { OperatorState } from "../operator";
+import { safeText } from "../lines";
+import { describeSubject, type Subject } from "../subject";
+import { actionsFor } from "./actions";
+import { budgetsOf, type BudgetLeft } from "./budgets";
+import { evidenceOf, idOf } from "./evidence";
+import { nextOf, type NextStep } from "./next";
+import type { EventFacts, LiveSubject } from "./views";
+
+/** What was read for an explanation. */
+export interface ExplainFacts {
+  readonly nowMs: number;
+  readonly subject: Subject;
+  /** The subject and what it belongs to, as the API server has it now. Absent for a ControllerResilience. */
+  readonly live?: LiveSubject;
+  readonly objects: readonly ControllerResilience[];
+  readonly events: readonly EventFacts[];
+  /** Absent if the Lease could not be read. */
+  readonly operator?: OperatorState;
+  /** Reads that were refused or have failed, each with its reason. */
+  readonly unread: readonly string[];
+}
+
+/** A condition, with the help text of its reason. */
+export interface ExplainedCondition
+  extends Pick<StatusCondition, "type" | "status" | "reason" | "message" | "lastTransitionTime"> {
+  readonly help?: string;
+}
+
+/** Why one ControllerResilience is in its state. */
+export interface ObjectExplanation {
+  readonly namespace: string;
+  readonly name: string;
+  readonly mode: string;
+  readonly suspended: boolean;
+  readonly conditions: readonly ExplainedCondition[];
+  readonly evidence: readonly string[];
+  readonly budgets: readonly BudgetLeft[];
+  readonly next: readonly NextStep[];
+  readonly actions: readonly string[];
+  readonly events: readonly EventFacts[];
+}
+
+/** The answer of `explain`. */
+export interface Explanation {
+  readonly subject: string;
+  /** What the API server says of the subject now. */
+  readonly live: readonly string[];
+  readonly operator?: OperatorState;
+  readonly objects: readonly ObjectExplanation[];
+  readonly unread: readonly string[];
+}
+
+/** Most Events that are shown of one object, the newest. */
+const EVENTS_SHOWN = 5;
+
+/** Explains a subject by the ControllerResiliences that concern it. Pure. */
+export function explain(facts: ExplainFacts): Explanation {
+  const { subject, live, operator, unread } = facts;
+  const objects =
+    live === undefined ? facts.objects : facts.objects.filter(object => concerns(object, live, facts.nowMs));
+  return {
+    subject: describeSubject(subject),
+    live: describeLive(facts),
+    ...(operator === undefined ? {} : { operator }),
+    objects: objects.map(object => explainObject(object, facts)),
+    unread,
+  };
+}
+
+function describeLive({ live }: ExplainFacts): string[] {
+  if (live === undefined) return [];
+  const isSkipped = live.skippedBy.length > 0;
+  return [
+    ...live.notes,
+    ...(isSkipped
+      ? [`The operator does not act on it: annotation ${SKIP_ANNOTATION} on ${live.skippedBy.join(", ")}.`]
+      : []),
+  ];
+}
+
+/** Reports whether the spec or the status of an object names the subject, or what the subject belongs to. */
+function concerns(object: ControllerResilience, live: LiveSubject, nowMs: number): boolean {
+  if (evidenceOf(object, nowMs).some(({ about }) => about.some(id => live.ids.includes(id)))) return true;
+  if (live.namespace !== undefined && object.metadata.namespace !== live.namespace) return false;
+  const isBound = object.spec.bindingRenewal?.bindings.some(({ kind, name }) =>
+    live.ids.includes(idOf(kind, name, object.metadata.namespace)),
+  );
+  return (
+    isBound === true ||
+    object.spec.targets.some(({ kind, name, selector }) =>
+      name === undefined
+        ? live.labelled.some(
+            one => one.kind === kind && selector !== undefined && matchesSelector(one.labels, selector),
+          )
+        : live.ids.includes(idOf(kind, name)),
+    )
+  );
+}
+
+function explainObject(object: ControllerResilience, facts: ExplainFacts): ObjectExplanation {
+  const { nowMs, live } = facts;
+  const isShown = (about: readonly string[]): boolean => live === undefined || about.some(id => live.ids.includes(id));
+  const conditions = explainConditions(object);
+  const { name, namespace } = object.metadata;
+  const next = nextOf(object, nowMs).filter(({ about }) => about.length === 0 || isShown(about));
+  return {
+    namespace,
+    name,
+    mode: object.spec.mode,
+    suspended: object.spec.suspend,
+    conditions,
+    evidence: evidenceOf(object, nowMs).flatMap(({ about, text }) => (isShown(about) ? [safeText(text)] : [])),
+    budgets: budgetsOf(object, nowMs).filter(({ workload }) => isShown([workload])),
+    next,
+    actions: actionsFor(object, conditions),
+    events: facts.events
+      .filter(event => event.namespace === namespace && isAbout(event, object, isShown))
+      .slice(-EVENTS_SHOWN),
+  };
+}
+
+function isAbout(event: EventFacts, { metadata }: ControllerResilience, isShown: (ids: string[]) => boolean): boolean {
+  return event.kind === "ControllerResilience" ? event.name === metadata.name : isShown([idOf(event.kind, event.name)]);
+}
+
+const HELP: ReadonlyMap<string, string> = new Map(
+  createRemedies().flatMap(({ condition, reasons }) =>
+    Object.entries(reasons).map(([reason, { help }]) => [`${condition} ${reason}`, plain(help)] as const),
+  ),
+);
+
+/** Help of the reasons that the engine gives to any condition. */
+const SHARED_HELP: Readonly<Record<string, string>> = {
+  [EngineReason.Suspended]: "The object is suspended: nothing is read, decided or changed.",
+  [EngineReason.ObserveFailed]: "A read failed; the remedy does nothing until it succeeds.",
+  [EngineReason.DecideFailed]: "This is a bug of the operator: please report it. The remedy does nothing.",
+  [EngineReason.Forbidden]: "Grant the operator the right that the message names.",
+};
+
+/** Help texts are Markdown. */
+function plain(help: string): string {
+  return help.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, "$1").replaceAll("`", "");
+}
+
+/** The conditions, those that need attention first. Reconciling and Stalled appear only if they say something. */
+function explainConditions({ status }: ControllerResilience): ExplainedCondition[] {
+  const isNegative = (type: string): boolean => type === ConditionType.Stalled || type === ConditionType.Reconciling;
+  const shown = (status?.conditions ?? []).filter(({ type, status: value }) => !isNegative(type) || value === "True");
+  const isBad = ({ type, status: value }: StatusCondition): boolean => isNegative(type) || value !== "True";
+  return shown
+    .toSorted((a, b) => Number(isBad(b)) - Number(isBad(a)))
+    .map(({ type, status: value, reason, message, lastTransitionTime }) => {
+      const help = HELP.get(`${type} ${reason}`) ?? SHARED_HELP[reason];
+      return { type, status: value, reason, message, lastTransitionTime, ...(help === undefined ? {} : { help }) };
+    });
+}

@@ -1,0 +1,97 @@
+import type { Paint } from "../io";
+import { when, wrapText } from "../lines";
+import type { OperatorState } from "../operator";
+import type { ExplainedCondition, Explanation, ObjectExplanation } from "./explain";
+import type { BudgetLeft } from "./budgets";
+
+interface Look {
+  readonly paint: Paint;
+  readonly columns: number;
+  readonly nowMs: number;
+}
+
+/** Formats an explanation for a person, in lines of at most `columns`. Pure. */
+export function formatExplanation(explanation: Explanation, look: Look): string {
+  const { subject, live, operator, objects, unread } = explanation;
+  const lines = [
+    look.paint("bold", subject),
+    ...live.flatMap(note => wrapText(note, "  ", look.columns)),
+    ...(operator === undefined ? [] : wrapText(describeOperator(operator, look.nowMs), "  ", look.columns)),
+    ...objects.flatMap(object => ["", ...formatObject(object, subject, look)]),
+    ...(objects.length === 0 ? ["", ...formatNone(unread, look)] : []),
+    ...section("Not readable, so unknown", unread, look),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function formatNone(unread: readonly string[], { columns }: Look): string[] {
+  const sentence =
+    unread.length > 0
+      ? "No ControllerResilience that concerns it could be read."
+      : "No ControllerResilience concerns it: the operator leaves it alone. To protect it, name its workload in spec.targets (docs/api.md).";
+  return wrapText(sentence, "", columns);
+}
+
+function describeOperator({ leads, renewTime, breaker, lease }: OperatorState, nowMs: number): string {
+  const last = renewTime === undefined ? "" : `; Lease renewed ${when(renewTime, nowMs)}`;
+  const state = leads ? "Operator: works" : "Operator: none works, so nothing happens until one does";
+  const tripped = breaker === undefined ? "" : ` Restart breaker: tripped (Lease ${lease}): ${breaker}.`;
+  return `${state}${last}.${tripped}`;
+}
+
+function formatObject(object: ObjectExplanation, subject: string, look: Look): string[] {
+  const { conditions, evidence, budgets, next, actions, events, mode, suspended } = object;
+  const title = `ControllerResilience ${object.namespace}/${object.name}`;
+  const flags = `mode ${mode}${suspended ? ", suspended" : ""}`;
+  return [
+    title === subject ? `  ${flags}` : `${look.paint("bold", title)}  ${flags}`,
+    ...heading("State", look),
+    ...(conditions.length === 0 ? ["  none: the operator has reported nothing yet"] : []),
+    ...conditions.flatMap(condition => formatCondition(condition, look)),
+    ...section("Evidence", evidence, look),
+    ...section(
+      "Restart budgets",
+      budgets.map(budget => describeBudget(budget, look.nowMs)),
+      look,
+    ),
+    ...section(
+      "Next",
+      next.map(({ time, text }) => (time === undefined ? text : `${when(time, look.nowMs)}: ${text}`)),
+      look,
+    ),
+    ...section("What you can do", actions, look),
+    ...section(
+      "Last Events",
+      events.map(
+        ({ time, reason, note, count }) =>
+          `${when(time, look.nowMs)} ${reason}${count > 1 ? ` x${count}` : ""}: ${note}`,
+      ),
+      look,
+    ),
+  ];
+}
+
+function formatCondition(condition: ExplainedCondition, { paint, columns, nowMs }: Look): string[] {
+  const { type, status, reason, message, lastTransitionTime, help } = condition;
+  const isGood = status === "True" && type !== "Stalled" && type !== "Reconciling";
+  const style = isGood ? "green" : status === "Unknown" ? "yellow" : "red";
+  const lines = [`  ${paint(style, `${type} ${status}`)} ${reason}, since ${when(lastTransitionTime, nowMs)}`];
+  if (!isGood) lines.push(...wrapText(message, "    ", columns));
+  if (!isGood && help !== undefined) lines.push(...wrapText(help, "    help: ", columns));
+  return lines;
+}
+
+function describeBudget({ workload, cause, used, max, window, notBefore, limit }: BudgetLeft, nowMs: number): string {
+  const wait = notBefore === undefined ? "the next may be now" : `the next ${when(notBefore, nowMs)} (${limit})`;
+  return `${workload}, ${cause}: ${max - used} of ${max} left in ${window}; ${wait}`;
+}
+
+function section(title: string, items: readonly string[], look: Look): string[] {
+  return items.length === 0
+    ? []
+    : [...heading(title, look), ...items.flatMap(item => wrapText(item, "  - ", look.columns))];
+}
+
+function heading(title: string, { paint }: Look): string[] {
+  return ["", paint("cyan", title)];
+}

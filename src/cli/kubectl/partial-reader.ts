@@ -1,0 +1,65 @@
+import { describeCall, pathOf, type Place, type Resource } from "../../cluster/http/resources";
+import type { ControllerResilience } from "../../api/controller-resilience";
+import { KIND, MANAGER } from "../../api/names";
+import { objectView } from "../../cluster/read/object-view";
+import { ForbiddenError, GoneError } from "../../core/errors";
+import type { JsonObject } from "../../core/json";
+import { KINDS } from "../../core/kinds";
+import { type EventFacts, eventFacts } from "./explain/views";
+import { operatorState, type OperatorState } from "./operator";
+import type { Session } from "./session";
+
+/** Reads with the rights that a user has, and notes what was refused. Other failures end the command. */
+export class PartialReader {
+  /** Reads that were refused, each with what is missing. */
+  readonly unread: string[] = [];
+  readonly #session: Session;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  /** Reads one object; null if it does not exist, undefined if the read was refused. */
+  get(resource: Resource, place: Place): Promise<JsonObject | null | undefined> {
+    const what = describeCall("get", resource, place);
+    return this.#tolerant(what, () => this.#session.get({ what, path: pathOf(resource, place) }));
+  }
+
+  /** Lists the ControllerResiliences of a namespace, or of all. */
+  async objects(namespace?: string): Promise<ControllerResilience[]> {
+    const request = { resource: KINDS[KIND], place: { namespace } };
+    const views = await this.#tolerant(describeCall("list", request.resource, request.place), () =>
+      this.#session.list(request, objectView),
+    );
+    return (views ?? []).flatMap(view => (view === null ? [] : [view.object]));
+  }
+
+  /** Lists the operator's Events of a namespace, or of all, oldest first. */
+  async events(namespace?: string): Promise<EventFacts[]> {
+    const request = {
+      resource: KINDS.Event,
+      place: { namespace },
+      fieldSelector: `reportingController=${MANAGER}`,
+    };
+    const events = await this.#tolerant(describeCall("list", request.resource, request.place), () =>
+      this.#session.list(request, eventFacts),
+    );
+    return (events ?? []).filter(event => event !== null).toSorted((a, b) => Date.parse(a.time) - Date.parse(b.time));
+  }
+
+  /** Reads the operator's Lease; undefined if that was refused. */
+  async operator(namespace: string): Promise<OperatorState | undefined> {
+    const lease = await this.get(KINDS.Lease, { namespace, name: MANAGER });
+    return lease === undefined ? undefined : operatorState(lease, namespace, this.#session.clock.now().getTime());
+  }
+
+  async #tolerant<T>(what: string, read: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof ForbiddenError) && !(error instanceof GoneError)) throw error;
+      this.unread.push(`${what}: ${error instanceof ForbiddenError ? "no rights (403)" : "not served (404)"}`);
+      return undefined;
+    }
+  }
+}

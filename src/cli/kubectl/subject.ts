@@ -1,0 +1,66 @@
+import { CLUSTER_KIND, KIND } from "../../api/names";
+import { KINDS } from "../../core/kinds";
+import { CliError } from "./io";
+
+/** Kinds that a command line can name. */
+export type SubjectKind =
+  | "ControllerResilience"
+  | "ClusterControllerResilience"
+  | "Pod"
+  | "Deployment"
+  | "StatefulSet"
+  | "DaemonSet"
+  | "ServiceAccount"
+  | "RoleBinding"
+  | "ClusterRoleBinding";
+
+/** The object that a command line names. */
+export interface Subject {
+  readonly kind: SubjectKind;
+  /** Absent for a cluster-scoped object. */
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+const ALIASES: Readonly<Record<SubjectKind, readonly string[]>> = {
+  [KIND]: ["cres"],
+  [CLUSTER_KIND]: ["ccres"],
+  Pod: ["po"],
+  Deployment: ["deploy"],
+  StatefulSet: ["sts"],
+  DaemonSet: ["ds"],
+  ServiceAccount: ["sa"],
+  RoleBinding: [],
+  ClusterRoleBinding: [],
+};
+const NAMES = Object.keys(ALIASES) as SubjectKind[];
+
+/**
+ * Parses `NAME` of a ControllerResilience, or `KIND/NAME` with kubectl's names of the kind.
+ *
+ * @throws CliError for a kind that is not one of them
+ */
+export function parseSubject(text: string, namespace: string): Subject {
+  const [first = "", name, ...rest] = text.split("/");
+  if (name === undefined && first !== "") return { kind: KIND, namespace, name: first };
+  const kind = kindOf(first.toLowerCase());
+  if (kind === undefined || name === undefined || name === "" || rest.length > 0)
+    throw new CliError(
+      `expected NAME or KIND/NAME, got "${text}"; KIND is one of: ${NAMES.map(one => one.toLowerCase()).join(", ")}`,
+    );
+  return isClusterScoped(kind) ? { kind, name } : { kind, namespace, name };
+}
+
+/** Formats a subject as `Pod shop/web-1`. */
+export function describeSubject({ kind, namespace, name }: Subject): string {
+  return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
+}
+
+function kindOf(word: string): SubjectKind | undefined {
+  const [bare = ""] = word.split(".");
+  return NAMES.find(kind => [kind.toLowerCase(), KINDS[kind].plural, ...ALIASES[kind]].includes(bare));
+}
+
+function isClusterScoped(kind: SubjectKind): boolean {
+  return "isClusterScoped" in KINDS[kind];
+}

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { run } from "../../src/cli/kubectl/testing/run";
+import { Admin } from "./cluster-world";
+import { suiteLab } from "./suite-lab";
+
+// `kubectl resilience explain` and its neighbours on a real API server. No operator runs: status and Events are the test's own.
+
+const admin = new Admin();
+const call = (...args: string[]): ReturnType<typeof run> =>
+  run([...args, "-n", namespace, "--kubeconfig", suiteLab().kubeconfigPath]);
+const MINUTE = 60_000;
+
+let namespace: string;
+let path: string;
+
+beforeAll(async () => {
+  namespace = await admin.namespace("explain");
+  path = `/apis/controller-resilience.io/v1alpha1/namespaces/${namespace}/controllerresiliences`;
+  await admin.create(path, {
+    apiVersion: "controller-resilience.io/v1alpha1",
+    kind: "ControllerResilience",
+    metadata: { name: "app" },
+    spec: { targets: [{ kind: "Deployment", name: "web" }], tokenRestart: {} },
+  });
+  const time = new Date(Date.now() - 4 * MINUTE).toISOString();
+  const condition = { type: "TokensAccepted", status: "False", reason: "Rejected", message: "1 of 1 pods" };
+  await admin.patch(`${path}/app/status`, {
+    status: {
+      conditions: [{ ...condition, lastTransitionTime: time }],
+      targets: [{ kind: "Deployment", name: "web", pods: 1, rejectedPods: 1 }],
+      restarts: [
+        { pod: "web-1", podUID: "u", workload: "Deployment/web", time, cause: "Unknown", outcome: "Ineffective" },
+      ],
+    },
+  });
+  for (const reportingController of ["controller-resilience", "kubelet"])
+    await admin.create(`/apis/events.k8s.io/v1/namespaces/${namespace}/events`, {
+      metadata: { name: reportingController },
+      eventTime: new Date(Date.now() - MINUTE).toISOString().replace("Z", "000Z"),
+      reportingController,
+      reportingInstance: "test",
+      type: "Warning",
+      reason: "Rejected",
+      action: "Observe",
+      note: `by ${reportingController}`,
+      regarding: {
+        apiVersion: "controller-resilience.io/v1alpha1",
+        kind: "ControllerResilience",
+        namespace,
+        name: "app",
+      },
+    });
+});
+
+afterAll(() => admin.connection.close());
+
+it("explains an object by status, budgets and the operator's Events", async () => {
+  const { code, stdout, stderr } = await call("explain", "app");
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout).toContain("TokensAccepted False Rejected");
+  expect(stdout).toContain("Deployment/web, Unknown: 2 of 3 left in 1h");
+  expect(stdout).toContain("by controller-resilience");
+  expect(stdout).not.toContain("kubelet");
+  expect(stdout).toContain("none works");
+});
+
+it("explains a workload by the object that protects it, and says what does not exist", async () => {
+  await admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, {
+    metadata: { name: "web" },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: { app: "web" } },
+      template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "c", image: "none" }] } },
+    },
+  });
+  const { stdout } = await call("explain", "deploy/web", "-o", "json");
+  const { objects, unread } = JSON.parse(stdout) as {
+    objects: { name: string; evidence: string[] }[];
+    unread: string[];
+  };
+  expect(objects.map(({ name }) => name)).toEqual(["app"]);
+  expect(objects[0]?.evidence[0]).toBe("Deployment/web: 1 of 1 pods rejected");
+  expect(unread).toEqual([]);
+  expect(await call("explain", "deploy/gone")).toMatchObject({
+    code: 1,
+    stderr: `Deployment ${namespace}/gone does not exist\n`,
+  });
+  expect((await call("explain", "gone")).stderr).toMatch(/^ControllerResilience .*\/gone does not exist/);
+});
+
+it("shows the restart and the Event in the order of time", async () => {
+  const { moments } = JSON.parse((await call("history", "-o", "json")).stdout) as {
+    moments: { what: string; source: string }[];
+  };
+  expect(moments.map(({ what, source }) => `${what} ${source}`)).toEqual(["Restart Status", "Rejected Event"]);
+});
+
+it("names what a user may not read", async () => {
+  const { code, stderr } = await call("explain", "app", "--as", "nobody-here");
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^you may not list ControllerResiliences in .*\n$/);
+});
