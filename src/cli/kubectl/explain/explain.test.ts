@@ -85,8 +85,14 @@ it("shows what is wrong first, with its help, and the command that helps", () =>
   expect(one?.conditions.map(({ type }) => type)).toEqual(["TokensAccepted", "Ready"]);
   expect(one?.conditions[0]?.help).toContain("until a person resets the breaker");
   expect(one?.actions).toEqual([
-    "find the cause of the 401 responses, then reset the breaker: kubectl resilience breaker reset",
+    {
+      text: "find the cause of the 401 responses, then reset the breaker:",
+      command:
+        "kubectl annotate lease -n controller-resilience-system controller-resilience controller-resilience.io/breaker-",
+    },
   ]);
+  const operator = { lease: "mine/controller-resilience", leads: true };
+  expect(explained({ operator }).objects[0]?.actions[0]?.command).toContain("lease -n mine controller-resilience ");
 });
 
 it("counts the budget by the operator's rules, and says when the next restart may be", () => {
@@ -132,7 +138,14 @@ it("finds a pod by the selector of a target", () => {
 it("says that nothing happens while the object is suspended", () => {
   const [one] = explained({ objects: [object({ spec: { suspend: true } })] }).objects;
   expect(one?.next).toEqual([{ about: [], text: "Nothing, until a person resumes the object." }]);
-  expect(one?.actions[0]).toBe("resume it: kubectl resilience resume app -n shop");
+  expect(one?.actions[0]?.command).toBe(`kubectl patch cres app -n shop --type merge -p '{"spec":{"suspend":false}}'`);
+});
+
+it("names no command of the plugin that does not exist", () => {
+  const flows = [{ serviceAccount: "web", state: "Throttled", since: ago(9), until: ago(-1) }];
+  const all = text({ objects: [object({ spec: { suspend: true }, status: { flows } })] });
+  expect(all).toContain('"onRunaway":"Report"');
+  expect(all).not.toContain("kubectl resilience");
 });
 
 it("is readable in 80 columns", () => {
@@ -140,7 +153,8 @@ it("is readable in 80 columns", () => {
     operator: { lease: "system/controller-resilience", leads: false, breaker: "why ".repeat(60) },
     unread: ["list events.events.k8s.io in shop: no rights (403)"],
   });
-  expect(long.split("\n").filter(line => line.length > 80)).toEqual([]);
+  // A command stays whole, so that it can be copied.
+  expect(long.split("\n").filter(line => line.length > 80 && !line.startsWith("    kubectl "))).toEqual([]);
   expect(long).toContain("none works");
   expect(long).toContain("Not readable, so unknown");
 });

@@ -6,7 +6,7 @@ import { createRemedies } from "../../../remedies/registry";
 import type { OperatorState } from "../operator";
 import { safeText } from "../lines";
 import { describeSubject, type Subject } from "../subject";
-import { actionsFor } from "./actions";
+import { type Action, actionsFor } from "./actions";
 import { budgetsOf, type BudgetLeft } from "./budgets";
 import { evidenceOf, idOf } from "./evidence";
 import { nextOf, type NextStep } from "./next";
@@ -42,7 +42,7 @@ export interface ObjectExplanation {
   readonly evidence: readonly string[];
   readonly budgets: readonly BudgetLeft[];
   readonly next: readonly NextStep[];
-  readonly actions: readonly string[];
+  readonly actions: readonly Action[];
   readonly events: readonly EventFacts[];
 }
 
@@ -118,7 +118,7 @@ function explainObject(object: ControllerResilience, facts: ExplainFacts): Objec
     evidence: evidenceOf(object, nowMs).flatMap(({ about, text }) => (isShown(about) ? [safeText(text)] : [])),
     budgets: budgetsOf(object, nowMs).filter(({ workload }) => isShown([workload])),
     next,
-    actions: actionsFor(object, conditions),
+    actions: actionsFor(object, conditions, facts.operator?.lease),
     events: facts.events
       .filter(event => event.namespace === namespace && isAbout(event, object, isShown))
       .slice(-EVENTS_SHOWN),

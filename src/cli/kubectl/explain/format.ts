@@ -2,6 +2,7 @@ import type { Paint } from "../io";
 import { when, wrapText } from "../lines";
 import type { OperatorState } from "../operator";
 import type { ExplainedCondition, Explanation, ObjectExplanation } from "./explain";
+import type { Action } from "./actions";
 import type { BudgetLeft } from "./budgets";
 
 interface Look {
@@ -59,7 +60,7 @@ function formatObject(object: ObjectExplanation, subject: string, look: Look): s
       next.map(({ time, text }) => (time === undefined ? text : `${when(time, look.nowMs)}: ${text}`)),
       look,
     ),
-    ...section("What you can do", actions, look),
+    ...formatActions(actions, look),
     ...section(
       "Last Events",
       events.map(
@@ -69,6 +70,16 @@ function formatObject(object: ObjectExplanation, subject: string, look: Look): s
       look,
     ),
   ];
+}
+
+/** A command stays on one line, so that it can be copied. */
+function formatActions(actions: readonly Action[], look: Look): string[] {
+  if (actions.length === 0) return [];
+  const lines = actions.flatMap(({ text, command }) => [
+    ...wrapText(text, "  - ", look.columns),
+    ...(command === undefined ? [] : [`    ${command}`]),
+  ]);
+  return [...heading("What you can do", look), ...lines];
 }
 
 function formatCondition(condition: ExplainedCondition, { paint, columns, nowMs }: Look): string[] {
