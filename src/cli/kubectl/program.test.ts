@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { FakeServer, run } from "./testing/run";
+import { type FakeAnswer, FakeServer, run } from "./testing/run";
 
 const root = join(__dirname, "../../..");
-let answer: { code?: number; body: unknown; headers?: Record<string, string> } | undefined;
+let answer: FakeAnswer | undefined;
 let kubeconfig: string;
 const served = { body: { kind: "APIGroup", versions: [{ version: "v1alpha1" }] } };
 const server = new FakeServer(() => answer ?? served);

@@ -80,6 +80,11 @@ export class Session {
     return this.#patiently(() => this.api.jsonOrNull<JsonObject>(request));
   }
 
+  /** Reads a body that is no JSON. @throws an error of core unless the answer is 2xx */
+  bytes(request: ApiRequest): Promise<Buffer> {
+    return this.#patiently(() => this.api.bytes(request));
+  }
+
   /** Lists a whole collection, page by page, and gives each object to `view` at once, so that 10,000 pods need no memory for their JSON. */
   list<T>(request: Omit<ListRequest, "limit">, view: (item: JsonObject) => T): Promise<T[]> {
     const what = describeCall("list", request.resource, request.place);
@@ -116,6 +121,11 @@ export class Session {
     );
   }
 
+  /** Fires when the session is closed. */
+  get ending(): AbortSignal {
+    return this.#ending.signal;
+  }
+
   close(): void {
     this.#ending.abort();
     this.progress.end();
@@ -130,7 +140,7 @@ export class Session {
       } catch (error) {
         const waitMs = error instanceof WaitError ? error.afterMs : error instanceof ExpiredError ? 0 : Infinity;
         if (waitMs > LONGEST_WAIT_MS || waits >= MOST_WAITS) throw error;
-        await pause(systemClock, waitMs, this.#ending.signal);
+        await pause(systemClock, waitMs, this.ending);
       }
     }
   }

@@ -89,14 +89,19 @@ export class Api {
 
   /** Returns the parsed body of a 2xx response. @throws an error of core for any other */
   async json<T>(request: ApiRequest, signal?: AbortSignal): Promise<T> {
-    const answer = await this.send(request, signal);
-    const text = answer.body.toString("utf8");
-    if (!isSuccess(answer.code)) throw errorOfRefusal({ ...answer, status: parseStatus(text) }, request.what);
+    const body = await this.bytes(request, signal);
     try {
-      return JSON.parse(text) as T;
+      return JSON.parse(body.toString("utf8")) as T;
     } catch (error) {
       throw new TransientError(`${request.what}: expected JSON, got another body`, { cause: error });
     }
+  }
+
+  /** Returns the body of a 2xx response. @throws an error of core for any other */
+  async bytes(request: ApiRequest, signal?: AbortSignal): Promise<Buffer> {
+    const answer = await this.send(request, signal);
+    if (isSuccess(answer.code)) return answer.body;
+    throw errorOfRefusal({ ...answer, status: parseStatus(answer.body.toString("utf8")) }, request.what);
   }
 
   /** Like {@link json}, but returns null for a 404. */

@@ -14,16 +14,31 @@ export interface Coverage {
 /** Most unprotected workloads that are named. */
 const MAX_EXAMPLES = 3;
 
+/** A workload that uses the API, and its protection. */
+export interface WorkloadProtection {
+  /** As `Deployment/web`. */
+  readonly workload: string;
+  readonly protection: Protection;
+  readonly reason: string;
+}
+
+/** Returns the protection of each workload of a namespace that uses the API. Pure. */
+export function protectionsOf(facts: Facts, plan: NamespacePlan): WorkloadProtection[] {
+  const protectors = protectorsOf(facts);
+  return facts.candidates.flatMap(candidate => {
+    const workload = workloadName(candidate);
+    const by = protectors.get(workload);
+    if (!candidate.usesApi && !(by !== undefined && isGenerated(by))) return [];
+    const [protection, reason] = judge(candidate, by, facts, plan);
+    return [{ workload, protection, reason }];
+  });
+}
+
 /** Counts the workloads of a namespace that use the API, by their protection. Pure. */
 export function coverageOf(facts: Facts, plan: NamespacePlan): Coverage {
   const counts = new Map<string, CoverageCount>();
   const examples: string[] = [];
-  const protectors = protectorsOf(facts);
-  for (const candidate of facts.candidates) {
-    const workload = workloadName(candidate);
-    const by = protectors.get(workload);
-    if (!candidate.usesApi && !(by !== undefined && isGenerated(by))) continue;
-    const [protection, reason] = judge(candidate, by, facts, plan);
+  for (const { workload, protection, reason } of protectionsOf(facts, plan)) {
     const key = `${protection}/${reason}`;
     counts.set(key, { protection, reason, count: (counts.get(key)?.count ?? 0) + 1 });
     if (protection === "unprotected") examples.push(`${facts.namespace.name}/${workload}`);

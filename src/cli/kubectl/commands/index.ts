@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Shell } from "../command";
+import { registerAudit } from "./audit";
 import { registerClassify } from "./classify";
 import { registerExplain } from "./explain";
 import { registerHistory } from "./history";
@@ -9,6 +10,7 @@ import { registerVersion } from "./version";
 /** Every command; --help lists them in this order. */
 export const COMMANDS: readonly ((program: Command, shell: Shell) => void)[] = [
   // On a cluster.
+  registerAudit,
   registerExplain,
   registerHistory,
   registerVersion,

@@ -24,19 +24,25 @@ export async function run(args: readonly string[], env: Record<string, string> =
   return { code, ...texts };
 }
 
+/** A response: JSON, or text as it is. */
+export interface FakeAnswer {
+  readonly code?: number;
+  readonly body?: unknown;
+  readonly text?: string;
+  readonly headers?: Record<string, string>;
+}
+
 /** An API server that answers what the test says, with a kubeconfig for it. */
 export class FakeServer {
   readonly requests: IncomingMessage[] = [];
   readonly #folder = mkdtempSync(join(tmpdir(), "kubectl-resilience-"));
   readonly #server;
 
-  constructor(
-    answer: (request: IncomingMessage) => { code?: number; body: unknown; headers?: Record<string, string> },
-  ) {
+  constructor(answer: (request: IncomingMessage) => FakeAnswer) {
     this.#server = createServer((request: IncomingMessage, response: ServerResponse) => {
       this.requests.push(request);
-      const { code = 200, body, headers } = answer(request);
-      response.writeHead(code, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(body));
+      const { code = 200, body, text, headers } = answer(request);
+      response.writeHead(code, { "Content-Type": "application/json", ...headers }).end(text ?? JSON.stringify(body));
     });
   }
 

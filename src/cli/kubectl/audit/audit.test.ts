@@ -1,0 +1,277 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { FakeServer, run, type Run } from "../testing/run";
+import { ago, answerOf, binding, meta, pod, type World, workload } from "./testing/world";
+
+let world: World;
+let logs: Record<string, string>;
+let refused: string[];
+let kubeconfig: string;
+const server = new FakeServer(request => answerOf(world, logs, refused)(request));
+beforeAll(async () => (kubeconfig = await server.start()));
+afterAll(() => server.stop());
+beforeEach(() => {
+  world = { namespaces: [{ metadata: { ...meta("shop"), namespace: undefined, labels: { team: "shop" } } }] };
+  logs = {};
+  refused = [];
+});
+
+const audit = (...args: string[]): Promise<Run> => run(["audit", "--kubeconfig", kubeconfig, ...args]);
+
+interface Report {
+  findings: { severity: string; check: string; kind: string; namespace: string; name: string; why: string }[];
+  unread: { what: string; why: string; unknown: string }[];
+}
+
+async function report(...args: string[]): Promise<Report> {
+  return JSON.parse((await audit("-o", "json", ...args)).stdout) as Report;
+}
+
+/** Findings of checks that are not about protection and flows, which every controller of these tests lacks. */
+async function found(...args: string[]): Promise<string[]> {
+  const { findings } = await report(...args);
+  return findings
+    .filter(({ check }) => check !== "Unprotected")
+    .map(({ severity, check, kind, name }) => `${severity} ${check} ${kind} ${name}`);
+}
+
+const account = (name: string, created: number, annotations: object = {}): object => ({
+  metadata: meta(name, { creationTimestamp: ago(created), annotations }),
+});
+
+describe("tokens", () => {
+  it.each([
+    ["critical", { created: 600, bound: true, why: "so the token that it got before is not valid." }],
+    ["notice", { created: 600, bound: false, why: "no role is bound to the ServiceAccount" }],
+    ["notice", { created: 86_400, bound: true, why: "The kubelet has replaced its token since" }],
+  ])("of a pod that is older than its ServiceAccount are %s: %o", async (severity, { created, bound, why }) => {
+    world["pods"] = [pod("web-1", "web", { created })];
+    world["serviceaccounts"] = [account("web", created === 600 ? 300 : 80_000)];
+    world["deployments"] = [workload("web")];
+    world["rolebindings"] = bound ? [binding("web")] : [];
+    const { findings } = await report();
+    const finding = findings.find(({ check }) => check === "OldToken");
+    expect(finding).toMatchObject({ severity, kind: "Pod", namespace: "shop", name: "web-1" });
+    expect(finding?.why).toContain(why);
+  });
+
+  it("of a younger pod, or one that has ended, are no finding", async () => {
+    const ended = { ...pod("job-1", "gone"), status: { phase: "Succeeded" } };
+    world["pods"] = [pod("web-1", "web", { created: 100 }), ended];
+    world["serviceaccounts"] = [account("web", 300)];
+    expect(await found()).toEqual([]);
+  });
+
+  it("name the hook that recreated the ServiceAccount", async () => {
+    world["pods"] = [pod("web-1", "web", { created: 600 })];
+    world["serviceaccounts"] = [account("web", 300, { "helm.sh/hook": "pre-upgrade" })];
+    world["deployments"] = [workload("web")];
+    const { findings } = await report();
+    expect(findings.find(({ check }) => check === "OldToken")?.why).toContain("a Helm hook does it: helm.sh/hook");
+    expect(findings.find(({ check }) => check === "RecreatedByHook")?.why).toContain(
+      "each helm upgrade of its release",
+    );
+  });
+});
+
+describe("Leases", () => {
+  const lease = (name: string, holderIdentity: string, renewed: number): object => ({
+    metadata: meta(name),
+    spec: { holderIdentity, leaseDurationSeconds: 1, renewTime: ago(renewed) },
+  });
+
+  it("are stale if their running holder does not renew them while they are watched", async () => {
+    world["pods"] = [pod("web-1", "web")];
+    world["serviceaccounts"] = [account("web", 86_400)];
+    world["leases"] = [lease("stale", "web-1_ab", 60), lease("gone", "web-2_ab", 60), lease("fresh", "web-1", 0)];
+    expect(await found()).toEqual(["critical StaleLease Lease stale"]);
+  });
+
+  it("are not stale if the clock of their holder's node is late", async () => {
+    world["pods"] = [pod("web-1", "web")];
+    world["serviceaccounts"] = [account("web", 86_400)];
+    let looks = 0;
+    Object.defineProperty(world, "leases", { get: () => [lease("skewed", "web-1", 120 - looks++)] });
+    expect(await found()).toEqual([]);
+    expect(looks).toBe(2);
+  });
+});
+
+describe("bindings", () => {
+  it("are sorted by the time that is left, in every convention", async () => {
+    const inDays = (days: number): string => ago(-days * 86_400);
+    world["rolebindings"] = [
+      binding("a", { annotations: { "janitor/expires": inDays(20) } }),
+      binding("b", { annotations: { "controller-resilience.io/expires-at": inDays(2) } }),
+      binding("c", { annotations: { "controller-resilience.io/expires-at": inDays(-1) } }),
+      binding("d", { annotations: { "janitor/ttl": "forever" } }),
+      binding("e", { annotations: { "janitor/ttl": "soon" } }),
+    ];
+    expect(await found()).toEqual([
+      "critical ExpiringBinding RoleBinding uses-c",
+      "critical ExpiringBinding RoleBinding uses-b",
+      "warning ExpiringBinding RoleBinding uses-a",
+      "notice ExpiringBinding RoleBinding uses-e",
+    ]);
+  });
+});
+
+describe("evictions and webhooks", () => {
+  const budget = (name: string, spec: object): object => ({
+    metadata: meta(name),
+    spec: { selector: { matchLabels: { app: "web" } }, ...spec },
+  });
+
+  it("are blocked by a budget without room, however it is written", async () => {
+    world["deployments"] = [workload("web", { replicas: 2 })];
+    world["poddisruptionbudgets"] = [
+      budget("none", { maxUnavailable: 0 }),
+      budget("percent", { minAvailable: "51%" }),
+      budget("half", { minAvailable: "50%" }),
+      budget("one", { maxUnavailable: 1 }),
+      budget("any", {}),
+      budget("nothing", { selector: null, maxUnavailable: 0 }),
+    ];
+    expect(await found()).toEqual(
+      ["none", "percent"].map(name => `warning NeverEvictable PodDisruptionBudget ${name}`),
+    );
+  });
+
+  it("never gate themselves if they leave out their namespace", async () => {
+    world["deployments"] = [workload("web", { replicas: 2 })];
+    world["services"] = [{ metadata: meta("svc"), spec: { selector: { app: "web" } } }];
+    const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["*"], resources: ["pods"] };
+    const webhook = (more: object): object => ({
+      name: "hook",
+      clientConfig: { service: { namespace: "shop", name: "svc" } },
+      rules: [rule],
+      ...more,
+    });
+    const configuration = (name: string, more: object): object => ({ metadata: { name }, webhooks: [webhook(more)] });
+    world["mutatingwebhookconfigurations"] = [
+      configuration("gates", {}),
+      configuration("ignores", { failurePolicy: "Ignore" }),
+      configuration("elsewhere", {
+        namespaceSelector: { matchExpressions: [{ key: "team", operator: "DoesNotExist" }] },
+      }),
+      configuration("deployments", { rules: [{ ...rule, resources: ["deployments"] }] }),
+    ];
+    expect(await found()).toEqual(["warning OwnWebhook MutatingWebhookConfiguration gates"]);
+  });
+});
+
+describe("flows", () => {
+  const flow = (name: string, precedence: number, subject: object): object => ({
+    metadata: { name },
+    spec: { matchingPrecedence: precedence, rules: [{ subjects: [subject] }] },
+  });
+
+  it("are shared unless a FlowSchema names the ServiceAccount before any other matches", async () => {
+    world["deployments"] = [workload("web"), workload("own")];
+    world["serviceaccounts"] = [account("web", 86_400), account("own", 86_400)];
+    world["rolebindings"] = [binding("web"), binding("own")];
+    world["flowschemas"] = [
+      flow("own", 500, { kind: "ServiceAccount", serviceAccount: { namespace: "shop", name: "own" } }),
+      flow("service-accounts", 9000, { kind: "Group", group: { name: "system:serviceaccounts" } }),
+    ];
+    expect(await found()).toEqual(["notice NoFlow ServiceAccount web"]);
+  });
+});
+
+describe("--logs", () => {
+  const lines = (text: string, count: number): string =>
+    Array.from({ length: count }, (_, i) => `${ago(25 * (count - i))} ${text}\n`).join("");
+
+  beforeEach(() => {
+    world["deployments"] = [workload("web")];
+    world["serviceaccounts"] = [account("web", 86_400)];
+    world["rolebindings"] = [binding("web")];
+    world["pods"] = ["rejected", "denied", "fine"].map(name => pod(name, "web"));
+    logs = {
+      rejected: lines('E1120 reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"', 10),
+      denied: lines(
+        'pods is forbidden: User "system:serviceaccount:shop:web" cannot list resource "pods" secret-word',
+        10,
+      ),
+      fine: lines("all is well", 10),
+    };
+  });
+
+  it("finds controllers that the API server answers 401 or 403 now, and prints nothing of their logs", async () => {
+    expect(await found("--logs")).toEqual(["critical RejectedNow Pod rejected", "warning ForbiddenNow Pod denied"]);
+    for (const format of ["json", "yaml", "wide", "html"])
+      expect((await audit("--logs", "-o", format)).stdout).not.toMatch(/secret-word|reflector/);
+  });
+
+  it("reads none without it", async () => {
+    expect(await found()).toEqual([]);
+    expect(server.requests.filter(({ url }) => url?.includes("/log"))).not.toHaveLength(0);
+    server.requests.length = 0;
+    await audit();
+    expect(server.requests.filter(({ url }) => url?.includes("/log"))).toHaveLength(0);
+  });
+});
+
+describe("the report", () => {
+  beforeEach(() => {
+    world["pods"] = [pod("web-1", "gone")];
+    world["serviceaccounts"] = [account("<script>", 86_400, { "helm.sh/hook": "pre-upgrade" })];
+    world["deployments"] = [workload("web", {}, { serviceAccountName: "<script>" })];
+  });
+
+  it("is text in 80 columns, worst first, and the exit code is 2", async () => {
+    const { stdout, code } = await audit();
+    expect(stdout).toMatch(/^CRITICAL {2}Pod shop\/web-1 {2}MissingServiceAccount\n {2}why {2}its ServiceAccount gone/);
+    expect(stdout).toMatch(/\nAudit of http:\S+: found 1 critical, 1 warning\.\n$/);
+    expect(Math.max(...stdout.split("\n").map(line => line.length))).toBeLessThanOrEqual(80);
+    expect(code).toBe(2);
+  });
+
+  it("counts as findings what is as severe as --fail-on", async () => {
+    world["pods"] = [];
+    expect((await audit()).code).toBe(2);
+    expect((await audit("--fail-on", "critical")).code).toBe(0);
+  });
+
+  it("passes on no control characters of annotations, which a terminal would obey", async () => {
+    world["serviceaccounts"] = [account("web", 86_400, { "helm.sh/hook": "pre-upgrade,\u001b[2J" })];
+    world["deployments"] = [workload("web")];
+    for (const format of ["wide", "yaml"]) {
+      const { stdout } = await audit("-o", format);
+      expect(stdout).toContain("RecreatedByHook");
+
+      expect(stdout).not.toMatch(/\u001b|\\e\[2J/);
+    }
+  });
+
+  it("escapes names in HTML, and loads nothing", async () => {
+    const { stdout } = await audit("-o", "html");
+    expect(stdout).toContain("ServiceAccount shop/&lt;script&gt;");
+    expect(stdout).not.toMatch(/shop\/<script>|src=|href=|url\(/);
+    expect(stdout).toContain("default-src 'none'");
+  });
+
+  it("says what was refused, what is unknown therefore, and goes on", async () => {
+    refused = ["leases", "flowschemas"];
+    const { stdout, code } = await audit();
+    expect(stdout).toContain("INCOMPLETE: some reads were refused");
+    expect(stdout).toMatch(/- list leases: forbidden \(403\): leases is forbidden[^]*unknown:\s+StaleLease/);
+    expect(code).toBe(2);
+  });
+
+  it("is no success if nothing was found because reads were refused", async () => {
+    world = {};
+    expect((await audit()).code).toBe(0);
+    refused = ["leases"];
+    expect((await audit()).code).toBe(1);
+    refused = ["pods", "deployments", "statefulsets", "daemonsets", "rolebindings", "clusterrolebindings"];
+    const { code, stderr } = await audit();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^nothing could be read: forbidden \(403\).*\n$/);
+  });
+
+  it("takes 10,000 pods", async () => {
+    world["pods"] = Array.from({ length: 10_000 }, (_, i) => pod(`web-${i}`, "web"));
+    world["serviceaccounts"] = [account("web", 86_400)];
+    expect(await found()).toEqual([]);
+  });
+});

@@ -1,0 +1,43 @@
+import { expiringBindings } from "./checks/bindings";
+import { neverEvictable, onDelete } from "./checks/evictions";
+import { sharedFlows } from "./checks/flows";
+import { staleLeases } from "./checks/leases";
+import { rejectedNow } from "./checks/logs";
+import { unprotected } from "./checks/protection";
+import { tokenLives } from "./checks/token-life";
+import { oldTokens, recreatedByHook } from "./checks/tokens";
+import { ownWebhooks } from "./checks/webhooks";
+import { safeText } from "../lines";
+import type { AuditFacts } from "./facts";
+import { type Finding, worstFirst } from "./finding";
+
+const ALL: readonly ((facts: AuditFacts) => readonly Finding[])[] = [
+  rejectedNow,
+  oldTokens,
+  recreatedByHook,
+  staleLeases,
+  expiringBindings,
+  neverEvictable,
+  ownWebhooks,
+  onDelete,
+  tokenLives,
+  sharedFlows,
+  unprotected,
+];
+
+/** Others write annotations, which a finding quotes. */
+const LONGEST = 600;
+
+/** Returns what would bite, worst first. With a namespace, only what concerns it. Pure. */
+export function audit(facts: AuditFacts, namespace?: string): Finding[] {
+  const findings = ALL.flatMap(check => check(facts)).map(finding => ({
+    ...finding,
+    why: safeText(finding.why, LONGEST),
+  }));
+  // Cluster-wide bindings are needed to know who uses the API, but they are no part of a namespace.
+  return worstFirst(
+    namespace === undefined
+      ? findings
+      : findings.filter(finding => finding.namespace === namespace || finding.check === "OwnWebhook"),
+  );
+}

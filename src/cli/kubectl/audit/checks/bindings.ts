@@ -1,0 +1,70 @@
+import { formatDuration } from "../../../../core/duration";
+import type { BindingView } from "../../../../core/views";
+import { readExpiry } from "../../../../remedies/binding-renewal/conventions";
+import { markedOf } from "../../../../remedies/binding-renewal/schedule";
+import type { AuditFacts } from "../facts";
+import type { Finding, Severity } from "../finding";
+
+const DAY_MS = 86_400_000;
+
+/** The postmortem's binding expired on a weekend: a week is the least time in which a person surely looks. */
+const CRITICAL_MS = 7 * DAY_MS;
+const WARNING_MS = 30 * DAY_MS;
+
+/** Bindings by the time that is left, in every convention. */
+export function expiringBindings({ bindings = [], objects, nowMs }: AuditFacts): Finding[] {
+  const renewed = new Set(
+    objects
+      .filter(({ spec }) => spec.mode === "Enforce" && !spec.suspend)
+      .flatMap(({ metadata, status }) =>
+        (status?.bindings ?? [])
+          .filter(({ state }) => state === "Current" || state === "ExpiringSoon")
+          .map(({ kind, name }) => `${kind}/${kind === "RoleBinding" ? metadata.namespace : ""}/${name}`),
+      ),
+  );
+  return bindings.flatMap(binding => {
+    const { earliest, malformed } = readExpiry(markedOf(binding));
+    const isRenewed = renewed.has(`${binding.kind}/${binding.namespace}/${binding.name}`);
+    if (earliest !== undefined) return [expiring(binding, earliest, { nowMs, isRenewed })];
+    return malformed.slice(0, 1).map(({ key, expected }) => ({
+      ...base(binding),
+      severity: "notice" as const,
+      why: `its ${key} is not valid, so its enforcer never deletes it; expected ${expected}.`,
+      wayOut: `Correct or remove ${key}.`,
+      rank: Infinity,
+    }));
+  });
+}
+
+interface Judged {
+  readonly nowMs: number;
+  readonly isRenewed: boolean;
+}
+
+function expiring(
+  binding: BindingView,
+  { atMs, sources }: { readonly atMs: number; readonly sources: readonly string[] },
+  { nowMs, isRenewed }: Judged,
+): Finding {
+  const leftMs = atMs - nowMs;
+  const accounts = binding.subjects
+    .slice(0, 2)
+    .map(({ kind, name, namespace }) => `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`);
+  const when = leftMs <= 0 ? `expired ${formatDuration(-leftMs)} ago` : `expires in ${formatDuration(leftMs)}`;
+  return {
+    ...base(binding),
+    severity: isRenewed ? "notice" : severityOf(leftMs),
+    why: `${when} (${sources.join(", ")}): ${accounts.join(", ") || "no subject"} then loses ${binding.roleRef.kind} ${binding.roleRef.name}${isRenewed ? ". The operator renews it" : ""}.`,
+    wayOut: isRenewed ? "No action required." : "Renew it, or protect the workload with bindingRenewal.",
+    rank: atMs,
+  };
+}
+
+function base({ kind, namespace, name }: BindingView): Pick<Finding, "check" | "kind" | "namespace" | "name"> {
+  return { check: "ExpiringBinding", kind, namespace, name };
+}
+
+function severityOf(leftMs: number): Severity {
+  if (leftMs < CRITICAL_MS) return "critical";
+  return leftMs < WARNING_MS ? "warning" : "notice";
+}

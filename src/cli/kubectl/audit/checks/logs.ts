@@ -1,0 +1,39 @@
+import { formatDuration } from "../../../../core/duration";
+import type { AuditFacts, LogFacts } from "../facts";
+import type { Finding } from "../finding";
+
+/** Fewer 403s can be a probe for a right, which many clients send when they start. */
+const FORBIDDEN_FROM = 3;
+
+/** Controllers that the API server answers 401 or 403 now, as their logs say. */
+export function rejectedNow({ logs = [], nowMs }: AuditFacts): Finding[] {
+  return logs.flatMap(log => [...unauthorized(log), ...forbidden(log, nowMs)]);
+}
+
+function unauthorized({ pod, container, unauthorized, occasions }: LogFacts): Finding[] {
+  if (unauthorized === "none") return [];
+  const isPersistent = unauthorized === "persistent";
+  return [
+    {
+      ...({ check: "RejectedNow", kind: "Pod", namespace: pod.namespace, name: pod.name } as const),
+      severity: isPersistent ? "critical" : "warning",
+      why: `the log of container ${container} shows ${occasions} ${occasions === 1 ? "occasion" : "occasions"} of 401${isPersistent ? ", which persist" : ", too few to be sure"}.`,
+      wayOut: isPersistent
+        ? `If its ServiceAccount was recreated, restart the pod: kubectl delete pod ${pod.name} -n ${pod.namespace}; protect it with tokenRestart.`
+        : "Look again in some minutes; tokenRestart does that and acts when they persist.",
+    },
+  ];
+}
+
+function forbidden({ pod, container, forbidden, lastForbiddenMs }: LogFacts, nowMs: number): Finding[] {
+  if (forbidden < FORBIDDEN_FROM) return [];
+  const last = lastForbiddenMs === undefined ? "" : `, the last ${formatDuration(nowMs - lastForbiddenMs)} ago`;
+  return [
+    {
+      ...({ check: "ForbiddenNow", kind: "Pod", namespace: pod.namespace, name: pod.name } as const),
+      severity: "warning",
+      why: `the log of container ${container} shows ${forbidden} answers 403${last}: ServiceAccount ${pod.serviceAccountName} lacks a right.`,
+      wayOut: `See which: kubectl logs ${pod.name} -n ${pod.namespace} -c ${container}; then grant it, or look for an expired binding.`,
+    },
+  ];
+}

@@ -1,0 +1,86 @@
+import { formatDuration } from "../../../../core/duration";
+import { recreatingHookOf, type RecreatingHook } from "../../../../core/recreating-hooks";
+import type { PodView } from "../../../../core/views";
+import { proveByAge } from "../../../../remedies/token-restart/service-account-age";
+import { type AccountFacts, apiUsers, type AuditFacts, isActive } from "../facts";
+import type { Finding } from "../finding";
+
+/** Pods whose token names a ServiceAccount that is gone. */
+export function oldTokens(facts: AuditFacts): Finding[] {
+  const { pods = [], accounts, nowMs } = facts;
+  if (accounts === undefined) return [];
+  const byName = new Map(accounts.map(account => [`${account.namespace}/${account.name}`, account]));
+  const users = apiUsers(facts);
+  return pods.filter(isActive).flatMap(pod => {
+    const key = `${pod.namespace}/${pod.serviceAccountName}`;
+    const account = byName.get(key);
+    if (pod.mountsToken === false) return [];
+    if (account === undefined) return [missingAccount(pod)];
+    return olderPod(pod, account, { nowMs, isUser: users.has(key) });
+  });
+}
+
+function olderPod(
+  pod: PodView,
+  account: AccountFacts,
+  { nowMs, isUser }: { nowMs: number; isUser: boolean },
+): Finding[] {
+  // The API server keeps whole seconds, so equal times prove nothing.
+  if (pod.createdAtMs >= account.createdAtMs) return [];
+  const proof = proveByAge(pod, account, nowMs);
+  const age = formatDuration(nowMs - account.createdAtMs);
+  const base = { kind: "Pod", namespace: pod.namespace, name: pod.name, check: "OldToken" } as const;
+  const recreated = `its ServiceAccount ${account.name} was recreated ${age} ago${by(recreatingHookOf(account.annotations))}`;
+  if (proof === undefined) {
+    const why = `${recreated}, after it started. The kubelet has replaced its token since, but a client that does not read its token again is still answered 401.`;
+    return isUser
+      ? [{ ...base, severity: "notice", why, wayOut: `audit --logs shows whether it is; ${restart(pod)}.` }]
+      : [];
+  }
+  const isSure = proof.alone && isUser;
+  const why = `${recreated}, so the token that it got before is not valid${isUser ? "" : "; no role is bound to the ServiceAccount, so it may not need it"}.`;
+  return [
+    {
+      ...base,
+      severity: isUser ? (isSure ? "critical" : "warning") : "notice",
+      why,
+      wayOut: `Restart the pod: ${restart(pod)}.`,
+    },
+  ];
+}
+
+function missingAccount({ namespace, name, serviceAccountName, owner, ...pod }: PodView): Finding {
+  return {
+    ...{ severity: "critical", check: "MissingServiceAccount", kind: "Pod", namespace, name },
+    why: `its ServiceAccount ${serviceAccountName} does not exist: its token is not valid, and no successor can be created.`,
+    wayOut: `Create the ServiceAccount, then restart the pod: ${restart({ namespace, name, serviceAccountName, ...pod, ...(owner && { owner }) })}.`,
+  };
+}
+
+function by(hook: RecreatingHook | undefined): string {
+  return hook === undefined ? "" : ` (a ${hook.tool} hook does it: ${hook.annotation})`;
+}
+
+function restart({ namespace, name }: PodView): string {
+  return `kubectl delete pod ${name} -n ${namespace}`;
+}
+
+/** ServiceAccounts of workloads that a hook deletes and creates again. One that only Jobs use is created before they are. */
+export function recreatedByHook({ accounts = [], workloads = [] }: AuditFacts): Finding[] {
+  return accounts.flatMap(({ namespace, name, annotations }) => {
+    const hook = recreatingHookOf(annotations);
+    const users = workloads.filter(
+      ({ view }) => view.namespace === namespace && view.serviceAccountName === name && view.automount !== false,
+    );
+    if (hook === undefined || users.length === 0) return [];
+    const names = users.slice(0, 3).map(({ view }) => `${view.kind} ${view.name}`);
+    const more = users.length > 3 ? ` and ${users.length - 3} more` : "";
+    return [
+      {
+        ...({ severity: "warning", check: "RecreatedByHook", kind: "ServiceAccount", namespace, name } as const),
+        why: `${hook.occasion} deletes and recreates it (${hook.annotation}, delete policy ${hook.deletePolicy}). The running pods of ${names.join(", ")}${more} are answered 401 from then on.`,
+        wayOut: `Remove the hook annotations from the ServiceAccount in its chart or manifest, so that ${hook.tool} updates it in place; or protect ${names[0] ?? "it"} with tokenRestart.`,
+      },
+    ];
+  });
+}

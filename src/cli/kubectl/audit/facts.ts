@@ -1,0 +1,128 @@
+import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
+import type { ControllerResilience, LabelSelector } from "../../../api/controller-resilience";
+import type { Facts as NamespaceFacts } from "../../../core/cluster-wide";
+import type {
+  BindingView,
+  DaemonSetView,
+  NamespaceView,
+  PodView,
+  ServiceAccountView,
+  WorkloadView,
+} from "../../../core/views";
+
+/** A ServiceAccount with its annotations, which the operator does not read. */
+export interface AccountFacts extends ServiceAccountView {
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** A workload with the labels of its pods. */
+export interface WorkloadFacts {
+  readonly view: WorkloadView;
+  readonly podLabels: Readonly<Record<string, string>>;
+  readonly daemonSet?: DaemonSetView;
+}
+
+export interface LeaseFacts {
+  readonly namespace: string;
+  readonly name: string;
+  readonly holder: string;
+  readonly renewedMs: number;
+  readonly durationMs: number;
+}
+
+export interface BudgetFacts {
+  readonly namespace: string;
+  readonly name: string;
+  /** Null: it selects nothing. */
+  readonly selector: LabelSelector | null;
+  readonly minAvailable?: number | string;
+  readonly maxUnavailable?: number | string;
+}
+
+/** One webhook of a configuration. */
+export interface WebhookFacts {
+  readonly kind: "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration";
+  readonly configuration: string;
+  readonly name: string;
+  readonly fails: boolean;
+  readonly gatesPods: boolean;
+  readonly hasConditions: boolean;
+  readonly namespaceSelector: LabelSelector;
+  readonly objectSelector: LabelSelector;
+  readonly service?: { readonly namespace: string; readonly name: string };
+}
+
+export interface ServiceFacts {
+  readonly namespace: string;
+  readonly name: string;
+  readonly selector: Readonly<Record<string, string>>;
+}
+
+export interface FlowFacts {
+  readonly name: string;
+  readonly precedence: number;
+  /** Users and ServiceAccounts, as user names, that it matches by name. */
+  readonly users: readonly string[];
+  readonly groups: readonly string[];
+}
+
+/** What the log of a container says about the API server now. No text of the log is kept. */
+export interface LogFacts {
+  readonly pod: PodView;
+  readonly container: string;
+  readonly unauthorized: "persistent" | "some" | "none";
+  readonly occasions: number;
+  readonly forbidden: number;
+  readonly lastForbiddenMs?: number;
+}
+
+/** Everything that an audit judges by. A list is undefined if it could not be read. */
+export interface AuditFacts {
+  /** By the API server's clock. */
+  readonly nowMs: number;
+  readonly namespaces?: readonly NamespaceView[];
+  readonly pods?: readonly PodView[];
+  readonly accounts?: readonly AccountFacts[];
+  readonly workloads?: readonly WorkloadFacts[];
+  readonly bindings?: readonly BindingView[];
+  readonly leases?: readonly LeaseFacts[];
+  /** Another look at the Leases that seemed stale, some time later. */
+  readonly secondLook?: { readonly leases: readonly LeaseFacts[]; readonly afterMs: number };
+  readonly budgets?: readonly BudgetFacts[];
+  readonly webhooks?: readonly WebhookFacts[];
+  readonly services?: readonly ServiceFacts[];
+  readonly flows?: readonly FlowFacts[];
+  /** Requests per second of each FlowSchema. */
+  readonly flowRates?: ReadonlyMap<string, number>;
+  readonly objects: readonly ControllerResilience[];
+  readonly clusterObjects: readonly ClusterControllerResilience[];
+  /** What the operator would know of each namespace. Needs workloads, accounts and bindings. */
+  readonly coverage?: readonly NamespaceFacts[];
+  readonly logs?: readonly LogFacts[];
+}
+
+/** A read that was refused or has failed, and what is unknown therefore. */
+export interface Unread {
+  readonly what: string;
+  readonly why: string;
+  readonly unknown: string;
+}
+
+/** Returns the ServiceAccounts, as `namespace/name`, whose workloads use the API. */
+export function apiUsers({ coverage = [], workloads = [] }: AuditFacts): ReadonlySet<string> {
+  const using = new Set(
+    coverage.flatMap(({ namespace, candidates }) =>
+      candidates.filter(({ usesApi }) => usesApi).map(({ kind, name }) => `${namespace.name}/${kind}/${name}`),
+    ),
+  );
+  return new Set(
+    workloads
+      .filter(({ view }) => using.has(`${view.namespace}/${view.kind}/${view.name}`))
+      .map(({ view }) => `${view.namespace}/${view.serviceAccountName}`),
+  );
+}
+
+/** Reports whether a pod still runs or will. */
+export function isActive({ phase, deletedAtMs }: PodView): boolean {
+  return deletedAtMs === undefined && phase !== "Succeeded" && phase !== "Failed";
+}

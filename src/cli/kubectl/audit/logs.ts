@@ -1,0 +1,110 @@
+import { pathOf } from "../../../cluster/http/resources";
+import { ForbiddenError, ResilienceError } from "../../../core/errors";
+import { KINDS } from "../../../core/kinds";
+import type { PodView } from "../../../core/views";
+import { RecordStream } from "../../../logs/classifier";
+import { ClassCounts } from "../../classify/summary";
+import { createDetector, type Detector } from "../../replay/detector";
+import { LogText } from "../../replay/log-text";
+import { loadSpec } from "../../replay/spec-file";
+import { safeText } from "../lines";
+import type { Session } from "../session";
+import { apiUsers, type AuditFacts, isActive, type LogFacts, type Unread } from "./facts";
+
+/** The detection's window is 15 minutes by default. */
+const SINCE_SECONDS = 900;
+const TAIL_LINES = 5_000;
+const MAX_BYTES = 1024 * 1024;
+
+/** Most logs that one audit reads: half a gigabyte at worst. */
+const MOST_LOGS = 500;
+const CONCURRENT = 4;
+
+interface Container {
+  readonly pod: PodView;
+  readonly name: string;
+}
+
+/** Reads the end of the logs of the pods that use the API, bounded in number, lines and bytes. Keeps counts, never text. */
+export async function readLogs(session: Session, facts: AuditFacts, unread: Unread[]): Promise<LogFacts[]> {
+  const users = apiUsers(facts);
+  const containers = (facts.pods ?? [])
+    .filter(pod => isActive(pod) && pod.mountsToken === true && users.has(`${pod.namespace}/${pod.serviceAccountName}`))
+    .flatMap(pod =>
+      pod.containers.filter(({ role, running }) => role !== "init" && running).map(({ name }) => ({ pod, name })),
+    );
+  const detector = createDetector(loadSpec(undefined));
+  const read = containers.slice(0, MOST_LOGS);
+  const failures: ResilienceError[] = [];
+  const found = await inParallel(read, async container => {
+    try {
+      const log = await readOne(session, container, detector);
+      session.progress.step("read logs", read.indexOf(container) + 1);
+      return log;
+    } catch (error) {
+      if (!(error instanceof ResilienceError)) throw error;
+      failures.push(error);
+      return undefined;
+    }
+  });
+  noteUnread(failures, containers.length - read.length, unread);
+  return found.filter(one => one !== undefined);
+}
+
+function noteUnread(failures: readonly ResilienceError[], skipped: number, unread: Unread[]): void {
+  const unknown = "RejectedNow, ForbiddenNow";
+  const [first] = failures.toSorted(
+    (a, b) => Number(b instanceof ForbiddenError) - Number(a instanceof ForbiddenError),
+  );
+  if (first !== undefined)
+    unread.push({
+      what: `read ${failures.length} logs`,
+      why: safeText(first.message.replace(/^[^:]*: /, "")),
+      unknown,
+    });
+  if (skipped > 0)
+    unread.push({ what: `read ${skipped} more logs`, why: `one audit reads ${MOST_LOGS}; use -n`, unknown });
+}
+
+async function readOne(session: Session, { pod, name }: Container, detector: Detector): Promise<LogFacts> {
+  const what = `read the log of ${pod.namespace}/${pod.name}`;
+  const path = pathOf(KINDS.Pod, { namespace: pod.namespace, name: pod.name, subresource: "log" });
+  const query = {
+    container: name,
+    timestamps: true,
+    sinceSeconds: SINCE_SECONDS,
+    tailLines: TAIL_LINES,
+    limitBytes: MAX_BYTES,
+  };
+  const body = await session.bytes({ what, path, query, maxBytes: 2 * MAX_BYTES });
+  return { pod, container: name, ...countIn(body, detector) };
+}
+
+/** Counts what the API server answered, as a log says. Pure. */
+export function countIn(log: Buffer, detector: Detector): Omit<LogFacts, "pod" | "container"> {
+  const counts = new ClassCounts();
+  const records = new RecordStream((cls, record) => counts.add(cls, record));
+  const text = new LogText(detector);
+  records.push(log);
+  text.push(log);
+  records.end();
+  text.end();
+  const { action, occasionsMs } = text.replay;
+  const { records: forbidden = 0, lastMs: lastForbiddenMs } = counts.of("forbidden") ?? {};
+  return {
+    unauthorized: action !== undefined ? "persistent" : occasionsMs.length > 0 ? "some" : "none",
+    occasions: occasionsMs.length,
+    forbidden,
+    ...(lastForbiddenMs !== undefined && { lastForbiddenMs }),
+  };
+}
+
+async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const rest = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of rest) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: CONCURRENT }, worker));
+  return results;
+}

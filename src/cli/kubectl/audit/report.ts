@@ -1,0 +1,92 @@
+import { wrapText } from "../lines";
+import { formatTable } from "../table";
+import type { Paint } from "../io";
+import type { Unread } from "./facts";
+import { type CheckName, CHECKS, nameOf, type Finding, SEVERITIES, type Severity } from "./finding";
+
+/** The result of an audit. */
+export interface Report {
+  readonly server: string;
+  /** RFC 3339. */
+  readonly time: string;
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  readonly findings: readonly Finding[];
+  readonly unread: readonly Unread[];
+}
+
+const STYLES: Readonly<Record<Severity, Parameters<Paint>[0]>> = { critical: "red", warning: "yellow", notice: "cyan" };
+
+/** Notices of one check that are named. */
+const NAMED = 3;
+
+/** Formats a report for a terminal: each critical finding and warning, and the number of notices of each check. */
+export function formatReport(report: Report, { paint, columns }: { paint: Paint; columns: number }): string {
+  const { findings, unread } = report;
+  const serious = findings.filter(({ severity }) => severity !== "notice");
+  const blocks = serious.map(finding => formatFinding(finding, { paint, columns }));
+  return [
+    ...blocks,
+    ...formatNotices(findings, { paint, columns }),
+    ...(unread.length > 0 ? [formatUnread(unread, columns)] : []),
+    summaryOf(report),
+  ].join("\n");
+}
+
+function formatFinding(finding: Finding, { paint, columns }: { paint: Paint; columns: number }): string {
+  const { severity, why, wayOut, check } = finding;
+  const label = paint(STYLES[severity], severity.toUpperCase().padEnd(8));
+  return [
+    `${label}  ${paint("bold", nameOf(finding))}  ${paint("dim", check)}`,
+    ...wrapText(why, "  why  ", columns),
+    ...wrapText(wayOut, "  do   ", columns),
+    "",
+  ].join("\n");
+}
+
+function formatNotices(findings: readonly Finding[], { paint, columns }: { paint: Paint; columns: number }): string[] {
+  const notices = findings.filter(({ severity }) => severity === "notice");
+  const checks = (Object.keys(CHECKS) as CheckName[]).filter(check => notices.some(one => one.check === check));
+  return checks.map(check => {
+    const own = notices.filter(one => one.check === check);
+    const names = own.slice(0, NAMED).map(nameOf);
+    const more = own.length > NAMED ? ` and ${own.length - NAMED} more (-o wide)` : "";
+    return [
+      `${paint("cyan", "NOTICE".padEnd(8))}  ${CHECKS[check]}: ${own.length}`,
+      ...wrapText(`${names.join(", ")}${more}`, "       ", columns),
+      ...wrapText(own[0]?.why ?? "", "  why  ", columns),
+      ...wrapText(own[0]?.wayOut ?? "", "  do   ", columns),
+      "",
+    ].join("\n");
+  });
+}
+
+function formatUnread(unread: readonly Unread[], columns: number): string {
+  const lines = unread.flatMap(({ what, why, unknown }) =>
+    wrapText(`${what}: ${why}; unknown: ${unknown}`, "  - ", columns),
+  );
+  return ["INCOMPLETE: some reads were refused or have failed.", ...lines, ""].join("\n");
+}
+
+/** One line that says what was found. */
+export function summaryOf({ findings, unread, server, namespace }: Report): string {
+  const counts = SEVERITIES.map(severity => ({
+    severity,
+    count: findings.filter(one => one.severity === severity).length,
+  }));
+  const found = counts.filter(({ count }) => count > 0).map(({ severity, count }) => `${count} ${severity}`);
+  const where = namespace === undefined ? server : `namespace ${namespace} of ${server}`;
+  const what = found.length === 0 ? "found nothing" : `found ${found.join(", ")}`;
+  return `Audit of ${where}: ${what}${unread.length > 0 ? "; not everything could be read" : ""}.`;
+}
+
+/** Formats each finding on one line. */
+export function formatWide({ findings }: Report, paint: Paint): string {
+  const rows = findings.map(finding => [
+    paint(STYLES[finding.severity], finding.severity),
+    finding.check,
+    nameOf(finding),
+    `${finding.why} ${finding.wayOut}`,
+  ]);
+  return formatTable(["SEVERITY", "CHECK", "OBJECT", "WHY AND WHAT TO DO"], rows);
+}

@@ -1,0 +1,144 @@
+import type {
+  RbacV1Subject,
+  V1FlowSchema,
+  V1LabelSelector,
+  V1Lease,
+  V1ObjectMeta,
+  V1PodDisruptionBudget,
+  V1RuleWithOperations,
+  V1Service,
+  V1ValidatingWebhook,
+  V1ValidatingWebhookConfiguration,
+} from "@kubernetes/client-node";
+import type { LabelSelector } from "../../../api/controller-resilience";
+import { annotationsOf } from "../../../cluster/read/identity";
+import { daemonSetView } from "../../../cluster/read/daemon-set-view";
+import { itemsOf, present, type Received } from "../../../cluster/read/received";
+import { serviceAccountView, workloadView } from "../../../cluster/read/views";
+import { type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../../core/json";
+import { serviceAccountUser } from "../../../core/service-account-user";
+import type { WorkloadView } from "../../../core/views";
+import type {
+  AccountFacts,
+  BudgetFacts,
+  FlowFacts,
+  LeaseFacts,
+  ServiceFacts,
+  WebhookFacts,
+  WorkloadFacts,
+} from "./facts";
+
+// Facts that the operator does not read, from the JSON of the API server.
+
+const DEFAULT_LEASE_SECONDS = 15;
+
+function metadataOf(raw: JsonObject): Received<V1ObjectMeta> {
+  return objectOf(raw["metadata"]);
+}
+
+function placeOf(raw: JsonObject): { namespace: string; name: string } {
+  const { namespace, name } = metadataOf(raw);
+  return { namespace: namespace ?? "", name: name ?? "" };
+}
+
+export function accountFacts(raw: JsonObject): AccountFacts | null {
+  const view = serviceAccountView(raw);
+  return view && { ...view, annotations: annotationsOf(metadataOf(raw)) };
+}
+
+export function workloadFacts(kind: WorkloadView["kind"], raw: JsonObject): WorkloadFacts | null {
+  const view = workloadView(kind, raw);
+  if (view === null) return null;
+  const template = objectOf(objectOf(raw["spec"])["template"]);
+  const podLabels = textsOf(objectOf(template["metadata"])["labels"]);
+  const daemonSet = kind === "DaemonSet" ? daemonSetView(raw) : null;
+  return { view, podLabels, ...(daemonSet && { daemonSet }) };
+}
+
+/** Returns null for a Lease that nobody holds. */
+export function leaseFacts(raw: JsonObject): LeaseFacts | null {
+  const { spec } = raw as Received<V1Lease>;
+  const renewedMs = timeOf(spec?.renewTime);
+  if (renewedMs === undefined || !spec?.holderIdentity) return null;
+  const durationMs = 1000 * (spec.leaseDurationSeconds ?? DEFAULT_LEASE_SECONDS);
+  return { ...placeOf(raw), holder: spec.holderIdentity, renewedMs, durationMs };
+}
+
+export function budgetFacts(raw: JsonObject): BudgetFacts {
+  const { spec } = raw as Received<V1PodDisruptionBudget>;
+  const selector = spec?.selector;
+  return {
+    ...placeOf(raw),
+    selector: selector ? selectorOf(selector) : null,
+    ...present({
+      minAvailable: intOrPercent(spec?.minAvailable),
+      maxUnavailable: intOrPercent(spec?.maxUnavailable),
+    }),
+  };
+}
+
+function intOrPercent(value: unknown): number | string | undefined {
+  return numberOf(value) ?? textOf(value);
+}
+
+function selectorOf(selector: Received<V1LabelSelector> | null | undefined): LabelSelector {
+  const matchExpressions = itemsOf(selector?.matchExpressions).map(({ key = "", operator, values }) => ({
+    key: key ?? "",
+    operator: operator as "In",
+    values: [...(values ?? [])],
+  }));
+  return { matchLabels: textsOf(selector?.matchLabels), matchExpressions };
+}
+
+export function serviceFacts(raw: JsonObject): ServiceFacts {
+  const { spec } = raw as Received<V1Service>;
+  return { ...placeOf(raw), selector: textsOf(spec?.selector) };
+}
+
+export function webhookFacts(kind: WebhookFacts["kind"], raw: JsonObject): WebhookFacts[] {
+  const { webhooks } = raw as Received<V1ValidatingWebhookConfiguration>;
+  const { name: configuration } = placeOf(raw);
+  return itemsOf(webhooks).map(webhook => ({ kind, configuration, ...oneWebhook(webhook) }));
+}
+
+function oneWebhook(webhook: Received<V1ValidatingWebhook>): Omit<WebhookFacts, "kind" | "configuration"> {
+  const service = webhook.clientConfig?.service;
+  return {
+    name: webhook.name ?? "",
+    fails: (webhook.failurePolicy ?? "Fail") === "Fail",
+    gatesPods: itemsOf(webhook.rules).some(gatesPods),
+    hasConditions: itemsOf(webhook.matchConditions).length > 0,
+    namespaceSelector: selectorOf(webhook.namespaceSelector),
+    objectSelector: selectorOf(webhook.objectSelector),
+    ...(service?.namespace && service.name
+      ? { service: { namespace: service.namespace, name: service.name } }
+      : undefined),
+  };
+}
+
+function gatesPods({ apiGroups, resources, operations, scope }: Received<V1RuleWithOperations>): boolean {
+  const has = (list: readonly string[] | null | undefined, ...wanted: string[]): boolean =>
+    wanted.some(one => list?.includes(one) === true);
+  const isForPods = has(apiGroups, "", "*") && has(resources, "pods", "*", "*/*", "pods/*");
+  return isForPods && has(operations, "CREATE", "*") && scope !== "Cluster";
+}
+
+export function flowFacts(raw: JsonObject): FlowFacts {
+  const { spec } = raw as Received<V1FlowSchema>;
+  const subjects = itemsOf(spec?.rules).flatMap(({ subjects }) => itemsOf(subjects)) as readonly FlowSubject[];
+  return {
+    name: placeOf(raw).name,
+    precedence: spec?.matchingPrecedence ?? 1000,
+    users: subjects.flatMap(({ user, serviceAccount }) => [
+      ...(user?.name ? [user.name] : []),
+      ...(serviceAccount?.name ? [serviceAccountUser(serviceAccount.namespace ?? "", serviceAccount.name)] : []),
+    ]),
+    groups: subjects.flatMap(({ group }) => (group?.name ? [group.name] : [])),
+  };
+}
+
+type FlowSubject = Received<RbacV1Subject> & {
+  readonly user?: { readonly name?: string };
+  readonly group?: { readonly name?: string };
+  readonly serviceAccount?: { readonly namespace?: string; readonly name?: string };
+};

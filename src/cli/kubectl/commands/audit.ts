@@ -1,0 +1,79 @@
+import { Option, type Command } from "commander";
+import { audit } from "../audit/audit";
+import { CHECKS, SEVERITIES, type Severity } from "../audit/finding";
+import { formatHtml } from "../audit/html";
+import { AuditReader } from "../audit/reader";
+import { formatReport, formatWide, type Report } from "../audit/report";
+import { addClusterCommand, type Flags, type Shell } from "../command";
+import { CliError, Exit, type ExitCode } from "../io";
+import type { Session } from "../session";
+
+interface AuditFlags {
+  readonly logs?: boolean;
+  readonly failOn: Severity;
+}
+
+/** `audit`: what would bite in a cluster. */
+export function registerAudit(program: Command, shell: Shell): void {
+  addClusterCommand<AuditFlags>(program, shell, {
+    usage: "audit",
+    summary: "find what would bite in a cluster, read-only, with nothing installed",
+    description: `Find what would bite in a cluster, worst first, each with its reason and the way out. It only reads, and needs nothing installed. What you may not read is reported as unknown, and if nothing else was found, the exit code is 1. Without -n it looks at all namespaces.\n\nChecks:\n${checks()}`,
+    examples: [
+      ["audit", "the whole cluster"],
+      ["audit --logs", "also read the last 15 minutes of the logs of pods that use the API, for 401s and 403s"],
+      ["audit -n shop -o wide", "one namespace, each finding on one line"],
+      ["audit -o html > audit.html", "a page to send around; it needs no network"],
+      ["audit --fail-on critical -o json", "for a pipeline: fail on critical findings only"],
+    ],
+    formats: ["json", "yaml", "wide", "html"],
+    findings: "something was found that is at least as severe as --fail-on",
+    options: [
+      new Option("--logs", "read logs, bounded: 500 containers, 1 MiB each; their text is never printed"),
+      new Option("--fail-on <severity>", "least severity that makes the exit code 2")
+        .choices(SEVERITIES)
+        .default("warning"),
+    ],
+    run: runAudit,
+  });
+}
+
+function checks(): string {
+  return Object.entries(CHECKS)
+    .map(([name, title]) => `  ${name.padEnd(23)}${title}`)
+    .join("\n");
+}
+
+async function runAudit(session: Session, flags: Flags<AuditFlags>): Promise<ExitCode> {
+  const namespace = session.isNamespaceChosen ? session.namespace : undefined;
+  const reader = new AuditReader(session, { logs: flags.logs === true, ...(namespace && { namespace }) });
+  const facts = await reader.read();
+  session.progress.end();
+  if (facts.pods === undefined && facts.workloads === undefined && facts.bindings === undefined)
+    throw new CliError(
+      `nothing could be read: ${reader.unread[0]?.why ?? ""}; ask for the ClusterRole view, or use -n`,
+    );
+  const report: Report = {
+    server: session.server,
+    time: new Date(facts.nowMs).toISOString(),
+    ...(namespace && { namespace }),
+    findings: audit(facts, namespace),
+    unread: reader.unread,
+  };
+  await print(report, session, flags);
+  return exitCodeOf(report, flags.failOn);
+}
+
+async function print(report: Report, { output }: Session, { output: format }: Flags): Promise<void> {
+  if (format === "json" || format === "yaml") await output.data(report, format);
+  else if (format === "html") await output.text(formatHtml(report));
+  else if (format === "wide") await output.text(formatWide(report, output.paint));
+  else await output.text(formatReport(report, output));
+}
+
+/** Nothing found where not everything could be read is no success. */
+function exitCodeOf({ findings, unread }: Report, failOn: Severity): ExitCode {
+  const limit = SEVERITIES.indexOf(failOn);
+  if (findings.some(({ severity }) => SEVERITIES.indexOf(severity) <= limit)) return Exit.findings;
+  return unread.length > 0 ? Exit.error : Exit.ok;
+}

@@ -1,0 +1,49 @@
+// Objects that Helm or Argo CD delete and create again, instead of updating them in place, by the annotations that say so.
+
+/** Why a tool recreates an object. */
+export interface RecreatingHook {
+  readonly tool: "Helm" | "Argo CD";
+  /** The annotation that makes the object a hook, such as `helm.sh/hook: pre-upgrade`. */
+  readonly annotation: string;
+  /** When the tool deletes it, such as `before-hook-creation`. */
+  readonly deletePolicy: string;
+  /** What a person does that recreates it. */
+  readonly occasion: string;
+}
+
+const HELM = "helm.sh/hook";
+const ARGO = "argocd.argoproj.io/hook";
+
+/** Without a policy both tools delete the former object before they create it again. */
+const DEFAULT_POLICIES = { [HELM]: "before-hook-creation", [ARGO]: "BeforeHookCreation" } as const;
+
+/** Returns the hook that deletes and recreates an object with these annotations; undefined if none does. */
+export function recreatingHookOf(annotations: Readonly<Record<string, string>>): RecreatingHook | undefined {
+  const argo = wordsOf(annotations[ARGO]).filter(phase => phase !== "Skip");
+  if (argo.length > 0) return hookOf("Argo CD", ARGO, annotations, "each sync of its Argo CD application");
+  const phases = wordsOf(annotations[HELM]).map(phase => phase.replace(/^(pre|post)-/, ""));
+  const occasions = [
+    phases.includes("install") ? "install" : "",
+    phases.includes("upgrade") ? "upgrade" : "",
+    phases.includes("rollback") ? "rollback" : "",
+  ].filter(text => text !== "");
+  if (occasions.length === 0) return undefined;
+  return hookOf("Helm", HELM, annotations, `each helm ${occasions.join(" or ")} of its release`);
+}
+
+function hookOf(
+  tool: RecreatingHook["tool"],
+  key: typeof HELM | typeof ARGO,
+  annotations: Readonly<Record<string, string>>,
+  occasion: string,
+): RecreatingHook {
+  const deletePolicy = annotations[`${key}-delete-policy`]?.trim() || DEFAULT_POLICIES[key];
+  return { tool, annotation: `${key}: ${annotations[key] ?? ""}`, deletePolicy, occasion };
+}
+
+function wordsOf(text = ""): string[] {
+  return text
+    .split(",")
+    .map(word => word.trim())
+    .filter(word => word !== "");
+}

@@ -1,0 +1,261 @@
+import type { Admin } from "./admin";
+
+// Problems that an audit must find, and lookalikes that it must not report. Nothing here depends on a node or a controller.
+
+/** What an audit finds: severity, check and object. */
+export type Expected = readonly [severity: string, check: string, object: string];
+
+const RBAC = "rbac.authorization.k8s.io";
+const CONTAINERS = [{ name: "main", image: "example.com/none:1" }];
+
+type Body = Record<string, unknown> & { metadata: { name: string } };
+
+/** Creates everything in one new namespace and returns what an audit must report for it, and nothing else. */
+export async function plantProblems(admin: Admin): Promise<{ namespace: string; expected: Expected[] }> {
+  const namespace = await admin.namespace("planted");
+  const plant = new Planting(admin, namespace);
+  const expected = [
+    ...(await plant.tokens()),
+    ...(await plant.hooks()),
+    ...(await plant.leases()),
+    ...(await plant.bindings()),
+    ...(await plant.workloads()),
+    ...(await plant.budgets()),
+    ...(await plant.webhooks()),
+  ];
+  return { namespace, expected };
+}
+
+class Planting {
+  readonly #admin: Admin;
+  readonly #namespace: string;
+
+  constructor(admin: Admin, namespace: string) {
+    this.#admin = admin;
+    this.#namespace = namespace;
+  }
+
+  /** A pod whose ServiceAccount was recreated, one without its ServiceAccount, and a healthy one. */
+  async tokens(): Promise<Expected[]> {
+    for (const name of ["recreated", "gone", "healthy"]) {
+      await this.#account(name);
+      await this.#create("v1", "pods", pod(name));
+    }
+    await this.#bind("recreated");
+    await this.#create("apps/v1", "deployments", workload("recreated", { replicas: 0 }));
+    const account = (name: string): string => `/api/v1/namespaces/${this.#namespace}/serviceaccounts/${name}`;
+    await this.#admin.delete(account("gone"));
+    await this.#admin.delete(account("recreated"));
+    // The API server keeps whole seconds.
+    await new Promise(resolve => setTimeout(resolve, 1_100));
+    await this.#account("recreated");
+    return [
+      ["critical", "MissingServiceAccount", `Pod ${this.#namespace}/gone`],
+      ["warning", "OldToken", `Pod ${this.#namespace}/recreated`],
+      ...this.#unprotected("Deployment", "recreated"),
+    ];
+  }
+
+  /** ServiceAccounts that hooks recreate; those that only a Job uses, or that only a test creates, do no harm. */
+  async hooks(): Promise<Expected[]> {
+    await this.#account("helm-hook", { "helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-weight": "-5" });
+    await this.#account("argo-hook", {
+      "argocd.argoproj.io/hook": "PreSync",
+      "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation",
+    });
+    await this.#account("job-hook", { "helm.sh/hook": "pre-install" });
+    await this.#account("test-hook", { "helm.sh/hook": "test" });
+    for (const name of ["helm-hook", "argo-hook", "test-hook"])
+      await this.#create("apps/v1", "deployments", workload(name, { replicas: 0 }));
+    return ["helm-hook", "argo-hook"].map(name => [
+      "warning",
+      "RecreatedByHook",
+      `ServiceAccount ${this.#namespace}/${name}`,
+    ]);
+  }
+
+  /** A Lease that its running holder does not renew; one whose holder is gone, and one that is fresh. */
+  async leases(): Promise<Expected[]> {
+    await this.#account("holder");
+    await this.#create("v1", "pods", pod("holder"));
+    await this.#admin.api.json({
+      what: "patch pods/status",
+      method: "PATCH",
+      path: `/api/v1/namespaces/${this.#namespace}/pods/holder/status`,
+      body: { status: { phase: "Running" } },
+      contentType: "application/merge-patch+json",
+    });
+    const lease = (name: string, holderIdentity: string, ageSeconds: number): Promise<void> =>
+      this.#create("coordination.k8s.io/v1", "leases", {
+        metadata: { name },
+        spec: {
+          holderIdentity,
+          leaseDurationSeconds: 1,
+          renewTime: new Date(Date.now() - ageSeconds * 1000).toISOString().replace("Z", "000Z"),
+        },
+      });
+    await lease("stale", "holder_6f1c", 600);
+    await lease("abandoned", "deleted-pod_6f1c", 600);
+    await lease("fresh", "holder_6f1c", -600);
+    return [["critical", "StaleLease", `Lease ${this.#namespace}/stale`]];
+  }
+
+  /** Bindings in each convention, and one that never expires. */
+  async bindings(): Promise<Expected[]> {
+    const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 19) + "Z";
+    await this.#binding("soon", { annotations: { "controller-resilience.io/expires-at": inDays(3) } });
+    await this.#binding("ttl", { annotations: { "janitor/ttl": "20d" } });
+    await this.#binding("later", { annotations: { "janitor/expires": inDays(90) } });
+    await this.#binding("kyverno", { labels: { "cleanup.kyverno.io/ttl": "2d" } });
+    await this.#binding("kept", { annotations: { note: inDays(1) } });
+    const finding = (severity: string, name: string): Expected => [
+      severity,
+      "ExpiringBinding",
+      `RoleBinding ${this.#namespace}/${name}`,
+    ];
+    return [
+      finding("critical", "soon"),
+      finding("critical", "kyverno"),
+      finding("warning", "ttl"),
+      finding("notice", "later"),
+    ];
+  }
+
+  /** DaemonSets with long tokens and one with a short token; a StatefulSet with OnDelete. All use the API. */
+  async workloads(): Promise<Expected[]> {
+    const projected = (expirationSeconds: number): object => ({
+      volumes: [
+        { name: "token", projected: { sources: [{ serviceAccountToken: { path: "token", expirationSeconds } }] } },
+      ],
+      containers: [
+        {
+          ...CONTAINERS[0],
+          volumeMounts: [{ name: "token", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount" }],
+        },
+      ],
+    });
+    const agent = { hostNetwork: true, volumes: [{ name: "cni", hostPath: { path: "/etc/cni/net.d" } }] };
+    const specs = { "default-token": {}, "year-token": projected(31_536_000), "short-token": projected(3600), agent };
+    for (const [name, spec] of Object.entries(specs)) {
+      await this.#account(name);
+      await this.#bind(name);
+      await this.#create("apps/v1", "daemonsets", workload(name, {}, spec));
+    }
+    await this.#account("manual");
+    await this.#create(
+      "apps/v1",
+      "statefulsets",
+      workload("manual", { replicas: 1, serviceName: "manual", updateStrategy: { type: "OnDelete" } }),
+    );
+    const notice = (check: string, object: string): Expected => ["notice", check, object];
+    return [
+      notice("LongToken", `DaemonSet ${this.#namespace}/default-token`),
+      notice("LongToken", `DaemonSet ${this.#namespace}/year-token`),
+      notice("KeepToken", `DaemonSet ${this.#namespace}/agent`),
+      notice("OnDelete", `StatefulSet ${this.#namespace}/manual`),
+      ...Object.keys(specs).flatMap(name => this.#unprotected("DaemonSet", name)),
+    ];
+  }
+
+  /** A budget that blocks each eviction of a single replica, and one that allows one of two. */
+  async budgets(): Promise<Expected[]> {
+    await this.#account("single");
+    for (const [name, replicas] of [
+      ["single", 1],
+      ["pair", 2],
+    ] as const) {
+      await this.#create("apps/v1", "deployments", {
+        ...workload(name, { replicas }, { serviceAccountName: "single" }),
+      });
+      await this.#create("policy/v1", "poddisruptionbudgets", {
+        metadata: { name },
+        spec: { minAvailable: 1, selector: { matchLabels: { app: name } } },
+      });
+    }
+    return [["warning", "NeverEvictable", `PodDisruptionBudget ${this.#namespace}/single`]];
+  }
+
+  /** A webhook that gates the pods which serve it; one that leaves them out, and one that may fail. */
+  async webhooks(): Promise<Expected[]> {
+    await this.#create("apps/v1", "deployments", workload("hook", { replicas: 0 }));
+    await this.#create("v1", "services", {
+      metadata: { name: "hook" },
+      spec: { selector: { app: "hook" }, ports: [{ port: 443 }] },
+    });
+    const here = { "kubernetes.io/metadata.name": this.#namespace };
+    const webhook = (failurePolicy: string, objectSelector: object = {}): object => ({
+      name: "pods.example.com",
+      failurePolicy,
+      objectSelector,
+      namespaceSelector: { matchLabels: here },
+      rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] }],
+      clientConfig: { service: { namespace: this.#namespace, name: "hook" } },
+      sideEffects: "None",
+      admissionReviewVersions: ["v1"],
+    });
+    const others = { matchExpressions: [{ key: "app", operator: "NotIn", values: ["hook"] }] };
+    const configuration = (name: string, body: object): Promise<void> =>
+      this.#createAt("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", {
+        metadata: { name: `${this.#namespace}-${name}` },
+        webhooks: [body],
+      });
+    await configuration("gates", webhook("Fail"));
+    await configuration("leaves-out", webhook("Fail", others));
+    await configuration("may-fail", webhook("Ignore"));
+    return [["warning", "OwnWebhook", `ValidatingWebhookConfiguration ${this.#namespace}-gates`]];
+  }
+
+  /** Deletes what would disturb others: webhooks without a server. */
+  static async clear(admin: Admin, namespace: string): Promise<void> {
+    for (const name of ["gates", "leaves-out", "may-fail"])
+      await admin.delete(`/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/${namespace}-${name}`);
+  }
+
+  #unprotected(kind: string, account: string): Expected[] {
+    return [
+      ["notice", "NoFlow", `ServiceAccount ${this.#namespace}/${account}`],
+      ["notice", "Unprotected", `${kind} ${this.#namespace}/${account}`],
+    ];
+  }
+
+  #account(name: string, annotations: Record<string, string> = {}): Promise<void> {
+    return this.#create("v1", "serviceaccounts", { metadata: { name, annotations } as Body["metadata"] });
+  }
+
+  #bind(account: string): Promise<void> {
+    return this.#binding(`uses-${account}`, {}, account);
+  }
+
+  #binding(name: string, metadata: object, account = "nobody"): Promise<void> {
+    return this.#create(`${RBAC}/v1`, "rolebindings", {
+      metadata: { name, ...metadata },
+      roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "view" },
+      subjects: [{ kind: "ServiceAccount", namespace: this.#namespace, name: account }],
+    });
+  }
+
+  #create(apiVersion: string, plural: string, body: Body): Promise<void> {
+    const prefix = apiVersion === "v1" ? "/api/v1" : `/apis/${apiVersion}`;
+    return this.#createAt(`${prefix}/namespaces/${this.#namespace}/${plural}`, body);
+  }
+
+  async #createAt(path: string, body: object): Promise<void> {
+    await this.#admin.create(path, body);
+  }
+}
+
+/** Deletes what would disturb others. */
+export function clearProblems(admin: Admin, namespace: string): Promise<void> {
+  return Planting.clear(admin, namespace);
+}
+
+function pod(name: string): Body {
+  return { metadata: { name }, spec: { serviceAccountName: name, containers: CONTAINERS } };
+}
+
+/** A workload whose ServiceAccount has its name. */
+function workload(name: string, spec: object, podSpec: object = {}): Body {
+  const labels = { app: name };
+  const template = { metadata: { labels }, spec: { serviceAccountName: name, containers: CONTAINERS, ...podSpec } };
+  return { metadata: { name }, spec: { selector: { matchLabels: labels }, template, ...spec } };
+}
