@@ -1,7 +1,7 @@
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { BREAKER_ANNOTATION, MANAGER } from "../../../api/names";
 import { OPERATOR_NAMESPACE } from "../operator";
-import type { ExplainedCondition } from "./explain";
+import type { ExplainedCondition } from "./views";
 
 /** Something that a person can do. */
 export interface Action {

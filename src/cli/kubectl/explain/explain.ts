@@ -10,7 +10,7 @@ import { type Action, actionsFor } from "./actions";
 import { budgetsOf, type BudgetLeft } from "./budgets";
 import { evidenceOf, idOf } from "./evidence";
 import { nextOf, type NextStep } from "./next";
-import type { EventFacts, LiveSubject } from "./views";
+import type { EventFacts, ExplainedCondition, LiveSubject } from "./views";
 
 /** What was read for an explanation. */
 export interface ExplainFacts {
@@ -24,12 +24,6 @@ export interface ExplainFacts {
   readonly operator?: OperatorState;
   /** Reads that were refused or have failed, each with its reason. */
   readonly unread: readonly string[];
-}
-
-/** A condition, with the help text of its reason. */
-export interface ExplainedCondition
-  extends Pick<StatusCondition, "type" | "status" | "reason" | "message" | "lastTransitionTime"> {
-  readonly help?: string;
 }
 
 /** Why one ControllerResilience is in its state. */

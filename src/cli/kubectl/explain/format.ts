@@ -1,7 +1,8 @@
 import type { Paint } from "../io";
 import { when, wrapText } from "../lines";
 import type { OperatorState } from "../operator";
-import type { ExplainedCondition, Explanation, ObjectExplanation } from "./explain";
+import type { Explanation, ObjectExplanation } from "./explain";
+import type { ExplainedCondition } from "./views";
 import type { Action } from "./actions";
 import type { BudgetLeft } from "./budgets";
 

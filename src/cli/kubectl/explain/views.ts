@@ -1,6 +1,13 @@
+import type { StatusCondition } from "../../../api/controller-resilience";
 import { MANAGER } from "../../../api/names";
 import { arrayOf, numberOf, objectOf, textOf, type JsonObject } from "../../../core/json";
 import { safeText } from "../lines";
+
+/** A condition, with the help text of its reason. */
+export interface ExplainedCondition
+  extends Pick<StatusCondition, "type" | "status" | "reason" | "message" | "lastTransitionTime"> {
+  readonly help?: string;
+}
 
 /** The subject and what it belongs to, as the API server has it. */
 export interface LiveSubject {
