@@ -46,6 +46,7 @@ describe("the review of the operator's own rights", () => {
       "the operator may not list, watch daemonsets.apps in all namespaces; bindingRenewal",
       "the operator may not list, watch, patch daemonsets.apps in all namespaces; tokenLifetime",
       "the operator may not list, watch daemonsets.apps in all namespaces; flowIsolation",
+      "the operator may not list, watch daemonsets.apps in all namespaces; stallDetection",
     ]);
   });
 
@@ -75,6 +76,7 @@ describe("the review of the operator's own rights", () => {
       "the operator may not get /metrics; tokenRestart",
       "the operator may not get /metrics; tokenLifetime",
       "the operator may not get /metrics; flowIsolation",
+      "the operator may not get /metrics; stallDetection",
     ]);
   });
 
@@ -83,7 +85,7 @@ describe("the review of the operator's own rights", () => {
     const evictions = await said(({ resource, namespace }) => resource === "pods" && namespace !== "a", some);
     expect(evictions.filter(line => / pods\/eviction in namespace b; tokenRestart/.test(line))).toHaveLength(1);
     expect(evictions.filter(line => / in (all namespaces|namespace a);/.test(line))).toEqual([]);
-    expect(await said(({ path }) => path === "/metrics", some)).toHaveLength(3);
+    expect(await said(({ path }) => path === "/metrics", some)).toHaveLength(4);
   });
 
   it("asks for one Namespace at a time where the operator looks after some, since none could be listed there", async () => {
