@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../core/clock";
 import type { RequestMetrics } from "../../core/ports";
-import { describeError, GoneError, ResilienceError, TerminalError, TransientError } from "../../core/errors";
+import { describeError, ResilienceError, TerminalError, TransientError } from "../../core/errors";
 import { type Access, Connection, type Instance, WireError, type WireRequest } from "./connection";
 import { FairLimiter } from "./fair-limiter";
 import { errorOfRefusal, parseStatus } from "./status-errors";
@@ -89,29 +89,18 @@ export class Api {
 
   /** Returns the parsed body of a 2xx response. @throws an error of core for any other */
   async json<T>(request: ApiRequest, signal?: AbortSignal): Promise<T> {
-    const body = await this.bytes(request, signal);
-    try {
-      return JSON.parse(body.toString("utf8")) as T;
-    } catch (error) {
-      throw new TransientError(`${request.what}: expected JSON, got another body`, { cause: error });
-    }
+    return parsed<T>(await this.send(request, signal), request.what);
   }
 
   /** Returns the body of a 2xx response. @throws an error of core for any other */
   async bytes(request: ApiRequest, signal?: AbortSignal): Promise<Buffer> {
-    const answer = await this.send(request, signal);
-    if (isSuccess(answer.code)) return answer.body;
-    throw errorOfRefusal({ ...answer, status: parseStatus(answer.body.toString("utf8")) }, request.what);
+    return bodyOf(await this.send(request, signal), request.what);
   }
 
   /** Like {@link json}, but returns null for a 404. */
   async jsonOrNull<T>(request: ApiRequest): Promise<T | null> {
-    try {
-      return await this.json<T>(request);
-    } catch (error) {
-      if (error instanceof GoneError) return null;
-      throw error;
-    }
+    const answer = await this.send(request);
+    return answer.code === 404 ? null : parsed<T>(answer, request.what);
   }
 
   /** Returns a response of any status except 401. @throws UnauthorizedError, TransientError for a network failure, and the signal's reason */
@@ -177,7 +166,7 @@ export class Api {
 
   async #exchange(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const wire = this.#wire(request);
-    const access = await abortable(this.#connection.access(), signal);
+    const access = this.#connection.known() ?? (await abortable(this.#connection.access(), signal));
     const response = await this.#send(access, wire, signal);
     if (response.statusCode !== 401) return response;
     response.resume();
@@ -239,6 +228,20 @@ export class Api {
       instance: request.instance,
       isFresh: request.isFresh,
     };
+  }
+}
+
+function bodyOf(answer: Answer, what: string): Buffer {
+  if (isSuccess(answer.code)) return answer.body;
+  throw errorOfRefusal({ ...answer, status: parseStatus(answer.body.toString("utf8")) }, what);
+}
+
+function parsed<T>(answer: Answer, what: string): T {
+  const text = bodyOf(answer, what).toString("utf8");
+  try {
+    return JSON.parse(text) as T;
+  } catch (error) {
+    throw new TransientError(`${what}: expected JSON, got another body`, { cause: error });
   }
 }
 

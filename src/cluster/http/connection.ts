@@ -6,7 +6,7 @@ import { publicMessage, TerminalError, TransientError } from "../../core/errors"
 
 /** Address, connections and credentials of the API server. */
 export interface Access {
-  readonly server: URL;
+  readonly server: ServerAddress;
   readonly agent: Agent;
   /** For requests to one instance. It verifies the certificate even if the kubeconfig disables verification. */
   readonly instanceAgent: Agent;
@@ -16,6 +16,15 @@ export interface Access {
   readonly groups: readonly string[];
   /** `user:password` of a kubeconfig with basic credentials. */
   readonly auth?: string | undefined;
+}
+
+/** The address of the kubeconfig, taken apart once. */
+export interface ServerAddress {
+  readonly isPlain: boolean;
+  readonly hostname: string;
+  readonly port: number;
+  /** Before every path; without a slash at the end. */
+  readonly prefix: string;
 }
 
 /** One of the API servers of a cluster, at its own address. */
@@ -116,6 +125,8 @@ export class Connection {
   #config: KubeConfig | null = null;
   #access: Promise<Access> | null = null;
   #agents: Agents | null = null;
+  /** The result of {@link #access}. */
+  #resolved: Access | undefined;
   #accessSinceMs = -Infinity;
   #renewedAtMs = -Infinity;
 
@@ -132,17 +143,29 @@ export class Connection {
    * @throws TerminalError for an unusable kubeconfig, TransientError if a credential plugin fails
    */
   async access(): Promise<Access> {
-    if (this.#access === null || this.#clock.monotonicMs() - this.#accessSinceMs > ACCESS_LIFE_MS) {
+    if (this.#access === null || !this.#isYoung()) {
       this.#accessSinceMs = this.#clock.monotonicMs();
       this.#access = this.#resolve();
+      this.#resolved = undefined;
     }
     const current = this.#access;
     try {
-      return await current;
+      const access = await current;
+      if (this.#access === current) this.#resolved = access;
+      return access;
     } catch (error) {
       if (this.#access === current) this.#access = null;
       throw error;
     }
+  }
+
+  /** Returns the current credentials if they are known without waiting. */
+  known(): Access | undefined {
+    return this.#access !== null && this.#isYoung() ? this.#resolved : undefined;
+  }
+
+  #isYoung(): boolean {
+    return this.#clock.monotonicMs() - this.#accessSinceMs <= ACCESS_LIFE_MS;
   }
 
   /** Returns credentials other than the rejected ones, or null if a reload is not due yet. */
@@ -160,19 +183,20 @@ export class Connection {
 
   /** Sends a request and resolves with the response head; the caller reads the body. @throws WireError */
   static send(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    if (signal.aborted) return Promise.reject(signal.reason as Error);
     const { instance, isFresh = false } = wire;
     const options: RequestOptions = {
       ...(instance === undefined ? towardsServer(access, wire.path) : towardsInstance(access, instance, wire.path)),
       ...(isFresh && instance === undefined ? { agent: unpooled(access.agent) } : {}),
       method: wire.method,
       headers: { ...wire.headers, ...access.headers, ...impersonation(access) },
-      signal,
       ...(access.auth === undefined ? {} : { auth: access.auth }),
     };
-    const isPlain = instance === undefined && access.server.protocol === "http:";
-    const send = isPlain ? requestHttp : requestHttps;
+    const send = instance === undefined && access.server.isPlain ? requestHttp : requestHttps;
     return new Promise((resolve, reject) => {
       const request = send(options, resolve);
+      // Less work than the option `signal`, which also waits for the end of the stream. The signal lives no longer than the request.
+      signal.addEventListener("abort", () => request.destroy(signal.reason as Error), { once: true });
       request.on("socket", socket => socket.setKeepAlive(true, TCP_KEEPALIVE_MS));
       request.on("error", (error: Error) => reject(new WireError(error, request)));
       request.end(wire.body);
@@ -200,7 +224,7 @@ export class Connection {
     }
     const { agent, instanceAgent } = this.#keepAgents(options);
     return {
-      server: new URL(cluster.server),
+      server: addressOf(cluster.server),
       agent,
       instanceAgent,
       headers: options.headers as Record<string, string>,
@@ -245,13 +269,19 @@ function impersonation({ groups }: Access): Record<string, string[]> {
   return groups.length === 0 ? {} : { "Impersonate-Group": [...groups] };
 }
 
-function towardsServer({ server, agent }: Access, path: string): RequestOptions {
+function addressOf(server: string): ServerAddress {
+  const { protocol, hostname, port, pathname } = new URL(server);
+  const isPlain = protocol === "http:";
   return {
-    agent,
-    hostname: server.hostname.replace(/^\[|\]$/g, ""),
-    port: server.port === "" ? (server.protocol === "http:" ? 80 : 443) : Number(server.port),
-    path: server.pathname.replace(/\/$/, "") + path,
+    isPlain,
+    hostname: hostname.replace(/^\[|\]$/g, ""),
+    port: port === "" ? (isPlain ? 80 : 443) : Number(port),
+    prefix: pathname.replace(/\/$/, ""),
   };
+}
+
+function towardsServer({ server: { hostname, port, prefix }, agent }: Access, path: string): RequestOptions {
+  return { agent, hostname, port, path: prefix + path };
 }
 
 /** The same agent without connections to reuse. A proxy's agent stays as it is. */

@@ -15,6 +15,8 @@ export class OwnIdentity implements Identity {
   readonly #connection: Pick<Connection, "access">;
   readonly #clock: Clock;
   #issuedAtMs: number | undefined;
+  /** Taken apart once for each token, since every pass asks for its audiences. */
+  #parsed: { readonly authorization: string; readonly claims: Claims } | undefined;
 
   constructor(api: Api, connection: Pick<Connection, "access">, clock: Clock) {
     this.#api = api;
@@ -41,7 +43,7 @@ export class OwnIdentity implements Identity {
   /** The user name of the requests, if the credentials show it, as those of a ServiceAccount do. */
   async user(): Promise<string | undefined> {
     const { headers } = await this.#connection.access();
-    return headers["Impersonate-User"] ?? textOf(claimsOf(headers["Authorization"] ?? "")?.["sub"]);
+    return headers["Impersonate-User"] ?? textOf(this.#claimsOf(headers["Authorization"])?.["sub"]);
   }
 
   /**
@@ -50,10 +52,16 @@ export class OwnIdentity implements Identity {
    */
   async audiences(): Promise<readonly string[]> {
     const { headers } = await this.#connection.access();
-    const claims = claimsOf(headers["Authorization"] ?? "");
+    const claims = this.#claimsOf(headers["Authorization"]);
     if (textOf(claims?.["sub"])?.startsWith(SERVICE_ACCOUNT_USERS) !== true) return [];
     const { aud } = claims ?? {};
     return (Array.isArray(aud) ? aud : [aud]).flatMap(audience => textOf(audience) ?? []);
+  }
+
+  #claimsOf(authorization = ""): Claims {
+    if (this.#parsed?.authorization !== authorization)
+      this.#parsed = { authorization, claims: claimsOf(authorization) };
+    return this.#parsed.claims;
   }
 
   async #tokenIssuedAt(): Promise<number | undefined> {
@@ -68,7 +76,9 @@ export function issuedAt(authorization: string): number | undefined {
   return seconds === undefined ? undefined : 1000 * seconds;
 }
 
-function claimsOf(authorization: string): ReturnType<typeof parseObject> {
+type Claims = ReturnType<typeof parseObject>;
+
+function claimsOf(authorization: string): Claims {
   const [, payload] = authorization.replace(/^Bearer /i, "").split(".");
   return parseObject(Buffer.from(payload ?? "", "base64url").toString("utf8"));
 }

@@ -25,6 +25,9 @@ const CONTRADICTED_MS = 60_000;
 /** If the local wall clock moves this far from the monotonic clock between two responses, it was set. */
 const SET_BY_MS = 1_000;
 
+/** The same header again within this time says nothing new. */
+const MEASURED_EVERY_MS = 100;
+
 interface Measurement {
   readonly offsetMs: number;
   readonly uncertaintyMs: number;
@@ -47,6 +50,7 @@ export class ServerClock implements Clock {
   /** Most certain first. */
   #measurements: readonly Measurement[] = [];
   #contradictedSinceMs: number | undefined;
+  #heard: { readonly date: string | undefined; readonly atMs: number } | undefined;
   /** Wall clock minus monotonic clock. */
   #aheadOfMonotonicMs: number;
   #offsetMs = 0;
@@ -75,10 +79,12 @@ export class ServerClock implements Clock {
    * @param sentAtMs when the request was sent, on the monotonic clock
    */
   heard(date: string | undefined, sentAtMs: number): void {
+    const atMs = this.#machine.monotonicMs();
+    if (date === this.#heard?.date && atMs - (this.#heard?.atMs ?? 0) < MEASURED_EVERY_MS) return;
     const serverMs = Date.parse(date ?? "");
     if (Number.isNaN(serverMs)) return;
+    this.#heard = { date, atMs };
     this.#forgetIfSet();
-    const atMs = this.#machine.monotonicMs();
     const halfTripMs = (atMs - sentAtMs) / 2;
     const offsetMs = serverMs + HALF_SECOND_MS - (this.#machine.now().getTime() - halfTripMs);
     this.#remember({ offsetMs, uncertaintyMs: HALF_SECOND_MS + halfTripMs, atMs });
