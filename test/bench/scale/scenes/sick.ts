@@ -13,8 +13,8 @@ const DEAD = 2;
 /** Status changes every five minutes while nothing but the time of the last 401 does. */
 const SECONDS = 600;
 
-/** Until the 401s are persistent and their Events are written. */
-const KNOWN_S = 120;
+/** Until status says no more how long and how often: up to ten minutes and 100 occasions. */
+const KNOWN_S = 720;
 
 /** Pods that stay dead: what it costs to observe them. */
 export const sick: Scene = {
