@@ -53,6 +53,15 @@ beforeEach(() => {
 const standing = async (namespace = "a") => (await readings.leases(namespace)).leases[0]?.standingMs;
 
 describe("LeaseReadings", () => {
+  it("does not count the time in which this process was frozen: the holders may have been frozen with it", async () => {
+    await readings.leases("a");
+    await clock.run(30_000);
+    const before = (await standing()) ?? NaN;
+    clock.freeze(170_000);
+    await clock.run(10_000);
+    expect((await standing()) ?? NaN).toBeLessThanOrEqual(before + 40_000);
+  });
+
   it("reads once for two first questions, then every ten seconds, whoever asks", async () => {
     await Promise.all([readings.leases("a"), readings.leases("a")]);
     expect(requests).toHaveLength(1);

@@ -30,6 +30,9 @@ const SETTLE_MS = 60_000;
 /** A reading that takes longer shows that the API server is in trouble, and that renewals may fail. */
 const SLOW_MS = 5_000;
 
+/** A longer gap between two readings, as a multiple of the one before, is time in which this process was frozen, and the holders perhaps too. */
+const MOST_GAPS = 2;
+
 /** A failed list of all namespaces is not tried again for this long. */
 const FORBIDDEN_MS = 600_000;
 
@@ -161,9 +164,10 @@ export class LeaseReadings {
   }
 
   /** The part of the time since the last reading that says something about the holders. */
-  #countedMs({ countedFromMs, troubleMs }: Known, nowMs: number): number {
+  #countedMs({ countedFromMs, troubleMs, reading }: Known, nowMs: number): number {
     if (countedFromMs === undefined) return 0;
-    return Math.max(0, nowMs - Math.max(countedFromMs, troubleMs + SETTLE_MS));
+    const gapMs = nowMs - Math.max(countedFromMs, troubleMs + SETTLE_MS);
+    return Math.min(MOST_GAPS * reading.intervalMs, Math.max(0, gapMs));
   }
 
   #noteFailure(known: Known, unknown: NonNullable<LeaseReading["unknown"]>): void {
