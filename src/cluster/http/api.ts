@@ -89,7 +89,7 @@ export class Api {
 
   /** Returns the parsed body of a 2xx response. @throws an error of core for any other */
   async json<T>(request: ApiRequest, signal?: AbortSignal): Promise<T> {
-    return parsed<T>(await this.send(request, signal), request.what);
+    return parsed(await this.send(request, signal), request.what) as T;
   }
 
   /** Returns the body of a 2xx response. @throws an error of core for any other */
@@ -100,7 +100,7 @@ export class Api {
   /** Like {@link json}, but returns null for a 404. */
   async jsonOrNull<T>(request: ApiRequest): Promise<T | null> {
     const answer = await this.send(request);
-    return answer.code === 404 ? null : parsed<T>(answer, request.what);
+    return answer.code === 404 ? null : (parsed(answer, request.what) as T);
   }
 
   /** Returns a response of any status except 401. @throws UnauthorizedError, TransientError for a network failure, and the signal's reason */
@@ -236,10 +236,10 @@ function bodyOf(answer: Answer, what: string): Buffer {
   throw errorOfRefusal({ ...answer, status: parseStatus(answer.body.toString("utf8")) }, what);
 }
 
-function parsed<T>(answer: Answer, what: string): T {
+function parsed(answer: Answer, what: string): unknown {
   const text = bodyOf(answer, what).toString("utf8");
   try {
-    return JSON.parse(text) as T;
+    return JSON.parse(text);
   } catch (error) {
     throw new TransientError(`${what}: expected JSON, got another body`, { cause: error });
   }

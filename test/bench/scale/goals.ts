@@ -28,6 +28,7 @@ export const FIGURES = {
   reportedRatio: "  as a multiple of the reference",
   cpuSeconds: "CPU seconds",
   cpuRatio: "  as a multiple of the reference's",
+  warmCpuRatio: "  the same process for 1,000 more",
   bareCpuRatio: "  that of a bare client on Node.js",
   requests: "requests",
   leads: "leads after s",

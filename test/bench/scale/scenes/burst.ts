@@ -20,7 +20,7 @@ const BEFORE_S = 10;
 const ALL_S = 100;
 const LIMIT_MS = 900_000;
 
-/** Objects that are created at once, for the operator, a reference and a bare client on Node.js in turn. */
+/** Objects that are created at once: for the operator, for it again with compiled code, for a reference and for a bare client in turn. */
 export const burst: Scene = {
   name: "burst",
   about: "objects that are created at once: until all have conditions, beside a controller-runtime reference",
@@ -32,11 +32,14 @@ export const burst: Scene = {
       const program = await built(REFERENCE, world.lab.name, line => print(`lab: ${line}`));
       await createNamespaces(world, population.namespaces);
       const operators: Burst[] = [];
+      const warmOperators: Burst[] = [];
       const references: Burst[] = [];
       const bareClients: Burst[] = [];
       for (let i = 1; i <= repeats; i++) {
         const { operator } = await launch(world, NOTHING);
         operators.push(await burstOn(world, population, operator.pid));
+        await deleteObjects(world);
+        warmOperators.push(await burstOn(world, population, operator.pid));
         await terminate(operator);
         await deleteObjects(world);
         const reference = await world.startReference(program, namespaceNames(population.namespaces));
@@ -51,6 +54,7 @@ export const burst: Scene = {
         await deleteObjects(world);
       }
       const [ours, theirs, bare] = [mediansOf(operators), mediansOf(references), mediansOf(bareClients)];
+      const warm = mediansOf(warmOperators);
       return {
         title: `${size.objects} objects at once`,
         figures: [
@@ -59,19 +63,21 @@ export const burst: Scene = {
           { name: FIGURES.reportedRatio, value: ours.reported / theirs.reported },
           { name: FIGURES.cpuSeconds, value: ours.cpuSeconds },
           { name: FIGURES.cpuRatio, value: ours.cpuSeconds / theirs.cpuSeconds },
+          { name: FIGURES.warmCpuRatio, value: warm.cpuSeconds / theirs.cpuSeconds },
           { name: FIGURES.bareCpuRatio, value: bare.cpuSeconds / theirs.cpuSeconds },
           { name: FIGURES.requests, value: requestsIn(ours.traffic) },
           { name: FIGURES.peak, value: ours.peakMiB },
         ],
         notes: [
           ...operators.map((one, i) => `operator ${i + 1}: ${describe(one)}`),
+          ...warmOperators.map((one, i) => `operator ${i + 1} again: ${describe(one)}`),
           ...references.map((one, i) => `reference ${i + 1}: ${describe(one)}`),
           ...bareClients.map((one, i) => `bare client ${i + 1}: ${describe(one)}`),
           ...trafficNotes(ours.traffic).map(note => `operator: ${note}`),
           ...trafficNotes(theirs.traffic).map(note => `reference: ${note}`),
           ...trafficNotes(bare.traffic).map(note => `bare client: ${note}`),
         ],
-        detail: { operators, references, bareClients },
+        detail: { operators, warmOperators, references, bareClients },
       };
     }),
 };
