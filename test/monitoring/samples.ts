@@ -14,6 +14,7 @@ const STATUS = {
   restarts: [{ pod: "web-1", workload: "Deployment/web", time: TIME, cause: "Unknown", outcome: "Ineffective" }],
   bindings: [{ kind: "RoleBinding", name: "edit", state: "Current", expiryTime: TIME, renewTime: TIME }],
   flows: [{ serviceAccount: "web", requestsPerSecond: 150, state: "Throttled" }],
+  stalls: [{ workload: "Deployment/web", evidence: "Lease", since: TIME }],
 } as const satisfies ControllerResilienceStatus;
 
 const SPEC = { flowIsolation: { requestRate: { threshold: 100 } } } as unknown as ControllerResilienceSpec;
