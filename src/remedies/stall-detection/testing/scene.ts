@@ -24,6 +24,9 @@ export const DEFAULTS: StallDetectionSpec = {
 /** Time between two readings of Leases. */
 const INTERVAL_MS = 10_000;
 
+/** Time between two passes while nothing is expected to happen. */
+const SELDOM_MS = 600_000;
+
 /** One pass of the remedy. */
 export interface ScenePass extends Report {
   readonly intents: readonly Intent[];
@@ -119,6 +122,18 @@ export class Scene extends EmptyReaders {
       each();
       this.#read();
       pass = await this.pass();
+    }
+    return pass;
+  }
+
+  /** As {@link run}, but the remedy has a pass each ten minutes only. Leases are read as often as ever. */
+  async wait(seconds: number): Promise<ScenePass> {
+    let pass = await this.pass();
+    for (let at = INTERVAL_MS; at <= seconds * 1_000; at += INTERVAL_MS) {
+      this.time.advance(INTERVAL_MS);
+      if (this.renewer !== undefined) this.#renew(this.renewer);
+      this.#read();
+      if (at % SELDOM_MS === 0 || at + INTERVAL_MS > seconds * 1_000) pass = await this.pass();
     }
     return pass;
   }
