@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -46,6 +47,12 @@ describe.each(createRemedies().map(remedy => [remedy.name, remedy] as const))("%
 
   it("has every part that is not code", () => {
     expect(missingParts(remedy, partsIn(join(__dirname, "../..")))).toEqual([]);
+  });
+
+  it("is in the README and in the description of the API", () => {
+    const page = (name: string): string => readFileSync(join(__dirname, "../..", name), "utf8");
+    expect(page("README.md")).toContain(`](docs/remedies/${remedy.name}.md)`);
+    expect(page("docs/api.md")).toMatch(new RegExp(`^ +${remedy.block}:`, "m"));
   });
 
   it("plans for any observation without throwing, and twice the same", () => {
