@@ -15,6 +15,17 @@ describe("a hook that recreates an object", () => {
     annotations => expect(recreatingHookOf(annotations)).toBeUndefined(),
   );
 
+  it("is named without what is no name of a phase or policy, and never at length", () => {
+    const annotations = {
+      "helm.sh/hook": `pre-upgrade,<b>token</b>,${"post-install,".repeat(100_000)}`,
+      "helm.sh/hook-delete-policy": "hook-failed, eyJhbGciOi.x",
+    };
+    const hook = recreatingHookOf(annotations);
+    expect(hook?.annotation).toMatch(/^helm\.sh\/hook: pre-upgrade,post-install(,[a-z-]+)*$/);
+    expect(hook?.annotation.length).toBeLessThan(160);
+    expect(hook?.deletePolicy).toBe("hook-failed");
+  });
+
   it("deletes the former object first, unless its policy says otherwise", () => {
     const policy = (annotations: Record<string, string>): string | undefined =>
       recreatingHookOf(annotations)?.deletePolicy;

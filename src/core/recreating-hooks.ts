@@ -14,6 +14,9 @@ export interface RecreatingHook {
 const HELM = "helm.sh/hook";
 const ARGO = "argocd.argoproj.io/hook";
 
+/** All phases of Helm together are shorter. */
+const MAX_CHARACTERS = 128;
+
 /** Without a policy both tools delete the former object before they create it again. */
 const DEFAULT_POLICIES = { [HELM]: "before-hook-creation", [ARGO]: "BeforeHookCreation" } as const;
 
@@ -37,13 +40,15 @@ function hookOf(
   annotations: Readonly<Record<string, string>>,
   occasion: string,
 ): RecreatingHook {
-  const deletePolicy = annotations[`${key}-delete-policy`]?.trim() || DEFAULT_POLICIES[key];
-  return { tool, annotation: `${key}: ${annotations[key] ?? ""}`, deletePolicy, occasion };
+  const deletePolicy = wordsOf(annotations[`${key}-delete-policy`]).join(",") || DEFAULT_POLICIES[key];
+  return { tool, annotation: `${key}: ${wordsOf(annotations[key]).join(",")}`, deletePolicy, occasion };
 }
 
+/** Others write annotations, and messages quote them: only what may be a name of a phase or policy counts, and no more than there are. */
 function wordsOf(text = ""): string[] {
   return text
+    .slice(0, MAX_CHARACTERS)
     .split(",")
     .map(word => word.trim())
-    .filter(word => word !== "");
+    .filter(word => /^[a-z-]+$/i.test(word));
 }

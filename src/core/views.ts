@@ -1,4 +1,5 @@
 import type { LabelSelector } from "../api/controller-resilience";
+import type { RecreatingHook } from "./recreating-hooks";
 
 // Views of the cluster's objects: they keep only the fields that the operator reads, so that thousands of pods need little memory.
 // Times are milliseconds since the epoch.
@@ -224,6 +225,8 @@ export interface ServiceAccountView {
   readonly deletedAtMs?: number;
   /** automountServiceAccountToken; absent: not set, which means true. */
   readonly automount?: boolean;
+  /** Present if Helm or Argo CD deletes it and creates it again. */
+  readonly hook?: RecreatingHook;
 }
 
 /** A Namespace. */

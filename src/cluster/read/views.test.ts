@@ -326,6 +326,13 @@ describe("serviceAccountView", () => {
       createdAtMs,
     });
   });
+
+  it("knows the hook that recreates it, and no other annotation", () => {
+    const annotations = { "argocd.argoproj.io/hook": "PreSync", "example.com/a": "b" };
+    const { hook, ...rest } = serviceAccountView({ metadata: { ...metadata, annotations } }) ?? {};
+    expect(hook).toMatchObject({ tool: "Argo CD", annotation: "argocd.argoproj.io/hook: PreSync" });
+    expect(Object.keys(rest)).not.toContain("annotations");
+  });
 });
 
 describe("all views", () => {

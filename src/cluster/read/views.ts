@@ -10,6 +10,7 @@ import type {
 import type { LabelSelector } from "../../api/controller-resilience";
 import { OWNER_ANNOTATION, REPLICAS_BEFORE_ANNOTATION, RESTARTED_AT_ANNOTATION } from "../../api/names";
 import { objectOf, textOf, textsOf, timeOf } from "../../core/json";
+import { recreatingHookOf } from "../../core/recreating-hooks";
 import type { NamespaceView, ServiceAccountView, WorkloadView } from "../../core/views";
 import { annotationsOf, identityOf, isSkipped, labelsOf, type Metadata, projectAnnotationsOf } from "./identity";
 import { componentOf } from "./component";
@@ -39,7 +40,8 @@ export function serviceAccountView(raw: unknown): ServiceAccountView | null {
   if (identity === null) return null;
   const { namespace, name, uid, createdAtMs, deletedAtMs } = identity;
   const automount = account.automountServiceAccountToken;
-  return { namespace, name, uid, createdAtMs, ...present({ deletedAtMs, automount }) };
+  const hook = recreatingHookOf(annotationsOf(account.metadata));
+  return { namespace, name, uid, createdAtMs, ...present({ deletedAtMs, automount, hook }) };
 }
 
 /** Returns the view of a Deployment, StatefulSet or DaemonSet; null without uid, name or creation time. */

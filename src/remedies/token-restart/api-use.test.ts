@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, TransientError } from "../../core/errors";
+import { recreatingHookOf } from "../../core/recreating-hooks";
 import type { SubjectView } from "../../core/views";
 import { binding, Scene, UNAUTHORIZED, type ScenePass } from "./testing/scene";
 
@@ -42,6 +43,17 @@ describe("the age of the ServiceAccount as the only evidence", () => {
     expect(pass.message).toBe(
       "Pod web-5d-a is older than its ServiceAccount web, so its token is invalid; no binding shows that it uses the API, so only a 401 response in its log leads to a restart.",
     );
+  });
+
+  it("names the hook that recreates it", async () => {
+    const scene = silent();
+    const hook = recreatingHookOf({ "helm.sh/hook": "pre-upgrade" });
+    scene.accounts.set("web", { ...scene.account("sa-2", 0), ...(hook && { hook }) });
+    const pass = await scene.passes(OVER_A_MINUTE);
+    expect(pass.message).toContain(
+      "Pod web-5d-a is older than its ServiceAccount web (a Helm hook recreates it: helm.sh/hook: pre-upgrade), so its token is invalid",
+    );
+    expect(pass.intents).toMatchObject([{ why: expect.stringContaining("helm.sh/hook: pre-upgrade") as string }]);
   });
 
   it("is enough once a 401 response confirms it", async () => {

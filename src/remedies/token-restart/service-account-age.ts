@@ -48,7 +48,8 @@ export function proveByAge(pod: PodView, serviceAccount: ServiceAccountView, now
   if (!holdsTokenFromBefore(pod, sinceMs, nowMs)) return undefined;
   const isDue = nowMs - sinceMs >= ALONE_AFTER_MS && hasFirstTokenOrIsEarly(pod, sinceMs, nowMs);
   const alone = pod.mountsToken === true && pod.phase === "Running" && isDue && isKnownBefore(pod, sinceMs);
-  return { cause: Cause.ServiceAccountRecreated, serviceAccountUID: serviceAccount.uid, sinceMs, alone };
+  const { uid: serviceAccountUID, hook } = serviceAccount;
+  return { cause: Cause.ServiceAccountRecreated, serviceAccountUID, sinceMs, alone, ...(hook && { hook }) };
 }
 
 /** Reports whether the pod certainly holds a token that was issued before this time. Pure. */

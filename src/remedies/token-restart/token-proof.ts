@@ -1,3 +1,4 @@
+import type { RecreatingHook } from "../../core/recreating-hooks";
 import type { TokenCause } from "./cause";
 
 /** Proof that a pod's token is invalid. */
@@ -5,6 +6,8 @@ export interface TokenProof {
   readonly cause: TokenCause;
   /** Present if the ServiceAccount was recreated: the current one. */
   readonly serviceAccountUID?: string;
+  /** What recreates it each time. */
+  readonly hook?: RecreatingHook;
   /** Since when the token is invalid, at the latest. 401s since then confirm the proof. */
   readonly sinceMs: number;
   /** No restart before this time: the change that made the token invalid may still be undone. */

@@ -33,9 +33,10 @@ export function describeEvidence(pod: ObservedPod): string {
   return logs.occasions === 0 ? invalid : `${invalid}, and ${got401s}`;
 }
 
-function describeProof({ cause }: TokenProof, { serviceAccountName }: ObservedPod["view"]): string {
+function describeProof({ cause, hook }: TokenProof, { serviceAccountName }: ObservedPod["view"]): string {
   if (cause === Cause.SigningKeyRotated) return "got its token before the signing key was replaced";
-  return `is older than its ServiceAccount ${serviceAccountName}`;
+  const by = hook === undefined ? "" : ` (a ${hook.tool} hook recreates it: ${hook.annotation})`;
+  return `is older than its ServiceAccount ${serviceAccountName}${by}`;
 }
 
 /** What the age of a ServiceAccount lacks to be sufficient for a restart. */

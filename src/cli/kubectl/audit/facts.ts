@@ -10,11 +10,6 @@ import type {
   WorkloadView,
 } from "../../../core/views";
 
-/** A ServiceAccount with its annotations, which the operator does not read. */
-export interface AccountFacts extends ServiceAccountView {
-  readonly annotations: Readonly<Record<string, string>>;
-}
-
 /** A workload with the labels of its pods. */
 export interface WorkloadFacts {
   readonly view: WorkloadView;
@@ -82,7 +77,7 @@ export interface AuditFacts {
   readonly nowMs: number;
   readonly namespaces?: readonly NamespaceView[];
   readonly pods?: readonly PodView[];
-  readonly accounts?: readonly AccountFacts[];
+  readonly accounts?: readonly ServiceAccountView[];
   readonly workloads?: readonly WorkloadFacts[];
   readonly bindings?: readonly BindingView[];
   readonly leases?: readonly LeaseFacts[];

@@ -2,7 +2,7 @@ import { CORE_EVENTS, type Resource } from "../../../cluster/http/resources";
 import { bindingView } from "../../../cluster/read/binding-view";
 import { clusterObjectOfOursView, objectView } from "../../../cluster/read/object-view";
 import { podView } from "../../../cluster/read/pod-view";
-import { namespaceView } from "../../../cluster/read/views";
+import { namespaceView, serviceAccountView } from "../../../cluster/read/views";
 import { pause } from "../../../cluster/http/pause";
 import { systemClock } from "../../../cluster/system";
 import { GoneError, ResilienceError, UnauthorizedError } from "../../../core/errors";
@@ -15,7 +15,7 @@ import { readCoverage } from "./coverage";
 import type { AuditFacts, LeaseFacts, Unread } from "./facts";
 import { readFlowRates } from "./flow-rates";
 import { readLogs } from "./logs";
-import { accountFacts, budgetFacts, flowFacts, leaseFacts, serviceFacts, webhookFacts, workloadFacts } from "./views";
+import { budgetFacts, flowFacts, leaseFacts, serviceFacts, webhookFacts, workloadFacts } from "./views";
 
 /** What to audit. */
 export interface Scope {
@@ -77,7 +77,7 @@ export class AuditReader {
     );
     const [pods, accounts, ...workloads] = await Promise.all([
       this.#some(KINDS.Pod, podView, "OldToken, StaleLease, KeepToken, logs"),
-      this.#some(KINDS.ServiceAccount, accountFacts, "OldToken, RecreatedByHook, Unprotected, NoFlow"),
+      this.#some(KINDS.ServiceAccount, serviceAccountView, "OldToken, RecreatedByHook, Unprotected, NoFlow"),
       ...kinds,
     ]);
     const known = workloads.flatMap(list => list ?? []);

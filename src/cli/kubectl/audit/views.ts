@@ -11,22 +11,13 @@ import type {
   V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
 import type { LabelSelector } from "../../../api/controller-resilience";
-import { annotationsOf } from "../../../cluster/read/identity";
 import { daemonSetView } from "../../../cluster/read/daemon-set-view";
 import { itemsOf, present, type Received } from "../../../cluster/read/received";
-import { serviceAccountView, workloadView } from "../../../cluster/read/views";
+import { workloadView } from "../../../cluster/read/views";
 import { type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../../core/json";
 import { serviceAccountUser } from "../../../core/service-account-user";
 import type { WorkloadView } from "../../../core/views";
-import type {
-  AccountFacts,
-  BudgetFacts,
-  FlowFacts,
-  LeaseFacts,
-  ServiceFacts,
-  WebhookFacts,
-  WorkloadFacts,
-} from "./facts";
+import type { BudgetFacts, FlowFacts, LeaseFacts, ServiceFacts, WebhookFacts, WorkloadFacts } from "./facts";
 
 // Facts that the operator does not read, from the JSON of the API server.
 
@@ -39,11 +30,6 @@ function metadataOf(raw: JsonObject): Received<V1ObjectMeta> {
 function placeOf(raw: JsonObject): { namespace: string; name: string } {
   const { namespace, name } = metadataOf(raw);
   return { namespace: namespace ?? "", name: name ?? "" };
-}
-
-export function accountFacts(raw: JsonObject): AccountFacts | null {
-  const view = serviceAccountView(raw);
-  return view && { ...view, annotations: annotationsOf(metadataOf(raw)) };
 }
 
 export function workloadFacts(kind: WorkloadView["kind"], raw: JsonObject): WorkloadFacts | null {

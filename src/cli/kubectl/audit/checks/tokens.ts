@@ -1,8 +1,8 @@
 import { formatDuration } from "../../../../core/duration";
-import { recreatingHookOf, type RecreatingHook } from "../../../../core/recreating-hooks";
-import type { PodView } from "../../../../core/views";
+import type { RecreatingHook } from "../../../../core/recreating-hooks";
+import type { PodView, ServiceAccountView } from "../../../../core/views";
 import { proveByAge } from "../../../../remedies/token-restart/service-account-age";
-import { type AccountFacts, apiUsers, type AuditFacts, isActive } from "../facts";
+import { apiUsers, type AuditFacts, isActive } from "../facts";
 import type { Finding } from "../finding";
 
 /** Pods whose token names a ServiceAccount that is gone. */
@@ -22,7 +22,7 @@ export function oldTokens(facts: AuditFacts): Finding[] {
 
 function olderPod(
   pod: PodView,
-  account: AccountFacts,
+  account: ServiceAccountView,
   { nowMs, isUser }: { nowMs: number; isUser: boolean },
 ): Finding[] {
   // The API server keeps whole seconds, so equal times prove nothing.
@@ -30,7 +30,7 @@ function olderPod(
   const proof = proveByAge(pod, account, nowMs);
   const age = formatDuration(nowMs - account.createdAtMs);
   const base = { kind: "Pod", namespace: pod.namespace, name: pod.name, check: "OldToken" } as const;
-  const recreated = `its ServiceAccount ${account.name} was recreated ${age} ago${by(recreatingHookOf(account.annotations))}`;
+  const recreated = `its ServiceAccount ${account.name} was recreated ${age} ago${by(account.hook)}`;
   if (proof === undefined) {
     const why = `${recreated}, after it started. The kubelet has replaced its token since, but a client that does not read its token again is still answered 401.`;
     return isUser
@@ -67,8 +67,7 @@ function restart({ namespace, name }: PodView): string {
 
 /** ServiceAccounts of workloads that a hook deletes and creates again. One that only Jobs use is created before they are. */
 export function recreatedByHook({ accounts = [], workloads = [] }: AuditFacts): Finding[] {
-  return accounts.flatMap(({ namespace, name, annotations }) => {
-    const hook = recreatingHookOf(annotations);
+  return accounts.flatMap(({ namespace, name, hook }) => {
     const users = workloads.filter(
       ({ view }) => view.namespace === namespace && view.serviceAccountName === name && view.automount !== false,
     );
