@@ -107,7 +107,7 @@ const HEALTH: Row = {
 };
 
 const TOKENS: Row = {
-  title: "Tokens and restarts",
+  title: "Tokens, restarts and stalls",
   panels: [
     {
       ...{ title: "Pods with rejected tokens", kind: "timeseries", unit: "none" },
@@ -116,6 +116,17 @@ const TOKENS: Row = {
         {
           expr: `max by (namespace, workload) (controller_resilience_rejected_pods{${OBJECTS}})`,
           legend: "{{namespace}} {{workload}}",
+        },
+      ],
+    },
+    {
+      ...{ title: "Controllers that run and do nothing", kind: "timeseries", unit: "none" },
+      description:
+        "Stalled, by evidence: a Lease that is no longer renewed, 403s, lost leadership, requests that stopped.",
+      queries: [
+        {
+          expr: `max by (namespace, workload, evidence) (controller_resilience_stalled_controllers{${OBJECTS}})`,
+          legend: "{{namespace}} {{workload}} {{evidence}}",
         },
       ],
     },
