@@ -1,6 +1,6 @@
 import cfg from "../../../package.json";
 import { GROUP, VERSION } from "../../api/names";
-import { Api, type ApiRequest } from "../../cluster/http/api";
+import { Api, type ApiOptions, type ApiRequest } from "../../cluster/http/api";
 import { Connection, locateCluster } from "../../cluster/http/connection";
 import { listPages, type ListRequest } from "../../cluster/http/list-pages";
 import { pause } from "../../cluster/http/pause";
@@ -36,6 +36,7 @@ const MOST_WAITS = 5;
 
 /** The connection of one command to its cluster. */
 export class Session {
+  /** It refuses every write; {@link write} is the only way to one. */
   readonly api: Api;
   /** The API server's clock. */
   readonly clock: Clock;
@@ -49,6 +50,7 @@ export class Session {
   readonly progress: Progress;
   readonly io: Io;
   readonly #connection: Connection;
+  readonly #options: ApiOptions;
   readonly #ending = new AbortController();
 
   /** @throws TerminalError if the kubeconfig or a flag is not usable */
@@ -63,12 +65,13 @@ export class Session {
       clockOffset: () => undefined,
     });
     this.#connection = new Connection(() => loadChosen(flags), systemClock, flags.asGroup);
-    this.api = new Api(this.#connection, systemClock, {
+    this.#options = {
       userAgent: `kubectl-resilience/${cfg.version}`,
       maxConcurrent: CONCURRENT,
       deadlineMs: timeoutMs(flags.requestTimeout),
       onAnswer: ({ date }, sentAtMs) => clock.heard(date, sentAtMs),
-    });
+    };
+    this.api = new Api(this.#connection, systemClock, { ...this.#options, isReadOnly: true });
     this.clock = clock;
     this.output = new Output(io);
     this.progress = new Progress(io, systemClock);
@@ -96,6 +99,11 @@ export class Session {
       }
       return found;
     });
+  }
+
+  /** Changes one object; for commands that have asked before. */
+  write(request: ApiRequest): Promise<JsonObject> {
+    return new Api(this.#connection, systemClock, this.#options).json<JsonObject>(request);
   }
 
   /** Asks before a write; `--yes` answers for a script. */

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { createDetector, type Detector } from "./detector";
 import { LogText } from "./log-text";
 import { answer, parseQuestion } from "./questions";
-import { loadSpec, SpecError, uncheckedSpecRules } from "./spec-file";
+import { loadSpec, SpecError } from "./spec-file";
 import { describeReplay } from "./report";
 import { linesOf, write } from "../streams";
 
@@ -49,9 +49,6 @@ async function replayJson(input: NodeJS.ReadableStream, detector: Detector): Pro
 async function run(file: string | undefined, { json, spec }: Options): Promise<void> {
   try {
     const detector = createDetector(loadSpec(spec));
-    for (const rule of spec === undefined ? [] : uncheckedSpecRules()) {
-      await write(process.stderr, `not checked: ${rule}\n`);
-    }
     const input = file === undefined ? process.stdin : createReadStream(file);
     await (json === true ? replayJson(input, detector) : replayLog(input, detector));
   } catch (error) {

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { parseAllDocuments } from "yaml";
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { KIND } from "../../api/names";
-import { schemaOf } from "../crds";
 import { isMapping } from "../is-mapping";
-import { checkSpec, uncheckedRules, type Schema } from "./check-spec";
+import { checkSpec, type Schema } from "../schema/check";
+import { schemaOf } from "../schema/crds";
 
 const PATH = "spec.tokenRestart";
 
@@ -21,11 +21,6 @@ export function loadSpec(file: string | undefined): TokenRestartSpec {
   const errors = checkSpec(block, tokenRestartSchema(), PATH);
   if (errors.length > 0) throw new SpecError(errors.map(error => `${file ?? "default"}: ${error}`).join("\n"));
   return block as unknown as TokenRestartSpec;
-}
-
-/** Returns the CEL rules of the CRD that `loadSpec` does not check. */
-export function uncheckedSpecRules(): string[] {
-  return uncheckedRules(tokenRestartSchema(), PATH);
 }
 
 function tokenRestartSchema(): Schema {

@@ -4,6 +4,7 @@ import type { RequestMetrics } from "../../core/ports";
 import { describeError, ResilienceError, TerminalError, TransientError } from "../../core/errors";
 import { type Access, Connection, type Instance, WireError, type WireRequest } from "./connection";
 import { FairLimiter } from "./fair-limiter";
+import { requireRead } from "./read-only";
 import { errorOfRefusal, parseStatus } from "./status-errors";
 
 export interface ApiRequest {
@@ -44,6 +45,8 @@ export interface ApiOptions {
   /** Called for the head of each response; `sentAtMs` is when the request was sent, on the monotonic clock. */
   readonly onAnswer?: (head: AnswerHead, sentAtMs: number) => void;
   readonly metrics?: RequestMetrics;
+  /** Refuses every request that could change anything, before it is sent. */
+  readonly isReadOnly?: boolean;
 }
 
 /** `code` of a request that nobody answered, as client-go counts it. */
@@ -75,6 +78,7 @@ export class Api {
   readonly #onAnswer: NonNullable<ApiOptions["onAnswer"]>;
   readonly #metrics: ApiOptions["metrics"];
   readonly #deadlineMs: number;
+  readonly #isReadOnly: boolean;
   readonly #limiter: FairLimiter;
 
   constructor(connection: Connection, clock: Clock, options: ApiOptions) {
@@ -84,6 +88,7 @@ export class Api {
     this.#onAnswer = options.onAnswer ?? (() => undefined);
     this.#metrics = options.metrics;
     this.#deadlineMs = options.deadlineMs ?? DEFAULT_DEADLINE_MS;
+    this.#isReadOnly = options.isReadOnly === true;
     this.#limiter = new FairLimiter(options.maxConcurrent ?? DEFAULT_CONCURRENT);
   }
 
@@ -165,6 +170,7 @@ export class Api {
   }
 
   async #exchange(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    if (this.#isReadOnly) requireRead(request);
     const wire = this.#wire(request);
     const access = this.#connection.known() ?? (await abortable(this.#connection.access(), signal));
     const response = await this.#send(access, wire, signal);

@@ -44,7 +44,8 @@ import { namespaceView, serviceAccountView, workloadView } from "./views";
 export interface ReadersContext {
   readonly clock: Clock;
   readonly api: Api;
-  readonly informers: Informers;
+  /** What is watched; a program that looks once may list instead. */
+  readonly informers: Pick<Informers, "pods" | "bindings" | "sandboxEvents">;
   readonly logs: LogReader;
   readonly rounds: LogRounds;
   /** The operator's user name; absent: unknown. */
@@ -54,6 +55,8 @@ export interface ReadersContext {
   /** How long request rates prove nothing after an API server has started, appeared or left. */
   readonly apiServerSettleMs?: number;
   readonly keyMemory?: KeyMemory;
+  /** Whose rights {@link Readers.may} reviews; absent: those of the client's own credentials. */
+  readonly rights?: Pick<OwnRights, "may">;
   readonly log?: Log;
 }
 
@@ -63,8 +66,8 @@ export class ClusterReaders implements Readers {
   readonly logs: LogReader;
   readonly rounds: LogRounds;
   readonly #api: Api;
-  readonly #informers: Informers;
-  readonly #rights: OwnRights;
+  readonly #informers: ReadersContext["informers"];
+  readonly #rights: Pick<OwnRights, "may">;
   readonly #staleTokens: StaleTokens;
   readonly #requestCounts: RequestCounts;
   readonly #leases: LeaseReadings;
@@ -82,7 +85,7 @@ export class ClusterReaders implements Readers {
     this.#informers = informers;
     this.#apiAudiences = context.apiAudiences ?? (() => Promise.resolve([]));
     this.#ownUser = ownUser ?? (() => Promise.resolve(undefined));
-    this.#rights = new OwnRights(api, clock);
+    this.#rights = context.rights ?? new OwnRights(api, clock);
     this.#staleTokens = new StaleTokens({ api, clock });
     this.#requestCounts = new RequestCounts({ api, clock, settleMs: apiServerSettleMs });
     this.#leases = new LeaseReadings({ api, clock });

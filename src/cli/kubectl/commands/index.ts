@@ -4,6 +4,7 @@ import { registerAudit } from "./audit";
 import { registerClassify } from "./classify";
 import { registerExplain } from "./explain";
 import { registerHistory } from "./history";
+import { registerPlan } from "./plan";
 import { registerReplay } from "./replay";
 import { registerVersion } from "./version";
 
@@ -13,6 +14,7 @@ export const COMMANDS: readonly ((program: Command, shell: Shell) => void)[] = [
   registerAudit,
   registerExplain,
   registerHistory,
+  registerPlan,
   registerVersion,
   // On log files.
   registerClassify,

@@ -1,0 +1,107 @@
+import { readFile } from "node:fs/promises";
+import { isMap, parseAllDocuments } from "yaml";
+import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
+import type { ControllerResilience } from "../../../api/controller-resilience";
+import { CLUSTER_KIND, KIND } from "../../../api/names";
+import { objectOf, textOf, type JsonObject } from "../../../core/json";
+import { apiVersionOf, KINDS } from "../../../core/kinds";
+import { checkSpec } from "../../schema/check";
+import { schemaOf } from "../../schema/crds";
+import { CliError, type Io } from "../io";
+import { safeText } from "../lines";
+
+/** An object of a file, with every default of its schema. Its metadata are only what the file says. */
+export type FileObject =
+  | { readonly kind: typeof KIND; readonly object: ControllerResilience }
+  | { readonly kind: typeof CLUSTER_KIND; readonly object: ClusterControllerResilience };
+
+/** Far more than the API server accepts for one object. */
+const MAX_CHARS = 4 * 1024 * 1024;
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+/** Where the objects of a file go that do not say it. */
+export interface DefaultPlace {
+  readonly namespace: string;
+  /** `-n` was given, so another namespace in the file is an error, as for kubectl. */
+  readonly isNamespaceChosen: boolean;
+}
+
+/** Reads a file, or standard input for `-`. @throws CliError */
+export async function readText(file: string, { stdin }: Pick<Io, "stdin">): Promise<string> {
+  let text = "";
+  try {
+    if (file !== "-") return await readFile(file, "utf8");
+    for await (const chunk of stdin) {
+      text += String(chunk);
+      if (text.length > MAX_CHARS) throw new CliError(`-: expected at most ${MAX_CHARS} characters`);
+    }
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    throw new CliError(`failed to read ${file}: ${(error as NodeJS.ErrnoException).code ?? "unknown error"}`);
+  }
+  return text;
+}
+
+/** Returns the objects of a YAML or JSON text. @throws CliError with every error, one sentence per line */
+export function parseObjects(text: string, file: string, place: DefaultPlace): FileObject[] {
+  const documents = parseAllDocuments(text).filter(({ contents, errors }) => contents !== null || errors.length > 0);
+  const errors: string[] = [];
+  const objects: FileObject[] = [];
+  for (const document of documents) {
+    const [error] = document.errors;
+    if (error !== undefined || !isMap(document.contents)) {
+      const got = error?.message.split("\n")[0] ?? "another value";
+      throw new CliError(`${file}: expected objects in YAML or JSON, got ${safeText(got)}`);
+    }
+    for (const raw of itemsOf(document.toJS() as JsonObject)) {
+      const found = checkObject(raw, place);
+      if (Array.isArray(found)) errors.push(...found.map(sentence => `${file}: ${safeText(sentence, 600)}`));
+      else objects.push(found);
+    }
+  }
+  if (errors.length > 0) throw new CliError(errors.join("\n"));
+  if (objects.length === 0) throw new CliError(`${file}: expected a ${KIND} or a ${CLUSTER_KIND}, got an empty file`);
+  return objects;
+}
+
+/** A List has objects as items. */
+function itemsOf(raw: JsonObject): JsonObject[] {
+  return raw["kind"] === "List" && Array.isArray(raw["items"]) ? raw["items"].map(objectOf) : [raw];
+}
+
+/** Fills in the defaults, or returns what is wrong. */
+function checkObject(raw: JsonObject, place: DefaultPlace): FileObject | string[] {
+  const { kind, apiVersion } = raw;
+  const expected = apiVersionOf(KINDS[KIND]);
+  if (kind !== KIND && kind !== CLUSTER_KIND)
+    return [`expected kind ${KIND} or ${CLUSTER_KIND}, got ${JSON.stringify(kind)}`];
+  if (apiVersion !== expected) return [`${kind}: expected apiVersion ${expected}, got ${JSON.stringify(apiVersion)}`];
+  const name = textOf(objectOf(raw["metadata"])["name"]);
+  if (name === undefined || !NAME.test(name))
+    return [`${kind}: metadata.name: expected a name such as web-1, got ${JSON.stringify(name)}`];
+  const object = withoutNulls(raw) as JsonObject;
+  const errors = checkSpec(object, schemaOf(kind), "").map(
+    error => `${kind} ${name}: ${error.replace(/^(\.|: )/, "")}`,
+  );
+  if (errors.length > 0) return errors;
+  if (kind === CLUSTER_KIND) return { kind, object: object as unknown as ClusterControllerResilience };
+  const namespace = namespaceOf(object, place);
+  if (namespace === undefined)
+    return [`${kind} ${name}: expected the namespace of -n, ${place.namespace}, got another`];
+  const metadata = { ...objectOf(object["metadata"]), namespace };
+  return { kind, object: { ...object, metadata } as unknown as ControllerResilience };
+}
+
+function namespaceOf(object: JsonObject, { namespace, isNamespaceChosen }: DefaultPlace): string | undefined {
+  const own = textOf(objectOf(object["metadata"])["namespace"]);
+  if (own === undefined || own === "") return namespace;
+  return isNamespaceChosen && own !== namespace ? undefined : own;
+}
+
+/** The API server replaces null by the default. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (value === null || typeof value !== "object") return value;
+  const fields = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutNulls(field)]));
+}

@@ -1,0 +1,120 @@
+import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
+import type { ControllerResilience } from "../../../api/controller-resilience";
+import { type CLUSTER_KIND, KIND } from "../../../api/names";
+import type { Facts } from "../../../core/cluster-wide";
+import { isObject, objectOf, type JsonObject } from "../../../core/json";
+import { apiVersionOf, KINDS } from "../../../core/kinds";
+import { type NamespaceShare, planNamespace, type PlannedWrite } from "../../../engine/cluster-wide/plan";
+import { modeIn } from "../../../engine/cluster-wide/selection";
+import { checkSpec } from "../../schema/check";
+import { schemaOf } from "../../schema/crds";
+import { asApplied } from "./placeholders";
+import type { ObjectPlan } from "./plan-object";
+
+/** What a ClusterControllerResilience would come to in one namespace. */
+export interface NamespacePlanned {
+  readonly namespace: string;
+  readonly mode: "Enforce" | "Observe";
+  /** As `Deployment/web`. */
+  readonly selected: readonly string[];
+  /** Workloads that use the API and are not selected, by reason. */
+  readonly notSelected: Readonly<Record<string, number>>;
+  /** ControllerResiliences that the operator would create, change or delete. */
+  readonly writes: readonly { readonly verb: string; readonly name: string; readonly why: string }[];
+}
+
+/** What the operator would do now for one ClusterControllerResilience. */
+export interface ClusterPlan {
+  readonly kind: typeof CLUSTER_KIND;
+  readonly name: string;
+  readonly exists: boolean;
+  readonly suspended: boolean;
+  readonly namespaces: readonly NamespacePlanned[];
+  /** Namespaces that it does not select, by reason. */
+  readonly excludedNamespaces: Readonly<Record<string, number>>;
+  /** The plans of the objects that it would have. */
+  readonly objects: readonly ObjectPlan[];
+}
+
+/** An object that the operator would generate, and whether it exists. */
+export interface Generated {
+  readonly object: ControllerResilience;
+  readonly exists: boolean;
+}
+
+/** Decides, by the operator's own rules, what an object needs in each namespace. Pure. */
+export function planNamespaces(
+  owner: ClusterControllerResilience,
+  namespaces: readonly Facts[],
+  now: Date,
+): Pick<ClusterPlan, "namespaces" | "excludedNamespaces"> & { generated: Generated[] } {
+  const planned: NamespacePlanned[] = [];
+  const excluded: Record<string, number> = {};
+  const generated: Generated[] = [];
+  for (const facts of namespaces) {
+    const { shares, writes } = planNamespace(facts);
+    const share = shares.get(owner.metadata.uid);
+    if (share === undefined) continue;
+    const own = writes.filter(write => write.for === owner.metadata.uid);
+    if (share.exclusion !== null) excluded[share.exclusion] = (excluded[share.exclusion] ?? 0) + 1;
+    if (share.exclusion === null || own.length > 0) planned.push(describe(facts, owner, share, own));
+    generated.push(...generatedBy(share, own, facts.namespace.name, now));
+  }
+  return { namespaces: planned, excludedNamespaces: excluded, generated };
+}
+
+function describe(
+  { namespace }: Facts,
+  { spec }: ClusterControllerResilience,
+  { selected, excluded }: NamespaceShare,
+  writes: readonly PlannedWrite[],
+): NamespacePlanned {
+  return {
+    namespace: namespace.name,
+    mode: modeIn(namespace, spec),
+    selected: [...selected].sort(),
+    notSelected: Object.fromEntries(excluded),
+    writes: writes.map(({ intent: { verb, target, why } }) => ({ verb, name: target.name, why })),
+  };
+}
+
+function generatedBy(
+  { objects }: NamespaceShare,
+  writes: readonly PlannedWrite[],
+  namespace: string,
+  now: Date,
+): Generated[] {
+  const written = new Map(writes.map(({ intent }) => [intent.target.name, intent]));
+  const kept = objects.flatMap(object => {
+    const intent = written.get(object.metadata.name);
+    if (intent?.verb === "delete") return [];
+    const spec = merged(object.spec, objectOf(intent?.body)["spec"] ?? {});
+    return [{ object: withDefaults({ ...object, spec: spec as ControllerResilience["spec"] }), exists: true }];
+  });
+  const created = writes.flatMap(({ intent: { verb, target, body } }) => {
+    if (verb !== "create") return [];
+    const { metadata, spec } = body as Pick<ControllerResilience, "metadata" | "spec">;
+    const file = { apiVersion: apiVersionOf(KINDS[KIND]), kind: KIND, metadata: { ...metadata, namespace }, spec };
+    const named = { ...file, metadata: { ...file.metadata, name: target.name } };
+    return [{ object: withDefaults(asApplied<ControllerResilience>(named, undefined, now)), exists: false }];
+  });
+  return [...kept, ...created];
+}
+
+/** Presets leave out what has a default. */
+function withDefaults(object: ControllerResilience): ControllerResilience {
+  const spec = structuredClone(object.spec);
+  checkSpec({ metadata: {}, spec }, schemaOf(KIND), "");
+  return { ...object, spec };
+}
+
+/** Applies a JSON merge patch. */
+function merged(value: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const result: Record<string, unknown> = { ...(isObject(value) ? value : {}) };
+  for (const [key, field] of Object.entries(patch as JsonObject)) {
+    if (field === null) Reflect.deleteProperty(result, key);
+    else result[key] = merged(result[key], field);
+  }
+  return result;
+}

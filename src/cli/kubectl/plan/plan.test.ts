@@ -1,0 +1,171 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type FakeAnswer, FakeServer, run } from "../testing/run";
+import { ago, answerFor, meta } from "./testing/world";
+
+const folder = mkdtempSync(join(tmpdir(), "plan-"));
+let refused: RegExp | undefined;
+let more: Record<string, readonly object[]> = {};
+const forbidden: FakeAnswer = { code: 403, body: { kind: "Status", code: 403, message: "forbidden" } };
+/** By path, instead of the world's. */
+const answers = new Map<string, FakeAnswer>();
+const server = new FakeServer(request =>
+  refused?.test(request.url ?? "")
+    ? forbidden
+    : (answers.get(request.url?.split("?")[0] ?? "") ?? answerFor(request, more)),
+);
+let kubeconfig: string;
+beforeAll(async () => (kubeconfig = await server.start()));
+beforeEach(() => {
+  refused = undefined;
+  more = {};
+  answers.clear();
+  server.requests.length = 0;
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await server.stop();
+});
+
+const head = "apiVersion: controller-resilience.io/v1alpha1\nkind: ControllerResilience\n";
+const web = `${head}metadata: {name: web, namespace: shop}
+spec: {targets: [{kind: Deployment, name: web}], tokenRestart: {}, stallDetection: {}}
+`;
+const wide = `apiVersion: controller-resilience.io/v1alpha1
+kind: ClusterControllerResilience
+metadata: {name: all}
+spec: {template: {tokenRestart: {}}}
+`;
+
+function plan(yaml: string, ...args: string[]): ReturnType<typeof run> {
+  const file = join(folder, "file.yaml");
+  writeFileSync(file, yaml);
+  return run(["plan", "--kubeconfig", kubeconfig, "-f", file, ...args]);
+}
+
+/** 401s for ten minutes, the last one now. */
+function unauthorizedLog(): string {
+  const line = "E1124 reflector.go:147] Failed to watch *v1.Pod: failed to list *v1.Pod: Unauthorized";
+  return Array.from({ length: 21 }, (_, i) => `${ago((20 - i) / 2)} ${line}\n`).join("");
+}
+
+/** Every request but reads and reviews. */
+function writes(): string[] {
+  return server.requests
+    .filter(({ method, url }) => method !== "GET" && url?.endsWith("reviews") !== true)
+    .map(({ method, url }) => `${method ?? ""} ${url ?? ""}`);
+}
+
+describe("plan of a ControllerResilience", () => {
+  it("says what the operator would do for each target, and why, and writes nothing", async () => {
+    const { code, stdout, stderr } = await plan(web);
+    expect([code, stderr]).toEqual([2, ""]);
+    expect(stdout).toContain("ControllerResilience shop/web  new, mode Enforce");
+    expect(stdout).toContain("sees   Deployment/web: 1 of 1 pods rejected");
+    expect(stdout).toMatch(/would {2}evict Pod shop\/web-7d-1: /);
+    expect(stdout).toContain("stallDetection");
+    expect(Math.max(...stdout.split("\n").map(line => line.length))).toBeLessThanOrEqual(80);
+    expect(writes()).toEqual([]);
+  });
+
+  it("says why not in mode Observe, and exits with 0", async () => {
+    const { code, stdout } = await plan(web.replace("spec: {", "spec: {mode: Observe, "));
+    expect(stdout).toContain("but not now: mode Observe");
+    expect(code).toBe(0);
+  });
+
+  it("counts the restarts of the object that the cluster has", async () => {
+    const time = new Date(Date.now() - 60_000).toISOString();
+    const entry = { podUID: "u", workload: "Deployment/web", cause: "ServiceAccountRecreated", outcome: "Recovered" };
+    more = {
+      "/apis/controller-resilience.io/v1alpha1/namespaces/shop/controllerresiliences": [
+        {
+          metadata: { name: "web", namespace: "shop", uid: "u1", resourceVersion: "1", creationTimestamp: time },
+          spec: {},
+          status: { restarts: [{ ...entry, pod: "web-0", time }] },
+        },
+      ],
+    };
+    const { stdout, code } = await plan(web);
+    expect(stdout).toContain("ControllerResilience shop/web  exists");
+    expect(stdout).toContain("False RestartDeferred");
+    expect(stdout).toContain("would  change nothing now");
+    expect(code).toBe(0);
+  });
+
+  it("says that the breaker holds back a restart without proof, and not one with proof", async () => {
+    const time = new Date().toISOString();
+    const lease = {
+      metadata: { name: "controller-resilience", annotations: { "controller-resilience.io/breaker": "a test" } },
+      spec: { holderIdentity: "operator", renewTime: time },
+    };
+    const versions = { body: { versions: [{ version: "v1alpha1" }] } };
+    answers.set("/apis/controller-resilience.io", versions);
+    answers.set("/apis/coordination.k8s.io/v1/namespaces/controller-resilience-system/leases/controller-resilience", {
+      body: lease,
+    });
+    expect((await plan(web)).stdout).not.toContain("but not now");
+    more = { "/api/v1/namespaces/shop/serviceaccounts": [{ metadata: meta("web") }] };
+    answers.set("/api/v1/namespaces/shop/pods/web-7d-1/log", { text: unauthorizedLog() });
+    const { stdout, code } = await plan(web);
+    expect(stdout).toContain("Operator: works; its restart breaker is tripped.");
+    expect(stdout).toContain("but not now: the restart breaker is tripped");
+    expect(code).toBe(0);
+  });
+
+  it("does nothing for a suspended one", async () => {
+    const { stdout, code } = await plan(web.replace("spec: {", "spec: {suspend: true, "));
+    expect(stdout).toContain("suspended: the operator would do nothing");
+    expect(code).toBe(0);
+  });
+
+  it("plans what may be read, marks the rest, and exits with 1 if nothing would be changed", async () => {
+    refused = /\/pods(\?|$)/;
+    const { stdout, code } = await plan(web, "-o", "json");
+    const { plans, unknown } = JSON.parse(stdout) as {
+      plans: { remedies: { remedy: string; reason: string; isComplete: boolean }[] }[];
+      unknown: string[];
+    };
+    expect(plans[0]?.remedies[0]).toMatchObject({ remedy: "tokenRestart", reason: "Forbidden", isComplete: false });
+    expect(unknown.join()).toContain("tokenRestart of shop/web: ");
+    expect(code).toBe(1);
+  });
+});
+
+describe("plan of a ClusterControllerResilience", () => {
+  it("says what it selects, what it would create, and what that would do", async () => {
+    const { code, stdout } = await plan(wide);
+    expect(stdout).toContain("selects 1 workloads in 1 namespaces");
+    expect(stdout).toMatch(/would {4}create ControllerResilience all: /);
+    expect(stdout).toContain("ControllerResilience shop/all  new, only observes: mode Observe");
+    expect(stdout).toMatch(/would {2}evict Pod shop\/web-7d-1: /);
+    expect([code, writes()]).toEqual([2, []]);
+  });
+});
+
+describe("bad input of plan", () => {
+  it.each([
+    ["", "expected a ControllerResilience or a ClusterControllerResilience, got an empty file"],
+    ["- 1", "expected objects in YAML or JSON, got another value"],
+    ["a: [", "expected objects in YAML or JSON, got "],
+    ["kind: ConfigMap", 'expected kind ControllerResilience or ClusterControllerResilience, got "ConfigMap"'],
+    [head.replace("v1alpha1", "v9"), "expected apiVersion controller-resilience.io/v1alpha1, got"],
+    [`${head}metadata: {name: A_B}`, 'metadata.name: expected a name such as web-1, got "A_B"'],
+    [`${head}metadata: {name: web}`, "web: expected the field spec"],
+    [web.replace("tokenRestart: {}", "tokenRestart: {window: 1s}"), "tokenRestart.window: expected a duration between"],
+  ])("is named: %s", async (yaml, sentence) => {
+    const { code, stdout, stderr } = await plan(yaml);
+    expect(stderr).toContain(sentence);
+    expect(stderr).not.toMatch(/^\s+at /m);
+    expect([code, stdout, server.requests.length]).toEqual([1, "", 0]);
+  });
+
+  it("is named for a missing file, a missing flag and another namespace", async () => {
+    const call = (...args: string[]): ReturnType<typeof run> => run(["plan", "--kubeconfig", kubeconfig, ...args]);
+    expect((await call("-f", "/nonexistent")).stderr).toBe("failed to read /nonexistent: ENOENT\n");
+    expect((await call()).stderr).toContain("required option '-f, --filename <file>' not specified");
+    expect((await plan(web, "-n", "other")).stderr).toContain("expected the namespace of -n, other, got another");
+  });
+});

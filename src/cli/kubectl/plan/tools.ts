@@ -1,0 +1,111 @@
+import type { Clock } from "../../../core/clock";
+import { ForbiddenError, GoneError } from "../../../core/errors";
+import type { ControllerResilience } from "../../../api/controller-resilience";
+import { ApiLogReader } from "../../../cluster/read/log-reader";
+import { ClusterReaders } from "../../../cluster/read/readers";
+import type { Log } from "../../../core/ports";
+import type { Readers } from "../../../core/readers";
+import type { Remedy } from "../../../core/remedy";
+import { createRemedies } from "../../../remedies/registry";
+import type { OperatorState } from "../operator";
+import type { Session } from "../session";
+import { LiveLists, OneRound } from "./live-lists";
+import { OperatorRights, operatorUser } from "./operator-rights";
+
+/** What plans are made with. None of it can write. */
+export interface PlanTools {
+  readonly readers: Readers;
+  readonly remedies: readonly Remedy[];
+  readonly log: Log;
+  /** Absent: the Lease could not be read. */
+  readonly operator?: OperatorState;
+  readonly may: Readers["may"];
+  /** Notes what was not read, or is not known. */
+  readonly note: (sentence: string) => void;
+}
+
+const SILENT: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => SILENT,
+};
+
+/** Where the operator is or will be. */
+export interface OperatorPlace {
+  readonly namespace: string;
+  readonly isInstalled: boolean;
+  readonly state?: OperatorState;
+}
+
+/** Makes the operator's own readers for one command: they read through the session's client, which refuses writes. */
+export function createTools(session: Session, operator: OperatorPlace, note: (sentence: string) => void): PlanTools {
+  const clock = endingWith(session);
+  let logs = 0;
+  const rights = new OperatorRights(session, operator, note);
+  const readers = new PlanReaders({
+    clock,
+    api: session.api,
+    informers: new LiveLists(session),
+    logs: new ApiLogReader({ api: session.api, clock, metrics: NO_METRICS }),
+    rounds: new OneRound(() => session.progress.step("read logs", ++logs)),
+    ownUser: () => Promise.resolve(operatorUser(operator.namespace)),
+    rights,
+  });
+  return {
+    readers,
+    remedies: createRemedies(),
+    log: SILENT,
+    may: right => rights.may(right),
+    note,
+    ...(operator.state === undefined ? {} : { operator: operator.state }),
+  };
+}
+
+const NO_METRICS = {
+  watchEnded: () => undefined,
+  relisted: () => undefined,
+  watchAge: () => undefined,
+  logRead: () => undefined,
+  eventLost: () => undefined,
+};
+
+/** Without the operator's definitions there are no objects. */
+class PlanReaders extends ClusterReaders {
+  override async objects(namespace: string): Promise<readonly ControllerResilience[]> {
+    try {
+      return await super.objects(namespace);
+    } catch (error) {
+      if (error instanceof GoneError) return [];
+      throw error;
+    }
+  }
+}
+
+/** Some readers go on reading in the background, which must not keep a command alive. */
+function endingWith({ clock, ending }: Session): Clock {
+  return {
+    now: () => clock.now(),
+    monotonicMs: () => clock.monotonicMs(),
+    after(delayMs, callback) {
+      const cancel = clock.after(delayMs, callback);
+      ending.addEventListener("abort", cancel, { once: true });
+      return () => {
+        ending.removeEventListener("abort", cancel);
+        cancel();
+      };
+    },
+  };
+}
+
+/** Returns undefined, and notes it, where a read was refused. */
+export async function orRefused<T>(read: Promise<T>, note: () => void): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (!(error instanceof ForbiddenError)) throw error;
+    note();
+    return undefined;
+  }
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { checkSpec, type Schema } from "./check";
+import { schemaOf } from "./crds";
+import { brokenRules, type Rule } from "./rules";
+
+const targets = [{ kind: "Deployment", name: "web" }];
+const check = (spec: object): string[] =>
+  checkSpec({ metadata: { name: "app" }, spec }, schemaOf("ControllerResilience"), "");
+const checkCluster = (spec: object, name = "all"): string[] =>
+  checkSpec({ metadata: { name }, spec }, schemaOf("ClusterControllerResilience"), "");
+
+/** All rules of a schema. */
+function rulesOf({ properties = {}, items, ...schema }: Schema): Rule[] {
+  const own = schema["x-kubernetes-validations"] ?? [];
+  return [...own, ...[...Object.values(properties), ...(items ? [items] : [])].flatMap(rulesOf)];
+}
+
+describe("a ControllerResilience against its schema", () => {
+  it.each([
+    [{ targets, tokenRestart: {}, bindingRenewal: {}, tokenLifetime: {}, flowIsolation: {}, stallDetection: {} }],
+    [{ targets, flowIsolation: { dedicated: { nominalConcurrencyShares: 20 } } }],
+    [{ targets: [{ kind: "Pod", selector: { matchLabels: { app: "web" } } }], tokenRestart: { strategy: "Evict" } }],
+    [{ targets, windows: [{ schedule: "0 2 * * 6", duration: "4h" }] }],
+    [{ targets, bindingRenewal: { renewUntil: "2027-01-31T00:00:00Z" } }],
+    [{ targets: [{ kind: "DaemonSet", selector: { matchExpressions: [{ key: "a", operator: "Exists" }] } }] }],
+  ])("accepts %o", spec => expect(check(spec)).toEqual([]));
+
+  it.each([
+    [{}, ".spec: expected the field targets"],
+    [{ targets: [] }, ".spec.targets: expected 1 or more entries, got []"],
+    [{ targets: [{ kind: "Deployment" }] }, ".spec.targets[0]: expected"],
+    [{ targets: [{ kind: "Deployment", name: "-" }] }, 'got "-"'],
+    [{ targets, tokenrestart: {} }, ".spec.tokenrestart: unknown field, expected one of mode, suspend"],
+    [{ targets, stallDetection: { evidence: ["Requests"] } }, ".spec: expected the block flowIsolation"],
+    [{ targets: [{ kind: "Pod", selector: { matchLabels: { a: "b" } } }] }, "expected the block tokenRestart"],
+    [{ targets, bindingRenewal: { renewUntil: "soon" } }, ".spec.bindingRenewal.renewUntil"],
+    [{ targets, flowIsolation: { dedicated: { handSize: 8, queues: 4 } } }, ".spec.flowIsolation.dedicated: "],
+    [{ targets, flowIsolation: { dedicated: { handSize: 15, queues: 20 } } }, ".spec.flowIsolation.dedicated: "],
+    [{ targets, windows: [{ schedule: "always", duration: "4h" }] }, "expected a cron schedule of five fields"],
+    [{ targets, tokenRestart: { extraPatterns: ["a*"] } }, ".spec.tokenRestart.extraPatterns[0]: "],
+  ])("rejects %o", (spec, error) => {
+    const errors = check(spec);
+    expect(errors.join("\n")).toContain(error);
+    expect(errors).toHaveLength(1);
+  });
+});
+
+describe("a ClusterControllerResilience against its schema", () => {
+  it("accepts all defaults", () => expect(checkCluster({ template: { tokenRestart: {} } })).toEqual([]));
+
+  it.each([
+    [
+      { mode: "Enforce", enforce: { namespaceSelector: {} }, template: { tokenRestart: {} } },
+      "all",
+      "expected enforce only with",
+    ],
+    [{ template: {} }, "all", ".spec.template: expected 1 or more fields, got {}"],
+    [{ template: { tokenRestart: {} } }, "n".repeat(41), "expected a name of at most 40 characters"],
+  ])("rejects %o", (spec, name, error) => expect(checkCluster(spec, name).join("\n")).toContain(error));
+});
+
+describe("the rules of the definitions", () => {
+  it.each(["ControllerResilience", "ClusterControllerResilience"] as const)("of %s can all be parsed", kind => {
+    const rules = rulesOf(schemaOf(kind).properties?.["spec"] ?? {});
+    expect(rules.length).toBeGreaterThan(20);
+    // It throws for a rule with a syntax that it does not know.
+    for (const rule of rules) brokenRules([rule], {});
+  });
+
+  it("refuse a value on which they cannot be evaluated", () =>
+    expect(brokenRules([{ rule: "self.a > 1", message: "wrong" }], {})).toEqual(["wrong"]));
+});
