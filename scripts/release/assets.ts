@@ -1,0 +1,110 @@
+// `npm run release:assets -- --image NAME --digest sha256:...`: writes what a release offers besides the image into dist/release/.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Command } from "commander";
+import cfg from "../../package.json";
+import { CHART, renderChart } from "../../test/cluster/chart";
+import { helm } from "../../test/lab/helm";
+import { printer } from "../../test/lab/progress";
+import { CLI_FOLDER } from "../bundle-cli";
+import { IMAGE_FOLDER } from "../bundle";
+
+const root = join(__dirname, "..", "..");
+
+/** The image of a release. */
+export interface ReleasedImage {
+  /** With its registry, without a tag. */
+  readonly name: string;
+  /** `sha256:` and 64 hexadecimal digits. */
+  readonly digest: string;
+}
+
+/**
+ * Writes the assets of a release into an empty folder, and their checksums.
+ *
+ * @throws Error for an image that is not named by its digest, or if `npm run build` was not run
+ */
+export async function writeAssets(folder: string, image: ReleasedImage): Promise<void> {
+  if (!/^sha256:[0-9a-f]{64}$/.test(image.digest))
+    throw new Error(`expected a digest such as sha256:... with 64 digits, got "${image.digest}"`);
+  if (!/^[a-z0-9.-]+(:\d+)?(\/[a-z0-9._-]+)+$/.test(image.name))
+    throw new Error(`expected an image with its registry and without a tag, got "${image.name}"`);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  await packageChart(folder, image);
+  writeFileSync(join(folder, "install.yaml"), await installYaml(image));
+  writeFileSync(join(folder, "crds.yaml"), crds());
+  packPlugin(folder);
+  for (const file of ["sbom.cdx.json", "THIRD-PARTY-NOTICES.txt"]) cpSync(join(IMAGE_FOLDER, file), join(folder, file));
+  writeFileSync(join(folder, "checksums.txt"), checksums(folder));
+}
+
+/** The chart of a release installs the image by its digest: its values need no change. */
+async function packageChart(folder: string, image: ReleasedImage): Promise<void> {
+  const copy = join(folder, "controller-resilience");
+  cpSync(CHART, copy, { recursive: true });
+  const values = join(copy, "values.yaml");
+  writeFileSync(values, valuesWith(readFileSync(values, "utf8"), image));
+  const { code, stderr } = await helm(["package", copy, "--destination", folder]);
+  rmSync(copy, { recursive: true });
+  if (code !== 0) throw new Error(`helm package: ${stderr.trim()}`);
+}
+
+function valuesWith(values: string, { name, digest }: ReleasedImage): string {
+  const found = values
+    .replace(/^ {2}repository: controller-resilience$/m, `  repository: ${name}`)
+    .replace(/^ {2}digest: ""$/m, `  digest: ${digest}`);
+  if (found.includes(`repository: ${name}`) && found.includes(`digest: ${digest}`)) return found;
+  throw new Error("expected image.repository and image.digest in the values of the chart, found other lines");
+}
+
+async function installYaml({ name, digest }: ReleasedImage): Promise<string> {
+  const values = `namespace.create=true,image.repository=${name},image.digest=${digest}`;
+  return `# controller-resilience ${cfg.version}\n${await renderChart(["--set", values], printer(process.stderr))}`;
+}
+
+function crds(): string {
+  const folder = join(root, "crds");
+  return readdirSync(folder)
+    .filter(name => name.endsWith(".yaml"))
+    .map(name => readFileSync(join(folder, name), "utf8").replace(/^(---\n)?/, "---\n"))
+    .join("");
+}
+
+function packPlugin(folder: string): void {
+  const { status, stderr } = spawnSync("npm", ["pack", CLI_FOLDER, "--pack-destination", folder], { encoding: "utf8" });
+  if (status !== 0) throw new Error(`npm pack: ${stderr.trim()}`);
+}
+
+/** In the format of sha256sum. */
+function checksums(folder: string): string {
+  const lines = readdirSync(folder)
+    .sort()
+    .map(
+      name =>
+        `${createHash("sha256")
+          .update(readFileSync(join(folder, name)))
+          .digest("hex")}  ${name}\n`,
+    );
+  return lines.join("");
+}
+
+async function main(): Promise<void> {
+  const program = new Command("release:assets")
+    .requiredOption("--image <name>", "image with its registry, without a tag")
+    .requiredOption("--digest <digest>", "sha256:... of the image")
+    .option("--tag <tag>", "fail unless it is v and the version in package.json")
+    .option("--out <folder>", "an empty or new folder", join(root, "dist", "release"))
+    .parse();
+  const { image, digest, tag, out } = program.opts<{ image: string; digest: string; tag?: string; out: string }>();
+  if (tag !== undefined && tag !== `v${cfg.version}`)
+    program.error(`expected the tag v${cfg.version}, as in package.json, got ${tag}`);
+  await writeAssets(out, { name: image, digest }).catch((error: unknown) =>
+    program.error(error instanceof Error ? error.message : String(error)),
+  );
+  console.log(readFileSync(join(out, "checksums.txt"), "utf8").trimEnd());
+}
+
+if (require.main === module) void main();

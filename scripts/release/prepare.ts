@@ -1,0 +1,36 @@
+// `npm run release:prepare -- VERSION`: gives the next release its version in package.json, the chart and CHANGELOG.md. It commits nothing.
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import cfg from "../../package.json";
+import { released } from "./changelog";
+
+const root = join(__dirname, "..", "..");
+
+function must(name: string, ...args: string[]): void {
+  const { status } = spawnSync(name, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
+  if (status !== 0) throw new Error(`${name} ${args.join(" ")} ended with ${status}`);
+}
+
+function rewrite(path: string, change: (text: string) => string): void {
+  writeFileSync(join(root, path), change(readFileSync(join(root, path), "utf8")));
+}
+
+function main(version = ""): void {
+  if (!/^\d+\.\d+\.\d+(-[0-9a-z.]+)?$/.test(version))
+    throw new Error(`expected a version such as 0.2.0, got "${version}"`);
+  rewrite("CHANGELOG.md", text => released(text, version, new Date().toISOString().slice(0, 10)));
+  if (version !== cfg.version) must("npm", "version", version, "--no-git-tag-version");
+  rewrite("deploy/chart/Chart.yaml", text => text.replace(/^((?:app)?[vV]ersion): .*$/gm, `$1: ${version}`));
+  must("npm", "run", "generate");
+  console.log(
+    `Version ${version} is in the files. Read the diff, commit it, and tag the commit v${version} once it is on main.`,
+  );
+}
+
+try {
+  main(process.argv[2]);
+} catch (error) {
+  console.error((error as Error).message);
+  process.exitCode = 1;
+}

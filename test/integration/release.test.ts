@@ -1,0 +1,67 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import cfg from "../../package.json";
+import { writeAssets } from "../../scripts/release/assets";
+import { ensureBuilt } from "../controllers/operator-image";
+import { actionlint } from "../lab/actionlint";
+import { must } from "../lab/commands";
+import { helm } from "../lab/helm";
+
+// What a release consists of besides the image, made as the workflow makes it.
+
+const folder = mkdtempSync(join(tmpdir(), "release-"));
+const image = { name: "registry.example/team/controller-resilience", digest: `sha256:${"0123456789abcdef".repeat(4)}` };
+const byDigest = `${image.name}@${image.digest}`;
+const read = (name: string): string => readFileSync(join(folder, name), "utf8");
+
+beforeAll(async () => {
+  await ensureBuilt();
+  await writeAssets(folder, image);
+}, 1_800_000);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it("consists of the chart, manifests, the plugin, and what is in the image, with checksums of all", async () => {
+  const names = [
+    `controller-resilience-${cfg.version}.tgz`,
+    "crds.yaml",
+    "install.yaml",
+    `kubectl-resilience-${cfg.version}.tgz`,
+    "sbom.cdx.json",
+    "THIRD-PARTY-NOTICES.txt",
+  ];
+  expect(readdirSync(folder).sort()).toEqual([...names, "checksums.txt"].sort());
+  const checked = await must(["sh", "-c", `cd ${folder} && sha256sum --check checksums.txt`]);
+  expect(checked.trim().split("\n").sort()).toEqual(names.map(name => `${name}: OK`).sort());
+});
+
+it("installs the image by its digest, without a value", async () => {
+  const { stdout, stderr } = await helm(["template", "a", join(folder, `controller-resilience-${cfg.version}.tgz`)]);
+  expect(stderr).toBe("");
+  for (const text of [stdout, read("install.yaml")])
+    expect([...text.matchAll(/^ +image: (.*)$/gm)].map(([, found]) => found)).toEqual([byDigest]);
+});
+
+it("has both definitions, and nothing else, as documents of one file", () => {
+  const kinds = parseAllDocuments(read("crds.yaml")).map(
+    document => (document.toJS() as { spec: { names: { kind: string } } }).spec.names.kind,
+  );
+  expect(kinds.sort()).toEqual(["ClusterControllerResilience", "ControllerResilience"]);
+});
+
+it.each([
+  [{ ...image, digest: "latest" }, "expected a digest"],
+  [{ ...image, name: "controller-resilience" }, "expected an image with its registry"],
+  [{ ...image, name: `${image.name}:v1` }, "without a tag"],
+])("refuses the image %o", async (wrong, message) => {
+  await expect(writeAssets(join(folder, "wrong"), wrong)).rejects.toThrow(message);
+});
+
+it("is published by workflows that GitHub understands", async () => {
+  const workflows = join(__dirname, "../../.github/workflows");
+  const files = readdirSync(workflows).map(name => join(workflows, name));
+  expect(await actionlint(files)).toMatchObject({ code: 0, stdout: "", stderr: "" });
+}, 300_000);
