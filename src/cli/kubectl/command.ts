@@ -88,7 +88,8 @@ function nonEmpty(text: string): string {
   return text;
 }
 
-function helpOf({ examples, findings }: ClusterCommand<never>): string {
+/** Returns the end of the help of a command. */
+export function helpOf({ examples, findings }: Pick<ClusterCommand<never>, "examples" | "findings">): string {
   const lines = examples.flatMap(([line, what]) => [`  # ${what}`, `  ${CALL} ${line}`]);
   const codes = [
     findings === undefined ? "  0   done" : "  0   nothing found",

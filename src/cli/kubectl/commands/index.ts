@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Shell } from "../command";
 import { registerAudit } from "./audit";
+import { registerBreaker, registerRelease, registerResume, registerSuspend } from "./changes";
 import { registerClassify } from "./classify";
 import { registerExplain } from "./explain";
 import { registerHistory } from "./history";
@@ -16,6 +17,11 @@ export const COMMANDS: readonly ((program: Command, shell: Shell) => void)[] = [
   registerHistory,
   registerPlan,
   registerVersion,
+  // What changes something.
+  registerBreaker,
+  registerRelease,
+  registerSuspend,
+  registerResume,
   // On log files.
   registerClassify,
   registerReplay,

@@ -1,5 +1,7 @@
+import { Command } from "commander";
 import { expect, it } from "vitest";
 import type { ControllerResilience } from "../../../api/controller-resilience";
+import { COMMANDS } from "../commands";
 import { parseSubject } from "../subject";
 import { timelineOf, formatTimeline } from "../history/timeline";
 import { explain, type ExplainFacts } from "./explain";
@@ -87,12 +89,11 @@ it("shows what is wrong first, with its help, and the command that helps", () =>
   expect(one?.actions).toEqual([
     {
       text: "find the cause of the 401 responses, then reset the breaker:",
-      command:
-        "kubectl annotate lease -n controller-resilience-system controller-resilience controller-resilience.io/breaker-",
+      command: "kubectl resilience breaker reset",
     },
   ]);
   const operator = { lease: "mine/controller-resilience", leads: true };
-  expect(explained({ operator }).objects[0]?.actions[0]?.command).toContain("lease -n mine controller-resilience ");
+  expect(explained({ operator }).objects[0]?.actions[0]?.command).toContain("reset --operator-namespace mine");
 });
 
 it("counts the budget by the operator's rules, and says when the next restart may be", () => {
@@ -138,14 +139,18 @@ it("finds a pod by the selector of a target", () => {
 it("says that nothing happens while the object is suspended", () => {
   const [one] = explained({ objects: [object({ spec: { suspend: true } })] }).objects;
   expect(one?.next).toEqual([{ about: [], text: "Nothing, until a person resumes the object." }]);
-  expect(one?.actions[0]?.command).toBe(`kubectl patch cres app -n shop --type merge -p '{"spec":{"suspend":false}}'`);
+  expect(one?.actions[0]?.command).toBe("kubectl resilience resume app -n shop");
 });
 
 it("names no command of the plugin that does not exist", () => {
   const flows = [{ serviceAccount: "web", state: "Throttled", since: ago(9), until: ago(-1) }];
   const all = text({ objects: [object({ spec: { suspend: true }, status: { flows } })] });
-  expect(all).toContain('"onRunaway":"Report"');
-  expect(all).not.toContain("kubectl resilience");
+  const named = [...all.matchAll(/kubectl resilience ([a-z]+)/g)].map(([, command]) => command);
+  expect(named).toEqual(["resume", "breaker", "release"]);
+  const program = new Command();
+  const shell = { io: process, onSession: () => undefined, onExit: () => undefined };
+  for (const register of COMMANDS) register(program, shell);
+  expect(program.commands.map(command => command.name())).toEqual(expect.arrayContaining(named));
 });
 
 it("is readable in 80 columns", () => {

@@ -38,11 +38,12 @@ export class FakeServer {
   readonly #folder = mkdtempSync(join(tmpdir(), "kubectl-resilience-"));
   readonly #server;
 
-  constructor(answer: (request: IncomingMessage) => FakeAnswer) {
+  constructor(answer: (request: IncomingMessage) => FakeAnswer | Promise<FakeAnswer>) {
     this.#server = createServer((request: IncomingMessage, response: ServerResponse) => {
       this.requests.push(request);
-      const { code = 200, body, text, headers } = answer(request);
-      response.writeHead(code, { "Content-Type": "application/json", ...headers }).end(text ?? JSON.stringify(body));
+      void Promise.resolve(answer(request)).then(({ code = 200, body, text, headers }) =>
+        response.writeHead(code, { "Content-Type": "application/json", ...headers }).end(text ?? JSON.stringify(body)),
+      );
     });
   }
 

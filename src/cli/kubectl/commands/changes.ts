@@ -1,0 +1,171 @@
+import { Option, type Command } from "commander";
+import type { ControllerResilience } from "../../../api/controller-resilience";
+import { BREAKER_ANNOTATION, CLUSTER_KIND, KIND, MANAGER } from "../../../api/names";
+import { describeCall, pathOf } from "../../../cluster/http/resources";
+import { objectOf, textsOf } from "../../../core/json";
+import { KINDS } from "../../../core/kinds";
+import { carryOut, type ChangeFlags, commandFor, gitOpsWarning, readOne, requireOwn } from "../change/change";
+import { findThrottled, releaseOf } from "../change/release";
+import { addClusterCommand, type Flags, helpOf, type Shell } from "../command";
+import { CliError, type ExitCode } from "../io";
+import { safeText } from "../lines";
+import { operatorState } from "../operator";
+import { PartialReader } from "../partial-reader";
+import type { Session } from "../session";
+import { describeSubject, parseSubject } from "../subject";
+import { operatorOption } from "./explain";
+
+interface OperatorFlags extends ChangeFlags {
+  readonly operatorNamespace: string;
+}
+
+const OPTIONS = [
+  new Option("-y, --yes", "do not ask; needed without a terminal"),
+  new Option("--dry-run", "let the API server check the change, and store nothing"),
+];
+
+const RESET_EXAMPLES = [["breaker reset", "after the cause of the 401 responses is found"]] as const;
+
+/** `breaker reset`: lets unproven restarts go on. */
+export function registerBreaker(program: Command, shell: Shell): void {
+  const breaker = program
+    .command("breaker")
+    .summary("reset the restart breaker")
+    .description("The restart breaker stops restarts that rest on logs alone, in the whole cluster.")
+    .addHelpText("after", helpOf({ examples: RESET_EXAMPLES }));
+  addClusterCommand<OperatorFlags>(breaker, shell, {
+    usage: "reset",
+    summary: "let restarts that rest on logs alone go on",
+    description:
+      "Reset the restart breaker: remove its annotation from the operator's Lease. Find the cause of the 401 responses first.",
+    examples: RESET_EXAMPLES,
+    formats: [],
+    options: [...OPTIONS, operatorOption()],
+    run: resetBreaker,
+  });
+}
+
+async function resetBreaker(session: Session, flags: Flags<OperatorFlags>): Promise<ExitCode> {
+  const place = { namespace: flags.operatorNamespace, name: MANAGER };
+  const what = `Lease ${place.namespace}/${place.name}`;
+  const lease = await readOne(session, KINDS.Lease, place, what);
+  const { breaker } = operatorState(lease, place.namespace, session.clock.now().getTime());
+  if (breaker === undefined) throw new CliError(`the restart breaker is not tripped (${what})`);
+  const tripped = textsOf(objectOf(lease["metadata"])["annotations"])[BREAKER_ANNOTATION];
+  return carryOut(
+    session,
+    {
+      resource: KINDS.Lease,
+      place,
+      object: lease,
+      patch: { metadata: { annotations: { [BREAKER_ANNOTATION]: null } } },
+      consequence: `The restart breaker is tripped: ${safeText(breaker)}. After the reset the operator restarts pods on log evidence again, in the whole cluster, one canary first.`,
+      done: "the restart breaker is reset",
+      // The holder renews the Lease every few seconds.
+      again: async () => {
+        const now = await readOne(session, KINDS.Lease, place, what);
+        return textsOf(objectOf(now["metadata"])["annotations"])[BREAKER_ANNOTATION] === tripped ? now : undefined;
+      },
+    },
+    flags,
+  );
+}
+
+/** `release`: ends a throttle early. */
+export function registerRelease(program: Command, shell: Shell): void {
+  addClusterCommand<OperatorFlags>(program, shell, {
+    usage: "release <serviceaccount>",
+    summary: "end the throttle of a ServiceAccount early",
+    description:
+      "End a throttle of flowIsolation early. While an operator works, onRunaway of the object becomes Report, which releases every flow of the object; otherwise the FlowSchema is changed. Fix the client first.",
+    examples: [
+      ["release my-scheduler -n shop", "ServiceAccount my-scheduler of namespace shop"],
+      ["release my-scheduler -n shop --dry-run", "only say what would happen"],
+    ],
+    formats: [],
+    options: [...OPTIONS, operatorOption()],
+    run: runRelease,
+  });
+}
+
+async function runRelease(
+  session: Session,
+  flags: Flags<OperatorFlags>,
+  [account = ""]: readonly string[],
+): Promise<ExitCode> {
+  await session.requireCrd();
+  const { namespace } = session;
+  const request = { resource: KINDS[KIND], place: { namespace } };
+  const objects = await session.list(request, raw => raw as unknown as ControllerResilience);
+  const throttled = findThrottled(objects, account.replace(/^(serviceaccount|sa)\//, ""), namespace);
+  const operator = await new PartialReader(session).operator(flags.operatorNamespace);
+  return carryOut(session, await releaseOf(session, throttled, operator), flags);
+}
+
+/** `suspend` and `resume`: pause every remedy of an object. */
+export function registerSuspend(program: Command, shell: Shell): void {
+  addClusterCommand<ChangeFlags>(program, shell, {
+    usage: "suspend <name>",
+    summary: "pause every remedy of an object",
+    description: "Pause a ControllerResilience, or with ccres/NAME a ClusterControllerResilience.",
+    examples: [
+      ["suspend my-scheduler -n shop", "a ControllerResilience"],
+      ["suspend ccres/all --yes", "a ClusterControllerResilience, from a script"],
+    ],
+    formats: [],
+    options: OPTIONS,
+    run: (session, flags, [name = ""]) => setSuspend(session, flags, name, true),
+  });
+}
+
+/** The counterpart of {@link registerSuspend}. */
+export function registerResume(program: Command, shell: Shell): void {
+  addClusterCommand<ChangeFlags>(program, shell, {
+    usage: "resume <name>",
+    summary: "let the remedies of a suspended object go on",
+    description: "Resume a ControllerResilience, or with ccres/NAME a ClusterControllerResilience.",
+    examples: [
+      ["resume my-scheduler -n shop", "a ControllerResilience"],
+      ["resume ccres/all --dry-run", "only say what would happen"],
+    ],
+    formats: [],
+    options: OPTIONS,
+    run: (session, flags, [name = ""]) => setSuspend(session, flags, name, false),
+  });
+}
+
+async function setSuspend(
+  session: Session,
+  flags: Flags<ChangeFlags>,
+  name: string,
+  suspend: boolean,
+): Promise<ExitCode> {
+  const subject = parseSubject(name, session.namespace);
+  const what = describeSubject(subject);
+  if (subject.kind !== KIND && subject.kind !== CLUSTER_KIND)
+    throw new CliError(`expected NAME or ccres/NAME, got ${what}`);
+  await session.requireCrd();
+  const resource = KINDS[subject.kind];
+  const place = { namespace: subject.namespace, name: subject.name };
+  const object = await session.get({ what: describeCall("get", resource, place), path: pathOf(resource, place) });
+  if (object === null) throw new CliError(`${what} does not exist`);
+  const verb = suspend ? "suspend" : "resume";
+  requireOwn(object, what, owner => commandFor(`${verb} ccres/${owner}`));
+  if ((objectOf(object["spec"])["suspend"] === true) === suspend)
+    throw new CliError(`${what} is ${suspend ? "suspended already" : "not suspended"}`);
+  const effect = suspend
+    ? "No remedy will read, decide or change anything for it. Throttles stay until it is resumed, and tokens and bindings may expire."
+    : "Its remedies will act again, as spec.mode says.";
+  return carryOut(
+    session,
+    {
+      resource,
+      place,
+      object,
+      patch: { spec: { suspend } },
+      consequence: `${what} will be ${verb}${suspend ? "ed" : "d"}. ${effect}${gitOpsWarning(object)}`,
+      done: `${what} is ${verb}${suspend ? "ed" : "d"}`,
+    },
+    flags,
+  );
+}
