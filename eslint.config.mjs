@@ -154,6 +154,7 @@ export default tseslint.config(
               measure: ["http", "watch", "read"],
               pepr: ["http", "read"],
               notify: ["http"],
+              audit: [],
             }),
             layer(
               "./src/telemetry",

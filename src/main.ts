@@ -1,5 +1,7 @@
 import { hostname } from "node:os";
 import cfg from "../package.json";
+import { AuditServer } from "./cluster/audit/audit-server";
+import { RejectedAddresses } from "./cluster/audit/rejected-addresses";
 import { Api, type ApiOptions } from "./cluster/http/api";
 import { Connection, loadKubeConfig, locateCluster } from "./cluster/http/connection";
 import { ApiClusterObjectStore } from "./cluster/write/cluster-object-store";
@@ -14,6 +16,7 @@ import type { ObjectVersion } from "./cluster/write/cached-objects";
 import { ApiObjectStore } from "./cluster/write/object-store";
 import { InformerCaches } from "./cluster/read/cluster-wide-caches";
 import { CachedReaders } from "./cluster/read/cached-readers";
+import { namespacesAt } from "./cluster/read/namespaces-at";
 import { ClusterReaders, type ReadersContext } from "./cluster/read/readers";
 import { OwnIdentity } from "./cluster/http/own-identity";
 import { Reachability } from "./cluster/http/reachability";
@@ -25,13 +28,22 @@ import { ApiWriter } from "./cluster/write/writer";
 import { describeError } from "./core/errors";
 import { splitKey } from "./core/key";
 import type { Log } from "./core/ports";
+import type { Remedy, StatusGauge } from "./core/remedy";
 import { KeyMemory } from "./core/signing-keys";
 import { Engine, type EnginePorts } from "./engine/engine";
 import { IdentityProbe } from "./engine/lead/identity-probe";
 import { startFrameworkOr } from "./cluster/pepr/framework";
 import { Rounds } from "./logs/reading/rounds";
 import { createRemedies } from "./remedies/registry";
-import { createStop, handleProcessEvents, healthChecks, openHealthPort, reviewOwnRights, startPepr } from "./lifecycle";
+import {
+  createStop,
+  handleProcessEvents,
+  healthChecks,
+  openAuditPort,
+  openHealthPort,
+  reviewOwnRights,
+  startPepr,
+} from "./lifecycle";
 import { allNeeds } from "./rights-review";
 import { runsOperator, isWatched, readSettings, type Settings } from "./settings";
 import { HealthServer } from "./telemetry/health-server";
@@ -81,23 +93,22 @@ function assemble(settings: Settings, server: string): Operator {
   const log = countRepeatedFailures(createLogger({ level: settings.logLevel, pretty: settings.pretty }), systemClock);
   log.info({ version: cfg.version, server, identity, mode: settings.mode }, "starting");
   const remedies = createRemedies();
-  const gauges = remedies.flatMap(remedy => remedy.gauges ?? []);
-  const metrics = new Metrics({ processMetrics: true, clock: systemClock, gauges });
+  const metrics = new Metrics({ processMetrics: true, clock: systemClock, gauges: remedies.flatMap(gaugesOf) });
   const { clock, reachability, connection, createApi } = createClients(log, metrics);
-  const api = createApi();
-  const shared = { api, clock, log, metrics, random };
+  const shared = { api: createApi(), clock, log, metrics, random };
   const informers = new Informers(shared, changed => engine.loop.enqueueNamespace(changed));
   const logs = new ApiLogReader({ api: createApi(), clock, metrics, nodeOf: informers.nodeOf.bind(informers) });
   const led = { requestPass: (key: string) => engine.loop.enqueue(key), isLeader: () => engine.elector.isLeader() };
   const rounds = new Rounds({ clock: systemClock, metrics, ...led }, settings.logReadsPerSecond);
   const keyMemory = new KeyMemory();
   const senders = createSenders(shared, settings);
+  const audit = serveAudit({ shared, informers, settings }, () => engine);
   const own = watchOwnObjects({ shared, informers, settings }, () => engine);
   // With its own client, the probe works while every other call hangs.
   const probed = new OwnIdentity(createApi(), connection, clock);
-  const reading = { informers, logs, rounds, keyMemory, ...ownFacts(() => probed) };
+  const reading = { informers, logs, rounds, keyMemory, rejections: audit?.rejections, ...ownFacts(() => probed) };
   const readers = new ClusterReaders({ ...shared, ...settings, ...reading });
-  const store = new ApiObjectStore(api, { isOurs: key => isWatched(settings, key), log }, own.objects);
+  const store = new ApiObjectStore(shared.api, { isOurs: key => isWatched(settings, key), log }, own.objects);
   const ports: EnginePorts = {
     // With their own clients, neither slow logs nor reads delay the Lease or a write.
     lease: new ApiLeaseStore(createApi(), { namespace, name: LEASE }),
@@ -116,7 +127,8 @@ function assemble(settings: Settings, server: string): Operator {
   const stopping = new AbortController();
   const checks = healthChecks({ engine, identityProbe, reachability, fullPassMs, stopping: stopping.signal });
   const health = new HealthServer({ host, port: settings.healthPort, log, metrics: () => metrics.text(), ...checks });
-  const stop = createStop({ log, stopping, identityProbe, engine, informers, own, health, connection, ...senders });
+  const ended = { engine, informers, own, health, connection, audit, ...senders };
+  const stop = createStop({ log, stopping, identityProbe, ...ended });
   const untilStopped: ErrandPorts = { clock: systemClock, random, log, signal: stopping.signal };
   const needs = allNeeds(remedies, { lease: { namespace, name: LEASE }, moduleId: cfg.pepr.uuid, watchNamespaces });
   return {
@@ -129,9 +141,10 @@ function assemble(settings: Settings, server: string): Operator {
       engine.start();
       identityProbe.start();
       void openHealthPort(health, settings, log);
-      void reviewOwnRights(api, needs, untilStopped);
+      void openAuditPort(audit, untilStopped);
+      void reviewOwnRights(shared.api, needs, untilStopped);
       void startPepr(
-        { api, moduleId: cfg.pepr.uuid },
+        { api: shared.api, moduleId: cfg.pepr.uuid },
         () => startFrameworkOr(() => void stop("failed to start Pepr", 1), startFramework, log),
         untilStopped,
       );
@@ -139,10 +152,29 @@ function assemble(settings: Settings, server: string): Operator {
   };
 }
 
+function gaugesOf({ gauges = [] }: Remedy): readonly StatusGauge[] {
+  return gauges;
+}
+
 /** What tells people: Events, and the webhook if there is one. */
 function createSenders(shared: OwnObjectsContext["shared"], { identity, notify }: Settings) {
   const events = new ApiEventSink({ ...shared, instance: identity });
   return { events, notifications: notify && new WebhookSink(notify, { ...shared, clock: systemClock, random }) };
+}
+
+/** The audit webhook, and what it wakes; undefined without the setting. */
+function serveAudit({ shared, informers, settings }: OwnObjectsContext, engine: () => Engine) {
+  const { audit, healthHost: host } = settings;
+  if (audit === undefined) return undefined;
+  const rejections = new RejectedAddresses(shared.clock, addresses => {
+    void namespacesAt(addresses, informers).then(found => found.forEach(name => engine().loop.enqueueNamespace(name)));
+  });
+  const isLeader = (): boolean => engine().elector.isLeader();
+  const onRejected = rejections.add.bind(rejections);
+  return {
+    rejections,
+    server: new AuditServer({ ...shared, metrics: shared.metrics.audit, ...audit, host, isLeader, onRejected }),
+  };
 }
 
 /** The watches of this project's own objects, and what each change wakes. Both watches of objects, Pepr's and this one, see all namespaces. */

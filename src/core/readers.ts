@@ -2,6 +2,7 @@ import type { ControllerResilience } from "../api/controller-resilience";
 import type { Clock } from "./clock";
 import type { LeaseReading } from "./leases";
 import type { LogRounds } from "./log-rounds";
+import type { RejectionReading } from "./rejections";
 import type { RequestRates } from "./request-rates";
 import type { KeyRotation } from "./signing-keys";
 import type {
@@ -141,7 +142,10 @@ export interface Readers {
   requestRates(maxAgeMs: number): Promise<RequestRates>;
   /**
    * The Leases of a namespace, and how they have changed since the operator began to read them. Asking begins to read them every ten seconds, for
-   * all objects together; they are read as long as somebody asks every three minutes. Never throws.
+   * all objects together; they are read as long as somebody asks every three minutes. With maxAgeMs an older reading is repeated at once,
+   * but not more often than every two seconds. Never throws.
    */
-  leases(namespace: string): Promise<LeaseReading>;
+  leases(namespace: string, maxAgeMs?: number): Promise<LeaseReading>;
+  /** The 401s that the audit webhook has told this process. */
+  rejections(): RejectionReading;
 }

@@ -79,8 +79,8 @@ describe("the schema refuses", () => {
     ],
     [
       "evidence that does nothing",
-      { targets: [target], stallDetection: { evidence: ["Audit"] } },
-      'supported values: "Lease", "Forbidden", "LeaderLoss", "Requests"',
+      { targets: [target], stallDetection: { evidence: ["Hunch"] } },
+      'supported values: "Lease", "Forbidden", "LeaderLoss", "Requests", "Audit"',
     ],
     ["a short time", { targets: [target], stallDetection: { for: "59s" } }, "expected a duration between 1m and 6h"],
     [

@@ -73,3 +73,8 @@ labels:
 {{- end }}
 {{- with $found }}{{ first . }}{{ end }}
 {{- end }}
+
+{{/* The Secret of the audit webhook. */}}
+{{- define "controller-resilience.auditSecret" -}}
+{{ .Values.audit.secretName | default "controller-resilience-audit" }}
+{{- end }}

@@ -139,4 +139,31 @@ describe("LeaseReadings", () => {
     expect(track).toMatchObject({ standingMs: 0, longestMs: 10_000 });
     expect(track?.renewalsMs).toHaveLength(4);
   });
+
+  it("reads sooner where a younger reading is asked for, but not more often than every two seconds", async () => {
+    await readings.leases("a");
+    await clock.run(1_000);
+    await readings.leases("a", 2_000);
+    expect(requests).toHaveLength(1);
+    await clock.run(1_000);
+    await Promise.all([readings.leases("a", 2_000), readings.leases("a", 2_000)]);
+    expect(requests).toHaveLength(2);
+    renewals["a"] = 1;
+    await clock.run(2_000);
+    expect((await readings.leases("a", 2_000)).leases[0]?.standingMs).toBe(0);
+    await clock.run(2_000);
+    expect((await readings.leases("a", 2_000)).leases[0]?.standingMs).toBe(2_000);
+  });
+
+  it("reads two namespaces per second sooner at most", async () => {
+    const namespaces = Array.from({ length: 40 }, (_, i) => `n${i}`);
+    await Promise.all(namespaces.map(name => readings.leases(name)));
+    await clock.run(2_000);
+    requests = [];
+    await Promise.all(namespaces.map(name => readings.leases(name, 2_000)));
+    expect(requests).toHaveLength(10);
+    await clock.run(1_000);
+    await Promise.all(namespaces.map(name => readings.leases(name, 2_000)));
+    expect(requests).toHaveLength(12);
+  });
 });

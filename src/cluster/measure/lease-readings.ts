@@ -2,6 +2,7 @@ import type { Clock } from "../../core/clock";
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import { KINDS } from "../../core/kinds";
 import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../core/leases";
+import { TokenBucket } from "../../core/token-bucket";
 import type { Api } from "../http/api";
 import { listPages } from "../http/list-pages";
 import { leaseView } from "../read/lease-view";
@@ -33,6 +34,12 @@ const SLOW_MS = 5_000;
 /** A longer gap between two readings, as a multiple of the one before, is time in which this process was frozen, and the holders perhaps too. */
 const MOST_GAPS = 2;
 
+/** Least time between the ends of two readings of a namespace, however often an earlier one is asked for. */
+const SOONEST_MS = 2_000;
+
+/** Such readings of all namespaces together. */
+const SOON = { burst: 10, ratePerSecond: 2 };
+
 /** A failed list of all namespaces is not tried again for this long. */
 const FORBIDDEN_MS = 600_000;
 
@@ -58,32 +65,43 @@ export class LeaseReadings {
   readonly #api: Pick<Api, "json">;
   readonly #clock: Clock;
   readonly #byNamespace = new Map<string, Known>();
-  /** First readings that are under way. */
+  /** First readings, and those asked for, that are under way. */
   readonly #first = new Map<string, Promise<unknown>>();
+  readonly #soon: TokenBucket;
   #isRunning = false;
   #widelyForbiddenMs = -Infinity;
 
   constructor({ api, clock }: { readonly api: Pick<Api, "json">; readonly clock: Clock }) {
     this.#api = api;
     this.#clock = clock;
+    this.#soon = new TokenBucket(clock, SOON);
   }
 
-  /** What is known of the Leases of a namespace; the first question waits for the first reading. Never throws. */
-  async leases(namespace: string): Promise<LeaseReading> {
+  /**
+   * What is known of the Leases of a namespace; the first question waits for the first reading, and one with maxAgeMs for a younger one.
+   * Never throws.
+   */
+  async leases(namespace: string, maxAgeMs = Infinity): Promise<LeaseReading> {
     const wantedMs = this.#clock.monotonicMs();
     const known = this.#byNamespace.get(namespace) ?? { wantedMs, reading: NOT_READ, troubleMs: -Infinity };
     known.wantedMs = wantedMs;
-    if (!this.#byNamespace.has(namespace)) {
-      this.#byNamespace.set(namespace, known);
-      const first = this.#read(namespace, new Map([[namespace, known]]));
+    const isDue = !this.#byNamespace.has(namespace) || this.#isDueSoon(known, maxAgeMs);
+    this.#byNamespace.set(namespace, known);
+    if (isDue && !this.#first.has(namespace)) {
+      const reading = this.#read(namespace, new Map([[namespace, known]]));
       this.#first.set(
         namespace,
-        first.finally(() => this.#first.delete(namespace)),
+        reading.finally(() => this.#first.delete(namespace)),
       );
     }
     await this.#first.get(namespace);
     this.#begin();
     return known.reading;
+  }
+
+  #isDueSoon({ wantedMs, reading, troubleMs }: Known, maxAgeMs: number): boolean {
+    const ageMs = wantedMs - Math.max(reading.readMs ?? -Infinity, troubleMs);
+    return maxAgeMs < Infinity && ageMs >= Math.max(SOONEST_MS, maxAgeMs) && this.#soon.take();
   }
 
   #begin(): void {
@@ -122,6 +140,8 @@ export class LeaseReadings {
       const views = await this.#list(scope);
       const isSlow = this.#clock.monotonicMs() - startedMs > SLOW_MS;
       for (const [namespace, known] of wanted) {
+        // A reading that began later has been noted already.
+        if ((known.reading.readMs ?? -Infinity) > startedMs) continue;
         if (isSlow) known.troubleMs = startedMs;
         this.#note(
           known,

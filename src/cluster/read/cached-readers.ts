@@ -4,6 +4,7 @@ import type { Clock } from "../../core/clock";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import type { LeaseReading } from "../../core/leases";
 import type { LogReader, Readers, Right } from "../../core/readers";
+import type { RejectionReading } from "../../core/rejections";
 import type { RequestRates } from "../../core/request-rates";
 import type { KeyRotation } from "../../core/signing-keys";
 import type {
@@ -152,8 +153,12 @@ export class CachedReaders implements Readers {
     return this.#live.requestRates(maxAgeMs);
   }
 
-  leases(namespace: string): Promise<LeaseReading> {
-    return this.#live.leases(namespace);
+  leases(namespace: string, maxAgeMs?: number): Promise<LeaseReading> {
+    return this.#live.leases(namespace, maxAgeMs);
+  }
+
+  rejections(): RejectionReading {
+    return this.#live.rejections();
   }
 }
 

@@ -4,6 +4,7 @@ import type { LeaseReading } from "../../core/leases";
 import type { LogRounds } from "../../core/log-rounds";
 import type { Log } from "../../core/ports";
 import type { LogReader, Readers, Right } from "../../core/readers";
+import type { RejectionReading } from "../../core/rejections";
 import type { RequestRates } from "../../core/request-rates";
 import { KeyMemory, type KeyRotation, rotationIn } from "../../core/signing-keys";
 import type {
@@ -57,8 +58,12 @@ export interface ReadersContext {
   readonly keyMemory?: KeyMemory;
   /** Whose rights {@link Readers.may} reviews; absent: those of the client's own credentials. */
   readonly rights?: Pick<OwnRights, "may">;
+  /** What the audit webhook tells; absent: there is none. */
+  readonly rejections?: RejectionReading | undefined;
   readonly log?: Log;
 }
+
+const NO_AUDIT: RejectionReading = { isServed: false, of: () => undefined };
 
 /** Reads pods, bindings and sandbox Events from the watches, and everything else live. */
 export class ClusterReaders implements Readers {
@@ -75,6 +80,7 @@ export class ClusterReaders implements Readers {
   readonly #apiAudiences: () => Promise<readonly string[]>;
   readonly #keyMemory: KeyMemory;
   readonly #publishedKeys: PublishedKeys;
+  readonly #rejections: RejectionReading;
 
   constructor(context: ReadersContext) {
     const { clock, api, informers, logs, ownUser, apiServerSettleMs, log, keyMemory = new KeyMemory() } = context;
@@ -90,6 +96,7 @@ export class ClusterReaders implements Readers {
     this.#requestCounts = new RequestCounts({ api, clock, settleMs: apiServerSettleMs });
     this.#leases = new LeaseReadings({ api, clock });
     this.#keyMemory = keyMemory;
+    this.#rejections = context.rejections ?? NO_AUDIT;
     this.#publishedKeys = new PublishedKeys({ api, clock, log, memory: keyMemory });
   }
 
@@ -190,8 +197,12 @@ export class ClusterReaders implements Readers {
     return this.#requestCounts.rates(maxAgeMs);
   }
 
-  leases(namespace: string): Promise<LeaseReading> {
-    return this.#leases.leases(namespace);
+  leases(namespace: string, maxAgeMs?: number): Promise<LeaseReading> {
+    return this.#leases.leases(namespace, maxAgeMs);
+  }
+
+  rejections(): RejectionReading {
+    return this.#rejections;
   }
 
   /** @throws GoneError if the API server does not serve the resource */

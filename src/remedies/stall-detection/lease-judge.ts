@@ -1,5 +1,6 @@
 import type { StallStatus } from "../../api/controller-resilience";
 import { RENEWALS_KEPT, type LeaseTrack } from "../../core/leases";
+import type { Rejections } from "../../core/rejections";
 import { CLOCK_SKEW_MS } from "../../core/time";
 import type { PodView } from "../../core/views";
 
@@ -8,12 +9,22 @@ import type { PodView } from "../../core/views";
 /** A Lease must miss this many of its durations, and of the longest pauses that were seen between two renewals. */
 const MISSED = 4;
 
+/** A pause between two renewals that is longer than this was seen as such, and not only as the time between two readings. */
+const SHORTEST_PAUSE_MS = 15_000;
+
+/** 401s that show that a holder is cut off: so many, over such a time, and the last of them so lately. */
+const CUT_OFF_OCCASIONS = 3;
+const CUT_OFF_SPAN_MS = 2_000;
+const STILL_MS = 60_000;
+
 /** What is known of a Lease and the pod that holds it. */
 export interface HeldLease {
   readonly track: LeaseTrack;
   readonly pod: PodView;
   /** Time between two readings of the Lease. */
   readonly intervalMs: number;
+  /** The 401s that the audit webhook told of the pod. */
+  readonly rejections?: Rejections;
   /** The log of the pod shows that its requests fail: a 401, a denied request for Leases, or a lost Lease. */
   readonly isConfirmed: boolean;
   /** Entry in status of an earlier pass, perhaps of another process. */
@@ -32,15 +43,51 @@ export type LeaseVerdict = "renewed" | "unknown" | "unconfirmed" | "stale";
 export function judgeLease(held: HeldLease, forMs: number): LeaseVerdict {
   const { track, pod, isConfirmed } = held;
   if (track.durationMs === undefined || !isRunning(pod)) return "unknown";
-  const isResumed = isUnchangedSince(held);
+  const isResumed = isUnchangedSince(held, "Lease");
   if (!isResumed && !wasRenewed(held)) return "unknown";
   if (!isResumed && track.standingMs < limitMs(track, forMs)) return "renewed";
   return hasRestarted(held) && !isConfirmed && !isResumed ? "unconfirmed" : "stale";
 }
 
-/** Reports whether this process has itself seen long enough that a stale Lease stands still: only then it restarts the pod. */
-export function isSeenStanding({ track }: HeldLease): boolean {
-  return track.standingMs >= MISSED * (track.durationMs ?? Infinity);
+/**
+ * Reports whether this process has itself seen long enough that a stale Lease stands still: only then it restarts the pod. With 401s one
+ * duration is enough, after which the holder may not work any more.
+ */
+export function isSeenStanding({ track, rejections }: HeldLease): boolean {
+  return track.standingMs >= (rejections === undefined ? MISSED : 1) * (track.durationMs ?? Infinity);
+}
+
+/** Reports whether the holder has stopped renewing, by any evidence. */
+export function isNotRenewed(held: HeldLease, forMs: number, nowMs: number): boolean {
+  return judgeLease(held, forMs) === "stale" || isCutOff(held, nowMs);
+}
+
+/** Reports whether a pod is known to renew this Lease, or to have renewed it. */
+export function isRenewer(held: HeldLease): boolean {
+  return isUnchangedSince(held) || wasRenewed(held);
+}
+
+/**
+ * Reports whether the holder is cut off: its requests are answered 401, and its Lease is not renewed since. A program that passes on
+ * requests with tokens of others gets 401s, too, and goes on renewing. Once cut off, it is so until the Lease changes.
+ */
+export function isCutOff(held: HeldLease, nowMs: number): boolean {
+  const { track, rejections, pod } = held;
+  if (track.durationMs === undefined || !isAlive(pod)) return false;
+  // A program that loses its Lease may exit and start again, with the same token.
+  if (isUnchangedSince(held, "Audit")) return true;
+  if (rejections === undefined || !isGoingOn(rejections, nowMs) || !isRunning(pod)) return false;
+  return isRenewer(held) && track.standingMs >= cutOffMs(track);
+}
+
+/** Time without a renewal after which a holder with 401s is cut off. Readings are not closer than their interval, so no shorter pause is known. */
+export function cutOffMs({ durationMs = 0, longestMs }: LeaseTrack): number {
+  return Math.max(durationMs / 2, longestMs > SHORTEST_PAUSE_MS ? 1.5 * longestMs : 0);
+}
+
+/** Several 401s, the last of them lately. */
+function isGoingOn({ occasions, firstMs, lastMs }: Rejections, nowMs: number): boolean {
+  return occasions >= CUT_OFF_OCCASIONS && lastMs - firstMs >= CUT_OFF_SPAN_MS && nowMs - lastMs < STILL_MS;
 }
 
 /** Time after which a Lease without a renewal is stale. */
@@ -55,15 +102,19 @@ function wasRenewed({ track, pod }: HeldLease): boolean {
 }
 
 /** An earlier leader of the operator knew that it was stale, and it has not changed since. */
-function isUnchangedSince({ track, pod, previous }: HeldLease): boolean {
+function isUnchangedSince({ track, pod, previous }: HeldLease, evidence?: StallStatus["evidence"]): boolean {
+  if (evidence !== undefined && previous?.evidence !== evidence) return false;
   return previous?.podUID === pod.uid && previous.leaseVersion === track.resourceVersion;
 }
 
 /** The pod runs on a node that answers, and is not being deleted. Between two lives of a container nothing is expected of it. */
-function isRunning({ phase, deletedAtMs, nodeUnreachable, containers }: PodView): boolean {
-  const main = containers.filter(({ role }) => role === "main");
-  const isUp = main.length === 0 || main.some(({ running }) => running);
-  return phase === "Running" && deletedAtMs === undefined && nodeUnreachable !== true && isUp;
+function isRunning(pod: PodView): boolean {
+  const main = pod.containers.filter(({ role }) => role === "main");
+  return isAlive(pod) && (main.length === 0 || main.some(({ running }) => running));
+}
+
+function isAlive({ phase, deletedAtMs, nodeUnreachable }: PodView): boolean {
+  return phase === "Running" && deletedAtMs === undefined && nodeUnreachable !== true;
 }
 
 /** A container started at or after the last renewal that was seen; the clocks of nodes differ a little. */

@@ -9,13 +9,14 @@ import type { BindingView, PodView, WorkloadView } from "../../core/views";
 import { hasEnded, isOwnedBy } from "../kit/pods";
 import { unlessForbidden } from "../kit/problems";
 import { describeTarget, readTarget } from "../kit/targets";
-import { judgeLease } from "./lease-judge";
+import { isNotRenewed } from "./lease-judge";
 import { namedBy } from "./lost-bindings";
 import type { Memories } from "./memory";
 import { workloadId, type Limits, type Observed, type ObservedPod, type ObservedWorkload } from "./observed";
 import type { Pass } from "./pass";
 import { readLeases, withLeases } from "./read-leases";
 import { readLogs } from "./read-logs";
+import { rejectionsOf } from "./rejected-pods";
 
 /** Rates that flowIsolation has read are reused for this long: they have megabytes. */
 const RATES_AGE_MS = 60_000;
@@ -35,13 +36,13 @@ export async function observeControllers(
   const pass: Pass = { object, spec, readers, memory, problems: [] };
   const { views, missing } = await findTargets(pass);
   const pods = (await readers.pods(object.metadata.namespace)).filter(pod => !hasEnded(pod));
-  const found = await withLogs(views, pods, pass);
+  const found = withRejections(await withLogs(views, pods, pass), pods, pass);
   const accounts = accountsOf(found);
   const bindings = await readBindings(pass);
   const nowMs = readers.clock.now().getTime();
-  const { leases, unread } = await readLeases(pass);
+  const { leases, unread } = await readLeases(pass, found);
   const workloads = await withRequests(withLeases(found, leases, pass, nowMs), pass);
-  noteStale(workloads, pass);
+  noteStale(workloads, pass, nowMs);
   const { status } = object;
   return {
     mode: object.mode,
@@ -53,6 +54,7 @@ export async function observeControllers(
     workloads,
     lost: memory.bindings.follow(bindings, accounts, nowMs),
     bindings: (bindings ?? []).flatMap(binding => presentBinding(binding, accounts)),
+    lacksAudit: spec.evidence.includes("Audit") && !readers.rejections().isServed,
     unread,
     problems: pass.problems,
     rejections: memories.rejections(),
@@ -89,6 +91,20 @@ async function withLogs(
       return { view, isOperator: isOperator(view), leases: [], logs: logs.get(view.uid) ?? [] };
     }),
   }));
+}
+
+function withRejections(
+  workloads: readonly ObservedWorkload[],
+  all: readonly PodView[],
+  { spec, readers }: Pass,
+): ObservedWorkload[] {
+  if (!spec.evidence.includes("Audit")) return [...workloads];
+  const reading = readers.rejections();
+  const withThem = (pod: ObservedPod): ObservedPod => {
+    const rejections = rejectionsOf(pod.view, all, reading);
+    return rejections === undefined ? pod : { ...pod, rejections };
+  };
+  return workloads.map(workload => ({ ...workload, pods: workload.pods.map(withThem) }));
 }
 
 /** The ServiceAccounts of the pods, as `namespace/name`. */
@@ -133,11 +149,11 @@ async function withRequests(workloads: readonly ObservedWorkload[], pass: Pass):
 }
 
 /** For the breaker and the canary. */
-function noteStale(workloads: readonly ObservedWorkload[], { spec, memory }: Pass): void {
+function noteStale(workloads: readonly ObservedWorkload[], { spec, memory }: Pass, nowMs: number): void {
   const forMs = parseDuration(spec.for);
   memory.workloads = workloads.length;
   memory.stale = workloads.flatMap(({ view, pods }) => {
-    const stale = pods.flatMap(({ leases }) => leases.filter(held => judgeLease(held, forMs) === "stale"));
+    const stale = pods.flatMap(({ leases }) => leases.filter(held => isNotRenewed(held, forMs, nowMs)));
     const sinceMs = Math.min(...stale.map(({ track }) => track.changedMs));
     return stale.length === 0 ? [] : [{ workload: workloadId(view), sinceMs }];
   });

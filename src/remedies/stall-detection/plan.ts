@@ -5,7 +5,7 @@ import { HEALTHY_INTERVAL_MS } from "../../core/log-rounds";
 import { isOpen } from "../../core/restarts";
 import { deniedOf } from "../../logs/stall-topics";
 import { targetNotFound } from "../kit/finding";
-import { judgeLease, limitMs, type HeldLease } from "./lease-judge";
+import { cutOffMs, isCutOff, judgeLease, limitMs, type HeldLease } from "./lease-judge";
 import { workloadId, type Observed } from "./observed";
 import { leaseId } from "./read-leases";
 import type { Finding } from "./reasons";
@@ -19,6 +19,11 @@ const CLOSE_MS = 10_000;
 
 /** Minimum time between two passes. */
 const MIN_RECHECK_MS = 1_000;
+
+const NO_AUDIT: Finding = {
+  ...{ status: "True", reason: "Active", isNotable: true },
+  sentence: "Evidence Audit shows nothing: the operator serves no audit webhook; see its setting --audit-dir.",
+};
 
 /** What the remedy plans and reports. */
 export interface StallPlan extends Plan<StallItem> {
@@ -121,7 +126,8 @@ function otherFindings(observed: Observed): Finding[] {
     const reason = forbidden ? "Forbidden" : "ObserveFailed";
     return { status: "Unknown", reason, sentence: `Observation incomplete: ${message}.` };
   });
-  return [...observed.missingTargets.map(target => targetNotFound(target)), ...failed];
+  const notes = observed.lacksAudit ? [NO_AUDIT] : [];
+  return [...observed.missingTargets.map(target => targetNotFound(target)), ...failed, ...notes];
 }
 
 function recheckOf(
@@ -146,5 +152,9 @@ function waitsOf({ workload, spec, forMs, now }: Scope): number[] {
   const untilStale = held
     .filter(lease => judgeLease(lease, forMs) === "renewed")
     .map(({ track }) => limitMs(track, forMs) - track.standingMs + MIN_RECHECK_MS);
-  return [...untilStale, ...untilDenied.filter(ms => ms > 0)];
+  const untilCutOff = held
+    .filter(lease => lease.rejections !== undefined && !isCutOff(lease, now.getTime()))
+    .map(({ track }) => cutOffMs(track) - track.standingMs)
+    .filter(ms => ms > 0);
+  return [...untilStale, ...untilCutOff, ...untilDenied.filter(ms => ms > 0)];
 }

@@ -1,4 +1,6 @@
+import type { StallStatus } from "../../api/controller-resilience";
 import type { LeaseTrack } from "../../core/leases";
+import type { PodView } from "../../core/views";
 import { showsFailure } from "./losses";
 import { holderOf } from "./holders";
 import type { HeldLease } from "./lease-judge";
@@ -7,6 +9,10 @@ import type { ObservedPod, ObservedWorkload } from "./observed";
 
 /** A reading that is older proves nothing. */
 const MAX_AGE_MS = 60_000;
+
+/** While a pod gets 401s, Leases are read this often instead of every ten seconds; for so long after the last one. */
+const SOON_MS = 2_000;
+const SUSPECT_MS = 60_000;
 
 /** A Lease with what a judgement needs of its reading. */
 interface ReadLease {
@@ -22,13 +28,23 @@ interface Found {
 }
 
 /** Reads the Leases of the namespace, and those that the spec lists. */
-export async function readLeases({ object, spec, readers, problems }: Pass): Promise<Found> {
+export async function readLeases(
+  { object, spec, readers, problems }: Pass,
+  workloads: readonly ObservedWorkload[],
+): Promise<Found> {
   const own = object.metadata.namespace;
   const found: ReadLease[] = [];
   const unread: string[] = [];
-  if (!spec.evidence.includes("Lease")) return { leases: found, unread };
+  if (!spec.evidence.some(one => one === "Lease" || one === "Audit")) return { leases: found, unread };
+  const nowMs = readers.clock.now().getTime();
+  const isRejected = workloads.some(({ pods }) => pods.some(pod => nowMs - (pod.rejections?.lastMs ?? 0) < SUSPECT_MS));
   for (const namespace of new Set([own, ...spec.leases.map(lease => lease.namespace)])) {
-    const { leases, readMs = -Infinity, unknown, intervalMs } = await readers.leases(namespace);
+    const {
+      leases,
+      readMs = -Infinity,
+      unknown,
+      intervalMs,
+    } = await readers.leases(namespace, isRejected ? SOON_MS : Infinity);
     if (unknown !== undefined) problems.push(unknown);
     if (readers.clock.monotonicMs() - readMs > MAX_AGE_MS + intervalMs) {
       unread.push(namespace);
@@ -51,15 +67,17 @@ export function withLeases(
 ): ObservedWorkload[] {
   const views = workloads.flatMap(({ pods }) => pods.map(({ view }) => view));
   const holders = leases.map(lease => ({ ...lease, pod: holderOf(lease.track, views, lease.isListed) }));
-  const heldBy = ({ view, logs }: ObservedPod): HeldLease[] =>
+  const entryOf = (evidence: StallStatus["evidence"], track: LeaseTrack, view: PodView): StallStatus | undefined =>
+    object.status?.stalls?.find(
+      one => one.evidence === evidence && one.lease === leaseId(track) && one.podUID === view.uid,
+    );
+  const heldBy = ({ view, logs, rejections }: ObservedPod): HeldLease[] =>
     holders
       .filter(({ pod }) => pod?.uid === view.uid)
       .map(({ track, intervalMs }) => ({
-        ...{ track, intervalMs, pod: view },
+        ...{ track, intervalMs, pod: view, ...(rejections && { rejections }) },
         isConfirmed: logs.some(log => showsFailure(log, nowMs)),
-        previous: object.status?.stalls?.find(
-          ({ evidence, lease, podUID }) => evidence === "Lease" && lease === leaseId(track) && podUID === view.uid,
-        ),
+        previous: entryOf("Lease", track, view) ?? entryOf("Audit", track, view),
       }));
   return workloads.map(workload => ({
     ...workload,

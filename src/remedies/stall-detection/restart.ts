@@ -79,7 +79,7 @@ function leasesDenied({ pod, now }: Candidate): RestartDecision | undefined {
 /** A new leader of the operator knows from status that the Lease is stale; it looks for itself before it acts. */
 function notSeenLongEnough({ pod }: Candidate): RestartDecision | undefined {
   if (pod.leases.some(isSeenStanding)) return undefined;
-  return held("RestartDeferred", "Restart deferred: the new leader is watching the Lease first.", {
+  return held("RestartDeferred", "Restart deferred: the operator is watching the Lease first.", {
     isProgressing: true,
   });
 }

@@ -1,6 +1,6 @@
 import type { RestartStatus } from "../../api/controller-resilience";
 import { isCreatedAfter, settleOpenRestarts } from "../../core/restarts";
-import { judgeLease } from "./lease-judge";
+import { isNotRenewed } from "./lease-judge";
 import { workloadId, type ObservedPod, type ObservedWorkload } from "./observed";
 
 // Outcomes of the restarts with the cause of this remedy. Pure.
@@ -35,14 +35,14 @@ function outcomeOf(
   nowMs: number,
 ): RestartStatus["outcome"] {
   const pods = workload?.pods ?? [];
-  if (pods.some(pod => renews(pod, entry, forMs)) && !isAlive(entry, workload)) return "Recovered";
+  if (pods.some(pod => renews(pod, entry, forMs, nowMs)) && !isAlive(entry, workload)) return "Recovered";
   return nowMs - Date.parse(entry.time) < INEFFECTIVE_AFTER_MS ? entry.outcome : "Ineffective";
 }
 
 /** Its successor, or another pod that took over, is Ready and was seen to renew a Lease since. */
-function renews({ view, leases }: ObservedPod, entry: RestartStatus, forMs: number): boolean {
+function renews({ view, leases }: ObservedPod, entry: RestartStatus, forMs: number, nowMs: number): boolean {
   const isRenewed = leases.some(
-    held => judgeLease(held, forMs) !== "stale" && held.track.renewalsMs.some(ms => isCreatedAfter(ms, entry)),
+    held => !isNotRenewed(held, forMs, nowMs) && held.track.renewalsMs.some(ms => isCreatedAfter(ms, entry)),
   );
   return view.uid !== entry.podUID && view.ready && isRenewed;
 }

@@ -141,6 +141,7 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   workloads: fc.uniqueArray(workloads, { maxLength: 2, selector: ({ view }) => view.uid }),
   lost: fc.array(lost, { maxLength: 1 }),
   bindings: fc.constant([]),
+  lacksAudit: rarely,
   unread: fc.constantFrom([], ["team"]),
   problems: fc.constantFrom([], [], [{ forbidden: true, message: "list leases in team" }]),
   rejections: fc.constant({ workloads: 1, watched: 1 }),
@@ -148,9 +149,12 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
 
 /** Any spec. */
 export const anySpec: fc.Arbitrary<StallDetectionSpec> = fc.record({
-  evidence: fc.subarray<StallDetectionSpec["evidence"][number]>(["Lease", "Forbidden", "LeaderLoss", "Requests"], {
-    minLength: 1,
-  }),
+  evidence: fc.subarray<StallDetectionSpec["evidence"][number]>(
+    ["Lease", "Forbidden", "LeaderLoss", "Requests", "Audit"],
+    {
+      minLength: 1,
+    },
+  ),
   for: fc.constantFrom("1m", "5m"),
   onStall: fc.constantFrom<StallDetectionSpec["onStall"][]>("Report", "Restart", "Restart", "Restart"),
   leases: fc.constant([]),

@@ -3,6 +3,7 @@ import type { Intent } from "../../../core/intent";
 import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../../core/leases";
 import type { Plan, PlannedPass, Report } from "../../../core/remedy";
 import type { RequestRates } from "../../../core/request-rates";
+import { addRejection, type RejectionReading, type Rejections } from "../../../core/rejections";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
@@ -48,6 +49,9 @@ export class Scene extends EmptyReaders {
   renewer: string | undefined = "web-5d-a_0b5c";
   /** The API server does not answer readings of Leases. */
   isDown = false;
+  /** The operator serves an audit webhook. */
+  isAudited = true;
+  readonly #rejections = new Map<string, Rejections>();
   #tracks = new Map<string, LeaseTrack>();
   #readMs: number | undefined;
   #countedFromMs: number | undefined;
@@ -79,6 +83,7 @@ export class Scene extends EmptyReaders {
       ...{ namespace: "team", name, uid: `uid-${name}`, resourceVersion: "1", createdAtMs, phase: "Running" },
       ...{ ready: true, readySinceMs: createdAtMs + 5_000, serviceAccountName: "web", skip: false },
       labels: { "pod-template-hash": "5d" },
+      addresses: ["10.0.0.1"],
       owner: { kind: "ReplicaSet", name: "web-5d", uid: "rs" },
       containers: [
         { name: "main", role: "main", restartCount: 0, running: true, startedAtMs: createdAtMs + 2_000, ...container },
@@ -118,7 +123,7 @@ export class Scene extends EmptyReaders {
     let pass = await this.pass();
     for (let at = 0; at < seconds * 1_000; at += INTERVAL_MS) {
       this.time.advance(INTERVAL_MS);
-      if (this.renewer !== undefined) this.#renew(this.renewer);
+      if (this.renewer !== undefined) this.renew(this.renewer);
       each();
       this.#read();
       pass = await this.pass();
@@ -126,19 +131,42 @@ export class Scene extends EmptyReaders {
     return pass;
   }
 
+  /** Time passes in steps of two seconds, in which the pod of this address gets a 401, until `isOver`; returns the seconds. */
+  async reject(
+    limitS: number,
+    isOver: (pass: ScenePass) => boolean = () => false,
+    address = "10.0.0.1",
+  ): Promise<{ pass: ScenePass; seconds: number }> {
+    let pass = await this.pass();
+    let seconds = 0;
+    for (; seconds < limitS && !isOver(pass); seconds += 2) {
+      this.#rejections.set(address, addRejection(this.#rejections.get(address), this.nowMs));
+      this.time.advance(2_000);
+      if (this.renewer !== undefined) this.renew(this.renewer);
+      pass = await this.pass();
+    }
+    return { pass, seconds };
+  }
+
+  /** As Readers. */
+  override rejections(): RejectionReading {
+    return { isServed: this.isAudited, of: address => this.#rejections.get(address) };
+  }
+
   /** As {@link run}, but the remedy has a pass each ten minutes only. Leases are read as often as ever. */
   async wait(seconds: number): Promise<ScenePass> {
     let pass = await this.pass();
     for (let at = INTERVAL_MS; at <= seconds * 1_000; at += INTERVAL_MS) {
       this.time.advance(INTERVAL_MS);
-      if (this.renewer !== undefined) this.#renew(this.renewer);
+      if (this.renewer !== undefined) this.renew(this.renewer);
       this.#read();
       if (at % SELDOM_MS === 0 || at + INTERVAL_MS > seconds * 1_000) pass = await this.pass();
     }
     return pass;
   }
 
-  #renew(holder: string): void {
+  /** The holder renews its Lease. */
+  renew(holder: string): void {
     const renewed = this.clock.now().toISOString();
     const resourceVersion = String(this.nowMs);
     this.leaseList = this.leaseList.map(one => (one.holder === holder ? { ...one, renewed, resourceVersion } : one));
@@ -159,8 +187,8 @@ export class Scene extends EmptyReaders {
   }
 
   /** As Readers. */
-  override leases(namespace: string): Promise<LeaseReading> {
-    if (this.#readMs === undefined) this.#read();
+  override leases(namespace: string, maxAgeMs = Infinity): Promise<LeaseReading> {
+    if (this.#readMs === undefined || this.clock.monotonicMs() - this.#readMs >= maxAgeMs) this.#read();
     const leases = [...this.#tracks.values()].filter(track => track.namespace === namespace);
     return Promise.resolve({
       ...{ leases, intervalMs: INTERVAL_MS },
