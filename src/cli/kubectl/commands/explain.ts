@@ -1,6 +1,9 @@
 import { Option, type Command } from "commander";
-import { KIND } from "../../../api/names";
+import { CLUSTER_KIND, KIND } from "../../../api/names";
+import { clusterObjectOfOursView } from "../../../cluster/read/object-view";
+import { KINDS } from "../../../core/kinds";
 import { addClusterCommand, type Flags, type Shell } from "../command";
+import { explainCluster, formatClusterExplanation } from "../explain/cluster";
 import { explain, type ExplainFacts } from "../explain/explain";
 import { formatExplanation } from "../explain/format";
 import { readLive } from "../explain/live";
@@ -32,6 +35,7 @@ export function registerExplain(program: Command, shell: Shell): void {
       ["explain my-scheduler -n shop", "a ControllerResilience"],
       ["explain pod/my-scheduler-7d9f -n shop", "a pod; also deployment/, statefulset/, daemonset/, serviceaccount/"],
       ["explain clusterrolebinding/on-call", "a binding"],
+      ["explain ccres/all", "a ClusterControllerResilience"],
     ],
     formats: ["json", "yaml"],
     options: [operatorOption()],
@@ -45,17 +49,40 @@ async function runExplain(
   [text = ""]: readonly string[],
 ): Promise<ExitCode> {
   const subject = parseSubject(text, session.namespace);
-  if (subject.kind === "ClusterControllerResilience")
-    throw new CliError(
-      `expected an object in a namespace or a binding, got ${describeSubject(subject)}; its objects explain themselves: kubectl get cres -A -l controller-resilience.io/generated-for=${subject.name}`,
-    );
   await session.requireCrd();
+  if (subject.kind === CLUSTER_KIND) return explainClusterObject(session, flags, subject);
   const facts = await readFacts(session, subject, flags.operatorNamespace);
   session.progress.end();
   const explanation = explain(facts);
   const { output } = session;
   if (flags.output === "json" || flags.output === "yaml") await output.data(explanation, flags.output);
   else await output.text(formatExplanation(explanation, { ...pick(output), nowMs: facts.nowMs }));
+  return Exit.ok;
+}
+
+async function explainClusterObject(
+  session: Session,
+  flags: Flags<OperatorFlags>,
+  subject: Subject,
+): Promise<ExitCode> {
+  const reader = new PartialReader(session);
+  const raw = await reader.get(KINDS[CLUSTER_KIND], { name: subject.name });
+  const view = raw ? clusterObjectOfOursView(raw) : null;
+  if (view === null)
+    throw new CliError(raw === undefined ? reader.unread.join("; ") : `${describeSubject(subject)} does not exist`);
+  const [operator, objects, events] = await Promise.all([
+    reader.operator(flags.operatorNamespace),
+    reader.objects(),
+    reader.events(),
+  ]);
+  session.progress.end();
+  const { object } = view;
+  const found = { object, objects, events, unread: reader.unread, ...(operator === undefined ? {} : { operator }) };
+  const explanation = explainCluster(found);
+  const { output } = session;
+  if (flags.output === "json" || flags.output === "yaml") await output.data(explanation, flags.output);
+  else
+    await output.text(formatClusterExplanation(explanation, { ...pick(output), nowMs: session.clock.now().getTime() }));
   return Exit.ok;
 }
 

@@ -143,7 +143,11 @@ function plain(help: string): string {
 }
 
 /** The conditions, those that need attention first. Reconciling and Stalled appear only if they say something. */
-function explainConditions({ status }: ControllerResilience): ExplainedCondition[] {
+export function explainConditions({
+  status,
+}: {
+  readonly status?: { readonly conditions?: readonly StatusCondition[] };
+}): ExplainedCondition[] {
   const isNegative = (type: string): boolean => type === ConditionType.Stalled || type === ConditionType.Reconciling;
   const shown = (status?.conditions ?? []).filter(({ type, status: value }) => !isNegative(type) || value === "True");
   const isBad = ({ type, status: value }: StatusCondition): boolean => isNegative(type) || value !== "True";

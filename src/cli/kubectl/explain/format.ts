@@ -2,11 +2,11 @@ import type { Paint } from "../io";
 import { when, wrapText } from "../lines";
 import type { OperatorState } from "../operator";
 import type { Explanation, ObjectExplanation } from "./explain";
-import type { ExplainedCondition } from "./views";
+import type { ExplainedCondition, EventFacts } from "./views";
 import type { Action } from "./actions";
 import type { BudgetLeft } from "./budgets";
 
-interface Look {
+export interface Look {
   readonly paint: Paint;
   readonly columns: number;
   readonly nowMs: number;
@@ -18,7 +18,7 @@ export function formatExplanation(explanation: Explanation, look: Look): string 
   const lines = [
     look.paint("bold", subject),
     ...live.flatMap(note => wrapText(note, "  ", look.columns)),
-    ...(operator === undefined ? [] : wrapText(describeOperator(operator, look.nowMs), "  ", look.columns)),
+    ...(operator === undefined ? [] : describeOperator(operator, look)),
     ...objects.flatMap(object => ["", ...formatObject(object, subject, look)]),
     ...(objects.length === 0 ? ["", ...formatNone(unread, look)] : []),
     ...section("Not readable, so unknown", unread, look),
@@ -34,11 +34,12 @@ function formatNone(unread: readonly string[], { columns }: Look): string[] {
   return wrapText(sentence, "", columns);
 }
 
-function describeOperator({ leads, renewTime, breaker, lease }: OperatorState, nowMs: number): string {
-  const last = renewTime === undefined ? "" : `; Lease renewed ${when(renewTime, nowMs)}`;
+/** Says whether the operator works. */
+export function describeOperator({ leads, renewTime, breaker, lease }: OperatorState, look: Look): string[] {
+  const last = renewTime === undefined ? "" : `; Lease renewed ${when(renewTime, look.nowMs)}`;
   const state = leads ? "Operator: works" : "Operator: none works, so nothing happens until one does";
   const tripped = breaker === undefined ? "" : ` Restart breaker: tripped (Lease ${lease}): ${breaker}.`;
-  return `${state}${last}.${tripped}`;
+  return wrapText(`${state}${last}.${tripped}`, "  ", look.columns);
 }
 
 function formatObject(object: ObjectExplanation, subject: string, look: Look): string[] {
@@ -62,19 +63,20 @@ function formatObject(object: ObjectExplanation, subject: string, look: Look): s
       look,
     ),
     ...formatActions(actions, look),
-    ...section(
-      "Last Events",
-      events.map(
-        ({ time, reason, note, count }) =>
-          `${when(time, look.nowMs)} ${reason}${count > 1 ? ` x${count}` : ""}: ${note}`,
-      ),
-      look,
-    ),
+    ...formatEvents(events, look),
   ];
 }
 
+/** Formats Events, the newest last. */
+export function formatEvents(events: readonly EventFacts[], look: Look): string[] {
+  const lines = events.map(
+    ({ time, reason, note, count }) => `${when(time, look.nowMs)} ${reason}${count > 1 ? ` x${count}` : ""}: ${note}`,
+  );
+  return section("Last Events", lines, look);
+}
+
 /** A command stays on one line, so that it can be copied. */
-function formatActions(actions: readonly Action[], look: Look): string[] {
+export function formatActions(actions: readonly Action[], look: Look): string[] {
   if (actions.length === 0) return [];
   const lines = actions.flatMap(({ text, command }) => [
     ...wrapText(text, "  - ", look.columns),
@@ -83,7 +85,8 @@ function formatActions(actions: readonly Action[], look: Look): string[] {
   return [...heading("What you can do", look), ...lines];
 }
 
-function formatCondition(condition: ExplainedCondition, { paint, columns, nowMs }: Look): string[] {
+/** Formats a condition, with its message and help if it needs attention. */
+export function formatCondition(condition: ExplainedCondition, { paint, columns, nowMs }: Look): string[] {
   const { type, status, reason, message, lastTransitionTime, help } = condition;
   const isGood = status === "True" && type !== "Stalled" && type !== "Reconciling";
   const style = isGood ? "green" : status === "Unknown" ? "yellow" : "red";
@@ -98,10 +101,10 @@ function describeBudget({ workload, cause, used, max, window, notBefore, limit }
   return `${workload}, ${cause}: ${max - used} of ${max} left in ${window}; ${wait}`;
 }
 
-function section(title: string, items: readonly string[], look: Look): string[] {
-  return items.length === 0
-    ? []
-    : [...heading(title, look), ...items.flatMap(item => wrapText(item, "  - ", look.columns))];
+/** Formats a list with its title; nothing without items. @param lines formatted already, above the items */
+export function section(title: string, items: readonly string[], look: Look, lines: readonly string[] = []): string[] {
+  if (items.length + lines.length === 0) return [];
+  return [...heading(title, look), ...lines, ...items.flatMap(item => wrapText(item, "  - ", look.columns))];
 }
 
 function heading(title: string, { paint }: Look): string[] {
