@@ -7,6 +7,7 @@ import { registerExplain } from "./explain";
 import { registerHistory } from "./history";
 import { registerPlan } from "./plan";
 import { registerReplay } from "./replay";
+import { registerSuggest } from "./suggest";
 import { registerVersion } from "./version";
 
 /** Every command; --help lists them in this order. */
@@ -16,6 +17,7 @@ export const COMMANDS: readonly ((program: Command, shell: Shell) => void)[] = [
   registerExplain,
   registerHistory,
   registerPlan,
+  registerSuggest,
   registerVersion,
   // What changes something.
   registerBreaker,
