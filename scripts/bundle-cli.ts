@@ -9,7 +9,11 @@ const root = join(__dirname, "..");
 /** The npm package `kubectl-resilience`. */
 export const CLI_FOLDER = join(root, "dist", "kubectl-resilience");
 
-const PROGRAM = "kubectl-resilience.js";
+/** The program in {@link CLI_FOLDER}. */
+export const PROGRAM = "kubectl-resilience.js";
+
+/** kubectl calls this program to complete `kubectl resilience`. */
+const COMPLETER = "kubectl_complete-resilience";
 
 /**
  * Writes the npm package of the kubectl plugin: one file with all libraries, so that `npx` downloads nothing else. It is a package of its own
@@ -30,12 +34,15 @@ export async function bundleCli(folder = CLI_FOLDER): Promise<void> {
     keepNames: true,
     legalComments: "linked",
     banner: { js: "#!/usr/bin/env node" },
+    // Else ws and node-fetch look for optional packages, and a single executable warns of that.
+    define: { "process.env.WS_NO_BUFFER_UTIL": '"1"', "process.env.WS_NO_UTF_8_VALIDATE": '"1"' },
     metafile: true,
     logLevel: "error",
-    plugins: [definitions()],
+    plugins: [definitions(), withoutEncoding()],
   });
   refuseDevelopmentPackages(metafile);
   chmodSync(join(folder, PROGRAM), 0o755);
+  writeFileSync(join(folder, COMPLETER), '#!/bin/sh\nexec kubectl resilience __complete "$@"\n', { mode: 0o755 });
   copyFileSync(join(root, "LICENSE"), join(folder, "LICENSE"));
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
 }
@@ -47,8 +54,8 @@ function manifest(): object {
     description: "kubectl plugin: finds Kubernetes controllers that fail silently.",
     license: cfg.license,
     engines: cfg.engines,
-    bin: { "kubectl-resilience": PROGRAM },
-    files: [PROGRAM, `${PROGRAM}.LEGAL.txt`],
+    bin: { "kubectl-resilience": PROGRAM, [COMPLETER]: COMPLETER },
+    files: [PROGRAM, `${PROGRAM}.LEGAL.txt`, COMPLETER],
   };
 }
 
@@ -62,5 +69,16 @@ function definitions(): Plugin {
       build.onLoad({ filter: /src\/cli\/crd-text\.ts$/ }, () => ({
         contents: `const texts = ${JSON.stringify(Object.fromEntries(texts))}; export const crdText = name => texts[name];`,
       })),
+  };
+}
+
+/** node-fetch needs this optional package only to decode pages of the web. */
+function withoutEncoding(): Plugin {
+  return {
+    name: "without-encoding",
+    setup: build => {
+      build.onResolve({ filter: /^encoding$/ }, ({ path }) => ({ path, namespace: "none" }));
+      build.onLoad({ filter: /.*/, namespace: "none" }, () => ({ contents: "module.exports = {};" }));
+    },
   };
 }

@@ -1,4 +1,4 @@
-// `npm run release:assets -- --image NAME --digest sha256:...`: writes what a release offers besides the image into dist/release/.
+// `npm run release:assets -- --image NAME --digest sha256:... --repository URL`: writes what a release offers besides the image into dist/release/.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,6 +10,7 @@ import { helm } from "../../test/lab/helm";
 import { printer } from "../../test/lab/progress";
 import { CLI_FOLDER } from "../bundle-cli";
 import { IMAGE_FOLDER } from "../bundle";
+import { krewManifest } from "./krew";
 
 const root = join(__dirname, "..", "..");
 
@@ -24,9 +25,10 @@ export interface ReleasedImage {
 /**
  * Writes the assets of a release into an empty folder, and their checksums.
  *
+ * @param repository https address of the repository that has the release
  * @throws Error for an image that is not named by its digest, or if `npm run build` was not run
  */
-export async function writeAssets(folder: string, image: ReleasedImage): Promise<void> {
+export async function writeAssets(folder: string, image: ReleasedImage, repository: string): Promise<void> {
   if (!/^sha256:[0-9a-f]{64}$/.test(image.digest))
     throw new Error(`expected a digest such as sha256:... with 64 digits, got "${image.digest}"`);
   if (!/^[a-z0-9.-]+(:\d+)?(\/[a-z0-9._-]+)+$/.test(image.name))
@@ -37,6 +39,8 @@ export async function writeAssets(folder: string, image: ReleasedImage): Promise
   writeFileSync(join(folder, "install.yaml"), await installYaml(image));
   writeFileSync(join(folder, "crds.yaml"), crds());
   packPlugin(folder);
+  const plugin = join(folder, `kubectl-resilience-${cfg.version}.tgz`);
+  writeFileSync(join(folder, "krew.yaml"), krewManifest({ repository, sha256: checksum(plugin) }));
   for (const file of ["sbom.cdx.json", "THIRD-PARTY-NOTICES.txt"]) cpSync(join(IMAGE_FOLDER, file), join(folder, file));
   writeFileSync(join(folder, "checksums.txt"), checksums(folder));
 }
@@ -82,26 +86,28 @@ function packPlugin(folder: string): void {
 function checksums(folder: string): string {
   const lines = readdirSync(folder)
     .sort()
-    .map(
-      name =>
-        `${createHash("sha256")
-          .update(readFileSync(join(folder, name)))
-          .digest("hex")}  ${name}\n`,
-    );
+    .map(name => `${checksum(join(folder, name))}  ${name}\n`);
   return lines.join("");
+}
+
+function checksum(file: string): string {
+  return createHash("sha256").update(readFileSync(file)).digest("hex");
 }
 
 async function main(): Promise<void> {
   const program = new Command("release:assets")
     .requiredOption("--image <name>", "image with its registry, without a tag")
     .requiredOption("--digest <digest>", "sha256:... of the image")
+    .requiredOption("--repository <url>", "https address of the repository")
     .option("--tag <tag>", "fail unless it is v and the version in package.json")
     .option("--out <folder>", "an empty or new folder", join(root, "dist", "release"))
     .parse();
-  const { image, digest, tag, out } = program.opts<{ image: string; digest: string; tag?: string; out: string }>();
+  const { image, digest, repository, tag, out } = program.opts<
+    Record<"image" | "digest" | "repository" | "out", string> & { tag?: string }
+  >();
   if (tag !== undefined && tag !== `v${cfg.version}`)
     program.error(`expected the tag v${cfg.version}, as in package.json, got ${tag}`);
-  await writeAssets(out, { name: image, digest }).catch((error: unknown) =>
+  await writeAssets(out, { name: image, digest }, repository).catch((error: unknown) =>
     program.error(error instanceof Error ? error.message : String(error)),
   );
   console.log(readFileSync(join(out, "checksums.txt"), "utf8").trimEnd());

@@ -87,10 +87,14 @@ it("runs as docs/cli.md says, as a plugin of kubectl", async () => {
   try {
     await bundleCli(folder);
     symlinkSync(join(folder, "kubectl-resilience.js"), join(folder, "kubectl-resilience"));
-    const commands = ["Look at a cluster", "Ask about an object"].map(heading => documentedCommands("cli.md", heading));
+    symlinkSync(join(__dirname, "../../docs"), join(folder, "docs"));
+    const headings = ["Look at a cluster", "Ask about an object", "Before you apply an object", "Change something"];
+    const commands = headings.map(heading => documentedCommands("cli.md", heading));
     const output = await follow(suiteLab(), [`cd ${folder}; PATH=${folder}:$PATH`, ...commands].join("\n"));
     expect(output).toContain(`CRITICAL  Pod ${planted.namespace}/gone`);
     expect(output).toContain("served: v1alpha1");
+    expect(output).toContain("ControllerResilience my-scheduler/my-scheduler  new, only observes: mode Observe");
+    expect(output).toContain("TokensAccepted Unknown TargetNotFound");
     expect(readFileSync(join(folder, "audit.html"), "utf8")).toContain(`Lease ${planted.namespace}/stale`);
   } finally {
     rmSync(folder, { recursive: true });

@@ -14,12 +14,13 @@ import { helm } from "../lab/helm";
 
 const folder = mkdtempSync(join(tmpdir(), "release-"));
 const image = { name: "registry.example/team/controller-resilience", digest: `sha256:${"0123456789abcdef".repeat(4)}` };
+const repository = "https://code.example/team/controller-resilience";
 const byDigest = `${image.name}@${image.digest}`;
 const read = (name: string): string => readFileSync(join(folder, name), "utf8");
 
 beforeAll(async () => {
   await ensureBuilt();
-  await writeAssets(folder, image);
+  await writeAssets(folder, image, repository);
 }, 1_800_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -29,6 +30,7 @@ it("consists of the chart, manifests, the plugin, and what is in the image, with
     `controller-resilience-${cfg.version}.tgz`,
     "crds.yaml",
     "install.yaml",
+    "krew.yaml",
     `kubectl-resilience-${cfg.version}.tgz`,
     "sbom.cdx.json",
     "THIRD-PARTY-NOTICES.txt",
@@ -57,7 +59,7 @@ it.each([
   [{ ...image, name: "controller-resilience" }, "expected an image with its registry"],
   [{ ...image, name: `${image.name}:v1` }, "without a tag"],
 ])("refuses the image %o", async (wrong, message) => {
-  await expect(writeAssets(join(folder, "wrong"), wrong)).rejects.toThrow(message);
+  await expect(writeAssets(join(folder, "wrong"), wrong, repository)).rejects.toThrow(message);
 });
 
 it("is published by workflows that GitHub understands", async () => {

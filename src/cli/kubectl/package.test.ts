@@ -3,7 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { parse } from "yaml";
+import cfg from "../../../package.json";
 import { bundleCli } from "../../../scripts/bundle-cli";
+import { krewManifest } from "../../../scripts/release/krew";
 
 const folder = mkdtempSync(join(tmpdir(), "kubectl-resilience-package-"));
 const npm: SpawnSyncOptionsWithStringEncoding = {
@@ -22,8 +25,29 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 it("has the program, the licenses and nothing else", () => {
-  const files = ["LICENSE", "kubectl-resilience.js", "kubectl-resilience.js.LEGAL.txt", "package.json"];
-  expect(archive.files.map(({ path }) => path)).toEqual(files);
+  const program = ["kubectl_complete-resilience", "kubectl-resilience.js", "kubectl-resilience.js.LEGAL.txt"];
+  expect(archive.files.map(({ path }) => path)).toEqual(["LICENSE", ...program, "package.json"]);
+});
+
+it("is what the manifest for krew unpacks", () => {
+  const text = krewManifest({ repository: "https://example.com/a/b", sha256: "0".repeat(64) });
+  const { metadata, spec } = parse(text) as {
+    metadata: { name: string };
+    spec: {
+      version: string;
+      platforms: { uri: string; sha256: string; bin: string; files: { from: string; to: string }[] }[];
+    };
+  };
+  expect([metadata.name, spec.version]).toEqual(["resilience", `v${cfg.version}`]);
+  const paths = archive.files.map(({ path }) => `package/${path}`);
+  for (const { uri, sha256, bin, files } of spec.platforms) {
+    expect(uri).toBe(`https://example.com/a/b/releases/download/v${cfg.version}/${archive.filename}`);
+    expect(sha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(files.map(({ to }) => to)).toContain(bin);
+    expect(paths).toEqual(expect.arrayContaining(files.map(({ from }) => from)));
+  }
+  expect(text).not.toMatch(/REPOSITORY|SHA256/);
+  expect(() => krewManifest({ repository: "a/b", sha256: "0" })).toThrow("expected");
 });
 
 it("runs with npx, without any other package and without the repository", () => {

@@ -1,7 +1,10 @@
 import { Command, CommanderError } from "commander";
 import cfg from "../../../package.json";
 import { CALL } from "./command";
+import { write } from "../streams";
 import { COMMANDS } from "./commands";
+import { complete, formatCompletion } from "./completion/complete";
+import { COMPLETE } from "./completion/scripts";
 import { describeFailure } from "./failure";
 import { Exit, type Io } from "./io";
 import type { Session } from "./session";
@@ -40,6 +43,11 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
   };
   for (const register of COMMANDS) register(program, shell);
   try {
+    // Its words may be options of any command.
+    if (args[0] === COMPLETE) {
+      await write(io.stdout, formatCompletion(complete(program, args.slice(1))));
+      return Exit.ok;
+    }
     await program.parseAsync(args, { from: "user" });
     return code;
   } catch (error) {

@@ -3,6 +3,7 @@ import type { Shell } from "../command";
 import { registerAudit } from "./audit";
 import { registerBreaker, registerRelease, registerResume, registerSuspend } from "./changes";
 import { registerClassify } from "./classify";
+import { registerCompletion } from "./completion";
 import { registerExplain } from "./explain";
 import { registerHistory } from "./history";
 import { registerPlan } from "./plan";
@@ -27,4 +28,5 @@ export const COMMANDS: readonly ((program: Command, shell: Shell) => void)[] = [
   // On log files.
   registerClassify,
   registerReplay,
+  registerCompletion,
 ];

@@ -1,0 +1,49 @@
+import { spawnSync } from "node:child_process";
+import { expect, it } from "vitest";
+import { run } from "../testing/run";
+
+const words = async (...args: string[]): Promise<string[]> => {
+  const { stdout } = await run(["__complete", ...args]);
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .map(line => line.split("\t")[0] ?? "");
+};
+
+it("completes commands, options and values, as cobra's programs answer kubectl", async () => {
+  expect(new Set(await words("su"))).toEqual(new Set(["suggest", "suspend", ":4"]));
+  expect(await words("breaker", "")).toContain("reset");
+  expect(await words("audit", "--fail")).toEqual(["--fail-on", ":4"]);
+  expect(await words("audit", "-n", "shop", "-o", "")).toEqual(["json", "yaml", "wide", "html", ":4"]);
+  expect(await words("completion", "z")).toEqual(["zsh", ":4"]);
+  expect((await run(["__complete", "aud"])).stdout).toBe(
+    "audit\tfind what would bite in a cluster, read-only, with nothing installed\n:4\n",
+  );
+});
+
+it("lets the shell complete files where a file is expected", async () => {
+  expect(await words("plan", "-f", "")).toEqual([":0"]);
+  expect(await words("classify", "w")).toEqual([":0"]);
+});
+
+it("does not take the value of an option for a command", async () => {
+  expect(await words("--context", "audit", "pl")).not.toContain("reset");
+  expect(await words("audit", "-n", "plan", "--fail")).toEqual(["--fail-on", ":4"]);
+});
+
+it("works in bash", async () => {
+  const { stdout: script } = await run(["completion", "bash"]);
+  const shell = `
+kubectl-resilience() { [ "$*" = "__complete audit -o j" ] && printf 'json\\tdata\\nyaml\\n:4\\n'; }
+${script}
+COMP_WORDS=(kubectl-resilience audit -o j) COMP_CWORD=3
+_kubectl_resilience; echo "\${COMPREPLY[*]}"`;
+  const { stdout, stderr } = spawnSync("bash", ["-c", shell], { encoding: "utf8" });
+  expect([stdout, stderr]).toEqual(["json\n", ""]);
+});
+
+it("names a shell that it does not know", async () => {
+  const { code, stderr } = await run(["completion", "csh"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain("Allowed choices are bash, zsh, fish");
+});
