@@ -94,7 +94,7 @@ it("runs as docs/cli.md says, as a plugin of kubectl", async () => {
     expect(output).toContain(`CRITICAL  Pod ${planted.namespace}/gone`);
     expect(output).toContain("served: v1alpha1");
     expect(output).toContain("ControllerResilience my-scheduler/my-scheduler  new, only observes: mode Observe");
-    expect(output).toContain("TokensAccepted Unknown TargetNotFound");
+    expect(output).toContain("TokensAccepted False TargetNotFound");
     expect(readFileSync(join(folder, "audit.html"), "utf8")).toContain(`Lease ${planted.namespace}/stale`);
   } finally {
     rmSync(folder, { recursive: true });
