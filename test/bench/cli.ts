@@ -11,6 +11,7 @@ import { benchKubeletLogs } from "./kubelet-logs";
 import { benchLogMemory } from "./log-memory";
 import { benchQueue } from "./queue";
 import { scaleCommand } from "./scale/command";
+import { benchZoo } from "./zoo/zoo";
 
 interface Benchmark {
   readonly run: (print: (line: string) => void) => Promise<void>;
@@ -38,6 +39,11 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
     about: "cost of one ClusterControllerResilience over 250 and 1,000 namespaces, in the lab",
     onlyNamed: true,
   },
+  zoo: {
+    run: benchZoo,
+    about: "what stallDetection finds of real programs that stall, and after how long, in the lab",
+    onlyNamed: true,
+  },
   "flow-levels": { run: benchFlowLevels, about: "comparison of settings of the isolation level", onlyNamed: true },
   "flow-tar-pit": { run: benchTarPit, about: "queue lengths of the quarantine level, and their cost", onlyNamed: true },
 };
@@ -48,7 +54,7 @@ const program = new Command("npm run bench --")
     "[names...]",
     `which: ${Object.entries(benchmarks)
       .map(([name, { about }]) => `${name} (${about})`)
-      .join(", ")}; default: all but cluster-wide, flow-levels, flow-tar-pit, kubelet-logs and scale`,
+      .join(", ")}; default: all but cluster-wide, flow-levels, flow-tar-pit, kubelet-logs, scale and zoo`,
   )
   .addCommand(scaleCommand())
   .action(async (names: string[]) => {
