@@ -91,6 +91,23 @@ describe("bad input", () => {
     await expectSentence(version(), 'forbidden (403): groups is forbidden: User "ann"; ask for this right');
   });
 
+  it.each([
+    ["plan", "-f", join(root, "docs/examples/first-object.yaml")],
+    ["suggest", "-n", "shop"],
+    ["explain", "ccres/all"],
+    ["release", "web", "--yes"],
+    ["suspend", "app", "--yes"],
+    ["breaker", "reset", "--yes"],
+  ])("is named by %s, too", async (...args) => {
+    const call = (...more: string[]): ReturnType<typeof run> => run([...args, "--kubeconfig", kubeconfig, ...more]);
+    await expectSentence(call("--server", "http://127.0.0.1:1"), "cannot reach http://127.0.0.1:1: ");
+    answer = status(401, "Unauthorized");
+    await expectSentence(call(), "does not accept your credentials (401)");
+    answer = { body: { kind: "APIGroup", versions: [{ version: "v9" }] } };
+    const isOwnKind = !["suggest", "breaker"].includes(args[0]);
+    if (isOwnKind) await expectSentence(call(), "serves controller-resilience.io/v9, expected v1alpha1");
+  });
+
   it("waits when the API server asks for it", async () => {
     const before = server.requests.length;
     answer = { ...status(429, "slow down")!, headers: { "Retry-After": "0" } };
