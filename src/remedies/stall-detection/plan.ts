@@ -156,5 +156,9 @@ function waitsOf({ workload, spec, forMs, now }: Scope): number[] {
     .filter(lease => lease.rejections !== undefined && !isCutOff(lease, now.getTime()))
     .map(({ track }) => cutOffMs(track) - track.standingMs)
     .filter(ms => ms > 0);
-  return [...untilStale, ...untilCutOff, ...untilDenied.filter(ms => ms > 0)];
+  // Another 401 must follow that time.
+  const untilLasting = workload.pods
+    .filter(({ rejections, leases }) => rejections !== undefined && leases.length === 0)
+    .map(({ rejections }) => Math.max(CLOSE_MS, (rejections?.firstMs ?? 0) + forMs - now.getTime()));
+  return [...untilStale, ...untilLasting, ...untilCutOff, ...untilDenied.filter(ms => ms > 0)];
 }
