@@ -73,6 +73,17 @@ describe("the traces of nodes", () => {
     expect(starts(traces)).toEqual([-29, -20, 0, 6]);
   });
 
+  it("have a failure that a broken watch brought late, at its own time", () => {
+    const traces = new SandboxTraces();
+    const at = (second: number): SandboxEventView => event({ uid: `at ${second}`, storedMs: T + second * 1000 });
+    for (const second of [0, 60, 120, 180]) traces.take([at(0)], WINDOW, T + second * 1000);
+    traces.take([at(0), at(70), at(-40)], WINDOW, T + 190_000);
+    expect(starts(traces)).toEqual([0, 70]);
+    traces.take([at(0), at(70)], WINDOW, T + 400_000);
+    traces.take([at(0), at(70), at(80)], WINDOW, T + 410_000);
+    expect(starts(traces)).toEqual([0, 70]);
+  });
+
   it("count a rise since the last call, even if the API server does not say when it was", () => {
     const traces = new SandboxTraces();
     traces.take([event({ storedMs: T - 300_000 })], WINDOW, T);

@@ -4,8 +4,11 @@ import { NO_TRACE, withUnauthorized, type UnauthorizedTrace } from "../persisten
 /** A DaemonSet counts as present on a node for this long after its last pod there: its next pod may be about to start. */
 const REMEMBERED_MS = 180_000;
 
-/** An Event arrives this long after it was stored at most. An older one that is new to the operator says nothing about the present. */
+/** An Event arrives this long after it was stored at most, while the watch is open. An older one of before the first call says nothing about the present. */
 const LATE_MS = 30_000;
+
+/** A watch that broke brings Events this late at most: a cache that was not confirmed for longer can't be read (src/cluster/watch). */
+const MISSED_MS = 300_000;
 
 /** The clock of a node may be off by this much: only a pod that became Ready longer ago, by that clock, has been Ready since before. */
 const NODE_CLOCK_MS = 600_000;
@@ -29,6 +32,7 @@ interface SeenReady {
 export class SandboxTraces {
   /** Counts of known Events by uid, so that nothing counts twice, however often an Event is listed. */
   #counts = new Map<string, number>();
+  #firstMs: number | undefined;
   #takenMs: number | undefined;
   readonly #failures = new Map<string, NodeFailures>();
   #ready: ReadonlyMap<string, SeenReady> = new Map();
@@ -40,7 +44,8 @@ export class SandboxTraces {
    * Earlier ones do not count: neither those before the first call nor those that an Event only claims.
    */
   take(events: readonly SandboxEventView[], windowMs: number, nowMs: number): void {
-    const fromMs = (this.#takenMs ?? nowMs) - LATE_MS;
+    this.#firstMs ??= nowMs;
+    const fromMs = Math.max(this.#firstMs - LATE_MS, (this.#takenMs ?? nowMs) - MISSED_MS);
     const fresh = events
       .filter(event => isNew(event, this.#counts.get(event.uid)))
       .map(event => ({ event, atMs: Math.min(this.#storedMs(event), nowMs) }))
