@@ -69,7 +69,7 @@ describe("the traces of nodes", () => {
     const at = (second: number): SandboxEventView => event({ uid: `at ${second}`, storedMs: T + second * 1000 });
     traces.take([at(-31), at(-29), at(0)], WINDOW, T);
     traces.take([at(-20), at(-31), at(6)], WINDOW, T + 10_000);
-    traces.take([at(-21), at(-31)], WINDOW, T + 20_000);
+    traces.take([at(-35), at(-31)], WINDOW, T + 20_000);
     expect(starts(traces)).toEqual([-29, -20, 0, 6]);
   });
 
