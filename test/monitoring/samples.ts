@@ -47,4 +47,6 @@ export function fill(metrics: Metrics): void {
   metrics.clockOffset(0.1);
   metrics.eventLost();
   metrics.notified("sent");
+  metrics.audit.auditRequest("accepted");
+  metrics.audit.auditRejections(1);
 }
