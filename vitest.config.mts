@@ -4,6 +4,8 @@ import { MOST_WORKERS } from "./test/cluster/workers";
 // Suites that differ in what they need: nothing, a control plane, a node, and, only when asked for, time.
 export default defineConfig({
   test: {
+    // A failure names all that was found, since often nobody can look again.
+    chaiConfig: { truncateThreshold: 2000 },
     // vitest takes the number of workers from here alone, never from a project.
     maxWorkers: MOST_WORKERS,
     minWorkers: 1,

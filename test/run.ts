@@ -30,6 +30,9 @@ interface Report {
   readonly numTodoTests: number;
   readonly testResults: readonly {
     readonly name: string;
+    readonly status: string;
+    /** Why the file failed outside its tests, such as in beforeAll. */
+    readonly message: string;
     readonly assertionResults: readonly {
       readonly status: string;
       readonly fullName: string;
@@ -96,10 +99,13 @@ async function suite(write: Write, project: string, options: SuiteOptions = {}):
 /** Counts the tests of a report, and adds those that failed to `failures`. */
 function readReport(file: string): Counts {
   const report = JSON.parse(readFileSync(file, "utf8")) as Report;
-  for (const { name, assertionResults } of report.testResults)
-    for (const { status, fullName, failureMessages } of assertionResults)
-      if (status === "failed")
-        failures.push(`${relative(root, name)}: ${fullName}: ${failureMessages[0]?.split("\n")[0] ?? "no message"}`);
+  for (const { name, status: ofFile, message, assertionResults } of report.testResults) {
+    const file = relative(root, name);
+    const failed = assertionResults.filter(({ status }) => status === "failed");
+    for (const { fullName, failureMessages } of failed)
+      failures.push(`${file}: ${fullName}: ${failureMessages[0]?.split("\n")[0] ?? "no message"}`);
+    if (ofFile === "failed" && failed.length === 0) failures.push(`${file}: ${message.split("\n")[0] ?? "no message"}`);
+  }
   return {
     passed: report.numPassedTests,
     failed: report.numFailedTests,

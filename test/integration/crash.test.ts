@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { crashEverywhere } from "../chaos/crash/play";
+import { crashEverywhere, describePoint } from "../chaos/crash/play";
 import type { Moment } from "../chaos/proxy";
 import { Rig } from "../chaos/rig";
 import type { Scenario } from "../chaos/scenario";
@@ -31,7 +31,9 @@ async function expectTheSame(scenario: Scenario, call: string, moments: readonly
   const points = moments.map(moment => ({ call, nth: 1, moment }));
   const options = { pointsOf: () => points, quietMs: QUIET_MS, print: () => undefined };
   const { injections, quiet } = await crashEverywhere(rig, scenario, options);
-  expect(injections).toMatchObject(points.map(point => ({ point, differences: [] })));
+  const seen = injections.map(({ point, differences }) => ({ at: describePoint(point), differences }));
+  expect(seen.flatMap(({ at, differences }) => differences.map(difference => `${at}: ${difference}`))).toEqual([]);
+  expect(seen.map(({ at }) => at)).toEqual(points.map(describePoint));
   expect(quiet.writes).toEqual([]);
 }
 
