@@ -68,6 +68,8 @@ export interface ClusterWideCaches {
   serviceAccounts(namespace: string): Promise<readonly ServiceAccountView[]>;
   /** RoleBindings of a namespace; without one, all ClusterRoleBindings. */
   bindings(namespace?: string): Promise<readonly BindingView[]>;
+  /** Resolves when the objects of both kinds have been listed once, or could not be. Never rejects. */
+  attempted(): Promise<void>;
   /** ControllerResiliences of a namespace. */
   objects(namespace: string): readonly ControllerResilience[];
   clusterObjects(): readonly ClusterControllerResilience[];

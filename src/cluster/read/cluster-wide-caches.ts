@@ -11,8 +11,8 @@ const KINDS_OF_WORKLOADS = ["Deployment", "StatefulSet", "DaemonSet"] as const;
 
 export interface ClusterWideWatches {
   readonly informers: Pick<Informers, "namespaceObjects" | "onNamespaceObject" | "watchAllNamespaces">;
-  readonly objects: Pick<ObjectWatch, "objectsIn">;
-  readonly clusterObjects: Pick<ClusterObjectWatch, "objects">;
+  readonly objects: Pick<ObjectWatch, "attempted" | "objectsIn">;
+  readonly clusterObjects: Pick<ClusterObjectWatch, "attempted" | "objects">;
 }
 
 /** The watch caches that the loop of ClusterControllerResiliences reads. Those of all namespaces are watched from the first read on. */
@@ -48,6 +48,10 @@ export class InformerCaches implements ClusterWideCaches {
   async bindings(namespace?: string): Promise<readonly BindingView[]> {
     if (namespace === undefined) return (await this.#everywhere().bindings("ClusterRoleBinding")).views();
     return (await this.#everywhere().bindings("RoleBinding")).viewsOf(namespace);
+  }
+
+  async attempted(): Promise<void> {
+    await Promise.all([this.#watches.objects.attempted(), this.#watches.clusterObjects.attempted()]);
   }
 
   objects(namespace: string): readonly ControllerResilience[] {

@@ -36,6 +36,11 @@ export class ClusterObjectWatch {
     await this.#watch.stop();
   }
 
+  /** Resolves when the first list has succeeded or failed, or the watch is stopped. */
+  attempted(): Promise<void> {
+    return this.#watch.attempted();
+  }
+
   /**
    * Returns all objects; none where their definition is not installed.
    *

@@ -37,6 +37,11 @@ export class ObjectWatch {
     await this.#watch.stop();
   }
 
+  /** Resolves when the first list has succeeded or failed, or the watch is stopped. */
+  attempted(): Promise<void> {
+    return this.#watch.attempted();
+  }
+
   /** Returns the objects of a namespace. @throws ForbiddenError, or TransientError while the cache is not filled or stale */
   objectsIn(namespace: string): readonly ControllerResilience[] {
     return this.#watch.viewsOf(namespace).map(({ object }) => object);

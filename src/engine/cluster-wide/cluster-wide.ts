@@ -115,6 +115,7 @@ export class ClusterWide {
   }
 
   async #keys(): Promise<string[]> {
+    await this.#ports.caches.attempted();
     const objects = this.#ports.caches.clusterObjects();
     if (objects.length === 0) {
       this.#rest();
@@ -131,6 +132,7 @@ export class ClusterWide {
   async #pass(key: string, mayWrite: () => boolean): Promise<PassResult> {
     const { namespace: part, name } = splitKey(key);
     try {
+      await this.#ports.caches.attempted();
       if (this.#ports.caches.clusterObjects().length === 0) return { next: "forget" };
       if (part === "namespaces") return await this.#passNamespace(name, mayWrite);
       return part === "objects" ? await this.#reporter.report(name, mayWrite) : await this.#passCoverage();

@@ -40,6 +40,7 @@ function cachesOf(lists: Lists, only: string | undefined): ClusterWideCaches | u
     workloads: namespace => Promise.resolve((workloadsIn.get(namespace) ?? []).map(({ view }) => view)),
     serviceAccounts: namespace => Promise.resolve(accountsIn.get(namespace) ?? []),
     bindings: (namespace = "") => Promise.resolve(bindingsIn.get(namespace) ?? NONE),
+    attempted: () => Promise.resolve(),
     objects: namespace => objectsIn.get(namespace) ?? [],
     clusterObjects: () => clusterObjects,
     release: () => undefined,

@@ -89,6 +89,7 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
   workloads = (namespace: string): Promise<readonly WorkloadView[]> => Promise.resolve(this.found.get(namespace) ?? []);
   serviceAccounts = (): Promise<readonly ServiceAccountView[]> => Promise.resolve([]);
   bindings = (namespace = ""): Promise<readonly BindingView[]> => Promise.resolve(this.bound.get(namespace) ?? NONE);
+  attempted = () => Promise.resolve();
   objects = (namespace: string) => this.all.get(namespace) ?? [];
   clusterObjects = () => [...this.owners.values()];
   release = () => void this.released++;
