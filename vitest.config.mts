@@ -1,17 +1,19 @@
 import { defineConfig } from "vitest/config";
 import { MOST_WORKERS } from "./test/cluster/workers";
 
+// A failure names all that was found, since often nobody can look again.
+const common = { chaiConfig: { truncateThreshold: 2000 } };
+
 // Suites that differ in what they need: nothing, a control plane, a node, and, only when asked for, time.
 export default defineConfig({
   test: {
-    // A failure names all that was found, since often nobody can look again.
-    chaiConfig: { truncateThreshold: 2000 },
     // vitest takes the number of workers from here alone, never from a project.
     maxWorkers: MOST_WORKERS,
     minWorkers: 1,
     projects: [
       {
         test: {
+          ...common,
           name: "unit",
           setupFiles: ["test/unit-setup.ts"],
           testTimeout: 120_000,
@@ -35,6 +37,7 @@ export default defineConfig({
       },
       {
         test: {
+          ...common,
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
           globalSetup: ["test/integration/setup.ts"],
@@ -45,6 +48,7 @@ export default defineConfig({
       },
       {
         test: {
+          ...common,
           name: "e2e",
           // test/e2e/restraint.test.ts has so many tests that wait beside each other.
           maxConcurrency: 8,
@@ -56,8 +60,19 @@ export default defineConfig({
         },
       },
       {
+        // npm run test:versions, no part of npm test.
+        test: {
+          ...common,
+          name: "versions",
+          include: ["test/versions/**/*.test.ts"],
+          testTimeout: 600_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
         // npm run test:nightly, no part of npm test.
         test: {
+          ...common,
           name: "nightly",
           include: ["test/nightly/**/*.test.ts"],
           globalSetup: ["test/e2e/setup.ts"],

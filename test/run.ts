@@ -3,123 +3,32 @@
 //
 // The end-to-end tests mostly wait, and the checks mostly compute. So two tracks run side by side: the end-to-end tests, and all other steps one by
 // one. The build runs before both, since the end-to-end tests use an image of it.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { availableParallelism, setPriority, tmpdir } from "node:os";
-import { join, relative } from "node:path";
 import { Command } from "commander";
 import { E2E_WORKERS, INTEGRATION_WORKERS } from "./cluster/workers";
 import { NODE_VERSION, nodeRelease } from "./lab/images";
+import { execute, type Results, suite, type Write } from "./suite";
 
-const root = join(__dirname, "..");
-const colors = process.stdout.isTTY ? "1" : "0";
-const reports = mkdtempSync(join(tmpdir(), "controller-resilience-reports-"));
-
-interface Counts {
-  passed: number;
-  failed: number;
-  skipped: number;
-}
-
-/** The part of Vitest's JSON report that is read here. */
-interface Report {
-  readonly numPassedTests: number;
-  readonly numFailedTests: number;
-  readonly numPendingTests: number;
-  readonly numTodoTests: number;
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly status: string;
-    /** Why the file failed outside its tests, such as in beforeAll. */
-    readonly message: string;
-    readonly assertionResults: readonly {
-      readonly status: string;
-      readonly fullName: string;
-      readonly failureMessages: readonly string[];
-    }[];
-  }[];
-}
-
-/** One step. It returns the counts of the tests that it ran, and throws if it fails. */
+/** One step. It returns the results of the tests that it ran, and throws if it fails. */
 interface Step {
   readonly name: string;
-  readonly run: (write: Write) => Promise<Counts>;
+  readonly run: (write: Write) => Promise<Results>;
 }
 
-/** Takes the output of a step. */
-type Write = (chunk: Buffer) => void;
+const none: Results = { passed: 0, failed: 0, failures: [] };
 
-const none: Counts = { passed: 0, failed: 0, skipped: 0 };
-
-/** Checks and unit tests yield the processor to clusters: these have timeouts and measure rates. */
-const NICENESS = 10;
-
-/** Runs a program. Resolves with its exit code, or with the signal that ended it. */
-async function execute(name: string, args: readonly string[], write: Write, yields: boolean): Promise<number | string> {
-  const child = spawn(name, args, {
-    cwd: root,
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { FORCE_COLOR: colors, ...process.env },
-  });
-  if (yields && child.pid !== undefined) setPriority(child.pid, NICENESS);
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", write);
-  const [code, signal] = (await once(child, "close")) as [number | null, NodeJS.Signals | null];
-  return code ?? signal ?? "no exit code";
-}
-
-async function command(write: Write, name: string, ...args: string[]): Promise<Counts> {
-  const status = await execute(name, args, write, true);
+async function command(write: Write, name: string, ...args: string[]): Promise<Results> {
+  const status = await execute(name, args, { write, yields: true });
   if (status !== 0) throw new Error(`${[name, ...args].join(" ")} ended with ${status}`);
   return none;
 }
 
-interface SuiteOptions {
-  /** Path of another Node.js. */
-  readonly node?: string;
-  /** Test files that run at the same time. */
-  readonly workers?: number;
-}
-
-async function suite(write: Write, project: string, options: SuiteOptions = {}): Promise<Counts> {
-  const { node = process.execPath, workers = availableParallelism() } = options;
-  const report = join(reports, `${project}.json`);
-  const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
-  const reporters = ["--reporter=default", "--reporter=json", `--outputFile=${report}`];
-  const args = ["run", "--project", project, `--maxWorkers=${workers}`, ...reporters];
-  const status = await execute(node, [vitest, ...args], write, project === "unit");
-  const counts = readReport(report);
-  if (counts.skipped > 0)
-    throw new Error(`${counts.skipped} tests of "${project}" were skipped; a test that cannot run must fail`);
-  if (counts.passed + counts.failed === 0) throw new Error(`no test of "${project}" ran`);
-  if (status !== 0 && counts.failed === 0) throw new Error(`the suite "${project}" ended with ${status}`);
-  return counts;
-}
-
-/** Counts the tests of a report, and adds those that failed to `failures`. */
-function readReport(file: string): Counts {
-  const report = JSON.parse(readFileSync(file, "utf8")) as Report;
-  for (const { name, status: ofFile, message, assertionResults } of report.testResults) {
-    const file = relative(root, name);
-    const failed = assertionResults.filter(({ status }) => status === "failed");
-    for (const { fullName, failureMessages } of failed)
-      failures.push(`${file}: ${fullName}: ${failureMessages[0]?.split("\n")[0] ?? "no message"}`);
-    if (ofFile === "failed" && failed.length === 0) failures.push(`${file}: ${message.split("\n")[0] ?? "no message"}`);
-  }
-  return {
-    passed: report.numPassedTests,
-    failed: report.numFailedTests,
-    skipped: report.numPendingTests + report.numTodoTests,
-  };
-}
-
 const npmRun = (script: string) => (write: Write) => command(write, "npm", "run", "--silent", script);
 const vitestOf = (project: string, workers?: number) => (write: Write) =>
-  suite(write, project, workers === undefined ? {} : { workers });
+  suite(project, { write, workers, yields: project === "unit" });
 
-async function onImageNode(write: Write): Promise<Counts> {
+async function onImageNode(write: Write): Promise<Results> {
   const node = await nodeRelease(line => write(Buffer.from(`${line}\n`)));
-  return suite(write, "unit", { node });
+  return suite("unit", { write, node, yields: true });
 }
 
 const steps: Record<string, Step[]> = {
@@ -142,7 +51,7 @@ const steps: Record<string, Step[]> = {
 /** The groups of each track. All tracks of a stage run side by side; a stage begins after the previous one has ended. */
 const STAGES: readonly (readonly string[])[][] = [[["build"]], [["static", "unit", "integration"], ["e2e"]]];
 
-const total = { ...none };
+const total = { passed: 0, failed: 0 };
 const problems: string[] = [];
 const failures: string[] = [];
 
@@ -152,10 +61,11 @@ async function runStep({ name, run }: Step, write: Write): Promise<void> {
   write(Buffer.from(`\n=== ${name}\n`));
   const end = (how: string): void => write(Buffer.from(`=== ${name}: ${how}, ${seconds(started)} s\n`));
   try {
-    const counts = await run(write);
-    total.passed += counts.passed;
-    total.failed += counts.failed;
-    end(counts.failed === 0 ? "ok" : "FAILED");
+    const results = await run(write);
+    total.passed += results.passed;
+    total.failed += results.failed;
+    failures.push(...results.failures);
+    end(results.failed === 0 ? "ok" : "FAILED");
   } catch (error) {
     problems.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
     end("FAILED");
@@ -223,11 +133,7 @@ const program = new Command("npm test --")
     const unknown = only.filter(group => !(group in steps));
     if (unknown.length > 0)
       program.error(`found --only ${unknown.join(",")}, expected some of: ${Object.keys(steps).join(", ")}`);
-    try {
-      process.exitCode = await main(only);
-    } finally {
-      rmSync(reports, { recursive: true, force: true });
-    }
+    process.exitCode = await main(only);
   });
 
 void program.parseAsync();

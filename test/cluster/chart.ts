@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { operatorImage } from "../controllers/operator-image";
 import type { BindableRole } from "../enforcers/rights";
 import type { Lab } from "../lab";
-import { KUBERNETES_VERSION } from "../lab/go-build";
 import { helm } from "../lab/helm";
+import { kubernetesVersion } from "../lab/kubernetes";
 import { type Progress, silent } from "../lab/progress";
 import { OPERATOR } from "./installation";
 
@@ -22,7 +22,7 @@ export interface ChartObject {
 
 /** Renders the chart with Helm, without a cluster; throws with Helm's output. */
 export async function renderChart(args: readonly string[], progress: Progress = silent): Promise<string> {
-  const how = ["template", RELEASE, CHART, "--namespace", OPERATOR.namespace, "--kube-version", KUBERNETES_VERSION];
+  const how = ["template", RELEASE, CHART, "--namespace", OPERATOR.namespace, "--kube-version", kubernetesVersion()];
   const { code, stdout, stderr } = await helm([...how, ...args], { progress });
   if (code !== 0) throw new Error(stderr.trim());
   return stdout;

@@ -5,6 +5,7 @@ import { installChart } from "../cluster/chart";
 import { deployScheduler } from "../controllers/deploy-scheduler";
 import { bringDown } from "./down";
 import { labsFolder } from "./folders";
+import { type Minor, MINORS, parseMinor } from "./kubernetes";
 import { Lab } from "./lab";
 import { printer } from "./progress";
 import { labNames, readState } from "./state";
@@ -17,6 +18,11 @@ const MOST_NODES = 10_000;
 
 interface NameOption {
   name: string;
+}
+
+interface UpFlags extends NameOption {
+  controlPlaneOnly: boolean;
+  kubernetes?: Minor;
 }
 
 function command(name: string, description: string): Command {
@@ -36,16 +42,17 @@ command("up", "start a lab; for a running lab, start only the missing components
     "start only etcd, API server and controller-manager: needs no root, runs no pods, takes seconds",
     false,
   )
+  .option("--kubernetes <minor>", `version of a new lab: ${MINORS.join(", ")} (default: the newest)`, minorOf)
   .addHelpText(
     "after",
     "\nThe first start builds the programs from Go modules (about 10 minutes on 2 cores), or uses those of" +
       "\nKUBEBUILDER_ASSETS if that is set. Missing Debian packages (containerd, runc, CNI plugins) are installed.",
   )
-  .action(async ({ name, controlPlaneOnly }: NameOption & { controlPlaneOnly: boolean }) => {
+  .action(async ({ name, controlPlaneOnly, kubernetes }: UpFlags) => {
     const flag = name === "lab" ? "" : ` --name ${name}`;
     sayHowToCleanUp(flag);
-    const lab = await Lab.up({ name, controlPlaneOnly, onProgress: progress });
-    progress(`the lab "${name}" is up`);
+    const lab = await Lab.up({ name, controlPlaneOnly, kubernetes, onProgress: progress });
+    progress(`the lab "${name}" is up: Kubernetes ${lab.version}`);
     console.log(
       `export KUBECONFIG=${lab.kubeconfigPath}\n# shell with kubectl: npm run lab -- shell${flag}; remove the lab: npm run lab -- down${flag}`,
     );
@@ -133,6 +140,14 @@ command("add-nodes", "add simulated nodes (kwok); the first time, this builds kw
     await lab.addKwokNodes(count);
     progress(`${count} more simulated nodes are Ready`);
   });
+
+function minorOf(text: string): Minor {
+  try {
+    return parseMinor(text);
+  } catch (error) {
+    throw new InvalidArgumentError(messageOf(error));
+  }
+}
 
 function parseCount(text: string): number {
   const count = Number(text);

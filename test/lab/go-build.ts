@@ -26,6 +26,8 @@ export interface GoProgram {
   version: string;
   /** The folder with go.mod and go.sum, and with the sources if they are ours. */
   sources: string;
+  /** A folder with another go.mod and go.sum to use instead. */
+  modules?: string;
   /** The package to build, in the format of `go build`. */
   package: string;
   ldflags: string;
@@ -37,34 +39,25 @@ const BUILD_TIMEOUT_MS = 3_600_000;
 const TELL_EVERY_MS = 1000;
 const KEPT_MS = 7 * 24 * 3_600_000;
 
-/** The Kubernetes version of a lab; go.mod of the control plane has the same. */
-export const KUBERNETES_VERSION = "v1.36.3";
-
 const INSTEAD =
   "or, for a control plane alone, set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver and kubectl";
-const VERSION_PACKAGE = "k8s.io/component-base/version";
-
-/** etcd, API server, controller-manager, scheduler, kubelet and kubectl in one file. */
-export const CONTROL_PLANE: GoProgram = {
-  name: "control-plane",
-  version: KUBERNETES_VERSION,
-  sources: join(__dirname, "controlplane"),
-  package: ".",
-  // Without a version the kubelet refuses to register.
-  ldflags: [
-    "-s -w",
-    `-X ${VERSION_PACKAGE}.gitVersion=${KUBERNETES_VERSION}`,
-    `-X ${VERSION_PACKAGE}.gitMajor=${KUBERNETES_VERSION.split(".")[0]?.slice(1) ?? ""}`,
-    `-X ${VERSION_PACKAGE}.gitMinor=${KUBERNETES_VERSION.split(".")[1] ?? ""}`,
-  ].join(" "),
-};
 
 /** The path of a program, built or not. It contains a hash of the sources, but not of their location. */
 export function builtPath(program: GoProgram): string {
-  const recipe = { ...program, sources: "" };
+  const recipe = { ...program, sources: "", modules: undefined };
   const hash = createHash("sha256").update(JSON.stringify([recipe, process.arch, process.platform]));
-  for (const file of readdirSync(program.sources).sort()) hash.update(readFileSync(join(program.sources, file)));
+  for (const file of filesOf(program)) hash.update(readFileSync(file));
   return join(cacheFolder(), `${program.name}-${program.version}-${hash.digest("hex").slice(0, 12)}`, program.name);
+}
+
+/** All that a build is made of. */
+function filesOf({ sources, modules }: GoProgram): string[] {
+  const filesIn = (folder: string): string[] =>
+    readdirSync(folder, { withFileTypes: true })
+      .filter(entry => entry.isFile())
+      .map(({ name }) => join(folder, name))
+      .sort();
+  return [sources, ...(modules === undefined ? [] : [modules])].flatMap(filesIn);
 }
 
 /** True if `go` can be called. */
@@ -135,7 +128,9 @@ interface GoRun {
 /** Runs `go` and returns its output lines; the kernel kills it when this process exits. */
 async function go(args: string[], { program, env, onTick }: GoRun): Promise<string[]> {
   const bound = process.platform === "linux" ? ["setpriv", "--pdeathsig", "TERM"] : [];
-  const argv = [...bound, "go", "-C", program.sources, ...args];
+  const [verb = "", ...rest] = args;
+  const modules = program.modules === undefined ? [] : [`-modfile=${join(program.modules, "go.mod")}`];
+  const argv = [...bound, "go", "-C", program.sources, verb, ...modules, ...rest];
   const child = spawn(argv[0] ?? "", argv.slice(1), { env, stdio: ["ignore", "pipe", "pipe"] });
   const said: string[] = [];
   const printed: string[] = [];

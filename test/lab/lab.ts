@@ -8,6 +8,7 @@ import { restartApiServer, type ApiServerChange } from "./control-plane";
 import { bringDown } from "./down";
 import { foldersOf } from "./folders";
 import { configureKwok, kwokNodes, startKwok, waitForKwokNodes } from "./kwok";
+import { askedMinor, type Minor } from "./kubernetes";
 import { kubeconfig, pkiFiles, writeKubeconfig } from "./pki";
 import { helm, helmProgram } from "./helm";
 import { link, programPath } from "./programs";
@@ -24,6 +25,8 @@ export interface LabOptions {
   onProgress?: Progress;
   /** The API server of a new lab records this user's requests: {@link Lab.auditLogPath}. */
   auditedUser?: string;
+  /** The minor version of Kubernetes; by default that of LAB_KUBERNETES. */
+  kubernetes?: Minor | undefined;
 }
 
 const TOKEN_DURATION = "1h";
@@ -41,7 +44,11 @@ export class Lab {
   /** Brings a lab up; quick if it is up already. */
   static async up(options: LabOptions = {}): Promise<Lab> {
     const { name = "lab", controlPlaneOnly = false, onProgress = silent, auditedUser } = options;
-    return new Lab(await bringUp({ name, controlPlaneOnly, progress: onProgress, auditedUser }), onProgress);
+    const { kubernetes = askedMinor() } = options;
+    return new Lab(
+      await bringUp({ name, controlPlaneOnly, progress: onProgress, auditedUser, kubernetes }),
+      onProgress,
+    );
   }
 
   /** Returns a lab that is up; undefined if there is none of this name. */
@@ -52,6 +59,11 @@ export class Lab {
 
   get name(): string {
     return this.state.name;
+  }
+
+  /** The version of Kubernetes, such as v1.36.3. */
+  get version(): string {
+    return this.state.version;
   }
 
   /** Whether the lab has a kubelet and runs pods. */

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readlinkSync, renameSync, symlinkSync } from "no
 import { join, resolve } from "node:path";
 import { run } from "./commands";
 import { foldersOf } from "./folders";
-import { built, builtPath, CONTROL_PLANE, hasGo, KUBERNETES_VERSION } from "./go-build";
+import { built, builtPath, hasGo } from "./go-build";
+import { controlPlane, type Minor } from "./kubernetes";
 import type { Progress } from "./progress";
 import type { LabState } from "./state";
 
@@ -25,6 +26,10 @@ export interface Sources {
   /** KUBEBUILDER_ASSETS: its programs, and the version of its API server; undefined if it is not set. */
   assets: { folder: string; has: readonly Program[]; version: string } | undefined;
   canBuild: boolean;
+  /** The version of programs that are built. */
+  version: string;
+  /** True if no other minor version will do; otherwise that of the assets will. */
+  isExact: boolean;
 }
 
 export interface Choice {
@@ -39,17 +44,22 @@ export interface Choice {
  * Decides where each program comes from: KUBEBUILDER_ASSETS first; missing programs are built, but only to
  * match an API server of the same minor version, since a controller-manager may not be newer than the API server.
  */
-export function choosePrograms({ wanted, assets, canBuild }: Sources): Choice {
+export function choosePrograms({ wanted, assets, canBuild, version, isExact }: Sources): Choice {
   if (assets === undefined) return { fromAssets: [], build: [...wanted], missing: [], note: "" };
-  const lacking = wanted.filter(program => !assets.has.includes(program));
   const where = `KUBEBUILDER_ASSETS (${assets.folder}, ${assets.version})`;
+  const matches = minorOf(assets.version) === minorOf(version);
+  if (isExact && !matches) {
+    const [build, missing] = canBuild ? [[...wanted], []] : [[], [...wanted]];
+    return { fromAssets: [], build, missing, note: `${where} does not match ${version}, and is not used` };
+  }
+  const lacking = wanted.filter(program => !assets.has.includes(program));
   const fromAssets = wanted.filter(program => assets.has.includes(program));
   if (lacking.length === 0) return { fromAssets, build: [], missing: [], note: `all programs are from ${where}` };
   if (!canBuild) {
     const note = `${where} has no ${lacking.join(", ")}, and without Go they can't be built`;
     return { fromAssets, build: [], missing: lacking, note };
   }
-  if (minorOf(assets.version) === minorOf(KUBERNETES_VERSION)) {
+  if (matches) {
     return {
       fromAssets,
       build: lacking,
@@ -57,7 +67,7 @@ export function choosePrograms({ wanted, assets, canBuild }: Sources): Choice {
       note: `built: ${lacking.join(", ")}; all others are from ${where}`,
     };
   }
-  const note = `${where} has no ${lacking.join(", ")}, and those of ${KUBERNETES_VERSION} don't match its version: all programs are built`;
+  const note = `${where} has no ${lacking.join(", ")}, and those of ${version} don't match its version: all programs are built`;
   return { fromAssets: [], build: [...wanted], missing: [], note };
 }
 
@@ -67,21 +77,24 @@ export async function canHaveKubelet(): Promise<boolean> {
   return assets === undefined || assets.has.includes("kubelet") || (await canBuild());
 }
 
-/** Finds or builds the programs that a lab of this kind needs. */
-export async function findPrograms(kind: LabState["kind"], labId: string, progress: Progress): Promise<Programs> {
+/** Finds or builds the programs that a lab needs. */
+export async function findPrograms({ kind, id, kubernetes }: LabState, progress: Progress): Promise<Programs> {
   const assets = await findAssets();
   const wanted = kind === "node" ? FOR_NODE : FOR_ANY;
-  const choice = choosePrograms({ wanted, assets, canBuild: await canBuild() });
+  const program = controlPlane(kubernetes);
+  const { version } = program;
+  const isExact = kubernetes !== undefined;
+  const choice = choosePrograms({ wanted, assets, canBuild: await canBuild(kubernetes), version, isExact });
   if (choice.note !== "") progress(choice.note);
   refuseIfUseless(choice);
-  const paths = choice.build.length > 0 ? pathsTo(choice.build, await built(CONTROL_PLANE, labId, progress)) : {};
-  if (assets === undefined) return { version: KUBERNETES_VERSION, paths };
+  const paths = choice.build.length > 0 ? pathsTo(choice.build, await built(program, id, progress)) : {};
+  if (assets === undefined) return { version, paths };
   for (const program of choice.fromAssets) paths[program] = resolve(assets.folder, program);
-  return { version: choice.fromAssets.includes("kube-apiserver") ? assets.version : KUBERNETES_VERSION, paths };
+  return { version: choice.fromAssets.includes("kube-apiserver") ? assets.version : version, paths };
 }
 
-async function canBuild(): Promise<boolean> {
-  return existsSync(builtPath(CONTROL_PLANE)) || (await hasGo());
+async function canBuild(minor?: Minor): Promise<boolean> {
+  return existsSync(builtPath(controlPlane(minor))) || (await hasGo());
 }
 
 function pathsTo(programs: readonly Program[], path: string): Programs["paths"] {

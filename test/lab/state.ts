@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { foldersOf, labsFolder, problemWithName } from "./folders";
+import type { Minor } from "./kubernetes";
 
 /**
  * The resources of a lab, recorded before the first of them is created, so that `down` finds them
@@ -17,6 +18,8 @@ export interface LabState {
   phase: "creating" | "ready";
   createdAt: string;
   version: string;
+  /** The minor version that was asked for; undefined if any will do. */
+  kubernetes?: Minor;
   /** Path below the root of every cgroup hierarchy; only a lab with a node has one. */
   cgroup: string;
   /** The host's end of the veth pair; only a lab with a node has one. */

@@ -9,6 +9,7 @@ import { foldersOf, labsFolder, PROJECT } from "./folders";
 import { takeLock, type Lock } from "./lock";
 import { startKwok } from "./kwok";
 import { ensurePackages, NODE_REQUIREMENTS } from "./packages";
+import type { Minor } from "./kubernetes";
 import { makePki } from "./pki";
 import { canHaveKubelet, findPrograms, linkPrograms } from "./programs";
 import type { Progress } from "./progress";
@@ -23,6 +24,8 @@ export interface UpOptions {
   progress: Progress;
   /** The API server of a new lab records the requests of this user. */
   auditedUser?: string | undefined;
+  /** The minor version of Kubernetes; without it the newest, or that of KUBEBUILDER_ASSETS. */
+  kubernetes?: Minor | undefined;
 }
 
 /** Longer than building everything takes on a slow machine. */
@@ -43,12 +46,11 @@ export async function bringUp(options: UpOptions): Promise<LabState> {
   }
 }
 
-async function bringUpLocked({ name, controlPlaneOnly, progress, auditedUser }: UpOptions): Promise<LabState> {
+async function bringUpLocked(options: UpOptions): Promise<LabState> {
+  const { name, controlPlaneOnly, progress } = options;
   await removeRemains(name, progress);
-  const lab = readState(name) ?? (await create(name, await kindOf(controlPlaneOnly, progress), auditedUser));
-  if (lab.kind === "control-plane" && !controlPlaneOnly && (await whyNoNode()) === undefined) {
-    throw new Error(`the lab "${name}" has only a control plane; remove it first (down), or choose another name`);
-  }
+  const lab = readState(name) ?? (await create(options, await kindOf(controlPlaneOnly, progress)));
+  await refuseOther(lab, options);
   if (lab.phase === "creating") await prepare(lab, progress);
   if (lab.kind === "node") {
     await startSandbox(lab, progress);
@@ -61,6 +63,16 @@ async function bringUpLocked({ name, controlPlaneOnly, progress, auditedUser }: 
   lab.phase = "ready";
   writeState(lab);
   return lab;
+}
+
+/** Throws if the lab of this name is not what was asked for. */
+async function refuseOther({ name, kind, version }: LabState, asked: UpOptions): Promise<void> {
+  const way = "remove it first (down), or choose another name";
+  const { kubernetes, controlPlaneOnly } = asked;
+  if (kubernetes !== undefined && version !== "" && !version.startsWith(`v${kubernetes}.`))
+    throw new Error(`the lab "${name}" runs ${version}; ${way}`);
+  if (kind === "control-plane" && !controlPlaneOnly && (await whyNoNode()) === undefined)
+    throw new Error(`the lab "${name}" has only a control plane; ${way}`);
 }
 
 /** Removes the remains of an interrupted start or of a restart of the machine. */
@@ -87,7 +99,7 @@ async function kindOf(controlPlaneOnly: boolean, progress: Progress): Promise<La
 }
 
 /** Records the resources of the lab before any of them is created. */
-async function create(name: string, kind: LabState["kind"], auditedUser?: string): Promise<LabState> {
+async function create({ name, auditedUser, kubernetes }: UpOptions, kind: LabState["kind"]): Promise<LabState> {
   const lock = await takeAllocation();
   try {
     const id = randomBytes(8).toString("hex");
@@ -99,6 +111,7 @@ async function create(name: string, kind: LabState["kind"], auditedUser?: string
       phase: "creating",
       createdAt: new Date().toISOString(),
       version: "",
+      ...(kubernetes === undefined ? {} : { kubernetes }),
       cgroup: kind === "node" ? `${PROJECT}-${name}-${id}` : "",
       // Interface names have at most 15 characters.
       link: kind === "node" ? `crlab-${id.slice(0, 8)}` : "",
@@ -117,7 +130,7 @@ async function create(name: string, kind: LabState["kind"], auditedUser?: string
 
 async function prepare(lab: LabState, progress: Progress): Promise<void> {
   if (lab.kind === "node") await ensurePackages(NODE_REQUIREMENTS, progress);
-  const [programs] = await Promise.all([findPrograms(lab.kind, lab.id, progress), makePki(lab)]);
+  const [programs] = await Promise.all([findPrograms(lab, progress), makePki(lab)]);
   linkPrograms(lab, programs);
   lab.version = programs.version;
   writeState(lab);

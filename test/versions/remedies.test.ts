@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { crashEverywhere } from "../chaos/crash/play";
+import { Rig } from "../chaos/rig";
+import { describeObject, type Scenario } from "../chaos/scenario";
+import { bindingRenewal } from "../chaos/scenarios/binding-renewal";
+import { flowIsolation } from "../chaos/scenarios/flow-isolation";
+import { rollout, staleToken } from "../chaos/scenarios/stale-token";
+import { tokenAdmission, tokenTemplate } from "../chaos/scenarios/token-lifetime";
+import { Lab } from "../lab";
+import { kubernetesVersion } from "../lab/kubernetes";
+
+// Each remedy once, on the version of Kubernetes that LAB_KUBERNETES names: the operator as a process, with the rights of deploy/.
+
+const QUIET_MS = 5_000;
+const version = kubernetesVersion();
+const minor = Number(version.split(".")[1]);
+/** The first minor version of 1.x with MutatingAdmissionPolicy in admissionregistration.k8s.io/v1. */
+const ADMISSION_SINCE = 36;
+
+let lab: Lab;
+let rig: Rig;
+
+beforeAll(async () => {
+  lab = await Lab.up({ name: "versions-remedies", controlPlaneOnly: true });
+  rig = await Rig.up(lab);
+});
+
+afterAll(async () => {
+  // If beforeAll failed, its error must stay visible.
+  await (rig as Rig | undefined)?.down();
+  await (lab as Lab | undefined)?.down();
+});
+
+/** Plays a scenario to its end, without a crash; returns the conditions, and what was written afterwards. */
+async function play(scenario: Scenario): Promise<{ conditions: unknown; afterwards: readonly string[] }> {
+  const options = { pointsOf: () => [], quietMs: QUIET_MS, print: () => undefined };
+  const { recorded, quiet } = await crashEverywhere(rig, scenario, options);
+  return { conditions: recorded.state["conditions"], afterwards: quiet.writes };
+}
+
+describe(`on Kubernetes ${version}`, () => {
+  it("runs the version that was asked for", () => {
+    expect(lab.version).toBe(version);
+  });
+
+  it.each<[Scenario, string]>([
+    [staleToken, "x"],
+    [rollout, "x"],
+    [bindingRenewal, "x"],
+    [tokenTemplate, "x"],
+    [flowIsolation, "x"],
+  ])("$name", async (scenario, condition) => {
+    const { conditions, afterwards } = await play(scenario);
+    expect(conditions).toEqual(condition);
+    expect(afterwards).toEqual([]);
+  });
+
+  it("bounds tokens at admission, or says that this version cannot", async () => {
+    const isServed = minor >= ADMISSION_SINCE;
+    const reason = isServed ? "Bounded" : "AdmissionUnavailable";
+    const isOver: Scenario["isOver"] = ({ conditions = [] }) =>
+      (conditions as string[]).some(text => text.startsWith("TokenLifetimeBounded=") && text.endsWith(` ${reason}`));
+    const read: Scenario["describe"] = scene => (isServed ? tokenAdmission.describe(scene) : describeObject(scene));
+    const { conditions, afterwards } = await play({ ...tokenAdmission, isOver, describe: read });
+    expect(conditions).toEqual("x");
+    expect(afterwards).toEqual([]);
+  });
+});
