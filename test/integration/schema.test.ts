@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { type MaintenanceWindow, problemOf } from "../../src/core/windows";
 import { ClusterClient } from "../cluster/client";
+import { kubernetesVersion } from "../lab/kubernetes";
 import { suiteLab } from "./suite-lab";
 
 // The API server's own validation errors: a user who writes a bad object learns what was expected.
@@ -12,6 +13,8 @@ let client: ClusterClient;
 beforeAll(() => {
   client = ClusterClient.of(suiteLab());
 });
+
+const SHOWS_VALUES = Number(kubernetesVersion().split(".")[1]) >= 35;
 
 const target = { kind: "Deployment", name: "a" };
 const pods = { kind: "Pod", selector: { matchLabels: { app: "a" } } };
@@ -198,7 +201,8 @@ describe("the schema refuses", () => {
     ["a precedence among the built-in ones", flows({ matchingPrecedence: 100 }), "greater than or equal to 200"],
   ])("%s", async (_sentence, spec, words) => {
     const { ok, said } = await apply(spec);
-    expect(said).toContain(words);
+    // Older API servers name the type of a value that breaks a rule, not the value.
+    expect(said).toContain(SHOWS_VALUES ? words : words.replace(/^"[^"]*": /, '"string": '));
     expect(ok).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { crashEverywhere } from "../chaos/crash/play";
 import { Rig } from "../chaos/rig";
-import { describeObject, type Scenario } from "../chaos/scenario";
+import { describeObject, says, type Scenario } from "../chaos/scenario";
 import { bindingRenewal } from "../chaos/scenarios/binding-renewal";
 import { flowIsolation } from "../chaos/scenarios/flow-isolation";
 import { rollout, staleToken } from "../chaos/scenarios/stale-token";
@@ -16,6 +16,15 @@ const version = kubernetesVersion();
 const minor = Number(version.split(".")[1]);
 /** The first minor version of 1.x with MutatingAdmissionPolicy in admissionregistration.k8s.io/v1. */
 const ADMISSION_SINCE = 36;
+
+const IDLE = ["Reconciling=False Idle", "Stalled=False Idle"];
+const HOLDS = ["Ready=True AllHold", "TokenLifetimeBounded=True Bounded", ...IDLE];
+const UNAVAILABLE = [
+  "Ready=False AdmissionUnavailable",
+  "TokenLifetimeBounded=False AdmissionUnavailable",
+  "Reconciling=False Idle",
+  "Stalled=True AdmissionUnavailable",
+];
 
 let lab: Lab;
 let rig: Rig;
@@ -43,26 +52,19 @@ describe(`on Kubernetes ${version}`, () => {
     expect(lab.version).toBe(version);
   });
 
-  it.each<[Scenario, string]>([
-    [staleToken, "x"],
-    [rollout, "x"],
-    [bindingRenewal, "x"],
-    [tokenTemplate, "x"],
-    [flowIsolation, "x"],
-  ])("$name", async (scenario, condition) => {
+  it.each([staleToken, rollout, bindingRenewal, tokenTemplate, flowIsolation])("$name", async scenario => {
     const { conditions, afterwards } = await play(scenario);
-    expect(conditions).toEqual(condition);
+    expect(conditions).toEqual(["Ready=True AllHold", expect.stringMatching(/=True/), ...IDLE]);
     expect(afterwards).toEqual([]);
   });
 
   it("bounds tokens at admission, or says that this version cannot", async () => {
     const isServed = minor >= ADMISSION_SINCE;
     const reason = isServed ? "Bounded" : "AdmissionUnavailable";
-    const isOver: Scenario["isOver"] = ({ conditions = [] }) =>
-      (conditions as string[]).some(text => text.startsWith("TokenLifetimeBounded=") && text.endsWith(` ${reason}`));
+    const isOver: Scenario["isOver"] = state => says(state, "TokenLifetimeBounded", reason);
     const read: Scenario["describe"] = scene => (isServed ? tokenAdmission.describe(scene) : describeObject(scene));
     const { conditions, afterwards } = await play({ ...tokenAdmission, isOver, describe: read });
-    expect(conditions).toEqual("x");
+    expect(conditions).toEqual(isServed ? HOLDS : UNAVAILABLE);
     expect(afterwards).toEqual([]);
   });
 });

@@ -25,7 +25,15 @@ var components = map[string]func() *cobra.Command{
 	"kube-apiserver":          apiserver.NewAPIServerCommand,
 	"kube-controller-manager": controllermanager.NewControllerManagerCommand,
 	"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
-	"kubelet":                 func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) },
+	"kubelet":                 func() *cobra.Command { return kubeletCommand(kubelet.NewKubeletCommand) },
+}
+
+// kubeletCommand calls the kubelet's constructor, which takes a context since Kubernetes 1.34.
+func kubeletCommand(constructor any) *cobra.Command {
+	if newCommand, ok := constructor.(func(context.Context) *cobra.Command); ok {
+		return newCommand(context.Background())
+	}
+	return constructor.(func() *cobra.Command)()
 }
 
 func main() {
