@@ -86,7 +86,8 @@ function entriesOf({ from, to }: DockerfileStage["copies"][number], node: string
   return folderEntries(join(root, from.slice(BUILD_FOLDER.length)), to.replace(/\/$/, ""));
 }
 
-function isBuilt(): boolean {
+/** Reports whether the contents of the image are newer than the sources. */
+export function isBuilt(): boolean {
   const built = statSync(join(root, "dist", "image", "operator.js"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return SOURCES.every(path => newestIn(join(root, path)) <= built);
 }

@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Argument, Command } from "commander";
+import { operatorImage } from "../controllers/operator-image";
 import { takeDownOnceGone } from "../lab/down-once-gone";
 import { contextCluster, DEMO_LAB, labCluster, type DemoCluster } from "./cluster";
+import { forecast, stepsAhead } from "./forecast";
 import { OperatorInCluster, OperatorOnHost, type DemoOperator } from "./operator";
 import type { Play, Scenario } from "./scenario";
 import { scenarios } from "./scenarios";
@@ -18,10 +20,20 @@ interface DemoOptions {
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** The demonstration's own lab, unless the user has named a cluster. */
-function clusterOf(context: string | undefined, timeline: Timeline, folder: string): Promise<DemoCluster> {
-  if (context === undefined) return labCluster(line => timeline.say("lab", line));
-  return contextCluster(context, folder);
+/** The demonstration's own lab, unless the user has named a cluster. Tells what it is going to do, and builds the operator meanwhile. */
+async function clusterOf(
+  { context, hostProcess = false }: DemoOptions,
+  timeline: Timeline,
+  folder: string,
+): Promise<DemoCluster> {
+  if (context !== undefined) return contextCluster(context, folder);
+  timeline.quote(forecast(stepsAhead()));
+  const say = (who: string) => (line: string) => void timeline.say(who, line);
+  // What fails here fails again when it is needed, and is reported then.
+  const building = hostProcess ? undefined : operatorImage(say("operator")).catch(() => undefined);
+  const cluster = await labCluster(say("lab"));
+  await building;
+  return cluster;
 }
 
 /** Runs the operator in the cluster if that is a lab; otherwise, or if requested, as a process on this machine. */
@@ -35,7 +47,8 @@ async function printComplaints(operator: DemoOperator): Promise<void> {
   for (const line of await operator.complaints()) console.error(`operator: ${line}`);
 }
 
-async function demo(scenario: Scenario, { context, hostProcess = false, keep = false }: DemoOptions): Promise<void> {
+async function demo(scenario: Scenario, options: DemoOptions): Promise<void> {
+  const { context, hostProcess = false, keep = false } = options;
   const timeline = new Timeline();
   const folder = mkdtempSync(join(tmpdir(), "controller-resilience-demo-"));
   let cluster: DemoCluster | undefined;
@@ -61,7 +74,7 @@ async function demo(scenario: Scenario, { context, hostProcess = false, keep = f
   for (const signal of SIGNALS) process.on(signal, onSignal);
   try {
     timeline.heading("Start a cluster");
-    cluster = await clusterOf(context, timeline, folder);
+    cluster = await clusterOf(options, timeline, folder);
     timeline.say("cluster", cluster.description, "good");
 
     operator = operatorOf(cluster, timeline, hostProcess);
