@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { apiTypes, CLUSTER_CRD_FILE, clusterApiTypes, CRD_FILE } from "./api-types";
 import { argocdConfig } from "./argocd";
+import { chartReadme } from "./chart-readme";
 import { clusterCrd } from "./cluster-crd";
 import { dashboardFile } from "./dashboard/dashboard";
 import { manifests } from "./manifests";
@@ -26,6 +27,7 @@ const outputs: readonly Output[] = [
   argocdConfig(root),
   ...remedyPages(root),
   presetPage(root),
+  chartReadme(root),
   metricsPage(),
   dashboardFile(),
   ...manifests(),

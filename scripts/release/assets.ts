@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
+import { parseDocument, stringify } from "yaml";
 import cfg from "../../package.json";
 import { CHART, renderChart } from "../../test/cluster/chart";
 import { helm } from "../../test/lab/helm";
@@ -35,7 +36,7 @@ export async function writeAssets(folder: string, image: ReleasedImage, reposito
     throw new Error(`expected an image with its registry and without a tag, got "${image.name}"`);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  await packageChart(folder, image);
+  await packageChart(folder, image, repository);
   writeFileSync(join(folder, "install.yaml"), await installYaml(image));
   writeFileSync(join(folder, "crds.yaml"), crds());
   packPlugin(folder);
@@ -46,11 +47,17 @@ export async function writeAssets(folder: string, image: ReleasedImage, reposito
 }
 
 /** The chart of a release installs the image by its digest: its values need no change. */
-async function packageChart(folder: string, image: ReleasedImage): Promise<void> {
+async function packageChart(folder: string, image: ReleasedImage, repository: string): Promise<void> {
   const copy = join(folder, "controller-resilience");
   cpSync(CHART, copy, { recursive: true });
-  const values = join(copy, "values.yaml");
-  writeFileSync(values, valuesWith(readFileSync(values, "utf8"), image));
+  const change = (name: string, by: (text: string) => string): void => {
+    writeFileSync(join(copy, name), by(readFileSync(join(copy, name), "utf8")));
+  };
+  const home = `${repository}/tree/v${cfg.version}/`;
+  change("values.yaml", text => valuesWith(text, image));
+  change("Chart.yaml", text => metadataWith(text, image, { repository, home }));
+  // A chart is read far from its repository.
+  change("README.md", text => text.replaceAll("](../../", `](${home}`));
   const { code, stderr } = await helm(["package", copy, "--destination", folder]);
   rmSync(copy, { recursive: true });
   if (code !== 0) throw new Error(`helm package: ${stderr.trim()}`);
@@ -62,6 +69,20 @@ function valuesWith(values: string, { name, digest }: ReleasedImage): string {
     .replace(/^ {2}digest: ""$/m, `  digest: ${digest}`);
   if (found.includes(`repository: ${name}`) && found.includes(`digest: ${digest}`)) return found;
   throw new Error("expected image.repository and image.digest in the values of the chart, found other lines");
+}
+
+/** `home` is also where alerts find their runbooks (values.yaml). */
+function metadataWith(
+  chart: string,
+  { name, digest }: ReleasedImage,
+  to: { repository: string; home: string },
+): string {
+  const document = parseDocument(chart);
+  document.set("home", to.home);
+  document.set("sources", [to.repository]);
+  const images = stringify([{ name: "controller-resilience", image: `${name}@${digest}` }]);
+  document.setIn(["annotations", "artifacthub.io/images"], images);
+  return String(document);
 }
 
 async function installYaml({ name, digest }: ReleasedImage): Promise<string> {

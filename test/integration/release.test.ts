@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import cfg from "../../package.json";
 import { writeAssets } from "../../scripts/release/assets";
 import { ensureBuilt } from "../controllers/operator-image";
@@ -45,6 +45,20 @@ it("installs the image by its digest, without a value", async () => {
   expect(stderr).toBe("");
   for (const text of [stdout, read("install.yaml")])
     expect([...text.matchAll(/^ +image: (.*)$/gm)].map(([, found]) => found)).toEqual([byDigest]);
+});
+
+it("has a chart that says where it comes from, and links there", async () => {
+  const chart = join(folder, `controller-resilience-${cfg.version}.tgz`);
+  const { stdout } = await helm(["show", "chart", chart]);
+  const home = `${repository}/tree/v${cfg.version}/`;
+  expect(parse(stdout)).toMatchObject({ home, sources: [repository], version: cfg.version });
+  const { annotations } = parse(stdout) as { annotations: Record<string, string> };
+  expect(parse(annotations["artifacthub.io/images"] ?? "")).toEqual([
+    { name: "controller-resilience", image: byDigest },
+  ]);
+  const { stdout: readme } = await helm(["show", "readme", chart]);
+  expect(readme).toContain(`](${home}docs/install.md)`);
+  expect(readme).not.toContain("](..");
 });
 
 it("has both definitions, and nothing else, as documents of one file", () => {
