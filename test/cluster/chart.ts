@@ -20,9 +20,10 @@ export interface ChartObject {
   readonly [field: string]: unknown;
 }
 
-/** Renders the chart with Helm, without a cluster; throws with Helm's output. */
+/** Renders what the chart installs with Helm, without a cluster; throws with Helm's output. */
 export async function renderChart(args: readonly string[], progress: Progress = silent): Promise<string> {
-  const how = ["template", RELEASE, CHART, "--namespace", OPERATOR.namespace, "--kube-version", kubernetesVersion()];
+  const version = ["--kube-version", kubernetesVersion()];
+  const how = ["template", RELEASE, CHART, "--namespace", OPERATOR.namespace, "--skip-tests", ...version];
   const { code, stdout, stderr } = await helm([...how, ...args], { progress });
   if (code !== 0) throw new Error(stderr.trim());
   return stdout;

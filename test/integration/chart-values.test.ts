@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { CHART, type ChartObject, renderChart } from "../cluster/chart";
+import { CHART, type ChartObject, RELEASE, renderChart } from "../cluster/chart";
 import { helm, helmProgram } from "../lab/helm";
+import { kubernetesVersion } from "../lab/kubernetes";
 import packageJson from "../../package.json";
 
 // Renders the chart with values that differ from its defaults. This needs no cluster; chart.test.ts installs the chart.
@@ -188,6 +189,37 @@ describe("the network policy", () => {
     expect(await spec(toServer, toNames)).toMatchObject({
       egress: [{ ports, to: [{ ipBlock: { cidr: "10.0.0.1/32" } }] }, { ports: [{ port: 53 }, { port: 53 }] }],
     });
+  });
+});
+
+describe("helm test", () => {
+  const rendered = async (...values: string[]) => {
+    const only = ["--show-only", "templates/tests/leads.yaml", "--kube-version", kubernetesVersion()];
+    const { code, stdout, stderr } = await helm(["template", RELEASE, CHART, ...only, ...values]);
+    return code === 0 ? objectsOf(stdout) : stderr;
+  };
+
+  it("runs a pod of the operator's image that may read the Lease, and nothing else", async () => {
+    const digest = `sha256:${"0".repeat(64)}`;
+    const objects = (await rendered("--set", `image.digest=${digest}`)) as ChartObject[];
+    expect(objects.map(({ kind }) => kind)).toEqual(["ServiceAccount", "Role", "RoleBinding", "Pod"]);
+    expect(objects.filter(({ metadata }) => !("helm.sh/hook" in (metadata.annotations ?? {})))).toEqual([]);
+    const lease = { resources: ["leases"], resourceNames: ["controller-resilience"], verbs: ["get"] };
+    expect(rulesIn(objects)).toEqual([{ apiGroups: ["coordination.k8s.io"], ...lease }]);
+    const containers = [{ image: `controller-resilience@${digest}`, resources: { limits: { memory: "128Mi" } } }];
+    expect(objects.at(-1)).toMatchObject({ spec: { automountServiceAccountToken: false, containers } });
+  });
+
+  it("runs a pod that no selector of the chart matches", async () => {
+    const name = "app.kubernetes.io/name";
+    expect(deploymentIn(await render()).template.metadata).toMatchObject({ labels: { [name]: RELEASE } });
+    const pod = ((await rendered()) as ChartObject[]).at(-1);
+    expect(pod).toMatchObject({ metadata: { labels: { [name]: `${RELEASE}-test` } } });
+  });
+
+  it("is left out without the operator, and where only manifests are rendered", async () => {
+    expect(await rendered("--set", "operator.enabled=false")).toContain("could not find template");
+    expect((await render()).map(({ kind }) => kind)).not.toContain("Pod");
   });
 });
 

@@ -78,3 +78,33 @@ labels:
 {{- define "controller-resilience.auditSecret" -}}
 {{ .Values.audit.secretName | default "controller-resilience-audit" }}
 {{- end }}
+
+{{/* A volume with a token of ten minutes, the only one of a pod. */}}
+{{- define "controller-resilience.identity" -}}
+- name: identity
+  projected:
+    defaultMode: 0440
+    sources:
+      - serviceAccountToken: { path: token, expirationSeconds: 600 }
+      - configMap:
+          name: kube-root-ca.crt
+          items: [{ key: ca.crt, path: ca.crt }]
+      - downwardAPI:
+          items: [{ path: namespace, fieldRef: { fieldPath: metadata.namespace } }]
+{{- end }}
+
+{{/* User and group of the image, and what else the Pod Security level `restricted` requires of a pod. */}}
+{{- define "controller-resilience.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{/* What it requires of a container. */}}
+{{- define "controller-resilience.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end }}
