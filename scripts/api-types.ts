@@ -66,7 +66,7 @@ interface Names {
   readonly references: Readonly<Record<string, string>>;
 }
 
-/** Fields with a default are always present when an object is read, hence required. */
+/** Fields with a default are always present when an object is read, hence required; only an object that is about to be created has no status. */
 function asRead(schema: Schema, path: string, names: Names): JSONSchema {
   const reference = names.references[path];
   return reference === undefined
@@ -86,7 +86,9 @@ function inFull(schema: Schema, path: string, names: Names): JSONSchema {
     plain["properties"] = Object.fromEntries(
       entries.map(([name, s]) => [name, asRead(s, path ? `${path}.${name}` : name, names)]),
     );
-    const defaulted = entries.filter(([, s]) => s.default !== undefined).map(([name]) => name);
+    const isAlwaysThere = (name: string, { default: fallback }: Schema): boolean =>
+      fallback !== undefined && (path !== "" || name !== "status");
+    const defaulted = entries.filter(entry => isAlwaysThere(...entry)).map(([name]) => name);
     plain["required"] = [...new Set([...(rest.required ?? []), ...defaulted])];
   }
   if (rest.type === "object")

@@ -14,7 +14,7 @@ export interface Step {
 
 const PLAY: Step = {
   what: "start a one-node cluster, install the operator, break a controller, watch",
-  minutes: [2, 4],
+  minutes: [1, 3],
   isOnce: false,
 };
 

@@ -75,7 +75,7 @@ export interface WorkloadsSpec {
  */
 export interface ClusterControllerResilienceStatus {
   /**
-   * Generation of the spec that status describes.
+   * Generation of the spec that status describes. -1 before the operator has looked.
    */
   observedGeneration?: number;
   /**

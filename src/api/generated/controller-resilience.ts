@@ -302,7 +302,7 @@ export interface StallDetectionSpec {
  */
 export interface ControllerResilienceStatus {
   /**
-   * Generation of the spec that this status describes.
+   * Generation of the spec that this status describes. -1 before the operator has looked.
    */
   observedGeneration?: number;
   /**

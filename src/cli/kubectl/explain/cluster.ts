@@ -69,7 +69,8 @@ export function explainCluster({ object, objects, events, operator, unread }: Cl
 }
 
 function evidenceOf(status: ClusterControllerResilience["status"]): string[] {
-  if (status === undefined) return [];
+  // Before the operator has looked there are no conditions.
+  if (status?.conditions === undefined) return [];
   const { namespaces = 0, workloads = 0, protected: covered = 0, objects = 0, excluded = [] } = status;
   const reasons = excluded.map(({ reason, count }) => `${count} ${reason}`).join(", ");
   return [
