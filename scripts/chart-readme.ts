@@ -23,7 +23,9 @@ Every value has a working default; an invalid value is refused by name.
 interface Schema {
   readonly $ref?: string;
   readonly type?: string;
-  readonly enum?: readonly unknown[];
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly definitions?: Readonly<Record<string, Schema>>;
 }
@@ -32,6 +34,7 @@ interface Schema {
 export interface ChartValue {
   /** Such as `image.repository`. */
   readonly path: string;
+  /** With its choices or its range; "" if the schema does not know it. */
   readonly type: string;
   /** As JSON. */
   readonly fallback: string;
@@ -81,15 +84,17 @@ function commentOf(node: Node): string {
   return node.commentBefore?.split("\n\n").at(-1) ?? "";
 }
 
-function typeOf({ type, enum: choices }: Schema): string {
-  if (choices !== undefined) return "string";
-  return type ?? "any";
+function typeOf({ type = "", enum: choices, minimum, maximum }: Schema): string {
+  if (choices !== undefined) return choices.map(choice => `\`${choice}\``).join(", ");
+  return minimum === undefined || maximum === undefined ? type : `${type}, ${minimum} to ${maximum}`;
 }
 
-/** The text of a comment; indented lines of it are examples. */
+/** The text of a comment, with links to pages; indented lines of it are examples. */
 function told(comment: string): string {
   const lines = comment.split("\n").filter(line => line.trim() !== "");
   const examples = lines.filter(line => line.startsWith("   ")).map(line => `\`${line.trim()}\``);
   const text = lines.filter(line => !line.startsWith("   ")).map(line => line.trim());
-  return [...text, ...(examples.length === 0 ? [] : [`Example: ${examples.join(", ")}`])].join(" ");
+  return [...text, ...(examples.length === 0 ? [] : [`Example: ${examples.join(", ")}`])]
+    .join(" ")
+    .replaceAll(/\bdocs\/[\w/-]+\.md\b/g, page => `[${page}](../../${page})`);
 }
