@@ -72,6 +72,15 @@ export class Restarts {
     this.#warmup.loaded(key);
   }
 
+  /**
+   * Takes note of a status that a pass has written: without that, other objects would wait for a rollout that has ended until the next full pass.
+   *
+   * @param mode as in {@link load}
+   */
+  reported(key: Key, object: ControllerResilience, mode?: Mode): void {
+    this.#rollouts.note(key, object, mode);
+  }
+
   /** Begins the restarts of one object in one pass. `settled` has the outcomes that remedies have settled in this pass. */
   settle(session: ObjectSession, settled: readonly SettledRestarts[] = []): ObjectRestarts {
     const history = joinRestarts(session.object.status?.restarts ?? [], settled);

@@ -29,7 +29,7 @@ export class Rollouts {
     this.#clock = clock;
   }
 
-  /** Reads the status of an object; null: it is gone. */
+  /** Takes note of the status of an object, as read or written; null: it is gone. */
   note(key: Key, object: ControllerResilience | null, mode?: Mode): void {
     const entries = isRolling(object, mode) ? (object?.status?.daemonSets ?? []) : [];
     const open = entries.find(({ outcome }) => OPEN.includes(outcome));

@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import type { DaemonSetStatus } from "../../api/controller-resilience";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { ObjectSession } from "../object/object-session";
+import {
+  makeObject,
+  MemoryObjects,
+  RecordingEvents,
+  RecordingLog,
+  RecordingMetrics,
+  RecordingWriter,
+} from "../testing/fakes";
+import { makeReconciler } from "../testing/reconciler";
+import { makeDecision, makeReaders, makeRemedy } from "../testing/remedies";
+import { makeRestarts } from "../testing/restarts";
+
+const TEMPLATE = { mode: "Enforce", tokenLifetime: { via: "Template" } as never } as const;
+
+it("a rollout lets the next one begin with the pass that reports its end, and holds it from the pass that reports its begin", async () => {
+  const clock = new FakeClock();
+  const store = new MemoryObjects();
+  for (const key of ["team/a", "shop/b"]) store.put(makeObject(key, TEMPLATE));
+  const restarts = makeRestarts(clock);
+  clock.advance(10_000);
+  let outcome: DaemonSetStatus["outcome"] = "Rolling";
+  const report = () => makeDecision({ lists: { daemonSets: [{ name: "agent", outcome }] } });
+  const remedy = makeRemedy(report, { block: "tokenLifetime", owns: "daemonSets", condition: "TokenLifetimeBounded" });
+  const reconciler = makeReconciler({
+    ...{ store, writer: new RecordingWriter(), events: new RecordingEvents(), readers: makeReaders(clock) },
+    ...{ remedies: [remedy], restarts, log: new RecordingLog(), metrics: new RecordingMetrics(), random: () => 0.25 },
+  });
+  const waits = async (): Promise<boolean> => {
+    const other = (await store.get("shop/b"))!;
+    return restarts.settle(new ObjectSession(other, store, clock)).rolloutDeferral() !== undefined;
+  };
+  expect(await waits()).toBe(false);
+  await reconciler.reconcile("team/a", () => true);
+  expect(await waits()).toBe(true);
+  outcome = "Bounded";
+  await reconciler.reconcile("team/a", () => true);
+  expect(await waits()).toBe(false);
+});
