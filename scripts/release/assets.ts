@@ -11,6 +11,7 @@ import { helm } from "../../test/lab/helm";
 import { printer } from "../../test/lab/progress";
 import { CLI_FOLDER } from "../bundle-cli";
 import { IMAGE_FOLDER } from "../bundle";
+import { changesIn, sectionOf } from "./changelog";
 import { krewManifest } from "./krew";
 
 const root = join(__dirname, "..", "..");
@@ -80,9 +81,23 @@ function metadataWith(
   const document = parseDocument(chart);
   document.set("home", to.home);
   document.set("sources", [to.repository]);
-  const images = stringify([{ name: "controller-resilience", image: `${name}@${digest}` }]);
-  document.setIn(["annotations", "artifacthub.io/images"], images);
+  const shown = {
+    images: [{ name: "controller-resilience", image: `${name}@${digest}` }],
+    links: [
+      { name: "Documentation", url: `${to.home}docs` },
+      { name: "support", url: `${to.home}SUPPORT.md` },
+    ],
+    changes: changesIn(ownSection()),
+  };
+  for (const [what, value] of Object.entries(shown))
+    document.setIn(["annotations", `artifacthub.io/${what}`], stringify(value));
   return String(document);
+}
+
+/** What has changed; before the version has its heading, what will be below it. */
+export function ownSection(): string {
+  const changelog = readFileSync(join(root, "CHANGELOG.md"), "utf8");
+  return sectionOf(changelog, changelog.includes(`## [${cfg.version}]`) ? cfg.version : "Unreleased");
 }
 
 async function installYaml({ name, digest }: ReleasedImage): Promise<string> {

@@ -19,6 +19,40 @@ export function released(changelog: string, version: string, date: string): stri
   return changelog.replace(/^## \[Unreleased\]$/m, `## [Unreleased]\n\n## [${version}] - ${date}`);
 }
 
+/** A change, as Artifact Hub shows it. */
+export interface Change {
+  /** added, changed, deprecated, removed, fixed or security */
+  readonly kind: string;
+  readonly description: string;
+}
+
+/** The items of a version, each with the kind of change and the part that its headings name. */
+export function changesIn(section: string): Change[] {
+  return headed(section, "### ").flatMap(({ title: kind, text }) =>
+    headed(text, "#### ").flatMap(({ title: part, text: items }) =>
+      [...items.matchAll(/^- (.*(?:\n {2}.*)*)/gm)].map(([, item = ""]) => ({
+        kind: kind.toLowerCase(),
+        description: plain(part === "" ? item : `${part}: ${item}`),
+      })),
+    ),
+  );
+}
+
+/** The parts of a text below headings of one level; the first part has none. */
+function headed(text: string, heading: string): { title: string; text: string }[] {
+  const [before = "", ...parts] = text.split(new RegExp(`^${heading}`, "m"));
+  const titled = parts.map(part => ({ title: part.split("\n", 1)[0]?.trim() ?? "", text: part }));
+  return [{ title: "", text: before }, ...titled];
+}
+
+/** One line without links, which would lead nowhere on another site. */
+function plain(markdown: string): string {
+  return markdown
+    .replaceAll(/\s*\n\s*/g, " ")
+    .replaceAll(/ \(\[[^\]]*\]\([^)]*\)\)/g, "")
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1");
+}
+
 /** `npm run release:notes`: what has changed in the version of package.json. */
 function main(): void {
   try {

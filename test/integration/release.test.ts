@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import cfg from "../../package.json";
-import { writeAssets } from "../../scripts/release/assets";
+import { ownSection, writeAssets } from "../../scripts/release/assets";
+import { changesIn } from "../../scripts/release/changelog";
 import { ensureBuilt } from "../controllers/operator-image";
 import { actionlint } from "../lab/actionlint";
 import { must } from "../lab/commands";
@@ -57,6 +58,11 @@ it("has a chart that says where it comes from, and links there", async () => {
   expect(parse(annotations["artifacthub.io/images"] ?? "")).toEqual([
     { name: "controller-resilience", image: byDigest },
   ]);
+  expect(parse(annotations["artifacthub.io/links"] ?? "")).toContainEqual({
+    name: "support",
+    url: `${home}SUPPORT.md`,
+  });
+  expect(parse(annotations["artifacthub.io/changes"] ?? "")).toContainEqual(changesIn(ownSection())[0]);
   const { stdout: readme } = await helm(["show", "readme", chart]);
   expect(readme).toContain(`](${home}docs/install.md)`);
   expect(readme).not.toContain("](..");
