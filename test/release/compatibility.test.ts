@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { losses, type Schema } from "./compatibility";
+
+const root = join(__dirname, "../..");
+const RELEASES = join(root, "test/fixtures/releases");
+
+interface Definition {
+  readonly spec: {
+    readonly versions: readonly { readonly name: string; readonly schema: { readonly openAPIV3Schema: Schema } }[];
+  };
+}
+
+function schemaIn(folder: string, file: string): Schema {
+  const { spec } = parse(readFileSync(join(folder, file), "utf8")) as Definition;
+  return spec.versions.find(({ name }) => name === "v1alpha1")?.schema.openAPIV3Schema ?? {};
+}
+
+const cases = readdirSync(RELEASES, { withFileTypes: true })
+  .filter(entry => entry.isDirectory())
+  .flatMap(({ name }) => readdirSync(join(RELEASES, name, "crds")).map(file => [name, file] as const));
+
+describe("an object of a release", () => {
+  it.each(cases)("%s stays valid, and keeps its fields and defaults: %s", (release, file) => {
+    const before = schemaIn(join(RELEASES, release, "crds"), file);
+    expect(losses(before, schemaIn(join(root, "crds"), file), "")).toEqual([]);
+  });
+
+  it("is of both kinds", () => {
+    expect(cases.length).toBeGreaterThanOrEqual(2);
+  });
+});
+
+describe("a change of the schema", () => {
+  const before: Schema = {
+    type: "object",
+    properties: {
+      name: { type: "string", maxLength: 10, minLength: 1, enum: ["a", "b"], default: "a" },
+      list: { type: "array", items: { type: "integer", nullable: true } },
+      map: { type: "object", additionalProperties: { type: "string" } },
+    },
+  };
+  const name = before.properties?.["name"] ?? {};
+  const list = before.properties?.["list"] ?? {};
+  const map = before.properties?.["map"] ?? {};
+  const withField = (field: string, schema: Schema): Schema => ({
+    ...before,
+    properties: { ...before.properties, [field]: schema },
+  });
+
+  it.each<[string, Schema]>([
+    [".name is gone", { ...before, properties: { list, map } }],
+    ['type of .name was "string", is "integer"', withField("name", { ...name, type: "integer" })],
+    ['default of .name was "a", is "b"', withField("name", { ...name, default: "b" })],
+    ['.name may no longer be "b"', withField("name", { ...name, enum: ["a"] })],
+    ["maxLength of .name was 10, is 9", withField("name", { ...name, maxLength: 9 })],
+    ["minLength of .name was 1, is 2", withField("name", { ...name, minLength: 2 })],
+    ["maxItems of .list was none, is 3", withField("list", { ...list, maxItems: 3 })],
+    [".list[] may no longer be null", withField("list", { ...list, items: { type: "integer" } })],
+    [
+      'type of .map{} was "string", is "boolean"',
+      withField("map", { ...map, additionalProperties: { type: "boolean" } }),
+    ],
+    [".name is required now", { ...before, required: ["name"] }],
+    [".list[] has an enum now", withField("list", { ...list, items: { type: "integer", nullable: true, enum: [1] } })],
+  ])("is seen: %s", (sentence, after) => {
+    expect(losses(before, after, "")).toEqual([sentence]);
+  });
+
+  it.each<[string, Schema]>([
+    ["a new field", withField("more", { type: "string" })],
+    ["a higher maximum", withField("name", { ...name, maxLength: 11 })],
+    ["a lower minimum", withField("name", { ...name, minLength: 0 })],
+    ["another value", withField("name", { ...name, enum: ["a", "b", "c"] })],
+    ["no limits", withField("name", { type: "string", default: "a" })],
+  ])("loses nothing: %s", (_, after) => {
+    expect(losses(before, after, "")).toEqual([]);
+  });
+});
