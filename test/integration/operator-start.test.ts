@@ -137,7 +137,8 @@ describe("an API server that is away", () => {
     await client.until("the operator to lead", leads, PATIENCE_MS);
     await client.createNamespace("watched");
     await client.protect("watched", "a", { targets: [{ kind: "Deployment", name: "a" }], tokenRestart: {} });
-    const seen = async (): Promise<boolean> => (await client.resilience("watched", "a")).status?.conditions !== undefined;
+    const seen = async (): Promise<boolean> =>
+      (await client.resilience("watched", "a")).status?.conditions !== undefined;
     await client.until("the new object to be seen", seen, PATIENCE_MS);
     const checked = await promtool(["check", "metrics"], (await operator.probe("/metrics")).text);
     expect(checked).toEqual({ code: 0, stdout: "", stderr: "" });
