@@ -1,9 +1,11 @@
-// `npm run release:prepare -- VERSION`: gives the next release its version in package.json, the chart and CHANGELOG.md. It commits nothing.
+// `npm run release:prepare -- VERSION`: gives the next release its version in package.json, CHANGELOG.md and wherever else it is named.
+// It commits nothing.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import cfg from "../../package.json";
 import { released } from "./changelog";
+import { checkVersion, isCandidate, NAMED_IN, withVersion } from "./version";
 
 const root = join(__dirname, "..", "..");
 
@@ -17,11 +19,13 @@ function rewrite(path: string, change: (text: string) => string): void {
 }
 
 function main(version = ""): void {
-  if (!/^\d+\.\d+\.\d+(-[0-9a-z.]+)?$/.test(version))
-    throw new Error(`expected a version such as 0.2.0, got "${version}"`);
-  rewrite("CHANGELOG.md", text => released(text, version, new Date().toISOString().slice(0, 10)));
+  checkVersion(version);
+  // The lines of a release candidate are those of the release that follows it.
+  if (!isCandidate(version))
+    rewrite("CHANGELOG.md", text => released(text, version, new Date().toISOString().slice(0, 10)));
   if (version !== cfg.version) must("npm", "version", version, "--no-git-tag-version");
-  rewrite("deploy/chart/Chart.yaml", text => text.replace(/^((?:app)?[vV]ersion): .*$/gm, `$1: ${version}`));
+  for (const path of Object.keys(NAMED_IN))
+    rewrite(path, text => withVersion(path, text, { from: cfg.version, to: version }));
   must("npm", "run", "generate");
   console.log(
     `Version ${version} is in the files. Read the diff, commit it, and tag the commit v${version} once it is on main.`,
