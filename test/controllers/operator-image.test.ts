@@ -15,7 +15,15 @@ describe("the operator's Dockerfile", () => {
   it("names the Node.js that the lab's image has, and that of .nvmrc", () => {
     expect(stage.args).toEqual({ NODE_VERSION });
     expect(readFileSync(join(root, ".nvmrc"), "utf8").trim()).toBe(NODE_VERSION);
-    expect(dockerfile).toMatch(/^FROM node:\$\{NODE_VERSION\}-\S+ AS build$/m);
+  });
+
+  it("runs commands on the builder's platform only, so that a release for two needs no emulation", () => {
+    const stages = dockerfile.split(/^FROM /m).slice(1);
+    const running = stages.filter(text => /^RUN /m.test(text));
+    expect(running.map(text => text.split("\n", 1)[0])).toEqual([
+      "--platform=$BUILDPLATFORM node:${NODE_VERSION}-trixie-slim AS build",
+    ]);
+    expect(stages[1]?.trim()).toMatch(/^node:\$\{NODE_VERSION\}-trixie-slim AS node/);
   });
 
   it("runs the operator itself as a user by number, so that runAsNonRoot can be checked and signals arrive", () => {
@@ -24,9 +32,10 @@ describe("the operator's Dockerfile", () => {
     expect(stage.env).toEqual({ RESILIENCE_HEALTH_HOST: "*" });
   });
 
-  it("copies only Node.js and the output of the build", () => {
+  it("copies only Node.js with its license and the output of the build", () => {
     expect(stage.copies).toEqual([
       { from: "/usr/local/bin/node", to: "/usr/local/bin/node" },
+      { from: "/usr/local/LICENSE", to: "/usr/share/doc/node/LICENSE" },
       { from: "/build/dist/image/", to: "/app/" },
     ]);
   });

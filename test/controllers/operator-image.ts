@@ -1,5 +1,5 @@
 import { readFileSync, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { must } from "../lab/commands";
 import {
   buildImage,
@@ -18,9 +18,14 @@ const root = join(__dirname, "..", "..");
 /** The name of the operator's image on a lab's node. */
 export const OPERATOR_IMAGE = "controller-resilience:lab";
 
-/** Paths of this repository and of Node.js in the Dockerfile's first stage. */
+/** Path of this repository in the Dockerfile's first stage. */
 const BUILD_FOLDER = "/build/";
-const BUILD_NODE = "/usr/local/bin/node";
+
+/** Paths of Node.js in its own image, and in the lab's release of it. */
+const NODE_FILES: Readonly<Record<string, string>> = {
+  "/usr/local/bin/node": "bin/node",
+  "/usr/local/LICENSE": "LICENSE",
+};
 
 /** The sources of the operator: if one is newer than the build, the operator is built again. */
 const SOURCES = ["pepr.ts", "capabilities", "src", "scripts", "package.json", "package-lock.json"];
@@ -80,7 +85,8 @@ async function build(progress: Progress): Promise<void> {
 
 /** The path on this machine of a COPY in the Dockerfile. */
 function entriesOf({ from, to }: DockerfileStage["copies"][number], node: string): Entry[] {
-  if (from === BUILD_NODE) return [{ path: to, copy: node }];
+  const part = NODE_FILES[from];
+  if (part !== undefined) return [{ path: to, copy: join(dirname(node), "..", part) }];
   if (!from.startsWith(BUILD_FOLDER))
     throw new Error(`the Dockerfile copies ${from}, which has no counterpart on this machine`);
   return folderEntries(join(root, from.slice(BUILD_FOLDER.length)), to.replace(/\/$/, ""));
