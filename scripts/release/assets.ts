@@ -11,7 +11,7 @@ import { helm } from "../../test/lab/helm";
 import { printer } from "../../test/lab/progress";
 import { CLI_FOLDER } from "../bundle-cli";
 import { IMAGE_FOLDER } from "../bundle";
-import { changesIn, sectionOf } from "./changelog";
+import { changesIn, notesOf } from "./changelog";
 import { krewManifest } from "./krew";
 
 const root = join(__dirname, "..", "..");
@@ -87,17 +87,16 @@ function metadataWith(
       { name: "Documentation", url: `${to.home}docs` },
       { name: "support", url: `${to.home}SUPPORT.md` },
     ],
-    changes: changesIn(ownSection()),
+    changes: changesIn(ownNotes()),
   };
   for (const [what, value] of Object.entries(shown))
     document.setIn(["annotations", `artifacthub.io/${what}`], stringify(value));
   return String(document);
 }
 
-/** What has changed; before the version has its heading, what will be below it. */
-export function ownSection(): string {
-  const changelog = readFileSync(join(root, "CHANGELOG.md"), "utf8");
-  return sectionOf(changelog, changelog.includes(`## [${cfg.version}]`) ? cfg.version : "Unreleased");
+/** What has changed in this version. */
+export function ownNotes(): string {
+  return notesOf(readFileSync(join(root, "CHANGELOG.md"), "utf8"), cfg.version);
 }
 
 async function installYaml({ name, digest }: ReleasedImage): Promise<string> {
@@ -135,14 +134,9 @@ async function main(): Promise<void> {
     .requiredOption("--image <name>", "image with its registry, without a tag")
     .requiredOption("--digest <digest>", "sha256:... of the image")
     .requiredOption("--repository <url>", "https address of the repository")
-    .option("--tag <tag>", "fail unless it is v and the version in package.json")
     .option("--out <folder>", "an empty or new folder", join(root, "dist", "release"))
     .parse();
-  const { image, digest, repository, tag, out } = program.opts<
-    Record<"image" | "digest" | "repository" | "out", string> & { tag?: string }
-  >();
-  if (tag !== undefined && tag !== `v${cfg.version}`)
-    program.error(`expected the tag v${cfg.version}, as in package.json, got ${tag}`);
+  const { image, digest, repository, out } = program.opts<Record<"image" | "digest" | "repository" | "out", string>>();
   await writeAssets(out, { name: image, digest }, repository).catch((error: unknown) =>
     program.error(error instanceof Error ? error.message : String(error)),
   );

@@ -12,6 +12,11 @@ export function sectionOf(changelog: string, version: string): string {
   throw new Error(`expected lines below a heading "## [${version}] - DATE" in CHANGELOG.md, found none`);
 }
 
+/** What has changed in a version. One without lines of its own, such as a release candidate, has what is unreleased. */
+export function notesOf(changelog: string, version: string): string {
+  return sectionOf(changelog, changelog.includes(`## [${version}]`) ? version : "Unreleased");
+}
+
 /** Gives the lines below [Unreleased] to a version. @throws Error if there are none, or the version has some already */
 export function released(changelog: string, version: string, date: string): string {
   sectionOf(changelog, "Unreleased");
@@ -56,7 +61,7 @@ function plain(markdown: string): string {
 /** `npm run release:notes`: what has changed in the version of package.json. */
 function main(): void {
   try {
-    console.log(sectionOf(readFileSync(join(__dirname, "..", "..", "CHANGELOG.md"), "utf8"), cfg.version));
+    console.log(notesOf(readFileSync(join(__dirname, "..", "..", "CHANGELOG.md"), "utf8"), cfg.version));
   } catch (error) {
     console.error((error as Error).message);
     process.exitCode = 1;

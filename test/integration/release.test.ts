@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import cfg from "../../package.json";
-import { ownSection, writeAssets } from "../../scripts/release/assets";
+import { ownNotes, writeAssets } from "../../scripts/release/assets";
 import { changesIn } from "../../scripts/release/changelog";
 import { ensureBuilt } from "../controllers/operator-image";
 import { actionlint } from "../lab/actionlint";
@@ -62,7 +62,7 @@ it("has a chart that says where it comes from, and links there", async () => {
     name: "support",
     url: `${home}SUPPORT.md`,
   });
-  expect(parse(annotations["artifacthub.io/changes"] ?? "")).toContainEqual(changesIn(ownSection())[0]);
+  expect(parse(annotations["artifacthub.io/changes"] ?? "")).toContainEqual(changesIn(ownNotes())[0]);
   const { stdout: readme } = await helm(["show", "readme", chart]);
   expect(readme).toContain(`](${home}docs/install.md)`);
   expect(readme).not.toContain("](..");

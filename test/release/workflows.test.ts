@@ -8,10 +8,16 @@ const folder = join(__dirname, "../../.github/workflows");
 
 interface Workflow {
   readonly permissions: unknown;
+  readonly defaults: unknown;
   readonly jobs: Readonly<
     Record<
       string,
-      { "timeout-minutes"?: number; steps: { uses?: string; run?: string; with?: Readonly<Record<string, unknown>> }[] }
+      {
+        "timeout-minutes"?: number;
+        needs?: string | readonly string[];
+        permissions?: Readonly<Record<string, string>>;
+        steps: { uses?: string; run?: string; with?: Readonly<Record<string, unknown>> }[];
+      }
     >
   >;
 }
@@ -19,7 +25,7 @@ interface Workflow {
 const workflows = readdirSync(folder).map(name => [name, readFileSync(join(folder, name), "utf8")] as const);
 
 describe.each(workflows)("the workflow %s", (_, text) => {
-  const { permissions, jobs } = parse(text) as Workflow;
+  const { permissions, defaults, jobs } = parse(text) as Workflow;
   const steps = Object.values(jobs).flatMap(job => job.steps);
 
   it("has no rights but to read, unless a job asks for more", () => expect(permissions).toEqual({ contents: "read" }));
@@ -42,7 +48,33 @@ describe.each(workflows)("the workflow %s", (_, text) => {
     expect(Object.values(jobs).filter(job => job["timeout-minutes"] === undefined)).toEqual([]);
   });
 
+  it("fails a step if a part of a pipe fails", () => expect(defaults).toEqual({ run: { shell: "bash" } }));
+
   it("passes what others choose, such as the name of a branch, as variables, never as text of a script", () => {
     expect(steps.filter(({ run = "" }) => run.includes("${{"))).toEqual([]);
+  });
+});
+
+describe("a release", () => {
+  const { jobs } = parse(readFileSync(join(folder, "release.yaml"), "utf8")) as Workflow;
+  const stepsOf = (name: string) => jobs[name]?.steps ?? [];
+
+  it("writes nothing before the tag was checked", () => {
+    const writing = Object.values(jobs).filter(({ permissions = {} }) => Object.values(permissions).includes("write"));
+    expect(writing.map(({ needs = [] }) => [needs].flat().includes("check"))).toEqual([true, true]);
+    expect(jobs["check"]?.needs).toBeUndefined();
+  });
+
+  it("gives the image the tag that the chart names", () => {
+    const build = stepsOf("image").find(({ uses = "" }) => uses.startsWith("docker/build-push-action@"));
+    expect(build?.with?.["tags"]).toBe("${{ steps.name.outputs.image }}:${{ needs.check.outputs.version }}");
+  });
+
+  it("has its notes before it publishes anything", () => {
+    const runs = stepsOf("publish").map(({ run = "" }) => run);
+    const first = (part: string): number => runs.findIndex(run => run.includes(part));
+    expect(first("release:notes")).toBeGreaterThan(0);
+    expect(first("release:notes")).toBeLessThan(first("helm push"));
+    expect(first("helm push")).toBeLessThan(first("gh release create"));
   });
 });
