@@ -61,6 +61,53 @@ describe("tokens", () => {
     expect(await found()).toEqual([]);
   });
 
+  const failure = (message: string, seconds: number): object => ({
+    ...{ metadata: meta("web-1.1"), reason: "FailedMount", message, lastTimestamp: ago(seconds) },
+    involvedObject: { kind: "Pod", namespace: "shop", name: "web-1", uid: "uid-of-web-1" },
+  });
+  const NO_TOKEN = 'MountVolume.SetUp failed for volume "kube-api-access-4x" : failed to fetch token: ';
+
+  it.each([
+    [
+      "denied",
+      `${NO_TOKEN}serviceaccounts "web" is forbidden: no tokens here`,
+      90,
+      "gets none: the API server denies it, last 1m",
+    ],
+    [
+      "expired",
+      'MountVolume.SetUp failed for volume "t" : token "web"/"shop"/[]string(nil)/600/v1.BoundObjectReference{} expired and refresh failed: context deadline exceeded',
+      60,
+      "gets none: the request fails, last 1m",
+    ],
+    ["failed", `${NO_TOKEN}context deadline exceeded`, 60, "gets none: the request fails, last 1m"],
+  ])("that the kubelet does not get are critical: %s", async (_, message, seconds, why) => {
+    world["pods"] = [pod("web-1", "web", { created: 100 })];
+    world["serviceaccounts"] = [account("web", 300)];
+    world["events"] = [failure(message, seconds)];
+    const { findings } = await report();
+    const finding = findings.find(({ check }) => check === "FailedToken");
+    expect(finding).toMatchObject({ severity: "critical", kind: "Pod", namespace: "shop", name: "web-1" });
+    expect(finding?.why).toContain(why);
+  });
+
+  it.each<[string, object, string]>([
+    ["about another volume", failure('MountVolume.SetUp failed for volume "c" : configmap "c" not found', 60), "web-1"],
+    ["long ago", failure(`${NO_TOKEN}context deadline exceeded`, 1200), "web-1"],
+    ["of an earlier pod of this name", failure(`${NO_TOKEN}context deadline exceeded`, 60), "web-2"],
+  ])("are fine after a failure %s", async (_, event, name) => {
+    world["pods"] = [pod(name, "web", { created: 100 })];
+    world["serviceaccounts"] = [account("web", 300)];
+    world["events"] = [event];
+    expect(await found()).toEqual([]);
+  });
+
+  it("have one finding if the ServiceAccount is missing", async () => {
+    world["pods"] = [pod("web-1", "web")];
+    world["events"] = [failure(`${NO_TOKEN}serviceaccounts "web" not found`, 60)];
+    expect(await found()).toEqual(["critical MissingServiceAccount Pod web-1"]);
+  });
+
   it("name the hook that recreated the ServiceAccount", async () => {
     world["pods"] = [pod("web-1", "web", { created: 600 })];
     world["serviceaccounts"] = [account("web", 300, { "helm.sh/hook": "pre-upgrade" })];

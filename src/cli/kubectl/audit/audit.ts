@@ -5,6 +5,7 @@ import { staleLeases } from "./checks/leases";
 import { rejectedNow } from "./checks/logs";
 import { unprotected } from "./checks/protection";
 import { tokenLives } from "./checks/token-life";
+import { failedTokens } from "./checks/failed-tokens";
 import { oldTokens, recreatedByHook } from "./checks/tokens";
 import { ownWebhooks } from "./checks/webhooks";
 import { safeText } from "../lines";
@@ -14,6 +15,7 @@ import { type Finding, worstFirst } from "./finding";
 const ALL: readonly ((facts: AuditFacts) => readonly Finding[])[] = [
   rejectedNow,
   oldTokens,
+  failedTokens,
   recreatedByHook,
   staleLeases,
   expiringBindings,

@@ -61,6 +61,16 @@ export interface FlowFacts {
   readonly groups: readonly string[];
 }
 
+/** A volume that the kubelet could not mount, because it got no token for the pod. */
+export interface TokenFailure {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly podUID: string;
+  readonly lastMs: number;
+  /** The API server, or something that it asks, denied the token. */
+  readonly isDenied: boolean;
+}
+
 /** What the log of a container says about the API server now. No text of the log is kept. */
 export interface LogFacts {
   readonly pod: PodView;
@@ -86,6 +96,7 @@ export interface AuditFacts {
   readonly budgets?: readonly BudgetFacts[];
   readonly webhooks?: readonly WebhookFacts[];
   readonly services?: readonly ServiceFacts[];
+  readonly tokenFailures?: readonly TokenFailure[];
   readonly flows?: readonly FlowFacts[];
   /** Requests per second of each FlowSchema. */
   readonly flowRates?: ReadonlyMap<string, number>;

@@ -29,6 +29,7 @@ export const CHECKS = {
   ForbiddenNow: "The API server answers a controller 403 now",
   OldToken: "Pods older than their ServiceAccount",
   MissingServiceAccount: "Pods without their ServiceAccount",
+  FailedToken: "Pods for which the kubelet gets no token",
   RecreatedByHook: "ServiceAccounts recreated by Helm or Argo CD hooks",
   StaleLease: "Leases that their running holder does not renew",
   ExpiringBinding: "Role bindings that expire",

@@ -15,7 +15,7 @@ import { readCoverage } from "./coverage";
 import type { AuditFacts, LeaseFacts, Unread } from "./facts";
 import { readFlowRates } from "./flow-rates";
 import { readLogs } from "./logs";
-import { budgetFacts, flowFacts, leaseFacts, serviceFacts, webhookFacts, workloadFacts } from "./views";
+import { budgetFacts, flowFacts, leaseFacts, serviceFacts, tokenFailure, webhookFacts, workloadFacts } from "./views";
 
 /** What to audit. */
 export interface Scope {
@@ -86,24 +86,30 @@ export class AuditReader {
   }
 
   async #readOthers() {
-    const [roleBindings, clusterRoleBindings, leases, budgets, webhooks, services, flows, ours] = await Promise.all([
-      this.#some(KINDS.RoleBinding, raw => bindingView("RoleBinding", raw), "ExpiringBinding, Unprotected, NoFlow"),
-      this.#all(
-        KINDS.ClusterRoleBinding,
-        raw => bindingView("ClusterRoleBinding", raw),
-        "ExpiringBinding, Unprotected",
-      ),
-      this.#some(KINDS.Lease, leaseFacts, "StaleLease"),
-      this.#some(BUDGETS, budgetFacts, "NeverEvictable"),
-      this.#webhooks(),
-      this.#some(SERVICES, serviceFacts, "OwnWebhook"),
-      this.#all(KINDS.FlowSchema, flowFacts, "NoFlow"),
-      this.#ours(),
-    ]);
+    const [roleBindings, clusterRoleBindings, leases, budgets, webhooks, services, tokenFailures, flows, ours] =
+      await Promise.all([
+        this.#some(KINDS.RoleBinding, raw => bindingView("RoleBinding", raw), "ExpiringBinding, Unprotected, NoFlow"),
+        this.#all(
+          KINDS.ClusterRoleBinding,
+          raw => bindingView("ClusterRoleBinding", raw),
+          "ExpiringBinding, Unprotected",
+        ),
+        this.#some(KINDS.Lease, leaseFacts, "StaleLease"),
+        this.#some(BUDGETS, budgetFacts, "NeverEvictable"),
+        this.#webhooks(),
+        this.#some(SERVICES, serviceFacts, "OwnWebhook"),
+        this.#some(CORE_EVENTS, tokenFailure, "FailedToken", { fieldSelector: "reason=FailedMount" }),
+        this.#all(KINDS.FlowSchema, flowFacts, "NoFlow"),
+        this.#ours(),
+      ]);
     const isBound = roleBindings !== undefined || clusterRoleBindings !== undefined;
     const bindings = [...(roleBindings ?? []), ...(clusterRoleBindings ?? [])];
     const held = leases?.filter(({ namespace }) => namespace !== NODE_LEASES);
-    return { ...given({ leases: held, budgets, webhooks, services, flows }), ...ours, ...(isBound && { bindings }) };
+    return {
+      ...given({ leases: held, budgets, webhooks, services, tokenFailures, flows }),
+      ...ours,
+      ...(isBound && { bindings }),
+    };
   }
 
   async #webhooks() {
@@ -135,9 +141,14 @@ export class AuditReader {
   }
 
   /** Lists in the scope's namespace, or in all. */
-  #some<T>(resource: Resource, view: (raw: JsonObject) => T | null, unknown: string): Promise<T[] | undefined> {
+  #some<T>(
+    resource: Resource,
+    view: (raw: JsonObject) => T | null,
+    unknown: string,
+    more: { fieldSelector?: string } = {},
+  ): Promise<T[] | undefined> {
     const { namespace } = this.#scope;
-    return this.#list({ resource, ...(namespace !== undefined && { place: { namespace } }) }, view, unknown);
+    return this.#list({ resource, ...(namespace !== undefined && { place: { namespace } }), ...more }, view, unknown);
   }
 
   /** Lists cluster-scoped objects. */

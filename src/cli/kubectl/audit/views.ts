@@ -1,4 +1,5 @@
 import type {
+  CoreV1Event,
   RbacV1Subject,
   V1FlowSchema,
   V1LabelSelector,
@@ -17,7 +18,15 @@ import { workloadView } from "../../../cluster/read/views";
 import { type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../../core/json";
 import { serviceAccountUser } from "../../../core/service-account-user";
 import type { WorkloadView } from "../../../core/views";
-import type { BudgetFacts, FlowFacts, LeaseFacts, ServiceFacts, WebhookFacts, WorkloadFacts } from "./facts";
+import type {
+  BudgetFacts,
+  FlowFacts,
+  LeaseFacts,
+  ServiceFacts,
+  TokenFailure,
+  WebhookFacts,
+  WorkloadFacts,
+} from "./facts";
 
 // Facts that the operator does not read, from the JSON of the API server.
 
@@ -61,6 +70,25 @@ export function budgetFacts(raw: JsonObject): BudgetFacts {
       maxUnavailable: intOrPercent(spec?.maxUnavailable),
     }),
   };
+}
+
+/** What the kubelet says if it gets no token for a new pod, or none for a pod whose token has expired. */
+const NO_TOKEN = /failed to fetch token: | expired and refresh failed: /;
+
+/** Returns null for an Event about anything else. */
+export function tokenFailure(raw: JsonObject): TokenFailure | null {
+  const event = raw as Received<CoreV1Event>;
+  const { kind, namespace, name, uid } = objectOf(event.involvedObject) as Received<CoreV1Event>["involvedObject"] & {};
+  const message = textOf(event.message) ?? "";
+  const times = [
+    event.lastTimestamp,
+    event.series?.lastObservedTime,
+    event.eventTime,
+    event.metadata?.creationTimestamp,
+  ];
+  const lastMs = times.map(timeOf).find(ms => ms !== undefined);
+  if (kind !== "Pod" || !namespace || !name || !uid || lastMs === undefined || !NO_TOKEN.test(message)) return null;
+  return { namespace, pod: name, podUID: uid, lastMs, isDenied: /is forbidden|denied/.test(message) };
 }
 
 function intOrPercent(value: unknown): number | string | undefined {

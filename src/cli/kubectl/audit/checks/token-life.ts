@@ -34,12 +34,13 @@ function judge({ daemonSet }: WorkloadFacts, { accounts = [], pods = [] }: Audit
     ];
   }
   if (plan.kind !== "Change") return [];
+  const life = describeLife(plan);
   const keep = isNodeAgent({ pods: own }) || daemonSet.component === "CNI";
   if (keep) {
     return [
       {
         ...{ ...base, check: "KeepToken" },
-        why: "it is an agent of a network plugin, which may leave a copy of its token on the node: with a shorter token new pods may fail to start there.",
+        why: `it is an agent of a network plugin, which may leave a copy of its token on the node, and ${life}. With a shorter token new pods may fail to start there.`,
         wayOut: "Do not shorten it by hand. tokenLifetime tries it on one node first and takes it back.",
       },
     ];
@@ -47,7 +48,7 @@ function judge({ daemonSet }: WorkloadFacts, { accounts = [], pods = [] }: Audit
   return [
     {
       ...{ ...base, check: "LongToken" },
-      why: `${describeLife(plan)} a copy of it from any node is accepted that long.`,
+      why: `${life}: a copy of it from any node is accepted that long.`,
       wayOut: "Bound it with tokenLifetime, which watches the change and reverts it if it does harm.",
     },
   ];
@@ -56,6 +57,6 @@ function judge({ daemonSet }: WorkloadFacts, { accounts = [], pods = [] }: Audit
 function describeLife({ previous }: { readonly previous: readonly { readonly expirationSeconds: number }[] }): string {
   const longest = Math.max(0, ...previous.map(({ expirationSeconds }) => expirationSeconds));
   return longest > SHORT_SECONDS
-    ? `its token lives ${formatDuration(1000 * longest)}:`
-    : "it has the default token, which the API server accepts for a year:";
+    ? `its token lives ${formatDuration(1000 * longest)}`
+    : "it has the default token, which the API server accepts for a year";
 }
