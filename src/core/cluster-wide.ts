@@ -55,7 +55,7 @@ export function oldestFirst(objects: readonly ClusterControllerResilience[]): Cl
 }
 
 /** Returns a workload as a target names it: `Deployment/web`. */
-export function workloadName({ kind, name }: Pick<Candidate, "kind" | "name">): string {
+export function workloadName({ kind, name }: { readonly kind: string; readonly name: string }): string {
   return `${kind}/${name}`;
 }
 

@@ -36,6 +36,9 @@ export const KINDS = {
   [CLUSTER_KIND]: { group: GROUP, version: VERSION, plural: CLUSTER_PLURAL, isClusterScoped: true },
 } as const satisfies Record<string, Kind>;
 
+/** The kinds of workloads: those whose pods a target can name by their owner. */
+export const WORKLOAD_KINDS = ["Deployment", "StatefulSet", "DaemonSet"] as const;
+
 const PLURALS: ReadonlyMap<string, string> = new Map(Object.entries(KINDS).map(([kind, { plural }]) => [kind, plural]));
 
 const CLUSTER_SCOPED: ReadonlySet<string> = new Set(

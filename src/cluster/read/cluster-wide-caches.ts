@@ -1,13 +1,12 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../api/controller-resilience";
 import type { ClusterWideCaches } from "../../core/cluster-wide";
+import { WORKLOAD_KINDS } from "../../core/kinds";
 import type { BindingView, NamespaceView, ServiceAccountView, WorkloadView } from "../../core/views";
 import type { AllNamespaces } from "../watch/all-namespaces";
 import type { ClusterObjectWatch } from "../watch/cluster-object-watch";
 import type { Informers } from "../watch/informers";
 import type { ObjectWatch } from "../watch/object-watch";
-
-const KINDS_OF_WORKLOADS = ["Deployment", "StatefulSet", "DaemonSet"] as const;
 
 export interface ClusterWideWatches {
   readonly informers: Pick<Informers, "namespaceObjects" | "onNamespaceObject" | "watchAllNamespaces">;
@@ -37,7 +36,7 @@ export class InformerCaches implements ClusterWideCaches {
   }
 
   async workloads(namespace: string): Promise<readonly WorkloadView[]> {
-    const caches = await Promise.all(KINDS_OF_WORKLOADS.map(kind => this.#everywhere().workloads(kind)));
+    const caches = await Promise.all(WORKLOAD_KINDS.map(kind => this.#everywhere().workloads(kind)));
     return caches.flatMap(cache => cache.viewsOf(namespace));
   }
 

@@ -11,7 +11,7 @@ import { Executor } from "../write/executor";
 import { Contests } from "./contests";
 import { coverageOf } from "./coverage";
 import { FactsReader } from "./facts-reader";
-import { isGenerated } from "./generated";
+import { isGenerated, listedIn } from "./generated";
 import { type NamespacePlan, planNamespace } from "./plan";
 import type { ClusterWidePorts, ClusterWideSettings, WriteOutcome } from "./ports";
 import { Results } from "./results";
@@ -192,8 +192,8 @@ export class ClusterWide {
   /** Adds which listed workloads are gone for a short time only. */
   #withVanishing(namespace: string, facts: Facts): Facts {
     const there = new Set(facts.candidates.map(workloadName));
-    const listed = facts.objects.filter(isGenerated).flatMap(({ spec }) => spec.targets);
-    const gone = listed.map(({ kind, name = "" }) => `${kind}/${name}`).filter(workload => !there.has(workload));
+    const listed = facts.objects.filter(isGenerated).flatMap(listedIn);
+    const gone = listed.filter(workload => !there.has(workload));
     const before = this.#gone.get(namespace);
     const since = new Map(gone.map(workload => [workload, before?.get(workload) ?? this.#nowMs()]));
     if (since.size === 0) this.#gone.delete(namespace);

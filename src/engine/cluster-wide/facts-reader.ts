@@ -1,10 +1,9 @@
 import { PROTECT_LABEL } from "../../api/names";
 import { type Candidate, type Facts, type NamespaceFacts, oldestFirst } from "../../core/cluster-wide";
+import { WORKLOAD_KINDS } from "../../core/kinds";
 import type { BindingView, NamespaceView, ServiceAccountView, WorkloadView } from "../../core/views";
 import { BoundAccounts, CLUSTER_ROLE_BINDINGS } from "./bound-accounts";
 import type { ClusterWidePorts, ClusterWideSettings } from "./ports";
-
-const KINDS_OF_WORKLOADS = ["Deployment", "StatefulSet", "DaemonSet"] as const;
 
 /** Puts together what a namespace is judged by. */
 export class FactsReader {
@@ -65,7 +64,7 @@ export class FactsReader {
       readers.namespace(name),
       readers.objects(name),
       caches.serviceAccounts(name),
-      ...KINDS_OF_WORKLOADS.map(kind => readers.workloads(kind, name)),
+      ...WORKLOAD_KINDS.map(kind => readers.workloads(kind, name)),
     ]);
     const live = await Promise.all(clusterObjects.map(({ metadata }) => store.get(metadata.name)));
     return {

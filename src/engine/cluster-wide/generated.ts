@@ -1,6 +1,7 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience, OwnerReference } from "../../api/controller-resilience";
 import { CLUSTER_KIND, GENERATED_FOR_LABEL, MANAGED_BY_LABEL, MANAGER, PRESET_LABEL } from "../../api/names";
+import { workloadName } from "../../core/cluster-wide";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 
 // The ControllerResiliences that the operator generates for a ClusterControllerResilience.
@@ -53,6 +54,11 @@ export function isGeneratedFor(
   return labels[MANAGED_BY_LABEL] === MANAGER && labels[GENERATED_FOR_LABEL] === owner.metadata.name;
 }
 
+/** Returns the workloads that a generated object lists, as {@link workloadName} writes them: all its targets have names. */
+export function listedIn({ spec }: Pick<ControllerResilience, "spec">): string[] {
+  return spec.targets.map(({ kind, name = "" }) => workloadName({ kind, name }));
+}
+
 /**
  * Distributes the workloads of a group over objects. A workload stays in the object that lists it, so that its restarts and budgets, which
  * that object's status holds, stay with it; others go where there is room.
@@ -66,7 +72,7 @@ export function distribute(
 ): Wanted[] {
   const waiting = new Set(group.workloads);
   const kept = byName(found).map(object => {
-    const workloads = object.spec.targets.flatMap(({ kind, name = "" }) => take(waiting, `${kind}/${name}`));
+    const workloads = listedIn(object).filter(workload => waiting.delete(workload));
     return { found: object, name: object.metadata.name, workloads };
   });
   const parts: { found?: ControllerResilience; name: string; workloads: string[] }[] = kept;
@@ -116,10 +122,6 @@ function freeName(
   let name = base;
   for (let number = 2; taken.has(name); number++) name = `${base}-${number}`;
   return name;
-}
-
-function take(waiting: Set<string>, workload: string): string[] {
-  return waiting.delete(workload) ? [workload] : [];
 }
 
 function byName(objects: readonly ControllerResilience[]): ControllerResilience[] {

@@ -4,7 +4,7 @@ import { CLUSTER_KIND, KIND, PRESET_LABEL } from "../../api/names";
 import type { Intent, ObjectRef } from "../../core/intent";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 import { type Candidate, type Facts, workloadName } from "../../core/cluster-wide";
-import { distribute, type Group, isGenerated, isGeneratedFor, type Wanted } from "./generated";
+import { distribute, type Group, isGenerated, isGeneratedFor, listedIn, type Wanted } from "./generated";
 import { mergePatch } from "./merge-patch";
 import { withNamedPreset, withPreset } from "./presets/presets";
 import { type Exclusion, modeIn, namespaceExclusion, workloadExclusion, workloadsOf } from "./selection";
@@ -89,7 +89,7 @@ function choose(
   claimed: ReadonlyMap<string, string>,
 ): Choice {
   const exclusion = namespaceExclusion(namespace, owner.spec, ownNamespace);
-  const targets = new Set(found.flatMap(targetsOf));
+  const targets = new Set(found.flatMap(listedIn));
   const verdicts = candidates.map(candidate => {
     const workload = workloadName(candidate);
     const why = exclusion ?? workloadExclusion(candidate, owner.spec, targets.has(workload));
@@ -112,17 +112,12 @@ function count(counts: Map<Exclusion, number>, reason: Exclusion): void {
   counts.set(reason, (counts.get(reason) ?? 0) + 1);
 }
 
-/** Returns the workloads that a generated object lists: all its targets have names. */
-function targetsOf({ spec }: ControllerResilience): string[] {
-  return spec.targets.map(({ kind, name = "" }) => `${kind}/${name}`);
-}
-
 function shareOf(
   { selected, ...choice }: Choice,
   found: readonly ControllerResilience[],
 ): Omit<NamespaceShare, "generation" | "isSettled"> {
   const objects = found.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-  const listed = new Set(objects.flatMap(targetsOf));
+  const listed = new Set(objects.flatMap(listedIn));
   const names = selected.map(({ workload }) => workload);
   return { ...choice, objects, selected: new Set(names), protected: names.filter(name => listed.has(name)).length };
 }
@@ -162,7 +157,7 @@ function groupsOf(
   present: readonly ControllerResilience[],
 ): Group[] {
   const groups = new Map<string, Group & { workloads: string[] }>();
-  const listing = new Map(present.flatMap(object => targetsOf(object).map(workload => [workload, object])));
+  const listing = new Map(present.flatMap(object => listedIn(object).map(workload => [workload, object])));
   for (const { workload, candidate } of selected) {
     const object = listing.get(workload);
     const { preset, template } =
@@ -207,8 +202,8 @@ function correction(
     { metadata: { labels: { ...present, ...labels }, ownerReferences }, spec },
   );
   if (patch === undefined) return [];
-  const targets = targetsOf({ ...found, spec });
-  const isLonger = targetsOf(found).every(workload => targets.includes(workload));
+  const targets = listedIn({ spec });
+  const isLonger = listedIn(found).every(workload => targets.includes(workload));
   const isOnlyMore = isLonger && Object.keys((patch["spec"] as object | undefined) ?? {}).join() === "targets";
   const why = `${nameOf(owner)} ${isOnlyMore ? "selects more workloads" : "asks for another spec"}`;
   const target = refTo(namespace, name, found);

@@ -55,7 +55,7 @@ export function modeIn({ labels }: NamespaceFacts, { mode, enforce }: Spec): "En
 
 /** Returns the workloads that an object names or selects, as {@link workloadName} writes them. */
 export function workloadsOf({ spec }: ControllerResilience, candidates: readonly Candidate[]): Set<string> {
-  const named = spec.targets.flatMap(({ kind, name }) => (name === undefined ? [] : [`${kind}/${name}`]));
+  const named = spec.targets.flatMap(({ kind, name }) => (name === undefined ? [] : [workloadName({ kind, name })]));
   const selected = spec.targets.flatMap(({ kind, selector }) => {
     if (selector === undefined) return [];
     const isMeant = (candidate: Candidate): boolean =>

@@ -1,4 +1,5 @@
 import type { TargetSelector } from "../../api/controller-resilience";
+import { WORKLOAD_KINDS } from "../../core/kinds";
 import type { Readers } from "../../core/readers";
 import type { PodView, WorkloadView } from "../../core/views";
 import { matchesSelector } from "../../core/label-selector";
@@ -90,7 +91,7 @@ async function readKinds(
   { named, namespace, readers, problems }: OwnerSearch,
 ): Promise<ReadonlyMap<WorkloadView["kind"], readonly WorkloadView[]>> {
   const found = new Map<WorkloadView["kind"], readonly WorkloadView[]>();
-  for (const kind of ["Deployment", "StatefulSet", "DaemonSet"] as const) {
+  for (const kind of WORKLOAD_KINDS) {
     const owners = groups.map(({ owner }) => owner).filter(owner => owner.kind === kind);
     const known = named.filter(view => view.kind === kind);
     const isKnown = owners.every(owner => known.some(({ name }) => name === owner.name));

@@ -6,7 +6,7 @@ import { namespaceView, serviceAccountView } from "../../../cluster/read/views";
 import { pause } from "../../../cluster/http/pause";
 import { systemClock } from "../../../cluster/system";
 import { GoneError, ResilienceError, UnauthorizedError } from "../../../core/errors";
-import { KINDS } from "../../../core/kinds";
+import { KINDS, WORKLOAD_KINDS } from "../../../core/kinds";
 import type { JsonObject } from "../../../core/json";
 import { safeText } from "../lines";
 import type { Session } from "../session";
@@ -72,7 +72,7 @@ export class AuditReader {
     const namespaces = this.#all(KINDS.Namespace, namespaceView, "OwnWebhook, Unprotected, NoFlow", {
       fieldSelector: namespace === undefined ? undefined : `metadata.name=${namespace}`,
     });
-    const kinds = (["Deployment", "StatefulSet", "DaemonSet"] as const).map(kind =>
+    const kinds = WORKLOAD_KINDS.map(kind =>
       this.#some(KINDS[kind], raw => workloadFacts(kind, raw), `checks of ${kind}s`),
     );
     const [pods, accounts, ...workloads] = await Promise.all([

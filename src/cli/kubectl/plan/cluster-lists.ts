@@ -5,7 +5,7 @@ import { clusterObjectOfOursView, objectView } from "../../../cluster/read/objec
 import { namespaceView, serviceAccountView } from "../../../cluster/read/views";
 import { ForbiddenError, GoneError } from "../../../core/errors";
 import type { JsonObject } from "../../../core/json";
-import { KINDS } from "../../../core/kinds";
+import { KINDS, WORKLOAD_KINDS } from "../../../core/kinds";
 import type { AuditFacts } from "../audit/facts";
 import { workloadFacts } from "../audit/views";
 import type { Session } from "../session";
@@ -33,7 +33,7 @@ export async function readClusterLists(
       all(KINDS.ClusterRoleBinding, raw => bindingView("ClusterRoleBinding", raw)),
       some(KINDS.ControllerResilience, raw => objectView(raw)?.object ?? null),
       all(KINDS.ClusterControllerResilience, raw => clusterObjectOfOursView(raw)?.object ?? null),
-      ...(["Deployment", "StatefulSet", "DaemonSet"] as const).map(kind =>
+      ...WORKLOAD_KINDS.map(kind =>
         some(KINDS[kind], raw => workloadFacts(kind, raw)),
       ),
     ]);
