@@ -35,6 +35,9 @@ export class TerminalError extends ResilienceError {}
 /** 403: the operator lacks a permission. The message names verb and resource. */
 export class ForbiddenError extends TerminalError {}
 
+/** 403 for a create in a namespace that is being deleted; no permission is missing. */
+export class TerminatingError extends ForbiddenError {}
+
 /** 401: the API server rejected the operator's own identity. */
 export class UnauthorizedError extends TransientError {}
 

@@ -4,12 +4,13 @@ import {
   ForbiddenError,
   GoneError,
   TerminalError,
+  TerminatingError,
   TransientError,
   UnauthorizedError,
   UnavailableError,
   WaitError,
 } from "../../core/errors";
-import { errorOfRefusal, ExpiredError, parseStatus, TerminatingError } from "./status-errors";
+import { errorOfRefusal, ExpiredError, parseStatus } from "./status-errors";
 
 const refuse = (code: number, status: object = {}, retryAfter?: string) =>
   errorOfRefusal({ code, status: status as Record<string, unknown>, retryAfter }, "get pods kai/a");

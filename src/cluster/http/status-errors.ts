@@ -4,6 +4,7 @@ import {
   GoneError,
   type ResilienceError,
   TerminalError,
+  TerminatingError,
   TransientError,
   UnauthorizedError,
   UnavailableError,
@@ -13,9 +14,6 @@ import { arrayOf, type JsonObject, numberOf, objectOf, parseObject, textOf, text
 
 /** 410: the API server no longer has this resourceVersion or continue token; relist. */
 export class ExpiredError extends TransientError {}
-
-/** 403 for a create in a namespace that is being deleted; no permission is missing. */
-export class TerminatingError extends ForbiddenError {}
 
 /** A response that is not 2xx, as far as errors need it. */
 export interface Refusal {

@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { ForbiddenError, TransientError, WaitError } from "../../core/errors";
+import { ForbiddenError, TerminatingError, TransientError, WaitError } from "../../core/errors";
 import type { ClusterMetrics, EventRecord } from "../../core/ports";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import { RecordingLog } from "../../engine/testing/fakes";
 import type { ApiRequest } from "../http/api";
 import { ApiEventSink } from "./event-sink";
-import { TerminatingError } from "../http/status-errors";
 
 function setUp() {
   const clock = new FakeClock();

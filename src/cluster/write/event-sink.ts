@@ -1,12 +1,11 @@
 import type { Clock } from "../../core/clock";
-import { ConflictError, describeError, GoneError, TerminalError, WaitError } from "../../core/errors";
+import { ConflictError, describeError, GoneError, TerminalError, TerminatingError, WaitError } from "../../core/errors";
 import type { ClusterMetrics, EventRecord, EventSink, Log } from "../../core/ports";
 import type { Api } from "../http/api";
 import { buildEvent, buildSeries, eventKey, eventName, eventNamespace } from "./event-body";
 import { pause } from "../http/pause";
 import { describeCall, pathOf } from "../http/resources";
 import { KINDS } from "../../core/kinds";
-import { TerminatingError } from "../http/status-errors";
 
 /** A repetition within this time becomes part of the Event's series. */
 const SERIES_MS = 300_000;

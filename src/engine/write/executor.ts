@@ -6,6 +6,7 @@ import {
   ForbiddenError,
   GoneError,
   TerminalError,
+  TerminatingError,
   UnauthorizedError,
   UnavailableError,
   WaitError,
@@ -167,7 +168,7 @@ export class Executor {
       return outcome;
     } catch (error) {
       const outcome = outcomeOf(error, intent);
-      if (!needsBackoff(error)) return outcome;
+      if (isOutdated(error)) return outcome;
       return this.#backoff.note(intent, outcome, !isCertainlyNotDone(error));
     }
   }
@@ -254,8 +255,8 @@ function outcomeOf(error: unknown, intent: Intent): Outcome {
   // A 5xx does not say whether the restart was executed, so it is no refusal.
   if (error instanceof UnavailableError && intent.restart !== undefined) return { result: "Failed", message };
   if (error instanceof WaitError) return { result: "Blocked", message, retryAfterMs: error.afterMs };
+  if (isOutdated(error)) return { result: "Conflict", message };
   if (error instanceof ForbiddenError) return { result: "Forbidden", message };
-  if (error instanceof ConflictError || error instanceof GoneError) return { result: "Conflict", message };
   return { result: "Failed", message };
 }
 
@@ -266,7 +267,7 @@ function isCertainlyNotDone(error: unknown): boolean {
   return refusals.some(refusal => error instanceof refusal);
 }
 
-/** Reports whether a failure needs backoff. After a conflict the next pass reads the changed object. */
-function needsBackoff(error: unknown): boolean {
-  return !(error instanceof ConflictError || error instanceof GoneError);
+/** Reports whether the pass acted on something that has changed: the next pass reads it. Of a namespace that is being deleted, it may be a cache. */
+function isOutdated(error: unknown): boolean {
+  return [ConflictError, GoneError, TerminatingError].some(one => error instanceof one);
 }
