@@ -22,7 +22,7 @@ const APP = "app.kubernetes.io/name";
 export const PRESETS: readonly Preset[] = [
   {
     name: "argo-cd",
-    images: ["argoproj/argocd", "argoproj/argo-cd"],
+    images: ["argoproj/argocd", "argoproj/argo-cd/argocd"],
     labels: [[PART_OF, "argocd"]],
     changes: { evidence: ["ServiceAccountAge"] },
     why: "Argo CD logs the 401 responses of other clusters and of its users.",
@@ -33,7 +33,7 @@ export const PRESETS: readonly Preset[] = [
       "cluster-api/cluster-api-controller",
       "cluster-api/kubeadm-bootstrap-controller",
       "cluster-api/kubeadm-control-plane-controller",
-      "cluster-api/clusterctl-operator",
+      "capi-operator/cluster-api-operator",
     ],
     labels: [
       ["cluster.x-k8s.io/provider", "cluster-api"],
@@ -64,6 +64,7 @@ export const PRESETS: readonly Preset[] = [
     images: [
       "calico/node",
       "calico/kube-controllers",
+      "calico/typha",
       "cilium/cilium",
       "cilium/operator-generic",
       "flannel/flannel",
@@ -71,6 +72,8 @@ export const PRESETS: readonly Preset[] = [
       "antrea/antrea-agent-ubuntu",
       "antrea/antrea-controller-ubuntu",
       "kubeovn/kube-ovn",
+      "amazon-k8s-cni",
+      "k8snetworkplumbingwg/multus-cni",
       "kube-proxy",
       "coredns/coredns",
     ],
@@ -94,7 +97,7 @@ export const PRESETS: readonly Preset[] = [
       "openebs/lvm-driver",
     ],
     labels: [
-      ["app", "rook-ceph-operator"],
+      ["operator", "rook"],
       ["app", "longhorn-manager"],
     ],
     changes: { onRunaway: "Report" },
