@@ -23,6 +23,14 @@ describe("BoundAccounts", () => {
     expect(bound.has("web", "x")).toBe(false);
   });
 
+  it("knows an account by its user name, too", () => {
+    const bound = new BoundAccounts();
+    bound.replace("a", [
+      binding({ kind: "User", name: "system:serviceaccount:web:x" }, { kind: "User", name: "jane" }),
+    ]);
+    expect([bound.has("web", "x"), bound.has("web", "y"), bound.has("jane", "")]).toEqual([true, false, false]);
+  });
+
   it("counts the group of a namespace, and not the groups that the defaults bind", () => {
     const bound = new BoundAccounts();
     bound.replace("a", [binding(group("system:serviceaccounts:web"))]);

@@ -1,3 +1,4 @@
+import { SERVICE_ACCOUNT_USERS } from "../../core/service-account-user";
 import type { BindingView, SubjectView } from "../../core/views";
 
 /** Source of the ClusterRoleBindings; RoleBindings have their namespace. */
@@ -49,6 +50,8 @@ export class BoundAccounts {
 
 function accountsOf({ kind, name, namespace }: SubjectView): string[] {
   if (kind === "ServiceAccount") return namespace === undefined ? [] : [`${namespace}/${name}`];
+  if (kind === "User" && name.startsWith(SERVICE_ACCOUNT_USERS))
+    return [name.slice(SERVICE_ACCOUNT_USERS.length).replace(":", "/")];
   if (kind !== "Group" || !name.startsWith(GROUP_OF_NAMESPACE)) return [];
   return [`${name.slice(GROUP_OF_NAMESPACE.length)}/`];
 }
