@@ -46,6 +46,8 @@ export interface Facts {
   readonly vanishing?: ReadonlySet<string>;
   /** The operator's own namespace. */
   readonly ownNamespace: string;
+  /** The operator runs with `--mode=Observe`. Absent: it acts. */
+  readonly observes?: boolean;
 }
 
 /** Sorts them by age, then by name, so that the winner stays the same. */
@@ -96,7 +98,7 @@ export type Protection = "protected" | "excluded" | "unprotected";
 export interface CoverageCount {
   readonly protection: Protection;
   /**
-   * protected: Enforce, Observe or Suspended. excluded: OptedOut, Skipped or OperatorNamespace. unprotected:
+   * protected: Enforce, Observe or Suspended. excluded: OptedOut, Skipped, OperatorNamespace or Terminating. unprotected:
    * NamespaceNotSelected, KindNotSelected, WorkloadNotSelected or Pending, which is selected but not protected yet.
    */
   readonly reason: string;

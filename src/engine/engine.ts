@@ -141,11 +141,11 @@ function createLoop(
 
 function createClusterWide(
   ports: EnginePorts & Told,
-  { clusterWide: settings, loop }: EngineSettings,
+  { clusterWide: settings, loop, mode }: EngineSettings,
   isLeader: () => boolean,
 ): ClusterWide | undefined {
   if (ports.clusterWide === undefined || settings === undefined) return undefined;
-  return new ClusterWide({ ...ports, ...ports.clusterWide, isLeader }, settings, loop);
+  return new ClusterWide({ ...ports, ...ports.clusterWide, isLeader }, { ...settings, observes: mode === "Observe" }, loop);
 }
 
 function electionEvents({ events, lease }: Pick<EnginePorts, "events" | "lease">) {

@@ -99,7 +99,7 @@ export interface ClusterControllerResilienceStatus {
    */
   excluded?: ExcludedCount[];
   /**
-   * What keeps workloads from being protected as this object asks, at most 32 entries.
+   * What keeps workloads from being protected as this object asks, and what younger objects select as well; at most 32 entries.
    */
   conflicts?: ClusterConflict[];
   /**
@@ -127,7 +127,7 @@ export interface ClusterConflict {
    */
   namespace: string;
   /**
-   * OtherClusterObject: an older ClusterControllerResilience selects them too. Refused: the API server refuses a read or write in the namespace, or fails for ten minutes. Failed: the operator tries again.
+   * OtherClusterObject: another ClusterControllerResilience selects them too, and the older one protects them. Refused: the API server refuses a read or write in the namespace, or fails for ten minutes. Failed: the operator tries again.
    */
   reason: string;
   /**

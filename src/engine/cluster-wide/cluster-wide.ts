@@ -64,7 +64,7 @@ export class ClusterWide {
     this.#executor = new Executor({ ...ports, clock });
     this.#pace = new TokenBucket(clock, PACE);
     this.#contests = new Contests(clock);
-    this.#reporter = new StatusReporter(ports, this.#facts, this.#results);
+    this.#reporter = new StatusReporter(ports, this.#facts, this.#results, settings);
     const keys = (): Promise<string[]> => this.#keys();
     const nothing = (): void => undefined;
     this.loop = new Controller(

@@ -66,19 +66,21 @@ export function countOf({ counts }: Coverage, protection: Protection): number {
 }
 
 /** The object that protects each workload; of several, one that acts. */
-function protectorsOf({ objects, candidates }: Facts): Map<string, ControllerResilience> {
+function protectorsOf(facts: Facts): Map<string, ControllerResilience> {
   const protectors = new Map<string, ControllerResilience>();
-  for (const object of objects) {
-    for (const workload of workloadsOf(object, candidates)) {
+  for (const object of facts.objects) {
+    for (const workload of workloadsOf(object, facts.candidates)) {
       const other = protectors.get(workload);
-      if (other === undefined || modeOf(other) !== "Enforce") protectors.set(workload, object);
+      if (other === undefined || modeOf(other, facts) !== "Enforce") protectors.set(workload, object);
     }
   }
   return protectors;
 }
 
-function modeOf({ spec: { mode, suspend } }: ControllerResilience): string {
-  return suspend ? "Suspended" : mode;
+/** `--mode=Observe` wins over the mode of every object. */
+function modeOf({ spec: { mode, suspend } }: ControllerResilience, { observes }: Facts): string {
+  if (suspend) return "Suspended";
+  return observes === true ? "Observe" : mode;
 }
 
 function judge(
@@ -89,10 +91,10 @@ function judge(
 ): [Protection, string] {
   const { namespace } = facts;
   if (candidate.skip || namespace.skip) return ["excluded", "Skipped"];
-  if (protector !== undefined) return ["protected", modeOf(protector)];
+  if (protector !== undefined) return ["protected", modeOf(protector, facts)];
   if (candidate.protect === false || namespace.protect === false) return ["excluded", "OptedOut"];
   const reason = whyUnprotected(candidate, facts, plan);
-  return [reason === "OperatorNamespace" ? "excluded" : "unprotected", reason];
+  return [reason === "OperatorNamespace" || reason === "Terminating" ? "excluded" : "unprotected", reason];
 }
 
 function whyUnprotected(candidate: Candidate, facts: Facts, { shares }: NamespacePlan): string {

@@ -54,11 +54,12 @@ export class FactsReader {
       objects: caches.objects(name),
       clusterObjects: oldestFirst(caches.clusterObjects().filter(isLive)),
       ownNamespace: this.#settings.ownNamespace,
+      observes: this.#settings.observes === true,
     };
   }
 
   /** Reads live what may take protection away. */
-  async live({ namespace: { name }, clusterObjects, ownNamespace }: Facts): Promise<Facts> {
+  async live({ namespace: { name }, clusterObjects, ownNamespace, observes = false }: Facts): Promise<Facts> {
     const { readers, store, caches } = this.#ports;
     const [view, objects, accounts, ...workloads] = await Promise.all([
       readers.namespace(name),
@@ -72,7 +73,7 @@ export class FactsReader {
       candidates: this.#candidates(name, workloads.flat(), accounts),
       objects,
       clusterObjects: oldestFirst(live.filter(object => object !== null).filter(isLive)),
-      ownNamespace,
+      ...{ ownNamespace, observes },
     };
   }
 

@@ -51,7 +51,7 @@ export function isGeneratedFor(
 ): boolean {
   const { labels = {}, ownerReferences = [] } = object.metadata;
   if (isGenerated(object)) return ownerReferences.some(({ uid }) => uid === owner.metadata.uid);
-  return labels[MANAGED_BY_LABEL] === MANAGER && labels[GENERATED_FOR_LABEL] === owner.metadata.name;
+  return labels[GENERATED_FOR_LABEL] === owner.metadata.name;
 }
 
 /** Returns the workloads that a generated object lists, as {@link workloadName} writes them: all its targets have names. */

@@ -63,9 +63,15 @@ function settled(of: Facts, objects: readonly ControllerResilience[]): Controlle
   return carryOut(first, planNamespace({ ...of, objects: first }));
 }
 
+/** The same, and the operator acts there. */
+function acting(of: Facts): Facts {
+  return { ...of, namespace: { ...of.namespace, skip: false }, observes: false };
+}
+
 it("settles after two rounds from whatever there was before: each workload in at most one generated object, none that is hand-written", () => {
   fc.assert(
-    fc.property(anyFacts, anyFacts, (before, after) => {
+    fc.property(anyFacts, anyFacts, (before, changed) => {
+      const after = acting(changed);
       const old = settled(before, before.objects).filter(isGenerated);
       const start = [
         ...after.objects,
@@ -91,6 +97,26 @@ it("settles after two rounds from whatever there was before: each workload in at
       }
     }),
     { numRuns: 300 },
+  );
+});
+
+it("restores nothing where the operator does not act: no object is deleted and no block, and what should go is in Observe", () => {
+  fc.assert(
+    fc.property(anyFacts, anyFacts, (before, changed) => {
+      const after = { ...changed, observes: true, objects: settled(before, []) };
+      const objects = settled(after, after.objects);
+      expect(planNamespace({ ...after, objects }).writes).toEqual([]);
+      const names = objects.map(({ metadata }) => metadata.name);
+      for (const object of after.objects) expect(names).toContain(object.metadata.name);
+      for (const { intent } of planNamespace(after).writes) expect(intent.verb).not.toBe("delete");
+      if (after.namespace.isTerminating) return;
+      const superfluous = planNamespace({ ...acting(after), objects, observes: false }).writes.filter(
+        ({ intent }) => intent.verb === "delete",
+      );
+      const modeOf = new Map(objects.map(({ metadata, spec }) => [metadata.name, spec.mode]));
+      for (const { intent } of superfluous) expect(modeOf.get(intent.target.name)).toBe("Observe");
+    }),
+    { numRuns: 200 },
   );
 });
 

@@ -4,7 +4,7 @@ import type { Outcome } from "../../core/intent";
 import type { EngineMetrics, EventSink, Log, Writer } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import type { Notices } from "../notify/notices";
-import type { PlannedWrite } from "./plan";
+import type { PlannedWrite } from "./writes";
 
 /** What the loop of ClusterControllerResiliences needs from outside. */
 export interface ClusterWidePorts {
@@ -26,6 +26,8 @@ export interface ClusterWideSettings {
   readonly ownNamespace: string;
   /** Reports whether the operator watches a namespace. */
   readonly isWatched: (namespace: string) => boolean;
+  /** The operator runs with `--mode=Observe`. */
+  readonly observes?: boolean;
 }
 
 /** A write and what came of it. */

@@ -8,6 +8,7 @@ import type { ControllerResilience } from "../../api/controller-resilience";
 import { ClusterReason, ConditionType } from "../../api/conditions";
 import { GENERATED_FOR_LABEL, PLURAL } from "../../api/names";
 import { type ConditionUpdate, nextConditions } from "../../core/conditions";
+import { whyObserved } from "../../core/mode";
 import { cutMessage } from "../../core/status";
 import { type Coverage, countOf } from "./coverage";
 import type { NamespaceShare } from "./plan";
@@ -20,6 +21,9 @@ const MAX_CONFLICT_MESSAGE = 1_024;
 
 /** Most names that a message lists. */
 const MAX_NAMED = 3;
+
+/** Says of how many objects the deletion, or that of a block, waits. */
+const HELD = "Generated objects that are kept, in Observe, until the operator acts again";
 
 /** What stopped the work for one ClusterControllerResilience in one namespace. */
 export interface NamespaceFailure {
@@ -35,12 +39,19 @@ export interface NamespaceResult {
   readonly failure?: NamespaceFailure;
 }
 
+/** When, and in which mode of the operator. */
+export interface Circumstances {
+  readonly now: Date;
+  /** The operator runs with `--mode=Observe`. */
+  readonly observes?: boolean;
+}
+
 /** Returns the status of a ClusterControllerResilience. Pure. */
 export function clusterStatus(
   object: ClusterControllerResilience,
   results: readonly NamespaceResult[],
   coverage: Coverage,
-  now: Date,
+  { now, observes = false }: Circumstances,
 ): ClusterControllerResilienceStatus {
   const shares = results.flatMap(({ share }) => (share === undefined ? [] : [share]));
   const inside = shares.filter(({ exclusion }) => exclusion === null);
@@ -54,6 +65,7 @@ export function clusterStatus(
     objects: shares.flatMap(share => share.objects),
     isSettled: shares.every(share => share.isSettled),
     failures: results.filter(({ failure }) => failure !== undefined),
+    ...{ held: sum(shares, share => share.held), observes },
   };
   return {
     observedGeneration: generation,
@@ -81,10 +93,12 @@ interface Counts {
   /** Nothing is left to be written. */
   readonly isSettled: boolean;
   readonly failures: readonly NamespaceResult[];
+  readonly held: number;
+  readonly observes: boolean;
 }
 
 function conditionsOf(object: ClusterControllerResilience, counts: Counts, coverage: Coverage): ConditionUpdate[] {
-  const ready = readyOf(object, counts);
+  const ready = object.spec.suspend ? SUSPENDED : withMode(readyOf(object, counts), counts);
   const stalled = stalledOf(object, counts);
   const isBusy = stalled.status === "False" && ready.reason === ClusterReason.Progressing;
   const reconciling: ConditionUpdate = isBusy
@@ -93,10 +107,22 @@ function conditionsOf(object: ClusterControllerResilience, counts: Counts, cover
   return [ready, coveredOf(coverage), reconciling, stalled];
 }
 
+const SUSPENDED: ConditionUpdate = {
+  type: ConditionType.Ready,
+  status: "Unknown",
+  reason: "Suspended",
+  message: "Suspended: spec.suspend is true.",
+};
+
+/** As on the generated objects: what wins over their mode shows nowhere else. */
+function withMode(ready: ConditionUpdate, { observes, held }: Counts): ConditionUpdate {
+  const why = observes ? ` Only observed: ${whyObserved("OperatorObserves")}.` : "";
+  const left = held === 0 ? "" : ` ${HELD}: ${String(held)}.`;
+  return { ...ready, message: `${ready.message}${why}${left}` };
+}
+
 function readyOf(object: ClusterControllerResilience, counts: Counts): ConditionUpdate {
   const type = ConditionType.Ready;
-  const { suspend } = object.spec;
-  if (suspend) return { type, status: "Unknown", reason: "Suspended", message: "Suspended: spec.suspend is true." };
   const [failure] = counts.failures;
   if (failure?.failure !== undefined) {
     const message = `${failuresIn(counts.failures)} ${failure.failure.message}`;
@@ -165,16 +191,21 @@ function excludedOf(shares: readonly NamespaceShare[]): ExcludedCount[] {
 function conflictsOf(results: readonly NamespaceResult[]): ClusterConflict[] {
   const conflicts = results.flatMap(({ namespace, share, failure }) => [
     ...(failure === undefined ? [] : [{ namespace, ...failure }]),
-    ...[...(share?.overlaps ?? [])].map(([other, workloads]) => ({
-      namespace,
-      reason: "OtherClusterObject",
-      message: `The older ClusterControllerResilience ${other} protects ${named(workloads)}.`,
-    })),
+    ...[...(share?.overlaps ?? [])].map(([other, workloads]) =>
+      overlap(namespace, `The older ClusterControllerResilience ${other} protects ${named(workloads)}.`),
+    ),
+    ...[...(share?.contested ?? [])].map(([other, workloads]) =>
+      overlap(namespace, `The younger ClusterControllerResilience ${other} selects ${named(workloads)} as well.`),
+    ),
   ]);
   const severity = ({ reason }: ClusterConflict): number => (reason === "OtherClusterObject" ? 1 : 0);
   return conflicts
     .map(conflict => ({ ...conflict, message: cutMessage(conflict.message, MAX_CONFLICT_MESSAGE) }))
     .sort((a, b) => severity(a) - severity(b) || (a.namespace < b.namespace ? -1 : 1));
+}
+
+function overlap(namespace: string, message: string): ClusterConflict {
+  return { namespace, reason: "OtherClusterObject", message };
 }
 
 function failuresIn(failures: readonly NamespaceResult[]): string {

@@ -11,7 +11,7 @@ import { apiVersionOf, KINDS } from "../../core/kinds";
 import { isSameStatus } from "../../core/status";
 import type { PassResult } from "../loop/pass-result";
 import type { FactsReader } from "./facts-reader";
-import type { ClusterWidePorts } from "./ports";
+import type { ClusterWidePorts, ClusterWideSettings } from "./ports";
 import { ConditionMetrics } from "./condition-metrics";
 import { clusterStatus, type NamespaceResult } from "./report";
 import type { Results } from "./results";
@@ -27,16 +27,19 @@ export class StatusReporter {
   readonly #metrics: ConditionMetrics;
   readonly #facts: Pick<FactsReader, "namespaces">;
   readonly #results: Results;
+  readonly #observes: boolean;
 
   constructor(
     ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events" | "metrics" | "notices">,
     facts: Pick<FactsReader, "namespaces">,
     results: Results,
+    { observes = false }: Pick<ClusterWideSettings, "observes">,
   ) {
     this.#ports = ports;
     this.#metrics = new ConditionMetrics(ports.metrics);
     this.#facts = facts;
     this.#results = results;
+    this.#observes = observes;
   }
 
   /** Returns the watched namespaces; none if the operator may not list them, which the status then says. */
@@ -114,7 +117,10 @@ export class StatusReporter {
     const { clock } = this.#ports.readers;
     const found = this.#results.of(object.metadata.uid, namespaces, clock.monotonicMs());
     const results = namespaces.length === 0 ? [NO_NAMESPACES] : found;
-    return clusterStatus(object, results, this.#results.coverage(), clock.now());
+    return clusterStatus(object, results, this.#results.coverage(), {
+      now: clock.now(),
+      observes: this.#observes,
+    });
   }
 
   /** An Event when the object comes to need a person. */

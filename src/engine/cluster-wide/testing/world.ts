@@ -11,6 +11,7 @@ import { FakeClock, settle } from "../../../core/testing/fake-clock";
 import type { BindingView, NamespaceView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import { RecordingEvents, RecordingLog, RecordingMetrics } from "../../testing/fakes";
 import { ClusterWide } from "../cluster-wide";
+import type { ClusterWideSettings } from "../ports";
 import { carryOut, OPERATOR_NAMESPACE } from "./fixtures";
 
 class CountingMetrics extends RecordingMetrics {
@@ -40,7 +41,7 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
   readonly engine: ClusterWide;
   #version = 1;
 
-  constructor() {
+  constructor(settings: Partial<ClusterWideSettings> = {}) {
     const live = new LiveReaders(this.clock, this);
     const writer = { write: (intent: Intent) => this.#write(intent) };
     this.engine = new ClusterWide(
@@ -48,7 +49,7 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
         ...{ caches: this, store: this, readers: live, writer, events: this.events, isLeader: () => this.isLeader },
         ...{ random: () => 0.5, log: this.log, metrics: this.metrics },
       },
-      { ownNamespace: OPERATOR_NAMESPACE, isWatched: () => true },
+      { ownNamespace: OPERATOR_NAMESPACE, isWatched: () => true, ...settings },
     );
   }
 

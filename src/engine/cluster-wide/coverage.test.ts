@@ -1,0 +1,55 @@
+import { expect, it } from "vitest";
+import type { Facts } from "../../core/cluster-wide";
+import { protectionsOf } from "./coverage";
+import { planNamespace } from "./plan";
+import { candidate, carryOut, clusterObject, facts, handWritten, namespaceFacts } from "./testing/fixtures";
+
+const NAME = "web";
+const generated = carryOut([], planNamespace(facts({ clusterObjects: [clusterObject("all", { mode: "Enforce" })] })));
+const web = (more: Parameters<typeof candidate>[1]) => [candidate("Deployment/web", more)];
+
+it.each<[string, Partial<Facts>]>([
+  ["protected/Enforce", { objects: generated }],
+  ["protected/Observe", { objects: generated, observes: true }],
+  ["protected/Observe", { objects: [handWritten("a", [{ kind: "Deployment", name: "web" }], { mode: "Observe" })] }],
+  ["protected/Suspended", { objects: [handWritten("a", [{ kind: "Deployment", name: "web" }], { suspend: true })] }],
+  ["excluded/OptedOut", { candidates: web({ protect: false }) }],
+  ["excluded/OptedOut", { namespace: namespaceFacts(NAME, { protect: false }) }],
+  ["excluded/Skipped", { objects: generated, candidates: web({ skip: true }) }],
+  ["excluded/Skipped", { objects: generated, namespace: namespaceFacts(NAME, { skip: true }) }],
+  ["excluded/OperatorNamespace", { ownNamespace: NAME }],
+  ["excluded/Terminating", { namespace: namespaceFacts(NAME, { isTerminating: true }) }],
+  ["unprotected/NamespaceNotSelected", { clusterObjects: [clusterObject("all", { excludeNamespaces: ["w*"] })] }],
+  [
+    "unprotected/KindNotSelected",
+    {
+      clusterObjects: [
+        clusterObject("all", { workloads: { kinds: ["DaemonSet"], selector: {}, discover: "UsesAPI" } }),
+      ],
+    },
+  ],
+  [
+    "unprotected/WorkloadNotSelected",
+    {
+      clusterObjects: [
+        clusterObject("all", {
+          workloads: { kinds: ["Deployment"], selector: { matchLabels: { team: "a" } }, discover: "UsesAPI" },
+        }),
+      ],
+    },
+  ],
+  ["unprotected/Pending", {}],
+])("a workload that uses the API is %s", (expected, more) => {
+  const of = facts(more);
+  const [found] = protectionsOf(of, planNamespace(of));
+  expect(found).toEqual({
+    workload: "Deployment/web",
+    protection: expected.split("/")[0],
+    reason: expected.split("/")[1],
+  });
+});
+
+it("leaves out what does not use the API and is not protected", () => {
+  const of = facts({ candidates: web({ usesApi: false }) });
+  expect(protectionsOf(of, planNamespace(of))).toEqual([]);
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import type { NamespaceView, WorkloadView } from "../../core/views";
+import { FactsReader } from "./facts-reader";
+import type { ClusterWidePorts } from "./ports";
+import { OPERATOR_NAMESPACE } from "./testing/fixtures";
+import { ClusterWideWorld, workloadView } from "./testing/world";
+
+const PROTECT = "controller-resilience.io/protect";
+
+async function read(workload: Partial<WorkloadView>, namespace: Partial<NamespaceView> = {}, automount?: boolean) {
+  const world = new ClusterWideWorld();
+  world.addNamespace("a", []);
+  const space = world.spaces.get("a");
+  if (space !== undefined) world.spaces.set("a", { ...space, ...namespace });
+  world.found.set("a", [workloadView("a", "Deployment/web", workload)]);
+  const account = { ...{ namespace: "a", name: "default", uid: "u", createdAtMs: 0 }, automount };
+  world.serviceAccounts = () => Promise.resolve([account as never]);
+  const settings = { ownNamespace: OPERATOR_NAMESPACE, isWatched: () => true };
+  // cached() needs neither live readers nor the store.
+  const ports = { caches: world } as unknown as ClusterWidePorts;
+  const facts = await new FactsReader(ports, settings, () => undefined).cached("a");
+  return { namespace: facts?.namespace, workload: facts?.candidates[0] };
+}
+
+describe("the facts of a namespace", () => {
+  it.each<[string, Record<string, string>, Record<string, string>, boolean | undefined]>([
+    ["a label", { [PROTECT]: "true" }, {}, true],
+    ["a label that says no", { [PROTECT]: "false" }, {}, false],
+    ["an annotation", {}, { [PROTECT]: "true" }, true],
+    ["an annotation that says no", {}, { [PROTECT]: "false" }, false],
+    ["both: the label wins", { [PROTECT]: "false" }, { [PROTECT]: "true" }, false],
+    ["another value, which counts as none", { [PROTECT]: "yes" }, { [PROTECT]: "true" }, undefined],
+    ["nothing", {}, {}, undefined],
+  ])("take protect from %s, of Namespaces and of workloads", async (_what, labels, annotations, expected) => {
+    const { namespace, workload } = await read({ labels, annotations }, { labels, annotations });
+    expect([namespace?.protect, workload?.protect]).toEqual([expected, expected]);
+  });
+
+  it("take the skip annotation of Namespaces and of workloads", async () => {
+    const { namespace, workload } = await read({ skip: true }, { skip: true });
+    expect([namespace?.skip, workload?.skip]).toEqual([true, true]);
+  });
+
+  it.each<[string, Partial<WorkloadView>, boolean | undefined, boolean]>([
+    ["the default", {}, undefined, true],
+    ["a pod template that mounts none", { automount: false }, undefined, false],
+    ["a ServiceAccount that mounts none", {}, false, false],
+    ["a pod template that wins over its ServiceAccount", { automount: true }, false, true],
+    ["a projected token", { automount: false, tokenAudiences: [""] }, false, true],
+    [
+      "a projected token for the API server's audience",
+      { automount: false, tokenAudiences: ["https://kubernetes.default.svc"] },
+      false,
+      true,
+    ],
+    ["a projected token for another audience", { automount: false, tokenAudiences: ["vault"] }, false, false],
+    ["a ServiceAccount that nothing is bound to", { serviceAccountName: "other" }, undefined, false],
+  ])("tell whether a workload uses the API: %s", async (_what, view, automount, usesApi) => {
+    expect((await read(view, {}, automount)).workload?.usesApi).toBe(usesApi);
+  });
+});

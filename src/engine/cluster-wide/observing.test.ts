@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { TerminatingError } from "../../core/errors";
+import { planNamespace } from "./plan";
+import { candidate, carryOut, clusterObject, facts, namespaceFacts } from "./testing/fixtures";
+import { ClusterWideWorld } from "./testing/world";
+
+// What is kept of generated objects while the operator runs with --mode=Observe, or the Namespace has the skip annotation. To delete an object or a
+// block restores what remedies have changed, which is an action.
+
+const BLOCKS = { tokenRestart: {} as never, tokenLifetime: {} as never };
+const enforcing = [clusterObject("all", { mode: "Enforce", template: BLOCKS })];
+const only = (template: object) => [clusterObject("all", { mode: "Enforce", template: template as typeof BLOCKS })];
+
+const skipped = namespaceFacts("web", { skip: true });
+
+describe("where the operator does not act", () => {
+  const objects = carryOut([], planNamespace(facts({ clusterObjects: enforcing })));
+
+  it.each([
+    ["--mode=Observe", { observes: true }],
+    ["the skip annotation", { namespace: skipped }],
+  ])("objects are still generated with %s, and list more workloads", (_what, circumstances) => {
+    const base = { clusterObjects: enforcing, ...circumstances };
+    expect(planNamespace(facts(base)).writes.map(({ intent }) => intent.verb)).toEqual(["create"]);
+    const candidates = [candidate("Deployment/web"), candidate("Deployment/x")];
+    const [after] = carryOut(objects, planNamespace(facts({ ...base, objects, candidates })));
+    expect(after?.spec).toMatchObject({ mode: "Enforce", targets: [{ name: "web" }, { name: "x" }] });
+  });
+
+  it.each([
+    ["--mode=Observe", { observes: true }],
+    ["the skip annotation", { namespace: skipped }],
+  ])(
+    "nothing is deleted with %s: a superfluous object is set to Observe, and deleted later",
+    (_what, circumstances) => {
+      const base = { clusterObjects: enforcing, candidates: [] };
+      const plan = planNamespace(facts({ ...base, objects, ...circumstances }));
+      expect(plan.writes.map(({ intent, needsLive }) => [intent.verb, intent.body, needsLive])).toEqual([
+        ["patch", { spec: { mode: "Observe" } }, true],
+      ]);
+      const after = carryOut(objects, plan);
+      const rest = planNamespace(facts({ ...base, objects: after, ...circumstances }));
+      expect([rest.writes, rest.shares.get("uid-all")?.held]).toEqual([[], 1]);
+      const later = planNamespace(facts({ ...base, objects: after }));
+      expect(later.writes.map(({ intent }) => intent.verb)).toEqual(["delete"]);
+      expect(later.shares.get("uid-all")?.held).toBe(0);
+    },
+  );
+
+  it("a block that the template loses stays, in Observe", () => {
+    const clusterObjects = only({ tokenRestart: { maxRestarts: 1 } });
+    const after = carryOut(objects, planNamespace(facts({ clusterObjects, objects, observes: true })));
+    expect(after[0]?.spec).toMatchObject({ mode: "Observe", tokenRestart: { maxRestarts: 1 }, tokenLifetime: {} });
+    const [last] = carryOut(after, planNamespace(facts({ clusterObjects, objects: after })));
+    expect(last?.spec.mode).toBe("Enforce");
+    expect(last?.spec.tokenLifetime).toBeUndefined();
+  });
+});
+
+describe("the status of a ClusterControllerResilience", () => {
+  it("says with --mode=Observe that nothing acts, and what is kept until then", async () => {
+    const world = new ClusterWideWorld({ observes: true });
+    world.addNamespace("a", ["Deployment/web"]);
+    world.owners.set("all", clusterObject("all", { mode: "Enforce" }));
+    world.engine.startLeading();
+    await world.run(5);
+    const why = "Only observed: the operator runs with --mode=Observe.";
+    expect(world.condition("all", "Ready")).toBe(
+      `True/AllProtected: All 1 selected workload in 1 namespace are protected. ${why}`,
+    );
+    expect(world.metrics.coverage).toMatchObject([{ protection: "protected", reason: "Observe", count: 1 }]);
+    const before = world.owners.get("all");
+    if (before === undefined) throw new Error("expected the object");
+    const metadata = { ...before.metadata, generation: 2 };
+    world.put({ ...before, metadata, spec: { ...before.spec, excludeNamespaces: ["a"] } });
+    await world.run(5);
+    expect(world.intents.map(({ verb }) => verb)).toEqual(["create", "patch"]);
+    expect(world.condition("all", "Ready")).toBe(
+      `False/NothingSelected: spec.namespaceSelector selects no namespace. ${why} Generated objects that are kept, in Observe, until the operator acts again: 1.`,
+    );
+    world.engine.stopLeading();
+  });
+
+  it("names what both of two objects select, in both", async () => {
+    const world = new ClusterWideWorld();
+    world.addNamespace("a", ["Deployment/web"]);
+    world.owners.set("old", clusterObject("old"));
+    world.owners.set("new", clusterObject("new", {}, "2026-02-01T00:00:00Z"));
+    world.engine.startLeading();
+    await world.run(5);
+    const told = (name: string) => world.status(name)?.conflicts;
+    const reason = "OtherClusterObject";
+    const message = "The younger ClusterControllerResilience new selects Deployment/web as well.";
+    expect(told("old")).toEqual([{ namespace: "a", reason, message }]);
+    expect(told("new")).toMatchObject([
+      { namespace: "a", reason, message: "The older ClusterControllerResilience old protects Deployment/web." },
+    ]);
+    expect(world.condition("old", "Ready")).toMatch(/^True/);
+    world.engine.stopLeading();
+  });
+
+  it("needs no person when a namespace goes before the cache knows", async () => {
+    const world = new ClusterWideWorld();
+    world.addNamespace("a", ["Deployment/web"]);
+    world.addNamespace("b", ["Deployment/web"]);
+    world.owners.set("all", clusterObject("all"));
+    world.onWrite = ({ target }) => {
+      if (target.namespace === "b") throw new TerminatingError("create controllerresiliences b/all: forbidden (403)");
+    };
+    world.engine.startLeading();
+    await world.run(20);
+    expect(world.condition("all", "Stalled")).toBe("False/Idle: No action required.");
+    expect(world.events.records.filter(({ type }) => type === "Warning")).toEqual([]);
+    world.engine.stopLeading();
+  });
+});

@@ -1,0 +1,168 @@
+import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
+import type { ControllerResilience } from "../../api/controller-resilience";
+import { CLUSTER_KIND, KIND, PRESET_LABEL } from "../../api/names";
+import type { Candidate, Facts } from "../../core/cluster-wide";
+import type { Intent, ObjectRef } from "../../core/intent";
+import { apiVersionOf, KINDS } from "../../core/kinds";
+import { distribute, type Group, listedIn, type Wanted } from "./generated";
+import { mergePatch } from "./merge-patch";
+import { withNamedPreset, withPreset } from "./presets/presets";
+import { modeIn } from "./selection";
+
+/** A write that a namespace needs. */
+export interface PlannedWrite {
+  /** uid of the ClusterControllerResilience. */
+  readonly for: string;
+  readonly intent: Intent;
+  /** It does more than add workloads that are only observed, so it must rest on live reads. */
+  readonly needsLive: boolean;
+}
+
+/** A workload that a ClusterControllerResilience protects. */
+export interface Selected {
+  readonly workload: string;
+  /** Absent: it has gone a moment ago, and stays in the object that lists it. */
+  readonly candidate?: Candidate;
+}
+
+/** What one ClusterControllerResilience needs in a namespace. */
+export interface Writes {
+  readonly writes: readonly PlannedWrite[];
+  /** Generated objects that stay, or keep a block, only because the operator does not act. */
+  readonly held: number;
+}
+
+/**
+ * Returns the writes that one ClusterControllerResilience needs in a namespace.
+ *
+ * To delete an object, or one of its blocks, restores what a remedy has changed. Where the operator does not act, such an object stays and
+ * is set to Observe, so that it does not act on an old spec once the operator acts again.
+ */
+export function writesFor(
+  owner: ClusterControllerResilience,
+  { namespace, objects, observes }: Facts,
+  selected: readonly Selected[],
+  found: readonly ControllerResilience[],
+): Writes {
+  // Nothing can be created there, and what is there goes with the namespace.
+  if (namespace.isTerminating) return { writes: [], held: 0 };
+  const taken = new Set(objects.map(({ metadata }) => metadata.name));
+  const present = found.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const mode = modeIn(namespace, owner.spec);
+  const wanted = groupsOf(owner, selected, present).flatMap(group => {
+    const ofGroup = present.filter(object => presetOf(object) === group.preset);
+    const parts = distribute({ owner, mode, taken }, group, ofGroup);
+    for (const { name } of parts) taken.add(name);
+    return parts;
+  });
+  const kept = new Set(wanted.flatMap(({ found: object }) => (object === undefined ? [] : [object.metadata.uid])));
+  const superfluous = present.filter(({ metadata }) => !kept.has(metadata.uid));
+  const isHeld = observes === true || namespace.skip;
+  const held = isHeld ? wanted.filter(hasFewerBlocks) : [];
+  const parts = wanted.map(part => (held.includes(part) ? holding(part) : part));
+  return {
+    writes: [
+      ...parts.flatMap(part => writeOf(owner, namespace.name, part)),
+      ...superfluous.flatMap(object => (isHeld ? hold(owner, object) : [deletion(owner, object)])),
+    ],
+    held: held.length + (isHeld ? superfluous.length : 0),
+  };
+}
+
+function hasFewerBlocks({ found, spec }: Wanted): boolean {
+  return Object.keys(found?.spec ?? {}).some(key => !(key in spec));
+}
+
+function holding(part: Wanted): Wanted {
+  return { ...part, spec: { ...part.found?.spec, ...part.spec, mode: "Observe" } };
+}
+
+function presetOf({ metadata }: ControllerResilience): string | undefined {
+  return metadata.labels?.[PRESET_LABEL];
+}
+
+function groupsOf(
+  owner: ClusterControllerResilience,
+  selected: readonly Selected[],
+  present: readonly ControllerResilience[],
+): Group[] {
+  const groups = new Map<string, Group & { workloads: string[] }>();
+  const listing = new Map(present.flatMap(object => listedIn(object).map(workload => [workload, object])));
+  for (const { workload, candidate } of selected) {
+    const object = listing.get(workload);
+    const { preset, template } =
+      candidate === undefined
+        ? withNamedPreset(owner.spec, object && presetOf(object))
+        : withPreset(owner.spec, candidate);
+    const key = preset ?? "";
+    const group = groups.get(key) ?? { ...(preset !== undefined && { preset }), template, workloads: [] };
+    group.workloads.push(workload);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+function writeOf(owner: ClusterControllerResilience, namespace: string, wanted: Wanted): PlannedWrite[] {
+  return wanted.found === undefined ? [creation(owner, namespace, wanted)] : correction(owner, wanted.found, wanted);
+}
+
+function creation(
+  owner: ClusterControllerResilience,
+  namespace: string,
+  { name, labels, ownerReference, spec }: Wanted,
+): PlannedWrite {
+  const body = { metadata: { labels, ownerReferences: [ownerReference] }, spec };
+  const why = `${nameOf(owner)} selects ${String(spec.targets.length)} workloads of this namespace`;
+  const target = refTo(namespace, name);
+  const intent: Intent = { verb: "create", target, body, why, eventReason: "Generated" };
+  return { for: owner.metadata.uid, intent, needsLive: spec.mode === "Enforce" && !spec.suspend };
+}
+
+function correction(
+  owner: ClusterControllerResilience,
+  found: ControllerResilience,
+  { labels, ownerReference, spec }: Wanted,
+): PlannedWrite[] {
+  const { namespace, name } = found.metadata;
+  const { labels: present = {}, ownerReferences: owners = [] } = found.metadata;
+  const isOwned = owners.some(({ uid }) => uid === owner.metadata.uid);
+  const ownerReferences = isOwned ? owners : [...owners, ownerReference];
+  const patch = mergePatch(
+    { metadata: { labels: present, ownerReferences: owners }, spec: found.spec },
+    { metadata: { labels: { ...present, ...labels }, ownerReferences }, spec },
+  );
+  if (patch === undefined) return [];
+  const targets = listedIn({ spec });
+  const isLonger = listedIn(found).every(workload => targets.includes(workload));
+  const isOnlyMore = isLonger && Object.keys((patch["spec"] as object | undefined) ?? {}).join() === "targets";
+  const why = `${nameOf(owner)} ${isOnlyMore ? "selects more workloads" : "asks for another spec"}`;
+  const target = refTo(namespace, name, found);
+  const intent: Intent = { verb: "patch", target, body: patch, why, eventReason: "Corrected" };
+  return [{ for: owner.metadata.uid, intent, needsLive: !(isOnlyMore && spec.mode === "Observe") }];
+}
+
+function deletion(owner: ClusterControllerResilience, found: ControllerResilience): PlannedWrite {
+  const { namespace, name } = found.metadata;
+  const why = `${nameOf(owner)} selects no workload of it any more`;
+  const intent: Intent = { verb: "delete", target: refTo(namespace, name, found), why, eventReason: "Pruned" };
+  return { for: owner.metadata.uid, intent, needsLive: true };
+}
+
+/** Sets an object to Observe that would be deleted if the operator acted. */
+function hold(owner: ClusterControllerResilience, found: ControllerResilience): PlannedWrite[] {
+  if (found.spec.mode === "Observe") return [];
+  const { namespace, name } = found.metadata;
+  const why = `${nameOf(owner)} selects no workload of it any more; it is deleted once the operator acts again`;
+  const target = refTo(namespace, name, found);
+  const intent: Intent = { verb: "patch", target, body: { spec: { mode: "Observe" } }, why, eventReason: "Corrected" };
+  return [{ for: owner.metadata.uid, intent, needsLive: true }];
+}
+
+function nameOf({ metadata }: ClusterControllerResilience): string {
+  return `${CLUSTER_KIND}/${metadata.name}`;
+}
+
+function refTo(namespace: string, name: string, found?: ControllerResilience): ObjectRef {
+  const identity = found && { uid: found.metadata.uid, resourceVersion: found.metadata.resourceVersion };
+  return { apiVersion: apiVersionOf(KINDS[KIND]), kind: KIND, namespace, name, ...identity };
+}
