@@ -78,11 +78,16 @@ export class Authors {
       rights.filter(right => !isCluster(right)),
     );
     for (const right of [...always, ...rights]) await this.#held(name, right);
-    const connection = new Connection(() => asUser(name), systemClock);
-    this.#connections.push(connection);
-    const author = { name, api: apiOver(connection) };
+    const author = this.user(name);
     this.#known.set(key, author);
     return author;
+  }
+
+  /** A user that exists already, such as a controller of the cluster. */
+  user(name: string): Author {
+    const connection = new Connection(() => asUser(name), systemClock);
+    this.#connections.push(connection);
+    return { name, api: apiOver(connection) };
   }
 
   close(): void {

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { ForbiddenError } from "../../src/core/errors";
-import { installAdmissionPolicy, removeAdmissionPolicy } from "../cluster/admission-policy";
+import { installAdmissionPolicy, POLICY_KINDS, removeAdmissionPolicy } from "../cluster/admission-policy";
+import { type ChartObject, renderChart } from "../cluster/chart";
 import { type Author, Authors, CLUSTER_OBJECTS, type Right, RIGHTS } from "./admission-authors";
 import { Admin, eventually } from "./cluster-world";
 
@@ -38,15 +40,26 @@ afterAll(async () => {
 });
 
 /** Sends a dry run of a creation. Returns the API server's refusal, or undefined if it accepts. */
-async function refusal({ api, name }: Author, spec: object): Promise<string | undefined> {
-  const body = {
-    apiVersion: "controller-resilience.io/v1alpha1",
-    kind: "ClusterControllerResilience",
-    metadata: { name: "new" },
-    spec,
-  };
+function refusal(author: Author, spec: object): Promise<string | undefined> {
+  const kind = "ClusterControllerResilience";
+  const body = { apiVersion: "controller-resilience.io/v1alpha1", kind, metadata: { name: "new" }, spec };
+  return refused(author, { method: "POST", path: PATH, body });
+}
+
+interface Write {
+  readonly method: "POST" | "PATCH";
+  readonly path: string;
+  readonly body: object;
+}
+
+/** The same for any write. */
+async function refused({ api, name }: Author, { method, path, body }: Write): Promise<string | undefined> {
+  const contentType = method === "PATCH" ? { contentType: "application/merge-patch+json" as const } : {};
   try {
-    await api.json({ what: `create as ${name}`, method: "POST", path: PATH, query: { dryRun: "All" }, body });
+    await api.json({
+      ...{ what: `${method} as ${name}`, method, path, query: { dryRun: "All" }, body },
+      ...contentType,
+    });
     return undefined;
   } catch (error) {
     if (error instanceof ForbiddenError) return error.message;
@@ -99,5 +112,112 @@ describe("the author of a ClusterControllerResilience", () => {
     const none = await withRights();
     expect(await refusal(none, spec)).toContain("may not get pods/log in all namespaces");
     expect(await refusal(await withRights(everywhere(RIGHTS.readLogs)), spec)).toBeUndefined();
+  });
+});
+
+describe("who takes a generated object from its ClusterControllerResilience", () => {
+  const LABEL = "controller-resilience.io/generated-for";
+  const owner = {
+    ...{ apiVersion: "controller-resilience.io/v1alpha1", kind: "ClusterControllerResilience", name: "all" },
+    ...{ uid: "00000000-0000-0000-0000-000000000001", controller: true },
+  };
+  const other = { apiVersion: "v1", kind: "ConfigMap", name: "mine", uid: "00000000-0000-0000-0000-000000000002" };
+  const path = (name: string) =>
+    `/apis/controller-resilience.io/v1alpha1/namespaces/${namespace}/controllerresiliences/${name}`;
+  const patch = (author: Author, body: object, name = "generated") =>
+    refused(author, { method: "PATCH", path: path(name), body });
+  const spec = { mode: "Enforce", targets: [{ kind: "Deployment", name: "web" }], tokenRestart: {} };
+
+  beforeAll(async () => {
+    const objects = [
+      { name: "generated", labels: { [LABEL]: "all" }, ownerReferences: [owner] },
+      { name: "orphan", labels: { [LABEL]: "all" } },
+      { name: "by-hand", labels: { team: "a" } },
+    ];
+    for (const metadata of objects) {
+      await admin.create(path("").replace(/\/$/, ""), {
+        ...{ apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience", metadata, spec },
+      });
+    }
+  });
+
+  it.each<[string, object]>([
+    ["removes its owner", { metadata: { ownerReferences: null } }],
+    ["adds an owner of their own, which keeps it", { metadata: { ownerReferences: [owner, other] } }],
+    ["removes its label", { metadata: { labels: { [LABEL]: null } } }],
+    ["names another object in its label", { metadata: { labels: { [LABEL]: "gone" } } }],
+    ["narrows its spec as well", { metadata: { ownerReferences: null }, spec: { tokenRestart: { maxRestarts: 1 } } }],
+  ])("needs the rights of the object: %s", async (_what, body) => {
+    const refusalOf = "may not create pods/eviction in namespace";
+    expect(await patch(await authors.with([]), body)).toContain(refusalOf);
+    expect(await patch(await authors.with([RIGHTS.evict]), body)).toBeUndefined();
+    const observed = { ...body, spec: { mode: "Observe" } };
+    expect(await patch(await authors.with([]), observed)).toBeUndefined();
+  });
+
+  it("needs them also for an object that has no owner any more", async () => {
+    const body = { metadata: { labels: { [LABEL]: null } } };
+    expect(await patch(await authors.with([]), body, "orphan")).toContain("may not create pods/eviction");
+  });
+
+  it("may change its other labels, and those of hand-written objects", async () => {
+    const author = await authors.with([]);
+    expect(await patch(author, { metadata: { labels: { team: "b" }, annotations: { note: "x" } } })).toBeUndefined();
+    const body = { metadata: { labels: { [LABEL]: "all" }, ownerReferences: [other] } };
+    expect(await patch(author, body, "by-hand")).toBeUndefined();
+  });
+
+  it("is not the garbage collector, which keeps objects after --cascade=orphan", async () => {
+    const collector = authors.user("system:serviceaccount:kube-system:generic-garbage-collector");
+    expect(await patch(collector, { metadata: { ownerReferences: null } })).toBeUndefined();
+  });
+});
+
+describe("the policy for labels of Namespaces", () => {
+  const PROTECT = "controller-resilience.io/protect";
+  let policy: ChartObject[];
+  let labeller: Author;
+
+  const change = (author: Author, metadata: object) =>
+    refused(author, { method: "PATCH", path: `/api/v1/namespaces/${namespace}`, body: { metadata } });
+
+  const NAMESPACES = ["patch", "create"].map(
+    verb => ({ verb, group: "", resource: "namespaces", isCluster: true }) as const,
+  );
+
+  beforeAll(async () => {
+    const keys = ["--set-json", `admissionPolicy.namespaceKeys=["${PROTECT}","stage"]`];
+    const shown = ["--show-only", "templates/admission-policy-namespaces.yaml"];
+    policy = parseAllDocuments(await renderChart([...keys, ...shown])).map(one => one.toJS() as ChartObject);
+    for (const { kind, path } of POLICY_KINDS)
+      for (const one of policy.filter(object => object.kind === kind)) await admin.create(path, one);
+    labeller = await authors.with(NAMESPACES, []);
+    await eventually(
+      () => change(labeller, { labels: { stage: "one" } }),
+      message => message !== undefined,
+    );
+  });
+
+  afterAll(async () => {
+    for (const { kind, path } of POLICY_KINDS.toReversed())
+      for (const { metadata } of policy.filter(object => object.kind === kind))
+        await admin.delete(`${path}/${metadata.name}`);
+  });
+
+  it("leaves the listed keys to those who may update ClusterControllerResiliences", async () => {
+    const message = `user ${labeller.name} may not update clustercontrollerresiliences, and so not change of a Namespace: ${PROTECT}, stage`;
+    expect(await change(labeller, { labels: { [PROTECT]: "true" } })).toContain(message);
+    expect(await change(labeller, { annotations: { [PROTECT]: "false" } })).toContain(message);
+    expect(await change(labeller, { labels: { stage: "" } })).toContain(message);
+    const body = { metadata: { name: "another", labels: { stage: "one" } } };
+    expect(await refused(labeller, { method: "POST", path: "/api/v1/namespaces", body })).toContain(message);
+    const admitted = await authors.with(NAMESPACES, CLUSTER_OBJECTS);
+    expect(await change(admitted, { labels: { [PROTECT]: "true" } })).toBeUndefined();
+  });
+
+  it("leaves all other changes to everyone", async () => {
+    expect(await change(labeller, { labels: { team: "a" }, annotations: { note: "x" } })).toBeUndefined();
+    const body = { metadata: { name: "another", labels: { team: "a" } } };
+    expect(await refused(labeller, { method: "POST", path: "/api/v1/namespaces", body })).toBeUndefined();
   });
 });

@@ -47,6 +47,23 @@ labels:
 {{- end -}}
 {{- end }}
 
+{{- /*
+CEL: whether an update takes from a generated object what ties it to its ClusterControllerResilience. The garbage collector removes its owner after a
+deletion with --cascade=orphan; the label then stays.
+*/ -}}
+{{- define "controller-resilience.isUntied" -}}
+(oldObject != null
+&& !(request.userInfo.username in ['system:serviceaccount:kube-system:generic-garbage-collector', 'system:kube-controller-manager'])
+&& (has(oldObject.metadata.ownerReferences)
+&& oldObject.metadata.ownerReferences.exists(owner, owner.kind == 'ClusterControllerResilience')
+|| has(oldObject.metadata.labels) && 'controller-resilience.io/generated-for' in oldObject.metadata.labels)
+&& !(has(object.metadata.ownerReferences) == has(oldObject.metadata.ownerReferences)
+&& (!has(object.metadata.ownerReferences) || object.metadata.ownerReferences == oldObject.metadata.ownerReferences)
+&& has(object.metadata.labels) && 'controller-resilience.io/generated-for' in object.metadata.labels
+&& has(oldObject.metadata.labels) && 'controller-resilience.io/generated-for' in oldObject.metadata.labels
+&& object.metadata.labels['controller-resilience.io/generated-for'] == oldObject.metadata.labels['controller-resilience.io/generated-for']))
+{{- end }}
+
 {{- /* What the rules of a role allow so that its holder can take more rights, as in src/remedies/binding-renewal/role.ts; empty if nothing does. */ -}}
 {{- define "controller-resilience.excess" -}}
 {{- $found := list }}
