@@ -30,7 +30,9 @@ export interface Candidate {
   /** As on {@link NamespaceFacts}. */
   readonly protect?: boolean;
   readonly skip: boolean;
-  /** Its pods mount a token of the API server, and some role is bound to their ServiceAccount. */
+  /** Its pods mount a token of the API server. */
+  readonly mountsToken: boolean;
+  /** It mounts such a token, and some role is bound to its ServiceAccount. */
   readonly usesApi: boolean;
 }
 

@@ -106,7 +106,8 @@ export class FactsReader {
       const mounts = mountsToken(workload, automounts.get(serviceAccountName));
       const protect = protectOf(labels, workload.annotations ?? {});
       return {
-        ...{ kind, name, labels, skip, images, usesApi: mounts && this.#bound.has(namespace, serviceAccountName) },
+        ...{ kind, name, labels, skip, images, mountsToken: mounts },
+        usesApi: mounts && this.#bound.has(namespace, serviceAccountName),
         ...(podSelector && { podSelector }),
         ...(protect !== undefined && { protect }),
       };

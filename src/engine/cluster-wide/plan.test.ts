@@ -117,6 +117,9 @@ describe("planNamespace", () => {
     const objects = settle(facts());
     const candidates = [candidate("Deployment/web", { usesApi: false })];
     expect(planNamespace(facts({ objects, candidates })).writes).toEqual([]);
+    const tokenless = [candidate("Deployment/web", { usesApi: false, mountsToken: false })];
+    const { writes } = planNamespace(facts({ objects, candidates: tokenless }));
+    expect(writes.map(({ intent }) => intent.verb)).toEqual(["delete"]);
   });
 
   it("splits what one object cannot list, and keeps each workload where it is", () => {

@@ -37,14 +37,16 @@ export function namespaceExclusion(
  * Returns why a ClusterControllerResilience does not select a workload of a selected namespace, other objects aside; null if it does.
  *
  * @param isTarget a generated object of this ClusterControllerResilience lists it: it stays selected when its binding goes, since an
- *   expired binding is what bindingRenewal restores
+ *   expired binding is what bindingRenewal restores, but not when it mounts no token any more
  */
 export function workloadExclusion(candidate: Candidate, { workloads }: Spec, isTarget: boolean): Exclusion | null {
   if (candidate.protect === false) return "OptedOut";
   if (!workloads.kinds.includes(candidate.kind)) return "KindNotSelected";
   if (candidate.protect === true) return null;
   if (!matchesSelector(candidate.labels, workloads.selector)) return "WorkloadNotSelected";
-  return workloads.discover === "All" || candidate.usesApi || isTarget ? null : "DoesNotUseAPI";
+  return workloads.discover === "All" || candidate.usesApi || (isTarget && candidate.mountsToken)
+    ? null
+    : "DoesNotUseAPI";
 }
 
 /** Returns the mode of the objects that are generated in a namespace. */

@@ -18,7 +18,16 @@ export function namespaceFacts(name: string, more: Partial<NamespaceFacts> = {})
 /** @param workload as `Deployment/web`; it uses the API */
 export function candidate(workload: string, more: Partial<Candidate> = {}): Candidate {
   const [kind, name = ""] = workload.split("/");
-  return { kind: kind as Candidate["kind"], name, labels: {}, images: [], skip: false, usesApi: true, ...more };
+  return {
+    kind: kind as Candidate["kind"],
+    name,
+    labels: {},
+    images: [],
+    skip: false,
+    mountsToken: true,
+    usesApi: true,
+    ...more,
+  };
 }
 
 export function clusterObject(
