@@ -145,7 +145,11 @@ function createClusterWide(
   isLeader: () => boolean,
 ): ClusterWide | undefined {
   if (ports.clusterWide === undefined || settings === undefined) return undefined;
-  return new ClusterWide({ ...ports, ...ports.clusterWide, isLeader }, { ...settings, observes: mode === "Observe" }, loop);
+  return new ClusterWide(
+    { ...ports, ...ports.clusterWide, isLeader },
+    { ...settings, observes: mode === "Observe" },
+    loop,
+  );
 }
 
 function electionEvents({ events, lease }: Pick<EnginePorts, "events" | "lease">) {

@@ -33,9 +33,7 @@ export async function readClusterLists(
       all(KINDS.ClusterRoleBinding, raw => bindingView("ClusterRoleBinding", raw)),
       some(KINDS.ControllerResilience, raw => objectView(raw)?.object ?? null),
       all(KINDS.ClusterControllerResilience, raw => clusterObjectOfOursView(raw)?.object ?? null),
-      ...WORKLOAD_KINDS.map(kind =>
-        some(KINDS[kind], raw => workloadFacts(kind, raw)),
-      ),
+      ...WORKLOAD_KINDS.map(kind => some(KINDS[kind], raw => workloadFacts(kind, raw))),
     ]);
   return {
     ...(namespaces === undefined ? {} : { namespaces }),
