@@ -143,4 +143,4 @@ async function main(): Promise<void> {
   console.log(readFileSync(join(out, "checksums.txt"), "utf8").trimEnd());
 }
 
-if (require.main === module) void main();
+if (process.argv[1] === __filename) void main();

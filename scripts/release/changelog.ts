@@ -68,4 +68,4 @@ function main(): void {
   }
 }
 
-if (require.main === module) main();
+if (process.argv[1] === __filename) main();
