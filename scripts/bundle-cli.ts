@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { build, type Plugin } from "esbuild";
 import cfg from "../package.json";
 import { refuseDevelopmentPackages } from "./bundle";
+import { notices } from "./release/notices";
+import { bundledPackages, filesInOutput } from "./release/packages";
 
 const root = join(__dirname, "..");
 
@@ -12,8 +14,11 @@ export const CLI_FOLDER = join(root, "dist", "kubectl-resilience");
 /** The program in {@link CLI_FOLDER}. */
 export const PROGRAM = "kubectl-resilience.js";
 
+/** The licenses of the libraries in {@link PROGRAM}. */
+export const NOTICES = "THIRD-PARTY-NOTICES.txt";
+
 /** kubectl calls this program to complete `kubectl resilience`. */
-const COMPLETER = "kubectl_complete-resilience";
+export const COMPLETER = "kubectl_complete-resilience";
 
 /**
  * Writes the npm package of the kubectl plugin: one file with all libraries, so that `npx` downloads nothing else. It is a package of its own
@@ -32,9 +37,12 @@ export async function bundleCli(folder = CLI_FOLDER): Promise<void> {
     format: "cjs",
     minify: true,
     keepNames: true,
-    legalComments: "linked",
+    // NOTICES has the licenses.
+    legalComments: "none",
     banner: { js: "#!/usr/bin/env node" },
     // Else ws and node-fetch look for optional packages, and a single executable warns of that.
+    // Node's own is deprecated: from Node 21 on, each command would print that.
+    alias: { punycode: join(root, "node_modules", "punycode", "punycode.js") },
     define: { "process.env.WS_NO_BUFFER_UTIL": '"1"', "process.env.WS_NO_UTF_8_VALIDATE": '"1"' },
     metafile: true,
     logLevel: "error",
@@ -44,6 +52,7 @@ export async function bundleCli(folder = CLI_FOLDER): Promise<void> {
   chmodSync(join(folder, PROGRAM), 0o755);
   writeFileSync(join(folder, COMPLETER), '#!/bin/sh\nexec kubectl resilience __complete "$@"\n', { mode: 0o755 });
   copyFileSync(join(root, "LICENSE"), join(folder, "LICENSE"));
+  writeFileSync(join(folder, NOTICES), notices(PROGRAM, bundledPackages(root, filesInOutput(metafile))));
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
 }
 
@@ -55,7 +64,7 @@ function manifest(): object {
     license: cfg.license,
     engines: cfg.engines,
     bin: { "kubectl-resilience": PROGRAM, [COMPLETER]: COMPLETER },
-    files: [PROGRAM, `${PROGRAM}.LEGAL.txt`, COMPLETER],
+    files: [PROGRAM, NOTICES, COMPLETER],
   };
 }
 

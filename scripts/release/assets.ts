@@ -1,7 +1,7 @@
 // `npm run release:assets -- --image NAME --digest sha256:... --repository URL`: writes what a release offers besides the image into dist/release/.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { parseDocument, stringify } from "yaml";
@@ -24,13 +24,21 @@ export interface ReleasedImage {
   readonly digest: string;
 }
 
+/** What a release is made of. */
+export interface Release {
+  readonly image: ReleasedImage;
+  /** https address of the repository that has the release. */
+  readonly repository: string;
+  /** Folder with the archives of the plugin's executables. */
+  readonly executables: string;
+}
+
 /**
  * Writes the assets of a release into an empty folder, and their checksums.
  *
- * @param repository https address of the repository that has the release
- * @throws Error for an image that is not named by its digest, or if `npm run build` was not run
+ * @throws Error for an image that is not named by its digest, or if `npm run build` or `build:plugin` was not run
  */
-export async function writeAssets(folder: string, image: ReleasedImage, repository: string): Promise<void> {
+export async function writeAssets(folder: string, { image, repository, executables }: Release): Promise<void> {
   if (!/^sha256:[0-9a-f]{64}$/.test(image.digest))
     throw new Error(`expected a digest such as sha256:... with 64 digits, got "${image.digest}"`);
   if (!/^[a-z0-9.-]+(:\d+)?(\/[a-z0-9._-]+)+$/.test(image.name))
@@ -40,9 +48,9 @@ export async function writeAssets(folder: string, image: ReleasedImage, reposito
   await packageChart(folder, image, repository);
   writeFileSync(join(folder, "install.yaml"), await installYaml(image));
   writeFileSync(join(folder, "crds.yaml"), crds());
-  packPlugin(folder);
-  const plugin = join(folder, `kubectl-resilience-${cfg.version}.tgz`);
-  writeFileSync(join(folder, "krew.yaml"), krewManifest({ repository, sha256: checksum(plugin) }));
+  packPlugin(folder, executables);
+  const manifest = krewManifest(repository, name => checksum(join(folder, name)));
+  writeFileSync(join(folder, "krew.yaml"), manifest);
   for (const file of ["sbom.cdx.json", "THIRD-PARTY-NOTICES.txt"]) cpSync(join(IMAGE_FOLDER, file), join(folder, file));
   writeFileSync(join(folder, "checksums.txt"), checksums(folder));
 }
@@ -112,7 +120,17 @@ function crds(): string {
     .join("");
 }
 
-function packPlugin(folder: string): void {
+/** The npm package of the plugin, and the archives of its executables. */
+function packPlugin(folder: string, executables: string): void {
+  const archives = existsSync(executables) ? readdirSync(executables) : [];
+  const ours = archives.filter(
+    name => name.startsWith(`kubectl-resilience-${cfg.version}-`) && name.endsWith(".tar.gz"),
+  );
+  if (ours.length !== 2)
+    throw new Error(
+      `expected two archives of version ${cfg.version} in ${executables}, got ${ours.length}: run "npm run build:plugin"`,
+    );
+  for (const name of ours) cpSync(join(executables, name), join(folder, name));
   const { status, stderr } = spawnSync("npm", ["pack", CLI_FOLDER, "--pack-destination", folder], { encoding: "utf8" });
   if (status !== 0) throw new Error(`npm pack: ${stderr.trim()}`);
 }
@@ -137,7 +155,8 @@ async function main(): Promise<void> {
     .option("--out <folder>", "an empty or new folder", join(root, "dist", "release"))
     .parse();
   const { image, digest, repository, out } = program.opts<Record<"image" | "digest" | "repository" | "out", string>>();
-  await writeAssets(out, { name: image, digest }, repository).catch((error: unknown) =>
+  const executables = join(root, "dist", "plugin");
+  await writeAssets(out, { image: { name: image, digest }, repository, executables }).catch((error: unknown) =>
     program.error(error instanceof Error ? error.message : String(error)),
   );
   console.log(readFileSync(join(out, "checksums.txt"), "utf8").trimEnd());

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -14,6 +14,9 @@ import { helm } from "../lab/helm";
 // What a release consists of besides the image, made as the workflow makes it.
 
 const folder = mkdtempSync(join(tmpdir(), "release-"));
+// `npm run build:plugin` makes them, in two minutes.
+const executables = mkdtempSync(join(tmpdir(), "executables-"));
+const archives = ["amd64", "arm64"].map(arch => `kubectl-resilience-${cfg.version}-linux-${arch}.tar.gz`);
 const image = { name: "registry.example/team/controller-resilience", digest: `sha256:${"0123456789abcdef".repeat(4)}` };
 const repository = "https://code.example/team/controller-resilience";
 const byDigest = `${image.name}@${image.digest}`;
@@ -21,10 +24,11 @@ const read = (name: string): string => readFileSync(join(folder, name), "utf8");
 
 beforeAll(async () => {
   await ensureBuilt();
-  await writeAssets(folder, image, repository);
+  for (const name of archives) writeFileSync(join(executables, name), name);
+  await writeAssets(folder, { image, repository, executables });
 }, 1_800_000);
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => [folder, executables].forEach(path => rmSync(path, { recursive: true, force: true })));
 
 it("consists of the chart, manifests, the plugin, and what is in the image, with checksums of all", async () => {
   const names = [
@@ -32,6 +36,7 @@ it("consists of the chart, manifests, the plugin, and what is in the image, with
     "crds.yaml",
     "install.yaml",
     "krew.yaml",
+    ...archives,
     `kubectl-resilience-${cfg.version}.tgz`,
     "sbom.cdx.json",
     "THIRD-PARTY-NOTICES.txt",
@@ -68,6 +73,13 @@ it("has a chart that says where it comes from, and links there", async () => {
   expect(readme).not.toContain("](..");
 });
 
+it("has a manifest for krew with the checksum of each archive of the plugin", () => {
+  const { spec } = parse(read("krew.yaml")) as { spec: { platforms: { uri: string; sha256: string }[] } };
+  const lines = spec.platforms.map(({ uri, sha256 }) => `${sha256}  ${uri.split("/").at(-1) ?? ""}`);
+  expect(lines).toHaveLength(3);
+  expect(read("checksums.txt").split("\n")).toEqual(expect.arrayContaining(lines));
+});
+
 it("has both definitions, and nothing else, as documents of one file", () => {
   const kinds = parseAllDocuments(read("crds.yaml")).map(
     document => (document.toJS() as { spec: { names: { kind: string } } }).spec.names.kind,
@@ -80,7 +92,12 @@ it.each([
   [{ ...image, name: "controller-resilience" }, "expected an image with its registry"],
   [{ ...image, name: `${image.name}:v1` }, "without a tag"],
 ])("refuses the image %o", async (wrong, message) => {
-  await expect(writeAssets(join(folder, "wrong"), wrong, repository)).rejects.toThrow(message);
+  await expect(writeAssets(join(folder, "wrong"), { image: wrong, repository, executables })).rejects.toThrow(message);
+});
+
+it("needs the executables of its own version", async () => {
+  const none = { image, repository, executables: join(folder, "none") };
+  await expect(writeAssets(join(folder, "wrong"), none)).rejects.toThrow('run "npm run build:plugin"');
 });
 
 it("is published by workflows that GitHub understands", async () => {

@@ -17,8 +17,8 @@ it.each(Object.keys(NAMED_IN))("%s gets the version of a release, wherever it na
 });
 
 it("the version of a release is in the manifest for krew, which refuses another", () => {
-  const about = { repository: "https://code.example/a/b", sha256: "0".repeat(64) };
-  expect(krewManifest(about)).toContain(`/releases/download/v${cfg.version}/`);
+  const manifest = krewManifest("https://code.example/a/b", () => "0".repeat(64));
+  expect(manifest).toContain(`/releases/download/v${cfg.version}/`);
 });
 
 it("says which file does not name the version", () => {

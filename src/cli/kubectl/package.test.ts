@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync, type SpawnSyncOptionsWithStringEncoding } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -25,12 +25,17 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 it("has the program, the licenses and nothing else", () => {
-  const program = ["kubectl_complete-resilience", "kubectl-resilience.js", "kubectl-resilience.js.LEGAL.txt"];
-  expect(archive.files.map(({ path }) => path)).toEqual(["LICENSE", ...program, "package.json"]);
+  const program = ["kubectl_complete-resilience", "kubectl-resilience.js"];
+  expect(archive.files.map(({ path }) => path).sort()).toEqual(
+    ["LICENSE", "THIRD-PARTY-NOTICES.txt", ...program, "package.json"].sort(),
+  );
+  const text = readFileSync(join(folder, "package", "THIRD-PARTY-NOTICES.txt"), "utf8");
+  for (const name of ["yaml", "commander", "@kubernetes/client-node"]) expect(text).toContain(`\n${name}@`);
+  expect(text.match(/Permission is hereby granted, free of charge/g)?.length).toBeGreaterThan(10);
 });
 
-it("is what the manifest for krew unpacks", () => {
-  const text = krewManifest({ repository: "https://example.com/a/b", sha256: "0".repeat(64) });
+it("is what the manifest for krew unpacks on macOS; Linux has executables", () => {
+  const text = krewManifest("https://example.com/a/b", name => name.length.toString(16).padStart(64, "0"));
   const { metadata, spec } = parse(text) as {
     metadata: { name: string };
     spec: {
@@ -39,15 +44,29 @@ it("is what the manifest for krew unpacks", () => {
     };
   };
   expect([metadata.name, spec.version]).toEqual(["resilience", `v${cfg.version}`]);
+  const executables = ["amd64", "arm64"].map(arch => `kubectl-resilience-${cfg.version}-linux-${arch}.tar.gz`);
+  const names = [...executables, archive.filename];
+  expect(spec.platforms.map(({ uri }) => uri)).toEqual(
+    names.map(name => `https://example.com/a/b/releases/download/v${cfg.version}/${name}`),
+  );
+  expect(spec.platforms.map(({ sha256 }) => parseInt(sha256, 16))).toEqual(names.map(({ length }) => length));
   const paths = archive.files.map(({ path }) => `package/${path}`);
-  for (const { uri, sha256, bin, files } of spec.platforms) {
-    expect(uri).toBe(`https://example.com/a/b/releases/download/v${cfg.version}/${archive.filename}`);
-    expect(sha256).toMatch(/^[0-9a-f]{64}$/);
-    expect(files.map(({ to }) => to)).toContain(bin);
-    expect(paths).toEqual(expect.arrayContaining(files.map(({ from }) => from)));
-  }
+  const { bin = "", files = [] } = spec.platforms.at(-1) ?? {};
+  expect(files.map(({ to }) => to)).toContain(bin);
+  expect(paths).toEqual(expect.arrayContaining(files.map(({ from }) => from)));
   expect(text).not.toMatch(/REPOSITORY|SHA256/);
-  expect(() => krewManifest({ repository: "a/b", sha256: "0" })).toThrow("expected");
+});
+
+it("has no manifest without an address and checksums", () => {
+  expect(() => krewManifest("a/b", () => "0".repeat(64))).toThrow("expected the https address");
+  expect(() => krewManifest("https://example.com/a/b", () => "0")).toThrow("expected a checksum");
+});
+
+it("asks Node.js for nothing that is deprecated", () => {
+  const program = join(folder, "package", "kubectl-resilience.js");
+  expect(readFileSync(program, "utf8")).not.toMatch(/require\("punycode"\)/);
+  const help = spawnSync(process.execPath, ["--throw-deprecation", program, "--help"], { encoding: "utf8" });
+  expect([help.status, help.stderr]).toEqual([0, ""]);
 });
 
 it("runs with npx, without any other package and without the repository", () => {

@@ -17,26 +17,27 @@ const INTEGRITY: Partial<Record<string, string>> = {
 
 const DOWNLOAD_TIMEOUT_MS = 600_000;
 
-/** Path of that Node.js for Linux, a package of the npm registry. Downloaded once, checked, and kept in the cache. */
-export async function nodeRelease(progress: Progress = silent): Promise<string> {
-  const folder = join(cacheFolder(), `node-${NODE_VERSION}-${process.arch}`);
+/** Path of that Node.js for Linux, a package of the npm registry. Downloaded once, checked, and kept in the cache. Its license is beside `bin`. */
+export async function nodeRelease(progress: Progress = silent, arch: string = process.arch): Promise<string> {
+  const folder = join(cacheFolder(), `node-${NODE_VERSION}-${arch}`);
   const lock = await takeLock({ path: `${folder}.lock`, timeoutMs: DOWNLOAD_TIMEOUT_MS });
   try {
-    if (!existsSync(folder)) await download(folder, progress);
+    if (!existsSync(folder)) await download({ folder, arch, progress });
   } finally {
     lock.release();
   }
   return join(folder, "bin", "node");
 }
 
-async function download(folder: string, progress: Progress): Promise<void> {
-  const wanted = INTEGRITY[process.arch];
-  if (wanted === undefined) throw new Error(`no checksum of Node.js ${NODE_VERSION} for ${process.arch}`);
+async function download(wish: { folder: string; arch: string; progress: Progress }): Promise<void> {
+  const { folder, arch, progress } = wish;
+  const wanted = INTEGRITY[arch];
+  if (wanted === undefined) throw new Error(`no checksum of Node.js ${NODE_VERSION} for ${arch}`);
   progress(`downloading Node.js ${NODE_VERSION} from the npm registry`);
   const unfinished = `${folder}.unfinished`;
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { recursive: true });
-  const spec = `node-linux-${process.arch}@${NODE_VERSION}`;
+  const spec = `node-linux-${arch}@${NODE_VERSION}`;
   const pack = ["npm", "pack", spec, "--silent", "--pack-destination", unfinished];
   const said = await must(pack, { timeoutMs: DOWNLOAD_TIMEOUT_MS });
   const tarball = join(unfinished, said.trim());
