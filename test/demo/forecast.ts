@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { isBuilt } from "../controllers/operator-image";
 import { builtPath } from "../lab/go-build";
-import { HELM } from "../lab/helm";
+import { helmProduct } from "../lab/helm";
 import { controlPlane } from "../lab/kubernetes";
 
 /** Something that a demonstration does, and how many minutes it takes on two cores: the least and the most that was measured. */
@@ -23,7 +23,7 @@ export function stepsAhead(): Step[] {
   const builds: [boolean, Step][] = [
     [existsSync(builtPath(controlPlane())), { what: "build etcd and Kubernetes", minutes: [5, 12], isOnce: true }],
     [isBuilt(), { what: "build the operator", minutes: [1, 2], isOnce: true }],
-    [existsSync(builtPath(HELM)), { what: "build Helm", minutes: [1, 3], isOnce: true }],
+    [existsSync(builtPath(helmProduct())), { what: "build Helm", minutes: [1, 3], isOnce: true }],
   ];
   return [...builds.filter(([isDone]) => !isDone).map(([, step]) => step), PLAY];
 }

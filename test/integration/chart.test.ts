@@ -8,7 +8,7 @@ import { documentedCommands, follow } from "../cluster/documented";
 import { OPERATOR } from "../cluster/installation";
 import { inventory } from "../cluster/inventory";
 import { Lab } from "../lab";
-import { helmProgram } from "../lab/helm";
+import { helmProduct, helmProgram } from "../lab/helm";
 import { prometheusOperatorApi } from "../monitoring/prometheus-operator";
 import { renderRules } from "../monitoring/rules";
 import { OperatorProcess } from "../operator/process";
@@ -87,7 +87,9 @@ describe("the manifests that are rendered from the chart", () => {
     const before = await inventory(client);
     const [apply = ""] = documentedCommands("install.md", "With kubectl").split("kubectl rollout");
     await follow(lab, apply);
-    await follow(lab, documentedCommands("install.md", "From kubectl to Helm"));
+    // As the page says of Helm 3.
+    const flags = helmProduct().version.startsWith("v3.") ? / --force-conflicts/ : "";
+    await follow(lab, documentedCommands("install.md", "From kubectl to Helm").replace(flags, ""));
     expect(await helm(["list"])).toContain("deployed");
     for (const heading of ["Uninstall", "With Helm", "Pepr's store"]) {
       await follow(lab, documentedCommands("uninstall.md", heading));
