@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import cfg from "../../package.json";
+import { MINORS } from "../lab/kubernetes";
 
 const folder = join(__dirname, "../../.github/workflows");
 
@@ -16,6 +17,7 @@ interface Workflow {
         "timeout-minutes"?: number;
         needs?: string | readonly string[];
         permissions?: Readonly<Record<string, string>>;
+        strategy?: { matrix: { script?: readonly string[]; kubernetes?: readonly string[] } };
         steps: { uses?: string; run?: string; with?: Readonly<Record<string, unknown>> }[];
       }
     >
@@ -43,12 +45,16 @@ describe.each(workflows)("the workflow %s", (_, text) => {
 
   it("calls only scripts that exist, and ends at some time", () => {
     const called = steps.flatMap(({ run = "" }) => [...run.matchAll(/npm run (?:--silent )?([\w:]+)/g)]);
-    const names = called.map(([, name = ""]) => name);
+    const chosen = Object.values(jobs).flatMap(({ strategy }) => strategy?.matrix.script ?? []);
+    const names = [...called.map(([, name = ""]) => name), ...chosen];
     expect(names.filter(name => !(name in cfg.scripts))).toEqual([]);
     expect(Object.values(jobs).filter(job => job["timeout-minutes"] === undefined)).toEqual([]);
   });
 
-  it("fails a step if a part of a pipe fails", () => expect(defaults).toEqual({ run: { shell: "bash" } }));
+  it("fails a step if a part of a pipe fails", () => {
+    const hasShell = steps.some(({ run }) => run !== undefined);
+    expect(defaults).toEqual(hasShell ? { run: { shell: "bash" } } : undefined);
+  });
 
   it("passes what others choose, such as the name of a branch, as variables, never as text of a script", () => {
     expect(steps.filter(({ run = "" }) => run.includes("${{"))).toEqual([]);
@@ -77,4 +83,28 @@ describe("a release", () => {
     expect(first("release:notes")).toBeLessThan(first("helm push"));
     expect(first("helm push")).toBeLessThan(first("gh release create"));
   });
+});
+
+it("changes are tested with the commands of the README", () => {
+  const { jobs } = parse(readFileSync(join(folder, "ci.yaml"), "utf8")) as Workflow;
+  const onOneLine = (text: string): string => text.replaceAll(/[\s\\]+/g, " ");
+  const run = Object.values(jobs)
+    .flatMap(({ steps }) => steps.map(step => onOneLine(step.run ?? "")))
+    .join("\n");
+  const readme = readFileSync(join(folder, "../../README.md"), "utf8").replaceAll(/\\\n\s*/g, "");
+  const told = ["docker build", "helm install"].flatMap(start =>
+    readme.split("\n").filter(line => line.startsWith(start) && line.includes("REGISTRY")),
+  );
+  expect(told).toHaveLength(2);
+  const image = "REGISTRY/controller-resilience";
+  for (const line of told)
+    expect(run).toContain(
+      line.replace(`${image}:${cfg.version}`, '"$IMAGE:$VERSION"').replace(image, '"$IMAGE"').trim(),
+    );
+  expect(readFileSync(join(folder, "../../.ci/run"), "utf8")).toMatch(/^npm test$/m);
+});
+
+it("each week tests every version of Kubernetes that a lab can run", () => {
+  const { jobs } = parse(readFileSync(join(folder, "weekly.yaml"), "utf8")) as Workflow;
+  expect(jobs["versions"]?.strategy?.matrix.kubernetes).toEqual(MINORS);
 });
