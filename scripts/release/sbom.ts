@@ -40,10 +40,12 @@ function npm({ name, version, license }: BundledPackage): Models.Component {
   return identified(found, `pkg:npm/${name.replace("@", "%40")}@${version}`);
 }
 
+/** An image by its tag, its digest or both. */
 function base(image: string): Models.Component {
-  const [name = image, tag] = image.split(":");
+  const [, name = image, tag, sha256] = /^(.+?)(?::([^:/@]+))?(?:@sha256:([0-9a-f]{64}))?$/.exec(image) ?? [];
   const found = new Models.Component(Enums.ComponentType.Container, name, { bomRef: image });
   if (tag !== undefined) found.version = tag;
+  if (sha256 !== undefined) found.hashes.set(Enums.HashAlgorithm["SHA-256"], sha256);
   return found;
 }
 

@@ -80,6 +80,15 @@ describe("sbom", () => {
     expect(schemaViolations({ ...bill, components: [{ name: "without a type" }] })).not.toEqual([]);
   });
 
+  it("knows the base image by its digest, too", () => {
+    const digest = "0123456789abcdef".repeat(4);
+    const pinned = { ...image, baseImage: `example.com:5000/base:nonroot@sha256:${digest}`, packages: [] };
+    const { components } = JSON.parse(sbom(pinned)) as { components: object[] };
+    const hashes = [{ alg: "SHA-256", content: digest }];
+    expect(components[0]).toMatchObject({ name: "example.com:5000/base", version: "nonroot", hashes });
+    expect(schemaViolations(JSON.parse(sbom(pinned)))).toEqual([]);
+  });
+
   it("is the same for the same contents, and has another serial number for others", () => {
     expect(sbom({ ...image, packages: packages() })).toBe(sbom({ ...image, packages: packages() }));
     const number = (text: string): unknown => (JSON.parse(text) as { serialNumber: string }).serialNumber;
