@@ -132,9 +132,10 @@ export interface Readers {
   staleTokens(): Promise<number | null>;
   /**
    * The rotation of the signing keys, if one made tokens invalid: undefined if there was none, or if the keys could not be followed. A
-   * reading that is younger than maxAgeMs is reused, also one that has failed. Never throws.
+   * reading that is younger than maxAgeMs is reused, also one that has failed; without maxAgeMs, one that is recent enough for the pass:
+   * almost a minute old for one that writes nothing, ten seconds for one that may write. Never throws.
    */
-  keyRotation(maxAgeMs: number): Promise<KeyRotation | undefined>;
+  keyRotation(maxAgeMs?: number): Promise<KeyRotation | undefined>;
   /**
    * Requests per FlowSchema of this operator (names that begin with FLOW_PREFIX). A reading that is younger than maxAgeMs, or than a
    * second, is reused, also one that has failed; readings are shared by all objects and never overlap. Never throws.

@@ -137,4 +137,9 @@ describe("cached readers", () => {
     for (const read of others) expect(await read(readers)).toEqual(await read(live));
     expect([readers.clock, readers.logs]).toEqual([live.clock, live.logs]);
   });
+
+  it("reuse a reading of the published keys for almost a minute, since a pass that may write reads them itself", async () => {
+    const readers = new CachedReaders(echo(), failing(new TransientError("not filled yet")));
+    expect(await readers.keyRotation()).toEqual(["keyRotation", 50_000]);
+  });
 });

@@ -22,6 +22,12 @@ import type {
 } from "../../core/views";
 import type { Informers } from "../watch/informers";
 
+/**
+ * Age of the published keys in a pass that writes nothing, in milliseconds. It is shorter than the time between two full passes, so each of
+ * them reads the keys. A pod that is younger than the last reading without a new key may hold a token of that key, so that nothing is proven of it.
+ */
+const KEYS_AGE_MS = 50_000;
+
 /** The watch caches that {@link CachedReaders} reads. */
 export type ReadCaches = Pick<
   Informers,
@@ -145,7 +151,7 @@ export class CachedReaders implements Readers {
     return this.#live.staleTokens();
   }
 
-  keyRotation(maxAgeMs: number): Promise<KeyRotation | undefined> {
+  keyRotation(maxAgeMs = KEYS_AGE_MS): Promise<KeyRotation | undefined> {
     return this.#live.keyRotation(maxAgeMs);
   }
 

@@ -41,6 +41,9 @@ import { bindingView } from "./binding-view";
 import { roleView } from "./role-view";
 import { namespaceView, serviceAccountView, workloadView } from "./views";
 
+/** Age of the published keys in a pass that may write, in milliseconds: a rotation must be known as the cause before its victims are restarted. */
+const FRESH_KEYS_MS = 10_000;
+
 /** What the readers work with. */
 export interface ReadersContext {
   readonly clock: Clock;
@@ -188,7 +191,7 @@ export class ClusterReaders implements Readers {
     return this.#ownUser();
   }
 
-  async keyRotation(maxAgeMs: number): Promise<KeyRotation | undefined> {
+  async keyRotation(maxAgeMs = FRESH_KEYS_MS): Promise<KeyRotation | undefined> {
     await this.#publishedKeys.refresh(maxAgeMs);
     return rotationIn(this.#keyMemory.history);
   }

@@ -120,7 +120,7 @@ export class EmptyReaders implements Readers {
   }
 
   /** None. */
-  keyRotation(_maxAgeMs: number): Promise<KeyRotation | undefined> {
+  keyRotation(_maxAgeMs?: number): Promise<KeyRotation | undefined> {
     return Promise.resolve(undefined);
   }
 

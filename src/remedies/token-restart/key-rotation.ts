@@ -5,12 +5,6 @@ import { holdsTokenFromBefore } from "./service-account-age";
 import type { TokenProof } from "./token-proof";
 
 /**
- * The published keys are read again after this time, in milliseconds, by passes of objects with pods. A pod that is younger than the last
- * reading without a new key may hold a token of that key, so that nothing is proven of it.
- */
-export const KEYS_AGE_MS = 40_000;
-
-/**
  * Returns the proof if the pod holds a token whose signing key is gone. A 401 must confirm it, since other parts of the control plane may
  * still accept the key, and the change must last, since a wrong key file looks the same until it is corrected. Pure.
  */

@@ -21,7 +21,6 @@ import {
   type Problem,
   type WatchedWorkload,
 } from "./observed";
-import { KEYS_AGE_MS } from "./key-rotation";
 import { proofOf, type ProofContext } from "./prove";
 import { withMemory } from "./known-pods";
 import { lostOwners } from "./lost-owners";
@@ -116,7 +115,7 @@ async function findPods(
   const podViews = running.map(pod => withAudiences(pod, audiences));
   const accounts = await readServiceAccounts(views, podViews, pass);
   const open = openRestarts(object);
-  const rotation = await readers.keyRotation(KEYS_AGE_MS);
+  const rotation = await readers.keyRotation();
   const ownUser = await readers.ownUser();
   const nowMs = readers.clock.now().getTime();
   const workloads = views.map(view => {

@@ -5,7 +5,6 @@ import { SUSPICIOUS_INTERVAL_MS } from "../../core/log-rounds";
 import { windowsAt } from "../../core/windows";
 import { targetNotFound, type Finding } from "../kit/finding";
 import type { Assessment } from "./assessment";
-import { KEYS_AGE_MS } from "./key-rotation";
 import { limitsOf, rejectedPods, type WorkloadState } from "./candidates";
 import { assess } from "./checks";
 import { coolingMs } from "./limits";
@@ -146,12 +145,10 @@ function recheckOf(
   states: readonly WorkloadState[],
 ): Pick<WorkloadsPlan, "recheckAfterMs"> {
   const hasOpenRestart = states.some(({ history }) => history.some(entry => isOpen(entry)));
-  const hasPods = states.some(({ workload }) => workload.pods.length > 0);
   const isNew = states.some(({ workload }) => workload.pods.some(pod => pod.isNew === true));
   const isClose = hasOpenRestart || isNew || items.some(({ assessment }) => !CALM.has(assessment.reason));
   const waits = items.flatMap(({ assessment }) => assessment.retryAfterMs ?? []);
-  const calmMs = hasPods ? KEYS_AGE_MS : Infinity;
-  const soonestMs = Math.min(isClose ? SUSPICIOUS_INTERVAL_MS : calmMs, ...waits);
+  const soonestMs = Math.min(isClose ? SUSPICIOUS_INTERVAL_MS : Infinity, ...waits);
   return soonestMs === Infinity ? {} : { recheckAfterMs: Math.max(MIN_RECHECK_MS, soonestMs) };
 }
 
