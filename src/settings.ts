@@ -32,7 +32,7 @@ export interface Settings {
   readonly fullPassMs: number;
   /** Absent: no audit webhook is served. */
   readonly audit?: AuditSettings;
-  /** Absent: nobody is notified. */
+  /** Absent: no notifications are sent. */
   readonly notify?: NotifySettings;
   readonly logLevel: LogLevel;
   readonly pretty: boolean;

@@ -77,7 +77,7 @@ export interface ClusterWideCaches {
   /** ControllerResiliences of a namespace. */
   objects(namespace: string): readonly ControllerResilience[];
   clusterObjects(): readonly ClusterControllerResilience[];
-  /** Nothing is read for now: watches that serve nobody else end. */
+  /** Nothing is read for now: watches without another reader end. */
   release(): void;
 }
 

@@ -7,7 +7,7 @@ export interface LeaseView {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Empty: nobody holds it. */
+  /** Empty: it has no holder. */
   readonly holder: string;
   /** leaseDurationSeconds; absent: not set. */
   readonly durationMs?: number;
@@ -68,7 +68,7 @@ export function followLease(before: LeaseTrack | undefined, view: LeaseView, mom
   };
 }
 
-/** The same holder without a break: whoever takes a Lease, or takes it back, sets its acquireTime. */
+/** The same holder without a break: a process that takes a Lease, or takes it back, sets its acquireTime. */
 function isSameTerm(before: LeaseView, view: LeaseView): boolean {
   return before.uid === view.uid && before.holder === view.holder && before.acquired === view.acquired;
 }

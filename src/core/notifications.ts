@@ -23,7 +23,7 @@ export interface NotificationSink {
   send(notification: Notification): void;
 }
 
-/** Counts what became of notifications. */
+/** Counts notifications by their result. */
 export interface NotificationMetrics {
   /** Failed: the receiver refused it, or did not answer for an hour. Dropped: the queue was full, or the operator stopped. */
   notified(result: "sent" | "failed" | "dropped"): void;

@@ -143,7 +143,7 @@ export interface Readers {
   requestRates(maxAgeMs: number): Promise<RequestRates>;
   /**
    * The Leases of a namespace, and how they have changed since the operator began to read them. Asking begins to read them every ten seconds, for
-   * all objects together; they are read as long as somebody asks every three minutes. With maxAgeMs an older reading is repeated at once,
+   * all objects together; they are read as long as they are asked for every three minutes. With maxAgeMs an older reading is repeated at once,
    * but not more often than every two seconds. Never throws.
    */
   leases(namespace: string, maxAgeMs?: number): Promise<LeaseReading>;

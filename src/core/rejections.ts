@@ -38,7 +38,7 @@ export interface AuditMetrics {
 /** 401s closer together count as one. */
 export const ONE_OCCASION_MS = 1_000;
 
-/** Clients retry at least this often; after a longer pause 401s are counted anew. */
+/** Clients retry at least this often; after a longer pause 401s are counted from one. */
 export const REJECTION_GAP_MS = 300_000;
 
 /** Returns the 401s of an address with one more; the order in which several API servers tell of them does not matter. */

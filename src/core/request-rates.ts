@@ -24,7 +24,7 @@ export interface RequestRates {
   /** An API server counts more FlowSchemas than are kept: what is absent from `spans` is unknown. */
   readonly isCut?: boolean;
   /**
-   * An API server has started, appeared or left. Until then, in milliseconds since the epoch, clients may list everything anew, so that a high
+   * An API server has started, appeared or left. Until then, in milliseconds since the epoch, clients may list everything again, so that a high
    * rate proves nothing. Absent: there was no such change.
    */
   readonly settlingUntilMs?: number;

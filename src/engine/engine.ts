@@ -26,7 +26,7 @@ export interface EnginePorts {
   readonly lease: LeaseStore;
   readonly writer: Writer;
   readonly events: EventSink;
-  /** Absent: nobody is notified. */
+  /** Absent: no notifications are sent. */
   readonly notifications?: NotificationSink | undefined;
   /** The engine uses the clock of these readers. */
   readonly readers: Readers;

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { objectOf, timeOf } from "../../core/json";
 import type { RejectedRequest } from "../../core/rejections";
 
-/** Stages in which the response code is known. The API server tells of a failed authentication when its response starts. */
+/** Stages in which the response code is known. The API server reports a failed authentication when its response starts. */
 const STAGES: ReadonlySet<unknown> = new Set(["ResponseStarted", "ResponseComplete"]);
 
 /** Most events of one list that are looked at: the API server sends 400 at most by default. */

@@ -10,13 +10,13 @@ import {
 /** Addresses that are remembered: above the pods that could be rejected together before the restart breaker trips. */
 export const MOST_ADDRESSES = 4_096;
 
-/** An API server retries for this long, so that an older event tells of the past. */
+/** An API server retries for this long, so that an older event describes the past. */
 export const MAX_AGE_MS = 120_000;
 
 /** Clocks of the API servers differ a little. */
 const MAX_AHEAD_MS = 10_000;
 
-/** Further 401s of an address are no news: whoever was told looks again by itself. */
+/** Further 401s of an address are no news: a pass that was requested repeats itself. */
 const TOLD_OCCASIONS = 5;
 
 /** News of many events within this time are told together. */

@@ -49,7 +49,7 @@ export interface ApiOptions {
   readonly isReadOnly?: boolean;
 }
 
-/** `code` of a request that nobody answered, as client-go counts it. */
+/** `code` of a request without an answer, as client-go counts it. */
 const NO_ANSWER = "<error>";
 
 export interface AnswerHead {

@@ -59,7 +59,7 @@ const NOT_READ: LeaseReading = { leases: [], intervalMs: LEASE_INTERVAL_MS };
 
 /**
  * Reads the Leases of the namespaces that are asked for, again and again, with a bounded number of requests: watches would bring an event
- * for each renewal (docs/adr/0032-read-leases-in-rounds.md). Ends by itself when nobody asks any more.
+ * for each renewal (docs/adr/0032-read-leases-in-rounds.md). Ends by itself when it is not asked any more.
  */
 export class LeaseReadings {
   readonly #api: Pick<Api, "json">;

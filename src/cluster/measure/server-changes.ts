@@ -1,6 +1,6 @@
 import type { ServerCounts } from "./server-counts";
 
-/** After a change, clients reconnect and list everything anew for this long by default, in milliseconds. */
+/** After a change, clients reconnect and list everything again for this long by default, in milliseconds. */
 const SETTLE_MS = 300_000;
 
 /** Changes closer together than this are one series, such as the restart of one server after the other. In milliseconds. */
@@ -24,7 +24,7 @@ export interface ServerReading {
   readonly epochMs: number;
 }
 
-/** Notices when an API server starts, appears or leaves: the clients that list anew then are no runaways. */
+/** Notices when an API server starts, appears or leaves: the clients that list again then are no runaways. */
 export class ServerChanges {
   readonly #settleMs: number;
   /** When each process was read last, on the monotonic clock, by its start time. */
@@ -36,7 +36,7 @@ export class ServerChanges {
     this.#settleMs = settleMs;
   }
 
-  /** Until when clients may still list anew, on the monotonic clock; undefined if nothing has changed. */
+  /** Until when clients may still list again, on the monotonic clock; undefined if nothing has changed. */
   get untilMs(): number | undefined {
     if (this.#series === undefined) return undefined;
     const { firstMs, lastMs } = this.#series;

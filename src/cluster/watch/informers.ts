@@ -76,7 +76,7 @@ export class Informers {
       context.log.info({ namespaces: this.#namespaces.size }, text);
       this.#namespaced.setScope(scope);
     });
-    // Nobody reads the pods of all namespaces, so those of unprotected ones cost nothing while few are protected.
+    // The pods of all namespaces are never read, so those of unprotected ones cost nothing while few are protected.
     this.#podScope = new WatchScope(context.clock, scope => this.#namespaced.pods.setScope(scope));
     this.#ages = new WatchAges(context, () => this.#all(), [KINDS.Pod.plural, KINDS.ServiceAccount.plural]);
   }

@@ -18,7 +18,7 @@ export class NamespacedWatches {
   readonly #deployments: KindWatches<WorkloadView>;
   readonly #statefulSets: KindWatches<WorkloadView>;
 
-  /** @param listener not told of pods by `onAnyChange`, since they change too often */
+  /** @param listener not called for pods by `onAnyChange`, since they change too often */
   constructor(context: WatchContext, listener: KindListener) {
     const { onChange, onStopping } = listener;
     const serviceAccount = { resource: KINDS.ServiceAccount, project: serviceAccountView };

@@ -25,7 +25,7 @@ export class WatchScope {
     this.#apply = apply;
   }
 
-  /** @param isAsked somebody reads all namespaces */
+  /** @param isAsked all namespaces are read */
   update(namespaces: number, isAsked: boolean): void {
     if (isAsked || namespaces > MOST_SEPARATE) this.#set("all");
     else if (namespaces === 0) this.#set("each");

@@ -3,7 +3,7 @@ import type { ControllerResilience } from "../../api/controller-resilience";
 import { matchesSelector } from "../../core/label-selector";
 import { type Candidate, type NamespaceFacts, workloadName } from "../../core/cluster-wide";
 
-/** Namespaces whose workloads nobody protects: kube-node-lease has only Leases of nodes. */
+/** Namespaces whose workloads are never protected: kube-node-lease has only Leases of nodes. */
 const NEVER_SELECTED: ReadonlySet<string> = new Set(["kube-node-lease"]);
 
 /** Why a namespace is not selected. */

@@ -55,7 +55,7 @@ export class LeaseBreaker implements LeaseAnnotation {
     if (this.state !== before) this.#onChange(this.state ?? null);
   }
 
-  /** Drops a trip that was not written: the next leader decides anew, from the same facts. */
+  /** Drops a trip that was not written: the next leader decides again, from the same facts. */
   endTerm(): void {
     const before = this.state ?? null;
     this.#pending = undefined;

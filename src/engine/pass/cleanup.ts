@@ -49,7 +49,7 @@ export class Cleanup {
   }
 
   /**
-   * Puts the finalizer on the object if a plan needs it, also where somebody removed it. Without the right to do so, those remedies write nothing.
+   * Puts the finalizer on the object if a plan needs it, also where it was removed. Without the right to do so, those remedies write nothing.
    *
    * @throws the store's errors, except for the missing right
    */

@@ -84,7 +84,7 @@ export class ToldConditions {
   }
 }
 
-/** What is told of a condition after a pass. */
+/** Returns what to record of a condition after a pass. */
 function nextTold(
   last: Omit<Told, "seen">,
   condition: StatusCondition,

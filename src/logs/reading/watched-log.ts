@@ -10,7 +10,7 @@ export interface QuietTime {
   readonly untilMs: number;
 }
 
-/** For this long after a log was first wanted, in milliseconds, nobody complains that it is not read yet. */
+/** For this long after a log was first wanted, in milliseconds, no message says that it is not read yet. */
 export const FIRST_READ_MS = 3_000;
 
 /** Failed reads in a row after which an error is reported. */

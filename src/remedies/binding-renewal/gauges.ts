@@ -13,7 +13,7 @@ const EXPIRY: StatusGauge = {
   samples: (key, { status }) => timesOf(key, status, "expiryTime"),
 };
 
-/** Without a sample, or with one that is long past, nobody renews the binding. */
+/** Without a sample, or with one that is long past, the binding is not renewed. */
 const RENEWAL: StatusGauge = {
   name: "binding_renewal_timestamp_seconds",
   help: "When the operator renews a binding, in seconds since the epoch. No series: it does not renew it.",

@@ -97,7 +97,7 @@ async function readTargets(object: ControllerResilience, spec: BindingRenewalSpe
     workloads.length === 0 ? [describeTarget(target, index)] : [],
   );
   const present = accountsOf(targets.flatMap(({ workloads }) => workloads));
-  // Observe mode needs no rights, so its author has not been checked. Enforce mode, which does, pins anew.
+  // Observe mode needs no rights, so its author has not been checked. Enforce mode, which does, pins them again.
   if (!isAuthorChecked(object)) {
     return { ...noTargets(object), serviceAccounts: present, pinned: present, missingTargets };
   }

@@ -1,6 +1,6 @@
 import type { BindingKind, RoleRule } from "../../core/views";
 
-/** Resources on which these verbs let the holder of a role take rights that nobody gave it. */
+/** Resources on which these verbs let the holder of a role take rights that it was not given. */
 interface Power {
   readonly group: string;
   readonly resources: readonly string[];
@@ -66,7 +66,7 @@ const CLUSTER_POWERS: readonly Power[] = [
 ];
 
 /**
- * Says what lets the holder of a role take rights that nobody gave it, such as `may escalate clusterroles`; undefined if nothing does. An
+ * Says what lets the holder of a role take rights that it was not given, such as `may escalate clusterroles`; undefined if nothing does. An
  * operator that binds such a role is as good as cluster-admin. Pure.
  */
 export function excessOf(rules: readonly RoleRule[], binding: BindingKind): string | undefined {

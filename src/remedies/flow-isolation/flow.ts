@@ -24,7 +24,7 @@ export interface Flow {
   readonly account: AccountFacts;
   readonly limits: BreakerLimits;
   readonly reading: Reading;
-  /** Until when its clients may list anew after a change of the API servers; absent: there was none. */
+  /** Until when its clients may list again after a change of the API servers; absent: there was none. */
   readonly settlingUntilMs?: number;
   /** From status; absent when status has no entry. */
   readonly before?: Breaker;
@@ -86,7 +86,7 @@ function leaseReading(
   return readRate(rates, lease.wanted.name, limits.threshold, { maxBetweenMs: MAX_OLDEST_MS });
 }
 
-/** A fleet that lists anew is no runaway. A flood that outlasts it counts from its beginning. */
+/** A fleet that lists again is no runaway. A flood that outlasts it counts from its beginning. */
 function settlingOf(
   { rates: { settlingUntilMs } }: FlowIsolationFacts,
   nowMs: number,

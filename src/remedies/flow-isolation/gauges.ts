@@ -5,7 +5,7 @@ import type { GaugeSample, StatusGauge } from "../../core/remedy";
 
 const LABELS = ["namespace", "service_account"] as const;
 
-/** The last measured rate of each flow; none while nobody measures it. */
+/** The last measured rate of each flow; none while it is not measured. */
 const RATE: StatusGauge = {
   name: "service_account_requests_per_second",
   help: "Last measured request rate of an isolated ServiceAccount.",

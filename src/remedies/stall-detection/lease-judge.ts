@@ -23,7 +23,7 @@ export interface HeldLease {
   readonly pod: PodView;
   /** Time between two readings of the Lease. */
   readonly intervalMs: number;
-  /** The 401s that the audit webhook told of the pod. */
+  /** The 401s of the pod in the audit webhook. */
   readonly rejections?: Rejections;
   /** The log of the pod shows that its requests fail: a 401, a denied request for Leases, or a lost Lease. */
   readonly isConfirmed: boolean;

@@ -77,7 +77,7 @@ function isNamed({ kind, name, namespace = "" }: SubjectView, account: string): 
 
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}/;
 
-/** Whoever expires bindings may take a minute. */
+/** An enforcer may take a minute to delete an expired binding. */
 function expiredKey({ annotations, labels, createdAtMs }: BindingView, atMs: number): string | undefined {
   const times = Object.entries({ ...annotations, ...labels }).filter(([, value]) => TIME.test(value));
   const passed = times.filter(([, value]) => Date.parse(value) > createdAtMs && Date.parse(value) <= atMs);

@@ -53,7 +53,7 @@ export interface ObservedPod {
   /** Leases that it holds. */
   readonly leases: readonly HeldLease[];
   readonly logs: readonly ContainerLog[];
-  /** What the audit webhook tells of it, with evidence Audit. */
+  /** Its 401s in the audit webhook, with evidence Audit. */
   readonly rejections?: Rejections;
 }
 

@@ -17,7 +17,7 @@ export class RequestActivity {
 
   /**
    * Takes the rates of a flow. Returns since when it has made none, if it made some in every minute of an hour before; undefined if not, or
-   * if that is unknown. Whatever is unknown begins the hour anew.
+   * if that is unknown. Anything unknown restarts the hour.
    */
   follow(flowSchema: string, rates: RequestRates, nowMs: number): number | undefined {
     const { readMs } = rates;

@@ -32,7 +32,7 @@ const INEFFECTIVE: StatusGauge = {
 /** The gauges of workloads. */
 export const TOKEN_GAUGES: readonly StatusGauge[] = [REJECTED, INEFFECTIVE];
 
-/** A list of status; nothing while the object is suspended, since nobody looks then. */
+/** A list of status; nothing while the object is suspended, since no pass looks then. */
 function ofActive<List extends "targets" | "restarts">(
   { spec, status }: StatusOwner,
   list: List,

@@ -5,7 +5,7 @@ import { isTypedKind } from "./pod-owner";
 
 /**
  * Returns owners of unknown kind that lost their last selected pod by a restart whose outcome is open. Only its pods show that such an owner
- * exists, so status remembers it: otherwise nobody would notice that it does not recreate the pod. Pure.
+ * exists, so status remembers it: otherwise the operator would not notice that it does not recreate the pod. Pure.
  */
 export function lostOwners(
   { metadata, spec }: ControllerResilience,

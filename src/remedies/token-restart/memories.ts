@@ -4,7 +4,7 @@ import { LogWatch } from "../../logs/reading/log-watch";
 import { SandboxTraces } from "../../logs/sandboxes/traces";
 import { RolloutWaits } from "./rollout-waits";
 
-/** State of one ControllerResilience. After its loss, logs are read from further back, and a rollout in progress is waited for anew. */
+/** State of one ControllerResilience. After its loss, logs are read from further back, and the wait for a rollout in progress begins again. */
 export interface Memory {
   readonly logs: LogWatch;
   readonly sandboxes: SandboxTraces;

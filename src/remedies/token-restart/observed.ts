@@ -44,7 +44,7 @@ export interface ObservedTargets {
   readonly onsets: readonly Onset[];
   /** The same in numbers, for the claims of restarts without proof. */
   readonly rejections: UnprovenRejections;
-  /** What the API servers count; absent: they can prove nothing, or nobody asked. */
+  /** What the API servers count; absent: they can prove nothing, or were not asked. */
   readonly refusals?: Refusals | undefined;
 }
 

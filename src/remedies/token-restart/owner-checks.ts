@@ -26,7 +26,7 @@ export function notRecreated({ workload, history, now }: WorkloadState): Assessm
   return { status: "False", reason: "NotRecreated", sentence, isStalled: true };
 }
 
-/** The workload has no pods, but its selector matches pods of another owner, such as an Argo Rollout: nobody watches their tokens. */
+/** The workload has no pods, but its selector matches pods of another owner, such as an Argo Rollout: their tokens are not watched. */
 export function podsOfOthers({ workload }: WorkloadState): Assessment | undefined {
   const { view, otherOwners = [] } = workload;
   const [other] = otherOwners;

@@ -32,7 +32,7 @@ export class Witness {
   /** First and last request in a row, on the monotonic clock. */
   #askedMs = { first: -Infinity, last: -Infinity };
 
-  /** Undefined: nobody asks, or there is no witness. */
+  /** Undefined: not asked, or there is no witness. */
   async ask(
     workloads: readonly ObservedWorkload[],
     previous: WorkloadState["observed"]["previousTargets"],

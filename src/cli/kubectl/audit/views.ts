@@ -50,7 +50,7 @@ export function workloadFacts(kind: WorkloadView["kind"], raw: JsonObject): Work
   return { view, podLabels, ...(daemonSet && { daemonSet }) };
 }
 
-/** Returns null for a Lease that nobody holds. */
+/** Returns null for a Lease without a holder. */
 export function leaseFacts(raw: JsonObject): LeaseFacts | null {
   const { spec } = raw as Received<V1Lease>;
   const renewedMs = timeOf(spec?.renewTime);

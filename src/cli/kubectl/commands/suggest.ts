@@ -7,7 +7,7 @@ import type { Session } from "../session";
 import { clusterObjectsOf, findUnprotected, type FoundFacts } from "../suggest/found";
 import { writeClusterObject, writeObjects } from "../suggest/write";
 
-/** `suggest`: writes an object for what nobody protects. */
+/** `suggest`: writes an object for what is not protected. */
 export function registerSuggest(program: Command, shell: Shell): void {
   addClusterCommand(program, shell, {
     usage: "suggest",

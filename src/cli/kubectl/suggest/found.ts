@@ -28,7 +28,7 @@ export interface FoundFacts {
   readonly keepTokens: readonly string[];
 }
 
-/** Finds what nobody protects yet. Pure. */
+/** Finds what is not protected yet. Pure. */
 export function findUnprotected(facts: readonly Facts[], lists: ClusterLists, nowMs: number): FoundFacts {
   const workloads = facts.flatMap(unprotectedIn);
   const names = new Set(workloads.map(({ namespace, candidate }) => `${namespace}/${workloadName(candidate)}`));

@@ -46,7 +46,7 @@ export class Scene extends EmptyReaders {
   unknown: string | undefined;
   /** Some FlowSchemas are not counted. */
   isCut = false;
-  /** Until when the API servers' clients may list anew; absent: no server has changed. */
+  /** Until when the API servers' clients may list again; absent: no server has changed. */
   settlingUntilMs: number | undefined;
   /** The operator's user name. */
   operator: string | undefined;

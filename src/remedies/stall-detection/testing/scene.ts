@@ -45,7 +45,7 @@ export class Scene extends EmptyReaders {
   bindingList: BindingView[] = [];
   rates: Partial<RequestRates> = {};
   object: ControllerResilience;
-  /** The process that renews the Lease each step; undefined: nobody does. */
+  /** The process that renews the Lease each step; undefined: none does. */
   renewer: string | undefined = "web-5d-a_0b5c";
   /** The API server does not answer readings of Leases. */
   isDown = false;

@@ -4,7 +4,7 @@ import { appliedMs, type Subject } from "../subject";
 
 // How long a trial waits for its proof. Pure.
 
-/** Each new leader waits anew, since it does not know what it missed; but OnDelete holds up the owner's updates meanwhile. */
+/** Each new leader waits again, since it does not know what it missed; but OnDelete holds up the owner's updates meanwhile. */
 const MAX_WAITS = 5;
 
 /** Since when the trial waits for its proof, for status. */
