@@ -133,7 +133,7 @@ export interface Readers {
   /**
    * The rotation of the signing keys, if one made tokens invalid: undefined if there was none, or if the keys could not be followed. A
    * reading that is younger than maxAgeMs is reused, also one that has failed; without maxAgeMs, one that is recent enough for the pass:
-   * almost a minute old for one that writes nothing, ten seconds for one that may write. Never throws.
+   * almost a minute old for one that writes nothing, half a minute for one that may write. Never throws.
    */
   keyRotation(maxAgeMs?: number): Promise<KeyRotation | undefined>;
   /**

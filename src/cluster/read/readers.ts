@@ -42,7 +42,7 @@ import { roleView } from "./role-view";
 import { namespaceView, serviceAccountView, workloadView } from "./views";
 
 /** Age of the published keys in a pass that may write, in milliseconds: a rotation must be known as the cause before its victims are restarted. */
-const FRESH_KEYS_MS = 10_000;
+const FRESH_KEYS_MS = 30_000;
 
 /** What the readers work with. */
 export interface ReadersContext {

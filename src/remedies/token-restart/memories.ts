@@ -9,19 +9,20 @@ export interface Memory {
   readonly logs: LogWatch;
   readonly sandboxes: SandboxTraces;
   readonly rollouts: RolloutWaits;
-  /** Number of workloads in the last pass. */
-  workloads: number;
   readonly patterns: string;
   readonly finder: Finder;
 }
 
-function newMemory(key: Key): Pick<Memory, "logs" | "sandboxes" | "rollouts" | "workloads"> {
-  return { logs: new LogWatch(key), sandboxes: new SandboxTraces(), rollouts: new RolloutWaits(), workloads: 0 };
+function newMemory(key: Key): Pick<Memory, "logs" | "sandboxes" | "rollouts"> {
+  return { logs: new LogWatch(key), sandboxes: new SandboxTraces(), rollouts: new RolloutWaits() };
 }
 
 /** The state of all ControllerResiliences. */
 export class Memories {
   readonly #byKey = new Map<Key, Memory>();
+  /** Number of workloads in the last pass of each object. */
+  readonly #workloads = new Map<Key, number>();
+  #total = 0;
 
   /** Returns the state of an object; calls `onChange` when it is new or its patterns have changed. */
   of(key: Key, extraPatterns: readonly string[], onChange: () => void): Memory {
@@ -35,10 +36,14 @@ export class Memories {
   }
 
   /** Number of workloads of all objects. */
-  workloads(): number {
-    let total = 0;
-    for (const { workloads } of this.#byKey.values()) total += workloads;
-    return total;
+  get workloads(): number {
+    return this.#total;
+  }
+
+  /** Takes the number of an object's workloads. Every pass asks for the total, so it is not added up from all objects. */
+  countWorkloads(key: Key, count: number): void {
+    this.#total += count - (this.#workloads.get(key) ?? 0);
+    this.#workloads.set(key, count);
   }
 
   /** Reads no logs of an object until its next pass. */
@@ -50,5 +55,7 @@ export class Memories {
   forget(key: Key): void {
     this.#byKey.get(key)?.logs.stop();
     this.#byKey.delete(key);
+    this.#total -= this.#workloads.get(key) ?? 0;
+    this.#workloads.delete(key);
   }
 }

@@ -117,10 +117,10 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
       const observed = await observeTargets(object, spec, readers, { ...memory, find: finder.find });
       const nowMs = readers.clock.now().getTime();
       const workloads = memory.rollouts.mark(observed.workloads, nowMs);
-      memory.workloads = workloads.length;
+      memories.countWorkloads(key, workloads.length);
       const known = onsets.remember(key, onsetsOf(workloads, nowMs), nowMs, explainedBy(workloads));
       const refusals = await witness.ask(workloads, observed.previousTargets, readers);
-      const rejections = rejectionsOf(known, memories.workloads(), nowMs);
+      const rejections = rejectionsOf(known, memories.workloads, nowMs);
       return { ...observed, workloads, onsets: known, rejections, refusals };
     },
 

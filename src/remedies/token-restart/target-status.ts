@@ -85,8 +85,8 @@ function grainMs({ spec }: WorkloadState): number {
   return parseDuration(spec.window) / GRAINS_PER_WINDOW;
 }
 
-/** 5 minutes of the default window of 15 minutes. */
-const GRAINS_PER_WINDOW = 3;
+/** 7.5 minutes of the default window of 15 minutes. */
+const GRAINS_PER_WINDOW = 2;
 
 /** The latest 401 that the logs or status show; -Infinity if there was none. */
 function lastUnauthorizedMs({ workload, previous }: WorkloadState): number {

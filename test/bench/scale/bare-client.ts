@@ -98,7 +98,7 @@ async function pass({ namespace, name }: Found["metadata"]): Promise<void> {
 
 function record({ metadata: { name, namespace } }: Found): Promise<unknown> {
   return call("POST", `/apis/events.k8s.io/v1/namespaces/${namespace}/events`, {
-    metadata: { generateName: `${name}.`, namespace },
+    metadata: { generateName: `${name}-`, namespace },
     ...{ type: "Warning", reason: "TargetNotFound", action: "Reconcile", note: "not found." },
     ...{
       eventTime: new Date().toISOString().replace("Z", "000Z"),
