@@ -35,6 +35,10 @@ describe("the mode of a pass", () => {
     expect(await modeOf({ mode: "Enforce" }, "Enforce")).toBe("Enforce");
   });
 
+  it("is Observe for a mode that only a later version knows", async () => {
+    expect(await modeOf({ mode: "Later" }, "Enforce")).toBe("Observe");
+  });
+
   it("is Enforce where the Namespace is forbidden, and unknown while it cannot be read", async () => {
     expect(await modeOf({}, "Enforce", { failure: new ForbiddenError("no") })).toBe("Enforce");
     await expect(modeOf({}, "Enforce", { failure: new TransientError("no") })).rejects.toThrow(TransientError);

@@ -19,7 +19,9 @@ export async function passMode(
   readers: Pick<Readers, "clock" | "namespace">,
 ): Promise<Mode> {
   if (operatorMode === "Observe") return "OperatorObserves";
-  if (spec.mode === "Observe" || spec.suspend) return spec.mode;
+  // After a rollback it may be one that only the later version knows, and unknown means no action.
+  if (spec.mode !== "Enforce") return "Observe";
+  if (spec.suspend) return spec.mode;
   try {
     const what = "reading the Namespace";
     const view = await withDeadline(readers.clock, STORE_DEADLINE_MS, what, () => readers.namespace(namespace));

@@ -5,7 +5,7 @@ import { each, type Steps } from "../../core/slices";
 import type { Decision } from "../testing/fake-remedy";
 import { observeAndPlan } from "./remedy-pass";
 import { makeObject, RecordingLog } from "../testing/fakes";
-import { makeDecision, makeReaders, makeRemedy, specWith } from "../testing/remedies";
+import { makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "../testing/remedies";
 
 const OBJECT = makeObject("team/app", specWith("tokenRestart"));
 
@@ -42,4 +42,19 @@ it("reports a remedy that fails in the middle of its steps", async () => {
     { readers, log: new RecordingLog(), pending: [] },
   );
   expect(await pass.report(new Map())).toMatchObject({ status: "Unknown", reason: "DecideFailed" });
+});
+
+it("does nothing with a value that only a later version knows, until a person acts", async () => {
+  const log = new RecordingLog();
+  const remedy = makeRemedy(makeDecision({ intents: [makeEviction()] }));
+  const object = makeObject("team/app", { tokenRestart: { strategy: "Later" } as never });
+  const ports = { readers: makeReaders(new FakeClock()), log, pending: [] };
+  const { plan, report } = await observeAndPlan(remedy, { ...object, mode: "Enforce" }, ports);
+  const why = {
+    reason: "ObserveFailed",
+    message:
+      'No action: found "Later" in tokenRestart.strategy, expected Auto or Evict or RolloutRestart. Only a later version of the operator knows this; upgrade it, or change the spec.',
+  };
+  expect(plan.items).toEqual([]);
+  expect(await report(new Map())).toEqual({ status: "Unknown", ...why, stalled: why });
 });

@@ -6,6 +6,7 @@ import type { Readers } from "../../core/readers";
 import type { Observation, Outcomes, PendingWrite, Plan, PlannedPass, Remedy, Report } from "../../core/remedy";
 import { retryAfter, type Retry } from "../../core/retry";
 import { inSlices, type Steps } from "../../core/slices";
+import { unknownValues } from "../../core/unknown-values";
 
 /** Longest time that a remedy may take to read. */
 export const OBSERVE_DEADLINE_MS = 45_000;
@@ -41,6 +42,8 @@ export async function observeAndPlan(
   ports: RemedyPassPorts,
 ): Promise<RemedyPass> {
   const { clock } = ports.readers;
+  const unknown = unknownValues(object.spec, remedy.block);
+  if (unknown.length > 0) return notUnderstood(remedy, unknown);
   let observation: Observation;
   try {
     const what = `reading for ${remedy.name}`;
@@ -56,6 +59,12 @@ export async function observeAndPlan(
   } catch (error) {
     return withReport(remedy, bugReport(remedy, error, ports.log));
   }
+}
+
+/** Unknown means no action, also of a value that only a later version knows. */
+function notUnderstood(remedy: Remedy, unknown: readonly string[]): RemedyPass {
+  const message = `No action: ${unknown.join("; ")}. Only a later version of the operator knows this; upgrade it, or change the spec.`;
+  return withReport(remedy, stalledBy("ObserveFailed", message));
 }
 
 /** A remedy's part with an empty plan and this report. */
@@ -117,5 +126,10 @@ function observeFailed(remedy: Remedy, error: unknown): RemedyPass {
   const report: Report = { status: "Unknown", reason, message };
   const retry = retryAfter(error);
   // Only a person's change ends a terminal error.
-  return retry ? withReport(remedy, report, retry) : withReport(remedy, { ...report, stalled: { reason, message } });
+  return retry ? withReport(remedy, report, retry) : withReport(remedy, stalledBy(reason, message));
+}
+
+/** Only a person can end this. */
+function stalledBy(reason: string, message: string): Report {
+  return { status: "Unknown", reason, message, stalled: { reason, message } };
 }

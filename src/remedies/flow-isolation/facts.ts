@@ -61,13 +61,18 @@ type Watched = Pick<FlowStatus, "state" | "since"> & {
   readonly isThrottleable?: boolean;
 };
 
+/** Whether runaways are throttled: not by a value that only a later version knows, with which an existing throttle ends. */
+export function throttles({ requestRate: { onRunaway } }: Spec): boolean {
+  return onRunaway === "Throttle" || onRunaway === "ScaleToZero";
+}
+
 /** Time until the next reading of the rates, in milliseconds. */
 export function measuredEvery(
   flows: readonly Watched[],
   { mode, spec }: { readonly mode: FlowIsolationFacts["mode"]; readonly spec: Spec },
   nowMs: number,
 ): number {
-  const mayThrottle = mode === "Enforce" && spec.requestRate.onRunaway !== "Report";
+  const mayThrottle = mode === "Enforce" && throttles(spec);
   const isReportedLong = ({ state, since, isThrottleable = true }: Watched): boolean =>
     !(mayThrottle && isThrottleable) && state === "Elevated" && nowMs - Date.parse(since ?? "") >= REPORTED_MS;
   return flows.some(flow => WATCHED.includes(flow.state) && !isReportedLong(flow)) ? WATCHED_MS : CALM_MS;

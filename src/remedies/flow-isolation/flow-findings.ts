@@ -19,6 +19,7 @@ import {
   type Flow,
 } from "./flow";
 import { timeOf } from "./entry";
+import { throttles } from "./facts";
 import { homeLevel } from "./home";
 import type { Piece } from "./wanted";
 
@@ -109,7 +110,7 @@ function leaseFlood(flow: Flow): Finding | undefined {
 
 function whyNotThrottled({ account, facts, spec }: Flow): string {
   const { mode } = facts;
-  if (spec.requestRate.onRunaway === "Report") return "It is not throttled: onRunaway is Report.";
+  if (!throttles(spec)) return `It is not throttled: onRunaway is ${spec.requestRate.onRunaway}.`;
   if (account.isOperator === true) return "It is not throttled: it is the operator's own.";
   if (!isThrottleable(account, facts, spec))
     return "It is not throttled: it is a component of the cluster. requestRate.throttleSystem allows it.";

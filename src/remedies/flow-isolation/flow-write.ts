@@ -11,6 +11,7 @@ import {
   thresholdOf,
   type Flow,
 } from "./flow";
+import { throttles } from "./facts";
 import type { Write } from "./item";
 import { buildWrite, EVENT } from "./writes";
 
@@ -65,6 +66,6 @@ const EVENT_OF = {
 function whyReleased(flow: Flow): string {
   const { spec, breaker } = flow;
   const { onRunaway, for: over } = spec.requestRate;
-  if (onRunaway === "Report") return "onRunaway is Report";
+  if (!throttles(spec)) return `onRunaway is ${onRunaway}`;
   return `its throttle of ${formatDuration(breaker.releaseMs ?? 0)} is over; ${thresholdOf(flow)} for ${over} would throttle it again`;
 }

@@ -141,6 +141,7 @@ describe("a runaway", () => {
 
   it.each([
     ["the spec reports", (scene: Scene) => scene.change(onRunaway("Report"))],
+    ["only a later version knows the spec", (scene: Scene) => scene.change(onRunaway("Later" as never))],
     ["the mode is Observe", (scene: Scene) => void (scene.object.spec.mode = "Observe")],
   ])(
     "is watched less closely after 5 min where %s, told of all the same, and held still once it may be",

@@ -2,7 +2,7 @@ import { FLOW_PREFIX, LEVELS_ANNOTATION, MANAGED_BY_LABEL, MANAGER } from "../..
 import { compareDesired, covers, type DesiredObject, type DesiredState } from "../../core/desired";
 import { ownedName, ownerAnnotations, ownerLabels } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
-import type { FlowIsolationFacts, Owner, Spec } from "./facts";
+import { type FlowIsolationFacts, type Owner, type Spec, throttles } from "./facts";
 import { dedicatedFor, homeLevel, type HomeFacts } from "./home";
 import {
   LEASE_LEVEL,
@@ -52,7 +52,7 @@ export function wantedLevels(facts: FlowIsolationFacts, spec: Spec): Wanted[] {
         : [{ ...commonLevel(home, settings), labels: ownerLabels(owner), annotations: ownerAnnotations(owner) }];
   const leases = spec.protectLeases ? [commonLevel(LEASE_LEVEL, LEASE_SETTINGS)] : [];
   // The quarantine level exists before it is needed: in a crisis one patch must suffice.
-  const quarantine = needsQuarantine(spec) ? [commonLevel(QUARANTINE_LEVEL, QUARANTINE_SETTINGS)] : [];
+  const quarantine = throttles(spec) ? [commonLevel(QUARANTINE_LEVEL, QUARANTINE_SETTINGS)] : [];
   return [...homes, ...leases, ...quarantine];
 }
 
@@ -67,10 +67,6 @@ function commonLevel(name: string, settings: LevelSettings): Wanted {
   };
 }
 
-function needsQuarantine({ requestRate }: Spec): boolean {
-  return requestRate.onRunaway !== "Report";
-}
-
 /** Name of the FlowSchema of a ServiceAccount. Each object has its own, so two objects never write the same one. */
 export function flowSchemaName({ metadata }: Owner, account: string): string {
   return ownedName(FLOW_PREFIX, [metadata.namespace, account], [metadata.uid, account]);
@@ -79,7 +75,7 @@ export function flowSchemaName({ metadata }: Owner, account: string): string {
 /** The FlowSchema that assigns all requests of a ServiceAccount to that level. */
 export function wantedFlow(facts: HomeFacts, account: string, spec: Spec, level: string): Wanted {
   const { owner } = facts;
-  const levels = [homeLevel(facts, spec), ...(needsQuarantine(spec) ? [QUARANTINE_LEVEL] : [])];
+  const levels = [homeLevel(facts, spec), ...(throttles(spec) ? [QUARANTINE_LEVEL] : [])];
   return {
     kind: "FlowSchema",
     name: flowSchemaName(owner, account),

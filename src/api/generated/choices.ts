@@ -1,0 +1,16 @@
+// Made from crds/controllerresilience.yaml by "npm run generate". Do not edit.
+
+/** The values that the API server accepts in fields of the spec, by path. */
+export const CHOICES: readonly (readonly [path: string, values: readonly string[]])[] = [
+  ["mode", ["Enforce", "Observe"]],
+  ["targets[].kind", ["Deployment", "StatefulSet", "DaemonSet", "Pod"]],
+  ["targets[].selector.matchExpressions[].operator", ["In", "NotIn", "Exists", "DoesNotExist"]],
+  ["tokenRestart.evidence[]", ["Logs", "ServiceAccountAge", "SandboxEvents"]],
+  ["tokenRestart.strategy", ["Auto", "Evict", "RolloutRestart"]],
+  ["bindingRenewal.bindings[].kind", ["RoleBinding", "ClusterRoleBinding"]],
+  ["tokenLifetime.via", ["Template", "Admission"]],
+  ["tokenLifetime.defaultToken", ["Project", "Leave"]],
+  ["flowIsolation.requestRate.onRunaway", ["Report", "Throttle", "ScaleToZero"]],
+  ["stallDetection.evidence[]", ["Lease", "Forbidden", "LeaderLoss", "Requests", "Audit"]],
+  ["stallDetection.onStall", ["Report", "Restart"]],
+];

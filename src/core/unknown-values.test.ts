@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+import { CHOICES } from "../api/generated/choices";
+import { unknownValues } from "./unknown-values";
+
+const targets = [{ kind: "Deployment", name: "web" }];
+
+it("finds no fault with known values, and with absent fields", () => {
+  expect(CHOICES.length).toBeGreaterThan(5);
+  expect(unknownValues({ targets, tokenRestart: { strategy: "Auto", evidence: ["Logs"] } }, "tokenRestart")).toEqual(
+    [],
+  );
+  expect(unknownValues({ targets, tokenRestart: {}, bindingRenewal: null }, "bindingRenewal")).toEqual([]);
+  expect(unknownValues({}, "tokenRestart")).toEqual([]);
+});
+
+it("finds an unknown value of the block, also in a list", () => {
+  const spec = { targets, tokenRestart: { strategy: "Later", evidence: ["Logs", "Later"] } };
+  expect(unknownValues(spec, "tokenRestart")).toEqual([
+    'found "Later" in tokenRestart.evidence[], expected Logs or ServiceAccountAge or SandboxEvents',
+    'found "Later" in tokenRestart.strategy, expected Auto or Evict or RolloutRestart',
+  ]);
+  expect(unknownValues(spec, "tokenLifetime")).toEqual([]);
+});
+
+it("finds an unknown kind of target for every block", () => {
+  const spec = { targets: [...targets, { kind: "CronJob", name: "web" }], flowIsolation: {} };
+  expect(unknownValues(spec, "flowIsolation")).toEqual([
+    'found "CronJob" in targets[].kind, expected Deployment or StatefulSet or DaemonSet or Pod',
+  ]);
+});
+
+it("leaves onRunaway to its block, which must end a throttle", () => {
+  expect(unknownValues({ flowIsolation: { requestRate: { onRunaway: "Later" } } }, "flowIsolation")).toEqual([]);
+});
+
+it("shows the beginning of a long value", () => {
+  const spec = { targets, tokenRestart: { strategy: "x".repeat(100) } };
+  expect(unknownValues(spec, "tokenRestart")[0]).toBe(
+    `found "${"x".repeat(39)} in tokenRestart.strategy, expected Auto or Evict or RolloutRestart`,
+  );
+});
