@@ -70,6 +70,16 @@ export default defineConfig({
         },
       },
       {
+        // npm run test:upgrade, no part of npm test.
+        test: {
+          ...common,
+          name: "upgrade",
+          include: ["test/upgrade/**/*.test.ts"],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
         // npm run test:nightly, no part of npm test.
         test: {
           ...common,

@@ -37,6 +37,16 @@ export interface Replica {
   readonly operator: OperatorProcess;
 }
 
+/** A version of the operator. */
+export interface Version {
+  /** Bundles it into a folder, and returns the path. */
+  readonly bundle: (folder: string) => Promise<string>;
+  /** Installs its definitions and rights. */
+  readonly install: (client: ClusterClient) => Promise<void>;
+}
+
+const PRESENT: Version = { bundle: bundleEntry, install };
+
 /** A control plane with a proxy, and an operator process that reaches the API server only through that proxy. */
 export class Rig implements Replica {
   operator: OperatorProcess;
@@ -56,11 +66,11 @@ export class Rig implements Replica {
   }
 
   /** Installs the operator on that lab and starts it. */
-  static async up(lab: Lab, env: OperatorOptions["env"] = {}): Promise<Rig> {
+  static async up(lab: Lab, env: OperatorOptions["env"] = {}, version = PRESENT): Promise<Rig> {
     const folder = mkdtempSync(join(tmpdir(), "controller-resilience-chaos-"));
-    const bundle = await bundleEntry(folder);
+    const bundle = await version.bundle(folder);
     const client = ClusterClient.of(lab);
-    await install(client);
+    await version.install(client);
     const admin = new Admin(new Connection(() => loadKubeConfigFile(lab.kubeconfigPath), systemClock));
     const { ca, ...serving } = lab.certificates;
     const upstream = { server: lab.server, ca, serving };
@@ -93,11 +103,11 @@ export class Rig implements Replica {
     rmSync(this.way.folder, { recursive: true, force: true });
   }
 
-  /** Starts another operator process with its own proxy. It ends with the rig. */
-  async replica(): Promise<Replica> {
+  /** Starts another operator process with its own proxy, perhaps of another version. It ends with the rig. */
+  async replica(bundle = this.how.bundle): Promise<Replica> {
     const proxy = new CrashProxy(this.way.upstream);
     await proxy.start();
-    const replica = { proxy, operator: this.#start(proxy) };
+    const replica = { proxy, operator: this.#start(proxy, bundle) };
     this.#replicas.push(replica);
     await replica.operator.ready(LEAD_MS);
     return replica;
@@ -178,9 +188,9 @@ export class Rig implements Replica {
     return list.items.map(({ metadata }) => metadata.namespace);
   }
 
-  #start({ url } = this.proxy): OperatorProcess {
+  #start({ url } = this.proxy, bundle = this.how.bundle): OperatorProcess {
     if (this.#isDown) throw new Error("the run was interrupted");
-    return OperatorProcess.start({ ...this.how, kubeconfig: this.#writeKubeconfig(url) });
+    return OperatorProcess.start({ ...this.how, bundle, kubeconfig: this.#writeKubeconfig(url) });
   }
 
   #writeKubeconfig(url: string): string {
@@ -198,7 +208,8 @@ export function leads(metrics: string): boolean {
 /** Number of passes in these metrics. */
 export function passesIn(metrics: string): number {
   const found = metrics.matchAll(
-    /^controller_resilience_reconciles_total\{controller="controllerresilience",.*\} (\d+)$/gm,
+    // The first versions had no other controller, and no such label.
+    /^controller_resilience_reconciles_total\{(?:controller="controllerresilience",|result).*\} (\d+)$/gm,
   );
   return [...found].reduce((sum, [, passes]) => sum + Number(passes), 0);
 }

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { build } from "esbuild";
 import { ENTRY } from "./process";
 
@@ -9,10 +9,10 @@ export function bundleEntry(folder: string): Promise<string> {
   return bundleProgram(ENTRY, join(folder, "operator.cjs"));
 }
 
-/** Bundles a program of this project into one file, and returns its path. */
+/** Bundles a program of this project, or one at an absolute path, into one file, and returns its path. */
 export async function bundleProgram(entry: string, outfile: string): Promise<string> {
   await build({
-    entryPoints: [join(root, entry)],
+    entryPoints: [resolve(root, entry)],
     outfile,
     bundle: true,
     platform: "node",

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describeCall } from "../chaos/calls";
+import { passesIn, type Replica, leads } from "../chaos/rig";
+import { until } from "../chaos/scenario";
+
+const LOOK_MS = 100;
+const LEAD_MS = 60_000;
+
+/** Forgets the writes of these replicas so far. */
+export function forget(...replicas: readonly Replica[]): void {
+  for (const { proxy } of replicas) void proxy.watch({ namespace: "", kill: () => Promise.resolve() });
+}
+
+/** All writes of a replica since then, beside those of its Lease and of Events. */
+export function writesOf({ proxy }: Replica): string[] {
+  return [...proxy.writes, ...proxy.strays].map(
+    write => `${describeCall(write)}${write.namespace === undefined ? "" : ` in ${write.namespace}`}`,
+  );
+}
+
+/** Waits until a replica leads and has reconciled that many objects. */
+export async function untilLed({ operator }: Replica, objects: number): Promise<void> {
+  const isDone = async (): Promise<boolean> => {
+    const { text } = await operator.probe("/metrics");
+    return leads(text) && passesIn(text) >= objects;
+  };
+  await until("the operator to lead and to have reconciled everything", isDone, LEAD_MS);
+}
+
+/** Stops the leader as a rollout does; the other takes over. Returns how often both were seen to lead. */
+export async function handOver(from: Replica, to: Replica, objects: number): Promise<{ both: number; looks: number }> {
+  const seen = { both: 0, looks: 0 };
+  const state = { isOver: false };
+  const looking = (async () => {
+    while (!state.isOver) {
+      const [old, next] = await Promise.all([from.operator.leads(), to.operator.leads()]);
+      seen.looks++;
+      if (old && next) seen.both++;
+      await sleep(LOOK_MS);
+    }
+  })();
+  try {
+    await from.operator.stop();
+    await untilLed(to, objects);
+  } finally {
+    state.isOver = true;
+    await looking;
+  }
+  return seen;
+}

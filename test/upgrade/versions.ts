@@ -1,0 +1,35 @@
+import { join } from "node:path";
+import { CHART, RELEASE } from "../cluster/chart";
+import type { Version } from "../chaos/rig";
+import { ClusterClient } from "../cluster/client";
+import { OPERATOR } from "../cluster/installation";
+import type { Lab } from "../lab";
+import { bundleProgram } from "../operator/bundle";
+import { ENTRY } from "../operator/process";
+import type { Earlier } from "../release/earlier";
+
+const CRDS = ["crd/controllerresiliences.controller-resilience.io", "crd/peprstores.pepr.dev"];
+/** The operator runs as a process, and its pods could not. */
+const VALUES = ["--set", "operator.enabled=false"];
+
+/** An earlier version, installed with its own chart. */
+export function versionOf({ folder }: Earlier, lab: Lab): Version {
+  return {
+    bundle: into => bundleProgram(join(folder, ENTRY), join(into, "earlier.cjs")),
+    install: async () => {
+      await helm(lab, ["install", RELEASE, join(folder, "deploy", "chart"), "--create-namespace", ...VALUES]);
+      await ClusterClient.of(lab).untilServed(CRDS);
+    },
+  };
+}
+
+/** Upgrades definitions and rights as docs/install.md says, without the pods. */
+export const upgrade = (lab: Lab): Promise<void> => helm(lab, ["upgrade", RELEASE, CHART, "--reset-then-reuse-values"]);
+
+/** Reverts that. */
+export const rollback = (lab: Lab): Promise<void> => helm(lab, ["rollback", RELEASE]);
+
+async function helm(lab: Lab, args: readonly string[]): Promise<void> {
+  const { code, stderr } = await lab.helm([...args, "--namespace", OPERATOR.namespace]);
+  if (code !== 0) throw new Error(`\`helm ${args.join(" ")}\` failed: ${stderr.trim()}`);
+}
