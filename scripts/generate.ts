@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { apiTypes, CLUSTER_CRD_FILE, clusterApiTypes, CRD_FILE } from "./api-types";
 import { argocdConfig } from "./argocd";
+import { choices } from "./choices";
 import { chartReadme } from "./chart-readme";
 import { clusterCrd } from "./cluster-crd";
 import { dashboardFile } from "./dashboard/dashboard";
@@ -10,6 +11,7 @@ import { manifests } from "./manifests";
 import { metricsPage } from "./metrics-page";
 import { presetPage } from "./preset-table";
 import { remedyPages } from "./reason-tables";
+import { versionsPage } from "./versions-table";
 
 const root = join(__dirname, "..");
 
@@ -22,11 +24,12 @@ interface Output {
 /** In this order, since rendering the chart needs its copies of the CRDs, and types their blocks. */
 const outputs: readonly Output[] = [
   { path: CLUSTER_CRD_FILE, from: CRD_FILE, text: () => clusterCrd(root) },
-  ...[apiTypes(root), clusterApiTypes(root)],
+  ...[apiTypes(root), clusterApiTypes(root), choices(root)],
   ...[CRD_FILE, CLUSTER_CRD_FILE].map(chartCopy),
   argocdConfig(root),
   ...remedyPages(root),
   presetPage(root),
+  versionsPage(root),
   chartReadme(root),
   metricsPage(),
   dashboardFile(),

@@ -207,6 +207,13 @@ describe("the schema refuses", () => {
   });
 });
 
+it("shows a refused value, or its type on an older version of Kubernetes", async ({ task }) => {
+  const { said } = await apply(restart({ window: "30s", minDuration: "10s" }));
+  const shown = /"(30s|string)": expected a duration/.exec(said)?.[1];
+  expect(shown).toBe(SHOWS_VALUES ? "30s" : "string");
+  task.meta.seen = { message: shown === "30s" ? "value" : "type" };
+});
+
 describe("the schema accepts", () => {
   it("the example of maintenance windows", async () => {
     const page = readFileSync(join(__dirname, "..", "..", "docs", "maintenance-windows.md"), "utf8");

@@ -1,8 +1,18 @@
 // `npm run test:versions`: what works on which version of Kubernetes. Builds each version once, which takes minutes.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { Argument, Command } from "commander";
 import { INTEGRATION_WORKERS } from "../cluster/workers";
 import { kubernetesVersion, MINOR_VARIABLE, type Minor, MINORS } from "../lab/kubernetes";
 import { execute, suite } from "../suite";
+import {
+  type Outcome,
+  RESULTS_FILE,
+  type VersionResult,
+  type VersionResults,
+  versionsTable,
+  withResults,
+} from "./results";
 
 /** Integration tests of what differs between versions: the schemas and their rules, admission policies, the chart, APIs of the remedies. */
 const FILES = [
@@ -18,56 +28,52 @@ const FILES = [
   "cluster-wide",
 ].map(name => `test/integration/${name}.test.ts`);
 
-/** What ran on one version of Kubernetes, and how it ended. */
-interface Row {
-  readonly version: string;
-  readonly remedies: string;
-  readonly integration: string;
-  readonly demo: string;
-  /** One line for each failure. */
-  readonly failures: readonly string[];
-}
+const RESULTS = join(__dirname, "..", "..", RESULTS_FILE);
 
-/** A table in Markdown, and below it one line for each failure. */
-function renderTable(rows: readonly Row[]): string {
-  return [
-    "| Kubernetes | remedies | integration tests | demo |",
-    "| --- | --- | --- | --- |",
-    ...rows.map(
-      ({ version, remedies, integration, demo }) => `| ${[version, remedies, integration, demo].join(" | ")} |`,
-    ),
-    ...rows.flatMap(({ version, failures }) => failures.map(failure => `FAILED on ${version}: ${failure}`)),
-  ].join("\n");
+/** What ran on one version of Kubernetes, and one line for each failure. */
+interface Tried {
+  readonly result: VersionResult;
+  readonly failures: readonly string[];
 }
 
 const write = (chunk: Buffer): void => void process.stdout.write(chunk);
 
 /** What ran on one version; nothing of it keeps the rest from running. */
-async function tryVersion(minor: Minor, hasDemo: boolean): Promise<Row> {
+async function tryVersion(minor: Minor, hasDemo: boolean): Promise<Tried> {
   const env = { [MINOR_VARIABLE]: minor, INTEGRATION_LAB: `on-${minor.replace(".", "-")}` };
   const failures: string[] = [];
-  const counted = async (project: string, files: readonly string[], workers: number): Promise<string> => {
+  const seen: Record<string, string> = {};
+  const outcomeOf = async (project: string, files: readonly string[], workers: number): Promise<Outcome> => {
     try {
       const results = await suite(project, { write, env, files, workers });
       failures.push(...results.failures);
-      return results.failed === 0 ? `${results.passed} passed` : `${results.passed} passed, ${results.failed} FAILED`;
+      Object.assign(seen, results.seen);
+      return results.failed === 0 ? "passed" : "failed";
     } catch (error) {
       failures.push(`${project}: ${error instanceof Error ? error.message : String(error)}`);
-      return "FAILED";
+      return "failed";
     }
   };
-  const demo = async (): Promise<string> => {
+  const demo = async (): Promise<Outcome> => {
     const status = await execute("npm", ["run", "--silent", "demo"], { write, env });
     if (status !== 0) failures.push(`npm run demo ended with ${status}`);
-    return status === 0 ? "passed" : "FAILED";
+    return status === 0 ? "passed" : "failed";
   };
-  return {
-    version: kubernetesVersion(minor),
-    remedies: await counted("versions", [], 1),
-    integration: await counted("integration", FILES, INTEGRATION_WORKERS),
-    demo: hasDemo ? await demo() : "not run",
-    failures,
-  };
+  const remedies = await outcomeOf("versions", [], 1);
+  const integration = await outcomeOf("integration", FILES, INTEGRATION_WORKERS);
+  return { result: { remedies, integration, demo: hasDemo ? await demo() : "not run", seen }, failures };
+}
+
+/** Keeps the results for docs/install.md: `npm run generate` puts them there. A demo that was not run keeps its last result. */
+function keep(found: VersionResults): VersionResults {
+  const kept = JSON.parse(readFileSync(RESULTS, "utf8")) as VersionResults;
+  const complete = Object.entries(found).map(([version, result]) => {
+    const demo = result.demo === "not run" ? (kept[version]?.demo ?? result.demo) : result.demo;
+    return [version, { ...result, demo }] as const;
+  });
+  const results = withResults(kept, Object.fromEntries(complete));
+  writeFileSync(RESULTS, `${JSON.stringify(results, undefined, 2)}\n`);
+  return results;
 }
 
 const program = new Command("npm run test:versions --")
@@ -77,13 +83,16 @@ const program = new Command("npm run test:versions --")
   .addArgument(new Argument("[minors...]", "the versions to run").choices(MINORS))
   .option("--no-demo", "without the demo, which needs Linux and root")
   .action(async (chosen: readonly Minor[], options: { demo: boolean }) => {
-    const rows: Row[] = [];
+    const failures: string[] = [];
     for (const minor of chosen.length === 0 ? MINORS : chosen) {
-      console.log(`\n=== Kubernetes ${kubernetesVersion(minor)}`);
-      rows.push(await tryVersion(minor, options.demo));
+      const version = kubernetesVersion(minor);
+      console.log(`\n=== Kubernetes ${version}`);
+      const { result, failures: found } = await tryVersion(minor, options.demo);
+      failures.push(...found.map(failure => `FAILED on ${version}: ${failure}`));
+      console.log(`\n${await versionsTable(keep({ [version]: result }))}`);
     }
-    console.log(`\n${renderTable(rows)}`);
-    process.exitCode = rows.some(({ failures }) => failures.length > 0) ? 1 : 0;
+    failures.forEach(failure => console.log(failure));
+    process.exitCode = failures.length > 0 ? 1 : 0;
   });
 
 void program.parseAsync();

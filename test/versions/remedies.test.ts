@@ -47,6 +47,11 @@ async function play(scenario: Scenario): Promise<{ conditions: unknown; afterwar
   return { conditions: recorded.state["conditions"], afterwards: quiet.writes };
 }
 
+/** The reason of TokenLifetimeBounded. */
+function reasonIn(conditions: unknown): string {
+  return /^TokenLifetimeBounded=\w+ (\w+)$/m.exec((conditions as string[]).join("\n"))?.[1] ?? "none";
+}
+
 describe(`on Kubernetes ${version}`, () => {
   it("runs the version that was asked for", () => {
     expect(lab.version).toBe(version);
@@ -58,7 +63,7 @@ describe(`on Kubernetes ${version}`, () => {
     expect(afterwards).toEqual([]);
   });
 
-  it("bounds tokens at admission, or says that this version cannot", async () => {
+  it("bounds tokens at admission, or says that this version cannot", async ({ task }) => {
     const isServed = minor >= ADMISSION_SINCE;
     const reason = isServed ? "Bounded" : "AdmissionUnavailable";
     const isOver: Scenario["isOver"] = state => says(state, "TokenLifetimeBounded", reason);
@@ -66,5 +71,6 @@ describe(`on Kubernetes ${version}`, () => {
     const { conditions, afterwards } = await play({ ...tokenAdmission, isOver, describe: read });
     expect(conditions).toEqual(isServed ? HOLDS : UNAVAILABLE);
     expect(afterwards).toEqual([]);
+    task.meta.seen = { admission: reasonIn(conditions) };
   });
 });
