@@ -1,0 +1,137 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import type { ControllerResilience } from "../../src/api/controller-resilience";
+import { Rig } from "../chaos/rig";
+import { NAME, objectPath, protect, readObject, says, type Scene, until } from "../chaos/scenario";
+import { bindingRenewal } from "../chaos/scenarios/binding-renewal";
+import { staleToken } from "../chaos/scenarios/stale-token";
+import { ClusterClient } from "../cluster/client";
+import { install } from "../cluster/installation";
+import { Lab } from "../lab";
+import { printer } from "../lab/progress";
+import { bundleEntry } from "../operator/bundle";
+import { forget, writesOf } from "./handover";
+
+// What a later version leaves behind when it is rolled back to this one: fields and values that this version does not know.
+
+const CRD = "controllerresiliences.controller-resilience.io";
+const LATER = "Later";
+/** Much longer than this operator needs for a restart or a renewal. */
+const QUIET_MS = 30_000;
+
+interface Schema {
+  enum?: string[];
+  properties: Record<string, Schema>;
+  items: Schema;
+}
+
+const text = readFileSync(join(__dirname, "../../crds/controllerresilience.yaml"), "utf8");
+let lab: Lab;
+let rig: Rig;
+
+/** The definition of a later version: it knows one more field, mode, strategy and outcome. */
+function laterDefinition(): object {
+  const crd = parse(text) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
+  const { spec, status } = crd.spec.versions[0]!.schema.openAPIV3Schema.properties as { spec: Schema; status: Schema };
+  spec.properties["later"] = { type: "string" } as unknown as Schema;
+  const outcome = status.properties["restarts"]!.items.properties["outcome"]!;
+  for (const { enum: values } of [
+    spec.properties["mode"]!,
+    spec.properties["tokenRestart"]!.properties["strategy"]!,
+    outcome,
+  ])
+    values!.push(LATER);
+  return crd;
+}
+
+/** Applies a definition, and waits until the API server shows the field `later`, or no longer. */
+async function define(definition: string | object, scene?: Scene, shows?: string): Promise<void> {
+  await lab.apply(definition);
+  await ClusterClient.of(lab).untilServed([`crd/${CRD}`]);
+  if (scene === undefined) return;
+  const shown = async (): Promise<unknown> =>
+    ((await readObject(scene))?.spec as { later?: string } | undefined)?.later;
+  await until(`the field later to be ${String(shows)}`, async () => (await shown()) === shows);
+}
+
+beforeAll(async () => {
+  lab = await Lab.up({ name: "upgrade-later", controlPlaneOnly: true, onProgress: printer(process.stderr) });
+  const withLater = async (client: ClusterClient): Promise<void> => {
+    await install(client);
+    await define(laterDefinition());
+  };
+  rig = await Rig.up(lab, { RESILIENCE_FULL_PASS_SECONDS: "15" }, { bundle: bundleEntry, install: withLater });
+}, 1_800_000);
+
+afterAll(async () => {
+  // If beforeAll failed, its error must stay visible.
+  await (rig as Rig | undefined)?.down();
+  await (lab as Lab | undefined)?.down();
+});
+
+describe("a rollback from a later version", () => {
+  let strategy: Scene;
+  let outcome: Scene;
+  let mode: Scene;
+
+  it("begins with objects that use what only the later version knows", async () => {
+    forget(rig);
+    [strategy, outcome, mode] = [await rig.scene("strategy"), await rig.scene("outcome"), await rig.scene("mode")];
+    await staleToken.prepare(strategy);
+    await staleToken.prepare(outcome);
+    await bindingRenewal.prepare(mode);
+    await protect(strategy, "Deployment", { tokenRestart: { strategy: LATER }, ...{ later: "kept" } });
+    await protect(mode, "Deployment", { mode: LATER, bindingRenewal: { extendBy: "24h" } });
+    const { metadata } = await protect(outcome, "Deployment", { mode: "Observe", tokenRestart: {} });
+    const restart = { time: metadata.creationTimestamp, workload: `Deployment/${NAME}`, pod: "gone", outcome: LATER };
+    const restarts = [{ ...restart, cause: "ServiceAccountRecreated", podUID: "gone", serviceAccountUID: "gone" }];
+    await outcome.admin.patch(`${objectPath(outcome)}/status`, { status: { restarts } });
+    await define(text, strategy);
+    await outcome.admin.patch(objectPath(outcome), { spec: { mode: "Enforce" } });
+  });
+
+  it("leads to no action of a remedy that does not know its strategy, and says so", async () => {
+    const why = 'No action: found "Later" in tokenRestart.strategy';
+    const message = async (): Promise<string> => conditionOf(await readObject(strategy), "TokensAccepted");
+    await until("the condition", async () => (await message()).startsWith(`Unknown ObserveFailed: ${why}`));
+    await sleep(QUIET_MS);
+    expect(await staleToken.describe(strategy)).toMatchObject({ pods: 1, restarts: [], restartsTotal: 0 });
+  });
+
+  it("leads to no action in a mode that is not known", async () => {
+    expect(await bindingRenewal.describe(mode)).toMatchObject({ hours: 7 });
+    expect(writesOf(rig).filter(write => !/controllerresiliences\/status/.test(write))).toEqual([]);
+  });
+
+  it("counts a restart whose outcome is not known", async () => {
+    const isDeferred = async (): Promise<boolean> =>
+      says(await staleToken.describe(outcome), "TokensAccepted", "RestartDeferred");
+    await until("the restart to be deferred", isDeferred);
+    expect(await staleToken.describe(outcome)).toMatchObject({ pods: 1, restartsTotal: 0 });
+  });
+
+  it("keeps a field until the next write of its object, as docs/install.md says", async () => {
+    await define(text, strategy, undefined);
+    await define(laterDefinition(), strategy, "kept");
+    await define(text, strategy, undefined);
+    await strategy.admin.patch(objectPath(strategy), { metadata: { labels: { written: "true" } } });
+    await define(laterDefinition(), strategy);
+    await sleep(5_000);
+    expect((await readObject(strategy))?.spec).not.toHaveProperty("later");
+    await define(text);
+  });
+
+  it("ends with a person's change: the strategy is known again", async () => {
+    await strategy.admin.patch(objectPath(strategy), { spec: { tokenRestart: { strategy: "Evict" } } });
+    const isOver = async (): Promise<boolean> => staleToken.isOver(await staleToken.describe(strategy));
+    await until("the restart", isOver, 120_000);
+  });
+});
+
+function conditionOf(object: ControllerResilience | undefined, type: string): string {
+  const found = object?.status?.conditions?.find(condition => condition.type === type);
+  return found === undefined ? "" : `${found.status} ${found.reason}: ${found.message}`;
+}
