@@ -92,7 +92,9 @@ table { border-collapse: collapse; width: 100% } th { background: var(--head); t
 th button { all: unset; cursor: pointer; font-weight: 600; padding: 8px; display: block } th button:focus-visible { outline: 2px solid var(--notice) }
 th[aria-sort=ascending] button::after { content: " \\25B2" } th[aria-sort=descending] button::after { content: " \\25BC" }
 td { border-top: 1px solid var(--line); padding: 8px; vertical-align: top } td:nth-child(3) { min-width: 230px } code { font-size: 13px; overflow-wrap: anywhere }
-td span { font-weight: 600 } @media print { form { display: none } }`;
+td span { font-weight: 600 } @media print { form { display: none } }
+@media (max-width: 800px) { body { padding: 12px } table, tbody, tr, td { display: block } thead tr { display: flex; flex-wrap: wrap }
+  tr[hidden] { display: none } tbody tr { border-top: 1px solid var(--line); padding: 8px 0 } td, td:nth-child(3) { border: 0; padding: 2px 8px; min-width: 0 } }`;
 
 const SCRIPT = `
 const body = document.querySelector("tbody"), rows = [...body.rows];
