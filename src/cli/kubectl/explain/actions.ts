@@ -11,6 +11,9 @@ export interface Action {
   readonly command?: string;
 }
 
+/** Workloads of which a restart by hand is offered. */
+const MOST_RESTARTS = 3;
+
 /** What a person can do, most urgent first: commands of this plugin. Pure. @param lease the operator's, as namespace and name */
 export function actionsFor(
   object: ControllerResilience,
@@ -25,6 +28,7 @@ export function actionsFor(
   return [
     ...(spec.suspend ? [{ text: "resume it:", command: commandFor(`resume ${name}`, namespace) }] : []),
     ...(isTripped ? [resetBreaker(lease)] : []),
+    ...(conditions.some(({ reason }) => reason === "WouldRestart") ? restartByHand(object) : []),
     ...throttled.map(({ serviceAccount }) => ({
       text: `fix the client of ServiceAccount ${serviceAccount}; to end its throttle early:`,
       command: commandFor(`release ${serviceAccount}`, namespace),
@@ -32,6 +36,17 @@ export function actionsFor(
     ...(isStalled ? [{ text: "act: the message of Stalled says how" }] : []),
     ...(conditions.length === 0 ? [{ text: "check that the operator runs: it has reported nothing yet" }] : []),
   ];
+}
+
+/** The operator only observes these. Pods of other kinds of owners have no such command. */
+function restartByHand({ metadata, status }: ControllerResilience): Action[] {
+  const rejected = (status?.targets ?? []).filter(
+    ({ kind, rejectedPods }) => rejectedPods > 0 && ["Deployment", "StatefulSet", "DaemonSet"].includes(kind),
+  );
+  return rejected.slice(0, MOST_RESTARTS).map(({ kind, name }) => ({
+    text: `restart ${kind} ${name} by hand, or let the operator do it with mode Enforce:`,
+    command: `kubectl rollout restart ${kind.toLowerCase()}/${name} -n ${metadata.namespace}`,
+  }));
 }
 
 function resetBreaker(lease: string): Action {

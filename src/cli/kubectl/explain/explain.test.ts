@@ -96,6 +96,32 @@ it("shows what is wrong first, with its help, and the command that helps", () =>
   expect(explained({ operator }).objects[0]?.actions[0]?.command).toContain("reset --operator-namespace mine");
 });
 
+it("offers a restart by hand where the operator only observes", () => {
+  const condition = {
+    status: "False" as const,
+    reason: "WouldRestart",
+    message: "It would.",
+    lastTransitionTime: ago(3),
+  };
+  const conditions = ["Ready", "TokensAccepted"].map(type => ({ ...condition, type }));
+  const all = text({ objects: [object({ spec: { mode: "Observe" }, status: { conditions } })] });
+  expect(all).toContain("\n    kubectl rollout restart deployment/web -n shop\n");
+  expect(all).not.toContain("deployment/other");
+});
+
+it("shows the message that Ready repeats once", () => {
+  const condition = {
+    status: "False" as const,
+    reason: "Forbidden",
+    message: "It may not.",
+    lastTransitionTime: ago(3),
+  };
+  const conditions = ["Ready", "TokensAccepted"].map(type => ({ ...condition, type }));
+  const lines = text({ objects: [object({ status: { conditions } })] }).split("\n");
+  expect(lines.filter(line => line.includes("It may not."))).toHaveLength(1);
+  expect(lines.filter(line => line.includes("False Forbidden"))).toHaveLength(2);
+});
+
 it("counts the budget by the operator's rules, and says when the next restart may be", () => {
   const [one] = explained().objects;
   // One restart did not help, so the cooldown of 10 minutes has doubled.

@@ -1,3 +1,4 @@
+import { ConditionType } from "../../../api/conditions";
 import type { Paint } from "../io";
 import { when, wrapText } from "../lines";
 import type { OperatorState } from "../operator";
@@ -50,7 +51,7 @@ function formatObject(object: ObjectExplanation, subject: string, look: Look): s
     title === subject ? `  ${flags}` : `${look.paint("bold", title)}  ${flags}`,
     ...heading("State", look),
     ...(conditions.length === 0 ? ["  none: the operator has reported nothing yet"] : []),
-    ...conditions.flatMap(condition => formatCondition(condition, look)),
+    ...conditions.flatMap(condition => formatCondition(shortened(condition, conditions), look)),
     ...section("Evidence", evidence, look),
     ...section(
       "Restart budgets",
@@ -65,6 +66,14 @@ function formatObject(object: ObjectExplanation, subject: string, look: Look): s
     ...formatActions(actions, look),
     ...formatEvents(events, look),
   ];
+}
+
+/** Ready repeats the message of the condition that is not as it should be. */
+function shortened(condition: ExplainedCondition, all: readonly ExplainedCondition[]): ExplainedCondition {
+  const { type, reason, message } = condition;
+  const isRepeated = type === ConditionType.Ready && all.some(one => one.type !== type && one.message === message);
+  if (!isRepeated) return condition;
+  return { type, reason, message: "", status: condition.status, lastTransitionTime: condition.lastTransitionTime };
 }
 
 /** Formats Events, the newest last. */
@@ -91,7 +100,7 @@ export function formatCondition(condition: ExplainedCondition, { paint, columns,
   const isGood = status === "True" && type !== "Stalled" && type !== "Reconciling";
   const style = isGood ? "green" : status === "Unknown" ? "yellow" : "red";
   const lines = [`  ${paint(style, `${type} ${status}`)} ${reason}, since ${when(lastTransitionTime, nowMs)}`];
-  if (!isGood) lines.push(...wrapText(message, "    ", columns));
+  if (!isGood && message !== "") lines.push(...wrapText(message, "    ", columns));
   if (!isGood && help !== undefined) lines.push(...wrapText(help, "    help: ", columns));
   return lines;
 }
