@@ -6,6 +6,8 @@ import { Session, type SessionFlags } from "./session";
 /** How a user calls the plugin. */
 export const CALL = "kubectl resilience";
 
+const FORMAT = "output format; wide: lines are not wrapped";
+
 /** What a command file gets to register its command. */
 export interface Shell {
   readonly io: Io;
@@ -16,7 +18,7 @@ export interface Shell {
 }
 
 /** The flags of a command that talks to a cluster, as commander parses them. */
-export type Flags<O = object> = SessionFlags & { readonly output?: Format } & O;
+export type Flags<O = object> = SessionFlags & O;
 
 /** A command that talks to a cluster. */
 export interface ClusterCommand<O extends object> {
@@ -49,7 +51,7 @@ export function addClusterCommand<O extends object>(
     .aliases([...(definition.aliases ?? [])]);
   for (const option of definition.options ?? []) command.addOption(option);
   if (definition.formats.length > 0)
-    command.addOption(new Option("-o, --output <format>", "output format").choices([...definition.formats]));
+    command.addOption(new Option("-o, --output <format>", FORMAT).choices([...definition.formats]));
   for (const option of kubectlOptions()) command.addOption(option);
   command.addHelpText("after", helpOf(definition));
   command.action(async (...args: unknown[]) => {

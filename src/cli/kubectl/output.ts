@@ -1,21 +1,21 @@
 import { stringify } from "yaml";
 import { write } from "../streams";
 import { columnsOf, type Io, type Paint, paintFor } from "./io";
-import { formatTable } from "./table";
 
 /** Values of `-o`. Without it a command prints text for people. */
-export type Format = "json" | "yaml" | "wide" | "html" | "name";
+export type Format = "json" | "yaml" | "wide" | "html";
 
 /** Writes what a command has found to standard output. */
 export class Output {
   readonly paint: Paint;
+  /** Infinity for `-o wide`: lines are not wrapped. */
   readonly columns: number;
   readonly #io: Io;
 
-  constructor(io: Io) {
+  constructor(io: Io, format?: Format) {
     this.#io = io;
     this.paint = paintFor(io);
-    this.columns = columnsOf(io.stdout);
+    this.columns = format === "wide" ? Infinity : columnsOf(io.stdout);
   }
 
   async text(text: string): Promise<void> {
@@ -25,10 +25,6 @@ export class Output {
   /** Writes a sentence to standard error, so that standard output has data only. */
   async note(text: string): Promise<void> {
     await write(this.#io.stderr, `${text}\n`);
-  }
-
-  async table(head: readonly string[], rows: readonly (readonly string[])[], format?: Format): Promise<void> {
-    await this.text(formatTable(head, rows, format === "wide" ? Infinity : this.columns));
   }
 
   async data(value: unknown, format: "json" | "yaml"): Promise<void> {

@@ -39,7 +39,15 @@ describe("the command line", () => {
     const version = ["version", "--kubeconfig", kubeconfig];
     expect(JSON.parse((await run([...version, "-o", "json"])).stdout)).toMatchObject({ served: ["v1alpha1"] });
     expect((await run([...version, "-o", "yaml"])).stdout).toMatch(/served:\n {2}- v1alpha1\n$/);
-    expect((await run([...version, "-o", "wide"])).stderr).toContain("Allowed choices are json, yaml");
+    expect((await run([...version, "-o", "table"])).stderr).toContain("Allowed choices are json, yaml, wide");
+  });
+
+  it("takes -o json, yaml and wide wherever a command prints what it has found", async () => {
+    const { stdout } = await run(["--help"]);
+    for (const command of ["audit", "explain", "history", "plan", "version"]) {
+      expect(stdout).toContain(`  ${command} `);
+      expect((await run([command, "--help"])).stdout).toMatch(/choices:\s+"json",\s+"yaml",\s+"wide"/);
+    }
   });
 
   it("sends the user agent, the credentials and the impersonated user and groups", async () => {

@@ -15,7 +15,7 @@ import { arrayOf, type JsonObject, objectOf, textOf } from "../../core/json";
 import { type ClusterFlags, loadChosen } from "./kubeconfig";
 import { confirm } from "./confirm";
 import { CliError, type Io } from "./io";
-import { Output } from "./output";
+import { type Format, Output } from "./output";
 import { Progress } from "./progress";
 
 /** Flags of every command that talks to a cluster. */
@@ -23,6 +23,7 @@ export interface SessionFlags extends ClusterFlags {
   readonly namespace?: string;
   readonly allNamespaces?: boolean;
   readonly requestTimeout?: string;
+  readonly output?: Format;
 }
 
 /** Fewer than kubectl's 50 queries per second: an audit must not be the flood that it looks for. */
@@ -73,7 +74,7 @@ export class Session {
     };
     this.api = new Api(this.#connection, systemClock, { ...this.#options, isReadOnly: true });
     this.clock = clock;
-    this.output = new Output(io);
+    this.output = new Output(io, flags.output);
     this.progress = new Progress(io, systemClock);
     this.io = io;
   }

@@ -2,7 +2,7 @@ import { metricLines } from "../../../cluster/measure/metric-lines";
 import { parseSample } from "../../../cluster/measure/metric-sample";
 import { pause } from "../../../cluster/http/pause";
 import { systemClock } from "../../../cluster/system";
-import { ResilienceError } from "../../../core/errors";
+import { ForbiddenError, ResilienceError } from "../../../core/errors";
 import type { Session } from "../session";
 
 const REQUESTS = "apiserver_flowcontrol_dispatched_requests_total";
@@ -18,16 +18,19 @@ interface Reading {
 }
 
 /**
- * Measures the requests per second of each FlowSchema, at the API server that answers. Undefined if its metrics may not be read, or if
- * different API servers answered.
+ * Measures the requests per second of each FlowSchema, at the API server that answers. An error if its metrics may not be read; undefined
+ * if they could not be, or if different API servers answered.
  */
-export async function readFlowRates(session: Session): Promise<ReadonlyMap<string, number> | undefined> {
+export async function readFlowRates(
+  session: Session,
+): Promise<ReadonlyMap<string, number> | ForbiddenError | undefined> {
   try {
     const first = await readOnce(session);
     await pause(systemClock, BETWEEN_MS, session.ending);
     const second = await readOnce(session);
     return ratesBetween(first, second);
   } catch (error) {
+    if (error instanceof ForbiddenError) return error;
     if (error instanceof ResilienceError) return undefined;
     throw error;
   }

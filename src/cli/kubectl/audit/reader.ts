@@ -5,11 +5,12 @@ import { podView } from "../../../cluster/read/pod-view";
 import { namespaceView, serviceAccountView } from "../../../cluster/read/views";
 import { pause } from "../../../cluster/http/pause";
 import { systemClock } from "../../../cluster/system";
-import { GoneError, ResilienceError, UnauthorizedError } from "../../../core/errors";
+import { ForbiddenError, GoneError, ResilienceError, UnauthorizedError } from "../../../core/errors";
 import { KINDS, WORKLOAD_KINDS } from "../../../core/kinds";
 import type { JsonObject } from "../../../core/json";
 import { safeText } from "../lines";
 import type { Session } from "../session";
+import { sharedFlows } from "./checks/flows";
 import { suspiciousLeases } from "./checks/leases";
 import { readCoverage } from "./coverage";
 import type { AuditFacts, LeaseFacts, Unread } from "./facts";
@@ -58,13 +59,19 @@ export class AuditReader {
       clusterObjects: others.clusterObjects ?? [],
     };
     const coverage = await readCoverage(facts, this.#scope.namespace);
-    const flowRates = await rates;
-    const known = { ...facts, ...(coverage && { coverage }), ...(flowRates && { flowRates }) };
+    const known = this.#withRates({ ...facts, ...(coverage && { coverage }) }, await rates);
     const [secondLook, logs] = await Promise.all([
       this.#lookAgain(known),
       this.#scope.logs ? readLogs(this.#session, known, this.unread) : undefined,
     ]);
     return { ...known, nowMs, ...(secondLook && { secondLook }), ...(logs && { logs }) };
+  }
+
+  #withRates(facts: AuditFacts, flowRates: Awaited<ReturnType<typeof readFlowRates>>): AuditFacts {
+    if (!(flowRates instanceof ForbiddenError)) return { ...facts, ...(flowRates && { flowRates }) };
+    if (sharedFlows(facts).length > 0)
+      this.unread.push({ what: "read /metrics", why: shortOf(flowRates), unknown: "request rates of NoFlow" });
+    return facts;
   }
 
   async #readBasics() {
@@ -134,6 +141,7 @@ export class AuditReader {
     const suspicious = suspiciousLeases(facts);
     if (suspicious.length === 0) return undefined;
     const afterMs = Math.min(LONGEST_WATCH_MS, Math.max(...suspicious.map(({ durationMs }) => durationMs)));
+    this.#session.progress.step(`watch suspicious Leases for ${Math.ceil(afterMs / 1000)} s`, suspicious.length);
     const sinceMs = systemClock.monotonicMs();
     await pause(systemClock, afterMs, new AbortController().signal);
     const leases: LeaseFacts[] | undefined = await this.#some(KINDS.Lease, leaseFacts, "StaleLease");

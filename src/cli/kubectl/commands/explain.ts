@@ -37,7 +37,7 @@ export function registerExplain(program: Command, shell: Shell): void {
       ["explain clusterrolebinding/on-call", "a binding"],
       ["explain ccres/all", "a ClusterControllerResilience"],
     ],
-    formats: ["json", "yaml"],
+    formats: ["json", "yaml", "wide"],
     options: [operatorOption()],
     run: runExplain,
   });

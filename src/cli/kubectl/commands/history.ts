@@ -19,7 +19,7 @@ export function registerHistory(program: Command, shell: Shell): void {
       ["history my-scheduler -n shop", "one ControllerResilience"],
       ["history -A -o json", "the whole cluster, for a script"],
     ],
-    formats: ["json", "yaml"],
+    formats: ["json", "yaml", "wide"],
     run: runHistory,
   });
 }

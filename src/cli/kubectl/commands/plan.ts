@@ -33,7 +33,7 @@ export function registerPlan(program: Command, shell: Shell): void {
       ["suggest -n shop | kubectl resilience plan -f -", "what a suggestion would come to"],
       ["plan -f resilience.yaml -o json", "for a pipeline: exit code 2 if the operator would change something"],
     ],
-    formats: ["json", "yaml"],
+    formats: ["json", "yaml", "wide"],
     findings: "the operator would change something now",
     options: [
       new Option("-f, --filename <file>", "file with the objects, - for standard input").makeOptionMandatory(),

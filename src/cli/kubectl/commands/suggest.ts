@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { parseAllDocuments } from "yaml";
 import { readCoverage } from "../audit/coverage";
 import { addClusterCommand, CALL, type Flags, type Shell } from "../command";
 import { CliError, Exit, type ExitCode } from "../io";
@@ -19,7 +20,7 @@ export function registerSuggest(program: Command, shell: Shell): void {
       ["suggest -A", "the whole cluster"],
       [`suggest -n shop | ${CALL} plan -f -`, "what it would come to"],
     ],
-    formats: [],
+    formats: ["yaml", "json"],
     run: runSuggest,
   });
 }
@@ -39,8 +40,16 @@ async function runSuggest(session: Session, flags: Flags): Promise<ExitCode> {
     await output.note("nothing to suggest: no workload that uses the API is unprotected");
     return unread.length > 0 ? Exit.error : Exit.ok;
   }
-  await output.text(written(namespace, found, lists));
+  const text = written(namespace, found, lists);
+  if (flags.output === "json") await output.data(asList(text), "json");
+  else await output.text(text);
   return Exit.ok;
+}
+
+/** One object, or a List, as kubectl prints them. JSON has no comments. */
+function asList(text: string): unknown {
+  const items = parseAllDocuments(text).map((document): unknown => document.toJS());
+  return items.length === 1 ? items[0] : { apiVersion: "v1", kind: "List", items };
 }
 
 function written(namespace: string | undefined, found: FoundFacts, lists: ClusterLists): string {

@@ -10,7 +10,7 @@ export function registerVersion(program: Command, shell: Shell): void {
     summary: "show the versions of this plugin and of the operator's API",
     description: "Show the version of this plugin, and the versions of the operator's API that the cluster serves.",
     examples: [["version -o json", "for a script"]],
-    formats: ["json", "yaml"],
+    formats: ["json", "yaml", "wide"],
     async run(session, { output }) {
       const served = await session.servedVersions();
       if (output === "json" || output === "yaml") await session.output.data({ client: cfg.version, served }, output);

@@ -76,6 +76,18 @@ describe("a suggestion for a namespace", () => {
     expect(objects[2]?.spec).toMatchObject({ tokenRestart: { evidence: ["ServiceAccountAge"] } });
   });
 
+  it("is JSON without comments with -o json: one object, or a List", async () => {
+    const one = JSON.parse((await suggest("-n", "shop", "-o", "json")).stdout) as unknown;
+    expect(one).toMatchObject({ kind: "ControllerResilience", metadata: { name: "controllers" } });
+    expect((await suggest("-n", "shop", "-o", "yaml")).stdout).toBe((await suggest("-n", "shop")).stdout);
+    more = { [DEPLOYMENTS]: deployments(Array.from({ length: 33 }, (_, i) => `web-${i}`)) };
+    const { kind, items } = JSON.parse((await suggest("-n", "shop", "-o", "json")).stdout) as {
+      kind: string;
+      items: object[];
+    };
+    expect([kind, items.length]).toEqual(["List", 2]);
+  });
+
   it("quotes names that YAML would take for something else", async () => {
     more = { [DEPLOYMENTS]: deployments(["1e3", "true"]) };
     const targets = (specOf((await suggest("-n", "shop")).stdout) as { targets: { name: unknown }[] }).targets;
