@@ -78,7 +78,7 @@ describe("readSettings", () => {
       { RESILIENCE_NOTIFY_TOPICS: "Stalled,Stuck" },
       'RESILIENCE_NOTIFY_TOPICS: found "Stuck", expected Stalled or reasons of conditions',
     ],
-    [{ RESILIENCE_NOTIFY_FORMAT: "xml" }, 'found "xml", expected cloudevents or slack or alertmanager'],
+    [{ RESILIENCE_NOTIFY_FORMAT: "xml" }, 'found "xml", expected cloudevents or slack or alertmanager or template'],
     [{ RESILIENCE_HEALTH_PORT: "70000" }, "expected a whole number from 0 to 65535"],
     [{ RESILIENCE_RESTART_INTERVAL_SECONDS: "0" }, "expected a whole number from 1 to 3600"],
     [{ RESILIENCE_API_SERVER_SETTLE_SECONDS: "-1" }, "expected a whole number from 0 to 3600"],

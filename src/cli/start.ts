@@ -119,7 +119,7 @@ const program = new Command("controller-resilience")
   .addOption(
     new Option(
       "--notify-dir <folder>",
-      "send notifications to the receiver in its files url, header.<name>, ca.crt",
+      "send notifications to the receiver in its files url, header.<name>, ca.crt, template",
     ).env("RESILIENCE_NOTIFY_DIR"),
   )
   .addOption(

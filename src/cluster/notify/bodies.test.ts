@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Notification } from "../../core/notifications";
 import { bodyOf, type NotifyFormat } from "./bodies";
@@ -14,12 +16,16 @@ const notification: Notification = {
   ...{ message: "<!channel> & more", since: "2025-01-02T00:00:00Z", time: "2025-01-02T00:01:00Z" },
 };
 const body = (format: NotifyFormat, changes: Partial<Notification> = {}): unknown =>
-  JSON.parse(bodyOf(format, { ...notification, ...changes }, "prod").text);
+  JSON.parse(bodyOf({ ...notification, ...changes }, { format, cluster: "prod" }).text);
+const filled = (template: string, changes: Partial<Notification> = {}): unknown =>
+  JSON.parse(bodyOf({ ...notification, ...changes }, { format: "template", cluster: "prod", template }).text);
 
 describe("bodies", () => {
   it("are CloudEvents 1.0 in structured mode", () => {
     const { apiVersion, kind, namespace, name, uid } = notification.subject;
-    expect(bodyOf("cloudevents", notification, "prod").contentType).toMatch(/^application\/cloudevents\+json;/);
+    expect(bodyOf(notification, { format: "cloudevents", cluster: "prod" }).contentType).toMatch(
+      /^application\/cloudevents\+json;/,
+    );
     expect(body("cloudevents")).toEqual({
       specversion: "1.0",
       id: "u/Stalled/Stalled/t",
@@ -51,5 +57,37 @@ describe("bodies", () => {
     expect(open["labels"]).toMatchObject({ alertname: "ControllerResilienceStalled", namespace: "team", name: "web" });
     expect([open["startsAt"], open["endsAt"]]).toEqual(["2025-01-02T00:00:00Z", "2025-01-03T00:01:00.000Z"]);
     expect(over["endsAt"]).toBe("2025-01-02T00:01:00.000Z");
+  });
+
+  it("fill the texts of a template, which no value can break", () => {
+    const message = 'a "quote", }, {{ id }} and \\';
+    const template = `{"content": "{{ topic }} of {{cluster}}/{{namespace}}/{{name}}: {{ message }}", "list": [1, true, null, {"x": "{{ kind }}"}]}`;
+    expect(filled(template, { message })).toEqual({
+      content: `Stalled of prod/team/web: ${message}`,
+      list: [1, true, null, { x: "ControllerResilience" }],
+    });
+  });
+
+  it("choose a word of a template by the state", () => {
+    const template = `{"event_action": "{{ state | trigger | resolve }}", "dedup_key": "{{ kind }}/{{ name }}/{{ topic }}"}`;
+    const key = "ControllerResilience/web/Stalled";
+    expect(filled(template)).toEqual({ event_action: "trigger", dedup_key: key });
+    expect(filled(template, { state: "Resolved" })).toEqual({ event_action: "resolve", dedup_key: key });
+  });
+
+  it("fill the documented template", () => {
+    const page = readFileSync(join(__dirname, "../../../docs/notifications.md"), "utf8");
+    const [, template = ""] = /^```json\n([^]*?)^```$/m.exec(page) ?? [];
+    expect(JSON.stringify(filled(template))).not.toMatch(/[{][{]|[}][}]{2}/);
+    expect(filled(template)).toMatchObject({ event_action: "trigger", payload: { source: "prod" } });
+  });
+
+  it("name what is wrong with a template, without its text", () => {
+    expect(() => filled("secret {")).toThrow("the file template in the folder of --notify-dir: expected JSON");
+    for (const text of ["{{ secret }}", "{{ reason | a | b }}", "{{ toString }}"])
+      expect(() => filled(JSON.stringify({ text }))).toThrow(
+        /^[^]*or \{\{ FIELD \}\} with one of id, state, topic, cluster, kind/,
+      );
+    expect(() => bodyOf(notification, { format: "template", cluster: "c" })).toThrow("has no file template");
   });
 });

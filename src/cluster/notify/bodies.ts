@@ -1,7 +1,9 @@
+import { TerminalError } from "../../core/errors";
 import type { Notification } from "../../core/notifications";
+import { fillTemplate } from "./template";
 
-/** The formats that a receiver may want. There is no template language: it would be one more way to leak or to break a body. */
-export const NOTIFY_FORMATS = ["cloudevents", "slack", "alertmanager"] as const;
+/** The formats that a receiver may want. */
+export const NOTIFY_FORMATS = ["cloudevents", "slack", "alertmanager", "template"] as const;
 
 /** One of the formats. */
 export type NotifyFormat = (typeof NOTIFY_FORMATS)[number];
@@ -15,8 +17,17 @@ export interface Body {
 /** Alertmanager ends an alert without an end after five minutes, and each incident is sent only once. */
 const ALERT_LASTS_MS = 86_400_000;
 
-/** Returns the body of one notification. `cluster` tells the clusters of one receiver apart. Pure. */
-export function bodyOf(format: NotifyFormat, notification: Notification, cluster: string): Body {
+/** What a body depends on besides the notification. */
+export interface BodyOptions {
+  readonly format: NotifyFormat;
+  /** Tells the clusters of one receiver apart. */
+  readonly cluster: string;
+  /** For the format `template`. */
+  readonly template?: string | undefined;
+}
+
+/** Returns the body of one notification. Pure. @throws TerminalError for a template that is missing or not valid */
+export function bodyOf(notification: Notification, { format, cluster, template }: BodyOptions): Body {
   switch (format) {
     case "cloudevents":
       return json(cloudEvent(notification, cluster), "application/cloudevents+json; charset=utf-8");
@@ -24,6 +35,9 @@ export function bodyOf(format: NotifyFormat, notification: Notification, cluster
       return json({ text: slackText(notification, cluster) });
     case "alertmanager":
       return json([alert(notification, cluster)]);
+    case "template":
+      if (template === undefined) throw new TerminalError("the folder of --notify-dir has no file template");
+      return json(fillTemplate(template, notification, cluster));
   }
 }
 

@@ -8,13 +8,14 @@ export interface Receiver {
   readonly headers: Readonly<Record<string, string>>;
   /** Certificates to trust instead of the system's. */
   readonly ca?: string;
+  readonly template?: string;
 }
 
 /** Files with this prefix are headers. */
 const HEADER = "header.";
 
 /**
- * Reads the receiver from a folder, such as a mounted Secret: `url`, `header.<name>` for each header, and `ca.crt`. Read again for each
+ * Reads the receiver from a folder, such as a mounted Secret: `url`, `header.<name>` for each header, `ca.crt` and `template`. Read again for each
  * request, so that a rotated Secret counts at once.
  *
  * @throws TerminalError without any content of the files
@@ -26,8 +27,12 @@ export async function readReceiver(folder: string): Promise<Receiver> {
   try {
     const headers = names.filter(name => name.startsWith(HEADER));
     const values = await Promise.all(headers.map(async name => [name.slice(HEADER.length), await read(name)] as const));
-    const ca = names.includes("ca.crt") ? await read("ca.crt") : undefined;
-    return { url: urlOf(await read("url")), headers: Object.fromEntries(values), ...(ca !== undefined && { ca }) };
+    return {
+      url: urlOf(await read("url")),
+      headers: Object.fromEntries(values),
+      ...(names.includes("ca.crt") && { ca: await read("ca.crt") }),
+      ...(names.includes("template") && { template: await read("template") }),
+    };
   } catch (error) {
     if (error instanceof TerminalError) throw error;
     throw new TerminalError("a file in the folder of --notify-dir cannot be read");

@@ -28,7 +28,7 @@ const MAX_ASKED_MS = 600_000;
 const PASSING = [401, 403, 408, 425, 429];
 
 export interface WebhookSettings {
-  /** Folder with `url`, `header.*` and `ca.crt`. */
+  /** Folder with `url`, `header.*`, `ca.crt` and `template`. */
   readonly folder: string;
   readonly format: NotifyFormat;
   readonly cluster: string;
@@ -125,7 +125,11 @@ export class WebhookSink implements NotificationSink {
     try {
       const receiver = await read(folder);
       const signal = AbortSignal.any([late.signal, this.#stopped.signal]);
-      const answer = await send(receiver, bodyOf(format, notification, cluster), signal);
+      const answer = await send(
+        receiver,
+        bodyOf(notification, { format, cluster, template: receiver.template }),
+        signal,
+      );
       return problemOf(answer, clock.now().getTime());
     } catch (error) {
       if (error instanceof TerminalError) return error;
