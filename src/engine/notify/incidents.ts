@@ -1,5 +1,6 @@
 import { ConditionType } from "../../api/conditions";
 import type { StatusCondition } from "../../api/controller-resilience";
+import type { ReasonOf } from "../../core/remedy";
 
 /** Topics that are sent by default. */
 export const DEFAULT_TOPICS = ["Stalled", "BreakerTripped", "RestartsExhausted", "Runaway", "ExpiringSoon"] as const;
@@ -17,17 +18,28 @@ const SUMMARIES: readonly string[] = [ConditionType.Ready, ConditionType.Reconci
 /** The restart breaker belongs to the whole cluster: its one notification is about the Lease. */
 const OF_THE_LEASE = "BreakerTripped";
 
+/** What each condition is about, by its type. */
+export type ConditionSubjects = ReadonlyMap<string, readonly ReasonOf[]>;
+
 /** A problem of one object, from one of its conditions. */
 export interface Incident {
   readonly topic: string;
   readonly condition: StatusCondition;
+  /** The workloads, bindings or flows that have it, such as `Deployment/web`; empty if the remedy names none. */
+  readonly names: readonly string[];
 }
 
 /** Returns the incidents that these conditions show, at most one per topic. Pure. */
-export function incidentsOf(conditions: readonly StatusCondition[], topics: readonly string[]): Incident[] {
+export function incidentsOf(
+  conditions: readonly StatusCondition[],
+  topics: readonly string[],
+  subjects: ConditionSubjects = new Map(),
+): Incident[] {
   const found = topics.flatMap(topic => {
     const condition = conditions.find(each => isAbout(each, topic));
-    return condition === undefined ? [] : [{ topic, condition }];
+    if (condition === undefined) return [];
+    const named = (subjects.get(condition.type) ?? []).filter(({ reason }) => reasonsOf(topic).includes(reason));
+    return [{ topic, condition, names: [...new Set(named.map(({ name }) => name))].sort() }];
   });
   const reasons = new Set(found.filter(({ topic }) => topic !== STALLED).map(({ condition }) => condition.reason));
   // The condition of a remedy has said the same.
@@ -42,5 +54,9 @@ export function isUnknown({ condition: { type } }: Incident, conditions: readonl
 function isAbout({ type, status, reason }: StatusCondition, topic: string): boolean {
   if (topic === STALLED) return type === STALLED && status === "True" && reason !== OF_THE_LEASE;
   if (topic === OF_THE_LEASE || type === STALLED || SUMMARIES.includes(type)) return false;
-  return (REASONS_OF[topic] ?? [topic]).includes(reason);
+  return reasonsOf(topic).includes(reason);
+}
+
+function reasonsOf(topic: string): readonly string[] {
+  return REASONS_OF[topic] ?? [topic];
 }

@@ -52,6 +52,45 @@ describe("notices", () => {
     expect(pass(exhausted, ok)).toEqual(["Resolved RestartsExhausted"]);
   });
 
+  describe("of a further workload with the same problem", () => {
+    const of = (...names: string[]): Map<string, { name: string; reason: string }[]> => {
+      const fine = { name: `Deployment/fine-${names.length}`, reason: "Accepted" };
+      return new Map([["TokensAccepted", [...names.map(name => ({ name, reason: "RestartsExhausted" })), fine]]]);
+    };
+    const passWith = (before: readonly StatusCondition[], ...names: string[]): string[] => {
+      notices.conditions(SUBJECT, before, exhausted, of(...names));
+      return sent
+        .splice(0)
+        .map(({ state, id, message }) => [state, id.split("/").slice(4).join("/"), message].join(" "));
+    };
+
+    it("are told once each, and the end once", () => {
+      expect(passWith(ok, "Deployment/web")).toEqual(["Open  about RestartsExhausted"]);
+      clock.advance(REPEATED_AFTER_MS);
+      expect(passWith(exhausted, "Deployment/api")).toEqual([
+        "Open Deployment/api Also Deployment/api. about RestartsExhausted",
+      ]);
+      clock.advance(REPEATED_AFTER_MS);
+      expect(passWith(exhausted, "Deployment/api", "Deployment/web")).toEqual([]);
+      expect(pass(exhausted, ok)).toEqual(["Resolved RestartsExhausted"]);
+    });
+
+    it("are told together if they come within five minutes", () => {
+      passWith(ok, "a");
+      expect(passWith(exhausted, "a", "b")).toEqual([]);
+      expect(passWith(exhausted, "a", "b", "c", "d", "e")).toEqual([]);
+      clock.advance(REPEATED_AFTER_MS);
+      expect(passWith(exhausted, "a", "b", "c", "d", "e")).toEqual([
+        "Open b Also b, c, d and 1 more. about RestartsExhausted",
+      ]);
+    });
+
+    it("are taken for told by a new leader if the status showed the problem", () => {
+      expect(passWith(exhausted, "a", "b")).toEqual([]);
+      expect(passWith(exhausted, "a", "b", "c")).toEqual(["Open c Also c. about RestartsExhausted"]);
+    });
+  });
+
   it("trust the status again after a term, in which another leader may have told the end", () => {
     expect(pass(ok, exhausted)).toEqual(["Open RestartsExhausted"]);
     notices.clear();

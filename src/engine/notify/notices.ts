@@ -4,13 +4,16 @@ import type { ObjectRef } from "../../core/intent";
 import type { Notification, NotificationSink } from "../../core/notifications";
 import { cutMessage } from "../../core/status";
 import { toSeconds } from "../../core/time";
-import { type Incident, incidentsOf, isUnknown } from "./incidents";
+import { type ConditionSubjects, type Incident, incidentsOf, isUnknown } from "./incidents";
 
 /** An incident that returns is told again after this long at the earliest, in milliseconds. */
 export const REPEATED_AFTER_MS = 300_000;
 
 /** Longest message of a notification. */
 const MAX_MESSAGE = 1_024;
+
+/** Names in one message. */
+const NAMED = 3;
 
 const BREAKER = "BreakerTripped";
 
@@ -23,7 +26,11 @@ interface Told {
   readonly open: Incident | undefined;
   /** On the monotonic clock; -Infinity: another process told it. */
   readonly toldMs: number;
+  /** Names that were told. Undefined: another process told some, this one has not seen which. */
+  readonly names: readonly string[] | undefined;
 }
+
+const EARLIER = { open: undefined, toldMs: -Infinity, names: undefined } as const;
 
 interface Known {
   readonly subject: ObjectRef;
@@ -51,10 +58,15 @@ export class Notices {
   }
 
   /** Takes the conditions of an object after a pass of the leader. `before` are those that the pass has read. */
-  conditions(subject: ObjectRef, before: readonly StatusCondition[], after: readonly StatusCondition[]): void {
+  conditions(
+    subject: ObjectRef,
+    before: readonly StatusCondition[],
+    after: readonly StatusCondition[],
+    subjects?: ConditionSubjects,
+  ): void {
     if (this.#sink === undefined || subject.uid === undefined) return;
     const known = this.#known.get(subject.uid) ?? this.#firstSeen(subject, before);
-    const open = incidentsOf(after, this.#topics);
+    const open = incidentsOf(after, this.#topics, subjects);
     for (const incident of open) this.#opened(known, incident);
     const isOpen = (told: Incident): boolean => open.some(({ topic }) => topic === told.topic);
     for (const told of openIn(known)) {
@@ -101,26 +113,46 @@ export class Notices {
 
   #firstSeen(subject: ObjectRef, before: readonly StatusCondition[]): Known {
     const open = incidentsOf(before, this.#topics);
-    return { subject, told: new Map(open.map(incident => [incident.topic, { open: incident, toldMs: -Infinity }])) };
+    return { subject, told: new Map(open.map(incident => [incident.topic, { ...EARLIER, open: incident }])) };
   }
 
   #opened({ subject, told }: Known, incident: Incident): void {
-    const { open, toldMs = -Infinity } = told.get(incident.topic) ?? {};
+    const { open, toldMs, names } = told.get(incident.topic) ?? { ...EARLIER, names: [] };
+    if (open !== undefined && names === undefined) {
+      told.set(incident.topic, { open, toldMs, names: incident.names });
+      return;
+    }
+    const added = incident.names.filter(name => names?.includes(name) !== true);
     const nowMs = this.#clock.monotonicMs();
-    if (open !== undefined || nowMs - toldMs < REPEATED_AFTER_MS) return;
-    told.set(incident.topic, { open: incident, toldMs: nowMs });
-    this.#tell(subject, incident, "Open", incident.condition.message);
+    if ((open !== undefined && added.length === 0) || nowMs - toldMs < REPEATED_AFTER_MS) return;
+    told.set(incident.topic, { open: open ?? incident, toldMs: nowMs, names: [...(names ?? []), ...added] });
+    const { message } = incident.condition;
+    if (open === undefined) this.#tell(subject, incident, "Open", message);
+    else
+      this.#tell(
+        subject,
+        { ...incident, condition: { ...incident.condition, lastTransitionTime: open.condition.lastTransitionTime } },
+        "Open",
+        `Also ${listOf(added)}. ${message}`,
+        added[0],
+      );
   }
 
   #resolved({ subject, told }: Known, incident: Incident, message: string): void {
-    told.set(incident.topic, { open: undefined, toldMs: told.get(incident.topic)?.toldMs ?? -Infinity });
+    told.set(incident.topic, { open: undefined, toldMs: told.get(incident.topic)?.toldMs ?? -Infinity, names: [] });
     this.#tell(subject, incident, "Resolved", message);
   }
 
-  #tell(subject: ObjectRef, incident: Incident, state: Notification["state"], message: string): void {
+  #tell(
+    subject: ObjectRef,
+    incident: Incident,
+    state: Notification["state"],
+    message: string,
+    ...further: readonly (string | undefined)[]
+  ): void {
     const { topic, condition } = incident;
     const { type, reason, lastTransitionTime: since } = condition;
-    const id = [subject.uid, type, topic, since].join("/");
+    const id = [subject.uid, type, topic, since, ...further].join("/");
     const time = toSeconds(this.#clock.now());
     this.#send({ id, state, topic, subject, condition: type, reason, message, since, time });
   }
@@ -129,6 +161,11 @@ export class Notices {
     const suffix = notification.state === "Resolved" ? "/resolved" : "";
     this.#sink?.send({ ...notification, id: id + suffix, message: cutMessage(message, MAX_MESSAGE) });
   }
+}
+
+function listOf(names: readonly string[]): string {
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
+  return `${names.slice(0, NAMED).join(", ")}${more}`;
 }
 
 /** What the condition says now. */

@@ -207,7 +207,8 @@ export class Reconciler {
 
   #report({ key, session }: Pass, status: ControllerResilienceStatus, passes: readonly Reported[]): void {
     const before = { ...session.object, status: session.statusRead };
-    this.#reporter.conditions(key, before, status.conditions ?? []);
+    const subjects = new Map(passes.map(({ remedy, reported }) => [remedy.condition, reported.subjects ?? []]));
+    this.#reporter.conditions(key, before, status.conditions ?? [], subjects);
     this.#reporter.status(key, { spec: session.object.spec, status });
     this.#reporter.events(
       key,

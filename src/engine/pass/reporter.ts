@@ -5,6 +5,7 @@ import type { EngineMetrics, EventRecord, EventSink, Key, StatusOwner } from "..
 import type { EventRequest, RemedyDeclaration } from "../../core/remedy";
 import { KIND } from "../../api/names";
 import { splitKey } from "../../core/key";
+import type { ConditionSubjects } from "../notify/incidents";
 import type { Notices } from "../notify/notices";
 import { GRACE_MS, ToldConditions } from "./told-conditions";
 
@@ -99,10 +100,15 @@ export class Reporter {
   }
 
   /** Events about changes of conditions ({@link ToldConditions}), and the metrics of all conditions. */
-  conditions(key: Key, object: ControllerResilience, after: readonly StatusCondition[]): void {
+  conditions(
+    key: Key,
+    object: ControllerResilience,
+    after: readonly StatusCondition[],
+    subjects?: ConditionSubjects,
+  ): void {
     for (const condition of after) this.#metrics.condition(key, condition.type, condition);
     const before = object.status?.conditions ?? [];
-    this.#notices?.conditions(refOf(object), before, after);
+    this.#notices?.conditions(refOf(object), before, after, subjects);
     for (const { type, condition } of this.#conditions.due(key, before, after, this.#clock.monotonicMs())) {
       const { reason, message } = condition;
       this.#recordOn(object, undefined, { type, reason, action: "Reconcile", note: message });

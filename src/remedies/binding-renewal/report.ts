@@ -29,6 +29,7 @@ export function reportBindings(plan: BindingPlan, outcomes: Outcomes, now: Date)
       ...(plan.pins !== undefined && { renewalTargets: [...plan.pins] }),
     },
     events: eventsOf(findings),
+    subjects: findings.flatMap(({ entry, reason }) => (entry ? [{ name: `${entry.kind}/${entry.name}`, reason }] : [])),
   };
 }
 

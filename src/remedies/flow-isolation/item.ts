@@ -18,9 +18,12 @@ export interface Write {
   readonly observed: string;
 }
 
+/** Begin of the ids of flows. */
+export const FLOW = "flow/";
+
 /** Id of the item of one ServiceAccount's flow. */
 export function flowId(serviceAccount: string): string {
-  return `flow/${serviceAccount}`;
+  return `${FLOW}${serviceAccount}`;
 }
 
 /** Id of the item of any other write. */
