@@ -6,7 +6,8 @@ import { Argument, Command } from "commander";
 import { operatorImage } from "../controllers/operator-image";
 import { takeDownOnceGone } from "../lab/down-once-gone";
 import { contextCluster, DEMO_LAB, labCluster, type DemoCluster } from "./cluster";
-import { forecast, stepsAhead } from "./forecast";
+import { demosOnClustersHere } from "./clusters-here";
+import { forecast, STEPS_ON_A_CLUSTER, stepsAhead } from "./forecast";
 import { OperatorInCluster, OperatorOnHost, type DemoOperator } from "./operator";
 import type { Play, Scenario } from "./scenario";
 import { scenarios } from "./scenarios";
@@ -26,8 +27,12 @@ async function clusterOf(
   timeline: Timeline,
   folder: string,
 ): Promise<DemoCluster> {
-  if (context !== undefined) return contextCluster(context, folder);
-  timeline.quote(forecast(stepsAhead()));
+  if (context !== undefined) {
+    timeline.quote(forecast(STEPS_ON_A_CLUSTER));
+    return contextCluster(context, folder);
+  }
+  const steps = stepsAhead();
+  timeline.quote(forecast(steps, steps.some(({ isOnce }) => isOnce) ? demosOnClustersHere() : []));
   const say = (who: string) => (line: string) => void timeline.say(who, line);
   // What fails here fails again when it is needed, and is reported then.
   const building = hostProcess ? undefined : operatorImage(say("operator")).catch(() => undefined);

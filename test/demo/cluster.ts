@@ -97,7 +97,9 @@ function runKubectl(args: readonly string[], stdin = ""): Promise<Said> {
     let stderr = "";
     child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
-    child.on("error", reject);
+    child.on("error", error =>
+      reject("code" in error && error.code === "ENOENT" ? new Error("--context needs kubectl on the PATH") : error),
+    );
     child.on("close", code => resolve({ code: code ?? 1, stdout, stderr }));
     child.stdin.end(stdin);
   });

@@ -18,6 +18,11 @@ const PLAY: Step = {
   isOnce: false,
 };
 
+/** What a demonstration on a cluster of the user does. */
+export const STEPS_ON_A_CLUSTER: readonly Step[] = [
+  { what: "install what the operator needs, break a controller, watch", minutes: [1, 2], isOnce: false },
+];
+
 /** What a demonstration in a lab has to do on this machine. */
 export function stepsAhead(): Step[] {
   const builds: [boolean, Step][] = [
@@ -28,13 +33,14 @@ export function stepsAhead(): Step[] {
   return [...builds.filter(([isDone]) => !isDone).map(([, step]) => step), PLAY];
 }
 
-/** Tells the steps, and how long they take together. Pure. */
-export function forecast(steps: readonly Step[]): string {
+/** Tells the steps, how long they take together, and what takes less time than building. Pure. */
+export function forecast(steps: readonly Step[], shorter: readonly string[] = []): string {
   const lines = steps.map(({ what, minutes, isOnce }) => `- ${what}${isOnce ? ", once" : ""}: ${range(minutes)}`);
   const all = range(total(steps));
   const later = range(total(steps.filter(({ isOnce }) => !isOnce)));
   const head = steps.some(({ isOnce }) => isOnce) ? `This takes ${all}; the next time ${later}.` : `This takes ${all}.`;
-  return [head, ...lines].join("\n");
+  const faster = shorter.length === 0 ? [] : ["In less time:", ...shorter.map(way => `- ${way}`)];
+  return [head, ...lines, ...faster].join("\n");
 }
 
 function total(steps: readonly Step[]): [number, number] {
@@ -43,5 +49,6 @@ function total(steps: readonly Step[]): [number, number] {
 }
 
 function range([least, most]: readonly [number, number]): string {
+  if (least === most) return `${most} minute${most === 1 ? "" : "s"}`;
   return `${least} to ${most} minutes`;
 }
