@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import type { ClusterControllerResilience } from "../../src/api/cluster-controller-resilience";
 import type { ClusterClient, Pod } from "../cluster/client";
 import { documentedCommands, follow } from "../cluster/documented";
-import { kubeScheduler } from "../controllers/kube-scheduler";
 import { smallController } from "../controllers/small-controller";
 import { PrometheusProcess } from "../monitoring/prometheus";
 import type { OperatorProcess } from "../operator/process";
@@ -41,7 +40,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await (prometheus as PrometheusProcess | undefined)?.stop();
   await (operator as OperatorProcess | undefined)?.stop();
-  await client.output(["delete", "clusterrolebinding", `late-${NAME}`, `late-${NAME}-volumes`, "--ignore-not-found"]);
   await client.output(["delete", "namespace", ...namespaces, "--ignore-not-found", "--wait=false"]);
 }, 120_000);
 
@@ -96,12 +94,12 @@ it("has Prometheus alert of the controller that is only observed, until someone 
   expect(firing.filter(name => ofOperator.test(name))).toEqual([]);
 });
 
-it("heals a scheduler in a namespace that was created after the object", async () => {
+it("heals a controller in a namespace that was created after the object", async () => {
   await client.apply([
     { apiVersion: "v1", kind: "Namespace", metadata: { name: "late", labels: { resilience: "enforce" } } },
   ]);
   namespaces.push("late");
-  await client.apply(kubeScheduler({ namespace: "late", name: NAME, image: inject("images").scheduler }));
+  await client.apply(controller("late", NAME, 1));
   const first = await uid("late");
   await client.recreateServiceAccount("late", NAME);
   await client.until("the late pod to be replaced", async () => (await uid("late")) !== first, HEAL_MS);
