@@ -1,14 +1,20 @@
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { bundleCli } from "../../scripts/bundle-cli";
 import type { ClusterControllerResilience } from "../../src/api/cluster-controller-resilience";
 import type { ClusterClient, Pod } from "../cluster/client";
 import { documentedCommands, follow } from "../cluster/documented";
 import { smallController } from "../controllers/small-controller";
+import { filledIn, panels } from "../monitoring/dashboard";
 import { PrometheusProcess } from "../monitoring/prometheus";
+import { WebhookReceiver } from "../monitoring/webhook-receiver";
 import type { OperatorProcess } from "../operator/process";
 import { startOperator, suiteClient, suiteLab } from "./operator";
 
 // docs/cluster-wide.md, followed on a real node: one object protects 40 namespaces with 80 controllers. Two controllers run; the others have no
-// replicas, since one node is too small for them.
+// replicas, since one node is too small for them. The walkthrough of docs/observability.md breaks one of these two.
 
 const PAGE = "cluster-wide.md";
 /** The namespace in which the page lets the operator act, and one that it only observes. */
@@ -21,6 +27,9 @@ const HEAL_MS = 180_000;
 let client: ClusterClient;
 let operator: OperatorProcess;
 let prometheus: PrometheusProcess;
+let receiver: WebhookReceiver;
+/** Has the plugin. */
+const folder = mkdtempSync(join(tmpdir(), "walkthrough-"));
 
 const controller = (namespace: string, name: string, replicas: number) =>
   smallController({ namespace, name, replicas, image: inject("images").node, command: ["node", "/app/controller.js"] });
@@ -33,18 +42,40 @@ beforeAll(async () => {
     ...EMPTY.flatMap(name => [...controller(name, "one", 0), ...controller(name, "two", 0)]),
   ]);
   for (const name of [ENFORCED, OBSERVED]) await client.readyPods(name, NAME, 1, HEAL_MS);
-  operator = await startOperator();
+  await bundleCli(join(folder, "package"));
+  symlinkSync(join(folder, "package", "kubectl-resilience.js"), join(folder, "kubectl-resilience"));
+  receiver = await WebhookReceiver.start();
+  operator = await startOperator("--notify-dir", receiver.folder, "--notify-topics", "WouldRestart");
   prometheus = await PrometheusProcess.start(operator.address);
 }, 600_000);
 
 afterAll(async () => {
   await (prometheus as PrometheusProcess | undefined)?.stop();
   await (operator as OperatorProcess | undefined)?.stop();
+  await (receiver as WebhookReceiver | undefined)?.stop();
+  rmSync(folder, { recursive: true });
   await client.output(["delete", "namespace", ...namespaces, "--ignore-not-found", "--wait=false"]);
 }, 120_000);
 
 const uid = async (namespace: string): Promise<string | undefined> =>
   (await client.readyPods(namespace, NAME, 1, HEAL_MS))[0]?.metadata.uid;
+
+/** Follows a section of docs/observability.md about the controller that is only observed. */
+function walk(heading: string): Promise<string> {
+  const values = {
+    NAMESPACE: OBSERVED,
+    NAME,
+    METRICS: `http://${operator.address}/metrics`,
+    PROMETHEUS: prometheus.url,
+  };
+  const exports = Object.entries(values).map(([name, value]) => `export ${name}=${value}`);
+  const asked = documentedCommands("observability.md", "Break a controller and see it");
+  expect([...asked.matchAll(/^export (\w+)=/gm)].map(([, name]) => name)).toEqual(Object.keys(values));
+  return follow(
+    suiteLab(),
+    [...exports, `PATH=${folder}:$PATH`, documentedCommands("observability.md", heading)].join("\n"),
+  );
+}
 
 async function object(): Promise<ClusterControllerResilience> {
   return JSON.parse(await client.output(["get", "ccres", "default", "-o", "json"])) as ClusterControllerResilience;
@@ -65,7 +96,8 @@ it("protects 40 namespaces with 80 controllers in Observe mode", async () => {
 it("acts in one namespace only, and says in the other what it would do", async () => {
   await follow(suiteLab(), documentedCommands(PAGE, "Act, group by group"));
   const before = { enforced: await uid(ENFORCED), observed: await uid(OBSERVED) };
-  for (const namespace of [ENFORCED, OBSERVED]) await client.recreateServiceAccount(namespace, NAME);
+  await client.recreateServiceAccount(ENFORCED, NAME);
+  await walk("Break it");
   await client.until(
     "the pod to be replaced",
     async () => {
@@ -78,21 +110,43 @@ it("acts in one namespace only, and says in the other what it would do", async (
   expect(await uid(OBSERVED)).toBe(before.observed);
 });
 
-it("has Prometheus alert of the controller that is only observed, until someone replaces its pod", async () => {
+it("shows the broken controller in kubectl, the plugin, /metrics, Prometheus, the dashboard and the webhook", async () => {
+  const workload = `Deployment/${NAME}`;
   const rejected = async () =>
     (await prometheus.firing()).filter(alert => alert.labels["alertname"] === "ControllerTokenRejected");
   const look = async () => (await rejected()).find(alert => alert.labels["namespace"] === OBSERVED);
   const { labels, annotations } = await client.until("the alert", look, HEAL_MS);
-  const workload = `Deployment/${NAME}`;
   expect(labels).toMatchObject({ severity: "critical", name: "default", workload });
   expect(annotations["summary"]).toBe(`${workload} in ${OBSERVED} gets 401s and is not healed.`);
-  const [pod] = await client.readyPods(OBSERVED, NAME);
-  await client.output(["delete", "pod", pod!.metadata.name, "-n", OBSERVED, "--wait=false"]);
+
+  const seen = await walk("See it");
+  for (const expected of [
+    /^default +False +Observe +WouldRestart /m,
+    /TokensAccepted False WouldRestart/,
+    /^ {2}- Deployment\/controller: 1 of 1 pods rejected/m,
+    /^ {4}kubectl rollout restart deployment\/controller -n observed$/m,
+    new RegExp(`^controller_resilience_rejected_pods\\{.*namespace="${OBSERVED}".*\\} 1$`, "m"),
+    /^ALERTS\{.*alertname="ControllerTokenRejected".*alertstate="firing".*\} => 1/m,
+  ])
+    expect(seen).toMatch(expected);
+  const shown = await Promise.all(
+    panels.map(async ({ title, targets = [] }) => {
+      const series = await Promise.all(targets.map(({ expr }) => prometheus.series(filledIn(expr))));
+      return [title, series.flat()] as const;
+    }),
+  );
+  expect(new Map(shown).get("Pods with rejected tokens")).toContainEqual({ namespace: OBSERVED, workload });
+  const told = () => receiver.received.filter(({ data }) => data.object.namespace === OBSERVED);
+  expect(told().map(({ type, subject }) => [type.split(".").at(-1), subject])).toEqual([["open", "WouldRestart"]]);
+
+  await walk("Heal it");
   await client.until("all such alerts to resolve", async () => (await rejected()).length === 0, HEAL_MS);
+  await client.until("the end of the incident", () => Promise.resolve(told().length === 2 && told()), HEAL_MS);
+  expect(told()[1]?.type).toMatch(/\.resolved$/);
   const ofOperator = /^ControllerResilience(NotLeading|TwoLeaders|IdentityRejected|WatchStalled|BreakerTripped)$/;
-  const firing = (await prometheus.firing()).map(alert => alert.labels["alertname"] ?? "");
-  expect(firing.filter(name => ofOperator.test(name))).toEqual([]);
-});
+  const names = (await prometheus.firing()).map(alert => alert.labels["alertname"] ?? "");
+  expect(names.filter(name => ofOperator.test(name))).toEqual([]);
+}, 600_000);
 
 it("heals a controller in a namespace that was created after the object", async () => {
   await client.apply([

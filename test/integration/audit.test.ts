@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,15 +21,19 @@ const admin = new Admin();
 const audit = (...args: string[]): ReturnType<typeof run> =>
   run(["audit", "--kubeconfig", suiteLab().kubeconfigPath, ...args]);
 
+/** Has the npm package, packed and not. */
+const folder = mkdtempSync(join(tmpdir(), "kubectl-resilience-"));
 let before: string[];
 let planted: { namespace: string; expected: Expected[] };
 
 beforeAll(async () => {
   before = found(await report());
   planted = await plantProblems(admin);
+  await bundleCli(join(folder, "package"));
 });
 
 afterAll(async () => {
+  rmSync(folder, { recursive: true });
   await clearProblems(admin, planted.namespace);
   admin.connection.close();
 });
@@ -44,11 +49,15 @@ function found({ findings }: Report): string[] {
   );
 }
 
-it("finds each planted problem in the whole cluster, and nothing else", async () => {
-  const all = await report();
+/** Expects what was planted, and nothing that the cluster did not have before. */
+function expectPlanted(all: Report): void {
   expect(all.unread).toEqual([]);
   const added = found(all).filter(finding => !before.includes(finding));
   expect(added.toSorted()).toEqual(planted.expected.map(finding => finding.join(" ")).toSorted());
+}
+
+it("finds each planted problem in the whole cluster, and nothing else", async () => {
+  expectPlanted(await report());
 });
 
 it("finds them in their namespace alone, as text in 80 columns, and exits with 2", async () => {
@@ -82,21 +91,35 @@ it("reports what it may read, and what is unknown because it may not read the re
   expect(stderr).toMatch(/^nothing could be read: forbidden \(403\): .*\n$/);
 });
 
+it("finds the same with npx, from the packed package", () => {
+  const env = { ...process.env, KUBECONFIG: suiteLab().kubeconfigPath, npm_config_cache: join(folder, "cache") };
+  const npm = (name: string, ...args: string[]) =>
+    spawnSync(name, args, { cwd: folder, env, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
+  const archive = npm("npm", "pack", "--silent", "./package").stdout.trim();
+  const { stdout, stderr, status } = npm("npx", "--yes", "--offline", `./${archive}`, "audit", "-o", "json");
+  expect(status, stderr).toBe(2);
+  expectPlanted(JSON.parse(stdout) as Report);
+});
+
 it("runs as docs/cli.md says, as a plugin of kubectl", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "kubectl-resilience-"));
-  try {
-    await bundleCli(folder);
-    symlinkSync(join(folder, "kubectl-resilience.js"), join(folder, "kubectl-resilience"));
-    symlinkSync(join(__dirname, "../../docs"), join(folder, "docs"));
-    const headings = ["Look at a cluster", "Ask about an object", "Before you apply an object", "Change something"];
-    const commands = headings.map(heading => documentedCommands("cli.md", heading));
-    const output = await follow(suiteLab(), [`cd ${folder}; PATH=${folder}:$PATH`, ...commands].join("\n"));
-    expect(output).toContain(`CRITICAL  Pod ${planted.namespace}/gone`);
-    expect(output).toContain("served: v1alpha1");
-    expect(output).toContain("ControllerResilience my-scheduler/my-scheduler  new, only observes: mode Observe");
-    expect(output).toContain("TokensAccepted False TargetNotFound");
-    expect(readFileSync(join(folder, "audit.html"), "utf8")).toContain(`Lease ${planted.namespace}/stale`);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  symlinkSync(join(folder, "package", "kubectl-resilience.js"), join(folder, "kubectl-resilience"));
+  symlinkSync(join(__dirname, "../../docs"), join(folder, "docs"));
+  const headings = ["Look at a cluster", "Before you apply an object", "Ask about an object", "Change something"];
+  const [look, plan, ...others] = headings.map(heading => documentedCommands("cli.md", heading));
+  const apply = "kubectl create namespace my-scheduler; kubectl apply -f docs/examples/first-object.yaml";
+  const remove =
+    "kubectl delete -f docs/examples/first-object.yaml; kubectl delete namespace my-scheduler --wait=false";
+  const commands = [`cd ${folder}; PATH=${folder}:$PATH`, look, plan, apply, ...others, remove];
+  const output = await follow(suiteLab(), commands.join("\n"));
+  for (const expected of [
+    `CRITICAL  Pod ${planted.namespace}/gone`,
+    "ControllerResilience my-scheduler/my-scheduler  new, only observes: mode Observe",
+    "TokensAccepted False TargetNotFound",
+    "none: the operator has reported nothing yet",
+    "No ControllerResilience concerns it",
+    "served: v1alpha1",
+    "is suspended",
+  ])
+    expect(output).toContain(expected);
+  expect(readFileSync(join(folder, "audit.html"), "utf8")).toContain(`Lease ${planted.namespace}/stale`);
 });

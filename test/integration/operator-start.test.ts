@@ -1,13 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer as createHttpServer } from "node:http";
+import { readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ClusterClient } from "../cluster/client";
 import { installation, OPERATOR } from "../cluster/installation";
 import { Lab } from "../lab";
 import { promtool } from "../lab/prometheus";
+import { WebhookReceiver } from "../monitoring/webhook-receiver";
 import type { LogLine } from "../operator/log";
 import { type OperatorOptions, OperatorProcess } from "../operator/process";
 import { ownLabName } from "./suite-lab";
@@ -146,28 +145,13 @@ describe("an API server that is away", () => {
 });
 
 describe("a receiver of notifications", () => {
-  const folder = mkdtempSync(join(tmpdir(), "notify-"));
-  const received: { id: string; type: string; subject: string }[] = [];
-  const receiver = createHttpServer((request, response) => {
-    let body = "";
-    request.on("data", (part: Buffer) => (body += part.toString()));
-    request.on("end", () => {
-      received.push(JSON.parse(body) as (typeof received)[number]);
-      response.end();
-    });
-  });
-  const listen = (port: number): Promise<void> =>
-    new Promise(resolve => receiver.listen(port, "127.0.0.1", () => resolve()));
+  let receiver: WebhookReceiver;
 
-  afterAll(() => {
-    receiver.close();
-    rmSync(folder, { recursive: true });
-  });
+  beforeAll(async () => (receiver = await WebhookReceiver.start()));
+  afterAll(() => receiver.stop());
 
   it("learns of a problem once, and of its end when it is back", async () => {
-    await listen(0);
-    const { port } = receiver.address() as AddressInfo;
-    writeFileSync(join(folder, "url"), `http://127.0.0.1:${port}/hook`);
+    const { port, folder, received } = receiver;
     const args = ["--notify-dir", folder, "--notify-topics", "TargetNotFound", "--full-pass", "5"];
     const operator = start({ kubeconfig: await lab.serviceAccountKubeconfig(namespace, serviceAccount), args });
     await operator.ready(PATIENCE_MS);
@@ -178,7 +162,7 @@ describe("a receiver of notifications", () => {
     const uid = (await client.resilience("told", "web")).metadata.uid;
     await client.until("the notification", arrived(1), PATIENCE_MS);
 
-    await new Promise(resolve => receiver.close(resolve));
+    await receiver.close();
     const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image: "web" }] } };
     const spec = { replicas: 0, selector: { matchLabels: { app: "web" } }, template };
     await client.apply([
@@ -187,7 +171,7 @@ describe("a receiver of notifications", () => {
     const failed = (): Promise<boolean> =>
       Promise.resolve(warnings(operator).some(({ msg }) => msg === "failed to send notification, retrying"));
     await client.until("a failed attempt", failed, PATIENCE_MS);
-    await listen(port);
+    await receiver.listen(port);
     await client.until("its end", arrived(2), PATIENCE_MS);
     const ours = received.filter(({ id }) => id.startsWith(uid));
     expect(ours.map(({ type }) => type.split(".").at(-1))).toEqual(["open", "resolved"]);

@@ -30,6 +30,10 @@ export class PrometheusProcess {
     private readonly port: number,
   ) {}
 
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
   /** @param target address of the operator's health port */
   static async start(target: string): Promise<PrometheusProcess> {
     await ensurePrometheus();
@@ -55,6 +59,14 @@ export class PrometheusProcess {
     return alerts.filter(({ state }) => state === "firing");
   }
 
+  /** Returns the labels of the series that a query has now. @throws if Prometheus does not accept the query */
+  async series(query: string): Promise<Readonly<Record<string, string>>[]> {
+    const { result } = await this.ask<{ result: { metric: Record<string, string> }[] }>(
+      `query?${new URLSearchParams({ query }).toString()}`,
+    );
+    return result.map(({ metric }) => metric);
+  }
+
   async stop(): Promise<void> {
     const ended = once(this.child, "exit");
     if (this.child.kill("SIGTERM")) await ended;
@@ -62,10 +74,10 @@ export class PrometheusProcess {
   }
 
   private async ask<T>(path: string): Promise<T> {
-    const response = await fetch(`http://127.0.0.1:${this.port}/api/v1/${path}`, {
-      signal: AbortSignal.timeout(5_000),
-    });
-    return ((await response.json()) as { data: T }).data;
+    const response = await fetch(`${this.url}/api/v1/${path}`, { signal: AbortSignal.timeout(5_000) });
+    const { data, error } = (await response.json()) as { data?: T; error?: string };
+    if (data === undefined) throw new Error(`${path}: ${error ?? response.status}`);
+    return data;
   }
 }
 
