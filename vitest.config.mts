@@ -80,6 +80,17 @@ export default defineConfig({
         },
       },
       {
+        // npm run test:gitops, no part of npm test.
+        test: {
+          ...common,
+          name: "gitops",
+          include: ["test/gitops/**/*.test.ts"],
+          testTimeout: 600_000,
+          // The first run builds Argo CD.
+          hookTimeout: 3_600_000,
+        },
+      },
+      {
         // npm run test:nightly, no part of npm test.
         test: {
           ...common,
