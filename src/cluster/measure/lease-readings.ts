@@ -138,15 +138,13 @@ export class LeaseReadings {
     const startedMs = this.#clock.monotonicMs();
     try {
       const views = await this.#list(scope);
+      const byNamespace = viewsByNamespace(views);
       const isSlow = this.#clock.monotonicMs() - startedMs > SLOW_MS;
       for (const [namespace, known] of wanted) {
         // A reading that began later has been noted already.
         if ((known.reading.readMs ?? -Infinity) > startedMs) continue;
         if (isSlow) known.troubleMs = startedMs;
-        this.#note(
-          known,
-          views.filter(view => view.namespace === namespace),
-        );
+        this.#note(known, byNamespace.get(namespace) ?? []);
       }
     } catch (error) {
       const forbidden = error instanceof ForbiddenError;
@@ -205,4 +203,14 @@ export class LeaseReadings {
   #pause(ms: number): Promise<void> {
     return new Promise(resolve => this.#clock.after(ms, resolve));
   }
+}
+
+function viewsByNamespace(views: readonly LeaseView[]): ReadonlyMap<string, LeaseView[]> {
+  const found = new Map<string, LeaseView[]>();
+  for (const view of views) {
+    const known = found.get(view.namespace);
+    if (known === undefined) found.set(view.namespace, [view]);
+    else known.push(view);
+  }
+  return found;
 }
