@@ -26,6 +26,8 @@ export interface LeaseTrack extends LeaseView {
   readonly standingMs: number;
   /** When the last change was seen: wall-clock time. */
   readonly changedMs: number;
+  /** When this process first saw the present holder hold it without a break: wall-clock time. */
+  readonly heldFromMs: number;
 }
 
 /** The Leases of one namespace. */
@@ -53,11 +55,12 @@ export const RENEWALS_KEPT = 4;
 /** Returns what is known of a Lease after one more reading. `before` is absent if the reading before did not have it. */
 export function followLease(before: LeaseTrack | undefined, view: LeaseView, moment: LeaseMoment): LeaseTrack {
   if (before === undefined || !isSameTerm(before, view)) {
-    return { ...view, renewalsMs: [], longestMs: 0, standingMs: 0, changedMs: moment.nowMs };
+    const { nowMs } = moment;
+    return { ...view, renewalsMs: [], longestMs: 0, standingMs: 0, changedMs: nowMs, heldFromMs: nowMs };
   }
   if (before.renewed === view.renewed) {
-    const { renewalsMs, longestMs, standingMs, changedMs } = before;
-    return { ...view, renewalsMs, longestMs, standingMs: standingMs + moment.countedMs, changedMs };
+    const { renewalsMs, longestMs, standingMs, changedMs, heldFromMs } = before;
+    return { ...view, renewalsMs, longestMs, standingMs: standingMs + moment.countedMs, changedMs, heldFromMs };
   }
   return {
     ...view,
@@ -65,6 +68,7 @@ export function followLease(before: LeaseTrack | undefined, view: LeaseView, mom
     longestMs: Math.max(before.longestMs, before.standingMs + moment.countedMs),
     standingMs: 0,
     changedMs: moment.nowMs,
+    heldFromMs: before.heldFromMs,
   };
 }
 

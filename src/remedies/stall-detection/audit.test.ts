@@ -76,6 +76,15 @@ describe("evidence Audit", () => {
     expect((await scene.reject(120, isAccused)).pass).toMatchObject({ status: "True", reason: "Active" });
   });
 
+  it("says nothing of a pod that waited for its start while another one with its address was rejected", async () => {
+    const scene = await learned({ for: "1m" });
+    scene.leaseList = [];
+    const createdAtMs = scene.nowMs - 600_000;
+    await scene.reject(20);
+    scene.podList = [scene.pod("web-5d-b", { createdAtMs, volumesReadyMs: scene.nowMs })];
+    expect((await scene.reject(120, isAccused)).pass).toMatchObject({ status: "True", reason: "Active" });
+  });
+
   it("says nothing of 401s that have ended, and ends once the Lease is renewed", async () => {
     const scene = await learned({ evidence: ["Audit"] });
     await scene.reject(10);

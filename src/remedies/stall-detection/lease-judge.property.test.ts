@@ -47,7 +47,8 @@ class Play {
     this.#change(event);
     this.#count(event);
     this.#track = followLease(this.#track, this.#view, { nowMs: this.#nowMs, countedMs: this.#countedMs });
-    const held = { track: this.#track, pod, intervalMs: STEP_MS, isConfirmed: false, previous: undefined };
+    const known = { isFresh: true, ableForMs: Infinity, isConfirmed: false, previous: undefined };
+    const held = { track: this.#track, pod, intervalMs: STEP_MS, ...known };
     const verdict = this.#view.holder === "" ? "renewed" : judgeLease(held, FOR_MS);
     return { verdict, still: this.#still, renewals: this.#renewals };
   }

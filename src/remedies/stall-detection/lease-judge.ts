@@ -23,6 +23,10 @@ export interface HeldLease {
   readonly pod: PodView;
   /** Time between two readings of the Lease. */
   readonly intervalMs: number;
+  /** Nothing has failed since the reading, which was made a moment ago. */
+  readonly isFresh: boolean;
+  /** How long the pod has been able to renew: its node answers, and its containers run. */
+  readonly ableForMs: number;
   /** The 401s of the pod in the audit webhook. */
   readonly rejections?: Rejections;
   /** The log of the pod shows that its requests fail: a 401, a denied request for Leases, or a lost Lease. */
@@ -45,7 +49,7 @@ export function judgeLease(held: HeldLease, forMs: number): LeaseVerdict {
   if (track.durationMs === undefined || !isRunning(pod)) return "unknown";
   const isResumed = isUnchangedSince(held, "Lease");
   if (!isResumed && !wasRenewed(held)) return "unknown";
-  if (!isResumed && track.standingMs < limitMs(track, forMs)) return "renewed";
+  if (!isResumed && untilStaleMs(held, forMs) > 0) return "renewed";
   return hasRestarted(held) && !isConfirmed && !isResumed ? "unconfirmed" : "stale";
 }
 
@@ -53,8 +57,9 @@ export function judgeLease(held: HeldLease, forMs: number): LeaseVerdict {
  * Reports whether this process has itself seen long enough that a stale Lease stands still: only then it restarts the pod. With 401s one
  * duration is enough, after which the holder may not work any more.
  */
-export function isSeenStanding({ track, rejections }: HeldLease): boolean {
-  return track.standingMs >= (rejections === undefined ? MISSED : 1) * (track.durationMs ?? Infinity);
+export function isSeenStanding({ track, rejections, isFresh, ableForMs }: HeldLease): boolean {
+  const neededMs = (rejections === undefined ? MISSED : 1) * (track.durationMs ?? Infinity);
+  return isFresh && Math.min(track.standingMs, ableForMs) >= neededMs;
 }
 
 /** Reports whether the holder has stopped renewing, by any evidence. */
@@ -77,12 +82,14 @@ export function isCutOff(held: HeldLease, nowMs: number): boolean {
   // A program that loses its Lease may exit and start again, with the same token.
   if (isUnchangedSince(held, "Audit")) return true;
   if (rejections === undefined || !isGoingOn(rejections, nowMs) || !isRunning(pod)) return false;
-  return isRenewer(held) && track.standingMs >= cutOffMs(track);
+  return isRenewer(held) && untilCutOffMs(held) <= 0;
 }
 
-/** Time without a renewal after which a holder with 401s is cut off. Readings are not closer than their interval, so no shorter pause is known. */
-export function cutOffMs({ durationMs = 0, longestMs }: LeaseTrack): number {
-  return Math.max(durationMs / 2, longestMs > SHORTEST_PAUSE_MS ? 1.5 * longestMs : 0);
+/** Time until a holder with 401s is cut off without a renewal. Readings are not closer than their interval, so no shorter pause is known. */
+export function untilCutOffMs({ track, ableForMs }: HeldLease): number {
+  const { durationMs = 0, longestMs, standingMs } = track;
+  const limitMs = Math.max(durationMs / 2, longestMs > SHORTEST_PAUSE_MS ? 1.5 * longestMs : 0);
+  return Math.max(limitMs - standingMs, durationMs / 2 - ableForMs);
 }
 
 /** Several 401s, the last of them lately. */
@@ -90,9 +97,14 @@ function isGoingOn({ occasions, firstMs, lastMs }: Rejections, nowMs: number): b
   return occasions >= CUT_OFF_OCCASIONS && lastMs - firstMs >= CUT_OFF_SPAN_MS && nowMs - lastMs < STILL_MS;
 }
 
-/** Time after which a Lease without a renewal is stale. */
-export function limitMs({ durationMs = 0, longestMs }: LeaseTrack, forMs: number): number {
-  return Math.max(forMs, MISSED * durationMs, MISSED * longestMs);
+/**
+ * Time until a Lease without a renewal is stale. A process that has just started, or whose node answers again, takes up its Lease within some
+ * of its durations, however long the Lease stood still before.
+ */
+export function untilStaleMs({ track, ableForMs }: HeldLease, forMs: number): number {
+  const { durationMs = 0, longestMs, standingMs } = track;
+  const limitMs = Math.max(forMs, MISSED * durationMs, MISSED * longestMs);
+  return Math.max(limitMs - standingMs, MISSED * durationMs - ableForMs);
 }
 
 /** The operator has seen this very pod renew it several times. Locks are taken once, and released. */
@@ -108,7 +120,7 @@ function isUnchangedSince({ track, pod, previous }: HeldLease, evidence?: StallS
 }
 
 /** The pod runs on a node that answers, and is not being deleted. Between two lives of a container nothing is expected of it. */
-function isRunning(pod: PodView): boolean {
+export function isRunning(pod: PodView): boolean {
   const main = pod.containers.filter(({ role }) => role === "main");
   return isAlive(pod) && (main.length === 0 || main.some(({ running }) => running));
 }

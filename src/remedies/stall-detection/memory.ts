@@ -1,6 +1,7 @@
 import type { UnprovenRejections } from "../../core/intent";
 import type { Key } from "../../core/ports";
 import { LogWatch } from "../../logs/reading/log-watch";
+import { AbleTimes } from "./able-times";
 import { LostBindings } from "./lost-bindings";
 import { RequestActivity } from "./request-activity";
 
@@ -18,6 +19,7 @@ export interface ObjectMemory {
   readonly logs: LogWatch;
   readonly bindings: LostBindings;
   readonly requests: RequestActivity;
+  readonly able: AbleTimes;
   workloads: number;
   stale: readonly StaleWorkload[];
 }
@@ -30,8 +32,10 @@ export class Memories {
   of(key: Key): ObjectMemory {
     const known = this.#byKey.get(key);
     if (known !== undefined) return known;
-    const bindings = new LostBindings();
-    const added = { logs: new LogWatch(key), bindings, requests: new RequestActivity(), workloads: 0, stale: [] };
+    const added: ObjectMemory = {
+      ...{ logs: new LogWatch(key), bindings: new LostBindings(), requests: new RequestActivity() },
+      ...{ able: new AbleTimes(), workloads: 0, stale: [] },
+    };
     this.#byKey.set(key, added);
     return added;
   }

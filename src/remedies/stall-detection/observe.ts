@@ -16,7 +16,7 @@ import { workloadId, type Limits, type Observed, type ObservedPod, type Observed
 import type { Pass } from "./pass";
 import { readLeases, withLeases } from "./read-leases";
 import { readLogs } from "./read-logs";
-import { rejectionsOf } from "./rejected-pods";
+import { rejectionsOf, sharedAddresses } from "./rejected-pods";
 
 /** Rates that flowIsolation has read are reused for this long: they have megabytes. */
 const RATES_AGE_MS = 60_000;
@@ -41,7 +41,7 @@ export async function observeControllers(
   const bindings = await readBindings(pass);
   const nowMs = readers.clock.now().getTime();
   const { leases, unread } = await readLeases(pass, found);
-  const workloads = await withRequests(withLeases(found, leases, pass, nowMs), pass);
+  const workloads = await withRequests(withLeases(found, leases, pods, pass), pass);
   noteStale(workloads, pass, nowMs);
   const { status } = object;
   return {
@@ -100,8 +100,9 @@ function withRejections(
 ): ObservedWorkload[] {
   if (!spec.evidence.includes("Audit")) return [...workloads];
   const reading = readers.rejections();
+  const shared = sharedAddresses(all);
   const withThem = (pod: ObservedPod): ObservedPod => {
-    const rejections = rejectionsOf(pod.view, all, reading);
+    const rejections = rejectionsOf(pod.view, shared, reading);
     return rejections === undefined ? pod : { ...pod, rejections };
   };
   return workloads.map(workload => ({ ...workload, pods: workload.pods.map(withThem) }));

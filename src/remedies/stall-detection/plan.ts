@@ -5,7 +5,7 @@ import { HEALTHY_INTERVAL_MS } from "../../core/log-rounds";
 import { isOpen } from "../../core/restarts";
 import { deniedOf } from "../../logs/stall-topics";
 import { targetNotFound } from "../kit/finding";
-import { cutOffMs, isCutOff, judgeLease, limitMs, type HeldLease } from "./lease-judge";
+import { isCutOff, judgeLease, untilCutOffMs, untilStaleMs, type HeldLease } from "./lease-judge";
 import { workloadId, type Observed } from "./observed";
 import { leaseId } from "./read-leases";
 import type { Finding } from "./reasons";
@@ -44,7 +44,7 @@ export interface StallItem extends PlanItem {
   readonly pods: number;
   readonly findings: readonly Finding[];
   /** The sentence of the finding that a restart belongs to, without what is done about it. */
-  readonly restart?: { readonly sentence: string; readonly index: number };
+  readonly restart?: { readonly sentence: string; readonly index: number; readonly isLate: boolean };
   readonly entries: readonly StallStatus[];
 }
 
@@ -81,7 +81,7 @@ function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
     entries: stalls.map(({ entry }) => entry),
     findings: findings.length > 0 ? findings : [calm(scope)],
     ...(decision !== undefined && decision.intents.length > 0 && stalls[index] !== undefined
-      ? { restart: { sentence: stalls[index].finding.sentence, index } }
+      ? { restart: { sentence: stalls[index].finding.sentence, index, isLate: decision.isLate === true } }
       : {}),
   };
 }
@@ -151,10 +151,10 @@ function waitsOf({ workload, spec, forMs, now }: Scope): number[] {
   const untilDenied = begun.map(({ startMs }) => startMs + forMs + HEALTHY_INTERVAL_MS - now.getTime());
   const untilStale = held
     .filter(lease => judgeLease(lease, forMs) === "renewed")
-    .map(({ track }) => limitMs(track, forMs) - track.standingMs + MIN_RECHECK_MS);
+    .map(lease => untilStaleMs(lease, forMs) + MIN_RECHECK_MS);
   const untilCutOff = held
     .filter(lease => lease.rejections !== undefined && !isCutOff(lease, now.getTime()))
-    .map(({ track }) => cutOffMs(track) - track.standingMs)
+    .map(untilCutOffMs)
     .filter(ms => ms > 0);
   // Another 401 must follow that time.
   const untilLasting = workload.pods

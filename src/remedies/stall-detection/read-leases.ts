@@ -2,7 +2,7 @@ import type { StallStatus } from "../../api/controller-resilience";
 import type { LeaseTrack } from "../../core/leases";
 import type { PodView } from "../../core/views";
 import { showsFailure } from "./losses";
-import { holderOf } from "./holders";
+import { Holders } from "./holders";
 import type { HeldLease } from "./lease-judge";
 import type { Pass } from "./pass";
 import type { ObservedPod, ObservedWorkload } from "./observed";
@@ -14,11 +14,15 @@ const MAX_AGE_MS = 60_000;
 const SOON_MS = 2_000;
 const SUSPECT_MS = 60_000;
 
+/** A pod is restarted on a younger reading only: the Lease may have been renewed since. Rounds are 10 s apart. */
+const FRESH_MS = 15_000;
+
 /** A Lease with what a judgement needs of its reading. */
 interface ReadLease {
   readonly track: LeaseTrack;
   readonly intervalMs: number;
   readonly isListed: boolean;
+  readonly isFresh: boolean;
 }
 
 /** What was read, and the namespaces in which nothing is known now. */
@@ -36,53 +40,70 @@ export async function readLeases(
   const found: ReadLease[] = [];
   const unread: string[] = [];
   if (!spec.evidence.some(one => one === "Lease" || one === "Audit")) return { leases: found, unread };
-  const nowMs = readers.clock.now().getTime();
-  const isRejected = workloads.some(({ pods }) => pods.some(pod => nowMs - (pod.rejections?.lastMs ?? 0) < SUSPECT_MS));
+  const maxAgeMs = maxAgeOf({ object, spec, readers }, workloads);
   for (const namespace of new Set([own, ...spec.leases.map(lease => lease.namespace)])) {
-    const {
-      leases,
-      readMs = -Infinity,
-      unknown,
-      intervalMs,
-    } = await readers.leases(namespace, isRejected ? SOON_MS : Infinity);
+    const { leases, readMs = -Infinity, unknown, intervalMs } = await readers.leases(namespace, maxAgeMs);
     if (unknown !== undefined) problems.push(unknown);
-    if (readers.clock.monotonicMs() - readMs > MAX_AGE_MS + intervalMs) {
+    const ageMs = readers.clock.monotonicMs() - readMs;
+    if (ageMs > MAX_AGE_MS + intervalMs) {
       unread.push(namespace);
       continue;
     }
     const isListed = ({ name }: LeaseTrack): boolean =>
       spec.leases.some(lease => lease.namespace === namespace && lease.name === name);
     const wanted = leases.filter(track => namespace === own || isListed(track));
-    found.push(...wanted.map(track => ({ track, intervalMs, isListed: isListed(track) })));
+    const isFresh = unknown === undefined && ageMs <= FRESH_MS;
+    found.push(...wanted.map(track => ({ track, intervalMs, isListed: isListed(track), isFresh })));
   }
   return { leases: found, unread };
+}
+
+/** How old a reading may be: young while a pod gets 401s, or may be restarted because of a stale Lease. */
+function maxAgeOf(
+  { object, spec, readers }: Pick<Pass, "object" | "spec" | "readers">,
+  workloads: readonly ObservedWorkload[],
+): number {
+  const nowMs = readers.clock.now().getTime();
+  const isRejected = workloads.some(({ pods }) => pods.some(pod => nowMs - (pod.rejections?.lastMs ?? 0) < SUSPECT_MS));
+  const isStale = object.status?.stalls?.some(({ lease }) => lease !== undefined) === true;
+  return isRejected || (isStale && spec.onStall === "Restart") ? SOON_MS : Infinity;
 }
 
 /** Adds to each pod the Leases that it holds. */
 export function withLeases(
   workloads: readonly ObservedWorkload[],
   leases: readonly ReadLease[],
-  { object }: Pass,
-  nowMs: number,
+  all: readonly PodView[],
+  { object, readers, memory }: Pass,
 ): ObservedWorkload[] {
+  const nowMs = readers.clock.now().getTime();
   const views = workloads.flatMap(({ pods }) => pods.map(({ view }) => view));
-  const holders = leases.map(lease => ({ ...lease, pod: holderOf(lease.track, views, lease.isListed) }));
+  memory.able.follow(views, readers.clock);
+  const held = heldByUid(leases, new Holders(views, all));
   const entryOf = (evidence: StallStatus["evidence"], track: LeaseTrack, view: PodView): StallStatus | undefined =>
     object.status?.stalls?.find(
       one => one.evidence === evidence && one.lease === leaseId(track) && one.podUID === view.uid,
     );
   const heldBy = ({ view, logs, rejections }: ObservedPod): HeldLease[] =>
-    holders
-      .filter(({ pod }) => pod?.uid === view.uid)
-      .map(({ track, intervalMs }) => ({
-        ...{ track, intervalMs, pod: view, ...(rejections && { rejections }) },
-        isConfirmed: logs.some(log => showsFailure(log, nowMs)),
-        previous: entryOf("Lease", track, view) ?? entryOf("Audit", track, view),
-      }));
+    (held.get(view.uid) ?? []).map(({ track, intervalMs, isFresh }) => ({
+      ...{ track, intervalMs, isFresh, pod: view, ...(rejections && { rejections }) },
+      ableForMs: memory.able.ofMs(view, readers.clock),
+      isConfirmed: logs.some(log => showsFailure(log, nowMs)),
+      previous: entryOf("Lease", track, view) ?? entryOf("Audit", track, view),
+    }));
   return workloads.map(workload => ({
     ...workload,
     pods: workload.pods.map(pod => ({ ...pod, leases: heldBy(pod) })),
   }));
+}
+
+function heldByUid(leases: readonly ReadLease[], holders: Holders): Map<string, ReadLease[]> {
+  const held = new Map<string, ReadLease[]>();
+  for (const lease of leases) {
+    const pod = holders.of(lease.track, lease.isListed);
+    if (pod !== undefined) held.set(pod.uid, [...(held.get(pod.uid) ?? []), lease]);
+  }
+  return held;
 }
 
 /** A Lease in status and messages. */

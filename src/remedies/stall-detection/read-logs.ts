@@ -27,7 +27,9 @@ export async function readLogs(
     const has401 = persistence.state !== "quiet";
     return { ...item, topics, has401, ...(searchedFromMs === undefined ? {} : { searchedFromMs }) };
   });
-  return new Map(pods.map(({ uid }) => [uid, logs.filter(({ pod }) => pod.uid === uid)]));
+  const byPod = new Map<string, ContainerLog[]>(pods.map(({ uid }) => [uid, []]));
+  for (const log of logs) byPod.get(log.pod.uid)?.push(log);
+  return byPod;
 }
 
 /** The API server answers 401 to a pod that is being deleted; that is expected. */

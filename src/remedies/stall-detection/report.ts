@@ -7,6 +7,7 @@ import { worstFirst } from "../kit/severity";
 import { summarize } from "../kit/summarize";
 import type { StallItem, StallPlan } from "./plan";
 import { REASONS, type Finding, type Reason } from "./reasons";
+import { waiting } from "./restart";
 
 const NOTHING: Finding = { status: "True", reason: "NoPods", sentence: "No workloads to watch." };
 
@@ -41,22 +42,22 @@ function describeRest(count: number): string {
 
 function findingsOf({ id, findings, restart }: StallItem, outcomes: Outcomes): readonly Finding[] {
   const [execution] = outcomes.get(id) ?? [];
-  const result = execution && resultOf(execution);
+  const result = execution && resultOf(execution, restart?.isLate === true);
   if (restart === undefined || result === undefined) return findings;
   const { reason, sentence, ...state } = result;
   const told = { status: "False", reason, sentence: `${restart.sentence} ${sentence}`, ...state } as const;
   return findings.with(restart.index, told);
 }
 
-/** What became of a restart; undefined: the plan says it. */
-function resultOf(execution: Execution): Omit<Finding, "status"> | undefined {
+/** What became of a restart; undefined: the plan says it. `isLate`: what blocks it may never end. */
+function resultOf(execution: Execution, isLate: boolean): Omit<Finding, "status"> | undefined {
   const { outcome, intent } = execution;
   const why = describeOutcome(execution);
   switch (outcome.result) {
     case "Executed":
       return { reason: "Restarting", sentence: `Evicted pod ${intent.target.name}.`, isProgressing: true };
     case "Blocked":
-      return { reason: "RestartBlocked", sentence: `Restart blocked: ${why}.`, isProgressing: true };
+      return { reason: "RestartBlocked", sentence: `Restart blocked: ${why}.`, ...waiting(isLate) };
     case "Limited": {
       const isBreaker = outcome.limit === "Breaker";
       const sentence = outcome.detail ?? `Restart ${why}.`;

@@ -6,9 +6,10 @@ import { checkRestartBudget, isOpen, restartsOf } from "../../core/restarts";
 import { toSeconds } from "../../core/time";
 import { describeOpening, windowsAt } from "../../core/windows";
 import { firstMatch, type Check } from "../kit/checks";
-import { isSeenStanding } from "./lease-judge";
+import { isSeenStanding, type HeldLease } from "./lease-judge";
 import { isDeniedLeases } from "./losses";
 import { workloadId, type ObservedPod } from "./observed";
+import { leaseId } from "./read-leases";
 import type { Finding, Reason } from "./reasons";
 import type { Scope } from "./scope";
 import type { Stall } from "./stalls";
@@ -18,9 +19,16 @@ import type { Stall } from "./stalls";
 /** Restarts that did not help count for this long, in milliseconds: then the operator tries again. */
 const EXHAUSTED_MS = 86_400_000;
 
+/** What the operator waits for may never happen: a person must act after this long, in milliseconds. */
+const LATE_MS = 3_600_000;
+
 /** A pod whose Lease is stale, and the restarts of its workload. */
 interface Candidate extends Scope {
   readonly pod: ObservedPod;
+  /** Its stale Leases, the one that has stood still for the longest time first. */
+  readonly stale: readonly HeldLease[];
+  /** Neither a restart nor the first evidence is younger than {@link LATE_MS}. */
+  readonly isLate: boolean;
   /** With the outcomes known now. */
   readonly history: readonly RestartStatus[];
 }
@@ -31,6 +39,8 @@ export interface RestartDecision {
   readonly finding: Pick<Finding, "reason" | "sentence" | "isStalled" | "isProgressing">;
   readonly intents: readonly Intent[];
   readonly retryAfterMs?: number;
+  /** As in the candidate. */
+  readonly isLate?: boolean;
 }
 
 /** Each holds the restart back. */
@@ -56,8 +66,22 @@ export function decideRestart(
   const pods = held.flatMap(({ pod }) => scope.workload.pods.find(({ view }) => view.uid === pod.uid) ?? []);
   const pod = pods.find(({ view, isOperator }) => !view.skip && !isOperator) ?? pods[0];
   if (pod === undefined || scope.spec.onStall !== "Restart") return undefined;
-  const candidate = { ...scope, pod, history: restartsOf(workloadId(scope.workload.view), history) };
+  const stale = held.filter(lease => lease.pod.uid === pod.view.uid);
+  const own = restartsOf(workloadId(scope.workload.view), history);
+  const isLate = isLateSince(stalls, own, scope.now.getTime());
+  const candidate = { ...scope, pod, stale, isLate, history: own };
   return firstMatch(CHECKS, candidate) ?? evict(candidate);
+}
+
+function isLateSince(stalls: readonly Stall[], history: readonly RestartStatus[], nowMs: number): boolean {
+  const found = stalls.filter(stall => stall.held !== undefined).map(({ entry }) => Date.parse(entry.since));
+  const restarted = history.map(({ time }) => Date.parse(time)).filter(ms => ms <= nowMs);
+  return nowMs - Math.max(Math.min(...found), ...restarted) >= LATE_MS;
+}
+
+/** A wait that may never end. */
+export function waiting(isLate: boolean): Pick<Finding, "isStalled" | "isProgressing"> {
+  return isLate ? { isStalled: true } : { isProgressing: true };
 }
 
 function skipped({ pod, workload }: Candidate): RestartDecision | undefined {
@@ -77,11 +101,9 @@ function leasesDenied({ pod, now }: Candidate): RestartDecision | undefined {
 }
 
 /** A new leader of the operator knows from status that the Lease is stale; it looks for itself before it acts. */
-function notSeenLongEnough({ pod }: Candidate): RestartDecision | undefined {
-  if (pod.leases.some(isSeenStanding)) return undefined;
-  return held("RestartDeferred", "Restart deferred: the operator is watching the Lease first.", {
-    isProgressing: true,
-  });
+function notSeenLongEnough({ stale }: Candidate): RestartDecision | undefined {
+  if (stale.some(isSeenStanding)) return undefined;
+  return held("RestartDeferred", "Restart deferred: the operator is watching the Lease first.", waiting(false));
 }
 
 function exhausted({ history, observed, now }: Candidate): RestartDecision | undefined {
@@ -93,20 +115,20 @@ function exhausted({ history, observed, now }: Candidate): RestartDecision | und
   return held("RestartsExhausted", sentence, { isStalled: true });
 }
 
-function rolloutInProgress({ workload }: Candidate): RestartDecision | undefined {
+function rolloutInProgress({ workload, isLate }: Candidate): RestartDecision | undefined {
   if (workload.view.rollout?.isInProgress !== true) return undefined;
-  return held("RestartDeferred", "Restart deferred: a rollout is in progress.", { isProgressing: true });
+  return held("RestartDeferred", "Restart deferred: a rollout is in progress.", waiting(isLate));
 }
 
 /** Pods that are not Ready, besides the one to restart. */
-function othersUnavailable({ workload, pod, observed }: Candidate): RestartDecision | undefined {
+function othersUnavailable({ workload, pod, observed, isLate }: Candidate): RestartDecision | undefined {
   const { maxUnavailable } = observed.limits;
   const others = workload.pods.filter(({ view }) => view.uid !== pod.view.uid);
   const missing = Math.max(0, workload.view.replicas - workload.pods.length);
   const unavailable = missing + others.filter(({ view }) => !view.ready || view.deletedAtMs !== undefined).length;
   if (unavailable < maxUnavailable) return undefined;
   const sentence = `Restart deferred: as many other pods are unavailable as maxUnavailable allows (${maxUnavailable}).`;
-  return held("RestartDeferred", sentence, { isProgressing: true });
+  return held("RestartDeferred", sentence, waiting(isLate));
 }
 
 function windowClosed({ observed, now }: Candidate): RestartDecision | undefined {
@@ -132,9 +154,9 @@ function overBudget(candidate: Candidate): RestartDecision | undefined {
 }
 
 function evict(candidate: Candidate): RestartDecision {
-  const { pod, observed, workload } = candidate;
+  const { pod, stale, observed, workload, isLate } = candidate;
   const { namespace, name, uid, skip } = pod.view;
-  const lease = pod.leases.map(({ track }) => `${track.namespace}/${track.name}`)[0] ?? "";
+  const lease = stale.map(({ track }) => leaseId(track))[0] ?? "";
   const intent: Intent = {
     verb: "evict",
     target: { apiVersion: "v1", kind: "Pod", namespace, name, uid },
@@ -145,7 +167,7 @@ function evict(candidate: Candidate): RestartDecision {
   };
   const { mode } = observed;
   if (mode === "Enforce")
-    return { ...held("Restarting", `Evicting pod ${name}.`, { isProgressing: true }), intents: [intent] };
+    return { ...held("Restarting", `Evicting pod ${name}.`, { isProgressing: true }), intents: [intent], isLate };
   const would = whatWould(mode);
   const sentence = `${would.charAt(0).toUpperCase()}${would.slice(1)} evict pod ${name}.`;
   return { ...held("WouldRestart", sentence, {}), intents: [intent] };

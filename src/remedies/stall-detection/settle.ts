@@ -39,10 +39,17 @@ function outcomeOf(
   return nowMs - Date.parse(entry.time) < INEFFECTIVE_AFTER_MS ? entry.outcome : "Ineffective";
 }
 
-/** Its successor, or another pod that took over, is Ready and was seen to renew a Lease since. */
+/**
+ * Its successor, or another pod that took over since, is Ready and was seen to renew a Lease. A pod that goes on renewing a Lease of its own
+ * says nothing.
+ */
 function renews({ view, leases }: ObservedPod, entry: RestartStatus, forMs: number, nowMs: number): boolean {
+  const isSince = (ms: number): boolean => isCreatedAfter(ms, entry);
   const isRenewed = leases.some(
-    held => !isNotRenewed(held, forMs, nowMs) && held.track.renewalsMs.some(ms => isCreatedAfter(ms, entry)),
+    held =>
+      !isNotRenewed(held, forMs, nowMs) &&
+      (isSince(view.createdAtMs) || isSince(held.track.heldFromMs)) &&
+      held.track.renewalsMs.some(isSince),
   );
   return view.uid !== entry.podUID && view.ready && isRenewed;
 }

@@ -26,6 +26,7 @@ export const anyTrack: fc.Arbitrary<LeaseTrack> = fc
   .map(({ renewals, ...track }) => ({
     ...{ namespace: "team", name: "web", uid: "l", resourceVersion: "9", holder: "web-a_0b5c" },
     ...track,
+    heldFromMs: track.changedMs - 100_000,
     renewalsMs: Array.from({ length: renewals }, (_, i) => track.changedMs - (renewals - 1 - i) * 10_000),
   }));
 
@@ -65,7 +66,10 @@ const topics = fc
 const pods: fc.Arbitrary<ObservedPod> = fc
   .record({ view: views, track: anyTrack, holds: fc.boolean(), isOperator: rarely, topics, has401: fc.boolean() })
   .map(({ view, track, holds, isOperator, ...log }) => {
-    const held: HeldLease = { track, pod: view, intervalMs: 10_000, isConfirmed: log.has401, previous: undefined };
+    const held: HeldLease = {
+      ...{ track, pod: view, intervalMs: 10_000, isFresh: true, ableForMs: Infinity },
+      ...{ isConfirmed: log.has401, previous: undefined },
+    };
     const logs: ContainerLog[] = view.containers.map(container => ({
       ...{ pod: view, container, searchedFromMs: DAY.min },
       ...log,

@@ -1,0 +1,137 @@
+import { describe, expect, it } from "vitest";
+import { lease, Scene, workload } from "./testing/scene";
+
+/** The pod has renewed its Lease for two minutes. */
+async function learned(over: ConstructorParameters<typeof Scene>[0] = {}): Promise<Scene> {
+  const scene = new Scene({ onStall: "Restart", ...over });
+  await scene.run(120);
+  return scene;
+}
+
+describe("a pod that could not renew", () => {
+  it("has time to renew once its node answers again, and is restarted only if it does not", async () => {
+    const scene = await learned();
+    scene.renewer = undefined;
+    const setUnreachable = (nodeUnreachable: boolean): void => {
+      scene.podList = scene.podList.map(pod => ({ ...pod, nodeUnreachable }));
+    };
+    setUnreachable(true);
+    await scene.run(600);
+    setUnreachable(false);
+    expect(await scene.run(50)).toMatchObject({ status: "True", reason: "Active", intents: [] });
+    expect((await scene.run(20)).intents).toHaveLength(1);
+  });
+
+  it("has time to take its Lease again after it lost it, exited and waited for its next life", async () => {
+    const scene = await learned();
+    scene.renewer = undefined;
+    const setRunning = (running: boolean): void => {
+      scene.podList = scene.podList.map(pod => {
+        return { ...pod, containers: pod.containers.map(one => ({ ...one, running })) };
+      });
+    };
+    setRunning(false);
+    await scene.run(320);
+    setRunning(true);
+    scene.restartContainer("web-5d-a");
+    const lose = (): void => scene.log('E0101 12:00:00.000000       1 main.go:12] "leader election lost"');
+    expect(await scene.run(50, lose)).toMatchObject({ status: "True", intents: [] });
+    expect((await scene.run(20, lose)).intents).toHaveLength(1);
+  });
+
+  it("and is accused already has time, too, when its container starts again", async () => {
+    const scene = await learned();
+    scene.renewer = undefined;
+    scene.podList = scene.podList.map(pod => ({ ...pod, skip: true }));
+    await scene.run(320);
+    scene.podList = scene.podList.map(pod => ({ ...pod, skip: false }));
+    scene.restartContainer("web-5d-a");
+    expect(await scene.pass()).toMatchObject({ reason: "RestartDeferred", intents: [] });
+    expect((await scene.run(70)).intents).toHaveLength(1);
+  });
+});
+
+describe("a restart", () => {
+  it("does not follow from a reading that later ones have not confirmed", async () => {
+    const scene = await learned();
+    scene.renewer = undefined;
+    scene.podList = scene.podList.map(pod => ({ ...pod, skip: true }));
+    await scene.run(320);
+    scene.podList = scene.podList.map(pod => ({ ...pod, skip: false }));
+    scene.isDown = true;
+    expect(await scene.run(30)).toMatchObject({ reason: "RestartDeferred", intents: [] });
+    scene.isDown = false;
+    expect((await scene.run(10)).intents).toHaveLength(1);
+  });
+
+  it("rests on the stale Lease, not on another one that never was renewed", async () => {
+    const scene = await learned();
+    scene.leaseList.unshift(lease({ name: "a-lock", uid: "k", holder: "web-5d-a_lock" }));
+    scene.renewer = undefined;
+    const { intents } = await scene.run(320);
+    expect(intents.map(({ why }) => why)).toEqual([
+      "Pod web-5d-a of Deployment/web holds Lease team/web and no longer renews it.",
+    ]);
+    const { object } = scene;
+    const [lock, stale] = scene.leaseList;
+    scene.leaseList = [lock!];
+    scene.failOver();
+    await scene.run(70);
+    scene.leaseList.push(stale!);
+    await scene.run(10);
+    scene.object = object;
+    expect(await scene.run(30)).toMatchObject({ reason: "RestartDeferred", intents: [] });
+    expect((await scene.run(40)).intents).toHaveLength(1);
+  });
+
+  it("is not Recovered because another pod goes on renewing a Lease of its own", async () => {
+    const scene = await learned();
+    const other = lease({ name: "shard-b", uid: "b", holder: "web-5d-b_1" });
+    scene.workloadList = [workload({ replicas: 2 })];
+    scene.podList.push(scene.pod("web-5d-b"));
+    scene.leaseList.push(other);
+    const renewOther = (): void => scene.renew("web-5d-b_1");
+    await scene.run(60, renewOther);
+    scene.renewer = undefined;
+    const pass = await scene.run(310, renewOther);
+    scene.executed(pass);
+    scene.podList = [scene.pod("web-5d-c", { createdAtMs: scene.nowMs }), ...scene.podList.slice(1)];
+    await scene.run(120, renewOther);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Restarted" }]);
+    scene.take("web-5d-b_1");
+    await scene.run(60, renewOther);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Recovered" }]);
+  });
+
+  it("that can't begin for an hour needs a person", async () => {
+    const scene = await learned();
+    scene.podList.push(scene.pod("web-5d-z", { ready: false }));
+    scene.renewer = undefined;
+    expect(await scene.run(320)).toMatchObject({ reason: "RestartDeferred", progressing: true });
+    const pass = await scene.wait(3_700);
+    expect(pass).toMatchObject({ reason: "RestartDeferred", stalled: { reason: "RestartDeferred" } });
+    scene.podList.pop();
+    const { planned, plan } = await scene.pass();
+    const [item] = plan.items;
+    const blocked = { result: "Blocked", message: "budget", retryAfterMs: 1 } as const;
+    const intent = item!.intents[0]!;
+    const report = planned.report(new Map([[item!.id, [{ intent, outcome: blocked }]]]), scene.clock.now());
+    expect(report.stalled).toMatchObject({ reason: "RestartBlocked" });
+  });
+});
+
+describe("the holder of a Lease", () => {
+  it("is nobody if a pod that is no target has the same host name", async () => {
+    const scene = new Scene({ onStall: "Restart" });
+    const long = "w".repeat(62);
+    scene.podList = [
+      scene.pod(`${long}-5d-a`),
+      scene.pod(`${long}-77-x`, { owner: { kind: "ReplicaSet", name: "other-77", uid: "rs-other" } }),
+    ];
+    scene.renewer = `${long}_0b5c`;
+    scene.leaseList = [lease({ holder: scene.renewer })];
+    await scene.run(120);
+    scene.renewer = undefined;
+    expect(await scene.run(320)).toMatchObject({ status: "True", intents: [] });
+  });
+});
