@@ -68,6 +68,9 @@ export function deniedOf(topic: string): DeniedRequest | undefined {
   return { serviceAccount, verb, resource, group, ...(namespace === "*" ? {} : { namespace }) };
 }
 
+/** client-go says this of its own limit when a deadline is near, whatever took the time. */
+const NO_TIME_LEFT = "client rate limiter Wait returned an error";
+
 /** Finds 401s, and as topics denied requests, lost Leases and throttling. */
 export const findStalls: FindUnauthorized = (text, onRecord, pod) =>
   scanInSteps(text, (cls, start, end) => {
@@ -76,7 +79,7 @@ export const findStalls: FindUnauthorized = (text, onRecord, pod) =>
     if (pod !== undefined && isFromOtherPod(record, pod)) return;
     if (cls === "unauthorized") onRecord(start);
     else if (cls === "forbidden") noteDenied(record, topic => onRecord(start, topic));
-    else if (cls !== "none") onRecord(start, cls);
+    else if (cls !== "none" && !(cls === THROTTLED && record.includes(NO_TIME_LEFT))) onRecord(start, cls);
   });
 
 function noteDenied(record: string, note: (topic: string) => void): void {

@@ -144,6 +144,10 @@ describe("lost Leases", () => {
   it.each<[string, string | undefined]>([
     ["its log names no denial", undefined],
     [
+      "its log names no denial",
+      'E0101 12:00:00.000000       1 leaderelection.go:461] "Error retrieving lease lock" err="client rate limiter Wait returned an error: rate: Wait(n=1) would exceed context deadline" lock="team/web"',
+    ],
+    [
       "throttled",
       "I0101 12:00:00 request.go:697] Waited for 5s due to client-side throttling, not priority and fairness",
     ],

@@ -126,7 +126,7 @@ const CAUSES: Readonly<Record<LossCause, string>> = {
   Throttled: "its log shows that its requests are throttled; flowIsolation keeps other clients away from its Leases",
   Denied: "its requests for Leases get 403 responses; restore its permissions on Leases",
   Unauthorized: "its requests get 401 responses; tokenRestart heals that",
-  Unknown: "its log names no denial, so the API server or the network may be slow",
+  Unknown: "its log names no denial: another may have taken it, or the API server or the network is slow",
 };
 
 function leaderLosses(pod: ObservedPod, scope: Scope): Stall[] {
