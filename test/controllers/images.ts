@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { bundle, nodeImage, pythonImage, type Image } from "../lab/images";
+import type { GoProgram } from "../lab/go-build";
+import { bundle, goImage, javaImage, nodeImage, pythonImage, type Image } from "../lab/images";
 
 const programs = join(__dirname, "programs");
 
@@ -30,5 +31,56 @@ export async function pythonControllerImage(): Promise<Image> {
       { path: "app/innocents.py", copy: join(programs, "innocents.py") },
     ],
     command: ["python3", "/app/controller.py"],
+  });
+}
+
+/** A controller on controller-runtime, as `controller-runtime-manager`. */
+const MANAGER: GoProgram = {
+  name: "controller-runtime-manager",
+  version: "v0.24.1",
+  sources: join(programs, "manager"),
+  package: ".",
+  ldflags: "-s -w",
+};
+
+/** The descheduler, as it is released but for the version of the k8s.io modules. */
+const DESCHEDULER: GoProgram = {
+  name: "descheduler",
+  version: "v0.36.0",
+  sources: join(programs, "descheduler"),
+  package: "sigs.k8s.io/descheduler/cmd/descheduler",
+  ldflags: "-s -w",
+};
+
+export async function managerImage(): Promise<Image> {
+  return goImage(MANAGER);
+}
+
+export async function deschedulerImage(): Promise<Image> {
+  return goImage(DESCHEDULER);
+}
+
+/** Controllers on kopf (`kopf run /app/kopf_controller.py`) and kubernetes_asyncio (`python3 /app/asyncio_controller.py`). */
+export async function asyncioImage(): Promise<Image> {
+  const wheels = join(programs, "wheels");
+  const files = ["kopf_controller.py", "asyncio_controller.py"];
+  return pythonImage({
+    reference: "lab.local/asyncio-controller:1",
+    requirements: join(wheels, "requirements.txt"),
+    entries: [
+      ...files.map(file => ({ path: `app/${file}`, copy: join(wheels, file) })),
+      // kopf asks for the name of its user.
+      { path: "etc/passwd", content: "root:x:0:0:root:/:/bin/sh\n" },
+    ],
+    command: ["python3", "/app/asyncio_controller.py"],
+  });
+}
+
+/** The controller on fabric8; it is the command of the image. */
+export async function fabric8Image(): Promise<Image> {
+  return javaImage({
+    reference: "lab.local/fabric8-controller:1",
+    sources: join(programs, "fabric8"),
+    className: "Controller",
   });
 }

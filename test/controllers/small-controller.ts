@@ -8,31 +8,49 @@ export interface SmallControllerOptions {
   /** If false, its requests are answered 403. */
   readonly mayRead?: boolean;
   readonly kind?: "Deployment" | "StatefulSet" | "DaemonSet";
+  /** It may use the Lease LEASE of the same name, by the RoleBinding `NAME-lease`. */
+  readonly lease?: boolean;
 }
 
 /** All its objects except the namespace. */
 export function smallController(options: SmallControllerOptions): object[] {
-  const { namespace, name, mayRead = true } = options;
+  const { namespace, name, mayRead = true, lease = false } = options;
+  const account = { namespace, name };
+  return [
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: account },
+    ...(mayRead ? rightsOf(account, account, CONFIG_MAPS) : []),
+    ...(lease ? rightsOf(account, { namespace, name: `${name}-lease` }, LEASES) : []),
+    workload(options),
+  ];
+}
+
+const CONFIG_MAPS = { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] };
+
+/** What leader election needs. */
+export const LEASES = {
+  apiGroups: ["coordination.k8s.io"],
+  resources: ["leases"],
+  verbs: ["create", "get", "update", "patch"],
+};
+
+interface Named {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A Role and its RoleBinding, which have the same name. */
+export function rightsOf(account: Named, metadata: Named, ...rules: readonly object[]): object[] {
   const group = "rbac.authorization.k8s.io";
-  const rights = [
-    {
-      apiVersion: `${group}/v1`,
-      kind: "Role",
-      metadata: { namespace, name },
-      rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }],
-    },
+  const roleRef = { apiGroup: group, kind: "Role", name: metadata.name };
+  return [
+    { apiVersion: `${group}/v1`, kind: "Role", metadata, rules },
     {
       apiVersion: `${group}/v1`,
       kind: "RoleBinding",
-      metadata: { namespace, name },
-      roleRef: { apiGroup: group, kind: "Role", name },
-      subjects: [{ kind: "ServiceAccount", namespace, name }],
+      metadata,
+      roleRef,
+      subjects: [{ kind: "ServiceAccount", ...account }],
     },
-  ];
-  return [
-    { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name } },
-    ...(mayRead ? rights : []),
-    workload(options),
   ];
 }
 
@@ -43,8 +61,10 @@ function workload({
   command,
   replicas = 1,
   kind = "Deployment",
+  lease = false,
 }: SmallControllerOptions): object {
   const labels = { "app.kubernetes.io/name": name };
+  const env = [{ name: "NAMESPACE", value: namespace }, ...(lease ? [{ name: "LEASE", value: name }] : [])];
   return {
     apiVersion: "apps/v1",
     kind,
@@ -58,9 +78,7 @@ function workload({
         spec: {
           serviceAccountName: name,
           terminationGracePeriodSeconds: 1,
-          containers: [
-            { name, image, imagePullPolicy: "IfNotPresent", command, env: [{ name: "NAMESPACE", value: namespace }] },
-          ],
+          containers: [{ name, image, imagePullPolicy: "IfNotPresent", command, env }],
         },
       },
     },

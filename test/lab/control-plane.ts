@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { auditArgs } from "./audit";
 import { makeCgroups, ownProcs } from "./cgroups";
 import {
@@ -14,7 +15,7 @@ import {
 } from "./components";
 import { foldersOf } from "./folders";
 import { kubeconfig, makeSigningKey, pkiFiles, tokenOf, type User, writeKubeconfig } from "./pki";
-import { running, start, stop } from "./processes";
+import { running, signal, start, stop } from "./processes";
 import { type Program, programPath } from "./programs";
 import type { Progress } from "./progress";
 import { inside, makeSandbox, SANDBOX } from "./sandbox";
@@ -51,6 +52,8 @@ export interface ApiServerChange {
   newSigningKey?: boolean;
   /** If true, the key before the last new one is used again, and the tokens of that time are valid again. */
   previousSigningKey?: boolean;
+  /** It is away for this long. */
+  awayMs?: number;
 }
 
 /** Restarts the API server with other arguments or another signing key, and waits until it is ready. */
@@ -64,6 +67,21 @@ export async function restartApiServer(lab: LabState, change: ApiServerChange, p
   }
   writeState(lab);
   await stop(lab, "kube-apiserver", GRACE_MS);
+  await sleep(change.awayMs ?? 0);
+  await startControlPlane(lab, progress);
+  await waitForControllers(lab);
+}
+
+/** Suspends a component: its connections stay open, and nothing is answered. Then waits until the control plane works again. */
+export async function suspend(lab: LabState, component: Component, ms: number, progress: Progress): Promise<void> {
+  mustRun(lab, component);
+  const record = running(lab, component);
+  if (record !== undefined) signal(record, "SIGSTOP");
+  try {
+    await sleep(ms);
+  } finally {
+    if (record !== undefined) signal(record, "SIGCONT");
+  }
   await startControlPlane(lab, progress);
   await waitForControllers(lab);
 }

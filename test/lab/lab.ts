@@ -3,8 +3,8 @@ import { delimiter, join } from "node:path";
 import { auditLogOf } from "./audit";
 import { writeCniConfig, type CniPlugin } from "./cni";
 import { run, type CommandOptions, type CommandResult } from "./commands";
-import { apiServerUrl } from "./components";
-import { restartApiServer, type ApiServerChange } from "./control-plane";
+import { apiServerUrl, type Component } from "./components";
+import { restartApiServer, suspend, type ApiServerChange } from "./control-plane";
 import { bringDown } from "./down";
 import { foldersOf } from "./folders";
 import { configureKwok, kwokNodes, startKwok, waitForKwokNodes } from "./kwok";
@@ -148,6 +148,11 @@ export class Lab {
   /** Restarts the API server with other arguments or another signing key, and waits until it is ready. */
   async restartApiServer(change: ApiServerChange = {}): Promise<void> {
     await this.change(state => restartApiServer(state, change, this.progress));
+  }
+
+  /** Suspends a component of the control plane, such as `etcd`, for a while. */
+  async suspend(component: Component, ms: number): Promise<void> {
+    await this.change(state => suspend(state, component, ms, this.progress));
   }
 
   /** Restarts the node's kubelet while its pods keep running, and waits until it is ready again. */

@@ -1,13 +1,9 @@
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { must, run } from "../commands";
-import { cacheFolder } from "../folders";
-import { takeLock } from "../lock";
 import type { Progress } from "../progress";
+import { cachedFolder, DOWNLOAD_TIMEOUT_MS } from "./cached-folder";
 import { type Entry, folderEntries } from "./image";
-
-const DOWNLOAD_TIMEOUT_MS = 600_000;
 
 /** Packages that a container does not need: the package system itself, dialogs, Perl, and time zones. */
 const NOT_IN_IMAGES =
@@ -26,17 +22,9 @@ export interface DebianFiles {
  * Kept in the cache.
  */
 export async function debianEntries({ packages, finish = "", progress }: DebianFiles): Promise<Entry[]> {
-  const key = createHash("sha256")
-    .update(JSON.stringify([packages, finish, process.arch]))
-    .digest("hex")
-    .slice(0, 12);
-  const root = join(cacheFolder(), `debian-${key}`);
-  const lock = await takeLock({ path: `${root}.lock`, timeoutMs: DOWNLOAD_TIMEOUT_MS });
-  try {
-    if (!existsSync(root)) await unpack(root, { packages, finish, progress });
-  } finally {
-    lock.release();
-  }
+  const root = await cachedFolder("debian", [packages, finish], folder =>
+    unpack(folder, { packages, finish, progress }),
+  );
   return folderEntries(root, "", path => !NOT_FOR_READING.test(path));
 }
 
@@ -48,18 +36,15 @@ export function parseClosure(output: string): string[] {
 
 async function unpack(root: string, { packages, finish = "", progress }: DebianFiles): Promise<void> {
   progress(`downloading ${packages.join(", ")} and their dependencies from Debian`);
-  const unfinished = `${root}.unfinished`;
-  const downloads = join(unfinished, "downloads");
-  rmSync(unfinished, { recursive: true, force: true });
+  const downloads = join(root, "downloads");
   mkdirSync(downloads, { recursive: true });
   const names = await closure(packages);
   const script = 'cd "$1" && shift && exec apt-get download --quiet=2 "$@"';
   await must(["sh", "-c", script, "sh", downloads, ...names], { timeoutMs: DOWNLOAD_TIMEOUT_MS });
-  for (const file of readdirSync(downloads)) await must(["dpkg-deb", "--extract", join(downloads, file), unfinished]);
+  for (const file of readdirSync(downloads)) await must(["dpkg-deb", "--extract", join(downloads, file), root]);
   rmSync(downloads, { recursive: true });
   if (finish !== "")
-    await must(["chroot", unfinished, "/bin/busybox", "sh", "-ec", finish], { timeoutMs: DOWNLOAD_TIMEOUT_MS });
-  renameSync(unfinished, root);
+    await must(["chroot", root, "/bin/busybox", "sh", "-ec", finish], { timeoutMs: DOWNLOAD_TIMEOUT_MS });
 }
 
 async function closure(packages: readonly string[]): Promise<string[]> {
