@@ -40,8 +40,8 @@ export async function accusation(name: string, view: View, limitMs: number): Pro
 }
 
 /** Returns the seconds until the message names the cause. */
-export async function findOut(name: string, found: RegExp, view: View, limitMs: number): Promise<string | undefined> {
-  const seen = await look(name, view, limitMs, message => found.test(message));
+async function findOut(name: string, found: RegExp, view: View): Promise<string | undefined> {
+  const seen = await look(name, view, LIMIT_MS, message => found.test(message));
   return seen && `${seen.seconds}${sinceFirst(seen.message)}`;
 }
 
