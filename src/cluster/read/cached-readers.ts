@@ -26,7 +26,7 @@ import type { Informers } from "../watch/informers";
  * Age of the published keys in a pass that writes nothing, in milliseconds. It is shorter than the time between two full passes, so each of
  * them reads the keys. A pod that is younger than the last reading without a new key may hold a token of that key, so that nothing is proven of it.
  */
-const KEYS_AGE_MS = 50_000;
+const KEYS_AGE_MS = 55_000;
 
 /** The watch caches that {@link CachedReaders} reads. */
 export type ReadCaches = Pick<
