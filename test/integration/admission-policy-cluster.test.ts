@@ -117,10 +117,9 @@ describe("the author of a ClusterControllerResilience", () => {
 
 describe("who takes a generated object from its ClusterControllerResilience", () => {
   const LABEL = "controller-resilience.io/generated-for";
-  const owner = {
-    ...{ apiVersion: "controller-resilience.io/v1alpha1", kind: "ClusterControllerResilience", name: "all" },
-    ...{ uid: "00000000-0000-0000-0000-000000000001", controller: true },
-  };
+  const OWNER = { apiVersion: "controller-resilience.io/v1alpha1", kind: "ClusterControllerResilience" };
+  // It exists, or the garbage collector would delete its object. Its uid is known once it does.
+  const owner = { ...OWNER, name: "all", uid: "", controller: true };
   const other = { apiVersion: "v1", kind: "ConfigMap", name: "mine", uid: "00000000-0000-0000-0000-000000000002" };
   const path = (name: string) =>
     `/apis/controller-resilience.io/v1alpha1/namespaces/${namespace}/controllerresiliences/${name}`;
@@ -129,6 +128,8 @@ describe("who takes a generated object from its ClusterControllerResilience", ()
   const spec = { mode: "Enforce", targets: [{ kind: "Deployment", name: "web" }], tokenRestart: {} };
 
   beforeAll(async () => {
+    const suspended = { ...OWNER, metadata: { name: "all" }, spec: { suspend: true, template: { tokenRestart: {} } } };
+    owner.uid = (await admin.create<{ metadata: { uid: string } }>(PATH, suspended)).metadata.uid;
     const objects = [
       { name: "generated", labels: { [LABEL]: "all" }, ownerReferences: [owner] },
       { name: "orphan", labels: { [LABEL]: "all" } },
@@ -140,6 +141,8 @@ describe("who takes a generated object from its ClusterControllerResilience", ()
       });
     }
   });
+
+  afterAll(() => admin.delete(`${PATH}/all`));
 
   it.each<[string, object]>([
     ["removes its owner", { metadata: { ownerReferences: null } }],
