@@ -38,6 +38,11 @@ describe("npm run classify", { timeout: 60_000 }, () => {
     expect(status).toBe(0);
   });
 
+  it("prints no colours and other characters of the log that a terminal would obey", () => {
+    const { stdout } = run('\u001b[31mlevel=fatal msg=Unauthorized\u001b[0m title="\u001b]0;x\u0007\u009b2J"\n');
+    expect(stdout).toBe('unauthorized  level=fatal msg=Unauthorized title="]0;x  2J"\n');
+  });
+
   it("answers every line of JSON and names the lines that it can't read", () => {
     const lines = [
       '{"id":1,"line":"x: Unauthorized"}',

@@ -1,13 +1,14 @@
 // `classify`: classifies the records of a log, without a cluster.
 import { createReadStream } from "node:fs";
 import type { Command } from "commander";
-import { classify, RecordStream, type LogClass } from "../../logs/classifier/index";
+import { classify, RecordStream, stripColors, type LogClass } from "../../logs/classifier/index";
 import { ClassCounts, summarize } from "./summary";
 import { createDetector } from "../replay/detector";
 import { LogText } from "../replay/log-text";
 import { loadSpec } from "../replay/spec-file";
 import { isMapping } from "../is-mapping";
 import { linesOf, write } from "../streams";
+import { terminalText } from "../terminal-text";
 
 const COLUMN = "unauthorized".length + 2;
 
@@ -23,7 +24,7 @@ const COLORS: Readonly<Record<LogClass, string>> = {
 /** Formats `unauthorized  <record>`, with further lines of the record indented below the first. */
 function formatRecord(cls: LogClass, record: string): string {
   const label = process.stdout.isTTY ? `${COLORS[cls]}${cls}\x1b[0m` : cls;
-  const text = record.endsWith("\n") ? record.slice(0, -1) : record;
+  const text = terminalText(stripColors(record.endsWith("\n") ? record.slice(0, -1) : record));
   const gap = " ".repeat(COLUMN - cls.length);
   return `${label}${gap}${text.split("\n").join(`\n${" ".repeat(COLUMN)}`)}\n`;
 }

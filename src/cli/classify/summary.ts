@@ -1,7 +1,8 @@
 import { formatDuration } from "../../core/duration";
-import { classify, LOG_CLASSES, type LogClass } from "../../logs/classifier/index";
+import { classify, LOG_CLASSES, type LogClass, stripColors } from "../../logs/classifier/index";
 import { timestampAt, toMs } from "../../logs/reading/timestamp";
 import type { LogText } from "../replay/log-text";
+import { oneLine } from "../terminal-text";
 
 type Found = Exclude<LogClass, "none">;
 
@@ -143,7 +144,7 @@ const EXAMPLE_LENGTH = 160;
 
 function describeClass(cls: Found, counts: ClassCounts): string[] {
   const { meaning, next } = EXPLANATIONS[cls];
-  const line = tellingLine(cls, counts.of(cls)?.example ?? "");
+  const line = oneLine(stripColors(tellingLine(cls, counts.of(cls)?.example ?? "")));
   const example = line.length > EXAMPLE_LENGTH ? `${line.slice(0, EXAMPLE_LENGTH)}...` : line;
   return [cls, `  meaning  ${meaning}`, `  next     ${next}`, `  first    ${example}`];
 }

@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline/promises";
+import { terminalText } from "../terminal-text";
 import { CliError, type Io } from "./io";
 
 /**
@@ -12,7 +13,7 @@ export async function confirm(consequence: string, { yes }: { yes?: boolean }, i
   if (io.stdin.isTTY !== true) throw new CliError(`${consequence} Expected --yes, or a terminal to confirm it on.`);
   const lines = createInterface({ input: io.stdin, output: io.stderr });
   try {
-    const answer = await lines.question(`${consequence}\nContinue? [y/N] `);
+    const answer = await lines.question(`${terminalText(consequence)}\nContinue? [y/N] `);
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     lines.close();

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import { oneLine } from "../terminal-text";
 
 /** A stream that may be a terminal. */
 export type Terminal<S> = S & { readonly isTTY?: boolean; readonly columns?: number };
@@ -36,11 +37,12 @@ export function columnsOf({ columns }: Terminal<Writable>): number {
   return Math.max(DEFAULT_COLUMNS, columns ?? DEFAULT_COLUMNS);
 }
 
+/** Styles, whose codes src/cli/terminal-text.ts keeps. */
 const CODES = { red: 31, yellow: 33, green: 32, cyan: 36, bold: 1, dim: 2 } as const;
 export type Paint = (style: keyof typeof CODES, text: string) => string;
 
 /** Returns a function that colours text, if standard output is a terminal and NO_COLOR is not set. */
 export function paintFor({ stdout, env }: Pick<Io, "stdout" | "env">): Paint {
   const isPlain = stdout.isTTY !== true || (env["NO_COLOR"] ?? "") !== "" || env["TERM"] === "dumb";
-  return isPlain ? (_, text) => text : (style, text) => `\x1b[${CODES[style]}m${text}\x1b[0m`;
+  return isPlain ? (_, text) => text : (style, text) => `\x1b[${CODES[style]}m${oneLine(text)}\x1b[0m`;
 }

@@ -1,12 +1,15 @@
 import { formatDuration } from "../../core/duration";
 import { timeOf } from "../../core/json";
+import { oneLine } from "../terminal-text";
 
 /** Wraps text at spaces; further lines are indented to the end of the prefix. A word longer than a line stays whole. */
 export function wrapText(text: string, prefix: string, columns: number): string[] {
   const lines: string[] = [];
   let line = prefix;
   let isEmpty = true;
-  for (const word of text.split(/\s+/).filter(one => one !== "")) {
+  for (const word of oneLine(text)
+    .split(/\s+/)
+    .filter(one => one !== "")) {
     if (!isEmpty && line.length + 1 + word.length > columns) {
       lines.push(line);
       line = " ".repeat(prefix.length);
@@ -42,7 +45,7 @@ export function absolute(ms: number): string {
 /** Most characters of a text that another person may have written. */
 const LONGEST = 300;
 
-/** Returns a text without control characters, which a terminal may obey, cut to a length that one can read. */
+/** Returns a text on one line, without characters that a terminal may obey, cut to a length that one can read. */
 export function safeText(text: string, longest = LONGEST): string {
-  return text.replaceAll(/\p{Cc}+/gu, " ").slice(0, longest);
+  return oneLine(text).slice(0, longest);
 }

@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import cfg from "../../../package.json";
 import { CALL } from "./command";
 import { write } from "../streams";
+import { terminalText } from "../terminal-text";
 import { COMMANDS } from "./commands";
 import { complete, formatCompletion } from "./completion/complete";
 import { COMPLETE } from "./completion/scripts";
@@ -53,9 +54,8 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
     session?.progress.end();
-    io.stderr.write(
-      `${describeFailure(error, { version: cfg.version, ...(session && { server: session.server }) })}\n`,
-    );
+    const failure = describeFailure(error, { version: cfg.version, ...(session && { server: session.server }) });
+    io.stderr.write(`${terminalText(failure)}\n`);
     return Exit.error;
   }
 }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { FakeServer, run, type Run } from "../testing/run";
 import { ago, answerOf, binding, meta, pod, type World, workload } from "./testing/world";
@@ -292,11 +293,15 @@ describe("the report", () => {
   it("passes on no control characters of annotations, which a terminal would obey", async () => {
     world["serviceaccounts"] = [account("web", 86_400, { "helm.sh/hook": "pre-upgrade,\u001b[2J" })];
     world["deployments"] = [workload("web")];
-    for (const format of ["wide", "yaml"]) {
-      const { stdout } = await audit("-o", format);
+    // A RoleBinding may have any name without "/" and "%".
+    const expires = { name: "a\u001b[2J\r\nb\u202e", annotations: { "janitor/expires": ago(-60) } };
+    world["rolebindings"] = [binding("web", expires)];
+    for (const format of [["-o", "wide"], ["-o", "yaml"], ["-o", "html"], []]) {
+      const { stdout } = await audit(...format);
       expect(stdout).toContain("RecreatedByHook");
+      expect(stdout).toMatch(/RoleBinding shop\/a \[2J b|name: "?a \[2J b/);
 
-      expect(stdout).not.toMatch(/\u001b|\\e\[2J/);
+      expect(stdout).not.toMatch(/[\u001b\r\u202e]|\\e\[2J/);
     }
   });
 
@@ -304,7 +309,9 @@ describe("the report", () => {
     const { stdout } = await audit("-o", "html");
     expect(stdout).toContain("ServiceAccount shop/&lt;script&gt;");
     expect(stdout).not.toMatch(/shop\/<script>|src=|href=|url\(/);
-    expect(stdout).toContain("default-src 'none'");
+    const [, script = ""] = /<script>([^]*)<\/script>/.exec(stdout) ?? [];
+    const hash = createHash("sha256").update(script).digest("base64");
+    expect(stdout).toContain(`default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}'; base-uri`);
   });
 
   it("says what was refused, what is unknown therefore, and goes on", async () => {

@@ -27,14 +27,16 @@ const ALL: readonly ((facts: AuditFacts) => readonly Finding[])[] = [
   unprotected,
 ];
 
-/** Others write annotations, which a finding quotes. */
+/** Others write annotations and names, which a finding quotes. A name of a RoleBinding may contain control characters. */
 const LONGEST = 600;
 
 /** Returns what would bite, worst first. With a namespace, only what concerns it. Pure. */
 export function audit(facts: AuditFacts, namespace?: string): Finding[] {
   const findings = ALL.flatMap(check => check(facts)).map(finding => ({
     ...finding,
+    name: safeText(finding.name),
     why: safeText(finding.why, LONGEST),
+    wayOut: safeText(finding.wayOut, LONGEST),
   }));
   // Cluster-wide bindings are needed to know who uses the API, but they are no part of a namespace.
   return worstFirst(

@@ -131,6 +131,9 @@ describe("suspend and resume", () => {
     const { code, stderr } = await call("suspend", "app", "-n", "shop", "--yes");
     expect([code, writes]).toEqual([1, []]);
     expect(stderr).toContain("kubectl resilience suspend ccres/all");
+    put(object({}, { ownerReferences: [{ kind: "ClusterControllerResilience", name: "a';reboot\u001b[2J" }] }));
+    const hostile = (await call("suspend", "app", "-n", "shop", "--yes")).stderr;
+    expect(hostile).toContain("kubectl resilience suspend ccres/'a'\\'';reboot [2J'\n");
   });
 
   it.each([

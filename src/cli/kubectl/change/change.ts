@@ -85,7 +85,9 @@ export function requireOwn(object: JsonObject, what: string, advice: (owner: str
     .find(({ kind }) => kind === CLUSTER_KIND);
   const name = textOf(owner?.["name"]) ?? textsOf(metadata["labels"])[GENERATED_FOR_LABEL];
   if (name === undefined) return;
-  throw new CliError(`${what} is generated for ${CLUSTER_KIND} ${name}, which would undo the change: ${advice(name)}`);
+  throw new CliError(
+    `${what} is generated for ${CLUSTER_KIND} ${name}, which would undo the change: ${advice(shellWord(name))}`,
+  );
 }
 
 const ARGO = ["argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance"];
@@ -109,6 +111,11 @@ function gitOpsToolOf(object: JsonObject): string | undefined {
   if (FLUX.some(key => key in keys)) return "Flux";
   const managers = arrayOf(metadata["managedFields"]).map(field => textOf(objectOf(field)["manager"]) ?? "");
   return managers.map(manager => MANAGERS[manager]).find(tool => tool !== undefined);
+}
+
+/** Quotes what a shell would not take as one plain word, since people copy commands: an owner reference may name anything. */
+function shellWord(text: string): string {
+  return /^[\w.:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** A command line of this plugin for an object. */

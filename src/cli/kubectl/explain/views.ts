@@ -38,7 +38,7 @@ export interface EventFacts {
 
 const LONGEST_NOTE = 1_024;
 
-/** Returns an Event of the operator; null for one of another controller, whose text may quote anything. */
+/** Returns an Event of the operator; null for one of another controller. Others can imitate it, so its texts may be anything. */
 export function eventFacts(raw: JsonObject): EventFacts | null {
   if (raw["reportingController"] !== MANAGER) return null;
   const regarding = objectOf(raw["regarding"]);
@@ -50,7 +50,7 @@ export function eventFacts(raw: JsonObject): EventFacts | null {
     time,
     type: fieldOf(raw, "type"),
     reason: fieldOf(raw, "reason"),
-    note: safeText(fieldOf(raw, "note"), LONGEST_NOTE),
+    note: fieldOf(raw, "note"),
     count: numberOf(series["count"]) ?? 1,
     kind: fieldOf(regarding, "kind"),
     name: fieldOf(regarding, "name"),
@@ -58,7 +58,7 @@ export function eventFacts(raw: JsonObject): EventFacts | null {
 }
 
 function fieldOf(object: JsonObject, field: string): string {
-  return textOf(object[field]) ?? "";
+  return safeText(textOf(object[field]) ?? "", LONGEST_NOTE);
 }
 
 /** Returns the controlling owner of an object, as kind and name. */

@@ -89,9 +89,14 @@ describe("a suggestion for a namespace", () => {
   });
 
   it("quotes names that YAML would take for something else", async () => {
-    more = { [DEPLOYMENTS]: deployments(["1e3", "true"]) };
-    const targets = (specOf((await suggest("-n", "shop")).stdout) as { targets: { name: unknown }[] }).targets;
-    expect(targets.map(({ name }) => name)).toEqual(["1e3", "true"]);
+    more = { [DEPLOYMENTS]: deployments(["0b11", "0o7", "1e3", "no", "true"]) };
+    const { stdout } = await suggest("-n", "shop");
+    // kubectl reads YAML 1.1, in which more words are no text.
+    for (const version of ["1.1", "1.2"] as const) {
+      const { spec } = parse(stdout, { version }) as { spec: { targets: { name: unknown }[] } };
+      expect(spec.targets.map(({ name }) => name)).toEqual(["0b11", "0o7", "1e3", "no", "true"]);
+    }
+    expect(stdout).toContain('name: "0o7"');
   });
 
   it("suggests nothing where nothing is unprotected, and says so", async () => {

@@ -171,7 +171,9 @@ function some(names: readonly string[]): string {
   return `${names.slice(0, MAX_NAMES).join(", ")}${left > 0 ? ` and ${left} more` : ""}`;
 }
 
-/** A name such as `1e3` needs quotes. */
+/** A name such as `1e3` needs quotes; `no` and `0b1` too, since kubectl reads YAML 1.1. */
 function scalar(text: string): string {
-  return stringify(text).trim();
+  return NAME.test(text) ? stringify(text, { version: "1.1" }).trim() : JSON.stringify(text);
 }
+
+const NAME = /^[a-z][a-z0-9.-]*$/;

@@ -1,0 +1,136 @@
+import { PassThrough } from "node:stream";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { parse } from "yaml";
+import type { BindingView } from "../../core/views";
+import type { Finding } from "./audit/finding";
+import { formatHtml } from "./audit/html";
+import { formatReport, formatWide, type Report } from "./audit/report";
+import { eventFacts } from "./explain/views";
+import { formatTimeline, timelineOf } from "./history/timeline";
+import { paintFor } from "./io";
+import { Output } from "./output";
+import { writeObjects } from "./suggest/write";
+
+// Names, annotations and Events are written by people who may be hostile to those who read a report.
+
+const PIECES = [
+  "\u001b[2J",
+  "\u001b[31m",
+  "\r",
+  "\n",
+  "\u009b",
+  "\u202e",
+  "\u2028",
+  "\u0085",
+  "\u0000",
+  "</script>",
+  "<img src=x ",
+  '"',
+  "'",
+  "&lt;",
+  "<!--",
+  "]]>",
+  "`",
+  "# ",
+  ": ",
+  "- ",
+  "---",
+  "{",
+  "}",
+  "a",
+];
+const hostile = fc.oneof(
+  fc.array(fc.constantFrom(...PIECES), { maxLength: 8 }).map(pieces => pieces.join("")),
+  fc.string({ unit: "binary", maxLength: 12 }),
+);
+const OBEYED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+const reportOf = (text: string): Report => {
+  const texts = { kind: text, namespace: text, name: text, why: text, wayOut: text };
+  const findings = (["critical", "notice"] as const).map(
+    (severity): Finding => ({ ...texts, severity, check: "ExpiringBinding" }),
+  );
+  return { server: text, time: text, namespace: text, findings, unread: [{ what: text, why: text, unknown: text }] };
+};
+
+/** The page with every text and attribute value emptied: its tags, in order. */
+const tagsOf = (html: string): string[] =>
+  (html.match(/<[^>]*>/g) ?? []).map(tag => tag.replaceAll(/="[^"]*"/g, '=""'));
+
+it("leave the structure of the HTML page as it is", () => {
+  const expected = tagsOf(formatHtml(reportOf("x")));
+  fc.assert(
+    fc.property(hostile, text => {
+      fc.pre(text !== "");
+      expect(tagsOf(formatHtml(reportOf(text)))).toEqual(expected);
+    }),
+  );
+});
+
+/** Prints on a terminal with colours, and removes those of this program. */
+async function printed(format: (paint: Output["paint"], columns: number) => string): Promise<string> {
+  let text = "";
+  const stdout = Object.assign(new PassThrough(), { isTTY: true });
+  stdout.on("data", (chunk: Buffer) => (text += chunk.toString("utf8")));
+  const output = new Output({ stdin: new PassThrough(), stdout, stderr: new PassThrough(), env: {} });
+  await output.text(format(output.paint, output.columns));
+  await new Promise(resolve => setImmediate(resolve));
+  return text.replaceAll(/\x1b\[(?:[012]|3[1236])m/g, "");
+}
+
+it("have no characters on a terminal that it would obey", async () => {
+  await fc.assert(
+    fc.asyncProperty(hostile, async text => {
+      const report = reportOf(text);
+      const event = eventFacts({
+        ...{ reportingController: "controller-resilience", eventTime: "2026-01-01T00:00:00Z", type: text },
+        ...{ reason: text, note: text, regarding: { kind: text, name: text, namespace: text } },
+      });
+      const moments = timelineOf([], event === null ? [] : [event]);
+      for (const page of [
+        await printed((paint, columns) => formatReport(report, { paint, columns })),
+        await printed(paint => formatWide(report, paint)),
+        await printed((paint, columns) => formatTimeline(moments, { paint, columns, nowMs: 0 })),
+      ])
+        expect(page.replaceAll("\n", "")).not.toMatch(OBEYED);
+    }),
+  );
+});
+
+it("cannot add lines to what an Event says", () => {
+  fc.assert(
+    fc.property(hostile, text => {
+      const event = eventFacts({
+        ...{ reportingController: "controller-resilience", eventTime: "2026-01-01T00:00:00Z", reason: text },
+      });
+      const plain = paintFor({ stdout: new PassThrough(), env: {} });
+      const moments = timelineOf([], event === null ? [] : [event]);
+      expect(formatTimeline(moments, { paint: plain, columns: 80, nowMs: 0 }).split("\n")).toHaveLength(4);
+    }),
+  );
+});
+
+it("stay in their comment of a suggested object, for every parser of YAML", () => {
+  const candidate = { kind: "Deployment", name: "web", labels: {}, annotations: {} };
+  const workloads = [{ namespace: "shop", candidate: candidate as never }];
+  const written = (text: string): string => {
+    const binding = { kind: text, name: text, roleRef: { kind: text, name: text } } as unknown as BindingView;
+    return writeObjects("shop", { workloads, expiring: [binding], longTokens: [], keepTokens: [] }, new Set());
+  };
+  const expected: unknown = parse(written("x"));
+  fc.assert(
+    fc.property(hostile, text => {
+      const yaml = written(text);
+      expect(parse(yaml)).toEqual(expected);
+      // YAML 1.1, which kubectl reads, has more line breaks.
+      const comments = yaml.split(/[\n\r\u0085\u2028\u2029]/).filter(line => !/^ *#/.test(line));
+      expect(comments.join("\n")).toBe(
+        written("x")
+          .split("\n")
+          .filter(line => !/^ *#/.test(line))
+          .join("\n"),
+      );
+    }),
+  );
+});
