@@ -166,6 +166,11 @@ describe("a ClusterControllerResilience", () => {
     expect(status?.conflictsTotal).toBe(NAMESPACES / 2);
     expect(status?.conflicts?.[0]).toMatchObject({ reason: "OtherClusterObject" });
     expect(await generated("younger")).toEqual([]);
+    const older = await client.until("the older one to say so, too", async () => {
+      const all = await world.admin.get<ClusterControllerResilience>(`${OWNERS}/all`);
+      return all.status?.conflictsTotal === NAMESPACES / 2 && all;
+    });
+    expect(older.status?.conflicts?.[0]?.message).toContain("The younger ClusterControllerResilience younger selects");
   });
 
   it("acts only where enforce selects", async () => {
@@ -176,6 +181,24 @@ describe("a ClusterControllerResilience", () => {
     await untilObject(spaceName(2), ({ spec }) => spec.mode === "Enforce");
     const modes = (await generated("all")).map(({ spec }) => spec.mode);
     expect(modes.filter(mode => mode === "Enforce")).toHaveLength(1);
+  });
+
+  it("removes what remedies made when a namespace is not selected any more", async () => {
+    const namespace = spaceName(2);
+    const schemas = async () =>
+      (await client.output(["get", "flowschemas", "-l", "controller-resilience.io/owner-uid", "-o", "name"])).trim();
+    await apply("all", {
+      ...{ namespaceSelector: SPEC.namespaceSelector, template: { flowIsolation: {} } },
+      enforce: { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } } },
+    });
+    await client.until("a FlowSchema", async () => (await schemas()) !== "");
+    await client.output(["label", "namespace", namespace, "controller-resilience.io/protect=false"]);
+    await client.until("the object and what was made for it to go", async () => {
+      const left = (await generated("all")).some(({ metadata }) => metadata.namespace === namespace);
+      return !left && (await schemas()) === "";
+    });
+    await client.output(["label", "namespace", namespace, "controller-resilience.io/protect-"]);
+    await untilObject(namespace, () => true);
   });
 
   it("survives namespaces that are deleted while everything changes", async () => {
