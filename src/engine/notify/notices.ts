@@ -127,32 +127,23 @@ export class Notices {
     if ((open !== undefined && added.length === 0) || nowMs - toldMs < REPEATED_AFTER_MS) return;
     told.set(incident.topic, { open: open ?? incident, toldMs: nowMs, names: [...(names ?? []), ...added] });
     const { message } = incident.condition;
-    if (open === undefined) this.#tell(subject, incident, "Open", message);
-    else
-      this.#tell(
-        subject,
-        { ...incident, condition: { ...incident.condition, lastTransitionTime: open.condition.lastTransitionTime } },
-        "Open",
-        `Also ${listOf(added)}. ${message}`,
-        added[0],
-      );
+    if (open === undefined) {
+      this.#tell(subject, incident, { state: "Open", message });
+      return;
+    }
+    const { lastTransitionTime } = open.condition;
+    const same = { ...incident, condition: { ...incident.condition, lastTransitionTime } };
+    this.#tell(subject, same, { state: "Open", message: `Also ${listOf(added)}. ${message}`, further: added[0] });
   }
 
   #resolved({ subject, told }: Known, incident: Incident, message: string): void {
     told.set(incident.topic, { open: undefined, toldMs: told.get(incident.topic)?.toldMs ?? -Infinity, names: [] });
-    this.#tell(subject, incident, "Resolved", message);
+    this.#tell(subject, incident, { state: "Resolved", message });
   }
 
-  #tell(
-    subject: ObjectRef,
-    incident: Incident,
-    state: Notification["state"],
-    message: string,
-    ...further: readonly (string | undefined)[]
-  ): void {
-    const { topic, condition } = incident;
+  #tell(subject: ObjectRef, { topic, condition }: Incident, { state, message, further }: Words): void {
     const { type, reason, lastTransitionTime: since } = condition;
-    const id = [subject.uid, type, topic, since, ...further].join("/");
+    const id = [subject.uid, type, topic, since, ...(further === undefined ? [] : [further])].join("/");
     const time = toSeconds(this.#clock.now());
     this.#send({ id, state, topic, subject, condition: type, reason, message, since, time });
   }
@@ -161,6 +152,12 @@ export class Notices {
     const suffix = notification.state === "Resolved" ? "/resolved" : "";
     this.#sink?.send({ ...notification, id: id + suffix, message: cutMessage(message, MAX_MESSAGE) });
   }
+}
+
+/** What a notification says of an incident. */
+interface Words extends Pick<Notification, "state" | "message"> {
+  /** The first of the workloads that have joined an open incident. */
+  readonly further?: string | undefined;
 }
 
 function listOf(names: readonly string[]): string {
