@@ -48,7 +48,7 @@ async function runSuggest(session: Session, flags: Flags): Promise<ExitCode> {
 
 /** One object, or a List, as kubectl prints them. JSON has no comments. */
 function asList(text: string): unknown {
-  const items: readonly unknown[] = parseAllDocuments(text).map((document): unknown => document.toJS());
+  const items = parseAllDocuments(text).map(document => document.toJS() as unknown);
   return items.length === 1 ? items[0] : { apiVersion: "v1", kind: "List", items };
 }
 
