@@ -23,10 +23,10 @@ import type {
 import type { Informers } from "../watch/informers";
 
 /**
- * Age of the published keys in a pass that writes nothing, in milliseconds. It is shorter than the time between two full passes, so each of
- * them reads the keys. A pod that is younger than the last reading without a new key may hold a token of that key, so that nothing is proven of it.
+ * Age of the published keys in a pass that writes nothing, in milliseconds. It is shorter than the time between two full passes by
+ * default, which is 54 s at least, so each of them reads the keys. A pod that is younger than the last reading without a new key may hold a token of that key, so that nothing is proven of it.
  */
-const KEYS_AGE_MS = 55_000;
+const KEYS_AGE_MS = 53_000;
 
 /** The watch caches that {@link CachedReaders} reads. */
 export type ReadCaches = Pick<

@@ -40,8 +40,12 @@ export class Memories {
     return this.#total;
   }
 
-  /** Takes the number of an object's workloads. Every pass asks for the total, so it is not added up from all objects. */
+  /**
+   * Takes the number of an object's workloads. Every pass asks for the total, so it is not added up from all objects. A pass that has
+   * outlived its object counts nothing.
+   */
   countWorkloads(key: Key, count: number): void {
+    if (!this.#byKey.has(key)) return;
     this.#total += count - (this.#workloads.get(key) ?? 0);
     this.#workloads.set(key, count);
   }

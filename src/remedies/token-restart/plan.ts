@@ -16,6 +16,7 @@ import {
   type ObservedTargets,
   type ObservedWorkload,
 } from "./observed";
+import { KEYS_RECHECK_MS } from "./key-rotation";
 import type { Reason } from "./reasons";
 import { isRolling } from "./restart-method";
 import { settleRestarts, settleUnwatched } from "./settle";
@@ -145,10 +146,12 @@ function recheckOf(
   states: readonly WorkloadState[],
 ): Pick<WorkloadsPlan, "recheckAfterMs"> {
   const hasOpenRestart = states.some(({ history }) => history.some(entry => isOpen(entry)));
+  const hasPods = states.some(({ workload }) => workload.pods.length > 0);
   const isNew = states.some(({ workload }) => workload.pods.some(pod => pod.isNew === true));
   const isClose = hasOpenRestart || isNew || items.some(({ assessment }) => !CALM.has(assessment.reason));
   const waits = items.flatMap(({ assessment }) => assessment.retryAfterMs ?? []);
-  const soonestMs = Math.min(isClose ? SUSPICIOUS_INTERVAL_MS : Infinity, ...waits);
+  const calmMs = hasPods ? KEYS_RECHECK_MS : Infinity;
+  const soonestMs = Math.min(isClose ? SUSPICIOUS_INTERVAL_MS : calmMs, ...waits);
   return soonestMs === Infinity ? {} : { recheckAfterMs: Math.max(MIN_RECHECK_MS, soonestMs) };
 }
 

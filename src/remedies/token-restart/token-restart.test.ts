@@ -1,6 +1,7 @@
 import type { Mode } from "../../core/mode";
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
+import { KEYS_RECHECK_MS } from "./key-rotation";
 import { Scene, UNAUTHORIZED, workload } from "./testing/scene";
 
 /** A pod that logs a 401 every five seconds until it is rejected. */
@@ -13,9 +14,12 @@ async function sick(scene = new Scene()): Promise<{ scene: Scene; pass: Awaited<
 describe("evidence in logs", () => {
   it("is Accepted without 401s, and Rejected with an eviction once they are persistent", async () => {
     const scene = new Scene();
-    const calm = await scene.pass();
-    expect(calm).toMatchObject({ status: "True", reason: "Accepted", intents: [] });
-    expect(calm.recheckAfterMs).toBeUndefined();
+    expect(await scene.pass()).toMatchObject({
+      status: "True",
+      reason: "Accepted",
+      intents: [],
+      recheckAfterMs: KEYS_RECHECK_MS,
+    });
     scene.clock.advance(35_000);
     const pass = await scene.passes(13, () => scene.log(UNAUTHORIZED));
     expect(pass).toMatchObject({ status: "False", reason: "Rejected", progressing: true });
@@ -267,7 +271,7 @@ describe("after a restart", () => {
     scene.object = { ...scene.object, status: { restarts: [open(11), open(9)] as never } };
     const pass = await scene.pass();
     expect(pass.restarts).toMatchObject([{ outcome: "Ineffective" }, { outcome: "Restarted" }]);
-    expect(pass.recheckAfterMs).toBeUndefined();
+    expect(pass.recheckAfterMs).toBe(KEYS_RECHECK_MS);
   });
 
   it("drops a request that a crash left behind when the pod still exists, and counts it otherwise", async () => {
