@@ -68,7 +68,7 @@ describe("notices", () => {
       expect(passWith(ok, "Deployment/web")).toEqual(["Open  about RestartsExhausted"]);
       clock.advance(REPEATED_AFTER_MS);
       expect(passWith(exhausted, "Deployment/api")).toEqual([
-        "Open Deployment/api Also Deployment/api. about RestartsExhausted",
+        "Open Deployment/api/2025-01-01T00:05:00Z Also Deployment/api. about RestartsExhausted",
       ]);
       clock.advance(REPEATED_AFTER_MS);
       expect(passWith(exhausted, "Deployment/api", "Deployment/web")).toEqual([]);
@@ -81,13 +81,45 @@ describe("notices", () => {
       expect(passWith(exhausted, "a", "b", "c", "d", "e")).toEqual([]);
       clock.advance(REPEATED_AFTER_MS);
       expect(passWith(exhausted, "a", "b", "c", "d", "e")).toEqual([
-        "Open b Also b, c, d and 1 more. about RestartsExhausted",
+        "Open b/2025-01-01T00:05:00Z Also b, c, d and 1 more. about RestartsExhausted",
       ]);
     });
 
     it("are taken for told by a new leader if the status showed the problem", () => {
       expect(passWith(exhausted, "a", "b")).toEqual([]);
-      expect(passWith(exhausted, "a", "b", "c")).toEqual(["Open c Also c. about RestartsExhausted"]);
+      expect(passWith(exhausted, "a", "b", "c")).toEqual([
+        "Open c/2025-01-01T00:00:00Z Also c. about RestartsExhausted",
+      ]);
+    });
+
+    it("are told again, with another id, if they were away for more than five minutes while others stayed", () => {
+      passWith(ok, "api");
+      for (const time of ["00:05:00", "00:10:01"]) {
+        clock.advance(REPEATED_AFTER_MS);
+        expect(passWith(exhausted, "api", "web")).toEqual([
+          `Open web/2025-01-01T${time}Z Also web. about RestartsExhausted`,
+        ]);
+        passWith(exhausted, "api");
+        clock.advance(1_000);
+      }
+    });
+
+    it("are not told again if they were away for less, however often", () => {
+      passWith(ok, "api", "web");
+      for (let i = 0; i < 20; i++) {
+        expect(passWith(exhausted, "api")).toEqual([]);
+        clock.advance(REPEATED_AFTER_MS / 2);
+        expect(passWith(exhausted, "api")).toEqual([]);
+        clock.advance(REPEATED_AFTER_MS / 2);
+        expect(passWith(exhausted, "api", "web")).toEqual([]);
+      }
+    });
+
+    it("stay told while nothing is known of their condition", () => {
+      passWith(ok, "api", "web");
+      pass(exhausted, unknown);
+      clock.advance(2 * REPEATED_AFTER_MS);
+      expect(passWith(unknown, "api", "web")).toEqual([]);
     });
   });
 

@@ -5,8 +5,9 @@ import type { Notification, NotificationSink } from "../../core/notifications";
 import { cutMessage } from "../../core/status";
 import { toSeconds } from "../../core/time";
 import { type ConditionSubjects, type Incident, incidentsOf, isUnknown } from "./incidents";
+import { NO_NAMES, stillTold, type ToldNames, withNames } from "./told-names";
 
-/** An incident that returns is told again after this long at the earliest, in milliseconds. */
+/** An incident that returns, or a name in it, is told again after this long at the earliest, in milliseconds. */
 export const REPEATED_AFTER_MS = 300_000;
 
 /** Longest message of a notification. */
@@ -27,7 +28,7 @@ interface Told {
   /** On the monotonic clock; -Infinity: another process told it. */
   readonly toldMs: number;
   /** Names that were told. Undefined: another process told some, this one has not seen which. */
-  readonly names: readonly string[] | undefined;
+  readonly names: ToldNames | undefined;
 }
 
 const EARLIER = { open: undefined, toldMs: -Infinity, names: undefined } as const;
@@ -117,15 +118,16 @@ export class Notices {
   }
 
   #opened({ subject, told }: Known, incident: Incident): void {
-    const { open, toldMs, names } = told.get(incident.topic) ?? { ...EARLIER, names: [] };
-    if (open !== undefined && names === undefined) {
-      told.set(incident.topic, { open, toldMs, names: incident.names });
+    const { open, toldMs, names } = told.get(incident.topic) ?? { ...EARLIER, names: NO_NAMES };
+    const nowMs = this.#clock.monotonicMs();
+    const known = names ?? withNames(NO_NAMES, incident.names);
+    const kept = stillTold(known, incident.names, { nowMs, graceMs: REPEATED_AFTER_MS });
+    const added = incident.names.filter(name => !kept.has(name));
+    if ((open !== undefined && added.length === 0) || nowMs - toldMs < REPEATED_AFTER_MS) {
+      told.set(incident.topic, { open, toldMs, names: kept });
       return;
     }
-    const added = incident.names.filter(name => names?.includes(name) !== true);
-    const nowMs = this.#clock.monotonicMs();
-    if ((open !== undefined && added.length === 0) || nowMs - toldMs < REPEATED_AFTER_MS) return;
-    told.set(incident.topic, { open: open ?? incident, toldMs: nowMs, names: [...(names ?? []), ...added] });
+    told.set(incident.topic, { open: open ?? incident, toldMs: nowMs, names: withNames(kept, added) });
     const { message } = incident.condition;
     if (open === undefined) {
       this.#tell(subject, incident, { state: "Open", message });
@@ -137,14 +139,19 @@ export class Notices {
   }
 
   #resolved({ subject, told }: Known, incident: Incident, message: string): void {
-    told.set(incident.topic, { open: undefined, toldMs: told.get(incident.topic)?.toldMs ?? -Infinity, names: [] });
+    told.set(incident.topic, {
+      open: undefined,
+      toldMs: told.get(incident.topic)?.toldMs ?? -Infinity,
+      names: NO_NAMES,
+    });
     this.#tell(subject, incident, { state: "Resolved", message });
   }
 
   #tell(subject: ObjectRef, { topic, condition }: Incident, { state, message, further }: Words): void {
     const { type, reason, lastTransitionTime: since } = condition;
-    const id = [subject.uid, type, topic, since, ...(further === undefined ? [] : [further])].join("/");
     const time = toSeconds(this.#clock.now());
+    // With the time, since a name may join the same incident again.
+    const id = [subject.uid, type, topic, since, ...(further === undefined ? [] : [further, time])].join("/");
     this.#send({ id, state, topic, subject, condition: type, reason, message, since, time });
   }
 
