@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { TerminalError } from "../../core/errors";
 import type { Notification } from "../../core/notifications";
 import { bodyOf, type NotifyFormat } from "./bodies";
 
@@ -89,5 +90,27 @@ describe("bodies", () => {
         /^[^]*or \{\{ FIELD \}\} with one of id, state, topic, cluster, kind/,
       );
     expect(() => bodyOf(notification, { format: "template", cluster: "c" })).toThrow("has no file template");
+  });
+
+  it.each([
+    ["{{ state | trigger }}", 21],
+    ["ok {{ state }} {{ state | a | b | c }}", 36],
+    ["{{ top-ic }}", 21],
+    ["{{ topic }", 21],
+    ["topic }}", 27],
+    ["{{ {{ topic }}", 21],
+    ["{{}}", 21],
+    [String.raw`\" {{`, 24],
+  ])("refuse a template with a malformed place, by its position: %s", (text, column) => {
+    const problem = `the file template in the folder of --notify-dir: expected {{ FIELD }} or {{ state | OPEN | RESOLVED }} in texts, got another {{ or }} at line 2, column ${column}`;
+    const template = `{"list": [{"x": {"y": 1}},\n  {"secret": ["a", "${text}"]}]}`;
+    expect(() => filled(template)).toThrow(new TerminalError(problem));
+  });
+
+  it("refuse a template with a place in a key, and never see one in a value or in the JSON itself", () => {
+    expect(() => filled(`{"{{ topic }}": 1}`)).toThrow("got another {{ or }} at line 1, column 3");
+    expect(() => filled(`{"{{ topic }}" \n : 1}`)).toThrow("got another {{ or }} at line 1, column 3");
+    expect(() => filled(String.raw`{"a": "\u007b{ topic }"}`)).toThrow("got another {{ or }} at line 1, column 8");
+    expect(filled(`{"a":{"b":"{{{message}}}"}}`, { message: "}} {{" })).toEqual({ a: { b: "{}} {{}" } });
   });
 });

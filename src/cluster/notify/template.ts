@@ -1,8 +1,16 @@
 import { TerminalError } from "../../core/errors";
 import type { Notification } from "../../core/notifications";
 
+const FILE = "the file template in the folder of --notify-dir";
+
 /** `{{ field }}`, or `{{ state | trigger | resolve }}`: the first word while the incident is open, the second one at its end. */
 const PLACE = /\{\{\s*(\w+)\s*(?:\|([^|{}]*)\|([^|{}]*))?\}\}/g;
+
+/** A text of JSON as it is written. The group is set if it is a key. */
+const TEXT = /"(?:[^"\\]|\\.)*"(?=(\s*:)?)/g;
+
+/** What one unit of a text's value is written as. */
+const UNIT = /\\u[0-9a-f]{4}|\\.|[^]/gi;
 
 /**
  * Fills a template: JSON, with `{{ field }}` in its texts. Values are put into texts after the template was parsed, so none of them can
@@ -15,9 +23,26 @@ export function fillTemplate(template: string, notification: Notification, clust
   try {
     body = JSON.parse(template);
   } catch {
-    throw new TerminalError("the file template in the folder of --notify-dir: expected JSON");
+    throw new TerminalError(`${FILE}: expected JSON`);
   }
+  refuseMalformed(template);
   return fill(body, fieldsOf(notification, cluster));
+}
+
+/** Braces that no place uses would be sent as they are. */
+function refuseMalformed(template: string): void {
+  for (const { 0: written, 1: key, index } of template.matchAll(TEXT)) {
+    const value = JSON.parse(written) as string;
+    const rest = key === undefined ? value.replaceAll(PLACE, place => " ".repeat(place.length)) : value;
+    const at = rest.search(/\{\{|\}\}/);
+    if (at === -1) continue;
+    const inText = (written.slice(1).match(UNIT) ?? []).slice(0, at).join("");
+    const before = `${template.slice(0, index)}"${inText}`.split("\n");
+    const position = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+    throw new TerminalError(
+      `${FILE}: expected {{ FIELD }} or {{ state | OPEN | RESOLVED }} in texts, got another {{ or }} at ${position}`,
+    );
+  }
 }
 
 function fieldsOf({ subject, ...notification }: Notification, cluster: string): ReadonlyMap<string, string> {
@@ -39,7 +64,7 @@ function fillText(text: string, fields: ReadonlyMap<string, string>): string {
     const value = fields.get(name);
     if (value === undefined || (open !== undefined && name !== "state"))
       throw new TerminalError(
-        `the file template in the folder of --notify-dir: expected {{ state | OPEN | RESOLVED }}, or {{ FIELD }} with one of ${[...fields.keys()].join(", ")}`,
+        `${FILE}: expected {{ state | OPEN | RESOLVED }}, or {{ FIELD }} with one of ${[...fields.keys()].join(", ")}`,
       );
     return (value === "Open" ? open : resolved)?.trim() ?? value;
   });
