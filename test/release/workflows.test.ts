@@ -1,4 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -18,7 +20,7 @@ interface Workflow {
         needs?: string | readonly string[];
         permissions?: Readonly<Record<string, string>>;
         strategy?: { matrix: { script?: readonly string[]; kubernetes?: readonly string[] } };
-        steps: { uses?: string; run?: string; with?: Readonly<Record<string, unknown>> }[];
+        steps: { name?: string; uses?: string; run?: string; with?: Readonly<Record<string, unknown>> }[];
       }
     >
   >;
@@ -69,6 +71,29 @@ describe("a release", () => {
     const writing = Object.values(jobs).filter(({ permissions = {} }) => Object.values(permissions).includes("write"));
     expect(writing.map(({ needs = [] }) => [needs].flat().includes("check"))).toEqual([true, true]);
     expect(jobs["check"]?.needs).toBeUndefined();
+  });
+
+  it.each([
+    ["there is no release", "exit 0", 0],
+    ["others exist", String.raw`printf 'v1.2.3-rc.1\nv1.2.30\nv1x2.3\n'`, 0],
+    ["it exists", String.raw`printf 'v1.2.4\nv1.2.3\nv1.2.2\n'`, 1],
+    ["the releases cannot be listed", "echo 'HTTP 502' >&2; exit 1", 1],
+    ["not all pages can be listed", "echo v1.2.4; exit 1", 1],
+  ])("is refused if it exists or that is not known: %s", (_, gh, code) => {
+    const { run = "" } = stepsOf("check").find(({ name }) => name === "The release does not exist") ?? {};
+    const programs = mkdtempSync(join(tmpdir(), "gh-"));
+    try {
+      writeFileSync(join(programs, "gh"), `#!/bin/sh\n${gh}\n`, { mode: 0o755 });
+      const env = {
+        PATH: `${programs}:${process.env["PATH"] ?? ""}`,
+        GITHUB_REF_NAME: "v1.2.3",
+        GITHUB_REPOSITORY: "o/r",
+      };
+      // As GitHub runs a step with "shell: bash".
+      expect(spawnSync("bash", ["--noprofile", "--norc", "-eo", "pipefail", "-c", run], { env }).status).toBe(code);
+    } finally {
+      rmSync(programs, { recursive: true });
+    }
   });
 
   it("gives the image the tag that the chart names", () => {
