@@ -47,7 +47,7 @@ function refusal(author: Author, spec: object): Promise<string | undefined> {
 }
 
 interface Write {
-  readonly method: "POST" | "PATCH";
+  readonly method: "POST" | "PATCH" | "PUT";
   readonly path: string;
   readonly body: object;
 }
@@ -184,9 +184,11 @@ describe("the policy for labels of Namespaces", () => {
   const change = (author: Author, metadata: object) =>
     refused(author, { method: "PATCH", path: `/api/v1/namespaces/${namespace}`, body: { metadata } });
 
-  const NAMESPACES = ["patch", "create"].map(
-    verb => ({ verb, group: "", resource: "namespaces", isCluster: true }) as const,
-  );
+  const writes = ["patch namespaces", "create namespaces", "patch namespaces/status", "update namespaces/finalize"];
+  const NAMESPACES = writes.map(write => {
+    const [verb = "", resource = ""] = write.split(" ");
+    return { verb, group: "", resource, isCluster: true } as const;
+  });
 
   beforeAll(async () => {
     const keys = ["--set-json", `admissionPolicy.namespaceKeys=["${PROTECT}","stage"]`];
@@ -216,6 +218,27 @@ describe("the policy for labels of Namespaces", () => {
     expect(await refused(labeller, { method: "POST", path: "/api/v1/namespaces", body })).toContain(message);
     const admitted = await authors.with(NAMESPACES, CLUSTER_OBJECTS);
     expect(await change(admitted, { labels: { [PROTECT]: "true" } })).toBeUndefined();
+  });
+
+  it("guards the subresources that change labels as well, but not what controllers write there", async () => {
+    const path = `/api/v1/namespaces/${namespace}`;
+    await admin.patch(path, { metadata: { labels: { stage: "two" } } });
+    const { metadata: found, ...rest } = await admin.get<{ metadata: { labels: object } }>(path);
+    const status = (metadata: object) =>
+      refused(labeller, { method: "PATCH", path: `${path}/status`, body: { metadata } });
+    const finalize = ({ labels, ...others }: { labels?: object; annotations?: object }) => {
+      const body = { ...rest, metadata: { ...found, ...others, labels: { ...found.labels, ...labels } } };
+      return refused(labeller, { method: "PUT", path: `${path}/finalize`, body });
+    };
+    for (const write of [status, finalize]) {
+      const refusalOf = `user ${labeller.name} may not update clustercontrollerresiliences`;
+      expect(await write({ labels: { [PROTECT]: "true" } })).toContain(refusalOf);
+      expect(await write({ labels: { stage: "one" } })).toContain(refusalOf);
+      expect(await write({ annotations: { [PROTECT]: "false" } })).toContain(refusalOf);
+      expect(await write({})).toBeUndefined();
+      expect(await write({ labels: { stage: "two", team: "a" }, annotations: { note: "x" } })).toBeUndefined();
+    }
+    await admin.patch(path, { metadata: { labels: { stage: null } } });
   });
 
   it("leaves all other changes to everyone", async () => {
