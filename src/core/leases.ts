@@ -26,7 +26,7 @@ export interface LeaseTrack extends LeaseView {
   readonly standingMs: number;
   /** When the last change was seen: wall-clock time. */
   readonly changedMs: number;
-  /** When this process first saw the present holder hold it without a break: wall-clock time. */
+  /** When this process saw the present holder take it: wall-clock time. -Infinity: it held it at the first reading. */
   readonly heldFromMs: number;
 }
 
@@ -56,7 +56,8 @@ export const RENEWALS_KEPT = 4;
 export function followLease(before: LeaseTrack | undefined, view: LeaseView, moment: LeaseMoment): LeaseTrack {
   if (before === undefined || !isSameTerm(before, view)) {
     const { nowMs } = moment;
-    return { ...view, renewalsMs: [], longestMs: 0, standingMs: 0, changedMs: nowMs, heldFromMs: nowMs };
+    const heldFromMs = before === undefined ? -Infinity : nowMs;
+    return { ...view, renewalsMs: [], longestMs: 0, standingMs: 0, changedMs: nowMs, heldFromMs };
   }
   if (before.renewed === view.renewed) {
     const { renewalsMs, longestMs, standingMs, changedMs, heldFromMs } = before;

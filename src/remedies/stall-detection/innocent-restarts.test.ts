@@ -103,6 +103,23 @@ describe("a restart", () => {
     expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Recovered" }]);
   });
 
+  it("is not Recovered for a new leader because another pod goes on renewing a Lease of its own", async () => {
+    const scene = await learned();
+    scene.workloadList = [workload({ replicas: 2 })];
+    scene.podList.push(scene.pod("web-5d-b"));
+    scene.leaseList.push(lease({ name: "shard-b", uid: "b", holder: "web-5d-b_1" }));
+    const renewOther = (): void => scene.renew("web-5d-b_1");
+    scene.renewer = undefined;
+    scene.executed(await scene.run(320, renewOther));
+    scene.podList = [scene.pod("web-5d-c", { createdAtMs: scene.nowMs }), ...scene.podList.slice(1)];
+    scene.failOver();
+    await scene.run(120, renewOther);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Restarted" }]);
+    scene.take("web-5d-b_1");
+    await scene.run(60, renewOther);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Recovered" }]);
+  });
+
   it("that can't begin for an hour needs a person", async () => {
     const scene = await learned();
     scene.podList.push(scene.pod("web-5d-z", { ready: false }));
