@@ -10,6 +10,14 @@ async function learned(spec: ConstructorParameters<typeof Scene>[0] = {}): Promi
   return scene;
 }
 
+/** Ends the container, or begins its next life. */
+function setRunning(scene: Scene, running: boolean): void {
+  scene.podList = scene.podList.map(pod => {
+    return { ...pod, containers: pod.containers.map(one => ({ ...one, running })) };
+  });
+  if (running) scene.restartContainer("web-5d-a");
+}
+
 describe("evidence Audit", () => {
   it("names a holder whose requests get 401s and that stops renewing within 15 s, although it logs nothing", async () => {
     const scene = await learned();
@@ -105,6 +113,39 @@ describe("evidence Audit", () => {
     const then = await scene.reject(60, ({ intents }) => intents.length > 0);
     expect(then.seconds).toBeLessThanOrEqual(10);
     expect(then.pass.intents).toMatchObject([{ verb: "evict", restart: { cause: "LeaseNotRenewed" } }]);
+  });
+
+  it("lets a restart follow although each new life of the program exits on its first 401s", async () => {
+    const scene = await learned({ evidence: ["Audit"], onStall: "Restart" });
+    scene.renewer = undefined;
+    let { pass } = await scene.reject(60, isAccused);
+    for (let life = 0; life < 3 && pass.intents.length === 0; life++) {
+      setRunning(scene, false);
+      pass = await scene.run(10);
+      setRunning(scene, true);
+      if (pass.intents.length === 0) ({ pass } = await scene.reject(4, ({ intents }) => intents.length > 0));
+    }
+    expect(pass.intents).toMatchObject([{ verb: "evict", restart: { cause: "LeaseNotRenewed" } }]);
+  });
+
+  it("gives a new life that gets no 401 four durations to renew", async () => {
+    const scene = await learned({ evidence: ["Audit"], onStall: "Restart" });
+    scene.renewer = undefined;
+    await scene.reject(60, isAccused);
+    setRunning(scene, false);
+    await scene.wait(70);
+    setRunning(scene, true);
+    expect(await scene.run(50)).toMatchObject({ reason: "RestartDeferred", intents: [] });
+    expect((await scene.run(20)).intents).toHaveLength(1);
+  });
+
+  it("does not name a new life that passes on requests of others and waits for the Lease of the old one", async () => {
+    const scene = await learned({ evidence: ["Audit"], onStall: "Restart" });
+    await scene.reject(60);
+    scene.renewer = undefined;
+    scene.restartContainer("web-5d-a");
+    expect((await scene.reject(50, isAccused)).pass).toMatchObject({ reason: "Active", intents: [] });
+    expect((await scene.reject(30, isAccused)).pass).toMatchObject({ reason: "Restarting" });
   });
 
   it("is known to a new leader of the operator while the Lease stands still", async () => {

@@ -39,6 +39,29 @@ describe("a pod that could not renew", () => {
     expect((await scene.run(20, lose)).intents).toHaveLength(1);
   });
 
+  it.each(["main", "sidecar"] as const)("has time while its %s container waits for its next life", async role => {
+    const scene = await learned();
+    scene.renewer = undefined;
+    const lastFinishedAtMs = scene.nowMs;
+    const waiting = { name: "manager", role, restartCount: 1, running: false, lastFinishedAtMs };
+    scene.podList = scene.podList.map(pod => ({ ...pod, containers: [...pod.containers, waiting] }));
+    scene.logs.write("web-5d-a", "manager");
+    expect(await scene.run(320)).toMatchObject({ status: "True", reason: "Active", intents: [] });
+  });
+
+  it("needs a person if its container keeps restarting for an hour", async () => {
+    const scene = await learned();
+    scene.renewer = undefined;
+    scene.podList = scene.podList.map(pod => ({ ...pod, skip: true }));
+    await scene.run(320);
+    scene.podList = scene.podList.map(pod => ({ ...pod, skip: false }));
+    const restart = (): void => scene.restartContainer("web-5d-a");
+    expect(await scene.run(60, restart)).toMatchObject({ reason: "RestartDeferred", progressing: true, intents: [] });
+    const pass = await scene.run(3_600, restart);
+    expect(pass).toMatchObject({ reason: "RestartDeferred", stalled: { reason: "RestartDeferred" }, intents: [] });
+    expect(pass.message).toContain("have not run for four durations");
+  });
+
   it("and is accused already has time, too, when its container starts again", async () => {
     const scene = await learned();
     scene.renewer = undefined;

@@ -54,12 +54,25 @@ export function judgeLease(held: HeldLease, forMs: number): LeaseVerdict {
 }
 
 /**
- * Reports whether this process has itself seen long enough that a stale Lease stands still: only then it restarts the pod. With 401s one
- * duration is enough, after which the holder may not work any more.
+ * Reports whether this process has itself seen long enough that a stale Lease stands still: only then it restarts the pod. While 401s go on,
+ * one duration is enough, after which the holder may not work any more.
  */
-export function isSeenStanding({ track, rejections, isFresh, ableForMs }: HeldLease): boolean {
-  const neededMs = (rejections === undefined ? MISSED : 1) * (track.durationMs ?? Infinity);
-  return isFresh && Math.min(track.standingMs, ableForMs) >= neededMs;
+export function isSeenStanding(held: HeldLease, nowMs: number): boolean {
+  const { track, isFresh } = held;
+  const missed = isStillRejected(held, nowMs) ? 1 : MISSED;
+  return isFresh && track.standingMs >= missed * (track.durationMs ?? Infinity);
+}
+
+/** Reports whether the pod has had its chance to renew. Whatever its age, it has none while its requests are rejected. */
+export function hasHadChance(held: HeldLease, nowMs: number): boolean {
+  return isStillRejected(held, nowMs) || held.ableForMs >= MISSED * (held.track.durationMs ?? Infinity);
+}
+
+/** A holder that is known to be cut off goes on getting 401s: in its present life, or between two lives in the last one. */
+function isStillRejected(held: HeldLease, nowMs: number): boolean {
+  const { rejections, pod, ableForMs } = held;
+  if (rejections === undefined || !isUnchangedSince(held, "Audit") || !isGoingOn(rejections, nowMs)) return false;
+  return !isRunning(pod) || nowMs - rejections.lastMs <= ableForMs;
 }
 
 /** Reports whether the holder has stopped renewing, by any evidence. */
@@ -85,11 +98,16 @@ export function isCutOff(held: HeldLease, nowMs: number): boolean {
   return isRenewer(held) && untilCutOffMs(held) <= 0;
 }
 
-/** Time until a holder with 401s is cut off without a renewal. Readings are not closer than their interval, so no shorter pause is known. */
-export function untilCutOffMs({ track, ableForMs }: HeldLease): number {
+/**
+ * Time until a holder with 401s is cut off without a renewal. Readings are not closer than their interval, so no shorter pause is known. A
+ * process that has started since may pass on requests of others, too, while it waits for the Lease of the one before.
+ */
+export function untilCutOffMs(held: HeldLease): number {
+  const { track, ableForMs } = held;
   const { durationMs = 0, longestMs, standingMs } = track;
   const limitMs = Math.max(durationMs / 2, longestMs > SHORTEST_PAUSE_MS ? 1.5 * longestMs : 0);
-  return Math.max(limitMs - standingMs, durationMs / 2 - ableForMs);
+  const hasStarted = hasRestarted(held) || ableForMs < standingMs;
+  return Math.max(limitMs - standingMs, hasStarted ? MISSED * durationMs - ableForMs : -Infinity);
 }
 
 /** Several 401s, the last of them lately. */
@@ -119,18 +137,23 @@ function isUnchangedSince({ track, pod, previous }: HeldLease, evidence?: StallS
   return previous?.podUID === pod.uid && previous.leaseVersion === track.resourceVersion;
 }
 
-/** The pod runs on a node that answers, and is not being deleted. Between two lives of a container nothing is expected of it. */
+/**
+ * The pod runs on a node that answers, and is not being deleted. Between two lives of a main container nothing is expected of it: that one
+ * may be the program with the Lease.
+ */
 export function isRunning(pod: PodView): boolean {
   const main = pod.containers.filter(({ role }) => role === "main");
-  return isAlive(pod) && (main.length === 0 || main.some(({ running }) => running));
+  return isAlive(pod) && main.every(({ running }) => running);
 }
 
 function isAlive({ phase, deletedAtMs, nodeUnreachable }: PodView): boolean {
   return phase === "Running" && deletedAtMs === undefined && nodeUnreachable !== true;
 }
 
-/** A container started at or after the last renewal that was seen; the clocks of nodes differ a little. */
+/** A container started, or its life before ended, at or after the last renewal that was seen; the clocks of nodes differ a little. */
 function hasRestarted({ track, pod, intervalMs }: HeldLease): boolean {
   const sinceMs = track.changedMs - intervalMs - CLOCK_SKEW_MS;
-  return pod.containers.some(({ role, startedAtMs }) => role !== "init" && (startedAtMs ?? -Infinity) >= sinceMs);
+  const isSince = (ms = -Infinity): boolean => ms >= sinceMs;
+  const lives = pod.containers.filter(({ role }) => role !== "init");
+  return lives.some(({ startedAtMs, lastFinishedAtMs }) => isSince(startedAtMs) || isSince(lastFinishedAtMs));
 }

@@ -6,7 +6,7 @@ import { checkRestartBudget, isOpen, restartsOf } from "../../core/restarts";
 import { toSeconds } from "../../core/time";
 import { describeOpening, windowsAt } from "../../core/windows";
 import { firstMatch, type Check } from "../kit/checks";
-import { isSeenStanding, type HeldLease } from "./lease-judge";
+import { hasHadChance, isSeenStanding, type HeldLease } from "./lease-judge";
 import { isDeniedLeases } from "./losses";
 import { workloadId, type ObservedPod } from "./observed";
 import { leaseId } from "./read-leases";
@@ -49,6 +49,7 @@ const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
   ownPod,
   leasesDenied,
   notSeenLongEnough,
+  notRunningLongEnough,
   exhausted,
   rolloutInProgress,
   othersUnavailable,
@@ -101,9 +102,21 @@ function leasesDenied({ pod, now }: Candidate): RestartDecision | undefined {
 }
 
 /** A new leader of the operator knows from status that the Lease is stale; it looks for itself before it acts. */
-function notSeenLongEnough({ stale }: Candidate): RestartDecision | undefined {
-  if (stale.some(isSeenStanding)) return undefined;
-  return held("RestartDeferred", "Restart deferred: the operator is watching the Lease first.", waiting(false));
+function notSeenLongEnough({ stale, now, isLate }: Candidate): RestartDecision | undefined {
+  const nowMs = now.getTime();
+  if (stale.some(lease => isSeenStanding(lease, nowMs))) return undefined;
+  const isWatched = stale.some(({ track }) => nowMs - track.changedMs >= LATE_MS);
+  const sentence = "Restart deferred: the operator is watching the Lease first.";
+  return held("RestartDeferred", sentence, waiting(isLate && isWatched));
+}
+
+/** The containers may restart again and again. */
+function notRunningLongEnough({ stale, now, isLate }: Candidate): RestartDecision | undefined {
+  const nowMs = now.getTime();
+  if (stale.some(lease => isSeenStanding(lease, nowMs) && hasHadChance(lease, nowMs))) return undefined;
+  const sentence =
+    "Restart deferred: its containers have not run for four durations of the Lease; see whether they keep restarting.";
+  return held("RestartDeferred", sentence, waiting(isLate));
 }
 
 function exhausted({ history, observed, now }: Candidate): RestartDecision | undefined {
