@@ -1,75 +1,146 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { followLease, type LeaseTrack, type LeaseView } from "../../core/leases";
+import { FakeClock } from "../../core/testing/fake-clock";
 import type { PodView } from "../../core/views";
-import { judgeLease } from "./lease-judge";
+import { AbleTimes } from "./able-times";
+import { hasHadChance, isCutOff, isRunning, isSeenStanding, judgeLease, type HeldLease } from "./lease-judge";
 import { lease, Scene } from "./testing/scene";
 
 const FOR_MS = 300_000;
 const STEP_MS = 10_000;
+const DURATION_MS = 15_000;
+const FIRST_MS = 1_000_000;
 const scene = new Scene();
-const pod: PodView = scene.pod("web-5d-a", { createdAtMs: 0 }, { startedAtMs: 0 });
+const first: PodView = scene.pod("web-5d-a", { createdAtMs: 0 }, { startedAtMs: 0 });
 
-/** What happens to a Lease before one reading. */
-type Event = "renew" | "nothing" | "take" | "release" | "unread";
+/**
+ * What happens before one reading to a Lease, or to the pod that holds it: its container exits, and is silent until it starts again; its
+ * node does not answer at this reading.
+ */
+type Event = "renew" | "nothing" | "take" | "release" | "unread" | "exit" | "start" | "unreachable";
 
 const events = fc.array(
   fc.oneof(
     { arbitrary: fc.constant<Event>("renew"), weight: 5 },
     { arbitrary: fc.constant<Event>("nothing"), weight: 8 },
-    { arbitrary: fc.constantFrom<Event[]>("take", "release", "unread"), weight: 1 },
+    { arbitrary: fc.constantFrom<Event[]>("take", "release", "unread", "exit", "start", "unreachable"), weight: 1 },
   ),
   { maxLength: 120 },
 );
 
+/** Histories in which the Lease often stops. */
+const endings = fc
+  .tuple(
+    events,
+    fc.constantFrom<Event[]>("exit", "start", "unreachable", "unread"),
+    fc.oneof(fc.constant(0), fc.nat(40)),
+    fc.nat(40),
+  )
+  .map(([history, event, before, after]): Event[] => [
+    ...history,
+    ...Array<Event>(5).fill("renew"),
+    ...Array<Event>(before).fill("nothing"),
+    event,
+    ...Array<Event>(after).fill("nothing"),
+  ]);
+
 interface Step {
   readonly verdict: string;
-  /** Readings since the last event that was not `nothing`, and renewals in a row before. */
+  /** Readings since the last event that changed the Lease, and renewals in a row before. */
   readonly still: number;
   readonly renewals: number;
+  /** Steps since the pod was last seen unable to renew, and whether it had its chance since the Lease changed. */
+  readonly able: number;
+  readonly hadChance: boolean;
+  readonly isFresh: boolean;
+  readonly isRunning: boolean;
+  /** The pod would be restarted. */
+  readonly isRestarted: boolean;
 }
 
-/** A Lease, and the operator that reads it. `clockMs` is added to every timestamp that the holder writes. */
+/** A Lease of a pod with two containers, and the operator that reads it. `clockMs` is added to every timestamp that the holder writes. */
 class Play {
-  #view: LeaseView = lease({ holder: "web-5d-a_1" });
+  #view: LeaseView = lease({ holder: "web-5d-a_1", durationMs: DURATION_MS });
   #track: LeaseTrack | undefined;
-  #nowMs = 1_000_000;
+  #pod: PodView = { ...first, containers: [...first.containers, { ...first.containers[0]!, name: "proxy" }] };
+  readonly #clock = new FakeClock(new Date(FIRST_MS));
+  readonly #able = new AbleTimes();
+  #previous: HeldLease["previous"];
+  #lastRejectedMs = FIRST_MS;
   #countedMs = 0;
   #still = 0;
   #renewals = 0;
+  #ableSteps = 1_000;
+  #hadChance = false;
 
-  constructor(readonly clockMs: number) {}
+  constructor(
+    readonly clockMs: number,
+    readonly isRejected: boolean,
+  ) {}
 
   step(event: Event): Step | undefined {
-    this.#nowMs += STEP_MS;
+    this.#clock.advance(STEP_MS);
+    const nowMs = this.#clock.now().getTime();
+    this.#live(event, nowMs);
     this.#countedMs = event === "unread" ? -STEP_MS : Math.min(STEP_MS, this.#countedMs + STEP_MS);
-    if (event === "unread") return undefined;
-    this.#change(event);
-    this.#count(event);
-    this.#track = followLease(this.#track, this.#view, { nowMs: this.#nowMs, countedMs: this.#countedMs });
-    const known = { isFresh: true, ableForMs: Infinity, isConfirmed: false, previous: undefined };
-    const held = { track: this.#track, pod, intervalMs: STEP_MS, ...known };
-    const verdict = this.#view.holder === "" ? "renewed" : judgeLease(held, FOR_MS);
-    return { verdict, still: this.#still, renewals: this.#renewals };
+    if (event !== "unread") {
+      this.#change(event, nowMs);
+      this.#track = followLease(this.#track, this.#view, { nowMs, countedMs: this.#countedMs });
+    }
+    const isAble = this.#ableSteps > this.#still || this.#ableSteps * STEP_MS >= 4 * DURATION_MS;
+    this.#hadChance ||= isAble && this.#still * STEP_MS >= DURATION_MS / 2;
+    return this.#track && this.#judge(this.#track, event !== "unread", nowMs);
   }
 
-  #change(event: Event): void {
-    const written = String(this.#nowMs + this.clockMs);
-    if (event === "renew" && this.#view.holder !== "") this.#view = { ...this.#view, renewed: written };
-    if (event !== "take" && event !== "release") return;
-    const holder = event === "take" ? `web-5d-a_${this.#nowMs}` : "";
-    this.#view = { ...this.#view, holder, acquired: written, renewed: written };
+  #judge(track: LeaseTrack, isFresh: boolean, nowMs: number): Step {
+    const held: HeldLease = {
+      ...{ track, pod: this.#pod, intervalMs: STEP_MS, isFresh, ableForMs: this.#able.ofMs(this.#pod, this.#clock) },
+      ...{ isConfirmed: this.isRejected, previous: this.#previous },
+      ...(this.isRejected ? { rejections: { firstMs: 1, lastMs: this.#lastRejectedMs, occasions: 9 } } : {}),
+    };
+    const verdict = track.holder === "" ? "renewed" : judgeLease({ ...held, previous: undefined }, FOR_MS);
+    const isAccused = track.holder !== "" && isCutOff(held, nowMs);
+    this.#previous = isAccused
+      ? { evidence: "Audit", workload: "", since: "", podUID: first.uid, leaseVersion: track.resourceVersion }
+      : undefined;
+    return {
+      ...{ verdict, still: this.#still, renewals: this.#renewals, able: this.#ableSteps, isFresh },
+      ...{ hadChance: this.#hadChance, isRunning: isRunning(this.#pod) },
+      isRestarted: (verdict === "stale" || isAccused) && isSeenStanding(held, nowMs) && hasHadChance(held, nowMs),
+    };
   }
 
-  #count(event: Event): void {
-    this.#still = event === "nothing" ? this.#still + 1 : 0;
-    if (event === "renew" && this.#view.holder !== "") this.#renewals++;
-    else if (event !== "nothing") this.#renewals = 0;
+  #live(event: Event, nowMs: number): void {
+    const [main, proxy] = this.#pod.containers;
+    const { name, role, restartCount } = main!;
+    const next =
+      event === "exit"
+        ? { name, role, restartCount, running: false, lastFinishedAtMs: nowMs }
+        : { ...main!, ...(event === "start" ? { running: true, startedAtMs: nowMs } : {}) };
+    this.#pod = { ...this.#pod, containers: [next, proxy!], nodeUnreachable: event === "unreachable" };
+    this.#able.follow([this.#pod], this.#clock);
+    if (next.running) this.#lastRejectedMs = nowMs;
+    this.#ableSteps = !next.running || event === "start" || event === "unreachable" ? 0 : this.#ableSteps + 1;
+  }
+
+  #change(event: Event, nowMs: number): void {
+    const written = String(nowMs + this.clockMs);
+    this.#still++;
+    if (!["renew", "take", "release"].includes(event)) return;
+    const isRenewed = event === "renew" && this.#view.holder !== "";
+    this.#still = 0;
+    this.#hadChance = false;
+    this.#renewals = isRenewed ? this.#renewals + 1 : 0;
+    if (event === "renew" && !isRenewed) return;
+    this.#view = { ...this.#view, renewed: written, resourceVersion: String(nowMs) };
+    if (isRenewed) return;
+    this.#view = { ...this.#view, holder: event === "take" ? `web-5d-a_${nowMs}` : "", acquired: written };
   }
 }
 
-function play(history: readonly Event[], clockMs = 0): Step[] {
-  const world = new Play(clockMs);
+function play(history: readonly Event[], { clockMs = 0, isRejected = false } = {}): Step[] {
+  const world = new Play(clockMs, isRejected);
   return history.flatMap(event => world.step(event) ?? []);
 }
 
@@ -92,8 +163,39 @@ describe("the judge of Leases", () => {
   it("never looks at the clock of the holder", () => {
     fc.assert(
       fc.property(events, fc.integer({ min: -1e9, max: 1e9 }), (history, clockMs) => {
-        expect(play(history, clockMs)).toEqual(play(history));
+        expect(play(history, { clockMs })).toEqual(play(history));
       }),
     );
+  });
+
+  it("calls no Lease stale whose holder does not run, or has not had four durations to renew it", () => {
+    let accused = 0;
+    fc.assert(
+      fc.property(endings, fc.boolean(), (history, isRejected) => {
+        for (const step of play(history, { isRejected }).filter(({ verdict }) => verdict === "stale")) {
+          accused++;
+          expect(step).toMatchObject({ isRunning: true, hadChance: true });
+          expect(step.able * STEP_MS).toBeGreaterThanOrEqual(4 * DURATION_MS);
+        }
+      }),
+    );
+    expect(accused).toBeGreaterThan(0);
+  });
+
+  it("has no pod restarted without a fresh reading, or that had no chance to renew since the Lease changed", () => {
+    const restarted = { rejected: 0, other: 0 };
+    fc.assert(
+      fc.property(endings, fc.boolean(), (history, isRejected) => {
+        for (const step of play(history, { isRejected }).filter(one => one.isRestarted)) {
+          restarted[isRejected ? "rejected" : "other"]++;
+          expect(step).toMatchObject({ isFresh: true, hadChance: true });
+          expect(step.renewals).toBeGreaterThanOrEqual(4);
+          expect(step.still * STEP_MS).toBeGreaterThanOrEqual(isRejected ? DURATION_MS : FOR_MS);
+          if (!isRejected) expect(step.able * STEP_MS).toBeGreaterThanOrEqual(4 * DURATION_MS);
+        }
+      }),
+      { examples: [[[...Array<Event>(6).fill("renew"), "start", ...Array<Event>(40).fill("nothing")], true]] },
+    );
+    expect(Math.min(restarted.rejected, restarted.other)).toBeGreaterThan(0);
   });
 });

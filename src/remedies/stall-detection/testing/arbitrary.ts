@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../../api/controller-resilience";
 import type { LeaseTrack } from "../../../core/leases";
+import type { Rejections } from "../../../core/rejections";
 import { anyWindows } from "../../../core/testing/windows";
 import type { PodView, WorkloadView } from "../../../core/views";
 import type { UnauthorizedTrace } from "../../../logs/persistence";
@@ -22,11 +23,12 @@ export const anyTrack: fc.Arbitrary<LeaseTrack> = fc
     changedMs: times,
     standingMs: fc.constantFrom(0, 250_000, 500_000, 1_000_000),
     longestMs: fc.integer({ min: 0, max: 60_000 }),
+    isTakenInSight: fc.boolean(),
   })
-  .map(({ renewals, ...track }) => ({
+  .map(({ renewals, isTakenInSight, ...track }) => ({
     ...{ namespace: "team", name: "web", uid: "l", resourceVersion: "9", holder: "web-a_0b5c" },
     ...track,
-    heldFromMs: track.changedMs - 100_000,
+    heldFromMs: isTakenInSight ? track.changedMs - 100_000 : -Infinity,
     renewalsMs: Array.from({ length: renewals }, (_, i) => track.changedMs - (renewals - 1 - i) * 10_000),
   }));
 
@@ -63,18 +65,37 @@ const topics = fc
   .dictionary(fc.constantFrom(DENIED, LEASE_LOST, THROTTLED), traces)
   .map(found => new Map(Object.entries(found)));
 
+/** How long pods have been able to renew. */
+const ableForMs = fc.constantFrom(0, 20_000, 100_000, 1_000_000, Infinity, Infinity);
+
+const rejections: fc.Arbitrary<Rejections> = fc
+  .record({ lastMs: times, spanMs: fc.constantFrom(0, 10_000, 600_000), occasions: fc.integer({ min: 1, max: 9 }) })
+  .map(({ spanMs, ...found }) => ({ ...found, firstMs: found.lastMs - spanMs }));
+
+/** An earlier pass has found the holder of {@link anyTrack} to be cut off. */
+const CUT_OFF = {
+  workload: "Deployment/web",
+  evidence: "Audit",
+  since: "2025-01-01T00:00:00Z",
+  leaseVersion: "9",
+} as const;
+
 const pods: fc.Arbitrary<ObservedPod> = fc
-  .record({ view: views, track: anyTrack, holds: fc.boolean(), isOperator: rarely, topics, has401: fc.boolean() })
-  .map(({ view, track, holds, isOperator, ...log }) => {
+  .record({
+    ...{ view: views, track: anyTrack, holds: fc.boolean(), isOperator: rarely, topics, has401: fc.boolean() },
+    ...{ isFresh: rarely.map(is => !is), ableForMs, rejections: fc.option(rejections, { nil: undefined }) },
+    isCutOff: fc.boolean(),
+  })
+  .map(({ view, track, holds, isOperator, isFresh, ableForMs: forMs, rejections: found, isCutOff, ...log }) => {
     const held: HeldLease = {
-      ...{ track, pod: view, intervalMs: 10_000, isFresh: true, ableForMs: Infinity },
-      ...{ isConfirmed: log.has401, previous: undefined },
+      ...{ track, pod: view, intervalMs: 10_000, isFresh, ableForMs: forMs, ...(found && { rejections: found }) },
+      ...{ isConfirmed: log.has401, previous: isCutOff ? { ...CUT_OFF, podUID: view.uid } : undefined },
     };
     const logs: ContainerLog[] = view.containers.map(container => ({
       ...{ pod: view, container, searchedFromMs: DAY.min },
       ...log,
     }));
-    return { view, isOperator, logs, leases: holds ? [held] : [] };
+    return { view, isOperator, logs, leases: holds ? [held] : [], ...(found && { rejections: found }) };
   });
 
 const workloads: fc.Arbitrary<ObservedWorkload> = fc
