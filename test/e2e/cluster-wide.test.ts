@@ -6,6 +6,7 @@ import { bundleCli } from "../../scripts/bundle-cli";
 import type { ClusterControllerResilience } from "../../src/api/cluster-controller-resilience";
 import type { ClusterClient, Pod } from "../cluster/client";
 import { documentedCommands, follow } from "../cluster/documented";
+import { kubeScheduler } from "../controllers/kube-scheduler";
 import { smallController } from "../controllers/small-controller";
 import { filledIn, panels } from "../monitoring/dashboard";
 import { PrometheusProcess } from "../monitoring/prometheus";
@@ -54,6 +55,7 @@ afterAll(async () => {
   await (operator as OperatorProcess | undefined)?.stop();
   await (receiver as WebhookReceiver | undefined)?.stop();
   rmSync(folder, { recursive: true });
+  await client.output(["delete", "clusterrolebinding", `late-${NAME}`, `late-${NAME}-volumes`, "--ignore-not-found"]);
   await client.output(["delete", "namespace", ...namespaces, "--ignore-not-found", "--wait=false"]);
 }, 120_000);
 
@@ -148,12 +150,12 @@ it("shows the broken controller in kubectl, the plugin, /metrics, Prometheus, th
   expect(names.filter(name => ofOperator.test(name))).toEqual([]);
 }, 600_000);
 
-it("heals a controller in a namespace that was created after the object", async () => {
+it("heals a scheduler in a namespace that was created after the object", async () => {
   await client.apply([
     { apiVersion: "v1", kind: "Namespace", metadata: { name: "late", labels: { resilience: "enforce" } } },
   ]);
   namespaces.push("late");
-  await client.apply(controller("late", NAME, 1));
+  await client.apply(kubeScheduler({ namespace: "late", name: NAME, image: inject("images").scheduler }));
   const first = await uid("late");
   await client.recreateServiceAccount("late", NAME);
   await client.until("the late pod to be replaced", async () => (await uid("late")) !== first, HEAL_MS);
