@@ -19,6 +19,7 @@ const PIECES = [
   "\u001b[31m",
   "\r",
   "\n",
+  "\t",
   "\u009b",
   "\u202e",
   "\u2028",
@@ -94,6 +95,22 @@ it("have no characters on a terminal that it would obey", async () => {
         await printed((paint, columns) => formatTimeline(moments, { paint, columns, nowMs: 0 })),
       ])
         expect(page.replaceAll("\n", "")).not.toMatch(OBEYED);
+    }),
+  );
+});
+
+it("cannot add lines to what an audit says", () => {
+  const lines = (text: string): number[] => {
+    const how = { paint: paintFor({ stdout: new PassThrough(), env: {} }), columns: Infinity };
+    return [formatReport(reportOf(text), how), formatWide(reportOf(text), how.paint)].map(
+      one => one.split("\n").length,
+    );
+  };
+  const expected = lines("x");
+  fc.assert(
+    fc.property(hostile, text => {
+      fc.pre(text !== "");
+      expect(lines(text)).toEqual(expected);
     }),
   );
 });

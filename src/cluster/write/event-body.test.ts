@@ -61,7 +61,9 @@ describe("an Event", () => {
 
   it("has a note of at most 1 kB, cut between characters", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "grapheme", maxLength: 2_000 }), note => {
+      fc.property(fc.string({ unit: "grapheme", maxLength: 2_000 }), text => {
+        // The character that Node writes for half of another.
+        const note = text.replaceAll("\ufffd", "");
         const cut = cutNote(note);
         expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(1024);
         expect(cut).not.toContain("\ufffd");

@@ -1,3 +1,5 @@
+import { oneLine } from "../../terminal-text";
+
 /** Worst first. critical: it fails now. warning: it fails at a foreseeable event. notice: nothing would notice or contain a failure. */
 export const SEVERITIES = ["critical", "warning", "notice"] as const;
 export type Severity = (typeof SEVERITIES)[number];
@@ -59,5 +61,5 @@ export function worstFirst(findings: readonly Finding[]): Finding[] {
 
 /** Returns an object as `Pod shop/web-1`. */
 export function nameOf({ kind, namespace, name }: Subject): string {
-  return `${kind} ${namespace === "" ? "" : `${namespace}/`}${name}`;
+  return oneLine(`${kind} ${namespace === "" ? "" : `${namespace}/`}${name}`);
 }

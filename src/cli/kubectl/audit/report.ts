@@ -1,3 +1,4 @@
+import { oneLine } from "../../terminal-text";
 import { wrapText } from "../lines";
 import { formatTable } from "../table";
 import type { Paint } from "../io";
@@ -77,7 +78,7 @@ export function summaryOf({ findings, unread, server, namespace }: Report): stri
   const found = counts.filter(({ count }) => count > 0).map(({ severity, count }) => `${count} ${severity}`);
   const where = namespace === undefined ? server : `namespace ${namespace} of ${server}`;
   const what = found.length === 0 ? "found nothing" : `found ${found.join(", ")}`;
-  return `Audit of ${where}: ${what}${unread.length > 0 ? "; not everything could be read" : ""}.`;
+  return `Audit of ${oneLine(where)}: ${what}${unread.length > 0 ? "; not everything could be read" : ""}.`;
 }
 
 /** Formats each finding on one line. */
@@ -86,7 +87,7 @@ export function formatWide({ findings }: Report, paint: Paint): string {
     paint(STYLES[finding.severity], finding.severity),
     finding.check,
     nameOf(finding),
-    `${finding.why} ${finding.wayOut}`,
+    oneLine(`${finding.why} ${finding.wayOut}`),
   ]);
   return formatTable(["SEVERITY", "CHECK", "OBJECT", "WHY AND WHAT TO DO"], rows);
 }
