@@ -53,7 +53,8 @@ function problemOfOne(window: MaintenanceWindow, nowMs: number): string | undefi
 /** The window that is open or opens next; undefined if it never does. */
 function spanAfter({ schedule, timeZone, duration }: MaintenanceWindow, nowMs: number) {
   const durationMs = parseDuration(duration);
-  const opensMs = openingAfter(schedule, timeZone, nowMs - durationMs);
+  // The duration is part of the key: windows of one schedule ask about different times, and would replace each other's gap.
+  const opensMs = openingAfter(schedule, timeZone, nowMs - durationMs, `${schedule} ${timeZone} ${duration}`);
   return opensMs === undefined ? undefined : { opensMs, closesMs: opensMs + durationMs };
 }
 
@@ -63,32 +64,40 @@ interface Gap {
   readonly untilMs: number;
 }
 
-/** The last gap of each schedule: evaluating one takes half a millisecond, and passes ask for the same again and again. */
+/** The last gap of each window, that used last at the end: finding one takes a third of a millisecond, and passes ask again and again. */
 const gaps = new Map<string, Gap>();
 
-/** Schedules that are remembered; beyond that all are evaluated again. */
-const MAX_GAPS = 1_000;
+/** Windows that are remembered. */
+const MAX_GAPS = 4_000;
 
 /** Returns the first opening after that time; undefined if there is none, or schedule or time zone are invalid. */
-function openingAfter(schedule: string, timeZone: string, afterMs: number): number | undefined {
-  const id = `${schedule} ${timeZone}`;
+function openingAfter(schedule: string, timeZone: string, afterMs: number, id: string): number | undefined {
   let gap = gaps.get(id);
   if (gap === undefined || afterMs < gap.fromMs || afterMs >= gap.untilMs) {
     gap = { fromMs: afterMs, untilMs: evaluate(schedule, timeZone, afterMs) };
-    if (gaps.size >= MAX_GAPS) gaps.clear();
-    gaps.set(id, gap);
   }
+  gaps.delete(id);
+  gaps.set(id, gap);
+  const [oldest] = gaps.keys();
+  if (gaps.size > MAX_GAPS && oldest !== undefined) gaps.delete(oldest);
   return gap.untilMs === Infinity ? undefined : gap.untilMs;
 }
 
 function evaluate(schedule: string, timeZone: string, afterMs: number): number {
-  const cron = isTimeZone(timeZone) ? cronOf(schedule, timeZone) : undefined;
+  const cron = isTimeZone(timeZone) ? cronOf(schedule, timeZone, yearsAround(afterMs)) : undefined;
   return cron?.nextRun(new Date(afterMs))?.getTime() ?? Infinity;
 }
 
-function cronOf(schedule: string, timezone: string): Cron | undefined {
+/** The years in which a schedule opens if it ever does, with one to spare for the time zone: up to eight lie between two 29 February. */
+function yearsAround(timeMs: number): string {
+  const year = new Date(timeMs).getUTCFullYear();
+  return `${year - 1}-${year + 9}`;
+}
+
+/** Returns a schedule of five fields within these years; without them Croner looks for 30 February until the year 3000. */
+function cronOf(schedule: string, timezone: string, years = "*"): Cron | undefined {
   try {
-    return new Cron(schedule, { timezone, paused: true, mode: "5-part" });
+    return new Cron(`0 ${schedule} ${years}`, { timezone, paused: true, mode: "7-part" });
   } catch {
     return undefined;
   }
