@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
+import { freePort } from "../lab/free-port";
 import { ensurePrometheus } from "../lab/prometheus";
 import { exampleConfig } from "./prometheus-config";
 import { renderRules, rulesIn } from "./rules";
@@ -88,13 +88,4 @@ async function hurriedRules(): Promise<string> {
     if (rule.for !== undefined) rule.for = HURRY.for;
   }
   return stringify(groups);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
