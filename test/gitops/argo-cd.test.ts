@@ -15,6 +15,7 @@ import {
   expiryOf,
   flowSchemas,
   generationOf,
+  replaced,
   resilience,
   secondsOf,
   untilNoResilience,
@@ -192,6 +193,52 @@ describe.concurrent("an Application", () => {
     await story.commit(controller(name));
     await untilNoResilience(client, name);
     expect(await flowSchemas(client, name)).toEqual([]);
+  });
+
+  it("replaces an object, and deletes and creates it again: the operator keeps and restores what it made", async () => {
+    const name = "replaced";
+    const inGit = (options: string, maxRestarts: number): object[] => [
+      ...controller(name),
+      replaced(resilience(name, { targets, tokenRestart: { maxRestarts }, flowIsolation: {} }), options),
+    ];
+    const story = await begin(name, inGit("Replace=true", 3));
+    const isWhole = async (): Promise<string> => {
+      await story.untilHealth("Healthy");
+      const { metadata } = await client.until("the finalizer", async () => {
+        const object = await client.resilience(name, "web");
+        return object.metadata.finalizers?.includes(FINALIZER) && object;
+      });
+      expect(await flowSchemas(client, name)).toHaveLength(2);
+      return metadata.uid;
+    };
+    const first = await isWhole();
+    await story.commit(inGit("Replace=true", 2));
+    expect(await isWhole()).toBe(first);
+    expect(await story.syncsWhileCompared(6)).toBe(0);
+    await story.commit(inGit("Replace=true,Force=true", 1));
+    expect(await isWhole()).not.toBe(first);
+    expect(await story.syncsWhileCompared(6)).toBe(0);
+  });
+
+  it("restores a ServiceAccount by self-heal: the operator restarts the workload, and its annotation is no drift", async () => {
+    const name = "recreated";
+    const object = resilience(name, { targets, tokenRestart: { strategy: "RolloutRestart" } });
+    const story = await begin(name, [...controller(name), object]);
+    await story.untilHealth("Healthy");
+    await client.untilTokens(name, "web", ["Accepted"]);
+    await client.output(["delete", "serviceaccount", "web", "-n", name]);
+    await client.until(
+      "the workload to recover",
+      async () => (await client.resilience(name, "web")).status?.restarts?.[0]?.outcome === "Recovered",
+      240_000,
+    );
+    const annotation = "jsonpath={.spec.template.metadata.annotations.controller-resilience\\.io/restarted-at}";
+    const restartedAt = (): Promise<string> =>
+      client.output(["get", "deployment", "web", "-n", name, "-o", annotation]);
+    const at = await restartedAt();
+    expect(at).not.toBe("");
+    expect(await story.syncsWhileCompared(6)).toBe(0);
+    expect(await restartedAt()).toBe(at);
   });
 
   it("renames an object: the new one takes over", async () => {

@@ -20,6 +20,13 @@ export function annotated(object: object): object {
   return copy;
 }
 
+/** An object that Argo CD applies with these options. */
+export function replaced(object: object, syncOptions: string): object {
+  const copy = structuredClone(object) as { metadata: object };
+  Object.assign(copy.metadata, { annotations: { "argocd.argoproj.io/sync-options": syncOptions } });
+  return copy;
+}
+
 /** A RoleBinding that expires; other objects as they are. */
 export function expiring(object: object, due: string): object {
   const copy = structuredClone(object) as { kind: string; metadata: object };
