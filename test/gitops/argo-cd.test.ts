@@ -5,7 +5,7 @@ import type { ClusterClient } from "../cluster/client";
 import { smallController } from "../controllers/small-controller";
 import { tokenAgent } from "../controllers/token-agent";
 import { letOperatorBind } from "../enforcers/rights";
-import type { Application, ArgoCd } from "./argo-cd";
+import type { ArgoCd } from "./argo-cd";
 import { ArgoLab } from "./argo-lab";
 import { deployer, exampleFiles, fillPlatform, rootOf, TEAM, teamObjects } from "./example";
 import {
@@ -25,7 +25,8 @@ import { Story, type StoryOptions, storyProject } from "./story";
 // The real Argo CD and this project's operator in one cluster. First Argo CD installs everything as deploy/argocd/example says; then each story has
 // a namespace and an Application of its own, with self-heal and pruning.
 
-const WAVES = ["controller-resilience-api", "controller-resilience", TEAM];
+/** The Application of the operator, and its Deployment. */
+const OPERATOR = "controller-resilience";
 /** Longer than the operator takes to change a DaemonSet, twice, and Argo CD to revert it. */
 const FIGHT_MS = 400_000;
 
@@ -57,16 +58,20 @@ beforeAll(async () => {
 
 afterAll(() => (where as ArgoLab | undefined)?.down());
 
-const times = ({ status }: Application): { started: number; finished: number } => ({
-  started: Date.parse(status?.operationState?.startedAt ?? ""),
-  finished: Date.parse(status?.operationState?.finishedAt ?? ""),
-});
+/** A time that kubectl reads from an object, in milliseconds. */
+const timeIn = async (path: string, ...object: string[]): Promise<number> =>
+  Date.parse(await client.output(["get", ...object, "-o", `jsonpath={${path}}`]));
+const createdAt = (application: string): Promise<number> =>
+  timeIn(".metadata.creationTimestamp", "application", application, "-n", "argocd");
+/** When a condition became what it is. */
+const since = (type: string): string => `.status.conditions[?(@.type=="${type}")].lastTransitionTime`;
 
 it("applies the example in waves, each after the one before is Healthy", async () => {
   await argo.untilSynced(TEAM, revisions.team);
-  const applications = await Promise.all(WAVES.map(name => argo.application(name)));
-  for (const [index, later] of applications.slice(1).entries())
-    expect(times(later).started).toBeGreaterThanOrEqual(times(applications[index]!).finished);
+  const crd = ["crd", "controllerresiliences.controller-resilience.io"];
+  expect(await createdAt(OPERATOR)).toBeGreaterThanOrEqual(await timeIn(since("Established"), ...crd));
+  const deployment = ["deployment", OPERATOR, "-n", "controller-resilience-system"];
+  expect(await createdAt(TEAM)).toBeGreaterThanOrEqual(await timeIn(since("Available"), ...deployment));
   expect(await client.condition(TEAM, TEAM, "Ready")).toMatchObject({ status: "True" });
   const pods = await client.output(["get", "pods", "-n", "controller-resilience-system", "-o", "name"]);
   // A hook of `helm test` is no hook of Argo CD.
