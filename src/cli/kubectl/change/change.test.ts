@@ -178,16 +178,24 @@ describe("release", () => {
     });
   });
 
-  it("changes the FlowSchema while no operator works", async () => {
+  const putFlowSchema = (labels: Record<string, string>): void => {
     objects.set(LEASE, lease({}, false));
-    objects.set(FLOW_SCHEMA, {
-      metadata: {
-        name: "controller-resilience-x",
-        uid: "f1",
-        resourceVersion: "9",
-        annotations: { "controller-resilience.io/priority-levels": "home,controller-resilience-tar-pit" },
-      },
-    });
+    const annotations = { "controller-resilience.io/priority-levels": "home,controller-resilience-tar-pit" };
+    const names = { name: "controller-resilience-x", uid: "f1", resourceVersion: "9" };
+    objects.set(FLOW_SCHEMA, { metadata: { ...names, labels, annotations } });
+  };
+
+  it("changes no FlowSchema that the operator has not made, whatever status names", async () => {
+    putFlowSchema({ "app.kubernetes.io/managed-by": "Helm" });
+    const { code, stderr } = await call("release", "sa/web", "-n", "shop", "--yes");
+    expect([code, writes]).toEqual([1, []]);
+    expect(stderr).toBe(
+      "FlowSchema controller-resilience-x, which status names, was not made by the operator; it is not changed\n",
+    );
+  });
+
+  it("changes the FlowSchema while no operator works", async () => {
+    putFlowSchema({ "app.kubernetes.io/managed-by": "controller-resilience" });
     const { code, stderr } = await call("release", "sa/web", "-n", "shop", "--yes");
     expect([code, stderr]).toEqual([0, expect.stringContaining("no operator works")]);
     expect(writes[0]).toMatchObject({

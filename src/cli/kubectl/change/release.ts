@@ -2,6 +2,7 @@ import type { ControllerResilience, FlowStatus } from "../../../api/controller-r
 import { KIND, LEVELS_ANNOTATION } from "../../../api/names";
 import { type JsonObject, objectOf, textsOf } from "../../../core/json";
 import { KINDS } from "../../../core/kinds";
+import { isManaged } from "../../../core/owned";
 import { CliError } from "../io";
 import type { OperatorState } from "../operator";
 import type { Session } from "../session";
@@ -75,7 +76,11 @@ async function byFlowSchema(
   if (flowSchema === undefined) throw new CliError(`status names no FlowSchema of ServiceAccount ${serviceAccount}`);
   const place = { name: flowSchema };
   const raw = await readOne(session, KINDS.FlowSchema, place, `FlowSchema ${flowSchema}`);
-  const [level] = (textsOf(objectOf(raw["metadata"])["annotations"])[LEVELS_ANNOTATION] ?? "").split(",");
+  const { labels, annotations } = objectOf(raw["metadata"]);
+  // Whoever may write status chooses the name.
+  if (!isManaged({ labels: textsOf(labels) }))
+    throw new CliError(`FlowSchema ${flowSchema}, which status names, was not made by the operator; it is not changed`);
+  const [level] = (textsOf(annotations)[LEVELS_ANNOTATION] ?? "").split(",");
   if (level === undefined || level === "")
     throw new CliError(`FlowSchema ${flowSchema} has no annotation ${LEVELS_ANNOTATION}, so its level is unknown`);
   const why = spec.suspend ? "the object is suspended" : spec.mode === "Observe" ? "mode Observe" : "no operator works";
