@@ -31,8 +31,8 @@ async function clusterOf(
     timeline.quote(forecast(STEPS_ON_A_CLUSTER));
     return contextCluster(context, folder);
   }
-  const steps = stepsAhead();
-  timeline.quote(forecast(steps, steps.some(({ isOnce }) => isOnce) ? demosOnClustersHere() : []));
+  const { steps, shorter } = await stepsAhead(demosOnClustersHere());
+  timeline.quote(forecast(steps, shorter));
   const say = (who: string) => (line: string) => void timeline.say(who, line);
   // What fails here fails again when it is needed, and is reported then.
   const building = hostProcess ? undefined : operatorImage(say("operator")).catch(() => undefined);

@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
+import { forLab } from "../cluster/shipped";
 import type { Said } from "../cluster/client";
 import type { Lab } from "../lab";
 import { silent } from "../lab/progress";
@@ -20,4 +23,29 @@ it("returns the warnings and errors of the pods' logs, then lines that are not J
 it("returns kubectl's error if there is no log", async () => {
   const operator = operatorWhoseLogsAre({ code: 1, stderr: "container is waiting to start: ImagePullBackOff\n" });
   expect(await operator.complaints()).toEqual(["container is waiting to start: ImagePullBackOff"]);
+});
+
+it("installs the shipped manifests with the image of the lab, without waiting for the API server to settle", () => {
+  const text = readFileSync(join(__dirname, "../../deploy/install.yaml"), "utf8");
+  const objects = forLab(text) as { kind: string }[];
+  expect(objects).toHaveLength([...text.matchAll(/^kind: /gm)].length);
+  expect(objects.find(({ kind }) => kind === "Deployment")).toMatchObject({
+    spec: {
+      replicas: 2,
+      template: {
+        spec: {
+          containers: [
+            {
+              image: "controller-resilience:lab",
+              imagePullPolicy: "Never",
+              env: expect.arrayContaining([
+                { name: "RESILIENCE_API_SERVER_SETTLE_SECONDS", value: "0" },
+                { name: "RESILIENCE_FULL_PASS_SECONDS", value: "60" },
+              ]) as object[],
+            },
+          ],
+        },
+      },
+    },
+  });
 });

@@ -1,4 +1,4 @@
-import { installChart, upgradeChart, bindValue } from "../cluster/chart";
+import { installShipped } from "../cluster/shipped";
 import { ClusterClient } from "../cluster/client";
 import { install, OPERATOR } from "../cluster/installation";
 import { type BindableRole, letOperatorBind } from "../enforcers/rights";
@@ -24,11 +24,10 @@ export interface DemoOperator {
   stop(): Promise<void>;
 }
 
-/** Runs the operator in the cluster, installed with its chart, as users do. Only a lab has its image, which is in no registry. */
+/** Runs the operator in the cluster, as users install it with kubectl: Helm would have to be built. Only a lab has its image, which is in no registry. */
 export class OperatorInCluster implements DemoOperator {
-  readonly description = "Install the operator with its Helm chart: two pods, one of which leads";
+  readonly description = "Install the operator with deploy/install.yaml: two pods, one of which leads";
   readonly afterwards = "with the operator";
-  private readonly bindable: BindableRole[] = [];
 
   constructor(
     private readonly lab: Lab,
@@ -36,13 +35,11 @@ export class OperatorInCluster implements DemoOperator {
   ) {}
 
   async start(): Promise<void> {
-    // A lab that was kept may contain the installation for operators outside the cluster.
-    await installChart(this.lab, ["--take-ownership", "--force-conflicts"], this.progress);
+    await installShipped(this.lab, this.progress);
   }
 
   async letBind(role: BindableRole): Promise<void> {
-    this.bindable.push(role);
-    await upgradeChart(this.lab, bindValue(this.bindable));
+    await letOperatorBind(ClusterClient.of(this.lab), role);
   }
 
   async complaints(): Promise<string[]> {

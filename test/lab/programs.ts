@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { run } from "./commands";
 import { foldersOf } from "./folders";
 import { built, builtPath, hasGo } from "./go-build";
-import { controlPlane, type Minor } from "./kubernetes";
+import { askedMinor, controlPlane, type Minor } from "./kubernetes";
 import type { Progress } from "./progress";
 import type { LabState } from "./state";
 
@@ -77,20 +77,40 @@ export async function canHaveKubelet(): Promise<boolean> {
   return assets === undefined || assets.has.includes("kubelet") || (await canBuild());
 }
 
+/** Which lab the programs are for. */
+interface Wanted extends Pick<LabState, "kind" | "id"> {
+  readonly kubernetes?: Minor | undefined;
+}
+
 /** Finds or builds the programs that a lab needs. */
-export async function findPrograms({ kind, id, kubernetes }: LabState, progress: Progress): Promise<Programs> {
-  const assets = await findAssets();
-  const wanted = kind === "node" ? FOR_NODE : FOR_ANY;
+export async function findPrograms({ kind, id, kubernetes }: Wanted, progress: Progress): Promise<Programs> {
+  const { choice, assets } = await choose(kind, kubernetes);
   const program = controlPlane(kubernetes);
   const { version } = program;
-  const isExact = kubernetes !== undefined;
-  const choice = choosePrograms({ wanted, assets, canBuild: await canBuild(kubernetes), version, isExact });
   if (choice.note !== "") progress(choice.note);
   refuseIfUseless(choice);
   const paths = choice.build.length > 0 ? pathsTo(choice.build, await built(program, id, progress)) : {};
   if (assets === undefined) return { version, paths };
   for (const program of choice.fromAssets) paths[program] = resolve(assets.folder, program);
   return { version: choice.fromAssets.includes("kube-apiserver") ? assets.version : version, paths };
+}
+
+/** Whether a lab with a node has to build programs first. */
+export async function mustBuild(): Promise<boolean> {
+  const kubernetes = askedMinor();
+  const { choice } = await choose("node", kubernetes);
+  return choice.build.length > 0 && !existsSync(builtPath(controlPlane(kubernetes)));
+}
+
+async function choose(
+  kind: LabState["kind"],
+  kubernetes: Minor | undefined,
+): Promise<{ choice: Choice; assets: Sources["assets"] }> {
+  const assets = await findAssets();
+  const wanted = kind === "node" ? FOR_NODE : FOR_ANY;
+  const { version } = controlPlane(kubernetes);
+  const isExact = kubernetes !== undefined;
+  return { choice: choosePrograms({ wanted, assets, canBuild: await canBuild(kubernetes), version, isExact }), assets };
 }
 
 async function canBuild(minor?: Minor): Promise<boolean> {
