@@ -45,7 +45,7 @@ command("up", "start a lab; for a running lab, start only the missing components
   .option("--kubernetes <minor>", `version of a new lab: ${MINORS.join(", ")} (default: the newest)`, minorOf)
   .addHelpText(
     "after",
-    "\nThe first start builds the programs from Go modules (about 10 minutes on 2 cores), or uses those of" +
+    "\nThe first start builds the programs from Go modules (4 to 12 minutes on 2 cores), or uses those of" +
       "\nKUBEBUILDER_ASSETS if that is set. Missing Debian packages (containerd, runc, CNI plugins) are installed.",
   )
   .action(async ({ name, controlPlaneOnly, kubernetes }: UpFlags) => {
