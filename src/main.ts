@@ -33,6 +33,7 @@ import { KeyMemory } from "./core/signing-keys";
 import { Engine, type EnginePorts } from "./engine/engine";
 import { IdentityProbe } from "./engine/lead/identity-probe";
 import { startFrameworkOr } from "./cluster/pepr/framework";
+import { MissedChanges } from "./cluster/pepr/missed-changes";
 import { Rounds } from "./logs/reading/rounds";
 import { createRemedies } from "./remedies/registry";
 import {
@@ -109,6 +110,8 @@ function assemble(settings: Settings, server: string): Operator {
   const reading = { informers, logs, rounds, keyMemory, rejections: audit?.rejections, ...ownFacts(() => probed) };
   const readers = new ClusterReaders({ ...shared, ...settings, ...reading });
   const store = new ApiObjectStore(shared.api, { isOurs: key => isWatched(settings, key), log }, own.objects);
+  const isSeen = store.hasCached.bind(store);
+  const missed = new MissedChanges({ clock: systemClock, isSeen, enqueue: own.enqueue });
   const ports: EnginePorts = {
     // With their own clients, neither slow logs nor reads delay the Lease or a write.
     lease: new ApiLeaseStore(createApi(), { namespace, name: LEASE }),
@@ -132,8 +135,7 @@ function assemble(settings: Settings, server: string): Operator {
   const untilStopped: ErrandPorts = { clock: systemClock, random, log, signal: stopping.signal };
   const needs = allNeeds(remedies, { lease: { namespace, name: LEASE }, moduleId: cfg.pepr.uuid, watchNamespaces });
   return {
-    // What the operator's own watch has seen is judged there: it ignores the operator's own reports.
-    enqueue: (key, version) => (store.hasCached(key, version) ? undefined : own.enqueue(key)),
+    enqueue: missed.add.bind(missed),
     start: startFramework => {
       handleProcessEvents(log, stop);
       engine.loop.known.onChange(namespaces => informers.setNamespaces(namespaces));
