@@ -93,6 +93,13 @@ describe("a status", () => {
     expect(cut.endsWith("…")).toBe(true);
   });
 
+  it("has no characters in its messages that a terminal may obey, or that hide or reorder text", () => {
+    const at = { status: "True", lastTransitionTime: "2025-01-01T00:00:00Z", reason: "R" } as const;
+    const conditions = [{ ...at, type: "Ready", message: "RoleBinding a\x1b[2J\r\n\u202eb\u009bc\u2028d expires." }];
+    expect(boundStatus({ conditions }, NOW).conditions?.[0]?.message).toBe("RoleBinding a [2J b c d expires.");
+    expect(cutMessage(`${"\n".repeat(5_000)}end`, 10)).toBe(" end");
+  });
+
   it("is compared independent of the order of keys and of absent values, but not of the order of lists", () => {
     const a = {
       observedGeneration: 1,

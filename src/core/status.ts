@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ControllerResilienceStatus } from "../api/controller-resilience";
 import { ConditionType } from "../api/conditions";
+import { oneLine } from "./one-line";
 import type { StatusList } from "./remedy";
 import { pruneRestarts } from "./restarts/budget";
 import { RESTARTS_COUNTED_MS } from "./restarts/history";
@@ -12,7 +13,7 @@ const MAX_STATUS_BYTES = 512 * 1024;
 /** Lists of the engine. They are not shortened: budgets depend on restarts, which have a limit of their own. */
 const KEPT: ReadonlySet<string> = new Set(["conditions", "restarts"] satisfies (keyof ControllerResilienceStatus)[]);
 
-/** Returns the status to write: restarts pruned, messages and lists cut to fit into one object. */
+/** Returns the status to write: restarts pruned, messages cleaned, messages and lists cut to fit into one object. */
 export function boundStatus(status: ControllerResilienceStatus, now: Date): ControllerResilienceStatus {
   const bounded: ControllerResilienceStatus = {
     ...status,
@@ -44,11 +45,12 @@ function withCutLists(bounded: ControllerResilienceStatus, whole: ControllerResi
   return { ...bounded, ...(conditions && { conditions }) };
 }
 
-/** Cuts a message at a whole character and ends it with an ellipsis. */
+/** Puts a message on one line without characters that a terminal may obey, cuts it at a whole character and ends it with an ellipsis. */
 export function cutMessage(message: string, most = MAX_MESSAGE): string {
-  if (message.length <= most) return message;
-  const end = /[\uD800-\uDBFF]/.test(message.charAt(most - 2)) ? most - 2 : most - 1;
-  return `${message.slice(0, end)}…`;
+  const line = oneLine(message);
+  if (line.length <= most) return line;
+  const end = /[\uD800-\uDBFF]/.test(line.charAt(most - 2)) ? most - 2 : most - 1;
+  return `${line.slice(0, end)}…`;
 }
 
 /** Returns the names of the remedies' lists. Of equally long lists the first is cut first: bindings, which renewals depend on, are last. */

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describeError } from "../core/errors";
+import { oneLine } from "../core/one-line";
 import type { Log } from "../core/ports";
 
 export interface HealthCheck {
@@ -126,10 +127,6 @@ function troubleOf(check: HealthCheck): string | null {
   } catch (error) {
     return describeError(error);
   }
-}
-
-function oneLine(trouble: string): string {
-  return trouble.replace(/\s+/g, " ");
 }
 
 function text(code: number, body: string): Page {

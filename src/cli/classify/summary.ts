@@ -1,8 +1,8 @@
 import { formatDuration } from "../../core/duration";
+import { oneLine } from "../../core/one-line";
 import { classify, LOG_CLASSES, type LogClass, stripColors } from "../../logs/classifier/index";
 import { timestampAt, toMs } from "../../logs/reading/timestamp";
 import type { LogText } from "../replay/log-text";
-import { oneLine } from "../terminal-text";
 
 type Found = Exclude<LogClass, "none">;
 

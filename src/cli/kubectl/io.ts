@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { oneLine } from "../terminal-text";
+import { oneLine } from "../../core/one-line";
 
 /** A stream that may be a terminal. */
 export type Terminal<S> = S & { readonly isTTY?: boolean; readonly columns?: number };

@@ -1,6 +1,6 @@
 import { formatDuration } from "../../core/duration";
 import { timeOf } from "../../core/json";
-import { oneLine } from "../terminal-text";
+import { oneLine } from "../../core/one-line";
 
 /** Wraps text at spaces; further lines are indented to the end of the prefix. A word longer than a line stays whole. */
 export function wrapText(text: string, prefix: string, columns: number): string[] {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { oneLine } from "../../core/one-line";
 import { buildEvent, cutNote, eventName, eventNamespace } from "./event-body";
 
 const record = {
@@ -62,8 +63,8 @@ describe("an Event", () => {
   it("has a note of at most 1 kB, cut between characters", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 2_000 }), text => {
-        // The character that Node writes for half of another.
-        const note = text.replaceAll("\ufffd", "");
+        // Without the character that Node writes for half of another.
+        const note = oneLine(text.replaceAll("\ufffd", ""));
         const cut = cutNote(note);
         expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(1024);
         expect(cut).not.toContain("\ufffd");
@@ -72,5 +73,11 @@ describe("an Event", () => {
     );
     expect(cutNote("🙂".repeat(256))).toBe("🙂".repeat(256));
     expect(cutNote("🙂".repeat(257))).toBe(`${"🙂".repeat(255)}…`);
+  });
+
+  it("has a note without characters that a terminal may obey, or that hide or reorder text", () => {
+    const note = "RoleBinding a\x1b[2J\r\n\u202eb expires.";
+    const event = buildEvent({ ...record, note }, { name: "a.1", timeMs: 0, instance: "i" });
+    expect(event).toMatchObject({ note: "RoleBinding a [2J b expires." });
   });
 });

@@ -1,5 +1,6 @@
 import { MANAGER } from "../../api/names";
 import type { ObjectRef } from "../../core/intent";
+import { oneLine } from "../../core/one-line";
 import type { EventRecord } from "../../core/ports";
 import { microTime } from "../../core/time";
 
@@ -73,10 +74,11 @@ export function buildSeries(count: number, lastMs: number): object {
   return { series: { count, lastObservedTime: microTime(lastMs) } };
 }
 
-/** Cuts a note to 1 kB of UTF-8, between characters. */
+/** Puts a note on one line without characters that a terminal may obey, and cuts it to 1 kB of UTF-8, between characters. */
 export function cutNote(note: string): string {
-  const bytes = Buffer.from(note, "utf8");
-  if (bytes.length <= MAX_NOTE_BYTES) return note;
+  const line = oneLine(note);
+  const bytes = Buffer.from(line, "utf8");
+  if (bytes.length <= MAX_NOTE_BYTES) return line;
   let end = MAX_NOTE_BYTES - Buffer.byteLength(ELLIPSIS);
   // Bytes 10xxxxxx continue a character.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;

@@ -75,6 +75,15 @@ describe("notices", () => {
       expect(pass(exhausted, ok)).toEqual(["Resolved RestartsExhausted"]);
     });
 
+    it("are told without characters of their names that a terminal may obey", () => {
+      passWith(ok, "RoleBinding/web");
+      clock.advance(REPEATED_AFTER_MS);
+      const name = "RoleBinding/a\x1b[2J\n\u202eb";
+      expect(passWith(exhausted, "RoleBinding/web", name)).toEqual([
+        "Open RoleBinding/a [2J b/2025-01-01T00:05:00Z Also RoleBinding/a [2J b. about RestartsExhausted",
+      ]);
+    });
+
     it("are told together if they come within five minutes", () => {
       passWith(ok, "a");
       expect(passWith(exhausted, "a", "b")).toEqual([]);

@@ -2,6 +2,7 @@ import type { StatusCondition } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
 import type { ObjectRef } from "../../core/intent";
 import type { Notification, NotificationSink } from "../../core/notifications";
+import { oneLine } from "../../core/one-line";
 import { cutMessage } from "../../core/status";
 import { toSeconds } from "../../core/time";
 import { type ConditionSubjects, type Incident, incidentsOf, isUnknown } from "./incidents";
@@ -157,7 +158,8 @@ export class Notices {
 
   #send({ id, message, ...notification }: Notification): void {
     const suffix = notification.state === "Resolved" ? "/resolved" : "";
-    this.#sink?.send({ ...notification, id: id + suffix, message: cutMessage(message, MAX_MESSAGE) });
+    // The id may have the name of a binding.
+    this.#sink?.send({ ...notification, id: oneLine(id) + suffix, message: cutMessage(message, MAX_MESSAGE) });
   }
 }
 

@@ -54,6 +54,13 @@ describe("a blocked change", () => {
   ]);
   const all = [...changes, ["blocked eviction", () => blocked(new AdmissionScene())] as const];
 
+  it("is reported without characters of the refusal that a terminal may obey", async () => {
+    const scene = refused(new Scene(), { result: "Failed", message: "webhook\x1b[2J\nsays \u202eno" });
+    await watched(scene);
+    const [entry] = scene.object.status?.daemonSets ?? [];
+    expect(entry?.hindrance?.message).toContain("webhook [2J says  no");
+  });
+
   it.each(all)("of a %s is reported, with the same message in every pass", async (_, make) => {
     expect((await watched(make())).reports).toHaveLength(1);
   });

@@ -2,6 +2,7 @@ import type { DaemonSetStatus } from "../../api/controller-resilience";
 import type { Execution, Intent, Outcome } from "../../core/intent";
 import { describePending, pendingWrites } from "../../core/outcomes";
 import type { Outcomes, Report } from "../../core/remedy";
+import { cutMessage } from "../../core/status";
 import { toSeconds } from "../../core/time";
 import { type Finding, targetNotFound } from "../kit/finding";
 import { worstFirst } from "../kit/severity";
@@ -118,7 +119,7 @@ function firstOtherBlocked(plan: TokenLifetimePlan, outcomes: Outcomes): Executi
 
 function hindranceOf(execution: Execution): Hindrance {
   const reason = hindranceReason(execution.intent, execution.outcome);
-  return { ...(reason && { reason }), message: describePending(execution) };
+  return { ...(reason && { reason }), message: cutMessage(describePending(execution)) };
 }
 
 function hindranceReason({ verb }: Intent, outcome: Outcome): Hindrance["reason"] {

@@ -1,4 +1,4 @@
-import { oneLine } from "../../terminal-text";
+import { oneLine } from "../../../core/one-line";
 
 /** Worst first. critical: it fails now. warning: it fails at a foreseeable event. notice: nothing would notice or contain a failure. */
 export const SEVERITIES = ["critical", "warning", "notice"] as const;

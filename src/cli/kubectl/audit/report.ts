@@ -1,4 +1,4 @@
-import { oneLine } from "../../terminal-text";
+import { oneLine } from "../../../core/one-line";
 import { wrapText } from "../lines";
 import { formatTable } from "../table";
 import type { Paint } from "../io";
