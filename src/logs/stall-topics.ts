@@ -7,6 +7,9 @@ export const LEASE_LOST = "lease-lost";
 /** Topic of records about requests that waited or were rejected because of their rate. */
 export const THROTTLED = "throttled";
 
+/** Topic of records about requests that the API server refused because of their rate. */
+export const REFUSED = "refused";
+
 /** A request that the API server answered 403: names that were checked, and no log text. */
 export interface DeniedRequest {
   /** The ServiceAccount that made it. */
@@ -71,7 +74,20 @@ export function deniedOf(topic: string): DeniedRequest | undefined {
 /** client-go says this of its own limit when a deadline is near, whatever took the time. */
 const NO_TIME_LEFT = "client rate limiter Wait returned an error";
 
-/** Finds 401s, and as topics denied requests, lost Leases and throttling. */
+/**
+ * What clients print for a 429: client-go (rest/with_retry.go), apimachinery (NewGenericServerResponse), and others the reason of the Status
+ * object. Not the number, which leaderelection.go has as the line of a frequent message.
+ */
+const TOO_MANY = /server-side throttling|too ?many ?requests/i;
+
+/** The client's own limit (client-go, kopf): normal life, and no answer of the API server. */
+const OWN_LIMIT =
+  /client-side throttling|throttling request took|rate limiter wait returned|throttling (?:for|is over)/i;
+
+/** The Eviction API answers 429 for a PodDisruptionBudget, whatever the rate. */
+const EVICTION = "disruption budget";
+
+/** Finds 401s, and as topics denied requests, lost Leases, throttling, and which of it is a refusal of the API server. */
 export const findStalls: FindUnauthorized = (text, onRecord, pod) =>
   scanInSteps(text, (cls, start, end) => {
     if (cls === "watch-ended") return;
@@ -79,8 +95,17 @@ export const findStalls: FindUnauthorized = (text, onRecord, pod) =>
     if (pod !== undefined && isFromOtherPod(record, pod)) return;
     if (cls === "unauthorized") onRecord(start);
     else if (cls === "forbidden") noteDenied(record, topic => onRecord(start, topic));
-    else if (cls !== "none" && !(cls === THROTTLED && record.includes(NO_TIME_LEFT))) onRecord(start, cls);
+    else if (cls !== "none") {
+      if (!(cls === THROTTLED && record.includes(NO_TIME_LEFT))) onRecord(start, cls);
+      if (isRefused(cls, record)) onRecord(start, REFUSED);
+    }
   });
+
+/** A Lease that is lost because of a 429 is a lost Lease. */
+function isRefused(cls: string, record: string): boolean {
+  if (record.includes(EVICTION)) return false;
+  return TOO_MANY.test(record) || (cls === THROTTLED && !OWN_LIMIT.test(record));
+}
 
 function noteDenied(record: string, note: (topic: string) => void): void {
   const denied = deniedIn(record);

@@ -1,5 +1,5 @@
 import { persistenceOf, type UnauthorizedTrace } from "../../logs/persistence";
-import { deniedOf, LEASE_LOST, THROTTLED } from "../../logs/stall-topics";
+import { deniedOf, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/stall-topics";
 import { denialRule, type ContainerLog } from "./denials";
 
 // How often a program has lost its Lease. Pure.
@@ -42,7 +42,7 @@ function causeOf(log: ContainerLog, starts: readonly number[], nowMs: number): L
   const denied = Array.from(log.topics).filter(([topic]) => deniedOf(topic)?.resource === "leases");
   if (denied.some(([, trace]) => isNear(trace, starts))) return "Denied";
   if (log.has401) return "Unauthorized";
-  return isNear(log.topics.get(THROTTLED), starts) ? "Throttled" : "Unknown";
+  return [THROTTLED, REFUSED].some(topic => isNear(log.topics.get(topic), starts)) ? "Throttled" : "Unknown";
 
   function isNear(trace: UnauthorizedTrace | undefined, losses: readonly number[]): boolean {
     const occasions = trace?.occasions.filter(({ startMs }) => startMs <= nowMs) ?? [];
@@ -58,6 +58,15 @@ export function showsFailure(log: ContainerLog, nowMs: number): boolean {
 /** Reports whether the API server answers requests for Leases 403 just now. A restart can't help then. */
 export function isDeniedLeases({ topics }: ContainerLog, nowMs: number): boolean {
   return Array.from(topics).some(([topic, trace]) => deniedOf(topic)?.resource === "leases" && isRecent(trace, nowMs));
+}
+
+/**
+ * Reports whether the API server refuses requests of the pod with 429 just now, several times lately: one is part of a normal day, and a
+ * holder without seats gets one for nearly every renewal, which client-go tries every 2 s. Delays by the client's own limit do not count.
+ */
+export function isThrottled({ topics }: ContainerLog, nowMs: number): boolean {
+  const trace = topics.get(REFUSED);
+  return trace !== undefined && persistenceOf(trace, denialRule(0), nowMs).state === "persistent";
 }
 
 function isRecent(trace: UnauthorizedTrace | undefined, nowMs: number): boolean {

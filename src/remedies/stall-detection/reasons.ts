@@ -39,7 +39,7 @@ export const REASONS = {
   RestartDeferred: {
     event: "Normal",
     passes: true,
-    help: "Cooldown, `maxUnavailable`, a rollout in progress, the restart pace, leader warm-up, or another restart that shows first whether restarts help; the message says which.",
+    help: "Cooldown, `maxUnavailable`, a rollout in progress, the restart pace, leader warm-up, 429 responses to the pod, or another restart that shows first whether restarts help; the message says which.",
   },
   WaitingForWindow: {
     event: "Normal",

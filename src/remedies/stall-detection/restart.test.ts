@@ -132,6 +132,49 @@ describe("onStall: Restart", () => {
     expect(pass.message).toContain("A restart cannot help");
   });
 
+  const TOO_MANY = "the server has received too many requests and has asked us to try again later";
+
+  it.each([
+    `E0101 12:00:00.000000       1 leaderelection.go:436] error retrieving resource lock team/web: ${TOO_MANY} (get leases.coordination.k8s.io web)`,
+    `E0101 12:00:00.000000       1 leaderelection.go:429] Failed to update lock optimistically: ${TOO_MANY} (put leases.coordination.k8s.io web), falling back to slow path`,
+    'I0101 12:00:00.000000       1 request.go:752] "Waited before sending request" delay="1.2s" reason="retries: 1, retry-after: 1s - retry-reason: due to server-side throttling, FlowSchema UID: \\"5b\\"" verb="GET" URL="https://10.96.0.1:443/api/v1/pods"',
+    "kubernetes.client.exceptions.ApiException: (429) Reason: Too Many Requests",
+  ])("waits while the API server refuses the pod's requests, and follows if that ends: %s", async line => {
+    await scene.run(120);
+    scene.renewer = undefined;
+    const pass = await scene.run(320, () => scene.log(line));
+    expect(pass).toMatchObject({ status: "False", reason: "RestartDeferred", progressing: true, intents: [] });
+    expect(pass.message).toContain("refuses its requests with 429");
+    expect((await scene.run(120)).intents).toHaveLength(1);
+  });
+
+  it("that waits for the end of refusals needs a person after an hour", async () => {
+    await scene.run(120);
+    scene.renewer = undefined;
+    const pass = await scene.run(4_000, () => scene.log(`failed to list *v1.Pod: ${TOO_MANY} (get pods)`));
+    expect(pass).toMatchObject({ reason: "RestartDeferred", stalled: { reason: "RestartDeferred" }, intents: [] });
+  });
+
+  it.each([
+    "I0101 12:00:00.000000       1 request.go:697] Waited for 1.4s due to client-side throttling, not priority and fairness, request: GET:https://10.96.0.1:443/apis/apps/v1",
+    "I0101 12:00:00.000000       1 request.go:668] Throttling request took 1.4s, request: GET:https://10.96.0.1:443/api/v1/pods",
+    "E0101 12:00:00.000000       1 leaderelection.go:429] Failed to update lock optimistically: context deadline exceeded, falling back to slow path",
+    "[2025-01-01 12:00:00,100] kopf.objects [INFO    ] [team/web] Throttling is over. Switching back to normal operations.",
+    "Error from server (TooManyRequests): Cannot evict pod as it would violate the pod's disruption budget.",
+  ])("does not wait for what is no refusal because of the rate: %s", async line => {
+    await scene.run(120);
+    scene.renewer = undefined;
+    expect((await scene.run(310, () => scene.log(line))).intents).toHaveLength(1);
+  });
+
+  it("does not wait because of a single refusal", async () => {
+    await scene.run(120);
+    scene.renewer = undefined;
+    await scene.run(280);
+    scene.log(`failed to list *v1.Pod: ${TOO_MANY} (get pods)`);
+    expect((await scene.run(30)).intents).toHaveLength(1);
+  });
+
   it("in Observe mode says what it would do", async () => {
     scene.object = { ...scene.object, spec: { ...scene.object.spec, mode: "Observe" } };
     const pass = await stall();

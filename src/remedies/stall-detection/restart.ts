@@ -7,7 +7,7 @@ import { toSeconds } from "../../core/time";
 import { describeOpening, windowsAt } from "../../core/windows";
 import { firstMatch, type Check } from "../kit/checks";
 import { hasHadChance, isSeenStanding, type HeldLease } from "./lease-judge";
-import { isDeniedLeases } from "./losses";
+import { isDeniedLeases, isThrottled } from "./losses";
 import { workloadId, type ObservedPod } from "./observed";
 import { leaseId } from "./read-leases";
 import type { Finding, Reason } from "./reasons";
@@ -48,6 +48,7 @@ const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
   skipped,
   ownPod,
   leasesDenied,
+  throttled,
   notSeenLongEnough,
   notRunningLongEnough,
   exhausted,
@@ -99,6 +100,14 @@ function leasesDenied({ pod, now }: Candidate): RestartDecision | undefined {
   if (!pod.logs.some(log => isDeniedLeases(log, now.getTime()))) return undefined;
   const sentence = "A restart cannot help: its requests for Leases get 403 responses.";
   return held("LeaseNotRenewed", sentence, { isStalled: true });
+}
+
+/** API Priority and Fairness starves it: it renews again when that ends, and a restart adds requests. */
+function throttled({ pod, now, isLate }: Candidate): RestartDecision | undefined {
+  if (!pod.logs.some(log => isThrottled(log, now.getTime()))) return undefined;
+  const sentence =
+    "Restart deferred: the API server refuses its requests with 429, and a restart would add more; flowIsolation keeps other clients away from its Leases.";
+  return held("RestartDeferred", sentence, waiting(isLate));
 }
 
 /** A new leader of the operator knows from status that the Lease is stale; it looks for itself before it acts. */

@@ -5,7 +5,7 @@ import type { Rejections } from "../../../core/rejections";
 import { anyWindows } from "../../../core/testing/windows";
 import type { PodView, WorkloadView } from "../../../core/views";
 import type { UnauthorizedTrace } from "../../../logs/persistence";
-import { LEASE_LOST, THROTTLED, topicOf } from "../../../logs/stall-topics";
+import { LEASE_LOST, REFUSED, THROTTLED, topicOf } from "../../../logs/stall-topics";
 import type { ContainerLog } from "../denials";
 import type { HeldLease } from "../lease-judge";
 import type { LostBinding } from "../lost-bindings";
@@ -62,7 +62,7 @@ const DENIED = topicOf({
   namespace: "team",
 });
 const topics = fc
-  .dictionary(fc.constantFrom(DENIED, LEASE_LOST, THROTTLED), traces)
+  .dictionary(fc.constantFrom(DENIED, LEASE_LOST, REFUSED, THROTTLED), traces)
   .map(found => new Map(Object.entries(found)));
 
 /** How long pods have been able to renew. */
