@@ -16,12 +16,19 @@ export interface LeaseView {
   readonly renewed?: string;
 }
 
+/** A time between two renewals. */
+export interface Pause {
+  readonly ms: number;
+  /** When the renewal at its end was seen: wall-clock time. */
+  readonly endedMs: number;
+}
+
 /** A Lease, and how it has changed between the readings of this process. */
 export interface LeaseTrack extends LeaseView {
   /** When the last renewals by the present holder were seen, oldest first: wall-clock times, {@link RENEWALS_KEPT} at most. */
   readonly renewalsMs: readonly number[];
-  /** Longest time between two of its renewals, as seen. */
-  readonly longestMs: number;
+  /** The longest times between two of its renewals, as seen in the last {@link PAUSES_COUNT_MS}: the longest first, each later than the one before. */
+  readonly pauses: readonly Pause[];
   /** Time without a change of holder and times since the last one was seen. Time in which readings failed does not count. */
   readonly standingMs: number;
   /** When the last change was seen: wall-clock time. */
@@ -52,25 +59,45 @@ export interface LeaseMoment {
 /** Renewals that are remembered of each Lease. */
 export const RENEWALS_KEPT = 4;
 
+/**
+ * A pause counts until the first renewal after this long, in milliseconds, as far back as lost Leases and stopped requests are looked at. One
+ * long pause, such as of a slow API server, is no rhythm. While a Lease stands still nothing is forgotten, and the last pause always counts.
+ */
+export const PAUSES_COUNT_MS = 3_600_000;
+
+/** Pauses that are remembered of each Lease. A shorter one counts only when longer ones are forgotten; more than a few never matter. */
+export const PAUSES_KEPT = 8;
+
 /** Returns what is known of a Lease after one more reading. `before` is absent if the reading before did not have it. */
 export function followLease(before: LeaseTrack | undefined, view: LeaseView, moment: LeaseMoment): LeaseTrack {
   if (before === undefined || !isSameTerm(before, view)) {
     const { nowMs } = moment;
     const heldFromMs = before === undefined ? -Infinity : nowMs;
-    return { ...view, renewalsMs: [], longestMs: 0, standingMs: 0, changedMs: nowMs, heldFromMs };
+    return { ...view, renewalsMs: [], pauses: [], standingMs: 0, changedMs: nowMs, heldFromMs };
   }
   if (before.renewed === view.renewed) {
-    const { renewalsMs, longestMs, standingMs, changedMs, heldFromMs } = before;
-    return { ...view, renewalsMs, longestMs, standingMs: standingMs + moment.countedMs, changedMs, heldFromMs };
+    const { renewalsMs, pauses, standingMs, changedMs, heldFromMs } = before;
+    return { ...view, renewalsMs, pauses, standingMs: standingMs + moment.countedMs, changedMs, heldFromMs };
   }
   return {
     ...view,
     renewalsMs: [...before.renewalsMs, moment.nowMs].slice(-RENEWALS_KEPT),
-    longestMs: Math.max(before.longestMs, before.standingMs + moment.countedMs),
+    pauses: withPause(before.pauses, { ms: before.standingMs + moment.countedMs, endedMs: moment.nowMs }),
     standingMs: 0,
     changedMs: moment.nowMs,
     heldFromMs: before.heldFromMs,
   };
+}
+
+/** Returns the longest time between two renewals that counts. */
+export function longestPauseMs({ pauses }: Pick<LeaseTrack, "pauses">): number {
+  return pauses[0]?.ms ?? 0;
+}
+
+/** Without those that are forgotten, and those that a longer one follows. */
+function withPause(pauses: readonly Pause[], last: Pause): readonly Pause[] {
+  const left = pauses.filter(({ ms, endedMs }) => ms > last.ms && last.endedMs - endedMs < PAUSES_COUNT_MS);
+  return [...left, last].slice(0, PAUSES_KEPT);
 }
 
 /** The same holder without a break: a process that takes a Lease, or takes it back, sets its acquireTime. */

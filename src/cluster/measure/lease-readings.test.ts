@@ -136,7 +136,7 @@ describe("LeaseReadings", () => {
       await clock.run(10_000);
     }
     const [track] = (await readings.leases("a")).leases;
-    expect(track).toMatchObject({ standingMs: 0, longestMs: 10_000 });
+    expect(track).toMatchObject({ standingMs: 0, pauses: [{ ms: 10_000 }] });
     expect(track?.renewalsMs).toHaveLength(4);
   });
 

@@ -74,6 +74,31 @@ describe("a pod that could not renew", () => {
   });
 });
 
+describe("a pod that paused for long once", () => {
+  /** It did not renew for 200 s, and has renewed for some seconds since. */
+  async function paused(sinceS: number): Promise<Scene> {
+    const scene = await learned();
+    const { renewer } = scene;
+    scene.renewer = undefined;
+    await scene.run(200);
+    scene.renewer = renewer;
+    await scene.run(sinceS);
+    scene.renewer = undefined;
+    return scene;
+  }
+
+  it("has four times as long before it is restarted", async () => {
+    const scene = await paused(600);
+    expect(await scene.run(780)).toMatchObject({ status: "True", reason: "Active", intents: [] });
+    expect((await scene.run(70)).intents).toHaveLength(1);
+  });
+
+  it("has no longer than others an hour later", async () => {
+    const scene = await paused(3_700);
+    expect((await scene.run(310)).intents).toHaveLength(1);
+  });
+});
+
 describe("a restart", () => {
   it("does not follow from a reading that later ones have not confirmed", async () => {
     const scene = await learned();

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { followLease, type LeaseTrack, type LeaseView } from "../../core/leases";
+import {
+  followLease,
+  longestPauseMs,
+  PAUSES_COUNT_MS,
+  PAUSES_KEPT,
+  type LeaseTrack,
+  type LeaseView,
+} from "../../core/leases";
 import { FakeClock } from "../../core/testing/fake-clock";
 import type { PodView } from "../../core/views";
 import { AbleTimes } from "./able-times";
@@ -197,5 +204,53 @@ describe("the judge of Leases", () => {
       { examples: [[[...Array<Event>(6).fill("renew"), "start", ...Array<Event>(40).fill("nothing")], true]] },
     );
     expect(Math.min(restarted.rejected, restarted.other)).toBeGreaterThan(0);
+  });
+});
+
+describe("the pauses of a Lease", () => {
+  /** Follows a Lease that is renewed after each of these times. */
+  function follow(pausesMs: readonly number[]): LeaseTrack {
+    let nowMs = FIRST_MS;
+    let track = followLease(undefined, lease({ renewed: String(nowMs) }), { nowMs, countedMs: 0 });
+    for (const countedMs of pausesMs) {
+      nowMs += countedMs;
+      track = followLease(track, lease({ renewed: String(nowMs) }), { nowMs, countedMs });
+    }
+    return track;
+  }
+
+  /** The longest of those that ended within the time that counts, and the last one. */
+  function longestOf(pausesMs: readonly number[]): number {
+    let agoMs = 0;
+    let longestMs = 0;
+    for (const ms of pausesMs.toReversed()) {
+      if (agoMs < PAUSES_COUNT_MS) longestMs = Math.max(longestMs, ms);
+      agoMs += ms;
+    }
+    return longestMs;
+  }
+
+  it("count for an hour of renewals", () => {
+    const pause = fc.constantFrom(10_000, 10_000, 10_000, 20_000, 90_000, 240_000, 900_000, 7_200_000);
+    fc.assert(
+      fc.property(fc.array(pause, { maxLength: 600 }), pausesMs => {
+        expect(longestPauseMs(follow(pausesMs))).toBe(longestOf(pausesMs));
+      }),
+      { examples: [[[240_000, ...Array<number>(400).fill(10_000)]]] },
+    );
+  });
+
+  it("are bounded in number, and the longest is kept", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 9_000 }), { maxLength: 300 }), random => {
+        for (const pausesMs of [random, random.toSorted((a, b) => b - a)]) {
+          const track = follow(pausesMs);
+          expect(track.pauses.length).toBeLessThanOrEqual(PAUSES_KEPT);
+          expect(longestPauseMs(track)).toBeLessThanOrEqual(longestOf(pausesMs));
+          if (pausesMs.reduce((sum, ms) => sum + ms, 0) < PAUSES_COUNT_MS)
+            expect(longestPauseMs(track)).toBe(longestOf(pausesMs));
+        }
+      }),
+    );
   });
 });

@@ -1,12 +1,12 @@
 import type { StallStatus } from "../../api/controller-resilience";
-import { RENEWALS_KEPT, type LeaseTrack } from "../../core/leases";
+import { longestPauseMs, RENEWALS_KEPT, type LeaseTrack } from "../../core/leases";
 import type { Rejections } from "../../core/rejections";
 import { CLOCK_SKEW_MS } from "../../core/time";
 import type { PodView } from "../../core/views";
 
 // Whether a Lease that a pod holds is still renewed. Pure. Unknown means no accusation.
 
-/** A Lease must miss this many of its durations, and of the longest pauses that were seen between two renewals. */
+/** A Lease must miss this many of its durations, and of the longest pause between two renewals that counts. */
 const MISSED = 4;
 
 /** A pause between two renewals that is longer than this was seen as such, and not only as the time between two readings. */
@@ -104,7 +104,8 @@ export function isCutOff(held: HeldLease, nowMs: number): boolean {
  */
 export function untilCutOffMs(held: HeldLease): number {
   const { track, ableForMs } = held;
-  const { durationMs = 0, longestMs, standingMs } = track;
+  const { durationMs = 0, standingMs } = track;
+  const longestMs = longestPauseMs(track);
   const limitMs = Math.max(durationMs / 2, longestMs > SHORTEST_PAUSE_MS ? 1.5 * longestMs : 0);
   const hasStarted = hasRestarted(held) || ableForMs < standingMs;
   return Math.max(limitMs - standingMs, hasStarted ? MISSED * durationMs - ableForMs : -Infinity);
@@ -120,8 +121,8 @@ function isGoingOn({ occasions, firstMs, lastMs }: Rejections, nowMs: number): b
  * of its durations, however long the Lease stood still before.
  */
 export function untilStaleMs({ track, ableForMs }: HeldLease, forMs: number): number {
-  const { durationMs = 0, longestMs, standingMs } = track;
-  const limitMs = Math.max(forMs, MISSED * durationMs, MISSED * longestMs);
+  const { durationMs = 0, standingMs } = track;
+  const limitMs = Math.max(forMs, MISSED * durationMs, MISSED * longestPauseMs(track));
   return Math.max(limitMs - standingMs, MISSED * durationMs - ableForMs);
 }
 

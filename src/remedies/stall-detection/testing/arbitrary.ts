@@ -25,9 +25,10 @@ export const anyTrack: fc.Arbitrary<LeaseTrack> = fc
     longestMs: fc.integer({ min: 0, max: 60_000 }),
     isTakenInSight: fc.boolean(),
   })
-  .map(({ renewals, isTakenInSight, ...track }) => ({
+  .map(({ renewals, isTakenInSight, longestMs, ...track }) => ({
     ...{ namespace: "team", name: "web", uid: "l", resourceVersion: "9", holder: "web-a_0b5c" },
     ...track,
+    pauses: [{ ms: longestMs, endedMs: track.changedMs }],
     heldFromMs: isTakenInSight ? track.changedMs - 100_000 : -Infinity,
     renewalsMs: Array.from({ length: renewals }, (_, i) => track.changedMs - (renewals - 1 - i) * 10_000),
   }));
