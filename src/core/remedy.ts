@@ -178,7 +178,10 @@ export interface Remedy<Block extends RemedyBlock = RemedyBlock> extends RemedyD
    * @throws any reader's error: the engine retries
    */
   cleanUp?(object: ControllerResilience, readers: Readers): Promise<readonly Intent[]>;
-  /** What a person must know of a suspended object, as a sentence: what the remedy began and does not go on with. Pure. */
+  /**
+   * What a person must know of an object that is suspended, or that has values of a later version, as a sentence: what the remedy began and
+   * does not go on with. Pure.
+   */
   whileSuspended?(object: ControllerResilience): string | undefined;
   /** Ends what goes on between passes, such as the reading of logs, while the object is suspended or lacks the block. */
   pause?(key: string): void;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { CHOICES } from "../api/generated/choices";
-import { unknownValues } from "./unknown-values";
+import { describeUnknown, unknownTargets, unknownValues } from "./unknown-values";
 
 const targets = [{ kind: "Deployment", name: "web" }];
 
@@ -22,11 +22,15 @@ it("finds an unknown value of the block, also in a list", () => {
   expect(unknownValues(spec, "tokenLifetime")).toEqual([]);
 });
 
-it("finds an unknown kind of target for every block", () => {
-  const spec = { targets: [...targets, { kind: "CronJob", name: "web" }], flowIsolation: {} };
-  expect(unknownValues(spec, "flowIsolation")).toEqual([
-    'found "CronJob" in targets[].kind, expected Deployment or StatefulSet or DaemonSet or Pod',
-  ]);
+it("finds an unknown kind of target, and leaves it to the block that must end a throttle", () => {
+  const spec = { targets: [...targets, { kind: "CronJob", name: "web" }], tokenRestart: {}, flowIsolation: {} };
+  const found = ['found "CronJob" in targets[].kind, expected Deployment or StatefulSet or DaemonSet or Pod'];
+  expect(unknownValues(spec, "tokenRestart")).toEqual(found);
+  expect(unknownValues(spec, "flowIsolation")).toEqual([]);
+  expect(unknownTargets(spec)).toEqual(found);
+  expect(describeUnknown(found)).toBe(
+    `No action: ${found.join("")}. Only a later version of the operator knows this; upgrade it, or change the spec.`,
+  );
 });
 
 it("leaves onRunaway to its block, which must end a throttle", () => {

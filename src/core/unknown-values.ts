@@ -3,6 +3,9 @@ import { CHOICES } from "../api/generated/choices";
 /** The block itself takes an unknown value for its most careful one: a throttle must still end. */
 const HANDLED: readonly string[] = ["flowIsolation.requestRate.onRunaway"];
 
+/** A block that looks at unknown values of the targets itself, for the same reason. */
+const ENDS_THROTTLES = "flowIsolation";
+
 /** Longest part of a value in a sentence. */
 const SHOWN = 40;
 
@@ -11,9 +14,27 @@ const SHOWN = 40;
  * server does not check an object again after a rollback. Pure.
  */
 export function unknownValues(spec: object, block: string): string[] {
-  const isRead = (path: string): boolean => path.startsWith(`${block}.`) || path.startsWith("targets[]");
-  const paths = CHOICES.filter(([path]) => isRead(path) && !HANDLED.includes(path));
-  return paths.flatMap(([path, known]) =>
+  const isRead = (path: string): boolean =>
+    path.startsWith(`${block}.`) || (isOfTargets(path) && block !== ENDS_THROTTLES);
+  return unknownAt(spec, path => isRead(path) && !HANDLED.includes(path));
+}
+
+/** Returns the same for the targets alone. Pure. */
+export function unknownTargets(spec: object): string[] {
+  return unknownAt(spec, isOfTargets);
+}
+
+/** Returns what a condition says of unknown values. */
+export function describeUnknown(unknown: readonly string[]): string {
+  return `No action: ${unknown.join("; ")}. Only a later version of the operator knows this; upgrade it, or change the spec.`;
+}
+
+function isOfTargets(path: string): boolean {
+  return path.startsWith("targets[]");
+}
+
+function unknownAt(spec: object, isRead: (path: string) => boolean): string[] {
+  return CHOICES.filter(([path]) => isRead(path)).flatMap(([path, known]) =>
     valuesAt(spec, path.split("."))
       .filter(value => !known.includes(value as string))
       .map(value => `found ${shown(value)} in ${path}, expected ${known.join(" or ")}`),

@@ -58,3 +58,11 @@ it("does nothing with a value that only a later version knows, until a person ac
   expect(plan.items).toEqual([]);
   expect(await report(new Map())).toEqual({ status: "Unknown", ...why, stalled: why });
 });
+
+it("says of an object with such a value what a remedy began and does not go on with", async () => {
+  const remedy = makeRemedy(makeDecision(), { whileSuspended: () => "A trial is open." });
+  const object = makeObject("team/app", { tokenRestart: { strategy: "Later" } as never });
+  const ports = { readers: makeReaders(new FakeClock()), log: new RecordingLog(), pending: [] };
+  const { report } = await observeAndPlan(remedy, { ...object, mode: "Enforce" }, ports);
+  expect((await report(new Map())).message).toMatch(/change the spec\. A trial is open\.$/);
+});

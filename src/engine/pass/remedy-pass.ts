@@ -6,7 +6,7 @@ import type { Readers } from "../../core/readers";
 import type { Observation, Outcomes, PendingWrite, Plan, PlannedPass, Remedy, Report } from "../../core/remedy";
 import { retryAfter, type Retry } from "../../core/retry";
 import { inSlices, type Steps } from "../../core/slices";
-import { unknownValues } from "../../core/unknown-values";
+import { describeUnknown, unknownValues } from "../../core/unknown-values";
 
 /** Longest time that a remedy may take to read. */
 export const OBSERVE_DEADLINE_MS = 45_000;
@@ -43,7 +43,7 @@ export async function observeAndPlan(
 ): Promise<RemedyPass> {
   const { clock } = ports.readers;
   const unknown = unknownValues(object.spec, remedy.block);
-  if (unknown.length > 0) return notUnderstood(remedy, unknown);
+  if (unknown.length > 0) return notUnderstood(remedy, unknown, object);
   let observation: Observation;
   try {
     const what = `reading for ${remedy.name}`;
@@ -62,8 +62,8 @@ export async function observeAndPlan(
 }
 
 /** Unknown means no action, also of a value that only a later version knows. */
-function notUnderstood(remedy: Remedy, unknown: readonly string[]): RemedyPass {
-  const message = `No action: ${unknown.join("; ")}. Only a later version of the operator knows this; upgrade it, or change the spec.`;
+function notUnderstood(remedy: Remedy, unknown: readonly string[], object: ObjectInMode): RemedyPass {
+  const message = [describeUnknown(unknown), remedy.whileSuspended?.(object)].filter(Boolean).join(" ");
   return withReport(remedy, stalledBy("ObserveFailed", message));
 }
 

@@ -111,6 +111,7 @@ function leaseFlood(flow: Flow): Finding | undefined {
 function whyNotThrottled({ account, facts, spec }: Flow): string {
   const { mode } = facts;
   if (!throttles(spec)) return `It is not throttled: onRunaway is ${spec.requestRate.onRunaway}.`;
+  if (facts.notUnderstood !== undefined) return "It is not throttled: the targets are not understood.";
   if (account.isOperator === true) return "It is not throttled: it is the operator's own.";
   if (!isThrottleable(account, facts, spec))
     return "It is not throttled: it is a component of the cluster. requestRate.throttleSystem allows it.";

@@ -148,6 +148,7 @@ function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, 
     // A FlowSchema without its level is ignored, and a level with seats throttles nothing.
     mayThrottle:
       facts.mode === "Enforce" &&
+      facts.notUnderstood === undefined &&
       state === "right" &&
       isReady &&
       isLeaseLevelReady(facts, spec) &&

@@ -8,6 +8,7 @@ import type { Readers } from "../../core/readers";
 import { describeTarget, readTarget } from "../kit/targets";
 import type { WorkloadView } from "../../core/views";
 import { serviceAccountUser } from "../../core/service-account-user";
+import { describeUnknown, unknownTargets } from "../../core/unknown-values";
 import {
   MAX_ACCOUNTS,
   measuredEvery,
@@ -37,7 +38,7 @@ export async function observeFlows(
   const rates = await readers.requestRates(
     measuredEvery(records, { mode: object.mode, spec }, readers.clock.now().getTime()),
   );
-  const found = await findAccounts(object, records, readers);
+  const found = await accountsOf(object, records, readers);
   const names = new Set(found.accounts.map(({ name }) => name));
   const counts = await countPods(object.metadata.namespace, readers);
   const nowMs = readers.clock.now().getTime();
@@ -87,11 +88,25 @@ function isHeld({ metadata }: ControllerResilience): boolean {
   return metadata.finalizers?.includes(FINALIZER) ?? false;
 }
 
+type Found = Pick<FlowIsolationFacts, "accounts" | "leftOut" | "missingTargets" | "notUnderstood">;
+
+/** Of targets that this version does not know, only the flows in status are known. */
+async function accountsOf(
+  object: ControllerResilience,
+  records: readonly FlowStatus[],
+  readers: Readers,
+): Promise<Found> {
+  const unknown = unknownTargets(object.spec);
+  if (unknown.length === 0) return await findAccounts(object, records, readers);
+  const accounts = records.map(record => accountOf(record.serviceAccount, [], records));
+  return { accounts, leftOut: [], missingTargets: [], notUnderstood: describeUnknown(unknown) };
+}
+
 async function findAccounts(
   object: ControllerResilience,
   records: readonly FlowStatus[],
   readers: Readers,
-): Promise<Pick<FlowIsolationFacts, "accounts" | "leftOut" | "missingTargets">> {
+): Promise<Found> {
   const workloads = new Map<string, WorkloadView>();
   const missingTargets: string[] = [];
   for (const [index, target] of object.spec.targets.entries()) {

@@ -3,15 +3,17 @@ import { parseDuration } from "../../core/duration";
 import type { Intent } from "../../core/intent";
 import { UNAUTHENTICATED } from "../../core/request-rates";
 import type { EventRequest, Plan } from "../../core/remedy";
+import type { ClusterObjectView } from "../../core/views";
 import { targetNotFound } from "../kit/finding";
 import { eventsOf } from "./events";
 import { MAX_ACCOUNTS, measuredEvery, type FlowIsolationFacts, type Spec } from "./facts";
-import { atZero, flowOf, isThrottleable, nameOf, piecesOf, type Flow } from "./flow";
+import { atZero, flowOf, isInQuarantine, isQuarantined, isThrottleable, nameOf, piecesOf, type Flow } from "./flow";
 import { entryOf } from "./entry";
 import { findingsOfFlow } from "./flow-findings";
 import { writeOfFlow } from "./flow-write";
 import { flowId, otherId, type FlowItem } from "./item";
 import { planLevels } from "./level-findings";
+import { levelOf, QUARANTINE_LEVEL } from "./levels";
 import type { Finding } from "./reasons";
 import { isUncounted, MAX_OLDEST_MS, readRate } from "./rate";
 import { flowSchemaName } from "./wanted";
@@ -21,6 +23,8 @@ import { buildSurplus, isMadeFor } from "./surplus";
 /** What to do about all flows. */
 export interface FlowPlan extends Plan<FlowItem> {
   readonly mode: FlowIsolationFacts["mode"];
+  /** As in the facts. */
+  readonly notUnderstood?: string;
   /** Findings about no single item. */
   readonly findings: readonly Finding[];
   /** status.flows before the writes; absent while flow control is unavailable. */
@@ -42,21 +46,26 @@ export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Flo
   const flows = facts.accounts.map(account => flowOf(account, facts, spec, nowMs));
   const planned = planLevels(facts, spec, flows);
   const wanted = new Set([...planned.wanted, ...flows.flatMap(wantedOf)].map(({ name }) => name));
+  const isWanted = (name: string): boolean => wanted.has(name);
+  const isUnderstood = facts.notUnderstood === undefined;
   // Levels before flows: the API server ignores a FlowSchema while its level is missing.
-  const items = [
-    ...planned.items,
-    ...flows.map(flow => itemOf(flow, planned.isUsable)),
-    ...planScaling(facts, flows).map(otherItem),
-    ...buildSurplus(facts.owner, { schemas, levels }, name => wanted.has(name)).map(otherItem),
-  ];
+  const items = isUnderstood
+    ? [
+        ...planned.items,
+        ...flows.map(flow => itemOf(flow, planned.isUsable)),
+        ...planScaling(facts, flows).map(otherItem),
+        ...buildSurplus(facts.owner, { schemas, levels }, isWanted).map(otherItem),
+      ]
+    : endOfThrottles(flows, facts, { schemas, isWanted });
   const own = flows.map(entryOf);
   const entries = [...own, ...stillScaled(facts)];
   const watched = flows.map(flow => ({ ...entryOf(flow), isThrottleable: isThrottleable(flow.account, facts, spec) }));
   const isWriting = items.some(({ intents }) => intents.length > 0);
   return {
     mode,
+    ...(facts.notUnderstood === undefined ? {} : { notUnderstood: facts.notUnderstood }),
     items,
-    findings: [...planned.findings, ...findingsOfAll(facts, spec)],
+    findings: isUnderstood ? [...planned.findings, ...findingsOfAll(facts, spec)] : [],
     entries,
     levels: Object.fromEntries(flows.map(({ account, level }) => [account.name, level])),
     releases: Object.fromEntries(
@@ -91,6 +100,26 @@ function itemOf(flow: Flow, isLevelUsable: boolean): FlowItem {
   const written = writeOfFlow(flow, isLevelUsable);
   if (written !== undefined) return { id, findings, ...written };
   return { id, findings: findings.length > 0 ? findings : [isolated(flow)], intents: [] };
+}
+
+/** Releases what is due, and what status does not mention; nothing else. */
+function endOfThrottles(
+  flows: readonly Flow[],
+  facts: FlowIsolationFacts,
+  {
+    schemas,
+    isWanted,
+  }: { readonly schemas: readonly ClusterObjectView[]; readonly isWanted: (name: string) => boolean },
+): FlowItem[] {
+  const isDue = (flow: Flow): boolean => !isQuarantined(flow) && isInQuarantine(flow);
+  const throttling = schemas.filter(view => levelOf(view) === QUARANTINE_LEVEL);
+  return [
+    ...flows.map(flow =>
+      isDue(flow) ? itemOf(flow, true) : { id: flowId(flow.account.name), findings: findingsOfFlow(flow), intents: [] },
+    ),
+    ...planScaling(facts, flows).map(otherItem),
+    ...buildSurplus(facts.owner, { schemas: throttling, levels: [] }, isWanted).map(otherItem),
+  ];
 }
 
 function idsOfRelease({ account, facts }: Flow): string[] {

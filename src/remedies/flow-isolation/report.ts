@@ -2,7 +2,7 @@ import type { FlowStatus } from "../../api/controller-resilience";
 import type { Execution, Outcome } from "../../core/intent";
 import { capitalize, whyObserved, type ObserveMode } from "../../core/mode";
 import { describePending, pendingWrites } from "../../core/outcomes";
-import type { Outcomes, Report } from "../../core/remedy";
+import type { Outcomes, Report, SharedReason } from "../../core/remedy";
 import { worstFirst } from "../kit/severity";
 import { summarize } from "../kit/summarize";
 import { MAX_RELEASES } from "./flow";
@@ -18,7 +18,20 @@ const WRITTEN_MS = 2_000;
 const FAILED_MS = 30_000;
 
 /** The condition, status.flows and the Events of a plan after its execution. Pure. */
-export function reportFlows(plan: FlowPlan, outcomes: Outcomes): Report<Reason | "Forbidden"> {
+export function reportFlows(plan: FlowPlan, outcomes: Outcomes): Report<Reason | SharedReason> {
+  const report = reportOn(plan, outcomes);
+  return plan.notUnderstood === undefined ? report : notUnderstood(report, plan.notUnderstood);
+}
+
+/** A throttle that lasts or ends is known, and everything else is not. */
+function notUnderstood(report: Report<Reason | "Forbidden">, sentence: string): Report<Reason | SharedReason> {
+  const isKnown = report.status === "False";
+  const message = isKnown ? `${sentence} ${report.message}` : sentence;
+  const reason = "ObserveFailed";
+  return { ...report, status: isKnown ? "False" : "Unknown", reason, message, stalled: { reason, message } };
+}
+
+function reportOn(plan: FlowPlan, outcomes: Outcomes): Report<Reason | "Forbidden"> {
   const { entries, events, recheckAfterMs = Infinity } = plan;
   const executions = [...outcomes.values()].flat();
   const isWritten = executions.some(isExecuted);

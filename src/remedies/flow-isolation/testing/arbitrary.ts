@@ -102,11 +102,13 @@ export const flowIsolationFacts: fc.Arbitrary<FlowIsolationFacts> = fc
     rates,
     levels: fc.tuple(fates, fates, fates),
     mayScale: fc.boolean(),
+    isNotUnderstood: rarely,
   })
-  .map(({ accounts: list, isServed, levels, rates: known, ...rest }): FlowIsolationFacts => {
+  .map(({ accounts: list, isServed, isNotUnderstood, levels, rates: known, ...rest }): FlowIsolationFacts => {
     const named = list.map((one, i) => ({ ...one, name: `app-${i}` }));
     const facts = {
       ...rest,
+      ...(isNotUnderstood ? { notUnderstood: "No action." } : {}),
       ...{ generation: 1, owner: OWNER, schemas: null, levels: null, former: [], leftOut: [] },
       accounts: named.map(accountOf),
       rates: {

@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { observeAndPlan } from "../../engine/pass/remedy-pass";
+import { RecordingLog } from "../../engine/testing/fakes";
+import { onRunaway, Scene } from "./testing/scene";
+
+const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const MINUTES = 60;
+const WHY =
+  'No action: found "CronJob" in targets[].kind, expected Deployment or StatefulSet or DaemonSet or Pod. Only a later version of the operator knows this; upgrade it, or change the spec.';
+
+/** The operator is rolled back to a version that does not know the kind of a target. */
+function rollBack(scene: Scene): void {
+  const { metadata, spec } = scene.object;
+  const targets = [...spec.targets, { kind: "CronJob", name: "job" } as never];
+  const generation = metadata.generation + 1;
+  scene.object = { ...scene.object, metadata: { ...metadata, generation }, spec: { ...spec, targets } };
+  scene.written.length = 0;
+}
+
+/** A runaway was throttled 21 s ago, for five minutes. */
+async function throttled(what: "Throttle" | "ScaleToZero" = "Throttle"): Promise<Scene> {
+  const scene = new Scene(onRunaway(what));
+  await scene.pass();
+  await scene.pass();
+  scene.perSecond.set("app", 5_000);
+  await scene.run(61);
+  expect([scene.entry()?.state, scene.level()]).toEqual(["Throttled", QUARANTINE_LEVEL]);
+  return scene;
+}
+
+describe("a kind of target that only a later version knows", () => {
+  it("lets a throttle end at its time, and none begin", async () => {
+    const scene = await throttled();
+    rollBack(scene);
+    const held = await scene.run(4 * MINUTES);
+    expect(held).toMatchObject({ status: "False", reason: "ObserveFailed", stalled: { reason: "ObserveFailed" } });
+    expect(held.message).toBe(
+      `${WHY} ServiceAccount app is throttled until 2025-01-01T00:05:40Z: it was a runaway. Probation follows.`,
+    );
+    expect([scene.level(), scene.written]).toEqual([QUARANTINE_LEVEL, []]);
+    const over = await scene.run(20 * MINUTES);
+    expect([scene.level(), scene.entry()?.state]).toEqual([SHARED, "Probation"]);
+    expect(scene.written.map(({ eventReason }) => eventReason)).toEqual(["FlowReleased"]);
+    expect(over).toMatchObject({ status: "False", reason: "ObserveFailed" });
+    expect(over.message).toContain("It is not throttled: the targets are not understood.");
+  });
+
+  it("does not keep the engine from the release", async () => {
+    const scene = await throttled();
+    rollBack(scene);
+    await scene.clock.run(5 * MINUTES * 1_000);
+    const ports = { readers: scene, log: new RecordingLog(), pending: [] };
+    const { plan } = await observeAndPlan(scene.remedy, { ...scene.object, mode: "Enforce" }, ports);
+    const intents = plan.items.flatMap(item => item.intents);
+    expect(intents).toMatchObject([{ target: { name: scene.schema() }, eventReason: "FlowReleased" }]);
+  });
+
+  it("lets workloads have their replicas back", async () => {
+    const scene = await throttled("ScaleToZero");
+    expect(scene.workloadNow()?.replicas).toBe(0);
+    rollBack(scene);
+    await scene.run(6 * MINUTES);
+    expect([scene.workloadNow()?.replicas, scene.level()]).toEqual([2, SHARED]);
+  });
+
+  it("lets a throttle end that status does not mention", async () => {
+    const scene = await throttled();
+    rollBack(scene);
+    scene.object = { ...scene.object, status: { ...scene.object.status, flows: [] } };
+    await scene.pass();
+    expect(scene.written).toMatchObject([{ verb: "delete", target: { name: scene.schema() } }]);
+  });
+
+  it("leads to no other write, and the condition is Unknown", async () => {
+    const scene = new Scene(onRunaway("Throttle"));
+    await scene.run(10);
+    rollBack(scene);
+    scene.put("Deployment", "new", { serviceAccountName: "new" });
+    scene.world.cluster.delete(QUARANTINE_LEVEL);
+    const pass = await scene.run(60);
+    expect(pass).toMatchObject({ status: "Unknown", reason: "ObserveFailed", message: WHY, intents: [] });
+    expect([scene.level(), scene.written]).toEqual([SHARED, []]);
+    expect(pass.needsCleanup).toBe(true);
+  });
+
+  it("changes nothing in Observe mode, and says how to release", async () => {
+    const scene = await throttled();
+    rollBack(scene);
+    scene.judged = "Observe";
+    const pass = await scene.run(10 * MINUTES);
+    expect(pass).toMatchObject({ status: "False", reason: "ObserveFailed" });
+    expect(pass.message).toContain("kubectl patch flowschema");
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+  });
+});
