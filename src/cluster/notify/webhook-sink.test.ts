@@ -13,9 +13,9 @@ import type { Receiver } from "./receiver";
 import { WebhookSink, type WebhookContext } from "./webhook-sink";
 
 const URL_TEXT = "http://hooks.example.com/secret-path";
-const notification = (id: string): Notification => ({
+const notification = (id: string, name = "web"): Notification => ({
   ...{ id, state: "Open", topic: "Stalled", condition: "Stalled", reason: "Forbidden", message: "m" },
-  subject: { apiVersion: "v1", kind: "ControllerResilience", namespace: "team", name: "web", uid: "u" },
+  subject: { apiVersion: "v1", kind: "ControllerResilience", namespace: "team", name, uid: `uid-${name}` },
   ...{ since: "2025-01-02T00:00:00Z", time: "2025-01-02T00:00:00Z" },
 });
 
@@ -28,11 +28,19 @@ const log: Log = { debug: note, info: note, warn: note, error: note, child: () =
 
 /** A sink whose receiver gives these answers, the last one for ever. */
 function sinkOf(...answers: (Answer | Error)[]) {
+  return sinkTo(() => (answers.length > 1 ? answers.shift() : answers[0]) ?? code(200));
+}
+
+/** A sink whose receiver answers each notification so. */
+function sinkTo(answerTo: (id: string) => Answer | Error | Promise<Answer>) {
   const sent: string[] = [];
-  const send = (_receiver: Receiver, { text }: { text: string }): Promise<Answer> => {
-    sent.push((JSON.parse(text) as { id: string }).id);
-    const answer = (answers.length > 1 ? answers.shift() : answers[0]) ?? code(200);
-    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+  const send = async (_receiver: Receiver, { text }: { text: string }, signal: AbortSignal): Promise<Answer> => {
+    const { id } = JSON.parse(text) as { id: string };
+    sent.push(id);
+    const aborted = new Promise<Error>(resolve => signal.addEventListener("abort", () => resolve(new Error("late"))));
+    const answer = await Promise.race([answerTo(id), aborted]);
+    if (answer instanceof Error) throw answer;
+    return answer;
   };
   const read = (): Promise<Receiver> => Promise.resolve({ url: new URL(URL_TEXT), headers: {} });
   const metrics = { notified: (result: string) => void results.push(result) };
@@ -89,11 +97,61 @@ describe("the webhook", () => {
 
   it("bounds its queue, and its rate", async () => {
     const { sink, sent } = sinkOf(code(200));
-    for (let i = 0; i < 300; i++) sink.send(notification(`${i}`));
-    expect(results).toEqual(Array(99).fill("dropped"));
+    for (let i = 0; i < 300; i++) sink.send(notification(`${i}`, `web-${i}`));
+    expect(results).toEqual(Array(100).fill("dropped"));
     await clock.run(30_000);
     expect(sent.length).toBeGreaterThanOrEqual(45);
     expect(sent.length).toBeLessThanOrEqual(55);
+  });
+
+  it.each<[string, () => Answer | Error | Promise<Answer>]>([
+    ["is answered 500", () => code(500)],
+    ["is answered 429", () => code(429, "20")],
+    ["gets no answer", () => new Promise(() => undefined)],
+  ])("delays those about other objects by less than a minute while one %s", async (_, fail) => {
+    const { sink, sent } = sinkTo(id => (id.startsWith("bad") ? fail() : code(200)));
+    for (const id of ["bad-1", "bad-2"]) sink.send(notification(id, "bad"));
+    for (const id of ["a", "b", "c"]) sink.send(notification(id, id));
+    await clock.run(45_000);
+    expect(sent.filter(id => !id.startsWith("bad"))).toEqual(["a", "b", "c"]);
+    await clock.run(600_000);
+    sink.send(notification("late"));
+    await clock.run(60_000);
+    expect(sent).toContain("late");
+    expect(sent).not.toContain("bad-2");
+    await clock.run(3_600_000);
+    expect(results.toSorted()).toEqual(["failed", "failed", "sent", "sent", "sent", "sent"]);
+  });
+
+  it("keeps the order of those about one object while others pass", async () => {
+    let isDown = true;
+    const { sink, sent } = sinkTo(id => code(isDown && id.startsWith("web") ? 503 : 200));
+    for (const id of ["web-open", "web-resolved"]) sink.send(notification(id, "web"));
+    sink.send(notification("api-open", "api"));
+    await clock.run(60_000);
+    isDown = false;
+    await clock.run(60_000);
+    expect(sent.filter((id, i) => id !== sent[i - 1]).slice(-2)).toEqual(["web-open", "web-resolved"]);
+    expect(results).toEqual(["sent", "sent", "sent"]);
+  });
+
+  it("waits between any two requests while the receiver is down, for five minutes at most", async () => {
+    const down = sinkTo(() => code(503));
+    for (let i = 0; i < 50; i++) down.sink.send(notification(`${i}`, `web-${i}`));
+    await clock.run(600_000);
+    expect(down.sent.length).toBeLessThanOrEqual(27);
+    const busy = sinkOf(code(429, "86400"), code(200));
+    busy.sink.send(notification("a"));
+    await clock.run(301_000);
+    expect(busy.sent).toEqual(["a", "a"]);
+  });
+
+  it("keeps room for other objects", () => {
+    const { sink } = sinkOf(code(503));
+    for (let i = 0; i < 60; i++) sink.send(notification(`bad-${i}`, "bad"));
+    expect(results).toEqual(Array(10).fill("dropped"));
+    for (let i = 0; i < 150; i++) sink.send(notification(`${i}`, `web-${i}`));
+    expect(results).toHaveLength(10);
   });
 
   it("tries each waiting notification once more when it stops, and drops the rest", async () => {

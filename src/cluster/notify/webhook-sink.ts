@@ -9,8 +9,9 @@ import { type Body, bodyOf, type NotifyFormat } from "./bodies";
 import { type Answer, post } from "./post";
 import { readReceiver, type Receiver } from "./receiver";
 
-/** Longest queue; further notifications are lost and counted. */
+/** Longest queue, and how much of it one object may take; further notifications are lost and counted. */
 const MAX_WAITING = 200;
+const MAX_OF_ONE = 50;
 
 /** Requests in a burst, and per second in the long run. */
 const RATE = { burst: 20, ratePerSecond: 1 };
@@ -22,7 +23,7 @@ const DEADLINE_MS = 10_000;
 const GIVE_UP_AFTER_MS = 3_600_000;
 
 /** Longest wait that a receiver may ask for, in milliseconds. */
-const MAX_ASKED_MS = 600_000;
+const MAX_ASKED_MS = 300_000;
 
 /** Refusals that a person or another Secret may end soon, unlike the other 4xx. */
 const PASSING = [401, 403, 408, 425, 429];
@@ -46,15 +47,24 @@ export interface WebhookContext {
 
 interface Waiting {
   readonly notification: Notification;
+  /** The object that it is about. */
+  readonly about: string;
   readonly queuedMs: number;
+  hasFailed: boolean;
 }
 
-/** Sends notifications to one receiver, in order, in the background. What a leader has queued is sent even if it stops leading. */
+/**
+ * Sends notifications to one receiver in the background, those about one object in order. After a failure no request follows for a while,
+ * and then those about other objects go first: a receiver may fail on one alone. What a leader has queued is sent even if it stops leading.
+ */
 export class WebhookSink implements NotificationSink {
   readonly #settings: WebhookSettings;
   readonly #context: WebhookContext;
   readonly #bucket: TokenBucket;
-  readonly #queue: Waiting[] = [];
+  readonly #backoff: Backoff;
+  #queue: Waiting[] = [];
+  /** After a failure no request is made before this, on the monotonic clock. */
+  #resumeMs = -Infinity;
   readonly #stopping = new AbortController();
   readonly #stopped = new AbortController();
   #working: Promise<void> | null = null;
@@ -63,14 +73,17 @@ export class WebhookSink implements NotificationSink {
     this.#settings = settings;
     this.#context = context;
     this.#bucket = new TokenBucket(context.clock, RATE);
+    this.#backoff = new Backoff(context.random);
   }
 
   send(notification: Notification): void {
-    if (this.#stopped.signal.aborted || this.#queue.length >= MAX_WAITING) {
+    const about = aboutOf(notification);
+    const own = this.#queue.filter(waiting => waiting.about === about).length;
+    if (this.#stopped.signal.aborted || this.#queue.length >= MAX_WAITING || own >= MAX_OF_ONE) {
       this.#drop(notification);
       return;
     }
-    this.#queue.push({ notification, queuedMs: this.#context.clock.monotonicMs() });
+    this.#queue.push({ notification, about, queuedMs: this.#context.clock.monotonicMs(), hasFailed: false });
     this.#working ??= this.#work();
   }
 
@@ -84,36 +97,66 @@ export class WebhookSink implements NotificationSink {
   }
 
   async #work(): Promise<void> {
-    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
-      await pause(this.#context.clock, this.#bucket.reserve(), this.#stopping.signal);
-      await this.#deliver(next);
+    const { clock } = this.#context;
+    while (this.#queue.length > 0) {
+      const waitMs = Math.max(this.#bucket.reserve(), this.#resumeMs - clock.monotonicMs());
+      await pause(clock, waitMs, this.#stopping.signal);
+      const next = this.#take();
+      if (next !== undefined) await this.#deliver(next);
     }
     this.#working = null;
   }
 
-  async #deliver({ notification, queuedMs }: Waiting): Promise<void> {
-    const { clock, random, log, metrics } = this.#context;
-    const backoff = new Backoff(random);
-    while (!this.#stopped.signal.aborted) {
-      const wasStopping = this.#stopping.signal.aborted;
-      const error = await this.#try(notification);
-      if (error === undefined) {
-        metrics.notified("sent");
-        return;
-      }
-      const isLate = clock.monotonicMs() - queuedMs >= GIVE_UP_AFTER_MS;
-      const fields = { topic: notification.topic, id: notification.id, error: publicMessage(error) };
-      if (error instanceof RefusedError || isLate) {
-        metrics.notified("failed");
-        log.warn(fields, "notification lost");
-        return;
-      }
-      if (wasStopping) break;
-      log.warn(fields, "failed to send notification, retrying");
-      const askedMs = error instanceof WaitError ? error.afterMs : 0;
-      await pause(clock, Math.max(askedMs, backoff.next()), this.#stopping.signal);
+  /** Takes the first notification about an object that has not failed yet, or else the first of all. */
+  #take(): Waiting | undefined {
+    const firsts = new Map(this.#queue.toReversed().map(waiting => [waiting.about, waiting]));
+    const heads = this.#queue.filter(waiting => firsts.get(waiting.about) === waiting);
+    const next = heads.find(({ hasFailed }) => !hasFailed) ?? heads[0];
+    this.#queue = this.#queue.filter(waiting => waiting !== next);
+    return next;
+  }
+
+  async #deliver(waiting: Waiting): Promise<void> {
+    const { notification } = waiting;
+    const wasStopping = this.#stopping.signal.aborted;
+    const error = this.#stopped.signal.aborted ? "stopped" : await this.#try(notification);
+    if (error === "stopped") this.#drop(notification);
+    else if (error !== undefined) this.#failed(waiting, error, wasStopping);
+    else {
+      this.#backoff.reset();
+      this.#context.metrics.notified("sent");
     }
-    this.#drop(notification);
+  }
+
+  /** A refusal is about the notification alone: the receiver works. */
+  #failed(waiting: Waiting, error: Error, wasStopping: boolean): void {
+    const { clock, log, metrics } = this.#context;
+    const { notification, queuedMs } = waiting;
+    const isRefused = error instanceof RefusedError;
+    if (isRefused) this.#backoff.reset();
+    else this.#backOff(error);
+    const fields = { topic: notification.topic, id: notification.id, error: publicMessage(error) };
+    if (isRefused || clock.monotonicMs() - queuedMs >= GIVE_UP_AFTER_MS) {
+      metrics.notified("failed");
+      log.warn(fields, "notification lost");
+    } else if (wasStopping) {
+      this.#drop(notification);
+    } else {
+      log.warn(fields, "failed to send notification, retrying");
+      this.#putBack(waiting);
+    }
+  }
+
+  #backOff(error: Error): void {
+    const askedMs = error instanceof WaitError ? error.afterMs : 0;
+    this.#resumeMs = this.#context.clock.monotonicMs() + Math.max(askedMs, this.#backoff.next());
+  }
+
+  /** Behind those about other objects, before the later ones about its own. */
+  #putBack(waiting: Waiting): void {
+    const isOwn = ({ about }: Waiting): boolean => about === waiting.about;
+    waiting.hasFailed = true;
+    this.#queue = [...this.#queue.filter(one => !isOwn(one)), waiting, ...this.#queue.filter(isOwn)];
   }
 
   /** Returns why it was not delivered. */
@@ -143,6 +186,10 @@ export class WebhookSink implements NotificationSink {
     this.#context.metrics.notified("dropped");
     this.#context.log.warn({ topic, id }, "notification dropped: queue is full or operator is stopping");
   }
+}
+
+function aboutOf({ subject: { kind, namespace = "", name } }: Notification): string {
+  return [kind, namespace, name].join("/");
 }
 
 /** The receiver will never take this notification. */
