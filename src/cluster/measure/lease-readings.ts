@@ -22,8 +22,12 @@ const NO_NODES = "metadata.namespace!=kube-node-lease";
 /** Leases have about a kilobyte: a page takes a few milliseconds to parse. */
 const PAGE = 500;
 
-/** Without a question for this long a namespace is no longer read. Every object has a pass each minute. */
-const WANTED_MS = 180_000;
+/** Time between two full passes, unless set otherwise. Every object asks in each of them, and may ask in no other pass. */
+const FULL_PASS_MS = 60_000;
+
+/** Without a question for so many full passes, and a minute more, a namespace is no longer read. */
+const WANTED_PASSES = 2;
+const WANTED_MORE_MS = 60_000;
 
 /** After a failed or slow reading holders may need this long to renew; it does not count as time without a renewal. */
 const SETTLE_MS = 60_000;
@@ -55,6 +59,14 @@ interface Known {
   troubleMs: number;
 }
 
+/** What the readings work with. */
+export interface LeaseReadingsContext {
+  readonly api: Pick<Api, "json">;
+  readonly clock: Clock;
+  /** Time between two full passes; absent: a minute. */
+  readonly fullPassMs?: number | undefined;
+}
+
 const NOT_READ: LeaseReading = { leases: [], intervalMs: LEASE_INTERVAL_MS };
 
 /**
@@ -64,6 +76,7 @@ const NOT_READ: LeaseReading = { leases: [], intervalMs: LEASE_INTERVAL_MS };
 export class LeaseReadings {
   readonly #api: Pick<Api, "json">;
   readonly #clock: Clock;
+  readonly #wantedMs: number;
   readonly #byNamespace = new Map<string, Known>();
   /** First readings, and those asked for, that are under way. */
   readonly #first = new Map<string, Promise<unknown>>();
@@ -71,9 +84,10 @@ export class LeaseReadings {
   #isRunning = false;
   #widelyForbiddenMs = -Infinity;
 
-  constructor({ api, clock }: { readonly api: Pick<Api, "json">; readonly clock: Clock }) {
+  constructor({ api, clock, fullPassMs = FULL_PASS_MS }: LeaseReadingsContext) {
     this.#api = api;
     this.#clock = clock;
+    this.#wantedMs = WANTED_PASSES * Math.max(FULL_PASS_MS, fullPassMs) + WANTED_MORE_MS;
     this.#soon = new TokenBucket(clock, SOON);
   }
 
@@ -197,7 +211,7 @@ export class LeaseReadings {
   #dropUnwanted(): void {
     const nowMs = this.#clock.monotonicMs();
     for (const [namespace, { wantedMs }] of this.#byNamespace)
-      if (nowMs - wantedMs > WANTED_MS) this.#byNamespace.delete(namespace);
+      if (nowMs - wantedMs > this.#wantedMs) this.#byNamespace.delete(namespace);
   }
 
   #pause(ms: number): Promise<void> {

@@ -58,6 +58,8 @@ export interface ReadersContext {
   readonly apiAudiences?: () => Promise<readonly string[]>;
   /** How long request rates prove nothing after an API server has started, appeared or left. */
   readonly apiServerSettleMs?: number;
+  /** Time between two full passes; absent: a minute. */
+  readonly fullPassMs?: number;
   readonly keyMemory?: KeyMemory;
   /** Whose rights {@link Readers.may} reviews; absent: those of the client's own credentials. */
   readonly rights?: Pick<OwnRights, "may">;
@@ -97,7 +99,7 @@ export class ClusterReaders implements Readers {
     this.#rights = context.rights ?? new OwnRights(api, clock);
     this.#staleTokens = new StaleTokens({ api, clock });
     this.#requestCounts = new RequestCounts({ api, clock, settleMs: apiServerSettleMs });
-    this.#leases = new LeaseReadings({ api, clock });
+    this.#leases = new LeaseReadings({ api, clock, fullPassMs: context.fullPassMs });
     this.#keyMemory = keyMemory;
     this.#rejections = context.rejections ?? NO_AUDIT;
     this.#publishedKeys = new PublishedKeys({ api, clock, log, memory: keyMemory });
