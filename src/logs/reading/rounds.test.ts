@@ -19,6 +19,7 @@ class Log implements RoundsLog {
   requests = 1;
   /** While set, reads wait for it. */
   until: Promise<void> | undefined;
+  isReading = false;
   #isRead = false;
 
   constructor(private present: Urgency = "healthy") {}
@@ -30,7 +31,9 @@ class Log implements RoundsLog {
   }
   async read(): Promise<LogRead> {
     reads.push({ log: this, ms: clock.monotonicMs() });
+    this.isReading = true;
     await this.until;
+    this.isReading = false;
     this.#isRead = true;
     return { hasNews: this.hasNews, requests: this.requests };
   }
@@ -216,4 +219,33 @@ it("neither exceed the budget nor starve a log, whatever their urgencies", async
   await fc.assert(fc.asyncProperty(fc.array(urgency, { maxLength: 40 }), fc.integer({ min: 2, max: 20 }), run), {
     numRuns: 30,
   });
+});
+
+it("read a log that is due, whatever hangs in the other lanes", async () => {
+  const KNOWN: readonly Urgency[] = ["suspect", "healthy", "failing", "unreadable"];
+  const never = new Promise<void>(() => undefined);
+  const groupOf = (lane: Urgency): Urgency => (lane === "unreadable" ? "failing" : lane);
+  const run = async (lane: Urgency, own: number, counts: Readonly<Record<Urgency, number>>): Promise<void> => {
+    begin(1_000);
+    const others = (one: Urgency): Log[] => (groupOf(one) === groupOf(lane) ? [] : some(counts[one], one));
+    const [fresh, known] = [others("first"), KNOWN.flatMap(others)];
+    const due = lane === "first" ? some(own) : some(own, lane);
+    await rounds.keep({}, "team/known", lane === "first" ? known : [...known, ...due]);
+    await clock.run(10_000);
+    for (const log of [...fresh, ...known]) log.until = never;
+    await rounds.keep({}, "team/new", fresh);
+    await clock.run(60_000);
+    const fromMs = clock.monotonicMs();
+    if (lane === "first") await rounds.keep({}, "team/due", due);
+    await clock.run(50_000);
+    for (const log of due) expect(reads.some(read => read.log === log && read.ms >= fromMs)).toBe(true);
+    expect([...fresh, ...known].filter(({ isReading }) => isReading).length).toBeLessThanOrEqual(64);
+  };
+  const count = fc.constantFrom(0, 3, 20, 100);
+  const counts = fc.record({ first: count, suspect: count, healthy: count, failing: count, unreadable: count });
+  const none = { first: 0, suspect: 0, healthy: 0, failing: 0, unreadable: 0 };
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom<Urgency>("first", ...KNOWN), fc.integer({ min: 1, max: 8 }), counts, run),
+    { numRuns: 60, examples: [["suspect", 1, { ...none, first: 100 }]] },
+  );
 });

@@ -17,6 +17,14 @@ const MOST_FAILING_IN_FLIGHT = 16;
 
 type Lane = Urgency;
 
+/** Lanes that share the reads in flight fairly: those of logs whose last read has failed are one. */
+type Group = Exclude<Lane, "unreadable">;
+
+/** Each of them has this many for itself, so that no number of hanging reads of others delays it. They compete for the rest. */
+const OWN_IN_FLIGHT = 4;
+const GROUPS: readonly Group[] = ["first", "suspect", "healthy", "failing"];
+const SHARED_IN_FLIGHT = MOST_IN_FLIGHT - GROUPS.length * OWN_IN_FLIGHT;
+
 /** Whose turn it is. Every lane has turns, so that none waits for ever, whatever is in the others. */
 const TURNS: readonly Lane[] = [
   ...(["suspect", "first", "suspect", "healthy", "suspect", "first", "suspect", "failing"] as const),
@@ -65,8 +73,7 @@ export class Rounds implements LogRounds {
     unreadable: new Set(),
   };
   readonly #byOwner = new Map<object, Map<RoundsLog, Entry>>();
-  #inFlight = 0;
-  #failingInFlight = 0;
+  readonly #inFlight: Record<Group, number> = { first: 0, suspect: 0, healthy: 0, failing: 0 };
   #turn = 0;
   #healthyAtMs = -Infinity;
   #timer: { readonly atMs: number; readonly cancel: Cancel } | undefined;
@@ -162,9 +169,8 @@ export class Rounds implements LogRounds {
     this.#wakeAt(this.#nextDueMs());
   }
 
-  /** The next entry that is due; undefined if none is, or as many are being read as may be. */
+  /** The next entry that is due; undefined if none is, or of each lane as many are being read as may be. */
   #next(): Entry | undefined {
-    if (this.#inFlight >= MOST_IN_FLIGHT) return undefined;
     const nowMs = this.#ports.clock.monotonicMs();
     for (const lane of [...TURNS.slice(this.#turn, this.#turn + 1), ...URGENT_FIRST]) {
       const entry = this.#headOf(lane);
@@ -174,9 +180,17 @@ export class Rounds implements LogRounds {
   }
 
   #headOf(lane: Lane): Entry | undefined {
-    if (isFailing(lane) && this.#failingInFlight >= MOST_FAILING_IN_FLIGHT) return undefined;
+    if (!this.#mayStart(groupOf(lane))) return undefined;
     const [entry] = this.#lanes[lane];
     return entry;
+  }
+
+  #mayStart(group: Group): boolean {
+    const own = this.#inFlight[group];
+    if (group === "failing" && own >= MOST_FAILING_IN_FLIGHT) return false;
+    if (own < OWN_IN_FLIGHT) return true;
+    const shared = GROUPS.reduce((sum, one) => sum + Math.max(0, this.#inFlight[one] - OWN_IN_FLIGHT), 0);
+    return shared < SHARED_IN_FLIGHT;
   }
 
   /** Healthy logs that are due together are read over half of their interval, so that neither the API server nor the operator sees bursts. */
@@ -187,7 +201,6 @@ export class Rounds implements LogRounds {
   }
 
   #nextDueMs(): number {
-    if (this.#inFlight >= MOST_IN_FLIGHT) return Infinity;
     let nextMs = Infinity;
     for (const lane of URGENT_FIRST) {
       const entry = this.#headOf(lane);
@@ -203,16 +216,14 @@ export class Rounds implements LogRounds {
     this.#lanes[entry.lane].delete(entry);
     entry.startedMs = nowMs;
     entry.isReading = true;
-    void this.#read(entry, isFailing(entry.lane) ? 1 : 0);
+    void this.#read(entry, groupOf(entry.lane));
   }
 
-  async #read(entry: Entry, failing: 0 | 1): Promise<void> {
-    this.#inFlight++;
-    this.#failingInFlight += failing;
+  async #read(entry: Entry, group: Group): Promise<void> {
+    this.#inFlight[group]++;
     const { hasNews, requests } = await entry.log.read();
     this.#budget.charge(requests - 1);
-    this.#inFlight--;
-    this.#failingInFlight -= failing;
+    this.#inFlight[group]--;
     entry.isReading = false;
     if (!entry.isDropped) {
       entry.lane = entry.log.urgency();
@@ -236,6 +247,6 @@ export class Rounds implements LogRounds {
   }
 }
 
-function isFailing(lane: Lane): boolean {
-  return lane === "failing" || lane === "unreadable";
+function groupOf(lane: Lane): Group {
+  return lane === "unreadable" ? "failing" : lane;
 }
