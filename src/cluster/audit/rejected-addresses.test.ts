@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { FakeClock } from "../../core/testing/fake-clock";
+import { ServerClock } from "../http/server-clock";
 import { MAX_AGE_MS, MOST_ADDRESSES, RejectedAddresses } from "./rejected-addresses";
 
 let clock: FakeClock;
@@ -39,6 +40,19 @@ it("takes no events from long ago or from the future, and forgets what has ended
   await clock.run(300_001);
   expect(addresses.of("c")).toBeUndefined();
 });
+
+it.each([-60_000, 60_000])(
+  "takes events by the API server's clock, from which the own one differs by %d ms",
+  offsetMs => {
+    const log = { warn: () => undefined };
+    const server = new ServerClock(clock, { log: () => log, clockOffset: () => undefined });
+    const serverMs = now() + offsetMs;
+    server.heard(new Date(serverMs).toUTCString(), clock.monotonicMs());
+    addresses = new RejectedAddresses(server, () => undefined);
+    addresses.add([{ address: "a", atMs: serverMs }]);
+    expect(addresses.of("a")).toMatchObject({ occasions: 1 });
+  },
+);
 
 it("remembers a bounded number of addresses, the latest", () => {
   const many = Array.from({ length: MOST_ADDRESSES + 10 }, (_, i) => ({ address: String(i), atMs: now() }));
