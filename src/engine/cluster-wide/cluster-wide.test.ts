@@ -32,6 +32,23 @@ describe("the loop of ClusterControllerResiliences", () => {
     world.engine.stopLeading();
   });
 
+  it("makes no pass for a change while there is no ClusterControllerResilience", async () => {
+    const world = start("a");
+    const first = world.owners.get("all")!;
+    world.owners.clear();
+    await world.run(5);
+    for (let change = 0; change < 100; change++) world.engine.namespaceChanged("a");
+    await world.run(5);
+    expect(world.metrics.seen).not.toContain("reconciled:success");
+    world.owners.set("all", first);
+    world.engine.objectChanged("all");
+    // Its first pass opens the watches, which report each namespace.
+    world.engine.namespaceChanged("a");
+    await world.run(5);
+    expect(written(world)).toEqual(["create a/all"]);
+    world.engine.stopLeading();
+  });
+
   it("protects a namespace and a workload that are created later", async () => {
     const world = start("a");
     await world.run(5);

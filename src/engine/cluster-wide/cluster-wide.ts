@@ -89,13 +89,22 @@ export class ClusterWide {
 
   /** Call it when anything in a namespace changes, the Namespace itself included. */
   namespaceChanged(namespace: string): void {
-    this.#enqueue("namespaces", [namespace]);
+    if (!this.#isUnused()) this.#enqueue("namespaces", [namespace]);
   }
 
   /** Call it when a ClusterControllerResilience changes: all namespaces may be concerned. */
   objectChanged(name: string): void {
     this.#enqueue("objects", [name]);
     this.loop.enqueueNamespace("namespaces" satisfies Part);
+  }
+
+  /** Reports whether there is no ClusterControllerResilience. While that is unknown there may be one, and a pass says why. */
+  #isUnused(): boolean {
+    try {
+      return this.#ports.caches.clusterObjects().length === 0;
+    } catch {
+      return false;
+    }
   }
 
   #enqueue(part: Part, names: Iterable<string>): void {
