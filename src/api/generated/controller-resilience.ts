@@ -736,6 +736,10 @@ export interface FlowStatus {
    */
   specHash?: string;
   /**
+   * Number of workloads that the operator scaled to zero in this throttle. It scales each one once, and keeps replicas that another client sets afterwards.
+   */
+  scalings?: number;
+  /**
    * Number of times that the operator tried to end this throttle without success, counted up to three.
    */
   releaseAttempts?: number;

@@ -1,7 +1,7 @@
 import type { FlowStatus } from "../../api/controller-resilience";
 import { toSeconds } from "../../core/time";
 import { hashOfBlock } from "./block";
-import { changesOf, type Flow } from "./flow";
+import { changesOf, scalingsOf, type Flow } from "./flow";
 
 /** Its entry in status.flows before this pass writes anything. */
 export function entryOf(flow: Flow): FlowStatus {
@@ -32,11 +32,12 @@ function relapsesOf({ breaker: { state, relapses }, spec }: Flow): Pick<FlowStat
   };
 }
 
-function throttleOf(flow: Flow): Pick<FlowStatus, "held" | "releaseAttempts"> {
+function throttleOf(flow: Flow): Pick<FlowStatus, "held" | "scalings" | "releaseAttempts"> {
   const { account, release } = flow;
-  const held = heldBy(flow);
+  const [held, scalings] = [heldBy(flow), scalingsOf(flow)];
   return {
     ...(held === undefined ? {} : { held }),
+    ...(scalings === 0 ? {} : { scalings }),
     ...(release === undefined ? {} : { releaseAttempts: account.record?.releaseAttempts ?? 0 }),
   };
 }

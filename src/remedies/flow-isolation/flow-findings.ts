@@ -21,7 +21,9 @@ import {
 import { timeOf } from "./entry";
 import { throttles } from "./facts";
 import { homeLevel } from "./home";
+import { keptByOthers } from "./scaling";
 import type { Piece } from "./wanted";
+import { nameOf as nameOfWorkload } from "./writes";
 
 type Check = (flow: Flow) => Finding | undefined;
 
@@ -81,9 +83,16 @@ function scalingSentence(flow: Flow): string {
   if (!facts.mayScale) {
     return " Its workloads keep their replicas: the operator lacks the right to patch deployments and statefulsets.";
   }
-  const kept = account.workloads.filter(({ kind }) => kind === "DaemonSet").map(({ name }) => `DaemonSet ${name}`);
-  const sentence = kept.length === 0 ? "" : ` ${kept.join(", ")} cannot be scaled to zero and is throttled only.`;
-  return ` Its Deployments and StatefulSets are scaled to zero until then.${sentence}`;
+  const ofOthers = keptByOthers(flow).map(nameOfWorkload);
+  const daemonSets = account.workloads.filter(({ kind }) => kind === "DaemonSet").map(nameOfWorkload);
+  const isAllKept = ofOthers.length > 0 && ofOthers.length + daemonSets.length === account.workloads.length;
+  return [
+    isAllKept ? "" : " Its Deployments and StatefulSets are scaled to zero until then.",
+    ofOthers.length === 0
+      ? ""
+      : ` ${ofOthers.join(", ")} ${ofOthers.length === 1 ? "has" : "have"} replicas that another client has set, and ${ofOthers.length === 1 ? "is" : "are"} throttled only.`,
+    daemonSets.length === 0 ? "" : ` ${daemonSets.join(", ")} cannot be scaled to zero and is throttled only.`,
+  ].join("");
 }
 
 function givenUp(flow: Flow): Finding | undefined {

@@ -3,11 +3,21 @@ import { parseDuration } from "../../core/duration";
 import type { Intent } from "../../core/intent";
 import { UNAUTHENTICATED } from "../../core/request-rates";
 import type { EventRequest, Plan } from "../../core/remedy";
-import type { ClusterObjectView } from "../../core/views";
+import type { ClusterObjectView, WorkloadView } from "../../core/views";
 import { targetNotFound } from "../kit/finding";
 import { eventsOf } from "./events";
 import { MAX_ACCOUNTS, measuredEvery, type FlowIsolationFacts, type Spec } from "./facts";
-import { atZero, flowOf, isInQuarantine, isQuarantined, isThrottleable, nameOf, piecesOf, type Flow } from "./flow";
+import {
+  atZero,
+  flowOf,
+  isInQuarantine,
+  isQuarantined,
+  isThrottleable,
+  isToBeScaled,
+  nameOf,
+  piecesOf,
+  type Flow,
+} from "./flow";
 import { entryOf } from "./entry";
 import { findingsOfFlow } from "./flow-findings";
 import { writeOfFlow } from "./flow-write";
@@ -17,7 +27,7 @@ import { levelOf, QUARANTINE_LEVEL } from "./levels";
 import type { Finding } from "./reasons";
 import { isUncounted, MAX_OLDEST_MS, readRate } from "./rate";
 import { flowSchemaName } from "./wanted";
-import { planScaling } from "./scaling";
+import { planScaling, toBeScaled } from "./scaling";
 import { buildSurplus, isMadeFor } from "./surplus";
 
 /** What to do about all flows. */
@@ -33,6 +43,8 @@ export interface FlowPlan extends Plan<FlowItem> {
   readonly levels: Readonly<Record<string, string>>;
   /** Ids of the items that release a ServiceAccount, by its name: of those whose throttle is over. */
   readonly releases: Readonly<Record<string, readonly string[]>>;
+  /** Ids of the items that scale workloads of a ServiceAccount to zero, by its name. */
+  readonly scalings: Readonly<Record<string, readonly string[]>>;
   readonly recheckAfterMs?: number;
   readonly events: readonly EventRequest[];
 }
@@ -41,7 +53,7 @@ export interface FlowPlan extends Plan<FlowItem> {
 export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): FlowPlan {
   const { schemas, levels, mode } = facts;
   if (schemas === null || levels === null)
-    return { mode, items: [], findings: [UNAVAILABLE], levels: {}, releases: {}, events: [] };
+    return { mode, items: [], findings: [UNAVAILABLE], levels: {}, releases: {}, scalings: {}, events: [] };
   const nowMs = now.getTime();
   const flows = facts.accounts.map(account => flowOf(account, facts, spec, nowMs));
   const planned = planLevels(facts, spec, flows);
@@ -70,6 +82,9 @@ export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Flo
     levels: Object.fromEntries(flows.map(({ account, level }) => [account.name, level])),
     releases: Object.fromEntries(
       flows.filter(({ release }) => release !== undefined).map(flow => [flow.account.name, idsOfRelease(flow)]),
+    ),
+    scalings: Object.fromEntries(
+      flows.filter(isToBeScaled).map(flow => [flow.account.name, toBeScaled(flow).map(idOfScaling)]),
     ),
     recheckAfterMs: Math.min(measuredEvery(watched, { mode, spec }, nowMs), recheckOf(flows, nowMs)),
     // Also for what is about to be written or deleted: without the finalizer nothing would retry after a crash.
@@ -123,10 +138,11 @@ function endOfThrottles(
 }
 
 function idsOfRelease({ account, facts }: Flow): string[] {
-  const scaling = atZero(account, facts).map(target =>
-    otherId({ verb: "patch", target: { apiVersion: "", ...target } }),
-  );
-  return [flowId(account.name), ...scaling];
+  return [flowId(account.name), ...atZero(account, facts).map(idOfScaling)];
+}
+
+function idOfScaling(workload: WorkloadView): string {
+  return otherId({ verb: "patch", target: { apiVersion: "", ...workload } });
 }
 
 function isolated(flow: Flow): Finding {

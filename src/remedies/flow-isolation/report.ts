@@ -86,6 +86,10 @@ function failedReleases({ items, releases }: FlowPlan): string[] {
   return Object.keys(releases).filter(account => failed.some(({ id }) => id === flowId(account)));
 }
 
+function scalingsOf(account: string, { scalings }: FlowPlan, outcomes: Outcomes): Execution[] {
+  return scalings[account]?.flatMap(id => outcomes.get(id) ?? []) ?? [];
+}
+
 function releasesOf(account: string, { releases }: FlowPlan, outcomes: Outcomes): Execution[] {
   return releases[account]?.flatMap(id => outcomes.get(id) ?? []) ?? [];
 }
@@ -121,10 +125,12 @@ function written(entry: FlowStatus, plan: FlowPlan, outcomes: Outcomes): FlowSta
   const level = isFlowSchemaWritten(entry, outcomes) ? plan.levels[entry.serviceAccount] : undefined;
   const isPutBack = of("PutBack").some(isExecuted);
   const releases = releasesOf(entry.serviceAccount, plan, outcomes);
+  const scaled = scalingsOf(entry.serviceAccount, plan, outcomes).filter(isExecuted).length;
   return {
     ...unfinished(entry, pendingWrites(of("Provision"))),
     ...(level === undefined ? {} : { priorityLevel: level }),
     ...(isPutBack ? { changes: (entry.changes ?? 0) + 1 } : {}),
+    ...(scaled > 0 ? { scalings: (entry.scalings ?? 0) + scaled } : {}),
     ...(releases.some(isTried) ? { releaseAttempts: Math.min(MAX_RELEASES, (entry.releaseAttempts ?? 0) + 1) } : {}),
   };
 }

@@ -2,7 +2,7 @@ import type { Intent } from "../../core/intent";
 import type { WorkloadView } from "../../core/views";
 import { buildScaleBack, buildScaleToZero, nameOf as nameOfWorkload } from "./writes";
 import type { FlowIsolationFacts } from "./facts";
-import { isToBeScaled, measured, nameOf, type Flow } from "./flow";
+import { isToBeScaled, measured, nameOf, scalingsOf, type Flow } from "./flow";
 
 /** Scales workloads of throttled ServiceAccounts to zero, and all others back. Pure. */
 export function planScaling(facts: FlowIsolationFacts, flows: readonly Flow[]): Intent[] {
@@ -25,20 +25,31 @@ export function buildScalingBack(workloads: readonly WorkloadView[], why: string
 }
 
 function scaledToZero(flow: Flow): Intent[] {
-  const { account, facts } = flow;
-  if (!facts.mayScale) return [];
-  return account.workloads
-    .filter(isScalable)
-    .map(workload =>
-      buildScaleToZero(
-        workload,
-        facts.owner,
-        `${nameOfWorkload(workload)} is scaled from ${workload.replicas} replicas to zero: ${nameOf(flow)} is a runaway: ${measured(flow)}`,
-      ),
-    );
+  return toBeScaled(flow).map(workload =>
+    buildScaleToZero(
+      workload,
+      flow.facts.owner,
+      `${nameOfWorkload(workload)} is scaled from ${workload.replicas} replicas to zero: ${nameOf(flow)} is a runaway: ${measured(flow)}`,
+    ),
+  );
 }
 
-/** A workload with the annotation was scaled to zero before; if it has replicas again, a person wants them. */
-function isScalable({ kind, replicas, scaledDown }: WorkloadView): boolean {
-  return kind !== "DaemonSet" && replicas > 0 && scaledDown === undefined;
+/**
+ * Workloads of a throttled ServiceAccount that the operator scales to zero now: each one once in a throttle. One that has the annotation and
+ * replicas again got them from another client. A client that replaces the whole object removes the annotation too, so status has the count.
+ */
+export function toBeScaled(flow: Flow): WorkloadView[] {
+  const { account, facts } = flow;
+  if (!facts.mayScale) return [];
+  const scalable = account.workloads.filter(({ kind }) => kind !== "DaemonSet");
+  const left = Math.max(0, scalable.length - scalingsOf(flow));
+  return scalable.filter(({ replicas, scaledDown }) => replicas > 0 && scaledDown === undefined).slice(0, left);
+}
+
+/** Workloads of a throttled ServiceAccount that keep the replicas that another client has set. */
+export function keptByOthers(flow: Flow): WorkloadView[] {
+  const scaled = toBeScaled(flow);
+  return flow.account.workloads.filter(
+    workload => workload.kind !== "DaemonSet" && workload.replicas > 0 && !scaled.includes(workload),
+  );
 }
