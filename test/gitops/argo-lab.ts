@@ -1,13 +1,10 @@
 import { join } from "node:path";
 import { documentedCommands, follow } from "../cluster/documented";
-import { nodeControllerImage } from "../controllers/images";
-import { operatorImage } from "../controllers/operator-image";
-import { Lab } from "../lab";
-import { bringDown } from "../lab/down";
-import { built } from "../lab/go-build";
-import { ensurePackages, NODE_REQUIREMENTS } from "../lab/packages";
+import type { LoopingClient } from "../flood/client";
+import type { Lab } from "../lab";
 import { ArgoCd } from "./argo-cd";
 import { ARGO_NAMESPACE, gitopsFolder } from "./core";
+import { floodAs, nodeLab } from "./node-lab";
 import { ARGO_CD } from "./programs";
 import { Repository } from "./repository";
 
@@ -27,8 +24,6 @@ end
 return hs
 `;
 
-const print = (line: string): void => console.log(line);
-
 /** A lab with a node, in which the real Argo CD runs with this project's health checks. */
 export class ArgoLab {
   private constructor(
@@ -39,23 +34,12 @@ export class ArgoLab {
   ) {}
 
   /** Builds what it needs; takes many minutes the first time. */
-  static async up(name: string): Promise<ArgoLab> {
-    // The images need busybox, which is one of the packages.
-    await ensurePackages(NODE_REQUIREMENTS, print);
-    await built(ARGO_CD, name, print);
-    const images = [await operatorImage(print), await nodeControllerImage()] as const;
-    // A killed run may have left it behind.
-    await bringDown(name);
-    try {
-      const lab = await Lab.up({ name, onProgress: print });
-      for (const { tar } of images) await lab.loadImage(tar);
+  static up(name: string): Promise<ArgoLab> {
+    return nodeLab(name, ARGO_CD, async ({ lab, image }) => {
       const argo = await ArgoCd.start(lab);
       await follow(lab, documentedCommands("gitops.md", "Health"));
-      return new ArgoLab(lab, argo, images[1].reference);
-    } catch (error) {
-      await bringDown(name);
-      throw error;
-    }
+      return new ArgoLab(lab, argo, image);
+    });
   }
 
   /** Changes settings in argocd-cm. */
@@ -67,6 +51,11 @@ export class ArgoLab {
   /** Adds the health check of Applications, by which waves of Applications wait. */
   waitForApplications(): Promise<void> {
     return this.configure({ "resource.customizations.health.argoproj.io_Application": APPLICATION_HEALTH });
+  }
+
+  /** Begins a flood of a ServiceAccount's requests. */
+  flood(namespace: string, name: string): Promise<LoopingClient> {
+    return floodAs(this.lab, namespace, name);
   }
 
   repository(name: string): Promise<Repository> {

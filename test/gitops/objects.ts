@@ -8,23 +8,37 @@ export function resilience(namespace: string, spec: object, name = "web"): objec
   return { apiVersion: API, kind: "ControllerResilience", metadata: { namespace, name }, spec };
 }
 
+/** Of the Deployment `web`, which is scaled to zero after a flood of 15 s or more. */
+export function runaway(release: string): object {
+  return {
+    targets: [{ kind: "Deployment", name: "web" }],
+    flowIsolation: { requestRate: { threshold: 20, for: "15s", onRunaway: "ScaleToZero", release } },
+  };
+}
+
 /** A ClusterControllerResilience. */
 export function clusterResilience(name: string, spec: object): object {
   return { apiVersion: API, kind: "ClusterControllerResilience", metadata: { name }, spec };
 }
 
-/** A DaemonSet with another pod template; other objects as they are. */
+/** A workload with another pod template; other objects as they are. */
 export function annotated(object: object): object {
   const copy = structuredClone(object) as { kind: string; spec: { template: { metadata: object } } };
-  if (copy.kind === "DaemonSet") Object.assign(copy.spec.template.metadata, { annotations: { changed: "once" } });
+  if (["DaemonSet", "Deployment"].includes(copy.kind))
+    Object.assign(copy.spec.template.metadata, { annotations: { changed: "once" } });
+  return copy;
+}
+
+/** An object with these annotations. */
+export function withAnnotations(object: object, annotations: Readonly<Record<string, string>>): object {
+  const copy = structuredClone(object) as { metadata: object };
+  Object.assign(copy.metadata, { annotations });
   return copy;
 }
 
 /** An object that Argo CD applies with these options. */
 export function replaced(object: object, syncOptions: string): object {
-  const copy = structuredClone(object) as { metadata: object };
-  Object.assign(copy.metadata, { annotations: { "argocd.argoproj.io/sync-options": syncOptions } });
-  return copy;
+  return withAnnotations(object, { "argocd.argoproj.io/sync-options": syncOptions });
 }
 
 /** A RoleBinding that expires; other objects as they are. */
@@ -49,6 +63,49 @@ export async function secondsOf(client: ClusterClient, namespace: string): Promi
 /** The generation of the DaemonSet `web`, which rises with each change of its spec. */
 export async function generationOf(client: ClusterClient, namespace: string): Promise<number> {
   return (await client.daemonSet(namespace, "web")).metadata.generation;
+}
+
+/** What tests read of the Deployment `web`. Its generation rises with each change of its spec or annotations. */
+export async function deploymentOf(
+  client: ClusterClient,
+  namespace: string,
+): Promise<{ readonly generation: number; readonly replicas: number; readonly isRecorded: boolean }> {
+  const text = await client.output(["get", "deployment", "web", "-n", namespace, "-o", "json"]);
+  const { metadata, spec } = JSON.parse(text) as {
+    readonly metadata: { readonly generation: number; readonly annotations?: Readonly<Record<string, string>> };
+    readonly spec: { readonly replicas: number };
+  };
+  const isRecorded = metadata.annotations?.["controller-resilience.io/replicas-before"] !== undefined;
+  return { generation: metadata.generation, replicas: spec.replicas, isRecorded };
+}
+
+/** When a field manager last changed each workload and ControllerResilience of a namespace, without status. */
+export async function applyTimesOf(
+  client: ClusterClient,
+  namespace: string,
+  manager: string,
+): Promise<Readonly<Record<string, string | undefined>>> {
+  const kinds = "deployments,daemonsets,cres";
+  const text = await client.output(["get", kinds, "-n", namespace, "-o", "json", "--show-managed-fields"]);
+  const { items } = JSON.parse(text) as {
+    readonly items: readonly {
+      readonly kind: string;
+      readonly metadata: {
+        readonly name: string;
+        readonly managedFields: readonly {
+          readonly manager: string;
+          readonly subresource?: string;
+          readonly time: string;
+        }[];
+      };
+    }[];
+  };
+  return Object.fromEntries(
+    items.map(({ kind, metadata: { name, managedFields } }) => [
+      `${kind} ${name}`,
+      managedFields.find(one => one.manager === manager && one.subresource === undefined)?.time,
+    ]),
+  );
 }
 
 /** The FlowSchemas that the operator has made for a namespace. */

@@ -1,0 +1,43 @@
+import { nodeControllerImage } from "../controllers/images";
+import { operatorImage } from "../controllers/operator-image";
+import { FORBIDDEN_PATH } from "../flood/accounts";
+import { LoopingClient } from "../flood/client";
+import { Lab } from "../lab";
+import { bringDown } from "../lab/down";
+import { built, type GoProgram } from "../lab/go-build";
+import { ensurePackages, NODE_REQUIREMENTS } from "../lab/packages";
+
+const print = (line: string): void => console.log(line);
+
+/** A lab for a tool that applies objects. */
+export interface NodeLab {
+  readonly lab: Lab;
+  /** The path of the tool's program. */
+  readonly program: string;
+  /** The reference of the image with small controllers. */
+  readonly image: string;
+}
+
+/** Sets something up in a new lab with a node, which has the images of the operator and of small controllers. Builds what it needs. */
+export async function nodeLab<T>(name: string, tool: GoProgram, setUp: (made: NodeLab) => Promise<T>): Promise<T> {
+  // The images need busybox, which is one of the packages.
+  await ensurePackages(NODE_REQUIREMENTS, print);
+  const program = await built(tool, name, print);
+  const images = [await operatorImage(print), await nodeControllerImage()] as const;
+  // A killed run may have left it behind.
+  await bringDown(name);
+  try {
+    const lab = await Lab.up({ name, onProgress: print });
+    for (const { tar } of images) await lab.loadImage(tar);
+    return await setUp({ lab, program, image: images[1].reference });
+  } catch (error) {
+    await bringDown(name);
+    throw error;
+  }
+}
+
+/** Begins to send forbidden requests as a ServiceAccount: four connections, at most 200 requests per second, for at most ten minutes. */
+export async function floodAs(lab: Lab, namespace: string, name: string): Promise<LoopingClient> {
+  const kubeconfig = await lab.serviceAccountKubeconfig(namespace, name);
+  return LoopingClient.start({ kubeconfig, path: FORBIDDEN_PATH, connections: 4, pauseMs: 20 });
+}
