@@ -69,7 +69,8 @@ const at = (port: number, metrics: number): string[] => [
   ...["--metrics-address=127.0.0.1", `--metrics-port=${metrics}`],
 ];
 
-async function answering(state: LabState, component: string, url: string): Promise<void> {
+/** Waits until a component answers at this address. */
+export async function answering(state: LabState, component: string, url: string): Promise<void> {
   await waitFor({
     what: `${component} to be ready`,
     timeoutMs: READY_MS,

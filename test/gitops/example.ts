@@ -45,8 +45,8 @@ export function teamObjects(image: string, spec: object = { tokenRestart: {} }):
 }
 
 /** The ServiceAccount that applies the team's objects, and its rights: those of an admin of the namespace, and to protect its controllers. */
-export function deployer(): object[] {
-  const [namespace, name] = [TEAM, "deployer"];
+export function deployer(namespace = TEAM): object[] {
+  const name = "deployer";
   const rbac = "rbac.authorization.k8s.io";
   const subjects = [{ kind: "ServiceAccount", namespace, name }];
   const bind = (to: string, kind: string) => ({

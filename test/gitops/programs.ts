@@ -13,3 +13,20 @@ export const ARGO_CD: GoProgram = {
   ldflags: "-s -w",
   keep: { module: "github.com/argoproj/argo-cd/v3", files: ["manifests/core-install.yaml"], as: "core-install.yaml" },
 };
+
+/**
+ * Flux's controller that applies manifests, in the newest version for Go 1.26. Its go.mod repeats the controller's own, as above. Flux's other
+ * controllers are absent: artifacts.ts.
+ */
+export const KUSTOMIZE_CONTROLLER: GoProgram = {
+  name: "kustomize-controller",
+  version: "v1.9.6",
+  sources: join(__dirname, "kustomize-controller"),
+  package: "github.com/fluxcd/kustomize-controller",
+  ldflags: "-s -w",
+  keep: {
+    module: "github.com/fluxcd/kustomize-controller",
+    files: ["config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml"],
+    as: "kustomizations.yaml",
+  },
+};

@@ -1,0 +1,306 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { FINALIZER } from "../../src/api/names";
+import type { ClusterClient } from "../cluster/client";
+import { forLab } from "../cluster/shipped";
+import { smallController } from "../controllers/small-controller";
+import { tokenAgent } from "../controllers/token-agent";
+import { letOperatorBind } from "../enforcers/rights";
+import { deployer } from "./example";
+import { FluxLab } from "./flux-lab";
+import { FluxStory } from "./flux-story";
+import {
+  annotated,
+  applyTimesOf,
+  clusterResilience,
+  deploymentOf,
+  expiring,
+  expiryOf,
+  flowSchemas,
+  generationOf,
+  resilience,
+  runaway,
+  secondsOf,
+  untilNoResilience,
+  withAnnotations,
+} from "./objects";
+
+// Flux's real kustomize-controller and this project's operator in one cluster; the test stands in for source-controller (artifacts.ts). First a
+// Kustomization installs everything; then each story has a namespace and a Kustomization of its own, with pruning.
+
+/** Longer than the operator takes to change a DaemonSet, twice, and Flux to revert it. */
+const FIGHT_MS = 400_000;
+/** Longer than it takes until a flood is throttled, or a release. */
+const THROTTLE_MS = 240_000;
+const PLATFORM = "platform";
+const MANAGER = "kustomize-controller";
+
+let flux: FluxLab;
+let client: ClusterClient;
+let platform: FluxStory;
+
+const node = (): { image: string; command: string[] } => ({
+  image: flux.image,
+  command: ["node", "/app/controller.js"],
+});
+const controller = (namespace: string): object[] => smallController({ namespace, name: "web", ...node() });
+/** A DaemonSet whose token has a volume in Git. */
+const agent = (namespace: string): object[] => tokenAgent({ namespace, name: "web", ...node(), explicitSeconds: 3600 });
+const targets = [{ kind: "Deployment", name: "web" }];
+const ofAgent = [{ kind: "DaemonSet", name: "web" }];
+
+/** The API, the operator, and an object that protects a controller: all at once. */
+const everything = (): object[] => [
+  ...forLab(readFileSync(join(__dirname, "..", "..", "deploy", "install.yaml"), "utf8")),
+  ...controller(PLATFORM),
+  resilience(PLATFORM, { targets, tokenRestart: {}, flowIsolation: {} }),
+];
+
+beforeAll(async () => {
+  flux = await FluxLab.up("gitops-flux");
+  ({ client } = flux);
+  platform = await FluxStory.begin(flux, PLATFORM, everything(), { timeout: "4m" });
+  await platform.untilReady(FIGHT_MS);
+});
+
+afterAll(() => (flux as FluxLab | undefined)?.down());
+
+const begin = (
+  name: string,
+  objects: readonly object[],
+  spec?: Readonly<Record<string, unknown>>,
+): Promise<FluxStory> => FluxStory.begin(flux, name, objects, spec);
+
+const generationOfResilience = async (namespace: string): Promise<number> =>
+  (await client.resilience(namespace, "web")).metadata.generation;
+
+it("applies the API, the operator and an object at once, and is Ready once the object is", async () => {
+  expect(await client.condition(PLATFORM, "web", "Ready")).toMatchObject({ status: "True" });
+  const { status } = await platform.untilReady();
+  const ids = status?.inventory?.entries?.map(({ id }) => id) ?? [];
+  expect(ids).toContain(`${PLATFORM}_web_controller-resilience.io_ControllerResilience`);
+  expect(ids.filter(id => /controller-resilience.io_.*_CustomResourceDefinition$/.test(id))).toHaveLength(2);
+});
+
+describe.concurrent("a Kustomization", () => {
+  it("keeps what the operator adds to objects, and applies nothing again", async () => {
+    const name = "drift";
+    const plain = tokenAgent({ namespace: name, name: "agent", ...node() });
+    const both = [...targets, { kind: "DaemonSet", name: "agent" }];
+    const spec = { targets: both, tokenRestart: {}, tokenLifetime: {}, flowIsolation: {} };
+    const story = await begin(name, [...controller(name), ...plain, resilience(name, spec)]);
+    await story.untilReady(FIGHT_MS);
+    const object = await client.resilience(name, "web");
+    expect(object.metadata).toMatchObject({ finalizers: [FINALIZER], generation: 1 });
+    expect(object.status?.conditions).not.toEqual([]);
+    const volumes = async (): Promise<string> =>
+      client.output(["get", "daemonset", "agent", "-n", name, "-o", "jsonpath={.spec.template.spec.volumes[*].name}"]);
+    expect(await volumes()).toContain("controller-resilience-token");
+    const schemas = await flowSchemas(client, name);
+    const before = await applyTimesOf(client, name, MANAGER);
+    expect(Object.values(before)).toEqual([expect.any(String), expect.any(String), expect.any(String)]);
+    await story.reconcile(5);
+    expect(await applyTimesOf(client, name, MANAGER)).toEqual(before);
+    expect((await client.resilience(name, "web")).metadata).toMatchObject({ finalizers: [FINALIZER], generation: 1 });
+    expect(await volumes()).toContain("controller-resilience-token");
+    expect(await flowSchemas(client, name)).toEqual(schemas);
+  });
+
+  it("fails at once for a Stalled object, waits for a suspended one, and is Ready after the repair", async () => {
+    const name = "waits";
+    const inGit = (changes: object): object[] => [
+      ...controller(name),
+      resilience(name, { targets, tokenRestart: {}, ...changes }),
+    ];
+    const story = await begin(name, inGit({}), { timeout: "40s" });
+    await story.untilReady();
+    await story.commit(inGit({ flowIsolation: { priorityLevel: "exempt" } }));
+    expect(
+      await story.untilFailed("HealthCheckFailed", `ControllerResilience/${name}/web status: 'Failed'`),
+    ).not.toContain("timeout");
+    await story.commit(inGit({ suspend: true }));
+    await story.untilFailed("HealthCheckFailed", `ControllerResilience/${name}/web status: 'InProgress'`);
+    await story.apply(inGit({}));
+  });
+
+  it("is Ready with a ClusterControllerResilience, and fails where a quota refuses what it generates", async () => {
+    const name = "wide";
+    const hard = (count: number): object => ({
+      ...{ apiVersion: "v1", kind: "ResourceQuota", metadata: { namespace: name, name } },
+      spec: { hard: { "count/controllerresiliences.controller-resilience.io": `${count}` } },
+    });
+    const namespaceSelector = { matchLabels: { "kubernetes.io/metadata.name": name } };
+    const wide = clusterResilience(name, { namespaceSelector, template: { tokenRestart: {} } });
+    const story = await begin(name, [...controller(name), hard(1), wide], { timeout: "40s" });
+    await story.untilReady();
+    const { uid } = (await client.resilience(name, name)).metadata;
+    await story.reconcile();
+    expect((await client.resilience(name, name)).metadata.uid).toBe(uid);
+    await story.apply([...controller(name), hard(0)]);
+    await untilNoResilience(client, name);
+    await client.until("the quota to hold", async () => {
+      const path = "jsonpath={.status.hard.count/controllerresiliences\\.controller-resilience\\.io}";
+      return (await client.output(["get", "resourcequota", name, "-n", name, "-o", path])) === "0";
+    });
+    await story.commit([...controller(name), hard(0), wide]);
+    await story.untilFailed("HealthCheckFailed", `ClusterControllerResilience/${name} status: 'Failed'`);
+  });
+
+  it("prunes an object, and everything with the Kustomization: the operator first removes what it made", async () => {
+    const name = "pruned";
+    const story = await begin(name, [...controller(name), resilience(name, { targets, flowIsolation: {} })]);
+    await story.untilReady();
+    expect(await flowSchemas(client, name)).toHaveLength(2);
+    await story.apply(controller(name));
+    await untilNoResilience(client, name);
+    expect(await flowSchemas(client, name)).toEqual([]);
+    await story.apply([...controller(name), resilience(name, { targets, flowIsolation: {} })]);
+    expect(await flowSchemas(client, name)).toHaveLength(2);
+    await story.remove();
+    await untilNoResilience(client, name);
+    expect(await flowSchemas(client, name)).toEqual([]);
+  });
+
+  it("with `force: true` recreates a workload, not the object that protects it", async () => {
+    const name = "forced";
+    const relabeled = (object: object): object =>
+      JSON.parse(
+        JSON.stringify(object).replaceAll('"app.kubernetes.io/name"', '"app.kubernetes.io/instance"'),
+      ) as object;
+    const object = resilience(name, { targets, tokenRestart: {}, flowIsolation: {} });
+    const story = await begin(name, [...controller(name), object], { force: true });
+    await story.untilReady();
+    const uids = async (): Promise<string[]> =>
+      (
+        await client.output([
+          "get",
+          "deployment/web",
+          "cres/web",
+          "-n",
+          name,
+          "-o",
+          "jsonpath={.items[*].metadata.uid}",
+        ])
+      ).split(" ");
+    const [deployment, own] = await uids();
+    await story.apply([...controller(name).map(relabeled), object]);
+    const [recreated, kept] = await uids();
+    expect(recreated).not.toBe(deployment);
+    expect(kept).toBe(own);
+    expect(await generationOfResilience(name)).toBe(1);
+    expect(await flowSchemas(client, name)).toHaveLength(2);
+  });
+
+  it.each([
+    { title: "contested", ssa: "Override" },
+    { title: "merged", ssa: "Merge" },
+  ])(
+    "with `via: Template` and ssa $ssa reverts the operator, which gives way after two changes",
+    async ({ title: name, ssa }) => {
+      const objects = agent(name).map(object => withAnnotations(object, { "kustomize.toolkit.fluxcd.io/ssa": ssa }));
+      const story = await begin(name, [...objects, resilience(name, { targets: ofAgent, tokenLifetime: {} })], {
+        wait: false,
+      });
+      const contested = { namespace: name, name: "web", type: "TokenLifetimeBounded" };
+      const { message } = await client.untilCondition(contested, ["FieldContested"], FIGHT_MS);
+      expect(message).toContain(MANAGER);
+      await story.reconcile();
+      expect(await secondsOf(client, name)).toBe(3600);
+      // One of creation, then two changes and two reverts.
+      expect(await generationOf(client, name)).toBe(5);
+    },
+  );
+
+  it("with `via: Template` and the documented `ignore` keeps the operator's value, also after a change of the DaemonSet", async () => {
+    const name = "ignored";
+    const ignore = [
+      { paths: ["/spec/template/spec/volumes/0/projected/sources"], target: { kind: "DaemonSet", name: "web" } },
+    ];
+    const object = resilience(name, { targets: ofAgent, tokenLifetime: {} });
+    const story = await begin(name, [...agent(name), object], { ignore });
+    await story.untilReady(FIGHT_MS);
+    expect(await secondsOf(client, name)).toBe(600);
+    const generation = await generationOf(client, name);
+    await story.reconcile();
+    expect(await generationOf(client, name)).toBe(generation);
+    await story.apply([...agent(name).map(annotated), object], FIGHT_MS);
+    expect(await generationOf(client, name)).toBe(generation + 1);
+    expect(await secondsOf(client, name)).toBe(600);
+  });
+
+  it("with `via: Template` and ssa IfNotPresent keeps the operator's value, and no longer changes the DaemonSet", async () => {
+    const name = "created";
+    const once = { "kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent" };
+    const objects = agent(name).map(object => withAnnotations(object, once));
+    const object = resilience(name, { targets: ofAgent, tokenLifetime: {} });
+    const story = await begin(name, [...objects, object]);
+    await story.untilReady(FIGHT_MS);
+    expect(await secondsOf(client, name)).toBe(600);
+    const generation = await generationOf(client, name);
+    await story.apply([...objects.map(annotated), object], FIGHT_MS);
+    expect(await generationOf(client, name)).toBe(generation);
+  });
+
+  it("with an expiry in Git and the documented `ignore` keeps the renewed one", async () => {
+    const name = "renewed";
+    const ignored = "/metadata/annotations/controller-resilience.io~1expires-at";
+    const ignore = [{ paths: [ignored], target: { kind: "RoleBinding", name: "web" } }];
+    const due = new Date(Date.now() + 7 * 3_600_000).toISOString();
+    await client.createNamespace(name);
+    await letOperatorBind(client, { kind: "Role", name: "web", namespace: name });
+    const inGit = [
+      ...controller(name).map(object => expiring(object, due)),
+      resilience(name, { targets, bindingRenewal: { extendBy: "24h" } }),
+    ];
+    const story = await begin(name, inGit, { ignore });
+    await client.until(
+      "the renewal",
+      async () => (await expiryOf(client, name)) > Date.now() + 20 * 3_600_000,
+      180_000,
+    );
+    await story.reconcile();
+    expect(await expiryOf(client, name)).toBeGreaterThan(Date.now() + 20 * 3_600_000);
+    await story.untilReady();
+  });
+
+  it("with spec.replicas in Git and the documented `ignore` leaves a runaway at zero until it gets its replica back", async () => {
+    const name = "runaway";
+    const flows = { namespace: name, name: "web", type: "FlowsIsolated" };
+    const ignore = [{ paths: ["/spec/replicas"], target: { kind: "Deployment", name: "web" } }];
+    const object = resilience(name, runaway("90s"));
+    const story = await begin(name, [...controller(name), object], { ignore, wait: false });
+    await client.untilCondition(flows, ["Isolated"]);
+    const flood = await flux.flood(name, "web");
+    try {
+      await client.untilCondition(flows, ["ScaledToZero"], THROTTLE_MS);
+    } finally {
+      await flood.stop();
+    }
+    await story.reconcile();
+    await story.apply([...controller(name).map(annotated), object]);
+    expect(await deploymentOf(client, name)).toMatchObject({ replicas: 0, isRecorded: true });
+    await client.untilCondition(flows, ["ScaledToZero"]);
+    await client.untilCondition(flows, ["Probation", "Isolated"], THROTTLE_MS);
+    expect(await deploymentOf(client, name)).toMatchObject({ replicas: 1, isRecorded: false });
+  });
+
+  it("with a ServiceAccount applies only what this one may have the operator do", async () => {
+    const name = "tenant";
+    await client.createNamespace(name);
+    // Who may not bind a Role cannot create it together with its binding: Flux first tries all objects by a dry run.
+    const isRight = (object: object): boolean => /^Role/.test((object as { kind: string }).kind);
+    await client.apply([...deployer(name), ...controller(name).filter(isRight)]);
+    const inGit = (changes: object): object[] => [
+      ...controller(name).filter(object => !isRight(object)),
+      resilience(name, { targets, tokenRestart: {}, ...changes }),
+    ];
+    const story = await begin(name, inGit({}), { serviceAccountName: "deployer" });
+    await story.untilReady();
+    await story.commit(inGit({ flowIsolation: {} }));
+    const message = await story.untilFailed("ReconciliationFailed", "spec.flowIsolation would have the operator do it");
+    expect(message).toContain(`system:serviceaccount:${name}:deployer`);
+    expect(await generationOfResilience(name)).toBe(1);
+    await story.apply(inGit({}));
+  });
+});
