@@ -115,7 +115,10 @@ const program = new Command("npm run demo --")
     "--context <name>",
     "use this context of your kubeconfig (default: start a lab, which needs Linux and root); implies --host-process",
   )
-  .option("--host-process", "run the operator as a process on this machine (default: in the lab, from its Helm chart)")
+  .option(
+    "--host-process",
+    "run the operator as a process on this machine (default: in the lab, from deploy/install.yaml)",
+  )
   .option("--keep", "keep the cluster and its objects at the end")
   .action(async (name: string, options: DemoOptions) => {
     try {
