@@ -386,9 +386,13 @@ export interface TargetStatus {
    */
   rejectedPods: number;
   /**
-   * Time of the last 401 response in the logs of the workload; up to a third of the window older.
+   * Time of the last 401 response in the logs of the workload; up to half of the window older.
    */
   lastUnauthorizedTime?: string;
+  /**
+   * What recreated the ServiceAccount after rejected pods had got their token, by its annotations. Absent: nothing did, or it is unknown.
+   */
+  recreatedBy?: "HelmHook" | "ArgoCDHook" | "Other";
   /**
    * UIDs of pods whose logs have shown persistent 401 responses that have not ended, at most 16. A container that crashes again and again may not show this again to a new leader.
    */

@@ -9,11 +9,11 @@ const LABELS = ["namespace", "name", "workload"] as const;
 /** Only workloads with such pods have a series, since a cluster may have thousands of workloads. */
 const REJECTED: StatusGauge = {
   name: "rejected_pods",
-  help: "Pods of a workload whose token is persistently rejected. No series: none.",
-  labels: LABELS,
+  help: "Pods of a workload whose token is persistently rejected, by what recreated their ServiceAccount: HelmHook, ArgoCDHook, Other, or Unknown (perhaps nothing). No series: none.",
+  labels: [...LABELS, "recreated_by"],
   samples: (key, object) =>
-    ofActive(object, "targets").flatMap(({ kind, name, rejectedPods }) =>
-      sampleOf(key, `${kind}/${name}`, rejectedPods),
+    ofActive(object, "targets").flatMap(({ kind, name, rejectedPods, recreatedBy = "Unknown" }) =>
+      sampleOf(key, `${kind}/${name}`, rejectedPods, { recreated_by: recreatedBy }),
     ),
 };
 
@@ -40,6 +40,6 @@ function ofActive<List extends "targets" | "restarts">(
   return (spec.suspend ? undefined : status[list]) ?? [];
 }
 
-function sampleOf(key: string, workload: string, value: number): GaugeSample[] {
-  return value === 0 ? [] : [{ labels: { ...splitKey(key), workload }, value }];
+function sampleOf(key: string, workload: string, value: number, more: GaugeSample["labels"] = {}): GaugeSample[] {
+  return value === 0 ? [] : [{ labels: { ...splitKey(key), workload, ...more }, value }];
 }

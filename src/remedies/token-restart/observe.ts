@@ -22,6 +22,7 @@ import {
   type WatchedWorkload,
 } from "./observed";
 import { proofOf, type ProofContext } from "./prove";
+import { recreationOf } from "./service-account-age";
 import { withMemory } from "./known-pods";
 import { lostOwners } from "./lost-owners";
 import { observedPod, withFailures, type PodBeforeLogs } from "./observed-pod";
@@ -180,6 +181,7 @@ function podBeforeLogs(
   return {
     view,
     proof,
+    recreation: account ? recreationOf(view, account) : undefined,
     serviceAccount: account === undefined ? "unknown" : isGone(account) ? "missing" : "present",
     isOperator: ownUser === serviceAccountUser(view.namespace, view.serviceAccountName),
     watched: isReadable ? watchedContainers(view, spec).map(container => ({ pod: view, container, suspicious })) : [],

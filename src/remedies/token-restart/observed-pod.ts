@@ -4,12 +4,13 @@ import type { ObservedPod, Problem } from "./observed";
 import { summarizeLogs } from "./pod-logs";
 import type { SandboxFindings } from "./sandbox-evidence";
 import { weighLogs } from "./service-account-age";
-import type { TokenProof } from "./token-proof";
+import type { Recreation, TokenProof } from "./token-proof";
 
 /** A pod before its logs are read. */
 export interface PodBeforeLogs {
   readonly view: PodView;
   readonly proof: TokenProof | undefined;
+  readonly recreation: Recreation | undefined;
   readonly serviceAccount: ObservedPod["serviceAccount"];
   readonly watched: readonly Watched[];
   readonly isOperator: boolean;
@@ -21,7 +22,7 @@ export function observedPod(
   finding: (item: Watched) => LogFinding,
   problems: Problem[],
 ): ObservedPod {
-  const { view, proof, serviceAccount, watched, isOperator } = pod;
+  const { view, proof, recreation, serviceAccount, watched, isOperator } = pod;
   const findings = watched.map(item => finding(item));
   for (const [i, { error }] of findings.entries()) {
     const container = watched[i]?.container.name ?? "";
@@ -33,6 +34,7 @@ export function observedPod(
     view,
     ...summarizeLogs(findings),
     ...(proof === undefined ? {} : { proof: weighLogs(proof, quietTimes) }),
+    ...(recreation === undefined ? {} : { recreation }),
     serviceAccount,
     isLogPartial: findings.some(({ isPartial }) => isPartial),
     isOperator,

@@ -10,7 +10,7 @@ import type { QuietTime } from "../../logs/reading/watched-log";
 import type { SandboxFailures } from "../../logs/sandboxes/failures";
 import type { Problem } from "../kit/problems";
 import type { Onset } from "./cause";
-import type { TokenProof } from "./token-proof";
+import type { Recreation, TokenProof } from "./token-proof";
 
 /** Everything that a plan is made from: plain data. */
 export type Observed = ObservedTargets | InvalidPattern;
@@ -98,6 +98,8 @@ export interface ObservedPod {
   readonly isStartUnknown?: boolean;
   /** Proof that its token is invalid. */
   readonly proof?: TokenProof;
+  /** Present if the pod is older than its ServiceAccount. */
+  readonly recreation?: Recreation;
   /** Sandbox failures on its node since the pod became Ready, if the pod can be the CNI agent. Absent: no statement is possible. */
   readonly sandboxes?: SandboxFailures;
   /** unknown: the read failed. */

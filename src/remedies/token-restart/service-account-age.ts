@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { ContainerView, PodView, ServiceAccountView } from "../../core/views";
 import type { QuietTime } from "../../logs/reading/watched-log";
-import type { TokenProof } from "./token-proof";
+import type { Recreation, TokenProof } from "./token-proof";
 
 // Proof without a log line. A token names the uid of its ServiceAccount, and the kubelet keeps a pod's token for 80 % of its life. A pod that
 // got its token before its ServiceAccount was recreated has an invalid token until then.
@@ -48,8 +48,13 @@ export function proveByAge(pod: PodView, serviceAccount: ServiceAccountView, now
   if (!holdsTokenFromBefore(pod, sinceMs, nowMs)) return undefined;
   const isDue = nowMs - sinceMs >= ALONE_AFTER_MS && hasFirstTokenOrIsEarly(pod, sinceMs, nowMs);
   const alone = pod.mountsToken === true && pod.phase === "Running" && isDue && isKnownBefore(pod, sinceMs);
-  const { uid: serviceAccountUID, hook } = serviceAccount;
-  return { cause: Cause.ServiceAccountRecreated, serviceAccountUID, sinceMs, alone, ...(hook && { hook }) };
+  return { cause: Cause.ServiceAccountRecreated, serviceAccountUID: serviceAccount.uid, sinceMs, alone };
+}
+
+/** Returns what recreated the ServiceAccount since the pod was created; undefined if nothing did. Pure. */
+export function recreationOf(pod: PodView, { createdAtMs, hook }: ServiceAccountView): Recreation | undefined {
+  if (pod.createdAtMs >= createdAtMs) return undefined;
+  return { ...(hook && { hook }) };
 }
 
 /** Reports whether the pod certainly holds a token that was issued before this time. Pure. */

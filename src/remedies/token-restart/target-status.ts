@@ -1,3 +1,4 @@
+import { Cause } from "../../api/conditions";
 import type { TargetStatus } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/duration";
 import { incidentOf } from "../../core/restarts";
@@ -19,11 +20,27 @@ export function targetStatus(state: WorkloadState, assessment: Assessment): Targ
     pods: pods.length,
     rejectedPods: state.rejected.length,
     ...(lastUnauthorizedTime === undefined ? {} : { lastUnauthorizedTime }),
+    ...recreatedBy(state),
     ...persistentPods(pods),
     ...exhaustion(state, assessment),
     ...unreplaced(state),
     ...waitingStatus(state, assessment),
   };
+}
+
+const HOOKS = { Helm: "HelmHook", "Argo CD": "ArgoCDHook" } as const;
+
+/**
+ * What recreated the ServiceAccount, where that is the proven cause. The proof ends when the kubelet renews the token; the cause is
+ * remembered until the logs of these pods were quiet.
+ */
+function recreatedBy({ rejected, workload, previous }: WorkloadState): Pick<TargetStatus, "recreatedBy"> {
+  const known = previous?.recreatedBy === undefined ? [] : workload.pods.filter(pod => !isQuiet(pod) || !wasRead(pod));
+  const pods = [...rejected.filter(({ proof }) => proof?.cause === Cause.ServiceAccountRecreated), ...known];
+  const recreations = pods.flatMap(({ recreation }) => recreation ?? []);
+  if (recreations.length === 0) return {};
+  const [hook] = recreations.flatMap(one => one.hook ?? []);
+  return { recreatedBy: hook === undefined ? "Other" : HOOKS[hook.tool] };
 }
 
 function unreplaced({ workload, history, observed, now }: WorkloadState): Pick<TargetStatus, "unreplacedGeneration"> {

@@ -1,13 +1,17 @@
 import type { RecreatingHook } from "../../core/recreating-hooks";
 import type { TokenCause } from "./cause";
 
+/** The ServiceAccount of a pod was recreated. The kubelet may have renewed the token since. */
+export interface Recreation {
+  /** Its annotations say what recreates it each time. */
+  readonly hook?: RecreatingHook;
+}
+
 /** Proof that a pod's token is invalid. */
 export interface TokenProof {
   readonly cause: TokenCause;
   /** Present if the ServiceAccount was recreated: the current one. */
   readonly serviceAccountUID?: string;
-  /** What recreates it each time. */
-  readonly hook?: RecreatingHook;
   /** Since when the token is invalid, at the latest. 401s since then confirm the proof. */
   readonly sinceMs: number;
   /** No restart before this time: the change that made the token invalid may still be undone. */

@@ -5,7 +5,7 @@ import { toSeconds } from "../../core/time";
 import type { Persistence } from "../../logs/persistence";
 import { joinSentences } from "../kit/summarize";
 import type { TokenCause } from "./cause";
-import type { TokenProof } from "./token-proof";
+import type { Recreation, TokenProof } from "./token-proof";
 import {
   isBySandbox,
   workloadId,
@@ -24,19 +24,20 @@ const SPAN_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 360, 720].map(minutes => minut
 
 /** Evidence against one pod, such as `Pod web-1 got 401 responses on 5 or more occasions over 2m or more`. */
 export function describeEvidence(pod: ObservedPod): string {
-  const { view, logs, proof, sandboxes } = pod;
+  const { view, logs, proof, recreation, sandboxes } = pod;
   if (isBySandbox(pod) && sandboxes !== undefined)
     return `Pod ${view.name}, CNI agent of node ${view.nodeName ?? "unknown"}, left a rejected credential there: new pods cannot start, with 401 responses ${describeExtent(sandboxes)}`;
   const got401s = `got 401 responses ${describeExtent(logs)}`;
-  if (proof === undefined) return `Pod ${view.name} ${got401s}`;
-  const invalid = `Pod ${view.name} ${describeProof(proof, view)}, so its token is invalid`;
+  const older = `older than its ServiceAccount ${view.serviceAccountName}${describeHook(recreation)}`;
+  if (proof === undefined) return `Pod ${view.name}${recreation?.hook === undefined ? "" : `, ${older},`} ${got401s}`;
+  const isKey = proof.cause === Cause.SigningKeyRotated;
+  const known = isKey ? "got its token before the signing key was replaced" : `is ${older}`;
+  const invalid = `Pod ${view.name} ${known}, so its token is invalid`;
   return logs.occasions === 0 ? invalid : `${invalid}, and ${got401s}`;
 }
 
-function describeProof({ cause, hook }: TokenProof, { serviceAccountName }: ObservedPod["view"]): string {
-  if (cause === Cause.SigningKeyRotated) return "got its token before the signing key was replaced";
-  const by = hook === undefined ? "" : ` (a ${hook.tool} hook recreates it: ${hook.annotation})`;
-  return `is older than its ServiceAccount ${serviceAccountName}${by}`;
+function describeHook({ hook }: Recreation = {}): string {
+  return hook === undefined ? "" : ` (a ${hook.tool} hook recreates it: ${hook.annotation})`;
 }
 
 /** What the age of a ServiceAccount lacks to be sufficient for a restart. */

@@ -19,7 +19,15 @@ beforeEach(() => {
 const audit = (...args: string[]): Promise<Run> => run(["audit", "--kubeconfig", kubeconfig, ...args]);
 
 interface Report {
-  findings: { severity: string; check: string; kind: string; namespace: string; name: string; why: string }[];
+  findings: {
+    severity: string;
+    check: string;
+    kind: string;
+    namespace: string;
+    name: string;
+    why: string;
+    wayOut: string;
+  }[];
   unread: { what: string; why: string; unknown: string }[];
 }
 
@@ -115,9 +123,9 @@ describe("tokens", () => {
     world["deployments"] = [workload("web")];
     const { findings } = await report();
     expect(findings.find(({ check }) => check === "OldToken")?.why).toContain("a Helm hook does it: helm.sh/hook");
-    expect(findings.find(({ check }) => check === "RecreatedByHook")?.why).toContain(
-      "each helm upgrade of its release",
-    );
+    const hook = findings.find(({ check }) => check === "RecreatedByHook");
+    expect(hook?.why).toContain("each helm upgrade of its release");
+    expect(hook?.wayOut).toContain("so that Helm updates it in place (once with helm upgrade --take-ownership)");
   });
 });
 

@@ -73,12 +73,14 @@ export function recreatedByHook({ accounts = [], workloads = [] }: AuditFacts): 
     );
     if (hook === undefined || users.length === 0) return [];
     const names = users.slice(0, 3).map(({ view }) => `${view.kind} ${view.name}`);
+    // What a hook has created is not part of the release, and Helm takes over nothing else.
+    const once = hook.tool === "Helm" ? " (once with helm upgrade --take-ownership)" : "";
     const more = users.length > 3 ? ` and ${users.length - 3} more` : "";
     return [
       {
         ...({ severity: "warning", check: "RecreatedByHook", kind: "ServiceAccount", namespace, name } as const),
         why: `${hook.occasion} deletes and recreates it (${hook.annotation}, delete policy ${hook.deletePolicy}). The running pods of ${names.join(", ")}${more} are answered 401 from then on.`,
-        wayOut: `Remove the hook annotations from the ServiceAccount in its chart or manifest, so that ${hook.tool} updates it in place; or protect ${names[0] ?? "it"} with tokenRestart.`,
+        wayOut: `Remove the hook annotations from the ServiceAccount in its chart or manifest, so that ${hook.tool} updates it in place${once}; or protect ${names[0] ?? "it"} with tokenRestart.`,
       },
     ];
   });
