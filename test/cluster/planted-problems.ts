@@ -1,6 +1,6 @@
 import type { Admin } from "./admin";
 
-// Problems that an audit must find, and lookalikes that it must not report. Nothing here depends on a node or a controller.
+// Problems that an audit must find, and lookalikes that it must not report. Nothing here depends on a real node or a controller.
 
 /** What an audit finds: severity, check and object. */
 export type Expected = readonly [severity: string, check: string, object: string];
@@ -10,12 +10,29 @@ const CONTAINERS = [{ name: "main", image: "example.com/none:1" }];
 
 type Body = Record<string, unknown> & { metadata: { name: string } };
 
-/** Creates everything in one new namespace and returns what an audit must report for it, and nothing else. */
-export async function plantProblems(admin: Admin): Promise<{ namespace: string; expected: Expected[] }> {
+/** What was planted, and what an audit must report for it and nothing else. */
+export interface Planted {
+  readonly namespace: string;
+  readonly expected: readonly Expected[];
+  /** What it reports besides with `--logs`. */
+  readonly expectedOfLogs: readonly Expected[];
+  /** What the kubelet of the pods answers. */
+  readonly logs: Readonly<Record<string, string>>;
+}
+
+/** A word of the planted logs that must not be printed. */
+export const LOG_WORD = "planted-secret-word";
+
+/** Creates everything in one new namespace. The pods with logs are on this node, whose kubelet must serve `logs`. */
+export async function plantProblems(admin: Admin, node: string): Promise<Planted> {
   const namespace = await admin.namespace("planted");
   const plant = new Planting(admin, namespace);
+  const { always, withLogs, logs } = await plant.logs(node);
+  // The webhooks come last: they refuse pods.
   const expected = [
+    ...always,
     ...(await plant.tokens()),
+    ...(await plant.tokenFailures()),
     ...(await plant.hooks()),
     ...(await plant.leases()),
     ...(await plant.bindings()),
@@ -23,7 +40,7 @@ export async function plantProblems(admin: Admin): Promise<{ namespace: string; 
     ...(await plant.budgets()),
     ...(await plant.webhooks()),
   ];
-  return { namespace, expected };
+  return { namespace, expected, expectedOfLogs: withLogs, logs };
 }
 
 class Planting {
@@ -54,6 +71,83 @@ class Planting {
       ["warning", "OldToken", `Pod ${this.#namespace}/recreated`],
       ...this.#unprotected("Deployment", "recreated"),
     ];
+  }
+
+  /** Pods for which the kubelet gets no token now; one for which it got none an hour ago, and one that lacks another volume. */
+  async tokenFailures(): Promise<Expected[]> {
+    await this.#account("mounts");
+    const noToken = 'MountVolume.SetUp failed for volume "kube-api-access-x" : failed to fetch token: ';
+    const denied = `${noToken}serviceaccounts "mounts" is forbidden: no tokens here`;
+    const token = `token "mounts"/"${this.#namespace}"/[]string(nil)/3607/v1.BoundObjectReference{Kind:"Pod"}`;
+    const expired = `MountVolume.SetUp failed for volume "x" : ${token} expired and refresh failed: context deadline exceeded`;
+    await this.#failedMount("no-token", denied, 60);
+    await this.#failedMount("expired-token", expired, 60);
+    await this.#failedMount("had-no-token", denied, 3600);
+    await this.#failedMount("no-file", 'MountVolume.SetUp failed for volume "c" : configmap "c" not found', 60);
+    return ["no-token", "expired-token"].map(name => ["critical", "FailedToken", `Pod ${this.#namespace}/${name}`]);
+  }
+
+  async #failedMount(name: string, message: string, ageSeconds: number): Promise<void> {
+    const { metadata } = await this.#admin.create<{ metadata: { uid: string } }>(
+      `/api/v1/namespaces/${this.#namespace}/pods`,
+      { ...pod(name), spec: { serviceAccountName: "mounts", containers: CONTAINERS } },
+    );
+    const lastTimestamp = ago(ageSeconds);
+    await this.#create("v1", "events", {
+      metadata: { name: `${name}.1` },
+      ...{ type: "Warning", reason: "FailedMount", message, firstTimestamp: lastTimestamp, lastTimestamp, count: 3 },
+      involvedObject: { apiVersion: "v1", kind: "Pod", namespace: this.#namespace, name, uid: metadata.uid },
+      source: { component: "kubelet" },
+    });
+  }
+
+  /** Controllers that log persistent 401s, a single one, and 403s, one of them without any binding; those that have ended, that try a right twice, and that are well. */
+  async logs(node: string): Promise<{ always: Expected[]; withLogs: Expected[]; logs: Record<string, string> }> {
+    const name = "logging";
+    await this.#account(name);
+    await this.#bind(name);
+    await this.#create("apps/v1", "deployments", workload(name, { replicas: 0 }));
+    const unauthorized = `E1120 reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized" ${LOG_WORD}`;
+    const user = `system:serviceaccount:${this.#namespace}:${name}`;
+    const forbidden = `pods is forbidden: User "${user}" cannot list resource "pods" in API group "" ${LOG_WORD}`;
+    await this.#account("unbound");
+    const logs = {
+      unbound: lines(forbidden.replace(user, user.replace(name, "unbound")), 10),
+      rejected: lines(unauthorized, 10),
+      "rejected-once": lines(unauthorized, 1),
+      denied: lines(forbidden, 10),
+      probing: lines(forbidden, 2),
+      well: lines(`synced 401 objects ${LOG_WORD}`, 10),
+      ended: lines(unauthorized, 10),
+    };
+    for (const pod of Object.keys(logs)) {
+      await this.#create("v1", "pods", {
+        metadata: { name: pod },
+        spec: { nodeName: node, serviceAccountName: pod === "unbound" ? pod : name, containers: CONTAINERS },
+      });
+      const state = { running: { startedAt: ago(1200) } };
+      await this.#admin.patch(`/api/v1/namespaces/${this.#namespace}/pods/${pod}/status`, {
+        status: {
+          phase: pod === "ended" ? "Succeeded" : "Running",
+          containerStatuses: [{ name: "main", ready: true, restartCount: 0, image: "none", imageID: "none", state }],
+        },
+      });
+    }
+    const finding = (severity: string, check: string, pod: string): Expected => [
+      severity,
+      check,
+      `Pod ${this.#namespace}/${pod}`,
+    ];
+    return {
+      always: this.#unprotected("Deployment", name),
+      withLogs: [
+        finding("critical", "RejectedNow", "rejected"),
+        finding("warning", "RejectedNow", "rejected-once"),
+        finding("warning", "ForbiddenNow", "denied"),
+        finding("warning", "ForbiddenNow", "unbound"),
+      ],
+      logs,
+    };
   }
 
   /** ServiceAccounts that hooks recreate; those that only a Job uses, or that only a test creates, do no harm. */
@@ -247,6 +341,15 @@ class Planting {
 /** Deletes what would disturb others. */
 export function clearProblems(admin: Admin, namespace: string): Promise<void> {
   return Planting.clear(admin, namespace);
+}
+
+function ago(seconds: number): string {
+  return new Date(Date.now() - seconds * 1000).toISOString().slice(0, 19) + "Z";
+}
+
+/** Lines of a log, one each 25 seconds, as the kubelet serves them with timestamps. */
+function lines(text: string, count: number): string {
+  return Array.from({ length: count }, (_, i) => `${ago(25 * (count - i))} ${text}\n`).join("");
 }
 
 function pod(name: string): Body {

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { run } from "../../src/cli/kubectl/testing/run";
 import { bundleCli } from "../../scripts/bundle-cli";
 import { documentedCommands, follow } from "../cluster/documented";
-import { clearProblems, type Expected, plantProblems } from "../cluster/planted-problems";
+import { StandInKubelet } from "../cluster/kubelet";
+import { clearProblems, type Expected, LOG_WORD, type Planted, plantProblems } from "../cluster/planted-problems";
 import { Admin } from "./cluster-world";
 import { suiteLab } from "./suite-lab";
 
@@ -24,17 +25,25 @@ const audit = (...args: string[]): ReturnType<typeof run> =>
 /** Has the npm package, packed and not. */
 const folder = mkdtempSync(join(tmpdir(), "kubectl-resilience-"));
 let before: string[];
-let planted: { namespace: string; expected: Expected[] };
+let planted: Planted;
+
+/** Serves the planted logs. */
+const kubelet = new StandInKubelet();
+const NODE = `audited-${process.pid}`;
 
 beforeAll(async () => {
   before = found(await report());
-  planted = await plantProblems(admin);
+  await kubelet.start(admin, NODE);
+  planted = await plantProblems(admin, NODE);
+  kubelet.answer = ({ pod }, response) => response.end(planted.logs[pod] ?? "");
   await bundleCli(join(folder, "package"));
 });
 
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await clearProblems(admin, planted.namespace);
+  await admin.delete(`/api/v1/nodes/${NODE}`);
+  await kubelet.stop();
   admin.connection.close();
 });
 
@@ -50,10 +59,10 @@ function found({ findings }: Report): string[] {
 }
 
 /** Expects what was planted, and nothing that the cluster did not have before. */
-function expectPlanted(all: Report): void {
+function expectPlanted(all: Report, expected: readonly Expected[] = planted.expected): void {
   expect(all.unread).toEqual([]);
   const added = found(all).filter(finding => !before.includes(finding));
-  expect(added.toSorted()).toEqual(planted.expected.map(finding => finding.join(" ")).toSorted());
+  expect(added.toSorted()).toEqual(expected.map(finding => finding.join(" ")).toSorted());
 }
 
 it("finds each planted problem in the whole cluster, and nothing else", async () => {
@@ -67,6 +76,19 @@ it("finds them in their namespace alone, as text in 80 columns, and exits with 2
   // A name may be longer than a line.
   const long = stdout.split("\n").filter(line => line.length > 80 && line.trim().includes(" "));
   expect(long.filter(line => !line.includes(planted.namespace) && !line.startsWith("Audit of"))).toEqual([]);
+});
+
+it("finds 401s and 403s in logs as well, of running controllers only, and prints nothing of the logs", async () => {
+  kubelet.calls.length = 0;
+  const { stdout } = await audit("-n", planted.namespace, "--logs", "-o", "json");
+  expectPlanted(JSON.parse(stdout) as Report, [...planted.expected, ...planted.expectedOfLogs]);
+  expect(stdout).not.toContain(LOG_WORD);
+  const read = kubelet.calls.map(({ pod }) => pod);
+  expect(read.toSorted()).toEqual(
+    Object.keys(planted.logs)
+      .filter(pod => pod !== "ended")
+      .toSorted(),
+  );
 });
 
 it("reports what it may read, and what is unknown because it may not read the rest", async () => {

@@ -268,6 +268,31 @@ describe("--logs", () => {
       expect((await audit("--logs", "-o", format)).stdout).not.toMatch(/secret-word|reflector/);
   });
 
+  it("finds 403s of a ServiceAccount whose last binding is gone, and reads no log of others that nothing binds", async () => {
+    world["rolebindings"] = [];
+    world["pods"] = [pod("denied", "web"), pod("rejected", "default")];
+    world["serviceaccounts"] = [account("web", 86_400), account("default", 86_400)];
+    const { findings } = await report("--logs");
+    expect(findings.map(({ check, name }) => `${check} ${name}`)).toEqual(["ForbiddenNow denied"]);
+    expect(findings[0]?.why).toContain(
+      "ServiceAccount web lacks a right: no ClusterRoleBinding names it, nor a RoleBinding here.",
+    );
+  });
+
+  it("finds 401s of pods whose owner is of a kind that it does not know", async () => {
+    world["deployments"] = [];
+    world["pods"] = [pod("rejected", "web")];
+    expect(await found("--logs")).toEqual(["critical RejectedNow Pod rejected"]);
+  });
+
+  it("reads first the logs of what is known to use the API, if there are too many", async () => {
+    world["serviceaccounts"] = [account("web", 86_400), account("other", 86_400)];
+    world["pods"] = [...Array.from({ length: 500 }, (_, i) => pod(`a-${i}`, "other")), pod("rejected", "web")];
+    const { findings, unread } = await report("--logs");
+    expect(findings.map(({ check, name }) => `${check} ${name}`)).toContain("RejectedNow rejected");
+    expect(unread).toMatchObject([{ what: "read 1 more logs" }]);
+  });
+
   it("reads none without it", async () => {
     expect(await found()).toEqual([]);
     expect(server.requests.filter(({ url }) => url?.includes("/log"))).not.toHaveLength(0);

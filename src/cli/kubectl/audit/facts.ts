@@ -90,6 +90,8 @@ export interface AuditFacts {
   readonly accounts?: readonly ServiceAccountView[];
   readonly workloads?: readonly WorkloadFacts[];
   readonly bindings?: readonly BindingView[];
+  /** RoleBindings of the scope and ClusterRoleBindings could be read. */
+  readonly hasAllBindings?: boolean;
   readonly leases?: readonly LeaseFacts[];
   /** Another look at the Leases that seemed stale, some time later. */
   readonly secondLook?: { readonly leases: readonly LeaseFacts[]; readonly afterMs: number };

@@ -27,12 +27,9 @@ interface Container {
 
 /** Reads the end of the logs of the pods that use the API, bounded in number, lines and bytes. Keeps counts, never text. */
 export async function readLogs(session: Session, facts: AuditFacts, unread: Unread[]): Promise<LogFacts[]> {
-  const users = apiUsers(facts);
-  const containers = (facts.pods ?? [])
-    .filter(pod => isActive(pod) && pod.mountsToken === true && users.has(`${pod.namespace}/${pod.serviceAccountName}`))
-    .flatMap(pod =>
-      pod.containers.filter(({ role, running }) => role !== "init" && running).map(({ name }) => ({ pod, name })),
-    );
+  const containers = likelyUsers(facts).flatMap(pod =>
+    pod.containers.filter(({ role, running }) => role !== "init" && running).map(({ name }) => ({ pod, name })),
+  );
   const detector = createDetector(loadSpec(undefined));
   const read = containers.slice(0, MOST_LOGS);
   const failures: ResilienceError[] = [];
@@ -49,6 +46,15 @@ export async function readLogs(session: Session, facts: AuditFacts, unread: Unre
   });
   noteUnread(failures, containers.length - read.length, unread);
   return found.filter(one => one !== undefined);
+}
+
+/** Pods that use the API by their bindings come first. Others with a ServiceAccount of their own may do so too: their binding may be gone. */
+function likelyUsers(facts: AuditFacts): PodView[] {
+  const users = apiUsers(facts);
+  const isUser = (pod: PodView): boolean => users.has(`${pod.namespace}/${pod.serviceAccountName}`);
+  return (facts.pods ?? [])
+    .filter(pod => isActive(pod) && pod.mountsToken === true && (isUser(pod) || pod.serviceAccountName !== "default"))
+    .toSorted((a, b) => Number(isUser(b)) - Number(isUser(a)));
 }
 
 function noteUnread(failures: readonly ResilienceError[], skipped: number, unread: Unread[]): void {

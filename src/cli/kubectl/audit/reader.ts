@@ -115,7 +115,7 @@ export class AuditReader {
     return {
       ...given({ leases: held, budgets, webhooks, services, tokenFailures, flows }),
       ...ours,
-      ...(isBound && { bindings }),
+      ...(isBound && { bindings, hasAllBindings: roleBindings !== undefined && clusterRoleBindings !== undefined }),
     };
   }
 

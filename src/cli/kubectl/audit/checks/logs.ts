@@ -1,4 +1,6 @@
 import { formatDuration } from "../../../../core/duration";
+import type { PodView } from "../../../../core/views";
+import { BoundAccounts } from "../../../../engine/cluster-wide/bound-accounts";
 import type { AuditFacts, LogFacts } from "../facts";
 import type { Finding } from "../finding";
 
@@ -6,8 +8,12 @@ import type { Finding } from "../finding";
 const FORBIDDEN_FROM = 3;
 
 /** Controllers that the API server answers 401 or 403 now, as their logs say. */
-export function rejectedNow({ logs = [], nowMs }: AuditFacts): Finding[] {
-  return logs.flatMap(log => [...unauthorized(log), ...forbidden(log, nowMs)]);
+export function rejectedNow({ logs = [], nowMs, bindings = [], hasAllBindings = false }: AuditFacts): Finding[] {
+  const bound = new BoundAccounts();
+  bound.replace("all", bindings);
+  const isUnbound = ({ namespace, serviceAccountName }: PodView): boolean =>
+    hasAllBindings && !bound.has(namespace, serviceAccountName);
+  return logs.flatMap(log => [...unauthorized(log), ...forbidden(log, { nowMs, isUnbound: isUnbound(log.pod) })]);
 }
 
 function unauthorized({ pod, container, unauthorized, occasions }: LogFacts): Finding[] {
@@ -25,14 +31,17 @@ function unauthorized({ pod, container, unauthorized, occasions }: LogFacts): Fi
   ];
 }
 
-function forbidden({ pod, container, forbidden, lastForbiddenMs }: LogFacts, nowMs: number): Finding[] {
+function forbidden(
+  { pod, container, forbidden, lastForbiddenMs }: LogFacts,
+  { nowMs, isUnbound }: { readonly nowMs: number; readonly isUnbound: boolean },
+): Finding[] {
   if (forbidden < FORBIDDEN_FROM) return [];
   const last = lastForbiddenMs === undefined ? "" : `, the last ${formatDuration(nowMs - lastForbiddenMs)} ago`;
   return [
     {
       ...({ check: "ForbiddenNow", kind: "Pod", namespace: pod.namespace, name: pod.name } as const),
       severity: "warning",
-      why: `the log of container ${container} shows ${forbidden} answers 403${last}: ServiceAccount ${pod.serviceAccountName} lacks a right.`,
+      why: `the log of container ${container} shows ${forbidden} answers 403${last}: ServiceAccount ${pod.serviceAccountName} lacks a right${isUnbound ? ": no ClusterRoleBinding names it, nor a RoleBinding here" : ""}.`,
       wayOut: `See which: kubectl logs ${pod.name} -n ${pod.namespace} -c ${container}; then grant it, or look for an expired binding.`,
     },
   ];
