@@ -29,6 +29,7 @@ export function actionsFor(
     ...(spec.suspend ? [{ text: "resume it:", command: commandFor(`resume ${name}`, namespace) }] : []),
     ...(isTripped ? [resetBreaker(lease)] : []),
     ...(conditions.some(({ reason }) => reason === "WouldRestart") ? restartByHand(object) : []),
+    ...hooksToRemove(object),
     ...throttled.map(({ serviceAccount }) => ({
       text: `fix the client of ServiceAccount ${serviceAccount}; to end its throttle early:`,
       command: commandFor(`release ${serviceAccount}`, namespace),
@@ -47,6 +48,21 @@ function restartByHand({ metadata, status }: ControllerResilience): Action[] {
     text: `restart ${kind} ${name} by hand, or let the operator do it with mode Enforce:`,
     command: `kubectl rollout restart ${kind.toLowerCase()}/${name} -n ${metadata.namespace}`,
   }));
+}
+
+const HOOKS: Readonly<Record<string, string>> = {
+  HelmHook: "helm.sh/hook from it in its chart",
+  ArgoCDHook: "argocd.argoproj.io/hook from it in Git",
+};
+
+/** A restart heals the pods, until the hook recreates their ServiceAccount again. */
+function hooksToRemove({ status }: ControllerResilience): Action[] {
+  const recreated = (status?.targets ?? []).flatMap(({ kind, name, rejectedPods, recreatedBy = "" }) => {
+    const what = HOOKS[recreatedBy];
+    if (what === undefined || rejectedPods === 0) return [];
+    return [{ text: `end the cause: a hook recreates the ServiceAccount of ${kind} ${name}; remove ${what}` }];
+  });
+  return recreated.slice(0, MOST_RESTARTS);
 }
 
 function resetBreaker(lease: string): Action {

@@ -236,3 +236,17 @@ it("knows kubectl's names of the kinds", () => {
   expect(parseSubject("deployments.apps/web", "shop").kind).toBe("Deployment");
   expect(parseSubject("clusterrolebinding/x", "shop")).toEqual({ kind: "ClusterRoleBinding", name: "x" });
 });
+
+it.each([
+  ["HelmHook", 1, "remove helm.sh/hook from it in its chart"],
+  ["ArgoCDHook", 1, "remove argocd.argoproj.io/hook from it in Git"],
+  ["Other", 1, undefined],
+  ["HelmHook", 0, undefined],
+])("says how to end what recreates the ServiceAccount: %s, %i rejected", (recreatedBy, rejectedPods, way) => {
+  const targets = [{ kind: "Deployment", name: "web", pods: 3, rejectedPods, recreatedBy }];
+  const texts = explained({ objects: [object({ status: { targets } })] }).objects[0]?.actions.map(({ text }) => text);
+  const found = texts?.filter(text => text.startsWith("end the cause"));
+  expect(found).toEqual(
+    way === undefined ? [] : [`end the cause: a hook recreates the ServiceAccount of Deployment web; ${way}`],
+  );
+});
