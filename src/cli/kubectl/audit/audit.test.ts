@@ -216,9 +216,25 @@ describe("evictions and webhooks", () => {
 });
 
 describe("flows", () => {
-  const flow = (name: string, precedence: number, subject: object): object => ({
+  const everything = { resourceRules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"], namespaces: ["*"] }] };
+  const flow = (name: string, precedence: number, subject: object, rules: object = everything): object => ({
     metadata: { name },
-    spec: { matchingPrecedence: precedence, rules: [{ subjects: [subject] }] },
+    spec: { matchingPrecedence: precedence, rules: [{ subjects: [subject], ...rules }] },
+  });
+
+  it("are not those of probes and Leases, which take few of their requests", async () => {
+    world["deployments"] = [workload("web")];
+    world["serviceaccounts"] = [account("web", 86_400)];
+    world["rolebindings"] = [binding("web")];
+    const all = { kind: "Group", group: { name: "system:authenticated" } };
+    const leases = { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["*"], namespaces: ["*"] };
+    world["flowschemas"] = [
+      flow("probes", 2, all, { nonResourceRules: [{ nonResourceURLs: ["/healthz"], verbs: ["get"] }] }),
+      flow("leases", 100, all, { resourceRules: [leases] }),
+      flow("service-accounts", 9000, { kind: "Group", group: { name: "system:serviceaccounts" } }),
+    ];
+    const { findings } = await report();
+    expect(findings.find(({ check }) => check === "NoFlow")?.why).toContain("it shares the flow service-accounts of");
   });
 
   it("are shared unless a FlowSchema names the ServiceAccount before any other matches", async () => {
@@ -266,6 +282,15 @@ describe("--logs", () => {
     expect(await found("--logs")).toEqual(["critical RejectedNow Pod rejected", "warning ForbiddenNow Pod denied"]);
     for (const format of ["json", "yaml", "wide", "html"])
       expect((await audit("--logs", "-o", format)).stdout).not.toMatch(/secret-word|reflector/);
+  });
+
+  it("is sure of a token that is older than its ServiceAccount after one 401", async () => {
+    const text = 'E1120 reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"';
+    world["pods"] = [pod("rejected", "web", { created: 600 })];
+    world["serviceaccounts"] = [account("web", 30)];
+    logs = { rejected: `${ago(5)} ${text}\n` };
+    expect(await found()).toEqual(["warning OldToken Pod rejected"]);
+    expect(await found("--logs")).toEqual(["critical OldToken Pod rejected", "warning RejectedNow Pod rejected"]);
   });
 
   it("finds 403s of a ServiceAccount whose last binding is gone, and reads no log of others that nothing binds", async () => {
@@ -345,6 +370,24 @@ describe("the report", () => {
     const [, script = ""] = /<script>([^]*)<\/script>/.exec(stdout) ?? [];
     const hash = createHash("sha256").update(script).digest("base64");
     expect(stdout).toContain(`default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}'; base-uri`);
+  });
+
+  it("has commands on lines of their own, to be copied", async () => {
+    const { stdout } = await audit();
+    expect(stdout).toMatch(
+      /\n {2}do {3}Create the ServiceAccount, then restart the pod:\n {7}kubectl delete pod web-1 -n shop\n\n/,
+    );
+    expect((await audit("-o", "wide")).stdout).toContain("restart the pod: kubectl delete pod web-1 -n shop\n");
+    expect((await audit("-o", "html")).stdout).toContain("<code>kubectl delete pod web-1 -n shop</code>");
+    expect((await report()).findings).toContainEqual(
+      expect.objectContaining({ command: "kubectl delete pod web-1 -n shop" }),
+    );
+  });
+
+  it("is none for a namespace that does not exist", async () => {
+    world["namespaces"] = [];
+    const { code, stdout, stderr } = await audit("-n", "shpo");
+    expect([code, stdout, stderr]).toEqual([1, "", "namespace shpo does not exist\n"]);
   });
 
   it("says what was refused, what is unknown therefore, and goes on", async () => {

@@ -37,6 +37,7 @@ export function audit(facts: AuditFacts, namespace?: string): Finding[] {
     name: safeText(finding.name),
     why: safeText(finding.why, LONGEST),
     wayOut: safeText(finding.wayOut, LONGEST),
+    ...(finding.command !== undefined && { command: safeText(finding.command, LONGEST) }),
   }));
   // Cluster-wide bindings are needed to know who uses the API, but they are no part of a namespace.
   return worstFirst(

@@ -21,6 +21,8 @@ export interface Finding extends Subject {
   readonly why: string;
   /** The way out. */
   readonly wayOut: string;
+  /** A command line to copy, which belongs to the end of the way out. */
+  readonly command?: string;
   /** Sorts findings of one severity and check, smallest first, such as the days that are left. Absent: by name. */
   readonly rank?: number;
 }

@@ -51,13 +51,13 @@ function select(id: string, all: string, values: readonly string[]): string {
 }
 
 function row(finding: Finding): string {
-  const { severity, check, namespace, why, wayOut } = finding;
+  const { severity, check, namespace, why, wayOut, command } = finding;
   const cells = [
     `<td data-sort="${SEVERITIES.indexOf(severity)}"><span class="${severity}">${severity}</span></td>`,
     `<td title="${escape(CHECKS[check])}">${check}</td>`,
     `<td><code>${escape(nameOf(finding))}</code></td>`,
     `<td>${escape(why)}</td>`,
-    `<td>${escape(wayOut)}</td>`,
+    `<td>${escape(wayOut)}${command === undefined ? "" : ` <code>${escape(command)}</code>`}</td>`,
   ];
   const data = `data-severity="${severity}" data-check="${check}" data-namespace="${escape(namespace)}"`;
   return `<tr ${data}>${cells.join("")}</tr>`;

@@ -35,14 +35,19 @@ export function formatReport(report: Report, { paint, columns }: { paint: Paint;
 }
 
 function formatFinding(finding: Finding, { paint, columns }: { paint: Paint; columns: number }): string {
-  const { severity, why, wayOut, check } = finding;
+  const { severity, why, check } = finding;
   const label = paint(STYLES[severity], severity.toUpperCase().padEnd(8));
   return [
     `${label}  ${paint("bold", nameOf(finding))}  ${paint("dim", check)}`,
     ...wrapText(why, "  why  ", columns),
-    ...wrapText(wayOut, "  do   ", columns),
+    ...formatWayOut(finding, columns),
     "",
   ].join("\n");
+}
+
+/** A command stays on one line, so that it can be copied. */
+function formatWayOut({ wayOut, command }: Finding, columns: number): string[] {
+  return [...wrapText(wayOut, "  do   ", columns), ...(command === undefined ? [] : [`       ${command}`])];
 }
 
 function formatNotices(findings: readonly Finding[], { paint, columns }: { paint: Paint; columns: number }): string[] {
@@ -56,7 +61,7 @@ function formatNotices(findings: readonly Finding[], { paint, columns }: { paint
       `${paint("cyan", "NOTICE".padEnd(8))}  ${CHECKS[check]}: ${own.length}`,
       ...wrapText(`${names.join(", ")}${more}`, "       ", columns),
       ...wrapText(own[0]?.why ?? "", "  why  ", columns),
-      ...wrapText(own[0]?.wayOut ?? "", "  do   ", columns),
+      ...own.slice(0, 1).flatMap(one => formatWayOut(one, columns)),
       "",
     ].join("\n");
   });
@@ -87,7 +92,7 @@ export function formatWide({ findings }: Report, paint: Paint): string {
     paint(STYLES[finding.severity], finding.severity),
     finding.check,
     nameOf(finding),
-    oneLine(`${finding.why} ${finding.wayOut}`),
+    oneLine([finding.why, finding.wayOut, finding.command].join(" ")),
   ]);
   return formatTable(["SEVERITY", "CHECK", "OBJECT", "WHY AND WHAT TO DO"], rows);
 }

@@ -15,7 +15,7 @@ import type { LabelSelector } from "../../../api/controller-resilience";
 import { daemonSetView } from "../../../cluster/read/daemon-set-view";
 import { itemsOf, present, type Received } from "../../../cluster/read/received";
 import { workloadView } from "../../../cluster/read/views";
-import { type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../../core/json";
+import { arrayOf, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../../core/json";
 import { serviceAccountUser } from "../../../core/service-account-user";
 import type { WorkloadView } from "../../../core/views";
 import type {
@@ -139,7 +139,11 @@ function gatesPods({ apiGroups, resources, operations, scope }: Received<V1RuleW
 
 export function flowFacts(raw: JsonObject): FlowFacts {
   const { spec } = raw as Received<V1FlowSchema>;
-  const subjects = itemsOf(spec?.rules).flatMap(({ subjects }) => itemsOf(subjects)) as readonly FlowSubject[];
+  // Rules of URLs, such as those of probes, or of single resources, such as Leases, take few requests of a controller.
+  const rules = itemsOf(spec?.rules).filter(({ resourceRules }) =>
+    itemsOf(resourceRules).some(({ resources, verbs }) => [resources, verbs].every(all => arrayOf(all).includes("*"))),
+  );
+  const subjects = rules.flatMap(({ subjects }) => itemsOf(subjects)) as readonly FlowSubject[];
   return {
     name: placeOf(raw).name,
     precedence: spec?.matchingPrecedence ?? 1000,

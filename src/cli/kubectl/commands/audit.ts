@@ -1,5 +1,6 @@
 import { Option, type Command } from "commander";
 import { audit } from "../audit/audit";
+import type { AuditFacts, Unread } from "../audit/facts";
 import { CHECKS, SEVERITIES, type Severity } from "../audit/finding";
 import { formatHtml } from "../audit/html";
 import { AuditReader } from "../audit/reader";
@@ -49,10 +50,7 @@ async function runAudit(session: Session, flags: Flags<AuditFlags>): Promise<Exi
   const reader = new AuditReader(session, { logs: flags.logs === true, ...(namespace && { namespace }) });
   const facts = await reader.read();
   session.progress.end();
-  if (facts.pods === undefined && facts.workloads === undefined && facts.bindings === undefined)
-    throw new CliError(
-      `nothing could be read: ${reader.unread[0]?.why ?? ""}; ask for the ClusterRole view, or use -n`,
-    );
+  requireSomething(facts, reader.unread, namespace);
   const report: Report = {
     server: session.server,
     time: new Date(facts.nowMs).toISOString(),
@@ -62,6 +60,17 @@ async function runAudit(session: Session, flags: Flags<AuditFlags>): Promise<Exi
   };
   await print(report, session, flags);
   return exitCodeOf(report, flags.failOn);
+}
+
+/** @throws CliError if an audit of what was read would look like good news */
+function requireSomething(facts: AuditFacts, unread: readonly Unread[], namespace: string | undefined): void {
+  if (facts.pods === undefined && facts.workloads === undefined && facts.bindings === undefined)
+    throw new CliError(
+      `nothing could be read: ${unread[0]?.why ?? ""}; ask for the ClusterRole view${namespace === undefined ? ", or use -n" : ` in ${namespace}`}`,
+    );
+  // The name may be misspelt.
+  if (namespace !== undefined && facts.namespaces?.length === 0)
+    throw new CliError(`namespace ${namespace} does not exist`);
 }
 
 async function print(report: Report, { output }: Session, { output: format }: Flags): Promise<void> {

@@ -50,11 +50,14 @@ function expiring(
   const accounts = binding.subjects
     .slice(0, 2)
     .map(({ kind, name, namespace }) => `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`);
-  const when = leftMs <= 0 ? `expired ${formatDuration(-leftMs)} ago` : `expires in ${formatDuration(leftMs)}`;
+  const [when, then] =
+    leftMs <= 0
+      ? [`expired ${formatDuration(-leftMs)} ago`, "once it is deleted, "]
+      : [`expires in ${formatDuration(leftMs)}`, ""];
   return {
     ...base(binding),
     severity: isRenewed ? "notice" : severityOf(leftMs),
-    why: `${when} (${sources.join(", ")}): ${accounts.join(", ") || "no subject"} then loses ${binding.roleRef.kind} ${binding.roleRef.name}${isRenewed ? ". The operator renews it" : ""}.`,
+    why: `${when} (${sources.join(", ")}): ${then}${accounts.join(", ") || "no subject"} ${then === "" ? "then " : ""}loses ${binding.roleRef.kind} ${binding.roleRef.name}${isRenewed ? ". The operator renews it" : ""}.`,
     wayOut: isRenewed ? "No action required." : "Renew it, or protect the workload with bindingRenewal.",
     rank: atMs,
   };

@@ -15,7 +15,9 @@ export function failedTokens({ pods = [], accounts, tokenFailures = [], nowMs }:
     const effect = phase === "Running" ? "The token that it has expires, or has expired already" : "It cannot start";
     const cause = last.isDenied ? "the API server denies it" : "the request fails";
     const why = `the kubelet asks for its token and gets none: ${cause}, last ${formatDuration(nowMs - last.lastMs)} ago. ${effect}.`;
-    const wayOut = `Read the reason in its Events (kubectl describe pod ${name} -n ${namespace}): a policy or webhook for serviceaccounts/token, or a pod that was forced to be deleted.`;
-    return [{ severity: "critical", check: "FailedToken", kind: "Pod", namespace, name, why, wayOut }];
+    const wayOut =
+      "Find the policy or webhook for serviceaccounts/token, or the pod that was forced to be deleted. Its Events have the reason:";
+    const command = `kubectl describe pod ${name} -n ${namespace}`;
+    return [{ severity: "critical", check: "FailedToken", kind: "Pod", namespace, name, why, wayOut, command }];
   });
 }

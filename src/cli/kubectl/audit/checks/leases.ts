@@ -36,7 +36,8 @@ function describe(lease: LeaseFacts, { secondLook, pods = [], nowMs }: AuditFact
     ...{ check: "StaleLease", kind: "Lease", namespace, name },
     severity: isSure ? "critical" : "warning",
     why: `last renewed ${formatDuration(nowMs - renewedMs)} ago, for ${formatDuration(durationMs)}, although pod ${pod} of its holder runs${doubt}. Such a controller may hang, or be answered 401.`,
-    wayOut: `See what it logs: kubectl logs ${pod} -n ${namespace} --tail=50; if it hangs, delete the pod.`,
+    wayOut: "If it hangs, delete the pod. See what it logs:",
+    command: `kubectl logs ${pod} -n ${namespace} --tail=50`,
   };
 }
 

@@ -7,6 +7,9 @@ import type { Finding } from "../finding";
 /** Fewer 403s can be a probe for a right, which many clients send when they start. */
 const FORBIDDEN_FROM = 3;
 
+/** The default of `occasions`: so many 401s persist once they have lasted. */
+const ENOUGH = 3;
+
 /** Controllers that the API server answers 401 or 403 now, as their logs say. */
 export function rejectedNow({ logs = [], nowMs, bindings = [], hasAllBindings = false }: AuditFacts): Finding[] {
   const bound = new BoundAccounts();
@@ -23,10 +26,13 @@ function unauthorized({ pod, container, unauthorized, occasions }: LogFacts): Fi
     {
       ...({ check: "RejectedNow", kind: "Pod", namespace: pod.namespace, name: pod.name } as const),
       severity: isPersistent ? "critical" : "warning",
-      why: `the log of container ${container} shows ${occasions} ${occasions === 1 ? "occasion" : "occasions"} of 401${isPersistent ? ", which persist" : ", too few to be sure"}.`,
-      wayOut: isPersistent
-        ? `If its ServiceAccount was recreated, restart the pod: kubectl delete pod ${pod.name} -n ${pod.namespace}; protect it with tokenRestart.`
-        : "Look again in some minutes; tokenRestart does that and acts when they persist.",
+      why: `the log of container ${container} shows ${occasions} ${occasions === 1 ? "occasion" : "occasions"} of 401, ${isPersistent ? "which persist" : occasions < ENOUGH ? "too few to be sure" : "not yet for long enough to be sure"}.`,
+      ...(isPersistent
+        ? {
+            wayOut: "Protect it with tokenRestart. If its ServiceAccount was recreated, restart the pod:",
+            command: `kubectl delete pod ${pod.name} -n ${pod.namespace}`,
+          }
+        : { wayOut: "Look again in some minutes; tokenRestart does that and acts when they persist." }),
     },
   ];
 }
@@ -42,7 +48,8 @@ function forbidden(
       ...({ check: "ForbiddenNow", kind: "Pod", namespace: pod.namespace, name: pod.name } as const),
       severity: "warning",
       why: `the log of container ${container} shows ${forbidden} answers 403${last}: ServiceAccount ${pod.serviceAccountName} lacks a right${isUnbound ? ": no ClusterRoleBinding names it, nor a RoleBinding here" : ""}.`,
-      wayOut: `See which: kubectl logs ${pod.name} -n ${pod.namespace} -c ${container}; then grant it, or look for an expired binding.`,
+      wayOut: "Grant it, or look for an expired binding. The log says which right it is:",
+      command: `kubectl logs ${pod.name} -n ${pod.namespace} -c ${container} --tail=50`,
     },
   ];
 }

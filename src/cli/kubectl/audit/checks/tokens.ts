@@ -7,53 +7,67 @@ import type { Finding } from "../finding";
 
 /** Pods whose token names a ServiceAccount that is gone. */
 export function oldTokens(facts: AuditFacts): Finding[] {
-  const { pods = [], accounts, nowMs } = facts;
+  const { pods = [], accounts, logs = [], nowMs } = facts;
   if (accounts === undefined) return [];
   const byName = new Map(accounts.map(account => [`${account.namespace}/${account.name}`, account]));
   const users = apiUsers(facts);
+  const rejected = new Set(logs.filter(one => one.unauthorized !== "none").map(({ pod }) => pod.uid));
   return pods.filter(isActive).flatMap(pod => {
     const key = `${pod.namespace}/${pod.serviceAccountName}`;
     const account = byName.get(key);
     if (pod.mountsToken === false) return [];
     if (account === undefined) return [missingAccount(pod)];
-    return olderPod(pod, account, { nowMs, isUser: users.has(key) });
+    return olderPod(pod, account, { nowMs, isUser: users.has(key), isRejected: rejected.has(pod.uid) });
   });
 }
 
 function olderPod(
   pod: PodView,
   account: ServiceAccountView,
-  { nowMs, isUser }: { nowMs: number; isUser: boolean },
+  { nowMs, isUser, isRejected }: { nowMs: number; isUser: boolean; isRejected: boolean },
 ): Finding[] {
   // The API server keeps whole seconds, so equal times prove nothing.
   if (pod.createdAtMs >= account.createdAtMs) return [];
   const proof = proveByAge(pod, account, nowMs);
   const age = formatDuration(nowMs - account.createdAtMs);
   const base = { kind: "Pod", namespace: pod.namespace, name: pod.name, check: "OldToken" } as const;
+  const command = restart(pod);
   const recreated = `its ServiceAccount ${account.name} was recreated ${age} ago${by(account.hook)}`;
   if (proof === undefined) {
     const why = `${recreated}, after it started. The kubelet has replaced its token since, but a client that does not read its token again is still answered 401.`;
     return isUser
-      ? [{ ...base, severity: "notice", why, wayOut: `audit --logs shows whether it is; ${restart(pod)}.` }]
+      ? [
+          {
+            ...base,
+            severity: "notice",
+            why,
+            wayOut: "audit --logs shows whether it is. Then restart the pod:",
+            command,
+          },
+        ]
       : [];
   }
-  const isSure = proof.alone && isUser;
-  const why = `${recreated}, so the token that it got before is not valid${isUser ? "" : "; no role is bound to the ServiceAccount, so it may not need it"}.`;
+  // As for the operator, one 401 confirms the age.
+  const isSure = (proof.alone && isUser) || isRejected;
+  const why = `${recreated}, so the token that it got before is not valid${isUser || isRejected ? "" : "; no role is bound to the ServiceAccount, so it may not need it"}.`;
   return [
     {
       ...base,
-      severity: isUser ? (isSure ? "critical" : "warning") : "notice",
+      severity: isSure ? "critical" : isUser ? "warning" : "notice",
       why,
-      wayOut: `Restart the pod: ${restart(pod)}.`,
+      wayOut: "Restart the pod:",
+      command,
     },
   ];
 }
 
-function missingAccount({ namespace, name, serviceAccountName, owner, ...pod }: PodView): Finding {
+function missingAccount(pod: PodView): Finding {
+  const { namespace, name, serviceAccountName } = pod;
   return {
     ...{ severity: "critical", check: "MissingServiceAccount", kind: "Pod", namespace, name },
     why: `its ServiceAccount ${serviceAccountName} does not exist: its token is not valid, and no successor can be created.`,
-    wayOut: `Create the ServiceAccount, then restart the pod: ${restart({ namespace, name, serviceAccountName, ...pod, ...(owner && { owner }) })}.`,
+    wayOut: "Create the ServiceAccount, then restart the pod:",
+    command: restart(pod),
   };
 }
 
