@@ -8,6 +8,7 @@ import type {
   StallStatus,
   TargetStatus,
 } from "../../../api/controller-resilience";
+import { timeOf } from "../../../core/json";
 import { when } from "../lines";
 
 /** Something that the status of an object says about other objects. */
@@ -71,7 +72,8 @@ function ofBinding(
   { kind, name, namespace, state, expiryTime, lastRenewalTime }: BindingStatus,
   nowMs: number,
 ): Evidence {
-  const expiry = expiryTime === undefined ? "" : `; expires ${when(expiryTime, nowMs)}`;
+  const verb = (timeOf(expiryTime) ?? Infinity) < nowMs ? "expired" : "expires";
+  const expiry = expiryTime === undefined ? "" : `; ${verb} ${when(expiryTime, nowMs)}`;
   const renewal = lastRenewalTime === undefined ? "" : `; renewed ${when(lastRenewalTime, nowMs)}`;
   return { about: [idOf(kind, name, namespace)], text: `${kind}/${name}: ${state}${expiry}${renewal}` };
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../core/clock";
+import type { Cancel, Clock } from "../../../core/clock";
 import { ForbiddenError, GoneError } from "../../../core/errors";
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { ApiLogReader } from "../../../cluster/read/log-reader";
@@ -83,18 +83,28 @@ class PlanReaders extends ClusterReaders {
   }
 }
 
-/** Some readers go on reading in the background, which must not keep a command alive. */
-function endingWith({ clock, ending }: Session): Clock {
+/** Some readers go on reading in the background, which must not keep a command alive: none of its timers outlives the session. */
+export function endingWith({ clock, ending }: Pick<Session, "clock" | "ending">): Clock {
+  const cancels = new Set<Cancel>();
+  // One listener: Node warns of more than ten.
+  ending.addEventListener("abort", () => {
+    for (const cancel of cancels) cancel();
+  });
   return {
     now: () => clock.now(),
     monotonicMs: () => clock.monotonicMs(),
     after(delayMs, callback) {
-      const cancel = clock.after(delayMs, callback);
-      ending.addEventListener("abort", cancel, { once: true });
-      return () => {
-        ending.removeEventListener("abort", cancel);
-        cancel();
+      if (ending.aborted) return () => undefined;
+      const stop = clock.after(delayMs, () => {
+        cancels.delete(cancel);
+        callback();
+      });
+      const cancel = (): void => {
+        cancels.delete(cancel);
+        stop();
       };
+      cancels.add(cancel);
+      return cancel;
     },
   };
 }
