@@ -120,6 +120,7 @@ it("shows the broken controller in kubectl, the plugin, /metrics, Prometheus, th
   const { labels, annotations } = await client.until("the alert", look, HEAL_MS);
   expect(labels).toMatchObject({ severity: "critical", name: "default", workload });
   expect(annotations["summary"]).toBe(`${workload} in ${OBSERVED} gets 401s and is not healed.`);
+  expect(annotations["description"]).toContain("A Helm hook recreated their ServiceAccount and will do so again");
 
   const seen = await walk("See it");
   for (const expected of [
@@ -127,7 +128,8 @@ it("shows the broken controller in kubectl, the plugin, /metrics, Prometheus, th
     /TokensAccepted False WouldRestart/,
     /^ {2}- Deployment\/controller: 1 of 1 pods rejected/m,
     /^ {4}kubectl rollout restart deployment\/controller -n observed$/m,
-    new RegExp(`^controller_resilience_rejected_pods\\{.*namespace="${OBSERVED}".*\\} 1$`, "m"),
+    /^(CRITICAL|WARNING ) {2}Pod observed\/controller-\S+ {2}RejectedNow$/m,
+    new RegExp(`^controller_resilience_rejected_pods\\{.*namespace="${OBSERVED}".*recreated_by="HelmHook"\\} 1$`, "m"),
     /^ALERTS\{.*alertname="ControllerTokenRejected".*alertstate="firing".*\} => 1/m,
   ])
     expect(seen).toMatch(expected);
@@ -149,6 +151,51 @@ it("shows the broken controller in kubectl, the plugin, /metrics, Prometheus, th
   const names = (await prometheus.firing()).map(alert => alert.labels["alertname"] ?? "");
   expect(names.filter(name => ofOperator.test(name))).toEqual([]);
 }, 600_000);
+
+it("audits a pod for which the kubelet gets no token", async () => {
+  const namespace = "empty-0";
+  const metadata = { name: "no-tokens" };
+  const api = "admissionregistration.k8s.io/v1";
+  await client.apply([
+    {
+      ...{ apiVersion: api, kind: "ValidatingAdmissionPolicy", metadata },
+      spec: {
+        matchConstraints: {
+          namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
+          resourceRules: [
+            { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["serviceaccounts/token"] },
+          ],
+        },
+        validations: [{ expression: "false", message: "no tokens here" }],
+      },
+    },
+    {
+      ...{ apiVersion: api, kind: "ValidatingAdmissionPolicyBinding", metadata },
+      spec: { policyName: metadata.name, validationActions: ["Deny"] },
+    },
+  ]);
+  try {
+    const denied = async () => (await client.kubectl(["create", "token", "one", "-n", namespace])).code !== 0;
+    await client.until("the policy to hold", denied);
+    const containers = [{ name: "main", image: inject("images").node, imagePullPolicy: "Never" }];
+    await client.apply([
+      {
+        ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "waits", namespace } },
+        spec: { serviceAccountName: "one", containers },
+      },
+    ]);
+    const audit = `PATH=${folder}:$PATH; kubectl resilience audit -n ${namespace} || [ $? -eq 2 ]`;
+    const found = async () => {
+      const output = await follow(suiteLab(), audit);
+      return output.includes(`CRITICAL  Pod ${namespace}/waits  FailedToken`) && output;
+    };
+    expect(await client.until("the finding", found)).toContain("the API server denies it");
+  } finally {
+    await client.output(["delete", "pod", "waits", "-n", namespace, "--ignore-not-found", "--wait=false"]);
+    for (const kind of ["validatingadmissionpolicybinding", "validatingadmissionpolicy"])
+      await client.output(["delete", kind, metadata.name, "--ignore-not-found"]);
+  }
+});
 
 it("heals a scheduler in a namespace that was created after the object", async () => {
   await client.apply([
