@@ -99,6 +99,9 @@ it("names what a user may not read", async () => {
   const { code, stderr } = await call("explain", "app", "--as", "nobody-here");
   expect(code).toBe(1);
   expect(stderr).toMatch(/^you may not list ControllerResiliences in .*\n$/);
+  const other = await call("explain", "sa/default", "--as", "nobody-here");
+  expect(other.stdout).toContain("No ControllerResilience that concerns it could be read.");
+  expect(other.code).toBe(1);
 });
 
 it("suspends and resumes an object, and stores nothing with --dry-run", async () => {

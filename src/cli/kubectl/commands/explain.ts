@@ -57,7 +57,8 @@ async function runExplain(
   const { output } = session;
   if (flags.output === "json" || flags.output === "yaml") await output.data(explanation, flags.output);
   else await output.text(formatExplanation(explanation, { ...pick(output), nowMs: facts.nowMs }));
-  return Exit.ok;
+  // Nothing found where not everything could be read is no success.
+  return explanation.objects.length === 0 && explanation.unread.length > 0 ? Exit.error : Exit.ok;
 }
 
 async function explainClusterObject(
