@@ -13,7 +13,8 @@ const MAX_NAME = 253;
 /** Hexadecimal digits of a hash in a name: of a thousand objects two are the same once in 10^9 clusters. */
 const HASH_DIGITS = 16;
 
-type Owner = Pick<ControllerResilience, "metadata">;
+/** A ControllerResilience, to which objects belong. */
+export type Owner = Pick<ControllerResilience, "metadata">;
 
 /** Labels of an object that belongs to this ControllerResilience only. They select exactly the objects of this owner. */
 export function ownerLabels({ metadata }: Owner): Record<string, string> {

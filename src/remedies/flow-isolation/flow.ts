@@ -12,7 +12,8 @@ import { DRAINED_MS, LEASE_LEVEL, levelOf, QUARANTINE_LEVEL, SYSTEM_NAMESPACE } 
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, readRate, type Reading } from "./rate";
 import { shadowOf } from "./shadow";
 import { shownRate } from "./shown-rate";
-import { flowSchemaName, pieceOf, wantedFlow, wantedLevels, type Piece } from "./wanted";
+import { flowSchemaName } from "../../core/flow-schema-names";
+import { pieceOf, wantedFlow, wantedLevels, type Piece } from "./wanted";
 
 /** How often the operator restores what another field manager changes, for one generation of the object. */
 export const MAX_CHANGES = 2;

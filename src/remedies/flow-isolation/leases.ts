@@ -1,5 +1,6 @@
-import { FLOW_PREFIX, LEVELS_ANNOTATION } from "../../api/names";
-import { isManaged, ownedName, ownerAnnotations, ownerLabels } from "../../core/owned";
+import { LEVELS_ANNOTATION } from "../../api/names";
+import { isManaged, ownerAnnotations, ownerLabels } from "../../core/owned";
+import { leaseFlowSchemaName } from "../../core/flow-schema-names";
 import { viewIn } from "../../core/desired";
 import type { ClusterObjectView } from "../../core/views";
 import type { FlowIsolationFacts, Spec } from "./facts";
@@ -11,8 +12,7 @@ type LeaseFacts = Pick<FlowIsolationFacts, "owner" | "schemas" | "levels">;
 /** The FlowSchema that assigns a ServiceAccount's Lease requests to the level for leases; it matches before that of its other requests. */
 export function wantedLeaseFlow(facts: LeaseFacts, account: string, spec: Spec): Wanted {
   const { owner } = facts;
-  const { namespace, uid } = owner.metadata;
-  const name = ownedName(`${FLOW_PREFIX}leases-`, [namespace, account], [uid, account, "leases"]);
+  const name = leaseFlowSchemaName(owner, account);
   const level = leaseLevel(facts, name);
   return {
     kind: "FlowSchema",

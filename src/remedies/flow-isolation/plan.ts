@@ -26,7 +26,7 @@ import { planLevels } from "./level-findings";
 import { levelOf, QUARANTINE_LEVEL } from "./levels";
 import type { Finding } from "./reasons";
 import { isUncounted, MAX_OLDEST_MS, readRate } from "./rate";
-import { flowSchemaName } from "./wanted";
+import { flowSchemaName } from "../../core/flow-schema-names";
 import { planScaling, toBeScaled } from "./scaling";
 import { buildSurplus, isMadeFor } from "./surplus";
 

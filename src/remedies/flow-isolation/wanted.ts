@@ -1,6 +1,7 @@
-import { FLOW_PREFIX, LEVELS_ANNOTATION, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
+import { LEVELS_ANNOTATION, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
 import { compareDesired, covers, type DesiredObject, type DesiredState } from "../../core/desired";
-import { ownedName, ownerAnnotations, ownerLabels } from "../../core/owned";
+import { flowSchemaName } from "../../core/flow-schema-names";
+import { ownerAnnotations, ownerLabels } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { type FlowIsolationFacts, type Owner, type Spec, throttles } from "./facts";
 import { dedicatedFor, homeLevel, type HomeFacts } from "./home";
@@ -65,11 +66,6 @@ function commonLevel(name: string, settings: LevelSettings): Wanted {
     annotations: {},
     spec: levelSpec(settings),
   };
-}
-
-/** Name of the FlowSchema of a ServiceAccount. Each object has its own, so two objects never write the same one. */
-export function flowSchemaName({ metadata }: Owner, account: string): string {
-  return ownedName(FLOW_PREFIX, [metadata.namespace, account], [metadata.uid, account]);
 }
 
 /** The FlowSchema that assigns all requests of a ServiceAccount to that level. */

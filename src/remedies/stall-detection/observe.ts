@@ -1,9 +1,11 @@
-import type { StallDetectionSpec, TokenRestartSpec } from "../../api/controller-resilience";
+import type { FlowStatus, StallDetectionSpec, TokenRestartSpec } from "../../api/controller-resilience";
 import { Cause } from "../../api/conditions";
 import { parseDuration } from "../../core/duration";
+import { leaseFlowSchemaName } from "../../core/flow-schema-names";
 import { keyOf } from "../../core/key";
 import type { ObjectInMode } from "../../core/mode";
 import type { Readers } from "../../core/readers";
+import type { RequestRates } from "../../core/request-rates";
 import { serviceAccountUser } from "../../core/service-account-user";
 import type { BindingView, PodView, WorkloadView } from "../../core/views";
 import { hasEnded, isOwnedBy } from "../kit/pods";
@@ -132,21 +134,29 @@ function presentBinding(binding: BindingView, accounts: readonly string[]): Obse
 
 /** flowIsolation of the same object says which FlowSchema counts the requests of a ServiceAccount. */
 async function withRequests(workloads: readonly ObservedWorkload[], pass: Pass): Promise<ObservedWorkload[]> {
-  const { spec, object, readers, memory } = pass;
+  const { spec, object, readers } = pass;
   const flows = object.spec.flowIsolation === undefined ? [] : (object.status?.flows ?? []);
   if (!spec.evidence.includes("Requests") || flows.length === 0) return [...workloads];
   const rates = await readers.requestRates(RATES_AGE_MS);
+  const idle = new Map(flows.map(flow => [flow.serviceAccount, idleSince(flow, rates, pass)]));
+  return workloads.map(workload => ({ ...workload, ...idle.get(workload.view.serviceAccountName) }));
+}
+
+/**
+ * Requests for Leases count apart, so that a program which does nothing but renew is found. With them, so is one that has nothing else to
+ * request in most minutes, as most controllers with watches.
+ */
+function idleSince(
+  { serviceAccount, flowSchema }: FlowStatus,
+  rates: RequestRates,
+  { object, readers, memory: { requests } }: Pass,
+): Pick<ObservedWorkload, "idleSinceMs" | "idleButForLeases"> {
+  if (flowSchema === undefined) return {};
   const nowMs = readers.clock.now().getTime();
-  const idle = new Map(
-    flows.map(({ serviceAccount, flowSchema }) => [
-      serviceAccount,
-      flowSchema === undefined ? undefined : memory.requests.follow(flowSchema, rates, nowMs),
-    ]),
-  );
-  return workloads.map(workload => {
-    const idleSinceMs = idle.get(workload.view.serviceAccountName);
-    return idleSinceMs === undefined ? workload : { ...workload, idleSinceMs };
-  });
+  const all = requests.follow([flowSchema, leaseFlowSchemaName(object, serviceAccount)], rates, nowMs);
+  const others = requests.follow([flowSchema], rates, nowMs);
+  if (all !== undefined) return { idleSinceMs: all };
+  return others === undefined ? {} : { idleSinceMs: others, idleButForLeases: true };
 }
 
 /** For the breaker and the canary. */

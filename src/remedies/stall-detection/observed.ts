@@ -44,6 +44,8 @@ export interface ObservedWorkload {
   readonly pods: readonly ObservedPod[];
   /** When its ServiceAccount made its last request, if it made some in every minute before. */
   readonly idleSinceMs?: number;
+  /** It still makes requests for Leases. */
+  readonly idleButForLeases?: boolean;
 }
 
 /** A pod that has not ended. */

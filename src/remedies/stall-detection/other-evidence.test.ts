@@ -1,3 +1,4 @@
+import { leaseFlowSchemaName } from "../../core/flow-schema-names";
 import { beforeEach, describe, expect, it } from "vitest";
 import { deniedIn } from "../../logs/stall-topics";
 import { binding, Scene } from "./testing/scene";
@@ -196,6 +197,38 @@ describe("requests that stop", () => {
     expect((await scene.run(280, () => counted(0))).status).toBe("True");
     const pass = await scene.run(30, () => counted(0));
     expect(pass).toMatchObject({ status: "False", reason: "RequestsStopped", intents: [] });
+  });
+
+  /** Requests of the FlowSchema, and those for Leases, which another one counts. */
+  const countedApart = (requests: number, forLeases: number): void => {
+    const span = { fromMs: scene.nowMs - 10_000, toMs: scene.nowMs };
+    const leases = leaseFlowSchemaName(scene.object, "web");
+    const spans = { flow: [{ ...span, requests }], [leases]: [{ ...span, requests: forLeases }] };
+    scene.rates = { spans, readMs: scene.nowMs };
+  };
+
+  it("are those for Leases, too: a program with watches has nothing else to request in most minutes", async () => {
+    let step = 0;
+    const quiet = (): void => countedApart(step++ % 60 === 0 ? 1 : 0, 5);
+    expect((await scene.run(8_000, quiet)).status).toBe("True");
+    expect((await scene.run(280, () => countedApart(0, 0))).status).toBe("True");
+    const pass = await scene.run(30, () => countedApart(0, 0));
+    expect(pass).toMatchObject({ status: "False", reason: "RequestsStopped", intents: [] });
+    expect(pass.message).toContain("in every minute of an hour, and none since 20");
+  });
+
+  it("are reported of a program that does nothing but renew its Lease", async () => {
+    await scene.run(3_700, () => countedApart(5, 5));
+    const pass = await scene.run(310, () => countedApart(0, 5));
+    expect(pass).toMatchObject({ status: "False", reason: "RequestsStopped", intents: [] });
+    expect(pass.message).toContain("and none but for its Leases since");
+  });
+
+  it("say nothing of a new version, which may need none", async () => {
+    await scene.run(3_700, () => countedApart(0, 5));
+    scene.podList = [scene.pod("web-7f-b", { createdAtMs: scene.nowMs })];
+    await scene.run(10, () => countedApart(5, 0));
+    expect((await scene.run(7_000, () => countedApart(0, 0))).status).toBe("True");
   });
 
   it("after less, after a pause, or while the counters are not known, say nothing", async () => {

@@ -4,7 +4,7 @@ import type { RequestRates } from "../../core/request-rates";
 const PAUSE_MS = 90_000;
 
 /** for this long. */
-const ACTIVE_MS = 3_600_000;
+export const ACTIVE_MS = 3_600_000;
 
 interface Activity {
   activeSinceMs: number;
@@ -16,26 +16,27 @@ export class RequestActivity {
   readonly #flows = new Map<string, Activity>();
 
   /**
-   * Takes the rates of a flow. Returns since when it has made none, if it made some in every minute of an hour before; undefined if not, or
-   * if that is unknown. Anything unknown restarts the hour.
+   * Takes the rates of FlowSchemas that count as one flow. Returns since when it has made no request, if it made some in every minute of an
+   * hour before; undefined if not, or if that is unknown. Anything unknown restarts the hour.
    */
-  follow(flowSchema: string, rates: RequestRates, nowMs: number): number | undefined {
+  follow(flowSchemas: readonly string[], rates: RequestRates, nowMs: number): number | undefined {
     const { readMs } = rates;
+    const key = flowSchemas.join(" ");
     if (readMs === undefined || isUnknown(rates, nowMs)) {
-      this.#flows.delete(flowSchema);
+      this.#flows.delete(key);
       return undefined;
     }
-    const spans = (rates.spans[flowSchema] ?? []).filter(({ requests }) => requests > 0);
-    for (const { fromMs, toMs } of spans) this.#add(flowSchema, fromMs, toMs);
-    const flow = this.#flows.get(flowSchema);
+    const spans = flowSchemas.flatMap(name => rates.spans[name] ?? []).filter(({ requests }) => requests > 0);
+    for (const { fromMs, toMs } of spans.sort((a, b) => a.fromMs - b.fromMs)) this.#add(key, fromMs, toMs);
+    const flow = this.#flows.get(key);
     if (flow === undefined || flow.lastMs - flow.activeSinceMs < ACTIVE_MS || readMs <= flow.lastMs) return undefined;
     return flow.lastMs;
   }
 
-  #add(flowSchema: string, fromMs: number, toMs: number): void {
-    const flow = this.#flows.get(flowSchema);
+  #add(key: string, fromMs: number, toMs: number): void {
+    const flow = this.#flows.get(key);
     if (flow === undefined || fromMs - flow.lastMs > PAUSE_MS) {
-      this.#flows.set(flowSchema, { activeSinceMs: fromMs, lastMs: toMs });
+      this.#flows.set(key, { activeSinceMs: fromMs, lastMs: toMs });
     } else {
       flow.lastMs = Math.max(flow.lastMs, toMs);
     }

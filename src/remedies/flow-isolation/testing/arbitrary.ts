@@ -12,7 +12,8 @@ import type { AccountFacts, FlowIsolationFacts } from "../facts";
 import { hashOfBlock } from "../block";
 import { SHARED_LEVEL, QUARANTINE_LEVEL } from "../levels";
 import { wantedLeaseFlow } from "../leases";
-import { flowSchemaName, wantedFlow, wantedLevels, type Wanted } from "../wanted";
+import { flowSchemaName } from "../../../core/flow-schema-names";
+import { wantedFlow, wantedLevels, type Wanted } from "../wanted";
 import { DEFAULTS } from "./scene";
 import { applyTo, type World } from "./world";
 

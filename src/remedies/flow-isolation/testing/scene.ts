@@ -10,7 +10,7 @@ import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import type { ClusterKind, ClusterObjectView, PodView, WorkloadView } from "../../../core/views";
 import { createFlowIsolation } from "../remedy";
-import { flowSchemaName } from "../wanted";
+import { flowSchemaName } from "../../../core/flow-schema-names";
 import { applyTo, type World } from "./world";
 
 /** What the API server defaults. */

@@ -107,15 +107,16 @@ const workloads: fc.Arbitrary<ObservedWorkload> = fc
     skip: rarely,
     pods: fc.uniqueArray(pods, { maxLength: 3, selector: ({ view }) => view.uid }),
     idleSinceMs: fc.option(times, { nil: undefined }),
+    idleButForLeases: fc.boolean(),
   })
-  .map(({ pods: found, idleSinceMs, ...view }) => ({
+  .map(({ pods: found, idleSinceMs, idleButForLeases, ...view }) => ({
     view: {
       ...{ namespace: "team", uid: `uid-${view.kind}-${view.name}`, resourceVersion: "1", labels: {} },
       ...{ serviceAccountName: "web" },
       ...view,
     },
     pods: found,
-    ...(idleSinceMs === undefined ? {} : { idleSinceMs }),
+    ...(idleSinceMs === undefined ? {} : { idleSinceMs, idleButForLeases }),
   }));
 
 const restarts: fc.Arbitrary<RestartStatus> = fc
