@@ -154,6 +154,24 @@ describe("the webhook", () => {
     expect(results).toHaveLength(10);
   });
 
+  it("makes room for new ones when the old ones are an hour late", async () => {
+    const { sink } = sinkOf(code(503));
+    for (let i = 0; i < 200; i++) sink.send(notification(`old-${i}`, `web-${i % 100}`));
+    await clock.run(3_660_000);
+    expect(results).toEqual(Array(200).fill("failed"));
+    for (let i = 0; i < 200; i++) sink.send(notification(`new-${i}`, `web-${i}`));
+    expect(results).toHaveLength(200);
+  });
+
+  it("still tries one that had to wait for another about its object", async () => {
+    const { sink, sent } = sinkTo(id => code(id === "bad" ? 503 : 200));
+    for (const id of ["bad", "next"]) sink.send(notification(id, "web"));
+    sink.send(notification("other", "api"));
+    await clock.run(3_660_000);
+    expect(sent).toContain("next");
+    expect(results.toSorted()).toEqual(["failed", "sent", "sent"]);
+  });
+
   it("tries each waiting notification once more when it stops, and drops the rest", async () => {
     const { sink, sent } = sinkOf(code(503), code(503), code(200), code(503));
     for (const id of ["a", "b", "c"]) sink.send(notification(id));

@@ -65,6 +65,7 @@ export class WebhookSink implements NotificationSink {
   #queue: Waiting[] = [];
   /** After a failure no request is made before this, on the monotonic clock. */
   #resumeMs = -Infinity;
+  #lastSentMs = -Infinity;
   readonly #stopping = new AbortController();
   readonly #stopped = new AbortController();
   #working: Promise<void> | null = null;
@@ -77,6 +78,7 @@ export class WebhookSink implements NotificationSink {
   }
 
   send(notification: Notification): void {
+    this.#giveUpLate();
     const about = aboutOf(notification);
     const own = this.#queue.filter(waiting => waiting.about === about).length;
     if (this.#stopped.signal.aborted || this.#queue.length >= MAX_WAITING || own >= MAX_OF_ONE) {
@@ -101,10 +103,22 @@ export class WebhookSink implements NotificationSink {
     while (this.#queue.length > 0) {
       const waitMs = Math.max(this.#bucket.reserve(), this.#resumeMs - clock.monotonicMs());
       await pause(clock, waitMs, this.#stopping.signal);
+      this.#giveUpLate();
       const next = this.#take();
       if (next !== undefined) await this.#deliver(next);
     }
     this.#working = null;
+  }
+
+  /** Those that can't be delivered make room: one that was not tried goes as well while the receiver takes none at all. */
+  #giveUpLate(): void {
+    const lateMs = this.#context.clock.monotonicMs() - GIVE_UP_AFTER_MS;
+    const isLate = ({ queuedMs, hasFailed }: Waiting): boolean =>
+      queuedMs <= lateMs && (hasFailed || queuedMs > this.#lastSentMs);
+    const late = this.#queue.filter(isLate);
+    if (late.length === 0) return;
+    this.#queue = this.#queue.filter(waiting => !isLate(waiting));
+    for (const { notification } of late) this.#lose(notification, { error: "could not be sent for an hour" });
   }
 
   /** Takes the first notification about an object that has not failed yet, or else the first of all. */
@@ -124,27 +138,33 @@ export class WebhookSink implements NotificationSink {
     else if (error !== undefined) this.#failed(waiting, error, wasStopping);
     else {
       this.#backoff.reset();
+      this.#lastSentMs = this.#context.clock.monotonicMs();
       this.#context.metrics.notified("sent");
     }
   }
 
   /** A refusal is about the notification alone: the receiver works. */
   #failed(waiting: Waiting, error: Error, wasStopping: boolean): void {
-    const { clock, log, metrics } = this.#context;
+    const { clock, log } = this.#context;
     const { notification, queuedMs } = waiting;
     const isRefused = error instanceof RefusedError;
     if (isRefused) this.#backoff.reset();
     else this.#backOff(error);
-    const fields = { topic: notification.topic, id: notification.id, error: publicMessage(error) };
+    const about = { error: publicMessage(error) };
     if (isRefused || clock.monotonicMs() - queuedMs >= GIVE_UP_AFTER_MS) {
-      metrics.notified("failed");
-      log.warn(fields, "notification lost");
+      this.#lose(notification, about);
     } else if (wasStopping) {
       this.#drop(notification);
     } else {
-      log.warn(fields, "failed to send notification, retrying");
+      const { topic, id } = notification;
+      log.warn({ topic, id, ...about }, "failed to send notification, retrying");
       this.#putBack(waiting);
     }
+  }
+
+  #lose({ topic, id }: Notification, about: { readonly error: string }): void {
+    this.#context.metrics.notified("failed");
+    this.#context.log.warn({ topic, id, ...about }, "notification lost");
   }
 
   #backOff(error: Error): void {
