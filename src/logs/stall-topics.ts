@@ -75,14 +75,16 @@ export function deniedOf(topic: string): DeniedRequest | undefined {
 const NO_TIME_LEFT = "client rate limiter Wait returned an error";
 
 /**
- * What clients print for a 429: client-go (rest/with_retry.go), apimachinery (NewGenericServerResponse), and others the reason of the Status
- * object. Not the number, which leaderelection.go has as the line of a frequent message.
+ * What only an answer of the API server looks like, since a program also gets a 429 from clouds and registries: client-go
+ * (rest/with_retry.go), apimachinery (NewGenericServerResponse), kubectl, the Python client, and a Status object in JSON or as fabric8 prints
+ * it. Not the number, which leaderelection.go has as the line of a frequent message.
  */
-const TOO_MANY = /server-side throttling|too ?many ?requests/i;
-
-/** The client's own limit (client-go, kopf): normal life, and no answer of the API server. */
-const OWN_LIMIT =
-  /client-side throttling|throttling request took|rate limiter wait returned|throttling (?:for|is over)/i;
+const REFUSALS = [
+  /server-side throttling|server has received too many requests|error from server \(toomanyrequests\)/i,
+  /\bkubernetes(?:_asyncio)?\.client\.(?:exceptions|rest)\.ApiException: \(429\)/,
+  /"kind\\{0,3}": ?\\{0,3}"Status\\{0,3}"[^]{0,2000}"reason\\{0,3}": ?\\{0,3}"TooManyRequests/,
+  /\bStatus\(apiVersion=v1, code=429,/,
+];
 
 /** The Eviction API answers 429 for a PodDisruptionBudget, whatever the rate. */
 const EVICTION = "disruption budget";
@@ -97,14 +99,13 @@ export const findStalls: FindUnauthorized = (text, onRecord, pod) =>
     else if (cls === "forbidden") noteDenied(record, topic => onRecord(start, topic));
     else if (cls !== "none") {
       if (!(cls === THROTTLED && record.includes(NO_TIME_LEFT))) onRecord(start, cls);
-      if (isRefused(cls, record)) onRecord(start, REFUSED);
+      if (isRefused(record)) onRecord(start, REFUSED);
     }
   });
 
 /** A Lease that is lost because of a 429 is a lost Lease. */
-function isRefused(cls: string, record: string): boolean {
-  if (record.includes(EVICTION)) return false;
-  return TOO_MANY.test(record) || (cls === THROTTLED && !OWN_LIMIT.test(record));
+function isRefused(record: string): boolean {
+  return !record.includes(EVICTION) && REFUSALS.some(refusal => refusal.test(record));
 }
 
 function noteDenied(record: string, note: (topic: string) => void): void {

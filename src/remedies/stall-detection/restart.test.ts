@@ -139,6 +139,9 @@ describe("onStall: Restart", () => {
     `E0101 12:00:00.000000       1 leaderelection.go:429] Failed to update lock optimistically: ${TOO_MANY} (put leases.coordination.k8s.io web), falling back to slow path`,
     'I0101 12:00:00.000000       1 request.go:752] "Waited before sending request" delay="1.2s" reason="retries: 1, retry-after: 1s - retry-reason: due to server-side throttling, FlowSchema UID: \\"5b\\"" verb="GET" URL="https://10.96.0.1:443/api/v1/pods"',
     "kubernetes.client.exceptions.ApiException: (429) Reason: Too Many Requests",
+    "kubernetes_asyncio.client.exceptions.ApiException: (429) Reason: Too Many Requests",
+    'watch of /apis/apps/v1/deployments failed: {"kind":"Status","apiVersion":"v1","status":"Failure","message":"slow down","reason":"TooManyRequests","code":429}',
+    "io.fabric8.kubernetes.client.KubernetesClientException: Received status: Status(apiVersion=v1, code=429, details=null, kind=Status, message=Too many requests, reason=TooManyRequests, status=Failure).",
   ])("waits while the API server refuses the pod's requests, and follows if that ends: %s", async line => {
     await scene.run(120);
     scene.renewer = undefined;
@@ -161,6 +164,11 @@ describe("onStall: Restart", () => {
     "E0101 12:00:00.000000       1 leaderelection.go:429] Failed to update lock optimistically: context deadline exceeded, falling back to slow path",
     "[2025-01-01 12:00:00,100] kopf.objects [INFO    ] [team/web] Throttling is over. Switching back to normal operations.",
     "Error from server (TooManyRequests): Cannot evict pod as it would violate the pod's disruption budget.",
+    "Throttling: Rate exceeded for kubernetes.io/cluster/prod elb",
+    'failed to create volume: Throttling: Request limit exceeded, tags {"kubernetes.io/created-for/pvc/name":"data"}',
+    "GET https://api.github.com/repos/kubernetes/kubernetes/releases: 429 too many requests",
+    "Throttling kubernetes event emission",
+    'GET https://registry.example/apis/v2/tags: {"code":429,"reason":"TooManyRequests"}',
   ])("does not wait for what is no refusal because of the rate: %s", async line => {
     await scene.run(120);
     scene.renewer = undefined;
