@@ -4,7 +4,15 @@ import { clusterObject, handWritten } from "./testing/fixtures";
 import { ClusterWideWorld, workloadView } from "./testing/world";
 
 function start(...namespaces: string[]): ClusterWideWorld {
-  const world = new ClusterWideWorld();
+  return startIn(new ClusterWideWorld(), ...namespaces);
+}
+
+/** With a full pass of an hour, so that only changes cause passes. */
+function startSeldom(...namespaces: string[]): ClusterWideWorld {
+  return startIn(new ClusterWideWorld({}, { fullPassMs: 3_600_000 }), ...namespaces);
+}
+
+function startIn(world: ClusterWideWorld, ...namespaces: string[]): ClusterWideWorld {
   for (const name of namespaces) world.addNamespace(name, ["Deployment/web", "DaemonSet/agent"]);
   world.owners.set("all", clusterObject("all"));
   world.engine.startLeading();
@@ -42,10 +50,39 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(world.metrics.seen).not.toContain("reconciled:success");
     world.owners.set("all", first);
     world.engine.objectChanged("all");
-    // Its first pass opens the watches, which report each namespace.
-    world.engine.namespaceChanged("a");
     await world.run(5);
     expect(written(world)).toEqual(["create a/all"]);
+    world.engine.stopLeading();
+  });
+
+  it("generates objects at once for one that is created after the last one was deleted", async () => {
+    const world = startSeldom("a", "b");
+    await world.run(10);
+    world.remove("all");
+    await world.run(10);
+    world.put(clusterObject("next"));
+    await world.run(10);
+    expect(written(world)).toEqual(["create a/all", "create b/all", "create a/next", "create b/next"]);
+    expect(world.condition("next", "Ready")).toMatch(/^True\/AllProtected/);
+    world.engine.stopLeading();
+  });
+
+  it("asks once for namespaces that no pass knows, however long status waits for them", async () => {
+    const names = Array.from({ length: 1_000 }, (_, index) => `n${String(index)}`);
+    const world = startSeldom();
+    const asked = new Map<string, number>();
+    const { namespace } = world;
+    world.namespace = name => {
+      asked.set(name, (asked.get(name) ?? 0) + 1);
+      return name === "n0" ? Promise.reject(new TransientError("watch namespaces: not filled yet")) : namespace(name);
+    };
+    await world.run(3);
+    for (const name of names) world.addNamespace(name, []);
+    world.engine.objectChanged("all");
+    await world.run(30);
+    expect([asked.size, world.statusWrites]).toEqual([1_000, 1]);
+    asked.delete("n0");
+    expect(Math.max(...asked.values())).toBe(1);
     world.engine.stopLeading();
   });
 

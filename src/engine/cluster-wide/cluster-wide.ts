@@ -64,7 +64,8 @@ export class ClusterWide {
     this.#executor = new Executor({ ...ports, clock });
     this.#pace = new TokenBucket(clock, PACE);
     this.#contests = new Contests(clock);
-    this.#reporter = new StatusReporter(ports, this.#facts, this.#results, settings);
+    const onIncomplete = (namespaces: readonly string[]): void => this.#enqueueUnknown(namespaces);
+    this.#reporter = new StatusReporter(ports, this.#facts, this.#results, { ...settings, onIncomplete });
     const keys = (): Promise<string[]> => this.#keys();
     const nothing = (): void => undefined;
     this.loop = new Controller(
@@ -92,7 +93,7 @@ export class ClusterWide {
     if (!this.#isUnused()) this.#enqueue("namespaces", [namespace]);
   }
 
-  /** Call it when a ClusterControllerResilience changes: all namespaces may be concerned. */
+  /** Call it when a ClusterControllerResilience changes: all namespaces may be concerned. Its own pass finds those that are not known. */
   objectChanged(name: string): void {
     this.#enqueue("objects", [name]);
     this.loop.enqueueNamespace("namespaces" satisfies Part);
@@ -109,6 +110,16 @@ export class ClusterWide {
 
   #enqueue(part: Part, names: Iterable<string>): void {
     for (const name of names) this.loop.enqueue(`${part}/${name}`);
+  }
+
+  /**
+   * Requests a pass of the namespaces that the loop does not know. It knows none before the first ClusterControllerResilience, and the watch
+   * of Namespaces, open for ControllerResiliences, reports none again. Those that it knows have waited for a pass since the last change.
+   */
+  #enqueueUnknown(namespaces: readonly string[]): void {
+    const known = new Set(this.loop.known.in("namespaces" satisfies Part));
+    const isUnknown = (name: string): boolean => !known.has(`namespaces/${name}`);
+    this.#enqueue("namespaces", namespaces.filter(isUnknown));
   }
 
   /** Without a ClusterControllerResilience nothing is watched or measured. */

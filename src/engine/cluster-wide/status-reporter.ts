@@ -21,6 +21,11 @@ export const UNTIL_COMPLETE_MS = 2_000;
 
 const LOOK_AGAIN: PassResult = { next: "recheck", afterMs: UNTIL_COMPLETE_MS };
 
+interface ReporterSettings extends Pick<ClusterWideSettings, "observes"> {
+  /** Called with all namespaces while some of them were not planned for the present generation of an object. */
+  readonly onIncomplete: (namespaces: readonly string[]) => void;
+}
+
 /** Writes the status of ClusterControllerResiliences. */
 export class StatusReporter {
   readonly #ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events" | "notices">;
@@ -28,18 +33,20 @@ export class StatusReporter {
   readonly #facts: Pick<FactsReader, "namespaces">;
   readonly #results: Results;
   readonly #observes: boolean;
+  readonly #onIncomplete: (namespaces: readonly string[]) => void;
 
   constructor(
     ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events" | "metrics" | "notices">,
     facts: Pick<FactsReader, "namespaces">,
     results: Results,
-    { observes = false }: Pick<ClusterWideSettings, "observes">,
+    { observes = false, onIncomplete }: ReporterSettings,
   ) {
     this.#ports = ports;
     this.#metrics = new ConditionMetrics(ports.metrics);
     this.#facts = facts;
     this.#results = results;
     this.#observes = observes;
+    this.#onIncomplete = onIncomplete;
   }
 
   /** Returns the watched namespaces; none if the operator may not list them, which the status then says. */
@@ -62,7 +69,10 @@ export class StatusReporter {
     const cached = this.#ports.caches.clusterObjects().find(({ metadata }) => metadata.name === name);
     if (cached === undefined) return this.#forget(name, mayWrite);
     const namespaces = await this.namespaces();
-    if (!this.#isComplete(cached, namespaces)) return LOOK_AGAIN;
+    if (!this.#isComplete(cached, namespaces)) {
+      this.#onIncomplete(namespaces);
+      return LOOK_AGAIN;
+    }
     if (isSame(cached, this.#measured(cached, namespaces, mayWrite))) return { next: "recheck" };
     const object = await this.#read(name);
     const { uid, generation } = cached.metadata;

@@ -10,6 +10,7 @@ import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock, settle } from "../../../core/testing/fake-clock";
 import type { BindingView, NamespaceView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import { RecordingEvents, RecordingLog, RecordingMetrics } from "../../testing/fakes";
+import type { LoopSettings } from "../../loop/controller";
 import { ClusterWide } from "../cluster-wide";
 import type { ClusterWideSettings } from "../ports";
 import { carryOut, OPERATOR_NAMESPACE } from "./fixtures";
@@ -41,7 +42,7 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
   readonly engine: ClusterWide;
   #version = 1;
 
-  constructor(settings: Partial<ClusterWideSettings> = {}) {
+  constructor(settings: Partial<ClusterWideSettings> = {}, loop: Partial<LoopSettings> = {}) {
     const live = new LiveReaders(this.clock, this);
     const writer = { write: (intent: Intent) => this.#write(intent) };
     this.engine = new ClusterWide(
@@ -50,6 +51,7 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
         ...{ random: () => 0.5, log: this.log, metrics: this.metrics },
       },
       { ownNamespace: OPERATOR_NAMESPACE, isWatched: () => true, ...settings },
+      loop,
     );
   }
 
@@ -66,6 +68,13 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
   put(object: ClusterControllerResilience): void {
     this.owners.set(object.metadata.name, object);
     this.engine.objectChanged(object.metadata.name);
+  }
+
+  /** Deletes an object, and what was generated for it, as the garbage collector does. */
+  remove(name: string): void {
+    this.owners.delete(name);
+    this.all.clear();
+    this.engine.objectChanged(name);
   }
 
   /** Lets the loop run for some seconds. */
