@@ -143,6 +143,24 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(world.metrics.conditions.size).toBe(0);
   });
 
+  it.each<[string, readonly string[]]>([
+    ["the last one", ["all"]],
+    ["one of two", ["all", "other"]],
+  ])("tells the end of an incident of an object that is deleted: %s", async (_, names) => {
+    const world = startSeldom("a");
+    if (names.includes("other")) world.owners.set("other", clusterObject("other", { excludeNamespaces: ["*"] }));
+    world.onWrite = () => {
+      throw new ForbiddenError("create controllerresiliences a/all: exceeded quota: small");
+    };
+    await world.run(10);
+    world.remove("all");
+    await world.run(10);
+    const told = world.notifications.map(({ state, topic, subject }) => `${state} ${topic} ${subject.name}`);
+    expect(told).toEqual(["Open Stalled all", "Resolved Stalled all"]);
+    expect([...world.metrics.conditions.keys()].filter(key => key.startsWith("/all:"))).toEqual([]);
+    world.engine.stopLeading();
+  });
+
   it("reports a failure that lasts, and calls a person after ten minutes", async () => {
     const world = start("a");
     world.onWrite = () => {

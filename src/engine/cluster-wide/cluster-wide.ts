@@ -153,9 +153,10 @@ export class ClusterWide {
     const { namespace: part, name } = splitKey(key);
     try {
       await this.#ports.caches.attempted();
+      // The last object, too, ends its incidents when it is gone.
+      if (part === "objects") return await this.#reporter.report(name, mayWrite);
       if (this.#ports.caches.clusterObjects().length === 0) return { next: "forget" };
-      if (part === "namespaces") return await this.#passNamespace(name, mayWrite);
-      return part === "objects" ? await this.#reporter.report(name, mayWrite) : await this.#passCoverage();
+      return part === "namespaces" ? await this.#passNamespace(name, mayWrite) : await this.#passCoverage();
     } catch (error) {
       this.#ports.log.warn(
         { key, error: publicMessage(error), stack: framesOf(error) },
