@@ -27,7 +27,10 @@ export interface Pause {
 export interface LeaseTrack extends LeaseView {
   /** When the last renewals by the present holder were seen, oldest first: wall-clock times, {@link RENEWALS_KEPT} at most. */
   readonly renewalsMs: readonly number[];
-  /** The longest times between two of its renewals, as seen in the last {@link PAUSES_COUNT_MS}: the longest first, each later than the one before. */
+  /**
+   * The longest times between two of its renewals, as seen in the last {@link PAUSES_COUNT_MS}, and the last one: the longest first, each
+   * later than the one before.
+   */
   readonly pauses: readonly Pause[];
   /** Time without a change of holder and times since the last one was seen. Time in which readings failed does not count. */
   readonly standingMs: number;
@@ -65,7 +68,10 @@ export const RENEWALS_KEPT = 4;
  */
 export const PAUSES_COUNT_MS = 3_600_000;
 
-/** Pauses that are remembered of each Lease. A shorter one counts only when longer ones are forgotten; more than a few never matter. */
+/**
+ * Pauses that are remembered of each Lease: the longest, and the last. A shorter one counts only when longer ones are forgotten, and rarely
+ * are there so many that one of these is missing then.
+ */
 export const PAUSES_KEPT = 8;
 
 /** Returns what is known of a Lease after one more reading. `before` is absent if the reading before did not have it. */
@@ -94,10 +100,10 @@ export function longestPauseMs({ pauses }: Pick<LeaseTrack, "pauses">): number {
   return pauses[0]?.ms ?? 0;
 }
 
-/** Without those that are forgotten, and those that a longer one follows. */
+/** Adds the last pause, without those that are forgotten, those that a longer one follows, and the shortest if there are too many. */
 function withPause(pauses: readonly Pause[], last: Pause): readonly Pause[] {
   const left = pauses.filter(({ ms, endedMs }) => ms > last.ms && last.endedMs - endedMs < PAUSES_COUNT_MS);
-  return [...left, last].slice(0, PAUSES_KEPT);
+  return [...left.slice(0, PAUSES_KEPT - 1), last];
 }
 
 /** The same holder without a break: a process that takes a Lease, or takes it back, sets its acquireTime. */

@@ -253,4 +253,18 @@ describe("the pauses of a Lease", () => {
       }),
     );
   });
+
+  it("keep the last one, however many longer ones there were, and are the longest first", () => {
+    const pause = fc.integer({ min: 1, max: 3_000_000 });
+    fc.assert(
+      fc.property(fc.array(pause, { minLength: 1, maxLength: 40 }), random => {
+        for (const pausesMs of [random, random.toSorted((a, b) => b - a)]) {
+          const kept = follow(pausesMs).pauses.map(({ ms }) => ms);
+          expect(kept.at(-1)).toBe(pausesMs.at(-1));
+          expect(kept).toEqual([...new Set(kept)].sort((a, b) => b - a));
+        }
+      }),
+      { examples: [[[9, 8, 7, 6, 5, 4, 3, 2, 1]]] },
+    );
+  });
 });
