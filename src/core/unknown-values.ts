@@ -26,7 +26,12 @@ export function unknownTargets(spec: object): string[] {
 
 /** Returns what a condition says of unknown values. */
 export function describeUnknown(unknown: readonly string[]): string {
-  return `No action: ${unknown.join("; ")}. Only a later version of the operator knows this; upgrade it, or change the spec.`;
+  return `No action: ${explainUnknown(unknown)}`;
+}
+
+/** Returns the same without what the operator does about it. */
+export function explainUnknown(unknown: readonly string[]): string {
+  return `${unknown.join("; ")}. Only a later version of the operator knows this; upgrade it, or change the spec.`;
 }
 
 function isOfTargets(path: string): boolean {

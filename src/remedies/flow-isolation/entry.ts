@@ -1,12 +1,13 @@
 import type { FlowStatus } from "../../api/controller-resilience";
 import { toSeconds } from "../../core/time";
 import { hashOfBlock } from "./block";
-import { changesOf, scalingsOf, type Flow } from "./flow";
+import { changesOf, countedGeneration, scalingsOf, type Flow } from "./flow";
 
 /** Its entry in status.flows before this pass writes anything. */
 export function entryOf(flow: Flow): FlowStatus {
   const { account, facts, breaker, own, level, rate } = flow;
   const { state, sinceMs, untilMs, releaseMs } = breaker;
+  const generation = countedGeneration(account, facts);
   // The level that the operator wrote, even where another manager has changed it since.
   const priorityLevel = own.state.is === "right" ? level : account.record?.priorityLevel;
   return {
@@ -21,7 +22,7 @@ export function entryOf(flow: Flow): FlowStatus {
     ...throttleOf(flow),
     ...relapsesOf(flow),
     changes: changesOf(account, facts),
-    generation: facts.generation,
+    ...(generation === undefined ? {} : { generation }),
   };
 }
 

@@ -28,7 +28,7 @@ export interface FlowIsolationFacts {
   readonly mayScale: boolean;
   /** Workloads of the namespace that were scaled to zero for this object. Not read, hence none, where nothing was ever made for it. */
   readonly scaledDown: readonly WorkloadView[];
-  /** The targets have values that only a later version knows, in words: then throttles end, and nothing else happens. */
+  /** Why the targets are not understood, if they have values that only a later version knows: then throttles end, and nothing else happens. */
   readonly notUnderstood?: string;
   /** Entries in status.flows of ServiceAccounts that left the targets. */
   readonly former: readonly FlowStatus[];

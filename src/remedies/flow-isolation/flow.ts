@@ -252,9 +252,15 @@ export function isContested(flow: Flow): boolean {
   return isPutBack(flow) && changesOf(flow.account, flow.facts) >= MAX_CHANGES;
 }
 
-/** How often something of it was restored for this generation of the object. */
-export function changesOf({ record }: AccountFacts, { generation }: FlowIsolationFacts): number {
-  return record?.generation === generation ? (record.changes ?? 0) : 0;
+/** How often something of it was restored for the counted generation of the object. */
+export function changesOf(account: AccountFacts, facts: FlowIsolationFacts): number {
+  const { record } = account;
+  return record?.generation === countedGeneration(account, facts) ? (record?.changes ?? 0) : 0;
+}
+
+/** Generation that its entry in status is about. While the targets are not understood, nothing is written for a later one. */
+export function countedGeneration({ record }: AccountFacts, facts: FlowIsolationFacts): number | undefined {
+  return facts.notUnderstood === undefined ? facts.generation : record?.generation;
 }
 
 /** Reports whether it belongs into quarantine now: a throttle that is not over. */

@@ -8,7 +8,7 @@ import type { Readers } from "../../core/readers";
 import { describeTarget, readTarget } from "../kit/targets";
 import type { WorkloadView } from "../../core/views";
 import { serviceAccountUser } from "../../core/service-account-user";
-import { describeUnknown, unknownTargets } from "../../core/unknown-values";
+import { explainUnknown, unknownTargets } from "../../core/unknown-values";
 import {
   MAX_ACCOUNTS,
   measuredEvery,
@@ -99,7 +99,7 @@ async function accountsOf(
   const unknown = unknownTargets(object.spec);
   if (unknown.length === 0) return await findAccounts(object, records, readers);
   const accounts = records.map(record => accountOf(record.serviceAccount, [], records));
-  return { accounts, leftOut: [], missingTargets: [], notUnderstood: describeUnknown(unknown) };
+  return { accounts, leftOut: [], missingTargets: [], notUnderstood: explainUnknown(unknown) };
 }
 
 async function findAccounts(

@@ -20,15 +20,31 @@ const FAILED_MS = 30_000;
 /** The condition, status.flows and the Events of a plan after its execution. Pure. */
 export function reportFlows(plan: FlowPlan, outcomes: Outcomes): Report<Reason | SharedReason> {
   const report = reportOn(plan, outcomes);
-  return plan.notUnderstood === undefined ? report : notUnderstood(report, plan.notUnderstood);
+  const why = plan.notUnderstood;
+  return why === undefined ? report : notUnderstood(report, actionSentence(plan, why));
 }
 
 /** A throttle that lasts or ends is known, and everything else is not. */
 function notUnderstood(report: Report<Reason | "Forbidden">, sentence: string): Report<Reason | SharedReason> {
-  const isKnown = report.status === "False";
-  const message = isKnown ? `${sentence} ${report.message}` : sentence;
+  const { status, message: known, stalled } = report;
+  if (stalled?.reason === "ReleaseFailed") {
+    // It does harm now, so it comes first.
+    return {
+      ...report,
+      message: `${known} ${sentence}`,
+      stalled: { ...stalled, message: `${stalled.message} ${sentence}` },
+    };
+  }
+  const isKnown = status === "False";
+  const message = isKnown ? `${sentence} ${known}` : sentence;
   const reason = "ObserveFailed";
   return { ...report, status: isKnown ? "False" : "Unknown", reason, message, stalled: { reason, message } };
+}
+
+/** What the operator does about targets that it does not understand: it releases, and nothing else. */
+function actionSentence({ mode, items }: FlowPlan, why: string): string {
+  const isReleasing = mode === "Enforce" && items.some(({ intents }) => intents.length > 0);
+  return `${isReleasing ? "No other action" : "No action"}: ${why}`;
 }
 
 function reportOn(plan: FlowPlan, outcomes: Outcomes): Report<Reason | "Forbidden"> {

@@ -8,6 +8,9 @@ const MINUTES = 60;
 const WHY =
   'No action: found "CronJob" in targets[].kind, expected Deployment or StatefulSet or DaemonSet or Pod. Only a later version of the operator knows this; upgrade it, or change the spec.';
 
+/** The same while the operator releases. */
+const OTHER = WHY.replace("No action", "No other action");
+
 /** The operator is rolled back to a version that does not know the kind of a target. */
 function rollBack(scene: Scene): void {
   const { metadata, spec } = scene.object;
@@ -91,5 +94,48 @@ describe("a kind of target that only a later version knows", () => {
     expect(pass).toMatchObject({ status: "False", reason: "ObserveFailed" });
     expect(pass.message).toContain("kubectl patch flowschema");
     expect(scene.level()).toBe(QUARANTINE_LEVEL);
+  });
+
+  it("does not hide that a throttle cannot be released", async () => {
+    const scene = await throttled();
+    rollBack(scene);
+    scene.outcome = { result: "Forbidden", message: "no" };
+    const early = await scene.run(5 * MINUTES);
+    expect(early).toMatchObject({ reason: "ObserveFailed", stalled: { reason: "ObserveFailed" } });
+    expect(early.message).toContain(OTHER);
+    const late = await scene.run(10 * MINUTES);
+    expect(late).toMatchObject({ status: "False", reason: "ReleaseFailed", stalled: { reason: "ReleaseFailed" } });
+    for (const message of [late.message, late.stalled?.message]) {
+      expect(message).toMatch(/^ServiceAccount app is still throttled, although its throttle ended/);
+      expect(message).toContain("kubectl patch flowschema");
+      expect(message).toContain(OTHER);
+    }
+  });
+
+  it("does not count what it could not write as changed by others", async () => {
+    const scene = new Scene();
+    await scene.run(10);
+    expect(scene.entry()).toMatchObject({ changes: 0, generation: 1 });
+    rollBack(scene);
+    scene.change({ matchingPrecedence: 2000 });
+    await scene.run(10);
+    expect(scene.entry()).toMatchObject({ changes: 0, generation: 1 });
+    // The upgrade.
+    scene.object.spec.targets.pop();
+    await scene.run(10);
+    expect(scene.written.map(({ eventReason }) => eventReason)).not.toContain("FlowPutBack");
+    expect(scene.written).not.toEqual([]);
+    expect(scene.entry()).toMatchObject({ changes: 0, generation: 3 });
+  });
+
+  it("keeps the count of changes by others", async () => {
+    const scene = new Scene();
+    await scene.run(10);
+    scene.edit(scene.schema(), { spec: {} });
+    await scene.run(10);
+    expect(scene.entry()).toMatchObject({ changes: 1, generation: 1 });
+    rollBack(scene);
+    await scene.run(10);
+    expect(scene.entry()).toMatchObject({ changes: 1, generation: 1 });
   });
 });

@@ -109,7 +109,7 @@ export const flowIsolationFacts: fc.Arbitrary<FlowIsolationFacts> = fc
     const named = list.map((one, i) => ({ ...one, name: `app-${i}` }));
     const facts = {
       ...rest,
-      ...(isNotUnderstood ? { notUnderstood: "No action." } : {}),
+      ...(isNotUnderstood ? { notUnderstood: "unknown kind." } : {}),
       ...{ generation: 1, owner: OWNER, schemas: null, levels: null, former: [], leftOut: [] },
       accounts: named.map(accountOf),
       rates: {
