@@ -740,9 +740,13 @@ export interface FlowStatus {
    */
   specHash?: string;
   /**
-   * Number of workloads that the operator scaled to zero in this throttle. It scales each one once, and keeps replicas that another client sets afterwards.
+   * Workloads that the operator scaled to zero in this throttle, such as Deployment/web. It scales each one once, and keeps replicas that another client sets afterwards.
    */
-  scalings?: number;
+  scaled?: string[];
+  /**
+   * Workloads that the operator scaled to zero in this throttle and whose replicas it restored because of the skip annotation. It does not scale them again.
+   */
+  restored?: string[];
   /**
    * Number of times that the operator tried to end this throttle without success, counted up to three.
    */

@@ -91,3 +91,75 @@ it("scales to zero again after a change of the spec", async () => {
   await scene.pass();
   expect(scalings(scene)).toEqual(["app"]);
 });
+
+describe("in one throttle", () => {
+  const ofOthers = "replicas that another client has set";
+
+  it("scales a workload that joins, and not again one that a client has replaced", async () => {
+    const scene = await scaled();
+    scene.put("Deployment", "app", replaced);
+    await scene.pass();
+    scene.object.spec.targets.push({ kind: "Deployment", name: "new" });
+    scene.put("Deployment", "new");
+    await scene.run(30);
+    expect(scalings(scene)).toEqual(["new"]);
+    expect([scene.workloadNow("new")?.replicas, scene.workloadNow()?.replicas]).toEqual([0, 2]);
+    expect(scene.entry()?.scaled).toEqual(["Deployment/app", "Deployment/new", "StatefulSet/db"]);
+    const { message } = await scene.pass();
+    expect(message).toContain(`Deployment app has ${ofOthers}, and is throttled only.`);
+  });
+
+  it("scales a runaway that comes back under another name", async () => {
+    const scene = await scaled();
+    scene.world.workloads.delete("Deployment/app");
+    scene.object.spec.targets[0] = { kind: "Deployment", name: "new" };
+    scene.put("Deployment", "new");
+    const { message } = await scene.pass();
+    expect(message).not.toContain(ofOthers);
+    expect([scalings(scene), scene.workloadNow("new")?.replicas]).toEqual([["new"], 0]);
+  });
+
+  it("does not blame another client for replicas that the operator has restored", async () => {
+    const scene = await scaled();
+    scene.put("Deployment", "app", { replicas: 0, skip: true, scaledDown: applied.scaledDown });
+    await scene.pass();
+    scene.put("Deployment", "app", { replicas: 2 });
+    const { message } = await scene.run(30);
+    expect(message).not.toContain(ofOthers);
+    expect(message).toContain("Deployment app keeps its replicas, and is throttled only.");
+    expect([scalings(scene), scene.workloadNow()?.replicas]).toEqual([[], 2]);
+    expect(scene.entry()).toMatchObject({ scaled: ["StatefulSet/db"], restored: ["Deployment/app"] });
+  });
+
+  it("blames the client that has set the replicas before the skip annotation", async () => {
+    const scene = await scaled();
+    scene.put("Deployment", "app", { ...applied, skip: true });
+    await scene.pass();
+    scene.put("Deployment", "app", replaced);
+    const { message } = await scene.pass();
+    expect(message).toContain(`Deployment app has ${ofOthers}, and is throttled only.`);
+  });
+
+  it("knows what it has scaled although status was lost", async () => {
+    const scene = await scaled();
+    const flows = (scene.object.status?.flows ?? []).map(entry => ({ ...entry, scaled: [] }));
+    scene.object = { ...scene.object, status: { flows } };
+    await scene.pass();
+    scene.put("Deployment", "app", replaced);
+    await scene.run(30);
+    expect([scalings(scene), scene.workloadNow()?.replicas]).toEqual([[], 2]);
+  });
+
+  it("scales 64 workloads at most, and names some of the others", async () => {
+    const scene = new Scene(onRunaway("ScaleToZero"));
+    scene.object.spec.targets = [{ kind: "Deployment", selector: { matchLabels: { app: "app" } } }];
+    for (let i = 0; i < 70; i++) scene.put("Deployment", `app-${i}`, { labels: { app: "app" } });
+    await scene.pass();
+    await scene.pass();
+    scene.perSecond.set("app", 5_000);
+    const { message } = await scene.run(90);
+    expect(scalings(scene)).toHaveLength(64);
+    expect(scene.entry()?.scaled).toHaveLength(64);
+    expect(message).toMatch(/ (Deployment app-\d+, ){5}and \d more keep their replicas, and are throttled only\./);
+  });
+});

@@ -1,7 +1,8 @@
 import type { FlowStatus } from "../../api/controller-resilience";
 import { toSeconds } from "../../core/time";
 import { hashOfBlock } from "./block";
-import { changesOf, countedGeneration, scalingsOf, type Flow } from "./flow";
+import { changesOf, countedGeneration, type Flow } from "./flow";
+import { fieldsOf, scaledOf } from "./scaled";
 
 /** Its entry in status.flows before this pass writes anything. */
 export function entryOf(flow: Flow): FlowStatus {
@@ -33,12 +34,12 @@ function relapsesOf({ breaker: { state, relapses }, spec }: Flow): Pick<FlowStat
   };
 }
 
-function throttleOf(flow: Flow): Pick<FlowStatus, "held" | "scalings" | "releaseAttempts"> {
+function throttleOf(flow: Flow): Pick<FlowStatus, "held" | "scaled" | "restored" | "releaseAttempts"> {
   const { account, release } = flow;
-  const [held, scalings] = [heldBy(flow), scalingsOf(flow)];
+  const held = heldBy(flow);
   return {
     ...(held === undefined ? {} : { held }),
-    ...(scalings === 0 ? {} : { scalings }),
+    ...fieldsOf(scaledOf(flow)),
     ...(release === undefined ? {} : { releaseAttempts: account.record?.releaseAttempts ?? 0 }),
   };
 }

@@ -1,6 +1,7 @@
 import { viewIn } from "../../core/desired";
 import { formatDuration } from "../../core/duration";
 import { capitalize, whyObserved } from "../../core/mode";
+import type { WorkloadView } from "../../core/views";
 import { isRunaway, MAX_RELAPSES } from "./breaker";
 import type { Finding } from "./reasons";
 import {
@@ -21,7 +22,7 @@ import {
 import { timeOf } from "./entry";
 import { throttles } from "./facts";
 import { homeLevel } from "./home";
-import { keptByOthers } from "./scaling";
+import { keptReplicas } from "./scaling";
 import type { Piece } from "./wanted";
 import { nameOf as nameOfWorkload } from "./writes";
 
@@ -83,16 +84,31 @@ function scalingSentence(flow: Flow): string {
   if (!facts.mayScale) {
     return " Its workloads keep their replicas: the operator lacks the right to patch deployments and statefulsets.";
   }
-  const ofOthers = keptByOthers(flow).map(nameOfWorkload);
+  const { setByOthers, others } = keptReplicas(flow);
   const daemonSets = account.workloads.filter(({ kind }) => kind === "DaemonSet").map(nameOfWorkload);
-  const isAllKept = ofOthers.length > 0 && ofOthers.length + daemonSets.length === account.workloads.length;
+  const kept = setByOthers.length + others.length;
+  const isAllKept = kept > 0 && kept + daemonSets.length === account.workloads.length;
   return [
     isAllKept ? "" : " Its Deployments and StatefulSets are scaled to zero until then.",
-    ofOthers.length === 0
-      ? ""
-      : ` ${ofOthers.join(", ")} ${ofOthers.length === 1 ? "has" : "have"} replicas that another client has set, and ${ofOthers.length === 1 ? "is" : "are"} throttled only.`,
+    keptSentence(setByOthers, [
+      "has replicas that another client has set",
+      "have replicas that another client has set",
+    ]),
+    keptSentence(others, ["keeps its replicas", "keep their replicas"]),
     daemonSets.length === 0 ? "" : ` ${daemonSets.join(", ")} cannot be scaled to zero and is throttled only.`,
   ].join("");
+}
+
+/** Workloads that one sentence names. */
+const MAX_NAMES = 5;
+
+function keptSentence(workloads: readonly WorkloadView[], [one, many]: readonly [string, string]): string {
+  if (workloads.length === 0) return "";
+  const names = workloads.slice(0, MAX_NAMES).map(nameOfWorkload).join(", ");
+  const more = workloads.length > MAX_NAMES ? `, and ${workloads.length - MAX_NAMES} more` : "";
+  return workloads.length === 1
+    ? ` ${names} ${one}, and is throttled only.`
+    : ` ${names}${more} ${many}, and are throttled only.`;
 }
 
 function givenUp(flow: Flow): Finding | undefined {

@@ -268,12 +268,6 @@ export function isQuarantined({ breaker, release }: { breaker: Breaker; release?
   return breaker.state === "Throttled" && release === undefined;
 }
 
-/** How many of its workloads were scaled to zero in this throttle, for this generation of the object. */
-export function scalingsOf({ account: { record }, facts, breaker }: Flow): number {
-  const isSame = breaker.state === "Throttled" && record?.state === "Throttled";
-  return isSame && record.generation === facts.generation ? (record.scalings ?? 0) : 0;
-}
-
 /** Reports whether its workloads are scaled to zero while it is throttled. */
 export function isToBeScaled(flow: Flow): boolean {
   return isQuarantined(flow) && flow.spec.requestRate.onRunaway === "ScaleToZero";

@@ -43,7 +43,7 @@ export interface FlowPlan extends Plan<FlowItem> {
   readonly levels: Readonly<Record<string, string>>;
   /** Ids of the items that release a ServiceAccount, by its name: of those whose throttle is over. */
   readonly releases: Readonly<Record<string, readonly string[]>>;
-  /** Ids of the items that scale workloads of a ServiceAccount to zero, by its name. */
+  /** Ids of the items that scale workloads of a ServiceAccount to zero, or back for the skip annotation, by its name. */
   readonly scalings: Readonly<Record<string, readonly string[]>>;
   readonly recheckAfterMs?: number;
   readonly events: readonly EventRequest[];
@@ -83,9 +83,7 @@ export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Flo
     releases: Object.fromEntries(
       flows.filter(({ release }) => release !== undefined).map(flow => [flow.account.name, idsOfRelease(flow)]),
     ),
-    scalings: Object.fromEntries(
-      flows.filter(isToBeScaled).map(flow => [flow.account.name, toBeScaled(flow).map(idOfScaling)]),
-    ),
+    scalings: Object.fromEntries(flows.filter(isToBeScaled).map(flow => [flow.account.name, idsOfScaling(flow)])),
     recheckAfterMs: Math.min(measuredEvery(watched, { mode, spec }, nowMs), recheckOf(flows, nowMs)),
     // Also for what is about to be written or deleted: without the finalizer nothing would retry after a crash.
     needsCleanup: wanted.size > 0 || entries.length > 0 || isWriting || isLeft(facts),
@@ -139,6 +137,10 @@ function endOfThrottles(
 
 function idsOfRelease({ account, facts }: Flow): string[] {
   return [flowId(account.name), ...atZero(account, facts).map(idOfScaling)];
+}
+
+function idsOfScaling(flow: Flow): string[] {
+  return [...toBeScaled(flow), ...atZero(flow.account, flow.facts)].map(idOfScaling);
 }
 
 function idOfScaling(workload: WorkloadView): string {

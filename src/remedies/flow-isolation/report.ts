@@ -10,6 +10,8 @@ import { FLOW, flowId, isLevel, type FlowItem } from "./item";
 import type { FlowPlan } from "./plan";
 import { type Finding, type Reason, REASONS } from "./reasons";
 import { whyNotReleased } from "./release-failure";
+import { after, fieldsOf, idOf, type Scaled } from "./scaled";
+import { EVENT } from "./writes";
 
 /** After a write: the API server applies a FlowSchema within a second or two. In milliseconds. */
 const WRITTEN_MS = 2_000;
@@ -102,8 +104,14 @@ function failedReleases({ items, releases }: FlowPlan): string[] {
   return Object.keys(releases).filter(account => failed.some(({ id }) => id === flowId(account)));
 }
 
-function scalingsOf(account: string, { scalings }: FlowPlan, outcomes: Outcomes): Execution[] {
-  return scalings[account]?.flatMap(id => outcomes.get(id) ?? []) ?? [];
+/** What this pass has scaled to zero and restored. */
+function scalingsOf(account: string, { scalings }: FlowPlan, outcomes: Outcomes): Scaled {
+  const executions = scalings[account]?.flatMap(id => outcomes.get(id) ?? []) ?? [];
+  const idsOf = (reason: string): string[] =>
+    executions
+      .filter(execution => isExecuted(execution) && execution.intent.eventReason === reason)
+      .map(({ intent }) => idOf(intent.target));
+  return { scaled: idsOf(EVENT.scaled), restored: idsOf(EVENT.restored) };
 }
 
 function releasesOf(account: string, { releases }: FlowPlan, outcomes: Outcomes): Execution[] {
@@ -141,12 +149,12 @@ function written(entry: FlowStatus, plan: FlowPlan, outcomes: Outcomes): FlowSta
   const level = isFlowSchemaWritten(entry, outcomes) ? plan.levels[entry.serviceAccount] : undefined;
   const isPutBack = of("PutBack").some(isExecuted);
   const releases = releasesOf(entry.serviceAccount, plan, outcomes);
-  const scaled = scalingsOf(entry.serviceAccount, plan, outcomes).filter(isExecuted).length;
+  const { scaled = [], restored = [], ...rest } = entry;
   return {
-    ...unfinished(entry, pendingWrites(of("Provision"))),
+    ...unfinished(rest, pendingWrites(of("Provision"))),
     ...(level === undefined ? {} : { priorityLevel: level }),
     ...(isPutBack ? { changes: (entry.changes ?? 0) + 1 } : {}),
-    ...(scaled > 0 ? { scalings: (entry.scalings ?? 0) + scaled } : {}),
+    ...fieldsOf(after({ scaled, restored }, scalingsOf(entry.serviceAccount, plan, outcomes))),
     ...(releases.some(isTried) ? { releaseAttempts: Math.min(MAX_RELEASES, (entry.releaseAttempts ?? 0) + 1) } : {}),
   };
 }

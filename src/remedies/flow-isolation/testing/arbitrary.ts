@@ -34,6 +34,8 @@ const records: fc.Arbitrary<Partial<FlowStatus>> = fc.record(
     until: fc.oneof(times, fc.constant("never")),
     releaseSeconds: fc.nat(7_200),
     held: fc.constantFrom("Throttle", "ScaleToZero"),
+    scaled: fc.constantFrom([], ["Deployment/app-0-0"], ["Deployment/app-0-0", "StatefulSet/app-0-1"]),
+    restored: fc.constantFrom([], ["Deployment/app-0-2"]),
     changes: fc.integer({ min: 0, max: 2 }),
     generation: fc.constantFrom(1, 2),
   },
