@@ -6,7 +6,8 @@ import { Session, type SessionFlags } from "./session";
 /** How a user calls the plugin. */
 export const CALL = "kubectl resilience";
 
-const FORMAT = "output format; wide: lines are not wrapped";
+const FORMAT = "output format";
+const WIDE = `${FORMAT}; wide: lines are not wrapped`;
 
 /** What a command file gets to register its command. */
 export interface Shell {
@@ -30,8 +31,12 @@ export interface ClusterCommand<O extends object> {
   readonly examples: readonly (readonly [string, string])[];
   /** Values of `-o`; empty for a command that only writes. */
   readonly formats: readonly Format[];
-  /** What the exit code 2 means; absent if the command does not use it. */
-  readonly findings?: string;
+  /** What the exit codes 2 and 0 mean; absent if the command does not use 2. */
+  readonly findings?: { readonly some: string; readonly none: string };
+  /** What the exit code 1 also means. */
+  readonly incomplete?: string;
+  /** The namespace without `-n`. */
+  readonly namespace?: string;
   readonly options?: readonly Option[];
   /** Aliases such as `cres`. Absent: none. */
   readonly aliases?: readonly string[];
@@ -50,9 +55,12 @@ export function addClusterCommand<O extends object>(
     .description(definition.description)
     .aliases([...(definition.aliases ?? [])]);
   for (const option of definition.options ?? []) command.addOption(option);
-  if (definition.formats.length > 0)
-    command.addOption(new Option("-o, --output <format>", FORMAT).choices([...definition.formats]));
-  for (const option of kubectlOptions()) command.addOption(option);
+  const { formats } = definition;
+  if (formats.length > 0)
+    command.addOption(
+      new Option("-o, --output <format>", formats.includes("wide") ? WIDE : FORMAT).choices([...formats]),
+    );
+  for (const option of kubectlOptions(definition.namespace)) command.addOption(option);
   command.addHelpText("after", helpOf(definition));
   command.action(async (...args: unknown[]) => {
     const session = new Session(command.opts<Flags<O>>(), shell.io);
@@ -66,10 +74,10 @@ export function addClusterCommand<O extends object>(
   });
 }
 
-function kubectlOptions(): Option[] {
+function kubectlOptions(namespace = "that of the context"): Option[] {
   const heading = "As in kubectl:";
   const options = [
-    new Option("-n, --namespace <name>", "namespace (default: that of the context)").argParser(nonEmpty),
+    new Option("-n, --namespace <name>", `namespace (default: ${namespace})`).argParser(nonEmpty),
     new Option("-A, --all-namespaces", "all namespaces").conflicts("namespace"),
     new Option("--kubeconfig <file>", "kubeconfig file"),
     new Option("--context <name>", "context of the kubeconfig"),
@@ -91,12 +99,16 @@ function nonEmpty(text: string): string {
 }
 
 /** Returns the end of the help of a command. */
-export function helpOf({ examples, findings }: Pick<ClusterCommand<never>, "examples" | "findings">): string {
+export function helpOf({
+  examples,
+  findings,
+  incomplete,
+}: Pick<ClusterCommand<never>, "examples" | "findings" | "incomplete">): string {
   const lines = examples.flatMap(([line, what]) => [`  # ${what}`, `  ${CALL} ${line}`]);
   const codes = [
-    findings === undefined ? "  0   done" : "  0   nothing found",
-    "  1   an error, which standard error names",
-    ...(findings === undefined ? [] : [`  2   ${findings}`]),
+    `  0   ${findings?.none ?? "done"}`,
+    `  1   an error, which standard error names${incomplete === undefined ? "" : `; or ${incomplete}`}`,
+    ...(findings === undefined ? [] : [`  2   ${findings.some}`]),
   ];
   return `\nExamples:\n${lines.join("\n")}\n\nExit codes:\n${codes.join("\n")}\n`;
 }

@@ -100,6 +100,9 @@ describe("bad input", () => {
   });
 
   it.each([
+    ["audit"],
+    ["audit", "-n", "shop"],
+    ["history"],
     ["plan", "-f", join(root, "docs/examples/first-object.yaml")],
     ["suggest", "-n", "shop"],
     ["explain", "ccres/all"],
@@ -112,7 +115,7 @@ describe("bad input", () => {
     answer = status(401, "Unauthorized");
     await expectSentence(call(), "does not accept your credentials (401)");
     answer = { body: { kind: "APIGroup", versions: [{ version: "v9" }] } };
-    const isOwnKind = !["suggest", "breaker"].includes(args[0]);
+    const isOwnKind = !["audit", "suggest", "breaker"].includes(args[0]);
     if (isOwnKind) await expectSentence(call(), "serves controller-resilience.io/v9, expected v1alpha1");
   });
 

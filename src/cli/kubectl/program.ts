@@ -12,7 +12,7 @@ import type { Session } from "./session";
 
 const HELP = `
 Examples:
-  # What would bite in this cluster? Nothing has to be installed.
+  # Find problems of this cluster. Nothing has to be installed.
   ${CALL} audit
   # What does this log say about the API server?
   ${CALL} classify web.log

@@ -48,8 +48,8 @@ export class AuditReader {
   }
 
   async read(): Promise<AuditFacts> {
-    const rates = readFlowRates(this.#session);
-    const [basics, others] = await Promise.all([this.#readBasics(), this.#readOthers()]);
+    const reads = [this.#readBasics(), this.#readOthers(), readFlowRates(this.#session)] as const;
+    const [basics, others, rates] = await Promise.all(reads);
     const nowMs = this.#session.clock.now().getTime();
     const facts: AuditFacts = {
       nowMs,
@@ -59,7 +59,7 @@ export class AuditReader {
       clusterObjects: others.clusterObjects ?? [],
     };
     const coverage = await readCoverage(facts, this.#scope.namespace);
-    const known = this.#withRates({ ...facts, ...(coverage && { coverage }) }, await rates);
+    const known = this.#withRates({ ...facts, ...(coverage && { coverage }) }, rates);
     const [secondLook, logs] = await Promise.all([
       this.#lookAgain(known),
       this.#scope.logs ? readLogs(this.#session, known, this.unread) : undefined,
@@ -76,20 +76,20 @@ export class AuditReader {
 
   async #readBasics() {
     const { namespace } = this.#scope;
-    const namespaces = this.#all(KINDS.Namespace, namespaceView, "OwnWebhook, Unprotected, NoFlow", {
-      fieldSelector: namespace === undefined ? undefined : `metadata.name=${namespace}`,
-    });
     const kinds = WORKLOAD_KINDS.map(kind =>
       this.#some(KINDS[kind], raw => workloadFacts(kind, raw), `checks of ${kind}s`),
     );
-    const [pods, accounts, ...workloads] = await Promise.all([
+    const [namespaces, pods, accounts, ...workloads] = await Promise.all([
+      this.#all(KINDS.Namespace, namespaceView, "OwnWebhook, Unprotected, NoFlow", {
+        fieldSelector: namespace === undefined ? undefined : `metadata.name=${namespace}`,
+      }),
       this.#some(KINDS.Pod, podView, "OldToken, StaleLease, KeepToken, logs"),
       this.#some(KINDS.ServiceAccount, serviceAccountView, "OldToken, RecreatedByHook, Unprotected, NoFlow"),
       ...kinds,
     ]);
     const known = workloads.flatMap(list => list ?? []);
     const isAny = workloads.some(list => list !== undefined);
-    return { ...given({ namespaces: await namespaces, pods, accounts }), ...(isAny && { workloads: known }) };
+    return { ...given({ namespaces, pods, accounts }), ...(isAny && { workloads: known }) };
   }
 
   async #readOthers() {

@@ -18,8 +18,8 @@ interface AuditFlags {
 export function registerAudit(program: Command, shell: Shell): void {
   addClusterCommand<AuditFlags>(program, shell, {
     usage: "audit",
-    summary: "find what would bite in a cluster, read-only, with nothing installed",
-    description: `Find what would bite in a cluster, worst first, each with its reason and the way out. It only reads, and needs nothing installed. What you may not read is reported as unknown, and if nothing else was found, the exit code is 1. Without -n it looks at all namespaces.\n\nChecks:\n${checks()}`,
+    summary: "find problems before they cause an outage, read-only, with nothing installed",
+    description: `Find problems before they cause an outage, worst first, each with its reason and the way out. It only reads, and needs nothing installed. What you may not read is reported as unknown, and if nothing else was found, the exit code is 1. Without -n it looks at all namespaces.\n\nChecks:\n${checks()}`,
     examples: [
       ["audit", "the whole cluster"],
       ["audit --logs", "also read the last 15 minutes of the logs of pods that use the API, for 401s and 403s"],
@@ -28,7 +28,9 @@ export function registerAudit(program: Command, shell: Shell): void {
       ["audit --fail-on critical -o json", "for a pipeline: fail on critical findings only"],
     ],
     formats: ["json", "yaml", "wide", "html"],
-    findings: "something was found that is at least as severe as --fail-on",
+    findings: { some: "something was found that is at least as severe as --fail-on", none: "nothing found" },
+    incomplete: "nothing found, but not everything could be read",
+    namespace: "all",
     options: [
       new Option("--logs", "read logs, bounded: 500 containers, 1 MiB each; their text is never printed"),
       new Option("--fail-on <severity>", "least severity that makes the exit code 2")

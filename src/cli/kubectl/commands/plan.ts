@@ -34,7 +34,10 @@ export function registerPlan(program: Command, shell: Shell): void {
       ["plan -f resilience.yaml -o json", "for a pipeline: exit code 2 if the operator would change something"],
     ],
     formats: ["json", "yaml", "wide"],
-    findings: "the operator would change something now",
+    findings: {
+      some: "the operator would change something now",
+      none: "the operator would change nothing now",
+    },
     options: [
       new Option("-f, --filename <file>", "file with the objects, - for standard input").makeOptionMandatory(),
       operatorOption(),

@@ -17,7 +17,7 @@ it("completes commands, options and values, as cobra's programs answer kubectl",
   expect(await words("audit", "-n", "shop", "-o", "")).toEqual(["json", "yaml", "wide", "html", ":4"]);
   expect(await words("completion", "z")).toEqual(["zsh", ":4"]);
   expect((await run(["__complete", "aud"])).stdout).toBe(
-    "audit\tfind what would bite in a cluster, read-only, with nothing installed\n:4\n",
+    "audit\tfind problems before they cause an outage, read-only, with nothing installed\n:4\n",
   );
 });
 
