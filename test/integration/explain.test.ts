@@ -61,7 +61,7 @@ it("explains an object by status, budgets and the operator's Events", async () =
   expect(stdout).toContain("Deployment/web, Unknown: 2 of 3 left in 1h");
   expect(stdout).toContain("by controller-resilience");
   expect(stdout).not.toContain("kubelet");
-  expect(stdout).toContain("none works");
+  expect(stdout).toContain("no replica leads");
 });
 
 it("explains a workload by the object that protects it, and says what does not exist", async () => {

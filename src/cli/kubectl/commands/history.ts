@@ -63,6 +63,6 @@ async function print(
 ): Promise<void> {
   const { paint, columns } = output;
   if (moments.length > 0) await output.text(formatTimeline(moments, { paint, columns, nowMs: clock.now().getTime() }));
-  else await output.note("nothing has happened, as far as status and Events say");
+  else await output.note("no restarts, renewals or throttles in status or Events, which last an hour by default");
   for (const one of unread) await output.note(`not readable, so unknown: ${one}`);
 }

@@ -48,7 +48,7 @@ it("explains a ClusterControllerResilience by its status and by the objects that
   expect(stdout).not.toContain("shop/good");
   expect(stdout).toContain("    kubectl resilience resume ccres/all\n");
   expect(stdout).toContain("    kubectl resilience explain bad -n shop\n");
-  expect(stdout).toContain("none works");
+  expect(stdout).toContain("no replica leads");
   expect(Math.max(...stdout.split("\n").map(line => line.length))).toBeLessThanOrEqual(80);
 });
 

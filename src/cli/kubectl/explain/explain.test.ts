@@ -148,6 +148,9 @@ it("shows of an object only what concerns the pod, its workload and its ServiceA
   const foreign = { ...pod, ids: ["Pod/db-0", "StatefulSet/db"], labelled: [] };
   expect(explained({ subject, live: foreign }).objects).toEqual([]);
   expect(text({ subject, live: foreign })).toContain("No ControllerResilience concerns it");
+  const account = text({ subject: parseSubject("sa/db", "shop"), live: { ...foreign, ids: ["ServiceAccount/db"] } });
+  expect(account).not.toContain("leaves it alone");
+  expect(account).toContain("No status of a ControllerResilience names this ServiceAccount");
   expect(text({ subject, live: foreign, unread: ["list x: no rights (403)"] })).not.toContain("leaves it alone");
 });
 
@@ -186,7 +189,7 @@ it("is readable in 80 columns", () => {
   });
   // A command stays whole, so that it can be copied.
   expect(long.split("\n").filter(line => line.length > 80 && !line.startsWith("    kubectl "))).toEqual([]);
-  expect(long).toContain("none works");
+  expect(long).toContain("no replica leads");
   expect(long).toContain("Not readable, so unknown");
 });
 

@@ -21,13 +21,18 @@ export function formatExplanation(explanation: Explanation, look: Look): string 
     ...live.flatMap(note => wrapText(note, "  ", look.columns)),
     ...(operator === undefined ? [] : describeOperator(operator, look)),
     ...objects.flatMap(object => ["", ...formatObject(object, subject, look)]),
-    ...(objects.length === 0 ? ["", ...formatNone(unread, look)] : []),
+    ...(objects.length === 0 ? ["", ...formatNone(subject, unread, look)] : []),
     ...section("Not readable, so unknown", unread, look),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-function formatNone(unread: readonly string[], { columns }: Look): string[] {
+/** What is known of a ServiceAccount comes from status alone, which an object that is new does not have. */
+const ACCOUNT_UNKNOWN =
+  "No status of a ControllerResilience names this ServiceAccount. Ask about its workload: kubectl resilience explain deployment/NAME.";
+
+function formatNone(subject: string, unread: readonly string[], { columns }: Look): string[] {
+  if (unread.length === 0 && subject.startsWith("ServiceAccount ")) return wrapText(ACCOUNT_UNKNOWN, "", columns);
   const sentence =
     unread.length > 0
       ? "No ControllerResilience that concerns it could be read."
@@ -38,7 +43,7 @@ function formatNone(unread: readonly string[], { columns }: Look): string[] {
 /** Says whether the operator works. */
 export function describeOperator({ leads, renewTime, breaker, lease }: OperatorState, look: Look): string[] {
   const last = renewTime === undefined ? "" : `; Lease renewed ${when(renewTime, look.nowMs)}`;
-  const state = leads ? "Operator: works" : "Operator: none works, so nothing happens until one does";
+  const state = leads ? "Operator: works" : "Operator: no replica leads, so nothing happens until one does";
   const tripped = breaker === undefined ? "" : ` Restart breaker: tripped (Lease ${lease}): ${breaker}.`;
   return wrapText(`${state}${last}.${tripped}`, "  ", look.columns);
 }
