@@ -110,8 +110,6 @@ function assemble(settings: Settings, server: string): Operator {
   const reading = { informers, logs, rounds, keyMemory, rejections: audit?.rejections, ...ownFacts(() => probed) };
   const readers = new ClusterReaders({ ...shared, ...settings, ...reading });
   const store = new ApiObjectStore(shared.api, { isOurs: key => isWatched(settings, key), log }, own.objects);
-  const isSeen = store.hasCached.bind(store);
-  const missed = new MissedChanges({ clock: systemClock, isSeen, enqueue: own.enqueue });
   const ports: EnginePorts = {
     // With their own clients, neither slow logs nor reads delay the Lease or a write.
     lease: new ApiLeaseStore(createApi(), { namespace, name: LEASE }),
@@ -135,7 +133,7 @@ function assemble(settings: Settings, server: string): Operator {
   const untilStopped: ErrandPorts = { clock: systemClock, random, log, signal: stopping.signal };
   const needs = allNeeds(remedies, { lease: { namespace, name: LEASE }, moduleId: cfg.pepr.uuid, watchNamespaces });
   return {
-    enqueue: missed.add.bind(missed),
+    enqueue: enqueueMissed(store, own.enqueue),
     start: startFramework => {
       handleProcessEvents(log, stop);
       engine.loop.known.onChange(namespaces => informers.setNamespaces(namespaces));
@@ -152,6 +150,12 @@ function assemble(settings: Settings, server: string): Operator {
       );
     },
   };
+}
+
+/** What Pepr's watch sees wakes only what the operator's own has missed. */
+function enqueueMissed(store: ApiObjectStore, enqueue: (key: string) => void): Operator["enqueue"] {
+  const missed = new MissedChanges({ clock: systemClock, isSeen: store.hasCached.bind(store), enqueue });
+  return missed.add.bind(missed);
 }
 
 function gaugesOf({ gauges = [] }: Remedy): readonly StatusGauge[] {

@@ -1,6 +1,8 @@
+import type { ObjectMetadata } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
 import type { Key } from "../../core/ports";
-import type { ObjectVersion } from "../write/cached-objects";
+
+type ObjectVersion = Pick<ObjectMetadata, "uid" | "resourceVersion">;
 
 /**
  * How long the operator's own watch may see a change later than Pepr's, in milliseconds. Both streams bring a change within
