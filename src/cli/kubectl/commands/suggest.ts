@@ -12,9 +12,9 @@ import { writeClusterObject, writeObjects } from "../suggest/write";
 export function registerSuggest(program: Command, shell: Shell): void {
   addClusterCommand(program, shell, {
     usage: "suggest",
-    summary: "write a ControllerResilience for what nobody protects yet",
+    summary: "write a ControllerResilience for unprotected workloads",
     description:
-      "Write a ControllerResilience in mode Observe for the workloads of a namespace that use the API and that nobody protects, with a comment for each choice; with -A a ClusterControllerResilience. It only reads.",
+      "Write a ControllerResilience in mode Observe for the unprotected workloads of a namespace that use the API, with a comment for each choice; with -A a ClusterControllerResilience. It only reads.",
     examples: [
       ["suggest -n shop > resilience.yaml", "one namespace"],
       ["suggest -A", "the whole cluster"],

@@ -92,7 +92,7 @@ export function writeClusterObject(found: FoundFacts, taken: ReadonlySet<string>
       "  mode: Observe",
     ],
     [
-      `${found.workloads.length} workloads in ${namespaces.size} namespaces use the API and nobody protects them: ${some([...namespaces])}. Exclude namespaces with excludeNamespaces.`,
+      `${found.workloads.length} workloads in ${namespaces.size} namespaces use the API unprotected: ${some([...namespaces])}. Exclude namespaces with excludeNamespaces.`,
       "  workloads: { discover: UsesAPI }",
     ],
     ...[...new Set(presets)].map(preset => [`Preset ${preset}`, ""] as const),
