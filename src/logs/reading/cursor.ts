@@ -111,9 +111,9 @@ function sinceOf(cursor: Cursor): number {
 export function* takeChunk(cursor: Cursor, container: ContainerView, chunk: LogChunk | null): Steps<Taken> {
   const ended = container.restartCount > cursor.life;
   const text = chunk === null ? NOTHING : wholeLines(chunk, ended);
-  if (!ended && lacksLines(text, cursor)) return again({ ...cursor, tailLines: 0 });
-  const fresh = text.subarray(yield* firstNew(text, cursor));
   const isCut = chunk?.truncated === true;
+  if (!ended && lacksLines(text, isCut, cursor)) return again({ ...cursor, tailLines: 0 });
+  const fresh = text.subarray(yield* firstNew(text, cursor));
   if (isCut && fresh.length === 0) return withoutProgress(cursor);
   const gap = cursor.jump && isAllNew(fresh, text);
   const taken = { ...(yield* afterLines(cursor, fresh)), jump: false, ...nextSize(cursor, fresh, isCut) };
@@ -162,12 +162,12 @@ function withoutProgress(cursor: Cursor): Taken {
  * Reports whether the end of a log, as requested, may lack new lines. It has all of them if it begins with a line that was taken before; if
  * it is empty, there are none.
  */
-function lacksLines(text: Buffer, { lastNs, tailLines, jump }: Cursor): boolean {
+function lacksLines(text: Buffer, isCut: boolean, { lastNs, tailLines, jump }: Cursor): boolean {
   if (tailLines === 0 || jump || text.length === 0) return false;
   const firstNs = timestampAt(text, 0);
   if (firstNs === undefined || lastNs === undefined || firstNs > lastNs) return true;
-  // Of several lines with the last timestamp, the first may be missing, unless there are fewer lines than requested.
-  return firstNs === lastNs && countLines(text, tailLines) === tailLines;
+  // Of several lines with the last timestamp, the first may be missing, unless the whole answer has fewer lines than requested.
+  return firstNs === lastNs && (isCut || countLines(text, tailLines) === tailLines);
 }
 
 /** Returns the number of lines, or `most` if there are more. */
