@@ -138,7 +138,7 @@ it("runs as docs/cli.md says, as a plugin of kubectl", async () => {
     "ControllerResilience my-scheduler/my-scheduler  new, only observes: mode Observe",
     "TokensAccepted False TargetNotFound",
     "none: the operator has reported nothing yet",
-    "No ControllerResilience concerns it",
+    "No status of a ControllerResilience names this ServiceAccount",
     "served: v1alpha1",
     "is suspended",
   ])

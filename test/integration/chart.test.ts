@@ -216,9 +216,9 @@ describe("a release for some namespaces, with a role to bind", () => {
     const remedies = { tokenRestart: {}, bindingRenewal: {}, tokenLifetime: {}, flowIsolation: {} };
     const spec = { targets: [{ kind: "Deployment", name: "worker" }], ...remedies };
     for (const namespace of ["team-b", "team-a"]) await client.protect(namespace, "worker", spec);
-    // The API server answers 429 for a moment after a kind was installed.
-    const stores = ["get", "peprstores.pepr.dev", "--namespace=pepr-system"];
-    await client.until("Pepr's stores to be served", async () => (await lab.kubectl(stores)).code === 0);
+    // The API server answers 429 for a moment after a kind was installed or changed.
+    for (const kind of ["peprstores.pepr.dev", CRD, "clustercontrollerresiliences.controller-resilience.io"])
+      await client.until(`${kind} to be served`, async () => (await lab.kubectl(["get", kind, "-A"])).code === 0);
     const kubeconfig = await lab.serviceAccountKubeconfig(OPERATOR.namespace, OPERATOR.serviceAccount);
     const operator = OperatorProcess.start({ kubeconfig, args: ["--watch-namespaces", "team-a"] });
     try {
