@@ -36,7 +36,7 @@ function formatObject(plan: ObjectPlan, look: Look): string[] {
   return [
     `${look.paint("bold", `ControllerResilience ${namespace}/${name}`)}  ${exists ? "exists" : "new"}, ${modeOf(mode)}`,
     ...(suspended ? ["  suspended: the operator would do nothing"] : []),
-    ...remedies.flatMap(remedy => ["", ...formatRemedy(remedy, look)]),
+    ...remedies.flatMap(remedy => ["", ...formatRemedy(remedy, mode, look)]),
   ];
 }
 
@@ -44,14 +44,18 @@ function modeOf(mode: Mode): string {
   return mode === "Enforce" ? "mode Enforce" : `only observes: ${whyObserved(mode)}`;
 }
 
-function formatRemedy({ remedy, condition, status, reason, message, sees, would }: RemedyPlan, look: Look): string[] {
+function formatRemedy(plan: RemedyPlan, mode: Mode, look: Look): string[] {
+  const { remedy, condition, status, reason, message, sees, would } = plan;
   const style = status === "True" ? "green" : status === "Unknown" ? "yellow" : "red";
   return [
     `${look.paint("cyan", remedy)}  ${look.paint(style, `${condition} ${status}`)} ${reason}`,
-    ...wrapText(message, "  ", look.columns),
+    ...formatSteps(
+      would.map(step => withoutMode(step, mode)),
+      message,
+      look,
+    ),
+    ...wrapText(message, "  why    ", look.columns),
     ...sees.flatMap(text => wrapText(text, "  sees   ", look.columns)),
-    ...(would.length === 0 ? ["  would  change nothing now"] : []),
-    ...would.flatMap(step => formatStep(step, look)),
   ];
 }
 
@@ -63,12 +67,33 @@ const VERBS: Readonly<Record<Step["verb"], string>> = {
   evict: "evict",
 };
 
-function formatStep({ verb, kind, namespace, name, why, unless }: Step, { columns }: Look): string[] {
-  const object = `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
-  return [
-    ...wrapText(`${VERBS[verb]} ${object}: ${why}`, "  would  ", columns),
-    ...(unless === undefined ? [] : wrapText(unless, "  but not now: ", columns)),
-  ];
+/** The first line of the object has the mode. */
+function withoutMode(step: Step, mode: Mode): Step {
+  return mode !== "Enforce" && step.unless === whyObserved(mode) ? { ...step, unless: "it only observes" } : step;
+}
+
+/** The writes that would be made now come first, then those that are held back, by what holds them back. */
+function formatSteps(steps: readonly Step[], message: string, { columns }: Look): string[] {
+  if (steps.length === 0) return ["  would change nothing now"];
+  const held = new Set(steps.flatMap(({ unless }) => unless ?? []));
+  const said = [message];
+  return [undefined, ...held].flatMap(unless => {
+    const own = steps.filter(step => step.unless === unless);
+    if (own.length === 0) return [];
+    const title = unless === undefined ? "would now:" : `not now (${unless}), else it would:`;
+    return [
+      ...wrapText(title, "  ", columns),
+      ...own.flatMap(step => wrapText(describeStep(step, said), "  - ", columns)),
+    ];
+  });
+}
+
+/** Describes a write, with its reason unless the reader has been told it. @param said what the reader has been told; grows */
+function describeStep({ verb, kind, namespace, name, why }: Step, said: string[]): string {
+  const step = `${VERBS[verb]} ${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
+  const isSaid = why === `Creating ${kind} ${name}.` || said.some(text => text.includes(why));
+  said.push(why);
+  return isSaid ? step : `${step}: ${why}`;
 }
 
 /** Namespaces that are shown; `-o json` has all. */

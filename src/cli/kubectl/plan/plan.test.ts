@@ -64,15 +64,28 @@ describe("plan of a ControllerResilience", () => {
     expect([code, stderr]).toEqual([2, ""]);
     expect(stdout).toContain("ControllerResilience shop/web  new, mode Enforce");
     expect(stdout).toContain("sees   Deployment/web: 1 of 1 pods rejected");
-    expect(stdout).toMatch(/would {2}evict Pod shop\/web-7d-1: /);
     expect(stdout).toContain("stallDetection");
     expect(Math.max(...stdout.split("\n").map(line => line.length))).toBeLessThanOrEqual(80);
     expect(writes()).toEqual([]);
   });
 
-  it("says why not in mode Observe, and exits with 0", async () => {
-    const { code, stdout } = await plan(web.replace("spec: {", "spec: {mode: Observe, "));
-    expect(stdout).toContain("but not now: mode Observe");
+  it("says first what it would do, then why, and each reason once", async () => {
+    const { stdout } = await plan(web);
+    expect(stdout).toMatch(
+      / False Rejected\n {2}would now:\n {2}- evict Pod shop\/web-7d-1\n {2}why {4}Pod web-7d-1 is/,
+    );
+    expect(stdout.match(/is older than/g)).toHaveLength(1);
+    expect(stdout).toContain("ControllersActive True Active\n  would change nothing now\n  why    Deployment/web");
+  });
+
+  it("says before the writes that they are not made in mode Observe, and exits with 0", async () => {
+    const { code, stdout } = await plan(web.replace("spec: {", "spec: {mode: Observe, flowIsolation: {}, "));
+    expect(stdout).toMatch(
+      /WouldRestart\n {2}not now \(it only observes\), else it would:\n {2}- evict Pod shop\/web-7d-1\n/,
+    );
+    expect(stdout.match(/not now/g)).toHaveLength(2);
+    expect(stdout).toContain("\n  - create PriorityLevelConfiguration controller-resilience-shared\n");
+    expect(stdout.match(/gets its\s+own\s+flow/g)).toHaveLength(1);
     expect(code).toBe(0);
   });
 
@@ -91,7 +104,7 @@ describe("plan of a ControllerResilience", () => {
     const { stdout, code } = await plan(web);
     expect(stdout).toContain("ControllerResilience shop/web  exists");
     expect(stdout).toContain("False RestartDeferred");
-    expect(stdout).toContain("would  change nothing now");
+    expect(stdout).toContain("would change nothing now");
     expect(code).toBe(0);
   });
 
@@ -106,12 +119,12 @@ describe("plan of a ControllerResilience", () => {
     answers.set("/apis/coordination.k8s.io/v1/namespaces/controller-resilience-system/leases/controller-resilience", {
       body: lease,
     });
-    expect((await plan(web)).stdout).not.toContain("but not now");
+    expect((await plan(web)).stdout).not.toContain("not now");
     more = { "/api/v1/namespaces/shop/serviceaccounts": [{ metadata: meta("web") }] };
     answers.set("/api/v1/namespaces/shop/pods/web-7d-1/log", { text: unauthorizedLog() });
     const { stdout, code } = await plan(web);
     expect(stdout).toContain("Operator: works; its restart breaker is tripped.");
-    expect(stdout).toContain("but not now: the restart breaker is tripped");
+    expect(stdout).toContain("\n  not now (the restart breaker is tripped), else it would:\n  - evict Pod");
     expect(code).toBe(0);
   });
 
@@ -140,7 +153,7 @@ describe("plan of a ClusterControllerResilience", () => {
     expect(stdout).toContain("selects 1 workloads in 1 namespaces");
     expect(stdout).toMatch(/would {4}create ControllerResilience all: /);
     expect(stdout).toContain("ControllerResilience shop/all  new, only observes: mode Observe");
-    expect(stdout).toMatch(/would {2}evict Pod shop\/web-7d-1: /);
+    expect(stdout).toContain("\n  - evict Pod shop/web-7d-1\n");
     expect([code, writes()]).toEqual([2, []]);
   });
 });
