@@ -140,7 +140,10 @@ describe("--spec", () => {
     ],
     ["ocasions: 3", "spec.tokenRestart.ocasions: unknown field, expected one of evidence, occasions"],
     ["{kind: ControllerResilience, spec: {targets: []}}", "no tokenRestart block"],
-    ["[", "expected YAML or JSON"],
+    [
+      "a: 1\nb: [",
+      /^\S+: expected YAML or JSON, got an error in line 2, column 5: Flow sequence [^\n]* end with a \]$/,
+    ],
     ["- 1", "expected a ControllerResilience or a tokenRestart block"],
   ])("rejects %s", (content, error) => expect(() => specOf(content)).toThrow(error));
 

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import { parseAllDocuments } from "yaml";
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { KIND } from "../../api/names";
 import { isMapping } from "../is-mapping";
 import { checkSpec, type Schema } from "../schema/check";
 import { schemaOf } from "../schema/crds";
+import { readYaml, YamlError } from "../yaml-documents";
 
 const PATH = "spec.tokenRestart";
 
@@ -36,11 +36,12 @@ function readDocuments(file: string): unknown[] {
   } catch (error) {
     throw new SpecError(`failed to read ${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
-  return parseAllDocuments(text).map(document => {
-    const [error] = document.errors;
-    if (error !== undefined) throw new SpecError(`${file}: expected YAML or JSON: ${error.message}`);
-    return document.toJS() as unknown;
-  });
+  try {
+    return readYaml(text).map(({ value }) => value);
+  } catch (error) {
+    if (error instanceof YamlError) throw new SpecError(`${file}: ${error.message}`);
+    throw error;
+  }
 }
 
 /** Finds the block in a ControllerResilience, in its spec, under the key tokenRestart, or as the whole document. */

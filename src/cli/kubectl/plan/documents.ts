@@ -1,12 +1,13 @@
 import { readFile } from "node:fs/promises";
-import { isMap, parseAllDocuments } from "yaml";
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { CLUSTER_KIND, KIND } from "../../../api/names";
 import { objectOf, textOf, type JsonObject } from "../../../core/json";
 import { apiVersionOf, KINDS } from "../../../core/kinds";
+import { isMapping } from "../../is-mapping";
 import { checkSpec } from "../../schema/check";
 import { schemaOf } from "../../schema/crds";
+import { readYaml, type YamlDocument, YamlError } from "../../yaml-documents";
 import { CliError, type Io } from "../io";
 import { safeText } from "../lines";
 
@@ -44,16 +45,14 @@ export async function readText(file: string, { stdin }: Pick<Io, "stdin">): Prom
 
 /** Returns the objects of a YAML or JSON text. @throws CliError with every error, one sentence per line */
 export function parseObjects(text: string, file: string, place: DefaultPlace): FileObject[] {
-  const documents = parseAllDocuments(text).filter(({ contents, errors }) => contents !== null || errors.length > 0);
   const errors: string[] = [];
   const objects: FileObject[] = [];
-  for (const document of documents) {
-    const [error] = document.errors;
-    if (error !== undefined || !isMap(document.contents)) {
-      const got = error?.message.split("\n")[0] ?? "another value";
-      throw new CliError(`${file}: expected objects in YAML or JSON, got ${safeText(got)}`);
+  for (const { value, line } of documentsOf(text, file)) {
+    if (!isMapping(value)) {
+      const got = Array.isArray(value) ? "a list" : "a single value";
+      throw new CliError(`${file}: expected an object with apiVersion and kind, got ${got} in line ${line}`);
     }
-    for (const raw of itemsOf(document.toJS() as JsonObject)) {
+    for (const raw of itemsOf(value)) {
       const found = checkObject(raw, place);
       if (Array.isArray(found)) errors.push(...found.map(sentence => `${file}: ${safeText(sentence, 600)}`));
       else objects.push(found);
@@ -62,6 +61,15 @@ export function parseObjects(text: string, file: string, place: DefaultPlace): F
   if (errors.length > 0) throw new CliError(errors.join("\n"));
   if (objects.length === 0) throw new CliError(`${file}: expected a ${KIND} or a ${CLUSTER_KIND}, got an empty file`);
   return objects;
+}
+
+function documentsOf(text: string, file: string): YamlDocument[] {
+  try {
+    return readYaml(text);
+  } catch (error) {
+    if (error instanceof YamlError) throw new CliError(`${file}: ${safeText(error.message)}`);
+    throw error;
+  }
 }
 
 /** A List has objects as items. */

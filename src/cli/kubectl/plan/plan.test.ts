@@ -161,8 +161,13 @@ describe("plan of a ClusterControllerResilience", () => {
 describe("bad input of plan", () => {
   it.each([
     ["", "expected a ControllerResilience or a ClusterControllerResilience, got an empty file"],
-    ["- 1", "expected objects in YAML or JSON, got another value"],
-    ["a: [", "expected objects in YAML or JSON, got "],
+    ["---\n- 1", "file.yaml: expected an object with apiVersion and kind, got a list in line 2\n"],
+    ["hello", "file.yaml: expected an object with apiVersion and kind, got a single value in line 1\n"],
+    [
+      "kind: a\nb: [",
+      "file.yaml: expected YAML or JSON, got an error in line 2, column 5: Flow sequence in block collection must be sufficiently indented and end with a ]\n",
+    ],
+    ["a: *b", "file.yaml: expected YAML or JSON, got an error: Unresolved alias"],
     ["kind: ConfigMap", 'expected kind ControllerResilience or ClusterControllerResilience, got "ConfigMap"'],
     [head.replace("v1alpha1", "v9"), "expected apiVersion controller-resilience.io/v1alpha1, got"],
     [`${head}metadata: {name: A_B}`, 'metadata.name: expected a name such as web-1, got "A_B"'],
