@@ -75,8 +75,16 @@ describe("npm run classify", { timeout: 60_000 }, () => {
   });
 
   it("summarizes a file with 401s that are not persistent, and one without any", () => {
-    const brief = run("", logFile("failed to list *v1.Pod: Unauthorized", "all is well")).stdout;
-    expect(brief).toContain("RESULT  Found 401s, but not persistent: 1 occasion, at 2025-01-01T00:00:00.000Z.");
+    const denied = "failed to list *v1.Pod: Unauthorized";
+    const two = run("", logFile(denied, denied, "all is well")).stdout;
+    expect(two).toContain(
+      "RESULT  Found 401s, but not persistent: 2 occasions in 20s, since 2025-01-01T00:00:00.000Z.",
+    );
+    const one = run("", logFile(denied, "all is well")).stdout;
+    expect(one).toContain(
+      "RESULT  Found one 401, at 2025-01-01T00:00:00.000Z. One is not persistent: tokenRestart acts from 3 occasions on.\n" +
+        "NEXT    No action required if it was the last.",
+    );
     expect(run("", logFile("all is well")).stdout).toContain("RESULT  Found no problem");
     expect(run("", logFile()).stdout).toContain("RESULT  The file is empty.");
   });
@@ -91,6 +99,9 @@ describe("npm run classify", { timeout: 60_000 }, () => {
     );
     const { stdout } = run("", path);
     expect(stdout).toContain("6 lines, without timestamps of kubectl");
+    expect(stdout).toContain("RESULT  Found one record with a 401. Without the timestamps of kubectl it is unknown");
+    writeFileSync(path, "E0301 09:12:44.113201 1 reflector.go:147] failed to list *v1.Pod: Unauthorized\n".repeat(3));
+    expect(run("", path).stdout).toContain("RESULT  Found 3 records with a 401. Without the timestamps of kubectl it");
     expect(stdout).toContain(`first    ${error}\n`);
   });
 

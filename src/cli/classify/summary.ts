@@ -98,11 +98,21 @@ export function summarize(name: string, counts: ClassCounts, log: LogText, repla
 
 function describeResult(counts: ClassCounts, log: LogText, replay: string): string[] {
   const { action, occasionsMs } = log.replay;
-  if (counts.of("unauthorized") === undefined) return ["RESULT  Found no 401. tokenRestart would not act on this log."];
-  if (log.spanMs === undefined) {
+  const { records } = counts.of("unauthorized") ?? { records: 0 };
+  if (records === 0) return ["RESULT  Found no 401. tokenRestart would not act on this log."];
+  const [atMs] = occasionsMs;
+  if (atMs === undefined) {
+    const found = records === 1 ? "one record" : `${records} records`;
     return [
-      "RESULT  Found 401s. Without the timestamps of kubectl it is unknown whether they are persistent.",
+      `RESULT  Found ${found} with a 401. Without the timestamps of kubectl it is unknown whether 401s are persistent.`,
       "NEXT    Classify the output of `kubectl logs --timestamps`.",
+    ];
+  }
+  // The schema of tokenRestart allows no fewer than two occasions.
+  if (records === 1) {
+    return [
+      `RESULT  Found one 401, at ${time(atMs)}. One is not persistent: tokenRestart acts from ${log.rule.occasions} occasions on.`,
+      "NEXT    No action required if it was the last.",
     ];
   }
   if (action === undefined) {

@@ -28,6 +28,11 @@ export class LogText {
     this.replay = new Replay(detector.rule);
   }
 
+  /** When 401s are persistent. */
+  get rule(): Detector["rule"] {
+    return this.#detector.rule;
+  }
+
   /** Lines so far. */
   get lines(): number {
     return this.#lines;
