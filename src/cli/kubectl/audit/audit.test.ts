@@ -27,6 +27,7 @@ interface Report {
     name: string;
     why: string;
     wayOut: string;
+    command?: string;
   }[];
   unread: { what: string; why: string; unknown: string }[];
 }
@@ -291,6 +292,31 @@ describe("--logs", () => {
     logs = { rejected: `${ago(5)} ${text}\n` };
     expect(await found()).toEqual(["warning OldToken Pod rejected"]);
     expect(await found("--logs")).toEqual(["critical OldToken Pod rejected", "warning RejectedNow Pod rejected"]);
+    const { findings } = await report("--logs");
+    expect(findings[1]?.why).toBe("the log of container main shows 1 occasion of 401, too few to be sure.");
+  });
+
+  it("says what to do in the same words beside another finding of the pod, and for 401s that persist", async () => {
+    const ways = async (): Promise<(string | undefined)[][]> =>
+      (await report("--logs")).findings
+        .filter(({ kind }) => kind === "Pod")
+        .map(({ check, wayOut, command }) => [check, wayOut, command]);
+    const text = 'E1120 reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"';
+    const restart = ["Restart the pod, or let tokenRestart do it:", "kubectl delete pod rejected -n shop"];
+    world["pods"] = [pod("rejected", "web", { created: 600 })];
+    expect(await ways()).toEqual([["RejectedNow", ...restart]]);
+    logs = { rejected: `${ago(5)} ${text}\n` };
+    world["serviceaccounts"] = [account("web", 30)];
+    expect(await ways()).toEqual([
+      ["OldToken", ...restart],
+      ["RejectedNow", ...restart],
+    ]);
+    world["serviceaccounts"] = [];
+    const create = ["Create the ServiceAccount, then restart the pod:", restart[1]];
+    expect(await ways()).toEqual([
+      ["MissingServiceAccount", ...create],
+      ["RejectedNow", ...create],
+    ]);
   });
 
   it("finds 403s of a ServiceAccount whose last binding is gone, and reads no log of others that nothing binds", async () => {

@@ -77,6 +77,8 @@ export interface LogFacts {
   readonly container: string;
   readonly unauthorized: "persistent" | "some" | "none";
   readonly occasions: number;
+  /** The default of `occasions` of tokenRestart: fewer are never persistent. */
+  readonly needed: number;
   readonly forbidden: number;
   readonly lastForbiddenMs?: number;
 }

@@ -100,6 +100,7 @@ export function countIn(log: Buffer, detector: Detector): Omit<LogFacts, "pod" |
   return {
     unauthorized: action !== undefined ? "persistent" : occasionsMs.length > 0 ? "some" : "none",
     occasions: occasionsMs.length,
+    needed: detector.rule.occasions,
     forbidden,
     ...(lastForbiddenMs !== undefined && { lastForbiddenMs }),
   };

@@ -1,40 +1,53 @@
 import { formatDuration } from "../../../../core/duration";
-import type { PodView } from "../../../../core/views";
+import type { PodView, ServiceAccountView } from "../../../../core/views";
 import { BoundAccounts } from "../../../../engine/cluster-wide/bound-accounts";
 import type { AuditFacts, LogFacts } from "../facts";
 import type { Finding } from "../finding";
+import { createAccount, restartPod, type WayOut } from "./restart-pod";
 
 /** Fewer 403s can be a probe for a right, which many clients send when they start. */
 const FORBIDDEN_FROM = 3;
 
-/** The default of `occasions`: so many 401s persist once they have lasted. */
-const ENOUGH = 3;
-
 /** Controllers that the API server answers 401 or 403 now, as their logs say. */
-export function rejectedNow({ logs = [], nowMs, bindings = [], hasAllBindings = false }: AuditFacts): Finding[] {
+export function rejectedNow({
+  logs = [],
+  nowMs,
+  bindings = [],
+  hasAllBindings = false,
+  accounts,
+}: AuditFacts): Finding[] {
   const bound = new BoundAccounts();
   bound.replace("all", bindings);
   const isUnbound = ({ namespace, serviceAccountName }: PodView): boolean =>
     hasAllBindings && !bound.has(namespace, serviceAccountName);
-  return logs.flatMap(log => [...unauthorized(log), ...forbidden(log, { nowMs, isUnbound: isUnbound(log.pod) })]);
+  return logs.flatMap(log => [
+    ...unauthorized(log, accounts),
+    ...forbidden(log, { nowMs, isUnbound: isUnbound(log.pod) }),
+  ]);
 }
 
-function unauthorized({ pod, container, unauthorized, occasions }: LogFacts): Finding[] {
+function unauthorized(log: LogFacts, accounts: AuditFacts["accounts"]): Finding[] {
+  const { pod, container, unauthorized, occasions, needed } = log;
   if (unauthorized === "none") return [];
   const isPersistent = unauthorized === "persistent";
+  const doubt = occasions < needed ? "too few to be sure" : "not yet for long enough to be sure";
   return [
     {
       ...({ check: "RejectedNow", kind: "Pod", namespace: pod.namespace, name: pod.name } as const),
       severity: isPersistent ? "critical" : "warning",
-      why: `the log of container ${container} shows ${occasions} ${occasions === 1 ? "occasion" : "occasions"} of 401, ${isPersistent ? "which persist" : occasions < ENOUGH ? "too few to be sure" : "not yet for long enough to be sure"}.`,
-      ...(isPersistent
-        ? {
-            wayOut: "Protect it with tokenRestart. If its ServiceAccount was recreated, restart the pod:",
-            command: `kubectl delete pod ${pod.name} -n ${pod.namespace}`,
-          }
-        : { wayOut: "Look again in some minutes; tokenRestart does that and acts when they persist." }),
+      why: `the log of container ${container} shows ${occasions} ${occasions === 1 ? "occasion" : "occasions"} of 401, ${isPersistent ? "which persist" : doubt}.`,
+      ...wayOutOf(log, accounts),
     },
   ];
+}
+
+/** As the other checks say it of a pod whose ServiceAccount is younger or missing. */
+function wayOutOf({ pod, unauthorized }: LogFacts, accounts: readonly ServiceAccountView[] | undefined): WayOut {
+  const account = accounts?.find(one => one.namespace === pod.namespace && one.name === pod.serviceAccountName);
+  if (accounts !== undefined && account === undefined) return createAccount(pod);
+  const isOlder = account !== undefined && pod.createdAtMs < account.createdAtMs;
+  if (unauthorized === "persistent" || isOlder) return restartPod(pod);
+  return { wayOut: "Look again in some minutes; tokenRestart does that and acts when they persist." };
 }
 
 function forbidden(

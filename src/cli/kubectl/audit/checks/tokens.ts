@@ -4,6 +4,7 @@ import type { PodView, ServiceAccountView } from "../../../../core/views";
 import { proveByAge } from "../../../../remedies/token-restart/service-account-age";
 import { apiUsers, type AuditFacts, isActive } from "../facts";
 import type { Finding } from "../finding";
+import { createAccount, restartPod } from "./restart-pod";
 
 /** Pods whose token names a ServiceAccount that is gone. */
 export function oldTokens(facts: AuditFacts): Finding[] {
@@ -31,20 +32,11 @@ function olderPod(
   const proof = proveByAge(pod, account, nowMs);
   const age = formatDuration(nowMs - account.createdAtMs);
   const base = { kind: "Pod", namespace: pod.namespace, name: pod.name, check: "OldToken" } as const;
-  const command = restart(pod);
   const recreated = `its ServiceAccount ${account.name} was recreated ${age} ago${by(account.hook)}`;
   if (proof === undefined) {
     const why = `${recreated}, after it started. The kubelet has replaced its token since, but a client that does not read its token again is still answered 401.`;
     return isUser
-      ? [
-          {
-            ...base,
-            severity: "notice",
-            why,
-            wayOut: "audit --logs shows whether it is. Then restart the pod:",
-            command,
-          },
-        ]
+      ? [{ ...base, severity: "notice", why, ...restartPod(pod, "If audit --logs shows that it is,") }]
       : [];
   }
   // As for the operator, one 401 confirms the age.
@@ -55,8 +47,7 @@ function olderPod(
       ...base,
       severity: isSure ? "critical" : isUser ? "warning" : "notice",
       why,
-      wayOut: "Restart the pod:",
-      command,
+      ...restartPod(pod),
     },
   ];
 }
@@ -66,17 +57,12 @@ function missingAccount(pod: PodView): Finding {
   return {
     ...{ severity: "critical", check: "MissingServiceAccount", kind: "Pod", namespace, name },
     why: `its ServiceAccount ${serviceAccountName} does not exist: its token is not valid, and no successor can be created.`,
-    wayOut: "Create the ServiceAccount, then restart the pod:",
-    command: restart(pod),
+    ...createAccount(pod),
   };
 }
 
 function by(hook: RecreatingHook | undefined): string {
   return hook === undefined ? "" : ` (a ${hook.tool} hook does it: ${hook.annotation})`;
-}
-
-function restart({ namespace, name }: PodView): string {
-  return `kubectl delete pod ${name} -n ${namespace}`;
 }
 
 /** ServiceAccounts of workloads that a hook deletes and creates again. One that only Jobs use is created before they are. */
