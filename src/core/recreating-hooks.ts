@@ -14,6 +14,9 @@ export interface RecreatingHook {
 const HELM = "helm.sh/hook";
 const ARGO = "argocd.argoproj.io/hook";
 
+/** The annotation of each tool that makes an object a hook. */
+export const HOOK_ANNOTATIONS: Readonly<Record<RecreatingHook["tool"], string>> = { Helm: HELM, "Argo CD": ARGO };
+
 /** All phases of Helm together are shorter. */
 const MAX_CHARACTERS = 128;
 

@@ -1,5 +1,6 @@
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { MANAGER } from "../../../api/names";
+import { HOOK_ANNOTATIONS } from "../../../core/recreating-hooks";
 import { commandFor } from "../change/change";
 import { OPERATOR_NAMESPACE } from "../operator";
 import type { ExplainedCondition } from "./views";
@@ -51,8 +52,8 @@ function restartByHand({ metadata, status }: ControllerResilience): Action[] {
 }
 
 const HOOKS: Readonly<Record<string, string>> = {
-  HelmHook: "helm.sh/hook from it in its chart",
-  ArgoCDHook: "argocd.argoproj.io/hook from it in Git",
+  HelmHook: `${HOOK_ANNOTATIONS.Helm} from it in its chart`,
+  ArgoCDHook: `${HOOK_ANNOTATIONS["Argo CD"]} from it in Git`,
 };
 
 /** A restart heals the pods, until the hook recreates their ServiceAccount again. */
