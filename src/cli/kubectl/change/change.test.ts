@@ -117,11 +117,22 @@ describe("a command that writes", () => {
 });
 
 describe("suspend and resume", () => {
-  it("name what does not exist, and what is so already", async () => {
+  it("have nothing to do if it is so already", async () => {
+    expect(await call("resume", "app", "-n", "shop")).toEqual({
+      code: 0,
+      stdout: "nothing to do: ControllerResilience shop/app is not suspended\n",
+      stderr: "",
+    });
+    put(object({ suspend: true }));
+    const { code, stdout } = await call("suspend", "app", "-n", "shop", "--yes");
+    expect([code, stdout]).toEqual([0, "nothing to do: ControllerResilience shop/app is suspended already\n"]);
+    expect(writes).toEqual([]);
+  });
+
+  it("name what does not exist", async () => {
     expect((await call("suspend", "gone", "-n", "shop", "--yes")).stderr).toBe(
       "ControllerResilience shop/gone does not exist\n",
     );
-    expect((await call("resume", "app", "-n", "shop", "--yes")).stderr).toContain("is not suspended");
     expect((await call("suspend", "pod/a", "-n", "shop", "--yes")).stderr).toContain("expected NAME or ccres/NAME");
     expect(writes).toEqual([]);
   });
@@ -158,11 +169,22 @@ describe("breaker reset", () => {
     expect(writes[2]?.body.metadata).toMatchObject({ annotations: { "controller-resilience.io/breaker": null } });
   });
 
-  it("does nothing if it is not tripped, or there is no Lease", async () => {
-    expect((await call("breaker", "reset", "--yes")).stderr).toContain("is not tripped");
-    objects.delete(LEASE);
-    expect((await call("breaker", "reset", "--yes")).stderr).toContain("does not exist");
+  it("has nothing to reset if it is not tripped, and asks nothing", async () => {
+    const nothing = {
+      code: 0,
+      stdout:
+        "nothing to reset: the restart breaker is not tripped (Lease controller-resilience-system/controller-resilience)\n",
+      stderr: "",
+    };
+    expect(await call("breaker", "reset")).toEqual(nothing);
+    expect(await call("breaker", "reset", "--yes")).toEqual(nothing);
     expect(writes).toEqual([]);
+  });
+
+  it("is an error without a Lease", async () => {
+    objects.delete(LEASE);
+    const { code, stderr } = await call("breaker", "reset", "--yes");
+    expect([code, stderr, writes]).toEqual([1, expect.stringContaining("does not exist"), []]);
   });
 });
 

@@ -7,7 +7,7 @@ import { KINDS } from "../../../core/kinds";
 import { carryOut, type ChangeFlags, commandFor, gitOpsWarning, readOne, requireOwn } from "../change/change";
 import { findThrottled, releaseOf } from "../change/release";
 import { addClusterCommand, type Flags, helpOf, type Shell } from "../command";
-import { CliError, type ExitCode } from "../io";
+import { CliError, Exit, type ExitCode } from "../io";
 import { safeText } from "../lines";
 import { operatorState } from "../operator";
 import { PartialReader } from "../partial-reader";
@@ -50,7 +50,8 @@ async function resetBreaker(session: Session, flags: Flags<OperatorFlags>): Prom
   const what = `Lease ${place.namespace}/${place.name}`;
   const lease = await readOne(session, KINDS.Lease, place, what);
   const { breaker } = operatorState(lease, place.namespace, session.clock.now().getTime());
-  if (breaker === undefined) throw new CliError(`the restart breaker is not tripped (${what})`);
+  if (breaker === undefined)
+    return nothingToDo(session, `nothing to reset: the restart breaker is not tripped (${what})`);
   const tripped = textsOf(objectOf(lease["metadata"])["annotations"])[BREAKER_ANNOTATION];
   return carryOut(
     session,
@@ -69,6 +70,13 @@ async function resetBreaker(session: Session, flags: Flags<OperatorFlags>): Prom
     },
     flags,
   );
+}
+
+/** A script may repeat a command. */
+async function nothingToDo({ output, progress }: Session, sentence: string): Promise<ExitCode> {
+  progress.end();
+  await output.text(sentence);
+  return Exit.ok;
 }
 
 /** `release`: ends a throttle early. */
@@ -152,7 +160,7 @@ async function setSuspend(
   const verb = suspend ? "suspend" : "resume";
   requireOwn(object, what, owner => commandFor(`${verb} ccres/${owner}`));
   if ((objectOf(object["spec"])["suspend"] === true) === suspend)
-    throw new CliError(`${what} is ${suspend ? "suspended already" : "not suspended"}`);
+    return nothingToDo(session, `nothing to do: ${what} is ${suspend ? "suspended already" : "not suspended"}`);
   const effect = suspend
     ? "No remedy will read, decide or change anything for it. Throttles stay until it is resumed, and tokens and bindings may expire."
     : "Its remedies will act again, as spec.mode says.";
