@@ -85,7 +85,9 @@ describe("npm run classify", { timeout: 60_000 }, () => {
       "RESULT  Found one 401, at 2025-01-01T00:00:00.000Z. One is not persistent: tokenRestart acts from 3 occasions on.\n" +
         "NEXT    No action required if it was the last.",
     );
-    expect(run("", logFile("all is well")).stdout).toContain("RESULT  Found no problem");
+    const fine = run("", logFile("all is well")).stdout;
+    expect(fine).toContain("web.log: 1 line, 2025");
+    expect(fine).toContain("RESULT  Found no problem");
     expect(run("", logFile()).stdout).toContain("RESULT  The file is empty.");
   });
 

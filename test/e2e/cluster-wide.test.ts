@@ -126,7 +126,7 @@ it("shows the broken controller in kubectl, the plugin, /metrics, Prometheus, th
   for (const expected of [
     /^default +False +Observe +WouldRestart /m,
     /TokensAccepted False WouldRestart/,
-    /^ {2}- Deployment\/controller: 1 of 1 pods rejected/m,
+    /^ {2}- Deployment\/controller: 1 of 1 pod rejected/m,
     /^ {4}kubectl rollout restart deployment\/controller -n observed$/m,
     /^(CRITICAL|WARNING ) {2}Pod observed\/controller-\S+ {2}RejectedNow$/m,
     new RegExp(`^controller_resilience_rejected_pods\\{.*namespace="${OBSERVED}".*recreated_by="HelmHook"\\} 1$`, "m"),

@@ -79,7 +79,7 @@ it("explains a workload by the object that protects it, and says what does not e
     unread: string[];
   };
   expect(objects.map(({ name }) => name)).toEqual(["app"]);
-  expect(objects[0]?.evidence[0]).toBe("Deployment/web: 1 of 1 pods rejected");
+  expect(objects[0]?.evidence[0]).toBe("Deployment/web: 1 of 1 pod rejected");
   expect(unread).toEqual([]);
   expect(await call("explain", "deploy/gone")).toMatchObject({
     code: 1,

@@ -1,3 +1,4 @@
+import { count } from "../../core/count";
 import { formatDuration } from "../../core/duration";
 import { oneLine } from "../../core/one-line";
 import { classify, LOG_CLASSES, type LogClass, stripColors } from "../../logs/classifier/index";
@@ -77,7 +78,7 @@ const EXPLANATIONS: Readonly<Record<Found, { readonly meaning: string; readonly 
 export function summarize(name: string, counts: ClassCounts, log: LogText, replay: string): string {
   const found = LOG_CLASSES.filter(cls => counts.of(cls) !== undefined);
   if (log.lines === 0) return lines(`${name}: 0 lines`, "", "RESULT  The file is empty.");
-  const header = `${name}: ${log.lines} lines${describeSpan(log)}`;
+  const header = `${name}: ${count(log.lines, "line")}${describeSpan(log)}`;
   if (found.length === 0) {
     return lines(
       header,
@@ -130,8 +131,9 @@ function describeResult(counts: ClassCounts, log: LogText, replay: string): stri
 
 function occasions(startsMs: readonly number[]): string {
   const first = startsMs[0] ?? 0;
-  if (startsMs.length === 1) return `1 occasion, at ${time(first)}`;
-  return `${startsMs.length} occasions in ${formatDuration((startsMs.at(-1) ?? first) - first)}, since ${time(first)}`;
+  const found = count(startsMs.length, "occasion");
+  if (startsMs.length === 1) return `${found}, at ${time(first)}`;
+  return `${found} in ${formatDuration((startsMs.at(-1) ?? first) - first)}, since ${time(first)}`;
 }
 
 function table(found: readonly Found[], counts: ClassCounts): string[] {

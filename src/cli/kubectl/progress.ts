@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/clock";
+import { count } from "../../core/count";
 import type { Io } from "./io";
 
 /** Work that takes longer than this is reported. */
@@ -33,9 +34,9 @@ export class Progress {
   }
 
   #show(): void {
-    const [what, count] = [...this.#steps].at(-1) ?? ["", 0];
+    const [what, items] = [...this.#steps].at(-1) ?? ["", 0];
     const done = [...this.#steps.values()].reduce((sum, one) => sum + one, 0);
-    const text = what === "" ? "waiting for the cluster" : `${what}: ${count}; ${done} objects read`;
+    const text = what === "" ? "waiting for the cluster" : `${what}: ${items}; ${count(done, "object")} read`;
     this.#stderr.write(`\r\x1b[K${text.slice(0, 79)}`);
     this.#shown = true;
     this.#cancel = this.#clock.after(EVERY_MS, () => this.#show());

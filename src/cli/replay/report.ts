@@ -1,3 +1,4 @@
+import { count } from "../../core/count";
 import { formatDuration } from "../../core/duration";
 import type { PersistenceRule } from "../../logs/persistence";
 import type { LogText } from "./log-text";
@@ -8,13 +9,13 @@ const LISTED = 12;
 /** Describes for people whether tokenRestart would have acted on a log, and why. */
 export function describeReplay(log: LogText, rule: PersistenceRule): string {
   const { action, occasionsMs } = log.replay;
-  const required = `${rule.occasions} occasions within ${formatDuration(rule.windowMs)}, spread over ${formatDuration(rule.minDurationMs)} or more`;
+  const required = `${count(rule.occasions, "occasion")} within ${formatDuration(rule.windowMs)}, spread over ${formatDuration(rule.minDurationMs)} or more`;
   const result =
     action === undefined
       ? [`tokenRestart would not have acted.`, describeFound(log), `Required: ${required}, still going on.`]
       : [
           `tokenRestart would have acted at ${time(action.atMs)} (line ${log.actedOnLine ?? "?"}).`,
-          `Found ${action.persistence.occasions} occasions of 401 over ${formatDuration(action.atMs - (action.persistence.firstMs ?? 0))}. Required: ${required}.`,
+          `Found ${count(action.persistence.occasions, "occasion")} of 401 over ${formatDuration(action.atMs - (action.persistence.firstMs ?? 0))}. Required: ${required}.`,
         ];
   return [...result, ...listOccasions(action?.occasionsMs ?? occasionsMs)].join("\n") + "\n";
 }
@@ -22,11 +23,11 @@ export function describeReplay(log: LogText, rule: PersistenceRule): string {
 function describeFound(log: LogText): string {
   const { occasionsMs } = log.replay;
   const span = log.spanMs;
-  const read = `${log.lines} lines${span === undefined ? "" : ` from ${time(span.first)} to ${time(span.last)}`}`;
+  const read = `${count(log.lines, "line")}${span === undefined ? "" : ` from ${time(span.first)} to ${time(span.last)}`}`;
   if (occasionsMs.length === 0) return `Found no 401 for a request of this process in ${read}.`;
   const first = occasionsMs[0] ?? 0;
   const spread = formatDuration((occasionsMs.at(-1) ?? first) - first);
-  return `Found ${occasionsMs.length} occasion(s) of 401 over ${spread} in ${read}.`;
+  return `Found ${count(occasionsMs.length, "occasion")} of 401 over ${spread} in ${read}.`;
 }
 
 function listOccasions(occasionsMs: readonly number[]): string[] {

@@ -2,6 +2,7 @@ import type { ClusterControllerResilience } from "../../api/cluster-controller-r
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { CLUSTER_KIND, KIND, PRESET_LABEL } from "../../api/names";
 import type { Candidate, Facts } from "../../core/cluster-wide";
+import { count } from "../../core/count";
 import type { Intent, ObjectRef } from "../../core/intent";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 import { distribute, type Group, listedIn, type Wanted } from "./generated";
@@ -112,7 +113,7 @@ function creation(
   { name, labels, ownerReference, spec }: Wanted,
 ): PlannedWrite {
   const body = { metadata: { labels, ownerReferences: [ownerReference] }, spec };
-  const why = `${nameOf(owner)} selects ${String(spec.targets.length)} workloads of this namespace`;
+  const why = `${nameOf(owner)} selects ${count(spec.targets.length, "workload")} of this namespace`;
   const target = refTo(namespace, name);
   const intent: Intent = { verb: "create", target, body, why, eventReason: "Generated" };
   return { for: owner.metadata.uid, intent, needsLive: spec.mode === "Enforce" && !spec.suspend };

@@ -1,4 +1,5 @@
 import { RESTARTED_AT_ANNOTATION, SKIP_ANNOTATION } from "../../api/names";
+import { count } from "../../core/count";
 import type { Intent, RestartClaim } from "../../core/intent";
 import { describeOpening } from "../../core/windows";
 import { firstMatch } from "../kit/checks";
@@ -19,7 +20,6 @@ import { neverRestarted, notRecreated, podsOfOthers } from "./owner-checks";
 import { downPods, tooManyDown, UNHEALTHY_HINT } from "./unavailable";
 import { isStale, isSuspected, workloadId, type ObservedPod, type ObservedWorkload } from "./observed";
 import {
-  count,
   describeBlock,
   describeCause,
   describeEvidence,

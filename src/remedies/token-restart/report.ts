@@ -1,4 +1,5 @@
 import type { TargetStatus } from "../../api/controller-resilience";
+import { count } from "../../core/count";
 import type { Execution, Intent, LimitReason, Outcome } from "../../core/intent";
 import { capitalize, whatWould } from "../../core/mode";
 import type { EventRequest, Outcomes, ReasonOf, Report } from "../../core/remedy";
@@ -9,7 +10,6 @@ import type { PlannedRestart } from "./assessment";
 import type { TokenRestartPlan, WorkloadItem, WorkloadsPlan } from "./plan";
 import { REASONS, type Reason } from "./reasons";
 import {
-  count,
   describeBlock,
   describeIneffective,
   describeRecovery,

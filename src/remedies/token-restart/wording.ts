@@ -1,5 +1,6 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
+import { count } from "../../core/count";
 import { formatDuration } from "../../core/duration";
 import { toSeconds } from "../../core/time";
 import type { Persistence } from "../../logs/persistence";
@@ -131,11 +132,6 @@ export function describeReplacement({ pod, workload }: RestartStatus): string {
 /** A restart that has not helped, or whose effect is unknown. */
 export function describeIneffective({ pod, workload }: RestartStatus): string {
   return `Restarting pod ${pod} of ${workload} had no visible effect.`;
-}
-
-/** `1 pod` or `3 pods`. */
-export function count(amount: number, noun: string): string {
-  return `${amount} ${noun}${amount === 1 ? "" : "s"}`;
 }
 
 /** `Deployment/web: 2 of 3 pods rejected` */

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { FakeServer, run, type Run } from "../testing/run";
+import { formatHtml } from "./html";
+import { type Report as AuditReport, summaryOf } from "./report";
 import { ago, answerOf, binding, meta, pod, type World, workload } from "./testing/world";
 
 let world: World;
@@ -341,7 +343,7 @@ describe("--logs", () => {
     world["pods"] = [...Array.from({ length: 500 }, (_, i) => pod(`a-${i}`, "other")), pod("rejected", "web")];
     const { findings, unread } = await report("--logs");
     expect(findings.map(({ check, name }) => `${check} ${name}`)).toContain("RejectedNow rejected");
-    expect(unread).toMatchObject([{ what: "read 1 more logs" }]);
+    expect(unread).toMatchObject([{ what: "read 1 more log" }]);
   });
 
   it("reads none without it", async () => {
@@ -366,6 +368,23 @@ describe("the report", () => {
     expect(stdout).toMatch(/\nAudit of http:\S+: found 1 critical, 1 warning\.\n$/);
     expect(Math.max(...stdout.split("\n").map(line => line.length))).toBeLessThanOrEqual(80);
     expect(code).toBe(2);
+  });
+
+  it("counts with a plural that is right, in the page too", () => {
+    const notice = {
+      severity: "notice",
+      check: "NoFlow",
+      kind: "Pod",
+      namespace: "shop",
+      why: "",
+      wayOut: "",
+    } as const;
+    const findings = ["a", "b"].map(name => ({ ...notice, name }));
+    const report: AuditReport = { server: "s", time: "", unread: [], findings };
+    expect(summaryOf(report)).toBe("Audit of s: found 2 notices.");
+    expect(summaryOf({ ...report, findings: findings.slice(1) })).toBe("Audit of s: found 1 notice.");
+    expect(formatHtml(report)).toContain("<b>0</b> warnings</div>");
+    expect(formatHtml(report)).toContain("<b>2</b> notices</div>");
   });
 
   it("counts as findings what is as severe as --fail-on", async () => {

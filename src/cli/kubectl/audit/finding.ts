@@ -1,8 +1,14 @@
+import { count } from "../../../core/count";
 import { oneLine } from "../../../core/one-line";
 
 /** Worst first. critical: it fails now. warning: it fails at a foreseeable event. notice: nothing would notice or contain a failure. */
 export const SEVERITIES = ["critical", "warning", "notice"] as const;
 export type Severity = (typeof SEVERITIES)[number];
+
+/** Returns a number of findings, such as `2 critical` or `1 warning`. */
+export function countOf(amount: number, severity: Severity): string {
+  return severity === "critical" ? `${amount} critical` : count(amount, severity);
+}
 
 /** The object that a finding is about. */
 export interface Subject {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { CHECKS, nameOf, type Finding, SEVERITIES } from "./finding";
+import { CHECKS, countOf, nameOf, type Finding, SEVERITIES, type Severity } from "./finding";
 import { type Report, summaryOf } from "./report";
 
 /** Formats a report as one page that needs nothing else: no network, no file. */
@@ -19,7 +19,7 @@ export function formatHtml(report: Report): string {
 <h1>Controller resilience audit</h1>
 <p>${escape(summaryOf(report))} <time datetime="${escape(time)}">${escape(time)}</time></p>
 </header>
-<section class="counts">${SEVERITIES.map(severity => countOf(severity, findings)).join("")}</section>
+<section class="counts">${SEVERITIES.map(severity => counter(severity, findings)).join("")}</section>
 ${unread.length === 0 ? "" : `<section class="incomplete"><h2>Incomplete</h2><ul>${unread.map(({ what, why, unknown }) => `<li><b>${escape(what)}</b>: ${escape(why)}. Unknown: ${escape(unknown)}.</li>`).join("")}</ul></section>`}
 <form>
 <input id="text" type="search" placeholder="Filter by any text" aria-label="Filter by any text">
@@ -40,9 +40,9 @@ ${findings.map(row).join("\n")}
 `;
 }
 
-function countOf(severity: string, findings: readonly Finding[]): string {
-  const count = findings.filter(one => one.severity === severity).length;
-  return `<div class="${severity}"><b>${count}</b> ${severity}</div>`;
+function counter(severity: Severity, findings: readonly Finding[]): string {
+  const count = countOf(findings.filter(one => one.severity === severity).length, severity);
+  return `<div class="${severity}">${count.replace(/^\d+/, "<b>$&</b>")}</div>`;
 }
 
 function select(id: string, all: string, values: readonly string[]): string {

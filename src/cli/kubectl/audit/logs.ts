@@ -1,4 +1,5 @@
 import { pathOf } from "../../../cluster/http/resources";
+import { count } from "../../../core/count";
 import { ForbiddenError, ResilienceError } from "../../../core/errors";
 import { KINDS } from "../../../core/kinds";
 import type { PodView } from "../../../core/views";
@@ -64,12 +65,12 @@ function noteUnread(failures: readonly ResilienceError[], skipped: number, unrea
   );
   if (first !== undefined)
     unread.push({
-      what: `read ${failures.length} logs`,
+      what: `read ${count(failures.length, "log")}`,
       why: safeText(first.message.replace(/^[^:]*: /, "")),
       unknown,
     });
   if (skipped > 0)
-    unread.push({ what: `read ${skipped} more logs`, why: `one audit reads ${MOST_LOGS}; use -n`, unknown });
+    unread.push({ what: `read ${count(skipped, "more log")}`, why: `one audit reads ${MOST_LOGS}; use -n`, unknown });
 }
 
 async function readOne(session: Session, { pod, name }: Container, detector: Detector): Promise<LogFacts> {

@@ -3,7 +3,7 @@ import { wrapText } from "../lines";
 import { formatTable } from "../table";
 import type { Paint } from "../io";
 import type { Unread } from "./facts";
-import { type CheckName, CHECKS, nameOf, type Finding, SEVERITIES, type Severity } from "./finding";
+import { type CheckName, CHECKS, countOf, nameOf, type Finding, SEVERITIES, type Severity } from "./finding";
 
 /** The result of an audit. */
 export interface Report {
@@ -78,9 +78,9 @@ function formatUnread(unread: readonly Unread[], columns: number): string {
 export function summaryOf({ findings, unread, server, namespace }: Report): string {
   const counts = SEVERITIES.map(severity => ({
     severity,
-    count: findings.filter(one => one.severity === severity).length,
+    amount: findings.filter(one => one.severity === severity).length,
   }));
-  const found = counts.filter(({ count }) => count > 0).map(({ severity, count }) => `${count} ${severity}`);
+  const found = counts.filter(({ amount }) => amount > 0).map(({ severity, amount }) => countOf(amount, severity));
   const where = namespace === undefined ? server : `namespace ${namespace} of ${server}`;
   const what = found.length === 0 ? "found nothing" : `found ${found.join(", ")}`;
   return `Audit of ${oneLine(where)}: ${what}${unread.length > 0 ? "; not everything could be read" : ""}.`;

@@ -1,6 +1,7 @@
 import { Option, type Command } from "commander";
 import { CLUSTER_KIND, KIND, VERSION } from "../../../api/names";
 import { clusterObjectOfOursView, objectView } from "../../../cluster/read/object-view";
+import { count } from "../../../core/count";
 import { KINDS } from "../../../core/kinds";
 import { readCoverage } from "../audit/coverage";
 import { addClusterCommand, type Flags, type Shell } from "../command";
@@ -130,7 +131,7 @@ async function planCluster(
   const objects: ObjectPlan[] = [];
   for (const one of generated.slice(0, MOST_OBJECTS)) objects.push(await planObject(one.object, one.exists, tools));
   const left = generated.length - objects.length;
-  if (left > 0) tools.note(`${left} more generated objects: one plan covers ${MOST_OBJECTS}; use -n`);
+  if (left > 0) tools.note(`${count(left, "more generated object")}: one plan covers ${MOST_OBJECTS}; use -n`);
   return {
     kind: CLUSTER_KIND,
     name: owner.metadata.name,

@@ -42,6 +42,7 @@ it("explains a ClusterControllerResilience by its status and by the objects that
   expect([code, stderr]).toEqual([0, ""]);
   expect(stdout).toContain("ClusterControllerResilience all  mode Observe, suspended");
   expect(stdout).toContain("Ready False ObjectsNotReady");
+  expect(stdout).toContain("it selects 5 workloads in 2 namespaces; 4 of them are protected, by 2");
   expect(stdout).toContain("not selected: 3 OptedOut");
   expect(stdout).toContain("shop: Refused: quota");
   expect(stdout).toContain("shop/bad: Rejected: message of Rejected.");
@@ -50,6 +51,16 @@ it("explains a ClusterControllerResilience by its status and by the objects that
   expect(stdout).toContain("    kubectl resilience explain bad -n shop\n");
   expect(stdout).toContain("no replica leads");
   expect(Math.max(...stdout.split("\n").map(line => line.length))).toBeLessThanOrEqual(80);
+});
+
+it("counts one of each", async () => {
+  const path = `${GROUP}/v1alpha1/clustercontrollerresiliences/one`;
+  const counts = { namespaces: 1, workloads: 1, protected: 1, objects: 1 };
+  answers[path] = { ...all, metadata: { ...all.metadata, name: "one" }, status: { ...all.status, ...counts } };
+  const { stdout } = await run(["explain", "ccres/one", "--kubeconfig", kubeconfig]);
+  expect(stdout.replaceAll(/\s+/g, " ")).toContain(
+    "it selects 1 workload in 1 namespace; 1 of them is protected, by 1 generated object and by hand-written ones",
+  );
 });
 
 it("prints the same as data, and names one that does not exist", async () => {

@@ -1,3 +1,4 @@
+import { count } from "../../../core/count";
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import { ConditionType } from "../../../api/conditions";
 import type { ControllerResilience } from "../../../api/controller-resilience";
@@ -74,7 +75,7 @@ function evidenceOf(status: ClusterControllerResilience["status"]): string[] {
   const { namespaces = 0, workloads = 0, protected: covered = 0, objects = 0, excluded = [] } = status;
   const reasons = excluded.map(({ reason, count }) => `${count} ${reason}`).join(", ");
   return [
-    `it selects ${workloads} workloads in ${namespaces} namespaces; ${covered} of them are protected, by ${objects} generated objects and by hand-written ones`,
+    `it selects ${count(workloads, "workload")} in ${count(namespaces, "namespace")}; ${covered} of them ${covered === 1 ? "is" : "are"} protected, by ${count(objects, "generated object")} and by hand-written ones`,
     ...(reasons === "" ? [] : [`not selected: ${reasons}`]),
   ];
 }

@@ -8,6 +8,7 @@ import type {
   StallStatus,
   TargetStatus,
 } from "../../../api/controller-resilience";
+import { count } from "../../../core/count";
 import { timeOf } from "../../../core/json";
 import { when } from "../lines";
 
@@ -42,7 +43,10 @@ export function evidenceOf(object: ControllerResilience, nowMs: number): Evidenc
 
 function ofTarget({ kind, name, pods, rejectedPods, lastUnauthorizedTime }: TargetStatus, nowMs: number): Evidence {
   const last = lastUnauthorizedTime === undefined ? "" : `; last 401 ${when(lastUnauthorizedTime, nowMs)}`;
-  return { about: [idOf(kind, name)], text: `${kind}/${name}: ${rejectedPods} of ${pods} pods rejected${last}` };
+  return {
+    about: [idOf(kind, name)],
+    text: `${kind}/${name}: ${rejectedPods} of ${count(pods, "pod")} rejected${last}`,
+  };
 }
 
 function ofStall({ workload, evidence, since, pod, lease, denied }: StallStatus, nowMs: number): Evidence {

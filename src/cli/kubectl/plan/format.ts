@@ -1,3 +1,4 @@
+import { count } from "../../../core/count";
 import type { Mode } from "../../../core/mode";
 import { whyObserved } from "../../../core/mode";
 import type { Paint } from "../io";
@@ -104,12 +105,12 @@ function formatCluster(plan: ClusterPlan, look: Look): string[] {
   const workloads = namespaces.reduce((sum, { selected }) => sum + selected.length, 0);
   return [
     `${look.paint("bold", `ClusterControllerResilience ${name}`)}  ${exists ? "exists" : "new"}${suspended ? ", suspended" : ""}`,
-    `  selects ${workloads} workloads in ${namespaces.length} namespaces`,
+    `  selects ${count(workloads, "workload")} in ${count(namespaces.length, "namespace")}`,
     ...(Object.keys(excludedNamespaces).length === 0
       ? []
       : wrapText(countsOf(excludedNamespaces), "  namespaces not selected: ", look.columns)),
     ...namespaces.slice(0, SHOWN).flatMap(namespace => formatNamespace(namespace, look)),
-    ...(namespaces.length > SHOWN ? [`  and ${namespaces.length - SHOWN} more namespaces: see -o json`] : []),
+    ...(namespaces.length > SHOWN ? [`  and ${count(namespaces.length - SHOWN, "more namespace")}: see -o json`] : []),
     ...objects.flatMap(object => ["", ...formatObject(object, look)]),
   ];
 }

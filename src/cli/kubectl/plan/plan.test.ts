@@ -63,7 +63,7 @@ describe("plan of a ControllerResilience", () => {
     const { code, stdout, stderr } = await plan(web);
     expect([code, stderr]).toEqual([2, ""]);
     expect(stdout).toContain("ControllerResilience shop/web  new, mode Enforce");
-    expect(stdout).toContain("sees   Deployment/web: 1 of 1 pods rejected");
+    expect(stdout).toContain("sees   Deployment/web: 1 of 1 pod rejected");
     expect(stdout).toContain("stallDetection");
     expect(Math.max(...stdout.split("\n").map(line => line.length))).toBeLessThanOrEqual(80);
     expect(writes()).toEqual([]);
@@ -150,8 +150,8 @@ describe("plan of a ControllerResilience", () => {
 describe("plan of a ClusterControllerResilience", () => {
   it("says what it selects, what it would create, and what that would do", async () => {
     const { code, stdout } = await plan(wide);
-    expect(stdout).toContain("selects 1 workloads in 1 namespaces");
-    expect(stdout).toMatch(/would {4}create ControllerResilience all: /);
+    expect(stdout).toContain("selects 1 workload in 1 namespace\n");
+    expect(stdout).toMatch(/would {4}create ControllerResilience all: \S+\s+selects 1 workload of this namespace/);
     expect(stdout).toContain("ControllerResilience shop/all  new, only observes: mode Observe");
     expect(stdout).toContain("\n  - evict Pod shop/web-7d-1\n");
     expect([code, writes()]).toEqual([2, []]);

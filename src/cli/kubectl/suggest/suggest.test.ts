@@ -123,6 +123,6 @@ describe("a suggestion for the cluster", () => {
     const [found] = parseObjects(stdout, "-", place);
     expect(found?.kind).toBe("ClusterControllerResilience");
     expect(found?.object.spec).toMatchObject({ mode: "Observe", template: { tokenRestart: {}, stallDetection: {} } });
-    expect(stdout.replaceAll(/\n *#/g, "")).toContain("1 workloads in 1 namespaces use the API");
+    expect(stdout.replaceAll(/\n *#/g, "")).toContain("1 workload in 1 namespace uses the API unprotected");
   });
 });

@@ -1,3 +1,4 @@
+import { count } from "../../../core/count";
 import { stringify } from "yaml";
 import { CLUSTER_KIND, GROUP, KIND, VERSION } from "../../../api/names";
 import { DEFAULT_COLUMNS } from "../io";
@@ -92,7 +93,7 @@ export function writeClusterObject(found: FoundFacts, taken: ReadonlySet<string>
       "  mode: Observe",
     ],
     [
-      `${found.workloads.length} workloads in ${namespaces.size} namespaces use the API unprotected: ${some([...namespaces])}. Exclude namespaces with excludeNamespaces.`,
+      `${count(found.workloads.length, "workload")} in ${count(namespaces.size, "namespace")} ${found.workloads.length === 1 ? "uses" : "use"} the API unprotected: ${some([...namespaces])}. Exclude namespaces with excludeNamespaces.`,
       "  workloads: { discover: UsesAPI }",
     ],
     ...[...new Set(presets)].map(preset => [`Preset ${preset}`, ""] as const),

@@ -1,3 +1,4 @@
+import { count } from "../../../../core/count";
 import { matchesSelector } from "../../../../core/label-selector";
 import type { AuditFacts, BudgetFacts, WorkloadFacts } from "../facts";
 import type { Finding } from "../finding";
@@ -16,7 +17,7 @@ export function neverEvictable({ budgets = [], workloads = [] }: AuditFacts): Fi
     return [
       {
         ...({ severity: "warning", check: "NeverEvictable", kind: "PodDisruptionBudget", namespace, name } as const),
-        why: `it never allows an eviction of ${listOf(selected)} with ${replicas} ${replicas === 1 ? "replica" : "replicas"} (${ruleOf(budget)}): no drain of its node ends, and no controller can replace a broken pod safely.`,
+        why: `it never allows an eviction of ${listOf(selected)} with ${count(replicas, "replica")} (${ruleOf(budget)}): no drain of its node ends, and no controller can replace a broken pod safely.`,
         wayOut: replicas === 1 ? "Run two replicas, or delete the PodDisruptionBudget." : "Set maxUnavailable: 1.",
       },
     ];

@@ -1,3 +1,4 @@
+import { count } from "../../../../core/count";
 import { formatDuration } from "../../../../core/duration";
 import type { PodView, ServiceAccountView } from "../../../../core/views";
 import { BoundAccounts } from "../../../../engine/cluster-wide/bound-accounts";
@@ -35,7 +36,7 @@ function unauthorized(log: LogFacts, accounts: AuditFacts["accounts"]): Finding[
     {
       ...({ check: "RejectedNow", kind: "Pod", namespace: pod.namespace, name: pod.name } as const),
       severity: isPersistent ? "critical" : "warning",
-      why: `the log of container ${container} shows ${occasions} ${occasions === 1 ? "occasion" : "occasions"} of 401, ${isPersistent ? "which persist" : doubt}.`,
+      why: `the log of container ${container} shows ${count(occasions, "occasion")} of 401, ${isPersistent ? "which persist" : doubt}.`,
       ...wayOutOf(log, accounts),
     },
   ];
