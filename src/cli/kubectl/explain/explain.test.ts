@@ -171,6 +171,41 @@ it("says that nothing happens while the object is suspended", () => {
   expect(one?.actions[0]?.command).toBe("kubectl resilience resume app -n shop");
 });
 
+const none = { lease: "system/controller-resilience", leads: false };
+
+it("promises nothing, and no time, while no operator leads", () => {
+  const flows = [{ serviceAccount: "web", state: "Throttled", since: ago(9), until: ago(-1) }];
+  const spec = { flowIsolation: { requestRate: { threshold: 9 } } };
+  const facts = { operator: none, objects: [object({ spec, status: { flows } })] };
+  expect(explained(facts).objects[0]?.next).toEqual([
+    { about: [], text: "The operator does nothing until a replica leads." },
+  ]);
+  expect(text(facts)).toContain("Deployment/web, Unknown: 2 of 3 left in 1h\n");
+  const suspended = explained({ operator: none, objects: [object({ spec: { suspend: true } })] }).objects[0];
+  expect(suspended?.next).toEqual([
+    { about: [], text: "The operator does nothing until a replica leads and a person resumes the object." },
+  ]);
+});
+
+it("says while no operator leads which bindings expire, since their enforcer does not wait for it", () => {
+  const binding = { kind: "RoleBinding", name: "b", namespace: "shop", state: "Current" };
+  const bindings = [
+    { ...binding, renewTime: ago(-5), expiryTime: ago(-60) },
+    { ...binding, name: "past", renewTime: ago(20), expiryTime: ago(10) },
+  ];
+  const facts = {
+    objects: [object({ spec: { bindingRenewal: { bindings: [] } }, status: { bindings, restarts: [] } })],
+  };
+  const texts = (operator: ExplainFacts["operator"]) => explained({ ...facts, operator }).objects[0]?.next;
+  expect(texts({ ...none, leads: true })).toEqual([
+    { time: ago(-5), about: ["RoleBinding/shop/b"], text: "RoleBinding b is renewed" },
+  ]);
+  expect(texts(none)).toEqual([
+    { about: [], text: "The operator does nothing until a replica leads." },
+    { time: ago(-60), about: ["RoleBinding/shop/b"], text: "RoleBinding b expires" },
+  ]);
+});
+
 it("names no command of the plugin that does not exist", () => {
   const flows = [{ serviceAccount: "web", state: "Throttled", since: ago(9), until: ago(-1) }];
   const all = text({ objects: [object({ spec: { suspend: true }, status: { flows } })] });

@@ -102,7 +102,9 @@ function explainObject(object: ControllerResilience, facts: ExplainFacts): Objec
   const isShown = (about: readonly string[]): boolean => live === undefined || about.some(id => live.ids.includes(id));
   const conditions = explainConditions(object);
   const { name, namespace } = object.metadata;
-  const next = nextOf(object, nowMs).filter(({ about }) => about.length === 0 || isShown(about));
+  const next = nextOf(object, nowMs, facts.operator?.leads !== false).filter(
+    ({ about }) => about.length === 0 || isShown(about),
+  );
   return {
     namespace,
     name,

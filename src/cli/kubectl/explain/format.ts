@@ -20,7 +20,7 @@ export function formatExplanation(explanation: Explanation, look: Look): string 
     look.paint("bold", subject),
     ...live.flatMap(note => wrapText(note, "  ", look.columns)),
     ...(operator === undefined ? [] : describeOperator(operator, look)),
-    ...objects.flatMap(object => ["", ...formatObject(object, subject, look)]),
+    ...objects.flatMap(object => ["", ...formatObject(object, { subject, leads: operator?.leads !== false }, look)]),
     ...(objects.length === 0 ? ["", ...formatNone(subject, unread, look)] : []),
     ...section("Not readable, so unknown", unread, look),
   ];
@@ -48,7 +48,11 @@ export function describeOperator({ leads, renewTime, breaker, lease }: OperatorS
   return wrapText(`${state}${last}.${tripped}`, "  ", look.columns);
 }
 
-function formatObject(object: ObjectExplanation, subject: string, look: Look): string[] {
+function formatObject(
+  object: ObjectExplanation,
+  { subject, leads }: { readonly subject: string; readonly leads: boolean },
+  look: Look,
+): string[] {
   const { conditions, evidence, budgets, next, actions, events, mode, suspended } = object;
   const title = `ControllerResilience ${object.namespace}/${object.name}`;
   const flags = `mode ${mode}${suspended ? ", suspended" : ""}`;
@@ -60,7 +64,7 @@ function formatObject(object: ObjectExplanation, subject: string, look: Look): s
     ...section("Evidence", evidence, look),
     ...section(
       "Restart budgets",
-      budgets.map(budget => describeBudget(budget, look.nowMs)),
+      budgets.map(budget => `${describeBudget(budget)}${leads ? describeWait(budget, look.nowMs) : ""}`),
       look,
     ),
     ...section(
@@ -110,9 +114,12 @@ export function formatCondition(condition: ExplainedCondition, { paint, columns,
   return lines;
 }
 
-function describeBudget({ workload, cause, used, max, window, notBefore, limit }: BudgetLeft, nowMs: number): string {
-  const wait = notBefore === undefined ? "the next may be now" : `the next ${when(notBefore, nowMs)} (${limit})`;
-  return `${workload}, ${cause}: ${max - used} of ${max} left in ${window}; ${wait}`;
+function describeBudget({ workload, cause, used, max, window }: BudgetLeft): string {
+  return `${workload}, ${cause}: ${max - used} of ${max} left in ${window}`;
+}
+
+function describeWait({ notBefore, limit }: BudgetLeft, nowMs: number): string {
+  return notBefore === undefined ? "; the next may be now" : `; the next ${when(notBefore, nowMs)} (${limit})`;
 }
 
 /** Formats a list with its title; nothing without items. @param lines formatted already, above the items */

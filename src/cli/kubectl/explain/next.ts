@@ -12,13 +12,31 @@ export interface NextStep {
   readonly text: string;
 }
 
-/** What happens next by the status of an object, soonest first. Pure. */
-export function nextOf(object: ControllerResilience, nowMs: number): NextStep[] {
+/** What happens next by the status of an object, soonest first. Pure. @param leads an operator leads */
+export function nextOf(object: ControllerResilience, nowMs: number, leads: boolean): NextStep[] {
   const { spec } = object;
+  if (!leads) return withoutOperator(object, nowMs);
   if (spec.suspend) return [{ about: [], text: "Nothing, until a person resumes the object." }];
   const steps = [...restartsNext(object, nowMs), ...flowsNext(object), ...bindingsNext(object, nowMs)];
   if (spec.mode === "Observe")
     steps.push({ about: [], text: "Mode Observe: the operator reports what it would do, and changes nothing." });
+  return soonestFirst(steps);
+}
+
+/** An enforcer deletes bindings whether an operator leads or not. Every other time is one that the operator would keep. */
+function withoutOperator({ spec, status }: ControllerResilience, nowMs: number): NextStep[] {
+  const resumed = spec.suspend ? " and a person resumes the object" : "";
+  const expiries = (status?.bindings ?? []).flatMap(({ kind, name, namespace, expiryTime }) => {
+    if (expiryTime === undefined || (timeOf(expiryTime) ?? 0) < nowMs) return [];
+    return [{ time: expiryTime, about: [idOf(kind, name, namespace)], text: `${kind} ${name} expires` }];
+  });
+  return [
+    { about: [], text: `The operator does nothing until a replica leads${resumed}.` },
+    ...soonestFirst(spec.bindingRenewal === undefined ? [] : expiries),
+  ];
+}
+
+function soonestFirst(steps: readonly NextStep[]): NextStep[] {
   return steps.toSorted((a, b) => (timeOf(a.time) ?? Infinity) - (timeOf(b.time) ?? Infinity) || 0);
 }
 
