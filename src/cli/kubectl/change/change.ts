@@ -113,8 +113,8 @@ function gitOpsToolOf(object: JsonObject): string | undefined {
   return managers.map(manager => MANAGERS[manager]).find(tool => tool !== undefined);
 }
 
-/** Quotes what a shell would not take as one plain word, since people copy commands: an owner reference may name anything. */
-function shellWord(text: string): string {
+/** Returns a text, quoted unless a shell takes it as one plain word. People copy commands, and an owner reference may name anything. */
+export function shellWord(text: string): string {
   return /^[\w.:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 

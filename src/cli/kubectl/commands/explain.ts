@@ -4,9 +4,10 @@ import { clusterObjectOfOursView } from "../../../cluster/read/object-view";
 import { KINDS } from "../../../core/kinds";
 import { addClusterCommand, type Flags, type Shell } from "../command";
 import { explainCluster, formatClusterExplanation } from "../explain/cluster";
-import { explain, type ExplainFacts } from "../explain/explain";
+import { concerned, explain, type ExplainFacts } from "../explain/explain";
 import { formatExplanation } from "../explain/format";
 import { readLive } from "../explain/live";
+import { readOnDelete } from "../explain/on-delete";
 import { CliError, Exit, type ExitCode } from "../io";
 import { OPERATOR_NAMESPACE } from "../operator";
 import { PartialReader } from "../partial-reader";
@@ -100,8 +101,10 @@ async function readFacts(session: Session, subject: Subject, operatorNamespace: 
   ]);
   const nowMs = session.clock.now().getTime();
   const common = { nowMs, subject, events, unread: reader.unread, ...(operator === undefined ? {} : { operator }) };
-  if (subject.kind === KIND) return { ...common, objects: only(objects, subject, reader.unread) };
-  return { ...common, objects, live: await readLive(reader, subject, nowMs) };
+  const chosen = subject.kind === KIND ? only(objects, subject, reader.unread) : objects;
+  const live = subject.kind === KIND ? undefined : await readLive(reader, subject, nowMs);
+  const facts = { ...common, objects: chosen, ...(live && { live }) };
+  return { ...facts, onDelete: await readOnDelete(reader, concerned(facts)) };
 }
 
 function only(objects: ExplainFacts["objects"], subject: Subject, unread: readonly string[]): ExplainFacts["objects"] {

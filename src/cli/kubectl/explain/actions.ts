@@ -1,8 +1,9 @@
-import type { ControllerResilience } from "../../../api/controller-resilience";
+import type { ControllerResilience, TargetStatus } from "../../../api/controller-resilience";
 import { MANAGER } from "../../../api/names";
 import { HOOK_ANNOTATIONS } from "../../../core/recreating-hooks";
 import { commandFor } from "../change/change";
 import { OPERATOR_NAMESPACE } from "../operator";
+import { type OnDelete, onDeleteKey, toRestart } from "./on-delete";
 import type { ExplainedCondition } from "./views";
 
 /** Something that a person can do. */
@@ -12,14 +13,21 @@ export interface Action {
   readonly command?: string;
 }
 
-/** Workloads of which a restart by hand is offered. */
-const MOST_RESTARTS = 3;
+/** Workloads of which the hook is named. */
+const MOST_HOOKS = 3;
 
-/** What a person can do, most urgent first: commands of this plugin. Pure. @param lease the operator's, as namespace and name */
+/** What the actions also depend on. */
+interface Known {
+  /** The operator's, as namespace and name. Absent: the default. */
+  readonly lease?: string | undefined;
+  readonly onDelete?: OnDelete | undefined;
+}
+
+/** What a person can do, most urgent first: commands of this plugin. Pure. */
 export function actionsFor(
   object: ControllerResilience,
   conditions: readonly ExplainedCondition[],
-  lease = `${OPERATOR_NAMESPACE}/${MANAGER}`,
+  { lease = `${OPERATOR_NAMESPACE}/${MANAGER}`, onDelete = new Map() }: Known = {},
 ): Action[] {
   const { spec, status } = object;
   const isTripped = conditions.some(({ reason }) => reason === "BreakerTripped");
@@ -29,7 +37,7 @@ export function actionsFor(
   return [
     ...(spec.suspend ? [{ text: "resume it:", command: commandFor(`resume ${name}`, namespace) }] : []),
     ...(isTripped ? [resetBreaker(lease)] : []),
-    ...(conditions.some(({ reason }) => reason === "WouldRestart") ? restartByHand(object) : []),
+    ...toRestart(object).map(target => restartByHand(target, object.metadata.namespace, onDelete)),
     ...hooksToRemove(object),
     ...throttled.map(({ serviceAccount }) => ({
       text: `fix the client of ServiceAccount ${serviceAccount}; to end its throttle early:`,
@@ -40,15 +48,20 @@ export function actionsFor(
   ];
 }
 
-/** The operator only observes these. Pods of other kinds of owners have no such command. */
-function restartByHand({ metadata, status }: ControllerResilience): Action[] {
-  const rejected = (status?.targets ?? []).filter(
-    ({ kind, rejectedPods }) => rejectedPods > 0 && ["Deployment", "StatefulSet", "DaemonSet"].includes(kind),
-  );
-  return rejected.slice(0, MOST_RESTARTS).map(({ kind, name }) => ({
-    text: `restart ${kind} ${name} by hand, or let the operator do it with mode Enforce:`,
-    command: `kubectl rollout restart ${kind.toLowerCase()}/${name} -n ${metadata.namespace}`,
-  }));
+/** With the update strategy OnDelete a restart of the workload replaces no pod. */
+function restartByHand(target: TargetStatus, namespace: string, onDelete: OnDelete): Action {
+  const { kind, name } = target;
+  const byHand = onDelete.get(onDeleteKey(namespace, target));
+  if (byHand === undefined) {
+    return {
+      text: `restart ${kind} ${name} by hand, or let the operator do it with mode Enforce:`,
+      command: `kubectl rollout restart ${kind.toLowerCase()}/${name} -n ${namespace}`,
+    };
+  }
+  return {
+    text: `delete the pods of ${kind} ${name} by hand, one by one, because its updateStrategy ${byHand.isKnown ? "is" : "may be"} OnDelete (kubectl delete pod POD -n ${namespace}); or let the operator do it with mode Enforce. Its pods:`,
+    command: `kubectl get pods -n ${namespace}${byHand.selector}`,
+  };
 }
 
 const HOOKS: Readonly<Record<string, string>> = {
@@ -63,7 +76,7 @@ function hooksToRemove({ status }: ControllerResilience): Action[] {
     if (what === undefined || rejectedPods === 0) return [];
     return [{ text: `end the cause: a hook recreates the ServiceAccount of ${kind} ${name}; remove ${what}` }];
   });
-  return recreated.slice(0, MOST_RESTARTS);
+  return recreated.slice(0, MOST_HOOKS);
 }
 
 function resetBreaker(lease: string): Action {

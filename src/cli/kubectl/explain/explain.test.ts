@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { expect, it } from "vitest";
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { COMMANDS } from "../commands";
+import type { OperatorState } from "../operator";
 import { parseSubject } from "../subject";
 import { timelineOf, formatTimeline } from "../history/timeline";
 import { explain, type ExplainFacts } from "./explain";
@@ -196,7 +197,7 @@ it("says while no operator leads which bindings expire, since their enforcer doe
   const facts = {
     objects: [object({ spec: { bindingRenewal: { bindings: [] } }, status: { bindings, restarts: [] } })],
   };
-  const texts = (operator: ExplainFacts["operator"]) => explained({ ...facts, operator }).objects[0]?.next;
+  const texts = (operator: OperatorState) => explained({ ...facts, operator }).objects[0]?.next;
   expect(texts({ ...none, leads: true })).toEqual([
     { time: ago(-5), about: ["RoleBinding/shop/b"], text: "RoleBinding b is renewed" },
   ]);

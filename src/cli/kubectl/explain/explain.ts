@@ -9,6 +9,7 @@ import { describeSubject, type Subject } from "../subject";
 import { type Action, actionsFor } from "./actions";
 import { budgetsOf, type BudgetLeft } from "./budgets";
 import { evidenceOf, idOf } from "./evidence";
+import type { OnDelete } from "./on-delete";
 import { nextOf, type NextStep } from "./next";
 import type { EventFacts, ExplainedCondition, LiveSubject } from "./views";
 
@@ -20,6 +21,8 @@ export interface ExplainFacts {
   readonly live?: LiveSubject;
   readonly objects: readonly ControllerResilience[];
   readonly events: readonly EventFacts[];
+  /** Workloads that a rollout does not restart. Absent: none. */
+  readonly onDelete?: OnDelete;
   /** Absent if the Lease could not be read. */
   readonly operator?: OperatorState;
   /** Reads that were refused or have failed, each with its reason. */
@@ -55,14 +58,12 @@ const EVENTS_SHOWN = 5;
 
 /** Explains a subject by the ControllerResiliences that concern it. Pure. */
 export function explain(facts: ExplainFacts): Explanation {
-  const { subject, live, operator, unread } = facts;
-  const objects =
-    live === undefined ? facts.objects : facts.objects.filter(object => concerns(object, live, facts.nowMs));
+  const { subject, operator, unread } = facts;
   return {
     subject: describeSubject(subject),
     live: describeLive(facts),
     ...(operator === undefined ? {} : { operator }),
-    objects: objects.map(object => explainObject(object, facts)),
+    objects: concerned(facts).map(object => explainObject(object, facts)),
     unread,
   };
 }
@@ -76,6 +77,15 @@ function describeLive({ live }: ExplainFacts): string[] {
       ? [`The operator does not act on it: annotation ${SKIP_ANNOTATION} on ${live.skippedBy.join(", ")}.`]
       : []),
   ];
+}
+
+/** Returns the objects that concern the subject. */
+export function concerned({
+  objects,
+  live,
+  nowMs,
+}: Pick<ExplainFacts, "objects" | "live" | "nowMs">): readonly ControllerResilience[] {
+  return live === undefined ? objects : objects.filter(object => concerns(object, live, nowMs));
 }
 
 /** Reports whether the spec or the status of an object names the subject, or what the subject belongs to. */
@@ -114,7 +124,7 @@ function explainObject(object: ControllerResilience, facts: ExplainFacts): Objec
     evidence: evidenceOf(object, nowMs).flatMap(({ about, text }) => (isShown(about) ? [safeText(text)] : [])),
     budgets: budgetsOf(object, nowMs).filter(({ workload }) => isShown([workload])),
     next,
-    actions: actionsFor(object, conditions, facts.operator?.lease),
+    actions: actionsFor(object, conditions, { lease: facts.operator?.lease, onDelete: facts.onDelete }),
     events: facts.events
       .filter(event => event.namespace === namespace && isAbout(event, object, isShown))
       .slice(-EVENTS_SHOWN),
