@@ -174,11 +174,11 @@ const BINDINGS: Row = {
       ],
     },
     {
-      ...{ title: "Bindings that nobody renews", kind: "stat", unit: "none", badFrom: 1 },
-      description: "They expire, and the operator has no plan to renew them.",
+      ...{ title: "Bindings that the operator does not renew", kind: "stat", unit: "none", badFrom: 1 },
+      description: "They expire, and the operator has planned no renewal, or is half an hour late.",
       queries: [
         {
-          expr: `count(min by (namespace, name, binding_kind, binding) (controller_resilience_binding_expiry_timestamp_seconds{${OBJECTS}}) unless on (namespace, name, binding_kind, binding) controller_resilience_binding_renewal_timestamp_seconds) or vector(0)`,
+          expr: `count(min by (namespace, name, binding_kind, binding) (controller_resilience_binding_expiry_timestamp_seconds{${OBJECTS}}) unless on (namespace, name, binding_kind, binding) controller_resilience_binding_renewal_timestamp_seconds > time() - 1800) or vector(0)`,
           legend: "not renewed",
         },
       ],
@@ -322,7 +322,7 @@ const COST: Row = {
     },
     {
       ...{ title: "Losses", kind: "timeseries", unit: "ops" },
-      description: "Events and conditions that nobody sees.",
+      description: "Events that were not recorded, and conditions that are not exported.",
       queries: [
         { expr: `sum(rate(controller_resilience_events_lost_total${RATE}))`, legend: "Events" },
         { expr: `sum(rate(controller_resilience_conditions_dropped_total${RATE}))`, legend: "conditions" },
