@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { binding } from "../../enforcers/bindings";
 import { EXPIRY } from "../../enforcers/rules";
+import { SANDBOX_FAILED } from "../../../src/cluster/read/sandbox-event-view";
 import { createWorkload, NAME, type Scene, until } from "../scenario";
 import { ROLE } from "./world";
 
@@ -16,6 +17,12 @@ export const AGENT = "agent";
 
 /** Name of a Deployment whose healthy pods are created and deleted. */
 export const CROWD = "crowd";
+
+/** The sandbox failures end sooner, so they restart nothing. The stale pod is restarted without it, since it is older than its ServiceAccount. */
+const NEVER_PERSISTENT = "12m";
+
+/** The kubelet tries to start a pod again after 10 to 15 s. In milliseconds. */
+const TRIED_AGAIN_MS = 15_000;
 
 /** More than a second, so that creation times differ. In milliseconds. */
 const OLDER_MS = 1_100;
@@ -52,7 +59,7 @@ export async function prepare(scene: Scene): Promise<void> {
     { kind: "Deployment", name: CROWD },
     { kind: "DaemonSet", name: AGENT },
   ];
-  const spec = { targets, tokenRestart: {}, bindingRenewal: { extendBy: "24h" } };
+  const spec = { targets, tokenRestart: { minDuration: NEVER_PERSISTENT }, bindingRenewal: { extendBy: "24h" } };
   await admin.create(paths.objects, { ...objectOf(NAME), spec });
 }
 
@@ -78,6 +85,28 @@ export async function change(scene: Scene): Promise<void> {
   await admin.delete(`${paths.roleBindings}/doomed`);
   await admin.delete(`${paths.clusterRoleBindings}/${namespace}-doomed`);
   await admin.create(paths.events, sandboxEvent(scene));
+}
+
+/**
+ * Runs `work` while the kubelet goes on trying to start the pod, as it does until the credential is valid. Needed where the operator learns
+ * late of the failure: one that was not repeated for 90 s is over.
+ */
+export async function whileFailing<T>(scene: Scene, work: () => Promise<T>): Promise<T> {
+  let count = 1;
+  const timer = setInterval(() => void failAgain(scene, ++count).catch(() => undefined), TRIED_AGAIN_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Counts a further failure of the sandbox, as the kubelet's recorder does. */
+async function failAgain({ admin, namespace }: Scene, count: number): Promise<void> {
+  const { events } = pathsOf(namespace);
+  const { items } = await admin.get<{ items: { metadata: { name: string }; reason?: string }[] }>(events);
+  for (const { metadata } of items.filter(({ reason }) => reason === SANDBOX_FAILED))
+    await admin.patch(`${events}/${metadata.name}`, { count, lastTimestamp: at(AHEAD_MS) });
 }
 
 /** Deletes the objects that would need attention forever, and those that all namespaces share. */
@@ -172,7 +201,7 @@ function sandboxEvent({ namespace, node }: Scene): object {
   return {
     metadata: { generateName: "web-" },
     involvedObject: { kind: "Pod", namespace, name: "web-1" },
-    reason: "FailedCreatePodSandBox",
+    reason: SANDBOX_FAILED,
     message: `Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "5d": plugin type="calico" failed (add): ${cause}`,
     type: "Warning",
     source: { component: "kubelet", host: node.name },

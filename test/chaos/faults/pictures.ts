@@ -1,3 +1,4 @@
+import { SANDBOX_FAILED } from "../../../src/cluster/read/sandbox-event-view";
 import type { ControllerResilience } from "../../../src/api/controller-resilience";
 import { EXPIRY } from "../../enforcers/rules";
 import { eventually } from "../../cluster/admin";
@@ -43,7 +44,7 @@ export async function truthOf({ admin, namespace }: Scene): Promise<Picture> {
     rolebindings: expiries(roleBindings ?? []),
     clusterrolebindings: expiries(own ?? []),
     // The operator's own Events are listed, too.
-    events: events?.some(event => (event as { reason?: string }).reason === "FailedCreatePodSandBox") ? [REJECTED] : [],
+    events: events?.some(event => (event as { reason?: string }).reason === SANDBOX_FAILED) ? [REJECTED] : [],
   };
 }
 

@@ -6,7 +6,7 @@ import type { Call } from "../calls";
 import { describeFault, type Fault } from "../fault";
 import type { FaultProxy } from "../fault-proxy";
 import type { Finding } from "../suite";
-import { change, ACTIONS, prepare, remove } from "./churn";
+import { change, ACTIONS, prepare, remove, whileFailing } from "./churn";
 import { excessOf, peakOf, RETRY_BOUND } from "./load";
 import { type Memory, memoryOf } from "./memory";
 import { KINDS } from "./oracle";
@@ -100,7 +100,8 @@ export async function playWatchFault(world: World, given: WatchFault, calm: numb
   const endsBefore = watchEnds((await operator.probe("/metrics")).text);
   const requests = await during(world, given, () => change(scene));
   const endedMs = performance.now();
-  const missed = await untilActedOn(scene, world.first, patienceMs);
+  const acting = (): Promise<string[]> => untilActedOn(scene, world.first, patienceMs);
+  const missed = await (isSilent(given) ? whileFailing(scene, acting) : acting());
   const seconds = Math.round((performance.now() - endedMs) / 1000);
   const { text } = await operator.probe("/metrics");
   const actions = await untilDone(() => world.actionsIn(scene.namespace));
