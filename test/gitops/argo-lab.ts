@@ -35,7 +35,7 @@ export class ArgoLab {
 
   /** Builds what it needs; takes many minutes the first time. */
   static up(name: string): Promise<ArgoLab> {
-    return nodeLab(name, ARGO_CD, async ({ lab, image }) => {
+    return nodeLab(name, [ARGO_CD], async ({ lab, image }) => {
       const argo = await ArgoCd.start(lab);
       await follow(lab, documentedCommands("gitops.md", "Health"));
       return new ArgoLab(lab, argo, image);

@@ -4,39 +4,48 @@ import { ClusterClient } from "../cluster/client";
 import type { LoopingClient } from "../flood/client";
 import type { Lab } from "../lab";
 import { freePort } from "../lab/free-port";
+import { builtPath, type GoProgram } from "../lab/go-build";
 import { start } from "../lab/processes";
 import { readState } from "../lab/state";
-import { Artifacts } from "./artifacts";
 import { answering, gitopsFolder } from "./core";
+import { GitServer } from "./git-server";
 import { floodAs, nodeLab } from "./node-lab";
-import { KUSTOMIZE_CONTROLLER } from "./programs";
+import { KUSTOMIZE_CONTROLLER, SOURCE_CONTROLLER, SOURCE_KINDS } from "./programs";
 
-/** Its namespace and its ServiceAccount, which has all rights in the cluster, as Flux installs it. */
 const NAMESPACE = "flux-system";
-const CONTROLLER = "kustomize-controller";
+/** The kinds that the controllers watch. */
+const DEFINITIONS = ["kustomizations.kustomize", ...SOURCE_KINDS.map(kind => `${kind}.source`)];
 
-/** A lab with a node, in which the real kustomize-controller runs. */
+/** A lab with a node, in which Flux's real source-controller and kustomize-controller run. */
 export class FluxLab {
   private constructor(
     private readonly lab: Lab,
     readonly client: ClusterClient,
-    readonly artifacts: Artifacts,
+    /** Serves Git repositories to source-controller. */
+    readonly git: GitServer,
     /** The reference of the image with small controllers. */
     readonly image: string,
   ) {}
 
   /** Builds what it needs; takes some minutes the first time. */
   static up(name: string): Promise<FluxLab> {
-    return nodeLab(name, KUSTOMIZE_CONTROLLER, async ({ lab, program, image }) => {
+    const programs = [SOURCE_CONTROLLER, KUSTOMIZE_CONTROLLER];
+    return nodeLab(name, programs, async ({ lab, image }) => {
       const client = ClusterClient.of(lab);
-      await client.apply(readFileSync(join(dirname(program), "kustomizations.yaml"), "utf8"));
-      await client.untilServed(["crd/kustomizations.kustomize.toolkit.fluxcd.io"]);
+      for (const program of programs) await client.apply(keptBeside(program));
+      await client.untilServed(DEFINITIONS.map(kind => `crd/${kind}.toolkit.fluxcd.io`));
       await client.createNamespace(NAMESPACE);
-      await client.apply(rights());
-      const artifacts = await Artifacts.serve(client, join(gitopsFolder(lab.name), "artifacts"));
-      await startController(lab, program);
-      return new FluxLab(lab, client, artifacts, image);
+      // As in Flux's own installation, only kustomize-controller has all rights in the cluster.
+      await client.apply([...account("source-controller", "manager-role"), ...account("kustomize-controller", ADMIN)]);
+      await startSourceController(lab);
+      await startController(lab, "kustomize-controller", builtPath(KUSTOMIZE_CONTROLLER), []);
+      return new FluxLab(lab, client, await GitServer.start(join(gitopsFolder(lab.name), "repositories")), image);
     });
+  }
+
+  /** Another Git server, which a test may close; `down` does not. */
+  gitServer(name: string): Promise<GitServer> {
+    return GitServer.start(join(gitopsFolder(this.lab.name), name));
   }
 
   /** Begins a flood of a ServiceAccount's requests. */
@@ -45,37 +54,55 @@ export class FluxLab {
   }
 
   down(): Promise<void> {
-    this.artifacts.close();
+    this.git.close();
     return this.lab.down();
   }
 }
 
-function rights(): object[] {
-  const account = { namespace: NAMESPACE, name: CONTROLLER };
+/** The kinds of a controller, and the ClusterRole of source-controller. */
+function keptBeside(program: GoProgram): string {
+  return readFileSync(join(dirname(builtPath(program)), program.keep!.as), "utf8");
+}
+
+const ADMIN = "cluster-admin";
+
+/** A ServiceAccount with the rights of a ClusterRole. */
+function account(name: string, role: string): object[] {
   const group = "rbac.authorization.k8s.io";
+  const metadata = { namespace: NAMESPACE, name };
   return [
-    { apiVersion: "v1", kind: "ServiceAccount", metadata: account },
+    { apiVersion: "v1", kind: "ServiceAccount", metadata },
     {
       apiVersion: `${group}/v1`,
       kind: "ClusterRoleBinding",
-      metadata: { name: CONTROLLER },
-      roleRef: { apiGroup: group, kind: "ClusterRole", name: "cluster-admin" },
-      subjects: [{ kind: "ServiceAccount", ...account }],
+      metadata: { name },
+      roleRef: { apiGroup: group, kind: "ClusterRole", name: role },
+      subjects: [{ kind: "ServiceAccount", ...metadata }],
     },
   ];
 }
 
+/** It stores the artifacts and serves them to kustomize-controller. */
+async function startSourceController(lab: Lab): Promise<void> {
+  const storage = join(gitopsFolder(lab.name), "artifacts");
+  mkdirSync(storage, { recursive: true });
+  const address = `127.0.0.1:${await freePort()}`;
+  await startController(lab, "source-controller", builtPath(SOURCE_CONTROLLER), [
+    ...[`--storage-path=${storage}`, `--storage-addr=${address}`, `--storage-adv-addr=${address}`],
+  ]);
+}
+
 /** It belongs to the lab: it ends with it, and its files are in its folder. */
-async function startController(lab: Lab, program: string): Promise<void> {
+async function startController(lab: Lab, name: string, program: string, more: readonly string[]): Promise<void> {
   const state = readState(lab.name)!;
-  const temporary = join(gitopsFolder(lab.name), "tmp");
+  const temporary = join(gitopsFolder(lab.name), "tmp", name);
   mkdirSync(temporary, { recursive: true });
   const [health, metrics] = [await freePort(), await freePort()];
-  const kubeconfig = await lab.serviceAccountKubeconfig(NAMESPACE, CONTROLLER, "6h");
+  const kubeconfig = await lab.serviceAccountKubeconfig(NAMESPACE, name, "6h");
   const { NO_PROXY = "" } = lab.environment;
   const variables = { KUBECONFIG: kubeconfig, TMPDIR: temporary, RUNTIME_NAMESPACE: NAMESPACE, NO_PROXY };
   const args = [`--health-addr=127.0.0.1:${health}`, `--metrics-addr=127.0.0.1:${metrics}`, "--watch-all-namespaces"];
   const environment = Object.entries(variables).map(([key, value]) => `${key}=${value}`);
-  await start(state, { name: CONTROLLER, argv: ["env", ...environment, program, ...args], group: "" });
-  await answering(state, CONTROLLER, `http://127.0.0.1:${health}/readyz`);
+  await start(state, { name, argv: ["env", ...environment, program, ...args, ...more], group: "" });
+  await answering(state, name, `http://127.0.0.1:${health}/readyz`);
 }

@@ -26,8 +26,8 @@ import {
   withAnnotations,
 } from "./objects";
 
-// Flux's real kustomize-controller and this project's operator in one cluster; the test stands in for source-controller (artifacts.ts). First a
-// Kustomization installs everything; then each story has a namespace and a Kustomization of its own, with pruning.
+// Flux's real source-controller and kustomize-controller, and this project's operator, in one cluster. First a Kustomization installs everything;
+// then each story has a namespace, a Git repository, a GitRepository and a Kustomization of its own, with pruning.
 
 /** Longer than the operator takes to change a DaemonSet, twice, and Flux to revert it. */
 const FIGHT_MS = 400_000;
@@ -77,8 +77,8 @@ const generationOfResilience = async (namespace: string): Promise<number> =>
 
 it("applies the API, the operator and an object at once, and is Ready once the object is", async () => {
   expect(await client.condition(PLATFORM, "web", "Ready")).toMatchObject({ status: "True" });
-  const { status } = await platform.untilReady();
-  const ids = status?.inventory?.entries?.map(({ id }) => id) ?? [];
+  const { inventory } = await platform.untilReady();
+  const ids = inventory?.entries?.map(({ id }) => id) ?? [];
   expect(ids).toContain(`${PLATFORM}_web_controller-resilience.io_ControllerResilience`);
   expect(ids.filter(id => /controller-resilience.io_.*_CustomResourceDefinition$/.test(id))).toHaveLength(2);
 });

@@ -12,24 +12,26 @@ const print = (line: string): void => console.log(line);
 /** A lab for a tool that applies objects. */
 export interface NodeLab {
   readonly lab: Lab;
-  /** The path of the tool's program. */
-  readonly program: string;
   /** The reference of the image with small controllers. */
   readonly image: string;
 }
 
-/** Sets something up in a new lab with a node, which has the images of the operator and of small controllers. Builds what it needs. */
-export async function nodeLab<T>(name: string, tool: GoProgram, setUp: (made: NodeLab) => Promise<T>): Promise<T> {
+/** Builds a tool's programs, and sets it up in a new lab with a node, which has the images of the operator and of small controllers. */
+export async function nodeLab<T>(
+  name: string,
+  programs: readonly GoProgram[],
+  setUp: (made: NodeLab) => Promise<T>,
+): Promise<T> {
   // The images need busybox, which is one of the packages.
   await ensurePackages(NODE_REQUIREMENTS, print);
-  const program = await built(tool, name, print);
+  for (const program of programs) await built(program, name, print);
   const images = [await operatorImage(print), await nodeControllerImage()] as const;
   // A killed run may have left it behind.
   await bringDown(name);
   try {
     const lab = await Lab.up({ name, onProgress: print });
     for (const { tar } of images) await lab.loadImage(tar);
-    return await setUp({ lab, program, image: images[1].reference });
+    return await setUp({ lab, image: images[1].reference });
   } catch (error) {
     await bringDown(name);
     throw error;

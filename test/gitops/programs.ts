@@ -14,10 +14,34 @@ export const ARGO_CD: GoProgram = {
   keep: { module: "github.com/argoproj/argo-cd/v3", files: ["manifests/core-install.yaml"], as: "core-install.yaml" },
 };
 
-/**
- * Flux's controller that applies manifests, in the newest version for Go 1.26. Its go.mod repeats the controller's own, as above. Flux's other
- * controllers are absent: artifacts.ts.
- */
+/** The kinds of source-controller. */
+export const SOURCE_KINDS = [
+  "buckets",
+  "externalartifacts",
+  "gitrepositories",
+  "helmcharts",
+  "helmrepositories",
+  "ocirepositories",
+];
+
+/** Flux's controller that fetches sources, in the newest version for Go 1.26. Its go.mod repeats the controller's own, as above. */
+export const SOURCE_CONTROLLER: GoProgram = {
+  name: "source-controller",
+  version: "v1.9.3",
+  sources: join(__dirname, "source-controller"),
+  package: "github.com/fluxcd/source-controller",
+  ldflags: "-s -w",
+  keep: {
+    module: "github.com/fluxcd/source-controller",
+    files: [
+      ...SOURCE_KINDS.map(kind => `config/crd/bases/source.toolkit.fluxcd.io_${kind}.yaml`),
+      "config/rbac/role.yaml",
+    ],
+    as: "sources.yaml",
+  },
+};
+
+/** Flux's controller that applies manifests, in the newest version for Go 1.26. Its go.mod repeats the controller's own, as above. */
 export const KUSTOMIZE_CONTROLLER: GoProgram = {
   name: "kustomize-controller",
   version: "v1.9.6",

@@ -10,17 +10,17 @@ export type Files = Readonly<Record<string, readonly object[] | string>>;
 
 /** A Git repository in a folder of this machine, with one branch: main. */
 export class Repository {
-  private constructor(private readonly folder: string) {}
+  private constructor(
+    private readonly folder: string,
+    readonly url: string,
+  ) {}
 
-  static async create(folder: string): Promise<Repository> {
+  /** @param url where a server serves it */
+  static async create(folder: string, url = `file://${folder}`): Promise<Repository> {
     mkdirSync(folder, { recursive: true });
-    const repository = new Repository(folder);
+    const repository = new Repository(folder, url);
     await repository.git("init", "--quiet", "--initial-branch=main");
     return repository;
-  }
-
-  get url(): string {
-    return `file://${this.folder}`;
   }
 
   /** Copies a folder into the work tree; commit makes it part of the repository. */
