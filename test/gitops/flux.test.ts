@@ -10,6 +10,7 @@ import { letOperatorBind } from "../enforcers/rights";
 import { deployer } from "./example";
 import { FluxLab } from "./flux-lab";
 import { FluxStory } from "./flux-story";
+import type { GitServer } from "./git-server";
 import {
   annotated,
   applyTimesOf,
@@ -36,6 +37,9 @@ const THROTTLE_MS = 240_000;
 const PLATFORM = "platform";
 const MANAGER = "kustomize-controller";
 
+/** What a story does to its own Git server, or to itself. */
+type Fault = (git: GitServer, story: FluxStory) => Promise<void> | void;
+
 let flux: FluxLab;
 let client: ClusterClient;
 let platform: FluxStory;
@@ -49,6 +53,12 @@ const controller = (namespace: string): object[] => smallController({ namespace,
 const agent = (namespace: string): object[] => tokenAgent({ namespace, name: "web", ...node(), explicitSeconds: 3600 });
 const targets = [{ kind: "Deployment", name: "web" }];
 const ofAgent = [{ kind: "DaemonSet", name: "web" }];
+
+/** A health check of the ControllerResilience `web`. */
+const checkOf = (namespace: string): object => ({
+  ...{ apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" },
+  ...{ namespace, name: "web" },
+});
 
 /** The API, the operator, and an object that protects a controller: all at once. */
 const everything = (): object[] => [
@@ -107,22 +117,28 @@ describe.concurrent("a Kustomization", () => {
     expect(await flowSchemas(client, name)).toEqual(schemas);
   });
 
-  it("fails at once for a Stalled object, waits for a suspended one, and is Ready after the repair", async () => {
-    const name = "waits";
-    const inGit = (changes: object): object[] => [
-      ...controller(name),
-      resilience(name, { targets, tokenRestart: {}, ...changes }),
-    ];
-    const story = await begin(name, inGit({}), { timeout: "40s" });
-    await story.untilReady();
-    await story.commit(inGit({ flowIsolation: { priorityLevel: "exempt" } }));
-    expect(
-      await story.untilFailed("HealthCheckFailed", `ControllerResilience/${name}/web status: 'Failed'`),
-    ).not.toContain("timeout");
-    await story.commit(inGit({ suspend: true }));
-    await story.untilFailed("HealthCheckFailed", `ControllerResilience/${name}/web status: 'InProgress'`);
-    await story.apply(inGit({}));
-  });
+  it.each([
+    { title: "wait: true", name: "waits", spec: {} },
+    { title: "healthChecks", name: "checks", spec: { wait: false, healthChecks: [checkOf("checks")] } },
+  ])(
+    "with $title fails at once for a Stalled object, waits for a suspended one, and is Ready after the repair",
+    async ({ name, spec }) => {
+      const inGit = (changes: object): object[] => [
+        ...controller(name),
+        resilience(name, { targets, tokenRestart: {}, ...changes }),
+      ];
+      const story = await begin(name, inGit({}), { timeout: "40s", ...spec });
+      await story.untilReady();
+      expect(await client.condition(name, "web", "Ready")).toMatchObject({ status: "True" });
+      await story.commit(inGit({ flowIsolation: { priorityLevel: "exempt" } }));
+      expect(
+        await story.untilFailed("HealthCheckFailed", `ControllerResilience/${name}/web status: 'Failed'`),
+      ).not.toContain("timeout");
+      await story.commit(inGit({ suspend: true }));
+      await story.untilFailed("HealthCheckFailed", `ControllerResilience/${name}/web status: 'InProgress'`);
+      await story.apply(inGit({}));
+    },
+  );
 
   it("is Ready with a ClusterControllerResilience, and fails where a quota refuses what it generates", async () => {
     const name = "wide";
@@ -161,6 +177,70 @@ describe.concurrent("a Kustomization", () => {
     await untilNoResilience(client, name);
     expect(await flowSchemas(client, name)).toEqual([]);
   });
+
+  it("prunes the objects of a file that `spec.ignore` of the GitRepository leaves out", async () => {
+    const name = "left-out";
+    const story = await begin(name, controller(name));
+    await story.source.object.change({ ignore: "local.yaml" });
+    const revision = await story.source.commit({
+      "resilience.yaml": [resilience(name, { targets, flowIsolation: {} })],
+      "local.yaml": [resilience(name, { targets, tokenRestart: {} }, "local")],
+    });
+    await story.untilApplied(revision);
+    expect(await client.output(["get", "cres", "-n", name, "-o", "name"])).toMatch(/^[^\n]*\/web\n?$/);
+    expect(await flowSchemas(client, name)).toHaveLength(2);
+    await story.source.object.change({ ignore: "resilience.yaml\nlocal.yaml" });
+    await untilNoResilience(client, name);
+    expect(await flowSchemas(client, name)).toEqual([]);
+    await story.source.object.change({ ignore: "local.yaml" });
+    await client.untilCondition({ namespace: name, name: "web", type: "FlowsIsolated" }, ["Isolated"], FIGHT_MS);
+    expect(await flowSchemas(client, name)).toHaveLength(2);
+  });
+
+  it.each<{ title: string; name: string; fail: Fault; repair: Fault }>([
+    {
+      title: "the Git server is away",
+      name: "away",
+      fail: git => git.goAway(),
+      repair: git => git.comeBack(),
+    },
+    {
+      title: "Git has no such branch",
+      name: "no-branch",
+      fail: (_, { source }) => source.object.change({ ref: { branch: "missing" } }),
+      repair: (_, { source }) => source.object.change({ ref: { branch: "main" } }),
+    },
+  ])(
+    "keeps and restores its objects while $title: the operator restarts a workload whose ServiceAccount is new",
+    async ({ name, fail, repair }) => {
+      const git = await flux.gitServer(name);
+      try {
+        const objects = [...controller(name), resilience(name, { targets, tokenRestart: {}, flowIsolation: {} })];
+        const story = await FluxStory.begin({ client, git }, name, objects);
+        const { lastAppliedRevision } = await story.untilReady();
+        const [before] = await client.readyPods(name, "web");
+        await fail(git, story);
+        await story.source.object.reconcile();
+        await story.source.object.untilFailed("GitOperationFailed", "failed to checkout and determine revision");
+        await client.output(["delete", "serviceaccount", "web", "-n", name]);
+        await client.until(
+          "another pod",
+          async () => (await client.pods(name, "web")).every(({ metadata: { uid } }) => uid !== before?.metadata.uid),
+          FIGHT_MS,
+        );
+        await client.untilTokens(name, "web", ["Accepted"], FIGHT_MS);
+        expect((await client.events(name)).map(({ reason }) => reason)).toContain("PodEvicted");
+        await story.reconcile();
+        expect(await story.untilReady()).toMatchObject({ lastAppliedRevision });
+        expect(await generationOfResilience(name)).toBe(1);
+        expect(await flowSchemas(client, name)).toHaveLength(2);
+        await repair(git, story);
+        await story.apply([...controller(name).map(annotated), objects.at(-1)!]);
+      } finally {
+        git.close();
+      }
+    },
+  );
 
   it("with `force: true` recreates a workload, not the object that protects it", async () => {
     const name = "forced";
