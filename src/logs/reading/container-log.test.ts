@@ -89,7 +89,10 @@ describe("a container's log", () => {
 
   it("jumps to the end of a log that is written faster than it can be read, and counts a gap", async () => {
     const { clock, logs, log, write } = setUp();
+    // Two lines of one second: the next answer begins with a line before the last one, so nothing has to be requested twice.
     write("first");
+    clock.advance(1);
+    write("second");
     await log.read({ clock, logs }, pod(), container(), SEARCH);
     const text = "x".repeat(200_000);
     for (let i = 0; i < 300; i++) {
@@ -98,13 +101,40 @@ describe("a container's log", () => {
     }
     logs.lives.get("web-5d-a/main")!.push(...[]);
     await log.read({ clock, logs }, pod(), container(), SEARCH);
-    expect(log.trace.quietMs).toBe(43_000);
+    expect(log.trace.quietMs).toBe(43_001);
     for (let i = 0; i < 2_000; i++) write("short");
     clock.advance(1);
     write(UNAUTHORIZED);
     await log.read({ clock, logs }, pod(), container(), SEARCH);
     // The part that was not read does not count as silence.
     expect(log.trace.occasions.map(({ quietMs }) => quietMs)).toEqual([1]);
+  });
+
+  it("is not silent after the clock of its node, which was a day ahead, is set back", async () => {
+    const { clock, logs, log, write } = setUp();
+    clock.advance(86_400_000);
+    write("started");
+    clock.advance(-86_400_000);
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    for (let i = 0; i < 60; i++) {
+      clock.advance(5_000);
+      write(UNAUTHORIZED);
+      await log.read({ clock, logs }, pod(), container(), SEARCH);
+    }
+    expect(log.trace.occasions).toHaveLength(60);
+  });
+
+  it("counts a 401 of before its node's clock was set back once, however often it is read", async () => {
+    const { clock, logs, log, write } = setUp();
+    clock.advance(3_600_000);
+    write(UNAUTHORIZED);
+    clock.advance(-3_600_000);
+    for (let i = 0; i < 10; i++) {
+      write("all is well");
+      await log.read({ clock, logs }, pod(), container(), SEARCH);
+      clock.advance(30_000);
+    }
+    expect(log.trace.occasions).toHaveLength(1);
   });
 
   it("counts lines from the future as logged now", async () => {

@@ -75,9 +75,11 @@ export class ContainerLog {
     for (let reads = 0; reads < READS_PER_PASS; reads++) {
       const cursor = this.#cursor;
       this.#requests++;
-      const isMore = await source.logs.read(nextRequest(cursor, container, pod), async chunk => {
-        const taken = await inSlices(source.clock, takeChunk(cursor, container, chunk));
-        const options = { nowMs: source.clock.now().getTime(), find: search.find, pod };
+      const request = nextRequest(cursor, container, pod, source.clock.now().getTime());
+      const isMore = await source.logs.read(request, async chunk => {
+        const nowMs = source.clock.now().getTime();
+        const taken = await inSlices(source.clock, takeChunk(cursor, container, { chunk, nowMs }));
+        const options = { nowMs, find: search.find, pod };
         await inSlices(source.clock, this.#fold(taken, cursor.life, options));
         return taken.more;
       });

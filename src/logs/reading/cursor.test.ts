@@ -1,19 +1,29 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runToEnd } from "../../core/slices";
+import type { ContainerView } from "../../core/views";
 import { firstCursor, followLife, MAX_READ_BYTES, nextRequest, TAIL_LINES, takeChunk, type Cursor } from "./cursor";
+import { toMs } from "./timestamp";
 import { container, FakeLogs, pod, stamp } from "../../remedies/token-restart/testing/fake-log";
 
 const POD = { namespace: "team", name: "web" };
 const START = Date.parse("2025-01-01T00:00:00Z");
+/** Later than all lines: no clock is ahead. */
+const LATER = START + 86_400_000;
 
 /** Reads until there is nothing more; the lines without their time stamps. */
-async function drain(logs: FakeLogs, from: Cursor, view = container()): Promise<[Cursor, string[], number]> {
+async function drain(
+  logs: FakeLogs,
+  from: Cursor,
+  { view = container(), nowMs = LATER }: { readonly view?: ContainerView; readonly nowMs?: number } = {},
+): Promise<[Cursor, string[], number]> {
   const lines: string[] = [];
   let gaps = 0;
   let cursor = followLife(from, view).cursor;
   for (let reads = 0; reads < 50; reads++) {
-    const taken = runToEnd(takeChunk(cursor, view, await logs.answer(nextRequest(cursor, view, POD))));
+    const taken = runToEnd(
+      takeChunk(cursor, view, { chunk: await logs.answer(nextRequest(cursor, view, POD, nowMs)), nowMs }),
+    );
     lines.push(
       ...taken.fresh
         .toString()
@@ -49,7 +59,7 @@ describe("a cursor", () => {
         const read: string[] = [];
         const readOn = async (): Promise<void> => {
           const tail = cursor.lastNs === undefined ? 0 : tailLines;
-          const [next, lines, gaps] = await drain(logs, { ...cursor, limitBytes, tailLines: tail }, view());
+          const [next, lines, gaps] = await drain(logs, { ...cursor, limitBytes, tailLines: tail }, { view: view() });
           cursor = next;
           read.push(...lines);
           expect(gaps).toBe(0);
@@ -77,6 +87,55 @@ describe("a cursor", () => {
     );
   });
 
+  it("takes no line twice, and all lines of the present, wherever the clock of the node is set ahead and back", async () => {
+    const offsets = fc.constantFrom(0, 20_000, 60_000, 3_600_000, 172_800_000);
+    const steps = fc.array(
+      fc.oneof(
+        fc.record({ aheadMs: offsets }),
+        fc.record({ pauseMs: fc.constantFrom(1, 1_000, 40_000), lines: fc.integer({ min: 0, max: 4 }) }),
+        fc.constant("read" as const),
+      ),
+      { maxLength: 40 },
+    );
+    await fc.assert(
+      fc.asyncProperty(steps, async plan => {
+        const logs = new FakeLogs();
+        logs.write(POD.name, "main");
+        let [nowMs, aheadMs, isSynced, expectedBefore] = [START, 0, false, 0];
+        let cursor = firstCursor(container(), START);
+        const [read, expected, written]: [string[], string[], string[]] = [[], [], []];
+        const write = (): void => {
+          const text = `line ${written.length}`;
+          logs.write(POD.name, "main", { ms: nowMs + aheadMs, text });
+          written.push(text);
+          if (isSynced) expected.push(text);
+        };
+        for (const step of plan) {
+          if (step === "read") {
+            const [next, lines] = await drain(logs, cursor, { nowMs });
+            cursor = next;
+            read.push(...lines);
+            // Later lines of the same clock are all read, unless the clock was ahead by little: then when its time has come.
+            isSynced = aheadMs === 0 && toMs(cursor.lastNs ?? 0n) <= nowMs;
+            expectedBefore = expected.length;
+          } else if ("aheadMs" in step) {
+            aheadMs = step.aheadMs;
+            isSynced = false;
+            // Which lines before the place where it is set back are new is unknown.
+            expected.length = expectedBefore;
+          } else {
+            for (let i = 0; i < step.lines; i++, nowMs += step.pauseMs) write();
+          }
+        }
+        const [, lines] = await drain(logs, cursor, { nowMs });
+        read.push(...lines);
+        expect(new Set(read).size).toBe(read.length);
+        expect(read).toEqual(expect.arrayContaining(expected));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
   it("requests more when one second exceeds the limit, and skips a second that exceeds the maximum", async () => {
     const logs = new FakeLogs();
     const text = "x".repeat(100_000);
@@ -92,12 +151,16 @@ describe("a cursor", () => {
   it("leaves an incomplete line for the next read", () => {
     const view = container();
     const half = Buffer.from(`${stamp(START)} whole\n${stamp(START + 1)} ha`);
-    const first = runToEnd(takeChunk(firstCursor(view, START), view, { bytes: half, truncated: false }));
+    const first = runToEnd(
+      takeChunk(firstCursor(view, START), view, { chunk: { bytes: half, truncated: false }, nowMs: LATER }),
+    );
     expect(first.fresh.toString()).toBe(`${stamp(START)} whole\n`);
     const rest = Buffer.from(`${half.toString()}lf\n`);
-    expect(runToEnd(takeChunk(first.cursor, view, { bytes: rest, truncated: false })).fresh.toString()).toContain(
-      "half",
-    );
+    expect(
+      runToEnd(
+        takeChunk(first.cursor, view, { chunk: { bytes: rest, truncated: false }, nowMs: LATER }),
+      ).fresh.toString(),
+    ).toContain("half");
   });
 
   it("takes the remaining lines once after a rotation", async () => {
@@ -135,7 +198,7 @@ describe("a cursor", () => {
     const view = container();
     const line = (ms: number): Buffer => Buffer.from(`${stamp(ms)} line\n`);
     const take = (cursor: Cursor, ms: number) =>
-      runToEnd(takeChunk(cursor, view, { bytes: line(ms), truncated: false }));
+      runToEnd(takeChunk(cursor, view, { chunk: { bytes: line(ms), truncated: false }, nowMs: LATER }));
     const { cursor } = take(firstCursor(view, START), START);
     expect(take(cursor, START + 9)).toMatchObject({ more: true, fresh: Buffer.alloc(0), cursor: { tailLines: 0 } });
     expect(take({ ...cursor, tailLines: 0 }, START + 9)).toMatchObject({ more: false, fresh: line(START + 9) });
@@ -144,10 +207,14 @@ describe("a cursor", () => {
   it("does not use a cut end of a log that begins with the last timestamp: it may lack lines that have it as well", () => {
     const view = container();
     const lines = (count: number): Buffer => Buffer.from(`${stamp(START)} line\n`.repeat(count));
-    const { cursor } = runToEnd(takeChunk(firstCursor(view, START), view, { bytes: lines(1), truncated: false }));
+    const { cursor } = runToEnd(
+      takeChunk(firstCursor(view, START), view, { chunk: { bytes: lines(1), truncated: false }, nowMs: LATER }),
+    );
     const tail = { ...cursor, tailLines: 4 };
     // The fourth line from the end was not taken before; the answer ends after the second from the end.
-    expect(runToEnd(takeChunk(tail, view, { bytes: lines(3), truncated: true }))).toMatchObject({
+    expect(
+      runToEnd(takeChunk(tail, view, { chunk: { bytes: lines(3), truncated: true }, nowMs: LATER })),
+    ).toMatchObject({
       more: true,
       fresh: Buffer.alloc(0),
       cursor: { tailLines: 0 },
@@ -167,22 +234,24 @@ describe("a cursor", () => {
   it("reads timestamps in the node's time zone", () => {
     const view = container();
     const bytes = Buffer.from("2025-01-01T02:00:00.5+02:00 a\n2025-01-01T02:00:01+02:00 b\n");
-    const { cursor } = runToEnd(takeChunk(firstCursor(view, START), view, { bytes, truncated: false }));
-    expect(nextRequest(cursor, view, POD).sinceMs).toBe(START + 1000);
+    const { cursor } = runToEnd(
+      takeChunk(firstCursor(view, START), view, { chunk: { bytes, truncated: false }, nowMs: LATER }),
+    );
+    expect(nextRequest(cursor, view, POD, LATER).sinceMs).toBe(START + 1000);
   });
 });
 
 describe("lives of a container", () => {
   it("starts with the previous life if that ended inside the window", () => {
     const restarted = container({ restartCount: 4, lastFinishedAtMs: START + 10 });
-    expect(nextRequest(firstCursor(restarted, START), restarted, POD).previous).toBe(true);
+    expect(nextRequest(firstCursor(restarted, START), restarted, POD, LATER).previous).toBe(true);
     const longAgo = container({ restartCount: 4, lastFinishedAtMs: START - 10 });
-    expect(nextRequest(firstCursor(longAgo, START), longAgo, POD).previous).toBe(false);
+    expect(nextRequest(firstCursor(longAgo, START), longAgo, POD, LATER).previous).toBe(false);
   });
 
   it("reads the only log of a container that waits for its restart", () => {
     const waiting = container({ restartCount: 4, running: false, lastFinishedAtMs: START + 10 });
-    expect(nextRequest(firstCursor(waiting, START), waiting, POD).previous).toBe(false);
+    expect(nextRequest(firstCursor(waiting, START), waiting, POD, LATER).previous).toBe(false);
     expect(followLife(firstCursor(container(), START), waiting)).toMatchObject({ cursor: { life: 4 }, gap: true });
   });
 
@@ -194,7 +263,7 @@ describe("lives of a container", () => {
 
   it("continues with the current life when the log of the previous one is gone", () => {
     const view = container({ restartCount: 1 });
-    const taken = runToEnd(takeChunk(firstCursor(container(), START), view, null));
+    const taken = runToEnd(takeChunk(firstCursor(container(), START), view, { chunk: null, nowMs: LATER }));
     expect(taken).toMatchObject({ more: true, cursor: { life: 1 } });
     expect(pod().containers).toHaveLength(1);
   });

@@ -1,6 +1,7 @@
 import type { LogChunk, LogRequest } from "../../core/readers";
 import type { Steps } from "../../core/slices";
 import type { ContainerView } from "../../core/views";
+import { isAhead, isSetBackAfter, lastSetBack } from "./set-back";
 import { timestampAt, toMs, type Nanoseconds } from "./timestamp";
 
 // Keeps the position in a container's log, so that no line is lost and none is counted twice. Pure.
@@ -28,6 +29,9 @@ export const TAIL_LINES = 500;
 
 /** If a read had fewer new lines, the next one has most likely fewer than {@link TAIL_LINES}. */
 const FEW_LINES = TAIL_LINES / 2;
+
+/** How far to read back while the last line is ahead of the operator's clock: longer than the interval of reads. A node's clock may have been set back since. */
+const SET_BACK_MS = 300_000;
 
 const NEWLINE = 0x0a;
 
@@ -84,11 +88,12 @@ export function followLife(
   return { cursor: newLife(Math.max(0, oldestReadable), sinceOf(cursor)), gap: true };
 }
 
-/** Returns the next request. */
+/** Returns the next request, at `nowMs`. */
 export function nextRequest(
   cursor: Cursor,
   container: ContainerView,
   pod: { readonly namespace: string; readonly name: string },
+  nowMs: number,
 ): LogRequest {
   const previous = container.restartCount > cursor.life;
   const tailLines = cursor.jump ? JUMP_LINES : previous ? 0 : cursor.tailLines;
@@ -97,7 +102,7 @@ export function nextRequest(
     pod: pod.name,
     container: container.name,
     previous,
-    sinceMs: sinceOf(cursor),
+    sinceMs: isAhead(cursor.lastNs, nowMs) ? Math.min(sinceOf(cursor), nowMs - SET_BACK_MS) : sinceOf(cursor),
     limitBytes: cursor.limitBytes,
     ...(tailLines > 0 ? { tailLines } : {}),
   };
@@ -107,18 +112,59 @@ function sinceOf(cursor: Cursor): number {
   return cursor.lastNs === undefined ? cursor.sinceMs : toMs(cursor.lastNs);
 }
 
-/** Takes the answer to `nextRequest`; null means that the log does not exist (yet, or any longer). */
-export function* takeChunk(cursor: Cursor, container: ContainerView, chunk: LogChunk | null): Steps<Taken> {
+/** Takes the answer to `nextRequest` at `nowMs`; a null chunk means that the log does not exist (yet, or any longer). */
+export function* takeChunk(
+  cursor: Cursor,
+  container: ContainerView,
+  { chunk, nowMs }: { readonly chunk: LogChunk | null; readonly nowMs: number },
+): Steps<Taken> {
   const ended = container.restartCount > cursor.life;
   const text = chunk === null ? NOTHING : wholeLines(chunk, ended);
-  const isCut = chunk?.truncated === true;
-  if (!ended && lacksLines(text, isCut, cursor)) return again({ ...cursor, tailLines: 0 });
-  const fresh = text.subarray(yield* firstNew(text, cursor));
+  const answer = { text, isCut: chunk?.truncated === true, nowMs };
+  const { lastNs } = cursor;
+  if (lastNs !== undefined && isAhead(lastNs, nowMs) && isSetBackAfter(lastNs, text)) {
+    const present = text.subarray(yield* lastSetBack(text));
+    return { ...(yield* takeLines(withoutLast(cursor), container, { ...answer, text: present })), gap: true };
+  }
+  if (!ended && lacksLines(answer, cursor)) return again({ ...cursor, tailLines: 0 });
+  return yield* takeLines(cursor, container, answer);
+}
+
+/** The complete lines of an answer. */
+interface Answer {
+  readonly text: Buffer;
+  /** Later lines are missing. */
+  readonly isCut: boolean;
+  readonly nowMs: number;
+}
+
+function* takeLines(cursor: Cursor, { restartCount }: ContainerView, answer: Answer): Steps<Taken> {
+  const { text, isCut } = answer;
+  const fresh = yield* freshOf(answer, cursor);
   if (isCut && fresh.length === 0) return withoutProgress(cursor);
   const gap = cursor.jump && isAllNew(fresh, text);
   const taken = { ...(yield* afterLines(cursor, fresh)), jump: false, ...nextSize(cursor, fresh, isCut) };
-  if (isCut || !ended) return { cursor: taken, fresh, more: isCut, gap };
-  return { cursor: newLife(container.restartCount, sinceOf(taken)), fresh, more: true, gap };
+  if (isCut || restartCount <= cursor.life) return { cursor: taken, fresh, more: isCut, gap };
+  return { cursor: newLife(restartCount, sinceOf(taken)), fresh, more: true, gap };
+}
+
+/**
+ * Returns the lines that were not taken before. Of those before the last place where the clock was set back this is unknown, so they do not
+ * count; if the answer was cut, such a place may follow lines of the future.
+ */
+function* freshOf({ text, isCut, nowMs }: Answer, cursor: Cursor): Steps<Buffer> {
+  const fresh = text.subarray(yield* firstNew(text, cursor));
+  if (cursor.lastNs === undefined) return fresh;
+  const begin = yield* lastSetBack(fresh);
+  const present = fresh.subarray(begin);
+  if (begin > 0) return present.subarray(yield* firstNew(present, cursor));
+  const isUnclear = isCut && !isAhead(cursor.lastNs, nowMs) && isAhead(timestampAt(fresh, 0), nowMs);
+  return isUnclear ? NOTHING : fresh;
+}
+
+/** The same position in the life, with no line taken. */
+function withoutLast({ life, sinceMs, limitBytes, jump }: Cursor): Cursor {
+  return { ...newLife(life, sinceMs), limitBytes, jump };
 }
 
 function isAllNew(fresh: Buffer, text: Buffer): boolean {
@@ -162,7 +208,7 @@ function withoutProgress(cursor: Cursor): Taken {
  * Reports whether the end of a log, as requested, may lack new lines. It has all of them if it begins with a line that was taken before; if
  * it is empty, there are none.
  */
-function lacksLines(text: Buffer, isCut: boolean, { lastNs, tailLines, jump }: Cursor): boolean {
+function lacksLines({ text, isCut }: Answer, { lastNs, tailLines, jump }: Cursor): boolean {
   if (tailLines === 0 || jump || text.length === 0) return false;
   const firstNs = timestampAt(text, 0);
   if (firstNs === undefined || lastNs === undefined || firstNs > lastNs) return true;
