@@ -185,6 +185,141 @@ describe("a restart", () => {
   });
 });
 
+describe("a pod that renews one Lease and has stopped renewing another", () => {
+  const TASK = "web-5d-a_task";
+
+  /** The pod renews its main Lease all the time, and that of a task for two minutes, which it does not release. */
+  async function finished(over: ConstructorParameters<typeof Scene>[0] = {}): Promise<Scene> {
+    const scene = new Scene({ onStall: "Restart", ...over });
+    scene.leaseList.push(lease({ name: "task", uid: "t", holder: TASK }));
+    await scene.run(120, () => scene.renew(TASK));
+    return scene;
+  }
+
+  it("is left alone, and the condition says so", async () => {
+    const scene = await finished();
+    const pass = await scene.run(1_200);
+    expect(pass).toMatchObject({ status: "True", reason: "Active", intents: [], lists: { stalls: [] } });
+    expect(pass.message).toBe(
+      "Pod web-5d-a no longer renews Lease team/task but renews team/web: it may have finished with the first. The operator leaves it alone.",
+    );
+  });
+
+  it("does not count for the breaker", async () => {
+    const scene = await finished();
+    scene.workloadList.push(workload({ name: "db", uid: "d" }));
+    scene.object.spec.targets.push({ kind: "Deployment", name: "db" });
+    scene.podList.push(scene.pod("db-5d-a", { owner: { kind: "ReplicaSet", name: "db-5d", uid: "rs2" } }));
+    scene.leaseList.push(lease({ name: "db", uid: "l2", holder: "db-5d-a_1" }));
+    await scene.run(120, () => scene.renew("db-5d-a_1"));
+    const { intents } = await scene.run(320);
+    expect(intents).toMatchObject([{ target: { name: "db-5d-a" }, restart: { rejections: { workloads: 1 } } }]);
+  });
+
+  it("is left alone while its requests get 401s that may be those of others", async () => {
+    const scene = await finished({ evidence: ["Lease", "Audit"] });
+    const { pass } = await scene.reject(600, ({ reason }) => reason !== "Active");
+    expect(pass).toMatchObject({ status: "True", reason: "Active", intents: [] });
+  });
+
+  it("is restarted once it stops renewing the other, too", async () => {
+    const scene = await finished();
+    await scene.run(600);
+    scene.renewer = undefined;
+    expect(await scene.run(280)).toMatchObject({ status: "True", intents: [] });
+    expect((await scene.run(30)).intents).toHaveLength(1);
+  });
+
+  it("is restarted although its container restarts again and again, if 401s show that it is cut off", async () => {
+    const scene = new Scene({ evidence: ["Audit"], onStall: "Restart" });
+    scene.leaseList.push(lease({ name: "shard", uid: "s", holder: TASK }));
+    await scene.run(120, () => scene.renew(TASK));
+    scene.renewer = undefined;
+    let { pass } = await scene.reject(60, ({ reason }) => reason !== "Active");
+    const setRunning = (running: boolean): void => {
+      scene.podList = scene.podList.map(pod => {
+        return { ...pod, containers: pod.containers.map(one => ({ ...one, running })) };
+      });
+    };
+    for (let life = 0; life < 3 && pass.intents.length === 0; life++) {
+      setRunning(false);
+      pass = await scene.run(10);
+      expect(pass.reason).not.toBe("Active");
+      setRunning(true);
+      scene.restartContainer("web-5d-a");
+      if (pass.intents.length === 0) ({ pass } = await scene.reject(4, ({ intents }) => intents.length > 0));
+    }
+    expect(pass.intents).toHaveLength(1);
+  });
+
+  it("is left alone by a new leader of the operator, although an earlier one has named it", async () => {
+    const scene = await finished();
+    const { renewer } = scene;
+    scene.renewer = undefined;
+    await scene.run(320);
+    expect(scene.object.status?.stalls).toHaveLength(2);
+    scene.renewer = renewer;
+    scene.failOver();
+    expect(await scene.run(30)).toMatchObject({ status: "True", reason: "Active", intents: [] });
+  });
+});
+
+describe("a pod that renews its Lease after each restart, and stops again", () => {
+  it("is restarted three times at most, and then needs a person for a day", async () => {
+    const scene = await learned();
+    let evictions = 0;
+    scene.renewer = undefined;
+    let pass = await scene.run(310);
+    for (let hours = 0; hours < 23; hours++) {
+      for (let at = 0; at < 3_600; at += 300) {
+        if (pass.intents.length > 0) {
+          evictions++;
+          scene.executed(pass);
+          const name = `web-5d-${evictions}`;
+          scene.podList = [scene.pod(name, { createdAtMs: scene.nowMs })];
+          scene.logs.write(name, "main");
+          scene.take(`${name}_1`);
+          scene.renewer = `${name}_1`;
+        } else scene.renewer = undefined;
+        pass = await scene.run(300);
+      }
+    }
+    expect(evictions).toBe(3);
+    expect(scene.object.status?.restarts?.map(({ outcome }) => outcome)).toEqual(Array(3).fill("Ineffective"));
+    expect(pass).toMatchObject({ reason: "RestartsExhausted", stalled: { reason: "RestartsExhausted" } });
+  });
+
+  it("has been helped if it renews its Lease for longer than maxRestartsWindow", async () => {
+    const scene = await learned();
+    scene.renewer = undefined;
+    scene.executed(await scene.run(310));
+    scene.podList = [scene.pod("web-5d-b", { createdAtMs: scene.nowMs })];
+    scene.logs.write("web-5d-b", "main");
+    scene.take("web-5d-b_1");
+    scene.renewer = "web-5d-b_1";
+    await scene.run(3_400);
+    scene.renewer = undefined;
+    expect((await scene.run(310)).intents).toHaveLength(1);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Recovered" }]);
+  });
+
+  it("has not been helped if another pod took over its Lease, and stopped, too", async () => {
+    const scene = await learned();
+    scene.workloadList = [workload({ replicas: 2 })];
+    scene.podList.push(scene.pod("web-5d-b"));
+    scene.renewer = undefined;
+    scene.executed(await scene.run(310));
+    scene.podList = [scene.pod("web-5d-c", { createdAtMs: scene.nowMs }), ...scene.podList.slice(1)];
+    scene.take("web-5d-b_1");
+    scene.renewer = "web-5d-b_1";
+    await scene.run(120);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Recovered" }]);
+    scene.renewer = undefined;
+    await scene.run(310);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
+  });
+});
+
 describe("the holder of a Lease", () => {
   it("is nobody if a pod that is no target has the same host name", async () => {
     const scene = new Scene({ onStall: "Restart" });

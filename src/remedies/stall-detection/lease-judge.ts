@@ -80,6 +80,35 @@ export function isNotRenewed(held: HeldLease, forMs: number, nowMs: number): boo
   return judgeLease(held, forMs) === "stale" || isCutOff(held, nowMs);
 }
 
+/**
+ * Returns the stale Leases of one pod. None while the pod renews another one: it works, and may have finished with these without releasing
+ * them, as client-go does by default.
+ */
+export function staleLeases(leases: readonly HeldLease[], forMs: number): HeldLease[] {
+  return otherRenewed(leases, forMs) === undefined ? standingLeases(leases, forMs) : [];
+}
+
+/** Returns the stale Leases of one pod, also those that are no evidence because it renews another one. */
+export function standingLeases(leases: readonly HeldLease[], forMs: number): HeldLease[] {
+  return leases.filter(held => judgeLease(held, forMs) === "stale");
+}
+
+/** Returns a Lease that the pod still renews, or has taken lately. The first one, so that messages are stable. */
+export function otherRenewed(leases: readonly HeldLease[], forMs: number): HeldLease | undefined {
+  return leases.find(({ track }) => isSeenAlive(track) && track.standingMs < staleLimitMs(track, forMs));
+}
+
+/** Returns the Leases of one pod with 401s that it has stopped renewing. None while it renews another one: see {@link staleLeases}. */
+export function cutOffLeases(leases: readonly HeldLease[], nowMs: number): HeldLease[] {
+  if (leases.some(({ track }) => isSeenAlive(track) && track.standingMs < cutOffLimitMs(track))) return [];
+  return leases.filter(held => isCutOff(held, nowMs));
+}
+
+/** This process saw the holder take or renew it. */
+function isSeenAlive({ renewalsMs, heldFromMs }: LeaseTrack): boolean {
+  return renewalsMs.length > 0 || heldFromMs > -Infinity;
+}
+
 /** Reports whether a pod is known to renew this Lease, or to have renewed it. */
 export function isRenewer(held: HeldLease): boolean {
   return isUnchangedSince(held) || wasRenewed(held);
@@ -105,10 +134,13 @@ export function isCutOff(held: HeldLease, nowMs: number): boolean {
 export function untilCutOffMs(held: HeldLease): number {
   const { track, ableForMs } = held;
   const { durationMs = 0, standingMs } = track;
-  const longestMs = longestPauseMs(track);
-  const limitMs = Math.max(durationMs / 2, longestMs > SHORTEST_PAUSE_MS ? 1.5 * longestMs : 0);
   const hasStarted = hasRestarted(held) || ableForMs < standingMs;
-  return Math.max(limitMs - standingMs, hasStarted ? MISSED * durationMs - ableForMs : -Infinity);
+  return Math.max(cutOffLimitMs(track) - standingMs, hasStarted ? MISSED * durationMs - ableForMs : -Infinity);
+}
+
+function cutOffLimitMs(track: LeaseTrack): number {
+  const longestMs = longestPauseMs(track);
+  return Math.max((track.durationMs ?? 0) / 2, longestMs > SHORTEST_PAUSE_MS ? 1.5 * longestMs : 0);
 }
 
 /** Several 401s, the last of them lately. */
@@ -122,8 +154,11 @@ function isGoingOn({ occasions, firstMs, lastMs }: Rejections, nowMs: number): b
  */
 export function untilStaleMs({ track, ableForMs }: HeldLease, forMs: number): number {
   const { durationMs = 0, standingMs } = track;
-  const limitMs = Math.max(forMs, MISSED * durationMs, MISSED * longestPauseMs(track));
-  return Math.max(limitMs - standingMs, MISSED * durationMs - ableForMs);
+  return Math.max(staleLimitMs(track, forMs) - standingMs, MISSED * durationMs - ableForMs);
+}
+
+function staleLimitMs(track: LeaseTrack, forMs: number): number {
+  return Math.max(forMs, MISSED * (track.durationMs ?? 0), MISSED * longestPauseMs(track));
 }
 
 /** The operator has seen this very pod renew it several times. Locks are taken once, and released. */

@@ -11,7 +11,7 @@ import type { BindingView, PodView, WorkloadView } from "../../core/views";
 import { hasEnded, isOwnedBy } from "../kit/pods";
 import { unlessForbidden } from "../kit/problems";
 import { describeTarget, readTarget } from "../kit/targets";
-import { isNotRenewed } from "./lease-judge";
+import { cutOffLeases, staleLeases } from "./lease-judge";
 import { namedBy } from "./lost-bindings";
 import type { Memories } from "./memory";
 import { workloadId, type Limits, type Observed, type ObservedPod, type ObservedWorkload } from "./observed";
@@ -164,7 +164,7 @@ function noteStale(workloads: readonly ObservedWorkload[], { spec, memory }: Pas
   const forMs = parseDuration(spec.for);
   memory.workloads = workloads.length;
   memory.stale = workloads.flatMap(({ view, pods }) => {
-    const stale = pods.flatMap(({ leases }) => leases.filter(held => isNotRenewed(held, forMs, nowMs)));
+    const stale = pods.flatMap(({ leases }) => [...staleLeases(leases, forMs), ...cutOffLeases(leases, nowMs)]);
     const sinceMs = Math.min(...stale.map(({ track }) => track.changedMs));
     return stale.length === 0 ? [] : [{ workload: workloadId(view), sinceMs }];
   });

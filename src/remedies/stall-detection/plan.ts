@@ -5,7 +5,15 @@ import { HEALTHY_INTERVAL_MS } from "../../core/log-rounds";
 import { isOpen } from "../../core/restarts";
 import { deniedOf } from "../../logs/stall-topics";
 import { targetNotFound } from "../kit/finding";
-import { isCutOff, judgeLease, untilCutOffMs, untilStaleMs, type HeldLease } from "./lease-judge";
+import {
+  isCutOff,
+  judgeLease,
+  otherRenewed,
+  standingLeases,
+  untilCutOffMs,
+  untilStaleMs,
+  type HeldLease,
+} from "./lease-judge";
 import { workloadId, type Observed } from "./observed";
 import { leaseId } from "./read-leases";
 import type { Finding } from "./reasons";
@@ -51,7 +59,8 @@ export interface StallItem extends PlanItem {
 /** Plans at most one restart per workload. Pure and total. */
 export function planStalls(observed: Observed, spec: StallDetectionSpec, now: Date): StallPlan {
   const forMs = parseDuration(spec.for);
-  const restarts = settleRestarts(observed.restarts, observed.workloads, forMs, now.getTime());
+  const rule = { forMs, relapseMs: observed.limits.maxRestartsWindowMs };
+  const restarts = settleRestarts(observed.restarts, observed.workloads, rule, now.getTime());
   const scopes = observed.workloads.map(workload => scopeOf(observed, spec, workload, now));
   const items = scopes.map(scope => itemOf(scope, restarts));
   const settled = restarts.filter(entry => !isOpen(entry) && observed.restarts.some(one => isChanged(one, entry)));
@@ -97,7 +106,7 @@ function calm(scope: Scope): Finding {
   const { view, pods } = scope.workload;
   const id = workloadId(view);
   if (pods.length === 0) return { status: "True", reason: "NoPods", sentence: `${id} has no pods.` };
-  const notes = [...unsureLeases(scope), ...notesOnDenials(scope)];
+  const notes = [...unsureLeases(scope), ...otherLeases(scope), ...notesOnDenials(scope)];
   if (notes.length === 0) return { status: "True", reason: "Active", sentence: `${id} shows no sign of a stall.` };
   return { status: "True", reason: "Active", sentence: notes.join(" "), isNotable: true };
 }
@@ -110,6 +119,19 @@ function unsureLeases({ workload, forMs }: Scope): string[] {
       ({ track, pod }) =>
         `Lease ${leaseId(track)} is no longer renewed since pod ${pod.name} restarted a container; nothing shows that it still should be.`,
     );
+}
+
+/** Stale Leases of pods that renew another one. Without a number, which would change with each task of a program. */
+function otherLeases({ workload, forMs }: Scope): string[] {
+  return workload.pods.flatMap(({ view, leases }) => {
+    const renewed = otherRenewed(leases, forMs);
+    const [first, ...rest] = standingLeases(leases, forMs);
+    if (renewed === undefined || first === undefined) return [];
+    const [which, them] = rest.length === 0 ? ["", "the first"] : [" and others", "these"];
+    return [
+      `Pod ${view.name} no longer renews Lease ${leaseId(first.track)}${which} but renews ${leaseId(renewed.track)}: it may have finished with ${them}. The operator leaves it alone.`,
+    ];
+  });
 }
 
 function notesOnDenials(scope: Scope): string[] {

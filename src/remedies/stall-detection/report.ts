@@ -92,6 +92,6 @@ function eventOf({ pod, workload, outcome }: RestartStatus): EventRequest {
       reason: "PodRecovered",
       note: `${workload} renews its Lease again after the restart of pod ${pod}.`,
     };
-  const note = `The restart of pod ${pod} of ${workload} did not help: no pod renews a Lease.`;
+  const note = `The restart of pod ${pod} of ${workload} did not help, or not for long: its Lease is not renewed.`;
   return { type: "Warning", reason: "RestartIneffective", note };
 }

@@ -1,6 +1,6 @@
 import type { RestartStatus } from "../../api/controller-resilience";
-import { isCreatedAfter, settleOpenRestarts } from "../../core/restarts";
-import { isNotRenewed } from "./lease-judge";
+import { isCreatedAfter, restartsOf, settleOpenRestarts } from "../../core/restarts";
+import { cutOffLeases, isNotRenewed, staleLeases } from "./lease-judge";
 import { workloadId, type ObservedPod, type ObservedWorkload } from "./observed";
 
 // Outcomes of the restarts with the cause of this remedy. Pure.
@@ -8,11 +8,18 @@ import { workloadId, type ObservedPod, type ObservedWorkload } from "./observed"
 /** Without a pod that renews a Lease after this time, a restart was ineffective, in milliseconds. */
 const INEFFECTIVE_AFTER_MS = 600_000;
 
+/** How Leases and restarts are judged: `for` of the spec, and maxRestartsWindow. */
+export interface SettleRule {
+  readonly forMs: number;
+  /** A restart did not help if its successor stops renewing within this time, as in tokenRestart. */
+  readonly relapseMs: number;
+}
+
 /** Updates the outcomes: history in, history out. */
 export function settleRestarts(
   history: readonly RestartStatus[],
   workloads: readonly ObservedWorkload[],
-  forMs: number,
+  { forMs, relapseMs }: SettleRule,
   nowMs: number,
 ): RestartStatus[] {
   const workloadOf = (entry: RestartStatus): ObservedWorkload | undefined =>
@@ -21,7 +28,27 @@ export function settleRestarts(
     wasExecuted: (entry: RestartStatus) => !isAlive(entry, workloadOf(entry)),
     outcomeOf: (entry: RestartStatus) => outcomeOf(entry, workloadOf(entry), forMs, nowMs),
   };
-  return settleOpenRestarts(history, evidence, nowMs);
+  const settled = settleOpenRestarts(history, evidence, nowMs);
+  const relapsed = new Set(
+    workloads.flatMap(({ view, pods }) => {
+      const recent = restartsOf(workloadId(view), settled).filter(({ time }) => nowMs - Date.parse(time) <= relapseMs);
+      return pods.map(pod => relapsedRestart(pod, recent, forMs, nowMs));
+    }),
+  );
+  return settled.map(entry => (relapsed.has(entry) ? { ...entry, outcome: "Ineffective" } : entry));
+}
+
+/** The last restart after which a pod was created, or took the Lease that it no longer renews, if it seemed to help. */
+function relapsedRestart(
+  { view, leases }: ObservedPod,
+  recent: readonly RestartStatus[],
+  forMs: number,
+  nowMs: number,
+): RestartStatus | undefined {
+  const stale = [...staleLeases(leases, forMs), ...cutOffLeases(leases, nowMs)];
+  const sinceMs = Math.max(view.createdAtMs, ...stale.map(({ track }) => track.heldFromMs));
+  const last = recent.findLast(entry => entry.podUID !== view.uid && isCreatedAfter(sinceMs, entry));
+  return stale.length > 0 && last?.outcome === "Recovered" ? last : undefined;
 }
 
 function isAlive({ podUID }: RestartStatus, workload: ObservedWorkload | undefined): boolean {

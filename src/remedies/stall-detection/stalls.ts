@@ -2,7 +2,7 @@ import type { StallStatus } from "../../api/controller-resilience";
 import type { Rejections } from "../../core/rejections";
 import { toSeconds } from "../../core/time";
 import { denialsOf, describeRequest, type Denial } from "./denials";
-import { isCutOff, isRenewer, judgeLease, type HeldLease } from "./lease-judge";
+import { cutOffLeases, isRenewer, staleLeases, type HeldLease } from "./lease-judge";
 import { LOSSES, lossesOf, type LossCause } from "./losses";
 import { workloadId, type ObservedPod } from "./observed";
 import { leaseId } from "./read-leases";
@@ -30,16 +30,15 @@ export function stallsOf(scope: Scope): Stall[] {
   const has = (evidence: StallStatus["evidence"]): boolean => spec.evidence.includes(evidence);
   return [
     ...(has("Audit") ? workload.pods.flatMap(pod => rejected(pod, scope)) : []),
-    ...(has("Lease") ? workload.pods.flatMap(pod => staleLeases(pod, scope)) : []),
+    ...(has("Lease") ? workload.pods.flatMap(pod => notRenewed(pod, scope)) : []),
     ...(has("Forbidden") ? denied(scope) : []),
     ...(has("LeaderLoss") ? workload.pods.flatMap(pod => leaderLosses(pod, scope)) : []),
     ...idle(scope),
   ];
 }
 
-function staleLeases(pod: ObservedPod, scope: Scope): Stall[] {
-  const stale = pod.leases.filter(held => judgeLease(held, scope.forMs) === "stale");
-  return stale.map(held => {
+function notRenewed(pod: ObservedPod, scope: Scope): Stall[] {
+  return staleLeases(pod.leases, scope.forMs).map(held => {
     const id = leaseId(held.track);
     const fields = { pod: pod.view.name, podUID: pod.view.uid, lease: id, leaseVersion: held.track.resourceVersion };
     const entry = entryOf("Lease", fields, scope);
@@ -58,7 +57,7 @@ function rejected(pod: ObservedPod, scope: Scope): Stall[] {
   const fields = { pod: view.name, podUID: view.uid };
   const since = rejections === undefined ? "" : ` since ${toSeconds(new Date(rejections.firstMs))}`;
   const what = `Pod ${view.name} gets 401 responses${since}`;
-  const held = leases.find(one => isCutOff(one, nowMs));
+  const [held] = cutOffLeases(leases, nowMs);
   if (held !== undefined) {
     const id = leaseId(held.track);
     const entry = entryOf("Audit", { ...fields, lease: id, leaseVersion: held.track.resourceVersion }, scope);

@@ -85,18 +85,20 @@ const pods: fc.Arbitrary<ObservedPod> = fc
   .record({
     ...{ view: views, track: anyTrack, holds: fc.boolean(), isOperator: rarely, topics, has401: fc.boolean() },
     ...{ isFresh: rarely.map(is => !is), ableForMs, rejections: fc.option(rejections, { nil: undefined }) },
-    isCutOff: fc.boolean(),
+    ...{ isCutOff: fc.boolean(), other: fc.option(anyTrack, { nil: undefined, freq: 3 }) },
   })
-  .map(({ view, track, holds, isOperator, isFresh, ableForMs: forMs, rejections: found, isCutOff, ...log }) => {
+  .map(({ view, track, holds, isOperator, isFresh, ableForMs: forMs, rejections: found, isCutOff, other, ...log }) => {
     const held: HeldLease = {
       ...{ track, pod: view, intervalMs: 10_000, isFresh, ableForMs: forMs, ...(found && { rejections: found }) },
       ...{ isConfirmed: log.has401, previous: isCutOff ? { ...CUT_OFF, podUID: view.uid } : undefined },
     };
+    const shard = other && { ...held, track: { ...other, name: "shard", uid: "s" }, previous: undefined };
     const logs: ContainerLog[] = view.containers.map(container => ({
       ...{ pod: view, container, searchedFromMs: DAY.min },
       ...log,
     }));
-    return { view, isOperator, logs, leases: holds ? [held] : [], ...(found && { rejections: found }) };
+    const leases = [...(holds ? [held] : []), ...(shard === undefined ? [] : [shard])];
+    return { view, isOperator, logs, leases, ...(found && { rejections: found }) };
   });
 
 const workloads: fc.Arbitrary<ObservedWorkload> = fc
